@@ -1,0 +1,60 @@
+//! The smallest program around the action `shell`: it can be re-executed as a watchdog and as a
+//! supervisor, and runs one call that it reads as JSON. The tests use it as their host.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use gambrel_actions::{
+    SUPERVISE_WORD, Settings, ShellAction, WATCHDOG_WORD, supervise_main, watchdog_main,
+};
+use gambrel_model::{Action, Call, Job, Outcome};
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let done = match words.next().as_deref() {
+        Some(WATCHDOG_WORD) => {
+            watchdog_main(io::stdin());
+            Ok(())
+        }
+        Some(SUPERVISE_WORD) => settings().map(|settings| {
+            supervise_main(io::stdin(), &settings, &mut |errand, outcome| {
+                // An errand is a path here: where the outcome is wanted.
+                let _ = write(PathBuf::from(errand), outcome);
+            });
+        }),
+        Some("run") => run(words.next().map(PathBuf::from), words.next()),
+        _ => Err(io::Error::other("expected run FILE [ERRAND], and a call on stdin")),
+    };
+    if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn settings() -> io::Result<Settings> {
+    let supervisor = Some(std::env::current_exe()?);
+    let spill_dir = std::env::var_os("SPILL_DIR").map(PathBuf::from);
+    Ok(Settings { supervisor, spill_dir, subreaper: true, ..Settings::default() })
+}
+
+fn run(file: Option<PathBuf>, errand: Option<String>) -> io::Result<()> {
+    let mut text = String::new();
+    match std::env::var_os("CALL_FILE") {
+        Some(path) => text = fs::read_to_string(path)?,
+        None => io::stdin().read_to_string(&mut text).map(drop)?,
+    }
+    let call: Call = serde_json::from_str(&text)?;
+    let job = Job { call: &call, errand: errand.as_deref() };
+    for outcome in ShellAction::new(settings()?).run(&[job]) {
+        if let Some(file) = &file {
+            write(file.clone(), &outcome)?;
+        }
+    }
+    Ok(())
+}
+
+/// Under its name it is always whole.
+fn write(file: PathBuf, outcome: &Outcome) -> io::Result<()> {
+    let draft = file.with_extension("draft");
+    fs::write(&draft, serde_json::to_vec(outcome)?)?;
+    fs::rename(draft, file)
+}

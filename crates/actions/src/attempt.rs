@@ -1,0 +1,175 @@
+//! One job from its first attempt to its last: files before, retries with their pauses, and the
+//! budget over all of it. It knows no pipes; `process` runs the single attempt.
+
+use std::time::{Duration, Instant};
+
+use gambrel_model::call::Call;
+use gambrel_model::outcome::{End, Outcome};
+
+use crate::process::{Ended, Process, World};
+use crate::sidefile;
+use crate::tree::Member;
+
+/// A deadline for those who set none that a clock can hold.
+const AGES: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A job and how far it is.
+pub(crate) struct Attempt<'a> {
+    call: &'a Call,
+    begun: Instant,
+    budget: Option<Instant>,
+    made: u32,
+    state: State<'a>,
+    remarks: Vec<String>,
+    command: Vec<String>,
+    /// The marks and deadlines of its attempts, for whoever looks for their orphans.
+    pub marks: Vec<(String, Instant)>,
+    /// What they left running, as far as it has been handed over.
+    pub left: Vec<Member>,
+}
+
+enum State<'a> {
+    Waiting(Instant),
+    Live(Box<Process<'a>>),
+    Over(Box<Outcome>),
+}
+
+impl<'a> Attempt<'a> {
+    /// Of a call that has not started.
+    pub fn new(call: &'a Call, now: Instant) -> Self {
+        Self {
+            call,
+            begun: now,
+            budget: call.pace.budget.map(|budget| later(now, budget)),
+            made: 0,
+            state: State::Waiting(now),
+            remarks: Vec::new(),
+            command: Vec::new(),
+            marks: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    /// The child that runs now.
+    pub fn live(&self) -> Option<&Process<'a>> {
+        if let State::Live(process) = &self.state { Some(process) } else { None }
+    }
+
+    /// The child that runs now, to be changed.
+    pub fn live_mut(&mut self) -> Option<&mut Process<'a>> {
+        if let State::Live(process) = &mut self.state { Some(process) } else { None }
+    }
+
+    /// Whether its outcome stands.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Over(_))
+    }
+
+    /// When it has something to do by itself.
+    pub fn next_wake(&self, now: Instant) -> Option<Instant> {
+        match &self.state {
+            State::Waiting(at) => Some(*at),
+            State::Live(process) => Some(process.next_wake(now)),
+            State::Over(_) => None,
+        }
+    }
+
+    /// Whether it wants to start a child now.
+    pub fn is_due(&self, now: Instant) -> bool {
+        matches!(self.state, State::Waiting(at) if at <= now)
+    }
+
+    /// Starts an attempt; what was started is the answer, or why it was not.
+    pub fn start(&mut self, world: &mut World<'a>) -> Result<&[String], String> {
+        let files = if self.made == 0 { sidefile::write(&self.call.files) } else { Ok(()) };
+        self.made += 1;
+        let own = later(world.now, self.call.pace.timeout);
+        let deadline = self.budget.map_or(own, |budget| budget.min(own));
+        match files.and_then(|()| Process::start(self.call, deadline, world)) {
+            Ok(process) => {
+                self.command.clone_from(&process.command);
+                self.marks.push((process.mark.clone(), deadline));
+                self.state = State::Live(Box::new(process));
+                Ok(&self.command)
+            }
+            Err(reason) => {
+                let end = End::Unstarted(reason.clone());
+                self.settle(Outcome::of(end), world);
+                Err(reason)
+            }
+        }
+    }
+
+    /// Does what is due for the child that runs.
+    pub fn step(&mut self, world: &mut World<'a>) {
+        let over = self.live_mut().is_some_and(|process| process.step(world));
+        if !over {
+            return;
+        }
+        let state = std::mem::replace(&mut self.state, State::Waiting(world.now));
+        if let State::Live(process) = state {
+            let Ended { end, stdout, stderr, remarks, left } = process.finish(world);
+            self.left.extend(left);
+            self.remarks.extend(remarks);
+            self.settle(Outcome { stdout, stderr, ..Outcome::of(end) }, world);
+        }
+    }
+
+    /// Ends it because our own code failed; the other jobs go on.
+    pub fn fail(&mut self, world: &World<'_>) {
+        let state = std::mem::replace(&mut self.state, State::Waiting(world.now));
+        if let State::Live(process) = state {
+            process.abandon();
+        }
+        let end = End::Unstarted("a fault inside gambrel ended this call".to_owned());
+        self.close(Outcome::of(end));
+    }
+
+    /// Something that was learnt after its end.
+    pub fn remark(&mut self, remark: String) {
+        if let State::Over(outcome) = &mut self.state {
+            outcome.remarks.push(remark);
+        }
+    }
+
+    /// The outcome of the last attempt.
+    pub fn into_outcome(self) -> Outcome {
+        match self.state {
+            State::Over(outcome) => *outcome,
+            State::Waiting(_) | State::Live(_) => {
+                Outcome::of(End::Unstarted("the call was not carried out".to_owned()))
+            }
+        }
+    }
+
+    /// Another attempt after the pause, or the end.
+    fn settle(&mut self, outcome: Outcome, world: &World<'_>) {
+        if outcome.succeeded() || self.made > self.call.pace.retries {
+            return self.close(outcome);
+        }
+        let next = later(Instant::now().max(world.now), self.call.pace.pause);
+        if self.budget.is_some_and(|budget| next >= budget) {
+            self.remarks.push("budget: no time for another attempt".to_owned());
+            return self.close(outcome);
+        }
+        for spill in [&outcome.stdout.spill, &outcome.stderr.spill].into_iter().flatten() {
+            let _ = std::fs::remove_file(spill);
+        }
+        self.state = State::Waiting(next);
+    }
+
+    fn close(&mut self, outcome: Outcome) {
+        sidefile::remove_temporary(&self.call.files);
+        self.state = State::Over(Box::new(Outcome {
+            took: self.begun.elapsed(),
+            attempts: self.made,
+            command: std::mem::take(&mut self.command),
+            remarks: std::mem::take(&mut self.remarks),
+            ..outcome
+        }));
+    }
+}
+
+fn later(now: Instant, by: Duration) -> Instant {
+    now.checked_add(by.min(AGES)).unwrap_or(now)
+}

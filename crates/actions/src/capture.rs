@@ -1,0 +1,142 @@
+//! One output stream of a child: counted for ever, kept up to a cap, the rest in a file. Memory
+//! is bounded whatever the child writes.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use gambrel_model::outcome::Captured;
+use rustix::io::{Errno, read};
+
+use crate::spill::Spill;
+
+const HEAD: usize = 1 << 20;
+const TAIL: usize = 64 << 10;
+/// One read takes a pipe's usual capacity.
+pub(crate) const CHUNK: usize = 64 << 10;
+/// How much one stream may be read before the other children get their turn.
+const TURN: usize = 16;
+
+/// A stream that is being read.
+pub(crate) struct Capture<'a> {
+    fd: Option<OwnedFd>,
+    spill_dir: Option<&'a Path>,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+    spill: Option<Spill>,
+    trouble: Option<String>,
+}
+
+impl<'a> Capture<'a> {
+    /// Of a pipe that does not block.
+    pub fn new(fd: OwnedFd, spill_dir: Option<&'a Path>) -> Self {
+        Self {
+            fd: Some(fd),
+            spill_dir,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+            spill: None,
+            trouble: None,
+        }
+    }
+
+    /// The pipe, while it is open.
+    pub fn fd(&self) -> Option<&OwnedFd> {
+        self.fd.as_ref()
+    }
+
+    /// Whether somebody may still write to it.
+    pub fn is_open(&self) -> bool {
+        self.fd.is_some()
+    }
+
+    /// Stops reading.
+    pub fn close(&mut self) {
+        self.fd = None;
+    }
+
+    /// Reads what is there; `hung_up` says that nobody can write any more.
+    pub fn pull(&mut self, scratch: &mut Vec<u8>, hung_up: bool) {
+        for _ in 0..TURN {
+            let Some(fd) = &self.fd else { return };
+            scratch.clear();
+            match read(fd, rustix::buffer::spare_capacity(scratch)) {
+                Ok(0) => self.close(),
+                Ok(count) => {
+                    self.take(scratch);
+                    if count < scratch.capacity() {
+                        if hung_up {
+                            self.close();
+                        }
+                        return;
+                    }
+                }
+                Err(Errno::AGAIN) => return,
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    self.trouble = Some(format!("output: {error}"));
+                    self.close();
+                }
+            }
+        }
+    }
+
+    /// What came, and what went wrong on the way.
+    pub fn finish(self) -> (Captured, Option<String>) {
+        let mut bytes = self.head;
+        let mut tail: Vec<u8> = self.tail.into();
+        let (mut spill, mut trouble) = (None, self.trouble);
+        if let Some(file) = self.spill {
+            let (path, broken) = file.finish();
+            spill = Some(path);
+            trouble = trouble.or(broken);
+        }
+        if self.total <= (bytes.len() + tail.len()) as u64 {
+            bytes.append(&mut tail);
+            // Nothing was left out, so nobody needs the file.
+            if let Some(path) = spill.take() {
+                let _ = fs::remove_file(path);
+            }
+        }
+        (Captured { bytes, tail, total: self.total, spill }, trouble)
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = HEAD - self.head.len();
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(first);
+        if rest.is_empty() {
+            return;
+        }
+        if self.tail.is_empty() {
+            self.open_spill();
+        }
+        if let Some(spill) = &mut self.spill {
+            spill.append(rest);
+        }
+        let last = rest.get(rest.len().saturating_sub(TAIL)..).unwrap_or(rest);
+        let over = (self.tail.len() + last.len()).saturating_sub(TAIL);
+        self.tail.drain(..over.min(self.tail.len()));
+        self.tail.extend(last);
+    }
+
+    /// The first time that the head is full: the file gets the head, and the pipe gets larger.
+    fn open_spill(&mut self) {
+        if let Some(fd) = &self.fd {
+            // A hint only: the user's share of pipe memory may be used up.
+            let _ = rustix::pipe::fcntl_setpipe_size(fd, HEAD);
+        }
+        match self.spill_dir.map(Spill::create) {
+            Some(Ok(mut spill)) => {
+                spill.append(&self.head);
+                self.spill = Some(spill);
+            }
+            Some(Err(error)) => self.trouble = Some(format!("spill: {error}")),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Calls that nobody waits for: handed to a supervisor process that outlives us, or to a thread
+//! in hosts that have none. We only wait to hear that the hook has started.
+
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use gambrel_model::action::Job;
+use gambrel_model::call::Call;
+use gambrel_model::outcome::{End, Outcome};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read, write};
+use rustix::pipe::{PipeFlags, pipe_with};
+use serde::{Deserialize, Serialize};
+
+use crate::guard::spawn_helper;
+use crate::process::{lift, unblock};
+use crate::settings::{SUPERVISE_WORD, Settings};
+use crate::shell::ShellAction;
+
+/// How long a supervisor may take to tell us that the hook has started.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The first line that a supervisor reads; what the hook reads follows it as it is.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub call: Call,
+    pub errand: Option<String>,
+    pub stdin_length: Option<usize>,
+}
+
+/// What a supervisor answers once.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Answer {
+    /// The hook runs.
+    Started(Vec<String>),
+    /// It does not, and why.
+    Unstarted(String),
+}
+
+/// A call on its way.
+pub(crate) struct Sent {
+    begun: Instant,
+    way: Way,
+}
+
+enum Way {
+    Supervisor(OwnedFd),
+    Thread(Receiver<Answer>),
+    Failed(String),
+}
+
+/// Sends a call away.
+pub(crate) fn send(job: &Job<'_>, settings: &Settings) -> Sent {
+    let begun = Instant::now();
+    let way = match &settings.supervisor {
+        Some(program) => match to_supervisor(job, program) {
+            Ok(answers) => Way::Supervisor(answers),
+            Err(error) => Way::Failed(format!("no supervisor: {}: {error}", program.display())),
+        },
+        None => to_thread(job.call, settings),
+    };
+    Sent { begun, way }
+}
+
+impl Sent {
+    /// Waits for word of its start, never longer than the patience since it was sent.
+    pub fn confirm(self) -> Outcome {
+        let until = self.begun + PATIENCE;
+        let left = until.saturating_duration_since(Instant::now());
+        let (answer, remark) = match self.way {
+            Way::Failed(reason) => (Some(Answer::Unstarted(reason)), None),
+            Way::Supervisor(pipe) => (receive(&pipe, until), None),
+            Way::Thread(answers) => (
+                answers.recv_timeout(left).ok(),
+                Some("detach: no supervisor here; it ends with this process, unrecorded"),
+            ),
+        };
+        let silent = answer.is_none().then_some("detach: no word of its start yet");
+        let (end, command) = match answer {
+            Some(Answer::Unstarted(reason)) => (End::Unstarted(reason), Vec::new()),
+            Some(Answer::Started(command)) => (End::Detached, command),
+            None => (End::Detached, Vec::new()),
+        };
+        let remarks = remark.into_iter().chain(silent).map(str::to_owned).collect();
+        Outcome { took: self.begun.elapsed(), command, remarks, ..Outcome::of(end) }
+    }
+}
+
+fn to_supervisor(job: &Job<'_>, program: &Path) -> io::Result<OwnedFd> {
+    let (their_input, input) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (answers, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (their_input, input) = (lift(their_input), lift(input));
+    let (answers, their_output) = (lift(answers), lift(their_output));
+    let streams = [Some(their_input.as_fd()), Some(their_output.as_fd()), None];
+    spawn_helper(program, SUPERVISE_WORD, streams)?;
+    drop(their_input);
+    let stdin = job.call.stdin.as_deref();
+    let call = Call { stdin: None, ..job.call.clone() };
+    let errand = job.errand.map(str::to_owned);
+    let order = Order { call, errand, stdin_length: stdin.map(<[u8]>::len) };
+    let mut line = serde_json::to_vec(&order)?;
+    line.push(b'\n');
+    unblock(&input);
+    let until = Instant::now() + PATIENCE;
+    push(&input, &line, until)?;
+    push(&input, stdin.unwrap_or_default(), until)?;
+    Ok(answers)
+}
+
+fn to_thread(call: &Call, settings: &Settings) -> Way {
+    let mut call = call.clone();
+    call.pace.waits = true;
+    let action = ShellAction::new(Settings { subreaper: false, ..settings.clone() });
+    let (sender, answers) = channel();
+    let work = move || {
+        action.run_one(&call, &mut |start| {
+            // Only the first word is listened to.
+            let _ = sender.send(Answer::of(start));
+        });
+    };
+    match std::thread::Builder::new().name("detached hook".to_owned()).spawn(work) {
+        Ok(_) => Way::Thread(answers),
+        Err(error) => Way::Failed(format!("no thread for it: {error}")),
+    }
+}
+
+impl Answer {
+    /// Of the start of an attempt.
+    pub fn of(start: Result<&[String], &str>) -> Self {
+        match start {
+            Ok(command) => Self::Started(command.to_vec()),
+            Err(reason) => Self::Unstarted(reason.to_owned()),
+        }
+    }
+
+    /// Writes it as the one line that the sender waits for.
+    pub fn write(&self, mut output: impl Write) -> io::Result<()> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        output.write_all(&line)
+    }
+}
+
+fn push(pipe: &OwnedFd, mut bytes: &[u8], until: Instant) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match write(pipe, bytes) {
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if await_ready(pipe, PollFlags::OUT, until) => {}
+            Err(Errno::AGAIN) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn receive(pipe: &OwnedFd, until: Instant) -> Option<Answer> {
+    let mut line = Vec::with_capacity(1024);
+    unblock(pipe);
+    while await_ready(pipe, PollFlags::IN, until) {
+        line.reserve(1024);
+        match read(pipe, rustix::buffer::spare_capacity(&mut line)) {
+            Ok(0) => {
+                let gone = "the supervisor ended without starting it".to_owned();
+                return serde_json::from_slice(&line).ok().or(Some(Answer::Unstarted(gone)));
+            }
+            Ok(_) if line.ends_with(b"\n") => return serde_json::from_slice(&line).ok(),
+            Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+fn await_ready(pipe: &OwnedFd, flags: PollFlags, until: Instant) -> bool {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        match poll(&mut [PollFd::new(pipe, flags)], Some(&timeout)) {
+            Ok(count) => return count > 0,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! For a process that is the reaper of its hooks' orphans: whoever left its session and lost its
+//! parent is our child now, and one system call tells whether there is any.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::attempt::Attempt;
+use crate::guard;
+use crate::process::{World, leave};
+use crate::tree::{self, Member};
+
+/// Between the birth of a leader and its entry nobody may take it for an orphan.
+static BIRTH: RwLock<()> = RwLock::new(());
+/// The hooks that run in this process, of all batches.
+static LEADERS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+/// Held while a child is started and entered somewhere.
+pub(crate) fn hold() -> RwLockReadGuard<'static, ()> {
+    BIRTH.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Enters a leader, under [`hold`].
+pub(crate) fn enter(leader: Pid) {
+    leaders().push(leader);
+}
+
+/// Strikes out a leader that its own batch has reaped.
+pub(crate) fn strike(leader: Pid) {
+    let mut leaders = leaders();
+    // One entry only: the number may have been given to the next hook already.
+    if let Some(index) = leaders.iter().position(|entry| *entry == leader) {
+        leaders.swap_remove(index);
+    }
+}
+
+/// Finds what the hooks of a batch left to us, and hands it to the watchdog.
+pub(crate) fn look(jobs: &mut [Attempt<'_>], world: &World<'_>) {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if matches!(waitid(WaitId::All, options), Err(Errno::CHILD)) {
+        return;
+    }
+    let strangers = strangers();
+    for job in jobs {
+        for (mark, deadline) in job.marks.clone() {
+            let own = strangers.iter().filter(|member| tree::carries(member.pid, &mark));
+            // Those of the hook's own group were handed over when it ended.
+            let new = own.filter(|member| !job.left.contains(member)).copied();
+            if let Some(remark) = leave(&new.collect::<Vec<_>>(), deadline, &mark, world) {
+                job.remark(remark);
+            }
+        }
+    }
+}
+
+/// Our living children that nobody here has started; the dead ones are buried.
+fn strangers() -> Vec<Member> {
+    let _guard = BIRTH.write().unwrap_or_else(PoisonError::into_inner);
+    let known = leaders().clone();
+    let pids = tree::own_children().into_iter().filter_map(Pid::from_raw);
+    let unknown = pids.filter(|pid| !known.contains(pid) && !guard::is_helper(*pid));
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    let living = unknown.filter(|pid| matches!(waitid(WaitId::Pid(*pid), options), Ok(None)));
+    let member = |pid: Pid| {
+        let pid = pid.as_raw_nonzero().get();
+        Some(Member { pid, start: tree::start_time(pid)? })
+    };
+    living.filter_map(member).collect()
+}
+
+fn leaders() -> MutexGuard<'static, Vec<Pid>> {
+    LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
+}

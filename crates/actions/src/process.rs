@@ -1,0 +1,239 @@
+//! One running child: its pipes, its clock and what has been read from it. How it is brought to
+//! an end is in `process/ending.rs`. It knows one attempt only, nothing of retries.
+
+mod ending;
+
+pub(crate) use ending::leave;
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use gambrel_model::call::Call;
+use gambrel_model::outcome::{Captured, End};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+
+use crate::capture::Capture;
+use crate::command::{Command, Started};
+use crate::guard::Guard;
+use crate::orphans;
+use crate::settings::Settings;
+use crate::tree::{self, Member, Snapshot};
+
+/// What all children of a batch share.
+pub(crate) struct World<'a> {
+    pub settings: &'a Settings,
+    pub guard: &'a Guard,
+    /// The time at which this turn of the loop began.
+    pub now: Instant,
+    pub scratch: Vec<u8>,
+    /// The process table of this turn, if somebody needed it.
+    pub table: Option<Snapshot>,
+}
+
+/// Which descriptor of a child the kernel speaks of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Slot {
+    Stdin,
+    Stdout,
+    Stderr,
+    Exit,
+}
+
+/// How an attempt ended.
+pub(crate) struct Ended {
+    pub end: End,
+    pub stdout: Captured,
+    pub stderr: Captured,
+    pub remarks: Vec<String>,
+    /// What still runs of it.
+    pub left: Vec<Member>,
+}
+
+/// A child between its start and its end.
+pub(crate) struct Process<'a> {
+    pid: Pid,
+    /// `None` on kernels without; the exit is then looked for at every turn.
+    pidfd: Option<OwnedFd>,
+    feed: Option<Feed<'a>>,
+    stdout: Capture<'a>,
+    stderr: Capture<'a>,
+    begun: Instant,
+    /// Nothing of it is older, in the kernel's ticks.
+    since: u64,
+    deadline: Instant,
+    grace: Duration,
+    stage: Stage,
+    exited: bool,
+    watched: bool,
+    known: Vec<Member>,
+    remarks: Vec<String>,
+    /// What was executed.
+    pub command: Vec<String>,
+    /// The mark in its environment.
+    pub mark: String,
+}
+
+/// How far it is with coming to its end.
+enum Stage {
+    Running,
+    /// Exited, but somebody holds its pipes.
+    Draining(Instant),
+    /// Late and told so.
+    Terming {
+        until: Instant,
+        look: Instant,
+    },
+    /// Late and killed; what is left of it is looked for.
+    Sweeping {
+        until: Instant,
+        look: Instant,
+    },
+}
+
+/// What goes to its stdin.
+struct Feed<'a> {
+    fd: OwnedFd,
+    rest: &'a [u8],
+}
+
+impl<'a> Process<'a> {
+    /// Starts an attempt that ends at `deadline`, or says why it could not start.
+    pub fn start(call: &'a Call, deadline: Instant, world: &World<'a>) -> Result<Self, String> {
+        let command = Command::of(call, world.settings.direct)?;
+        let pipes = |error: Errno| format!("no pipe for the hook: {error}");
+        let (stdout, their_stdout) = output_pipe().map_err(pipes)?;
+        let (stderr, their_stderr) = output_pipe().map_err(pipes)?;
+        let (mut feed, their_stdin) = match &call.stdin {
+            Some(bytes) => input_pipe(bytes).map(|(feed, fd)| (Some(feed), Some(fd))),
+            None => Ok((None, None)),
+        }
+        .map_err(pipes)?;
+        // What fits into the pipe is there before the child is: most hooks never make us wait.
+        feed = feed.and_then(Feed::push);
+        let streams = [
+            their_stdin.as_ref().map(AsFd::as_fd),
+            Some(their_stdout.as_fd()),
+            Some(their_stderr.as_fd()),
+        ];
+        let since = tree::ticks_now();
+        let birth = orphans::hold();
+        let Started { pid, command, mark } = command.start(streams)?;
+        orphans::enter(pid);
+        drop(birth);
+        let spill_dir = world.settings.spill_dir.as_deref();
+        Ok(Self {
+            pid,
+            pidfd: pidfd_open(pid, PidfdFlags::empty()).ok(),
+            feed,
+            stdout: Capture::new(stdout, spill_dir),
+            stderr: Capture::new(stderr, spill_dir),
+            begun: world.now,
+            since,
+            deadline,
+            grace: call.pace.grace,
+            stage: Stage::Running,
+            exited: false,
+            watched: false,
+            known: Vec::new(),
+            remarks: Vec::new(),
+            command,
+            mark,
+        })
+    }
+
+    /// The descriptors to wait for.
+    pub fn interests<'p>(&'p self, mut add: impl FnMut(Slot, PollFd<'p>)) {
+        if let Some(feed) = &self.feed {
+            add(Slot::Stdin, PollFd::new(&feed.fd, PollFlags::OUT));
+        }
+        if let Some(fd) = self.stdout.fd() {
+            add(Slot::Stdout, PollFd::new(fd, PollFlags::IN));
+        }
+        if let Some(fd) = self.stderr.fd() {
+            add(Slot::Stderr, PollFd::new(fd, PollFlags::IN));
+        }
+        if let Some(fd) = self.pidfd.as_ref().filter(|_| !self.exited) {
+            add(Slot::Exit, PollFd::new(fd, PollFlags::IN));
+        }
+    }
+
+    /// Takes or gives what a descriptor is ready for.
+    pub fn ready(&mut self, slot: Slot, flags: PollFlags, scratch: &mut Vec<u8>) {
+        match slot {
+            Slot::Stdin => self.feed = self.feed.take().and_then(Feed::push),
+            Slot::Stdout => pull(&mut self.stdout, flags, scratch),
+            Slot::Stderr => pull(&mut self.stderr, flags, scratch),
+            Slot::Exit => self.exited = true,
+        }
+    }
+
+    /// Looks for the exit on kernels that do not tell it.
+    fn peek(&mut self) {
+        if self.pidfd.is_none() && !self.exited {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+            self.exited = !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None));
+        }
+    }
+}
+
+impl World<'_> {
+    /// The process table, read at most once in a turn.
+    pub fn table(&mut self) -> &Snapshot {
+        self.table.get_or_insert_with(Snapshot::take)
+    }
+}
+
+impl Feed<'_> {
+    /// Writes what the pipe takes; `None` when all is written or nobody reads.
+    fn push(mut self) -> Option<Self> {
+        while !self.rest.is_empty() {
+            match write(&self.fd, self.rest) {
+                Ok(count) => self.rest = self.rest.get(count..).unwrap_or_default(),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Some(self),
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+}
+
+fn pull(stream: &mut Capture<'_>, flags: PollFlags, scratch: &mut Vec<u8>) {
+    if flags.contains(PollFlags::IN) {
+        stream.pull(scratch, flags.contains(PollFlags::HUP));
+    } else {
+        stream.close();
+    }
+}
+
+/// A pipe that we read without blocking.
+fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (ours, theirs) = (lift(ours), lift(theirs));
+    unblock(&ours);
+    Ok((ours, theirs))
+}
+
+/// A pipe that we write without blocking.
+fn input_pipe(bytes: &[u8]) -> Result<(Feed<'_>, OwnedFd), Errno> {
+    let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (theirs, ours) = (lift(theirs), lift(ours));
+    unblock(&ours);
+    Ok((Feed { fd: ours, rest: bytes }, theirs))
+}
+
+/// A host that closed its own stdio makes pipes get those numbers, and they would be overwritten
+/// while the child's streams are put in place.
+pub(crate) fn lift(fd: OwnedFd) -> OwnedFd {
+    use std::os::fd::AsRawFd;
+    if fd.as_raw_fd() >= 3 { fd } else { fcntl_dupfd_cloexec(&fd, 3).unwrap_or(fd) }
+}
+
+/// Only our end: blocking belongs to the description, and the child's end is another one.
+pub(crate) fn unblock(fd: &OwnedFd) {
+    let _ = fcntl_setfl(fd, OFlags::NONBLOCK);
+}

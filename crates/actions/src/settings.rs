@@ -1,0 +1,39 @@
+//! What the program that composes the rooms decides about running processes. No hook and no
+//! configuration file can change it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// First argument of the program when it is re-executed as a watchdog.
+pub const WATCHDOG_WORD: &str = "__watchdog";
+/// First argument of the program when it is re-executed as a supervisor.
+pub const SUPERVISE_WORD: &str = "__supervise";
+
+/// After the hook itself has exited, how long its pipes may stay open before we go on.
+pub(crate) const DRAIN: Duration = Duration::from_millis(200);
+/// A hook that has lived this long gets a watchdog.
+pub(crate) const WATCH_AFTER: Duration = Duration::from_millis(250);
+/// The longest grace that still lets an answer come within timeout + 1 s.
+pub(crate) const LONGEST_GRACE: Duration = Duration::from_millis(700);
+/// How long killed processes are looked for before the answer is given all the same.
+pub(crate) const SWEEP: Duration = Duration::from_millis(200);
+
+/// How processes are run here.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where output goes that is too large to keep; `None` drops its middle.
+    pub spill_dir: Option<PathBuf>,
+    /// The program to re-execute with [`WATCHDOG_WORD`] or [`SUPERVISE_WORD`]; `None` in hosts
+    /// that cannot be re-executed: nothing outlives them under supervision then.
+    pub supervisor: Option<PathBuf>,
+    /// Orphans of hooks become our children. Only for a process whose children are all ours.
+    pub subreaper: bool,
+    /// Whether shell text without shell syntax is executed without a shell.
+    pub direct: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { spill_dir: None, supervisor: None, subreaper: false, direct: true }
+    }
+}

@@ -1,0 +1,75 @@
+//! The action `shell`: runs a batch of calls as processes. Those that are waited for run in one
+//! loop; the others go to a supervisor each. It knows no event and no decision.
+
+use std::sync::Once;
+
+use gambrel_model::action::{Action, Job};
+use gambrel_model::call::Call;
+use gambrel_model::outcome::{End, Outcome};
+
+use crate::batch;
+use crate::detach::{self, Sent};
+use crate::guard::{self, Guard};
+use crate::settings::Settings;
+
+/// Runs commands, directly or through a shell.
+pub struct ShellAction {
+    settings: Settings,
+    guard: Guard,
+    prepared: Once,
+}
+
+impl ShellAction {
+    /// Under these settings. Nothing is started and nothing is changed before the first run.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, guard: Guard::default(), prepared: Once::new() }
+    }
+
+    /// Once, and only in a process that says all its children are ours.
+    fn prepare(&self) {
+        if self.settings.subreaper {
+            self.prepared.call_once(|| {
+                // On failure orphans go to init: found by their mark if their pipes are held.
+                let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+            });
+        }
+    }
+
+    /// One call, with word of its start.
+    pub(crate) fn run_one(&self, call: &Call, on_start: batch::OnStart<'_>) -> Outcome {
+        self.prepare();
+        let mut outcomes = batch::run(&[call], &self.settings, &self.guard, on_start);
+        let none = || Outcome::of(End::Unstarted("the call was not carried out".to_owned()));
+        outcomes.pop().unwrap_or_else(none)
+    }
+}
+
+impl Action for ShellAction {
+    fn name(&self) -> &'static str {
+        "shell"
+    }
+
+    fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
+        self.prepare();
+        guard::reap();
+        // Fire-and-forget first: they start while we wait for the others.
+        let sent: Vec<Option<Sent>> = jobs
+            .iter()
+            .map(|job| (!job.call.pace.waits).then(|| detach::send(job, &self.settings)))
+            .collect();
+        let waited: Vec<&Call> =
+            jobs.iter().map(|job| job.call).filter(|call| call.pace.waits).collect();
+        let mut outcomes = Vec::new();
+        if !waited.is_empty() {
+            outcomes = batch::run(&waited, &self.settings, &self.guard, &mut |_| {});
+        }
+        let mut outcomes = outcomes.into_iter();
+        let none = || Outcome::of(End::Unstarted("the call was not carried out".to_owned()));
+        sent.into_iter()
+            .map(|sent| match sent {
+                Some(sent) => sent.confirm(),
+                None => outcomes.next().unwrap_or_else(none),
+            })
+            .collect()
+    }
+}

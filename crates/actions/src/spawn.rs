@@ -1,0 +1,186 @@
+//! The one file with `unsafe`: starting a program with `posix_spawn` in a session of its own, and
+//! the three calls on our own process that neither std nor rustix offer safely. It knows nothing
+//! of hooks. There is no fork here, so the cost does not grow with our memory.
+
+#![expect(unsafe_code, reason = "posix_spawn with a new session is in libc only")]
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+use libc::{c_char, c_int, posix_spawn_file_actions_t, posix_spawnattr_t, sigset_t};
+use rustix::process::Pid;
+
+/// What is started, and what it gets as its three streams; `None` is `/dev/null`.
+pub(crate) struct Start<'a> {
+    pub path: &'a CStr,
+    pub argv: &'a [CString],
+    pub env: &'a [CString],
+    pub cwd: Option<&'a CStr>,
+    pub streams: [Option<BorrowedFd<'a>>; 3],
+}
+
+/// Starts a program that has no terminal, no inherited descriptor and no changed signal. The
+/// descriptors in `streams` must be 3 or higher (see `process::lift`).
+pub(crate) fn spawn(start: &Start<'_>) -> io::Result<Pid> {
+    let actions = FileActions::new(start)?;
+    let attributes = Attributes::new()?;
+    let argv = pointers(start.argv);
+    let env = pointers(start.env);
+    let mut pid: libc::pid_t = 0;
+    // SAFETY: every pointer is to a live, NUL-terminated string or a null-terminated array of
+    // such; `actions` and `attributes` were initialised and live until after the call.
+    check(unsafe {
+        libc::posix_spawn(
+            &raw mut pid,
+            start.path.as_ptr(),
+            &raw const actions.0,
+            &raw const attributes.0,
+            argv.as_ptr(),
+            env.as_ptr(),
+        )
+    })?;
+    Pid::from_raw(pid).ok_or_else(|| io::Error::other("posix_spawn gave no process id"))
+}
+
+/// Makes this process deaf to what a terminal or a host sends to end it.
+pub(crate) fn ignore_polite_signals() {
+    for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE] {
+        // SAFETY: SIG_IGN is no handler, so no code of ours runs in signal context.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// Points our stdout at `target`, so that whoever read it sees the end of it.
+pub(crate) fn redirect_stdout(target: BorrowedFd<'_>) {
+    // SAFETY: both numbers are open descriptors; std's handle of stdout stays valid.
+    unsafe { libc::dup2(target.as_raw_fd(), libc::STDOUT_FILENO) };
+}
+
+fn pointers(strings: &[CString]) -> Vec<*mut c_char> {
+    let mut list: Vec<_> = strings.iter().map(|text| text.as_ptr().cast_mut()).collect();
+    list.push(ptr::null_mut());
+    list
+}
+
+fn check(code: c_int) -> io::Result<()> {
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+}
+
+struct FileActions(posix_spawn_file_actions_t);
+
+impl FileActions {
+    fn new(start: &Start<'_>) -> io::Result<Self> {
+        let mut raw = MaybeUninit::uninit();
+        // SAFETY: init writes the whole structure, or fails and it is not used.
+        let mut this = unsafe {
+            check(libc::posix_spawn_file_actions_init(raw.as_mut_ptr()))?;
+            Self(raw.assume_init())
+        };
+        for (number, stream) in (0..).zip(start.streams) {
+            this.stream(number, stream)?;
+        }
+        this.close_the_rest()?;
+        if let Some(cwd) = start.cwd {
+            // SAFETY: initialised above; the string is copied by the call.
+            check(unsafe {
+                libc::posix_spawn_file_actions_addchdir_np(&raw mut this.0, cwd.as_ptr())
+            })?;
+        }
+        Ok(this)
+    }
+
+    fn stream(&mut self, number: c_int, source: Option<BorrowedFd<'_>>) -> io::Result<()> {
+        let flags = if number == 0 { libc::O_RDONLY } else { libc::O_WRONLY };
+        // SAFETY: initialised by `new`; the path is a literal that the call copies.
+        check(unsafe {
+            match source {
+                Some(fd) => {
+                    libc::posix_spawn_file_actions_adddup2(&raw mut self.0, fd.as_raw_fd(), number)
+                }
+                None => libc::posix_spawn_file_actions_addopen(
+                    &raw mut self.0,
+                    number,
+                    c"/dev/null".as_ptr(),
+                    flags,
+                    0,
+                ),
+            }
+        })
+    }
+
+    #[cfg(target_env = "gnu")]
+    fn close_the_rest(&mut self) -> io::Result<()> {
+        // SAFETY: initialised by `new`.
+        check(unsafe { libc::posix_spawn_file_actions_addclosefrom_np(&raw mut self.0, 3) })
+    }
+
+    /// Elsewhere there is no such action: what we were started with is marked once, and what we
+    /// open ourselves is marked when it is opened.
+    #[cfg(not(target_env = "gnu"))]
+    fn close_the_rest(&mut self) -> io::Result<()> {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
+        // SAFETY: marks descriptors, closes none.
+        ONCE.call_once(|| unsafe {
+            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC);
+        });
+        Ok(())
+    }
+}
+
+impl Drop for FileActions {
+    fn drop(&mut self) {
+        // SAFETY: initialised by `new`, destroyed once.
+        unsafe { libc::posix_spawn_file_actions_destroy(&raw mut self.0) };
+    }
+}
+
+struct Attributes(posix_spawnattr_t);
+
+impl Attributes {
+    fn new() -> io::Result<Self> {
+        let mut raw = MaybeUninit::uninit();
+        // SAFETY: init writes the whole structure, or fails and it is not used.
+        let mut this = unsafe {
+            check(libc::posix_spawnattr_init(raw.as_mut_ptr()))?;
+            Self(raw.assume_init())
+        };
+        let flags = c_int::from(libc::POSIX_SPAWN_SETSID)
+            | libc::POSIX_SPAWN_SETSIGDEF
+            | libc::POSIX_SPAWN_SETSIGMASK;
+        let none = signals(1..1);
+        // Real-time signals are never ignored by anybody; leaving them out spares system calls.
+        let all = signals(1..32);
+        // SAFETY: initialised above; the sets are copied by the calls.
+        unsafe {
+            check(libc::posix_spawnattr_setflags(&raw mut this.0, flags as libc::c_short))?;
+            check(libc::posix_spawnattr_setsigdefault(&raw mut this.0, &raw const all))?;
+            check(libc::posix_spawnattr_setsigmask(&raw mut this.0, &raw const none))?;
+        }
+        Ok(this)
+    }
+}
+
+impl Drop for Attributes {
+    fn drop(&mut self) {
+        // SAFETY: initialised by `new`, destroyed once.
+        unsafe { libc::posix_spawnattr_destroy(&raw mut self.0) };
+    }
+}
+
+fn signals(numbers: std::ops::Range<c_int>) -> sigset_t {
+    let mut raw = MaybeUninit::uninit();
+    // SAFETY: sigemptyset writes the whole set and cannot fail for a valid pointer.
+    let mut set = unsafe {
+        libc::sigemptyset(raw.as_mut_ptr());
+        raw.assume_init()
+    };
+    for number in numbers {
+        // SAFETY: the set is initialised and the number is a signal.
+        unsafe { libc::sigaddset(&raw mut set, number) };
+    }
+    set
+}

@@ -1,0 +1,65 @@
+//! The supervisor process: runs one call for a caller that has gone on, under the same terms as
+//! if it were waited for, and hands the outcome to whoever composes the program.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsFd;
+
+use gambrel_model::call::Call;
+use gambrel_model::outcome::Outcome;
+
+use crate::detach::{Answer, Order};
+use crate::settings::Settings;
+use crate::shell::ShellAction;
+use crate::spawn;
+
+/// What the re-executed program does after the word [`crate::SUPERVISE_WORD`]: runs the call that
+/// it reads, tells on stdout that it has started, and gives its errand and outcome to `record`.
+pub fn supervise_main(
+    input: impl Read,
+    settings: &Settings,
+    record: &mut dyn FnMut(&str, &Outcome),
+) {
+    // Already so when started by us; by hand it may not be.
+    let _ = rustix::process::setsid();
+    let (call, errand) = match receive(input) {
+        Ok(order) => order,
+        Err(reason) => return answer(&Answer::Unstarted(reason)),
+    };
+    // All children of this process are its hook's, whatever the settings of its starter.
+    let action = ShellAction::new(Settings { subreaper: true, ..settings.clone() });
+    let mut told = false;
+    let outcome = action.run_one(&call, &mut |start| {
+        if !told {
+            told = true;
+            answer(&Answer::of(start));
+        }
+    });
+    record(errand.as_deref().unwrap_or_default(), &outcome);
+}
+
+fn receive(input: impl Read) -> Result<(Call, Option<String>), String> {
+    let broken =
+        |error: &dyn std::fmt::Display| format!("the supervisor was told nothing: {error}");
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    input.read_until(b'\n', &mut line).map_err(|error| broken(&error))?;
+    let order: Order = serde_json::from_slice(&line).map_err(|error| broken(&error))?;
+    let mut call = order.call;
+    call.pace.waits = true;
+    if let Some(length) = order.stdin_length {
+        let mut stdin = vec![0; length];
+        input.read_exact(&mut stdin).map_err(|error| broken(&error))?;
+        call.stdin = Some(stdin);
+    }
+    Ok((call, order.errand))
+}
+
+/// Says it once and lets go of the pipe, so that a starter who waits for its end is free.
+fn answer(answer: &Answer) {
+    // A starter that has gone does not change what is to be done.
+    let _ = answer.write(std::io::stdout().lock());
+    if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
+        spawn::redirect_stdout(null.as_fd());
+    }
+}

@@ -1,0 +1,161 @@
+//! The watchdog process: it outlives us by a moment only, kills what we were running when we
+//! died, and kills what finished hooks left behind once their time is over. It knows numbers of
+//! processes and times, nothing of hooks.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::spawn;
+use crate::tree::{self, Kin, Member, Snapshot};
+
+const GRACE: Duration = Duration::from_millis(300);
+const SWEEP: Duration = Duration::from_secs(2);
+const STEP: Duration = Duration::from_millis(10);
+/// How often it is checked whether what was left behind has ended by itself.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What the re-executed program does after the word [`crate::WATCHDOG_WORD`]: reads orders until
+/// the pipe ends, and returns when nothing is left to kill.
+pub fn watchdog_main(input: impl Read + Send + 'static) {
+    // Already so when started by us; by hand it may not be.
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::chdir("/");
+    spawn::ignore_polite_signals();
+    let (sender, orders) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(input).lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    Watchdog::default().serve(&orders);
+}
+
+/// Milliseconds of the clock that all processes share and nobody can set.
+pub(crate) fn clock_ms() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    (now.tv_sec as u64) * 1000 + (now.tv_nsec as u64) / 1_000_000
+}
+
+#[derive(Default)]
+struct Watchdog {
+    watched: HashMap<i32, Kin>,
+    /// By mark and deadline: what may run until then.
+    left: Vec<(u64, Kin)>,
+}
+
+impl Watchdog {
+    fn serve(&mut self, orders: &Receiver<String>) {
+        loop {
+            let wait = if self.left.is_empty() { Duration::from_secs(3600) } else { self.nap() };
+            match orders.recv_timeout(wait) {
+                Ok(line) => {
+                    self.obey(&line);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.enforce();
+        }
+        kill(self.watched.drain().map(|(_, kin)| kin).collect());
+        while !self.left.is_empty() {
+            thread::sleep(self.nap());
+            self.enforce();
+        }
+    }
+
+    fn obey(&mut self, line: &str) -> Option<()> {
+        let mut words = line.split(' ');
+        match words.next()? {
+            "watch" => {
+                let (root, mark) = (member(&mut words)?, words.next()?.to_owned());
+                let session = Some(root.pid);
+                let kin = Kin { session, roots: vec![root], mark, since: root.start };
+                self.watched.insert(root.pid, kin);
+            }
+            "done" => {
+                self.watched.remove(&words.next()?.parse().ok()?);
+            }
+            "until" => {
+                let at = words.next()?.parse().ok()?;
+                let (root, mark) = (member(&mut words)?, words.next()?.to_owned());
+                self.left.push((at, Kin { session: None, roots: vec![root], mark, since: 0 }));
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn nap(&self) -> Duration {
+        let now = clock_ms();
+        let next = self.left.iter().map(|(at, _)| at.saturating_sub(now)).min().unwrap_or(0);
+        Duration::from_millis(next).min(LOOK)
+    }
+
+    /// Kills what is over its time and forgets what has ended by itself.
+    fn enforce(&mut self) {
+        let now = clock_ms();
+        let (over, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.left).into_iter().partition(|(at, _)| *at <= now);
+        kill(over.into_iter().map(|(_, kin)| kin).collect());
+        let mut table = None;
+        self.left = rest;
+        self.left.retain(|(_, kin)| {
+            kin.roots.iter().any(|root| tree::lives(*root))
+                || !table.get_or_insert_with(Snapshot::take).members(kin).is_empty()
+        });
+    }
+}
+
+fn member<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Member> {
+    Some(Member { pid: words.next()?.parse().ok()?, start: words.next()?.parse().ok()? })
+}
+
+/// The polite signal to all, a grace, and the last signal until none of them is left.
+fn kill(mut kins: Vec<Kin>) {
+    if kins.is_empty() {
+        return;
+    }
+    for kin in &mut kins {
+        // Without its leader a session number may already be somebody else's.
+        kin.session = kin.session.filter(|_| kin.roots.iter().any(|root| tree::lives(*root)));
+    }
+    let found = |kins: &[Kin]| -> Vec<Member> {
+        let table = Snapshot::take();
+        kins.iter().flat_map(|kin| table.members(kin)).collect()
+    };
+    let members = found(&kins);
+    tree::signal_all(&members, Signal::TERM);
+    tree::signal_all(&members, Signal::CONT);
+    // Whoever is known now stays known when its parents are gone.
+    if let Some(first) = kins.first_mut() {
+        first.roots.extend(members);
+    }
+    let (begun, mut waited) = (clock_ms(), Duration::ZERO);
+    while waited < GRACE && !found(&kins).is_empty() {
+        thread::sleep(STEP);
+        waited = Duration::from_millis(clock_ms() - begun);
+    }
+    while waited < GRACE + SWEEP {
+        let members = found(&kins);
+        if members.is_empty() {
+            return;
+        }
+        for leader in kins.iter().filter_map(|kin| kin.session).filter_map(Pid::from_raw) {
+            if members.iter().any(|member| member.pid == leader.as_raw_nonzero().get()) {
+                tree::signal_group(leader, Signal::KILL);
+            }
+        }
+        tree::signal_all(&members, Signal::KILL);
+        thread::sleep(STEP);
+        waited = Duration::from_millis(clock_ms() - begun);
+    }
+}

@@ -1,0 +1,29 @@
+//! Real processes, one behaviour a file.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod a_detached_hook_outlives_its_caller;
+mod answers_while_a_background_child_holds_the_pipe;
+mod caps_a_gigabyte_of_output;
+mod direct_and_shell_agree;
+mod ends_a_hook_that_stops_itself;
+mod gives_no_controlling_terminal;
+mod ignores_unread_stdin;
+mod keeps_bytes_that_are_not_utf8;
+mod kills_a_child_that_left_its_session;
+mod kills_grandchildren_on_timeout;
+mod leftovers_may_finish_but_not_past_the_timeout;
+mod never_forks;
+mod passes_no_inherited_descriptors;
+mod reads_a_megabyte_before_it_is_read;
+mod resets_signals_and_sets_the_environment;
+mod retries_until_it_succeeds;
+mod runs_a_hook_that_deletes_its_own_folder;
+mod runs_in_the_shell_that_was_asked_for;
+mod runs_sixty_four_at_once;
+mod says_why_it_could_not_start;
+mod stand;
+mod survives_a_hook_that_ignores_term;
+mod survives_the_rest_of_the_zoo;
+mod the_watchdog_kills_after_kill_nine;
+mod writes_side_files_before_the_start;

@@ -1,0 +1,289 @@
+//! What can be typed, and which call it is. Wrong usage exits 64, never 2: in contract 001 that
+//! number means "block".
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::printer;
+
+/// Wrong usage or unusable configuration.
+pub const USAGE: u8 = 64;
+
+/// One engine for the lifecycle hooks of AI coding agents.
+#[derive(Debug, Parser)]
+#[command(name = "gambrel", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Examples:
+  echo '{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' \\
+    | gambrel fire --from claude
+  gambrel list                 every hook found here, and whether it may run
+  gambrel check                what is wrong with them
+  gambrel trust --all          look at this project's hooks and let them run
+
+Exit codes: 0 ok, 1 a failure that the command reports, 64 wrong usage.")]
+pub struct Cli {
+    /// Work as if started in this folder.
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub folder: Option<PathBuf>,
+
+    /// When to use colour.
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub color: Color,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Color {
+    /// On a terminal that wants it (NO_COLOR is honoured).
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Fire hooks: a native event on stdin, the native reply on stdout.
+    Fire(FireArgs),
+    /// List every hook found, effective or shadowed, trusted or not.
+    List(ListArgs),
+    /// Say for every hook why it would or would not run for an event. Runs nothing.
+    Explain(FireArgs),
+    /// Show everything that is wrong with the hooks' configuration.
+    Check(CheckArgs),
+    /// Show what of the machine is there, and what is not.
+    Doctor(JsonArgs),
+    /// Show the journal of firings.
+    Log(LogArgs),
+    /// Show one firing in full.
+    Show(ShowArgs),
+    /// Look at this project's hooks and let them run.
+    Trust(TrustArgs),
+    /// Take trust back.
+    Untrust(UntrustArgs),
+    /// Print completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+    #[command(name = "__watchdog", hide = true)]
+    Watchdog,
+    #[command(name = "__supervise", hide = true)]
+    Supervise,
+}
+
+/// Where hooks come from, beside the folder.
+#[derive(Debug, Args)]
+pub struct Sources {
+    /// A Claude Code plugin folder whose hooks are to be used.
+    #[arg(long, value_name = "DIR")]
+    pub plugin: Vec<PathBuf>,
+    /// A Claude Code settings file to be used.
+    #[arg(long, value_name = "FILE")]
+    pub settings: Vec<PathBuf>,
+    /// A TypeScript or JavaScript hook module to be used.
+    #[arg(long, value_name = "PATH")]
+    pub hook: Vec<PathBuf>,
+    /// The pipeline that is running: its `hooks:` are used.
+    #[arg(long, value_name = "FILE")]
+    pub pipeline: Vec<PathBuf>,
+    /// The stage that is running: its `hooks:` are used.
+    #[arg(long, value_name = "FILE")]
+    pub stage: Vec<PathBuf>,
+    /// Which project hooks may run [env: GAMBREL_TRUST; default: store].
+    #[arg(long, value_name = "WHICH")]
+    pub trust: Option<TrustWord>,
+}
+
+/// Which project hooks may run.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum TrustWord {
+    /// Those that were trusted with `gambrel trust`.
+    Store,
+    /// All of them.
+    All,
+    /// None of them.
+    None,
+}
+
+/// `fire` and `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Callers and what they send:
+  claude    {\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s\",\"tool_name\":\"Bash\",\"tool_input\":{…}}
+  unified   {\"hook_point\":\"on_iteration_complete\",\"vars\":{\"SESSION\":\"s\",\"ITERATION\":3}}
+  iteratr   {\"hook\":\"pre_iteration\",\"vars\":{\"session\":\"s\",\"iteration\":\"3\"}}
+  teams     {\"version\":1,\"event\":\"task_completed\",\"team\":{…},\"task\":{…}}
+  omp       {\"type\":\"tool_call\",\"toolName\":\"bash\",\"toolCallId\":\"1\",\"input\":{…}}
+  gambrel   {\"moment\":\"tool.before\",\"session\":\"s\",\"facts\":{\"tool\":{\"kind\":\"shell\",\"args\":{…}}}}")]
+pub struct FireArgs {
+    /// The caller's dialect: claude, unified, iteratr, teams, omp or gambrel.
+    #[arg(long, value_name = "DIALECT")]
+    pub from: String,
+    /// A live host of that dialect calls and runs its own hooks itself: leave those out.
+    #[arg(long)]
+    pub hosted: bool,
+    /// Only hooks of this dialect.
+    #[arg(long, value_name = "DIALECT")]
+    pub only: Vec<String>,
+    /// How long the host will wait, in seconds [default: by event].
+    #[arg(long, value_name = "SECONDS")]
+    pub budget: Option<f64>,
+    /// A gate that could not be asked counts as a deny [env: GAMBREL_STRICT=1].
+    #[arg(long)]
+    pub strict: bool,
+    /// Print the neutral decision with its trail instead of the reply; exits 0.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sources: Sources,
+}
+
+/// `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sources: Sources,
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Files or folders to check; without any, all that are used here.
+    pub paths: Vec<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sources: Sources,
+}
+
+/// Commands that only know `--json`.
+#[derive(Debug, Args)]
+pub struct JsonArgs {
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `log`.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Only this session.
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// How many, newest last.
+    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
+    pub count: usize,
+    /// Go on as new ones come.
+    #[arg(short, long)]
+    pub follow: bool,
+    /// As JSON, one firing a line.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The firing's id, or its beginning.
+    pub id: String,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trust`.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Hooks to trust, by id (see `gambrel list`).
+    pub ids: Vec<String>,
+    /// Every hook of this project.
+    #[arg(long)]
+    pub all: bool,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
+    /// Show how every project hook stands.
+    #[arg(long)]
+    pub list: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `untrust`.
+#[derive(Debug, Args)]
+pub struct UntrustArgs {
+    /// Hooks to forget, by id.
+    pub ids: Vec<String>,
+    /// Every hook of this project.
+    #[arg(long)]
+    pub all: bool,
+    /// Refuse them for good instead of forgetting them.
+    #[arg(long)]
+    pub deny: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Parses, calls, and turns every error into words and an exit code that is not 2.
+pub fn run() -> u8 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    printer::choose_color(cli.color);
+    match dispatch(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            printer::warn(&format!("gambrel: {error:#}"));
+            1
+        }
+    }
+}
+
+fn refuse(error: &clap::Error) -> u8 {
+    let text = error.render();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            printer::out(&text.ansi().to_string());
+            0
+        }
+        _ => {
+            printer::err(&text.ansi().to_string());
+            USAGE
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<u8> {
+    let folder = cli.folder;
+    match cli.command {
+        Command::Fire(args) => crate::fire::run(folder, &args),
+        Command::Explain(args) => crate::explain::run(folder, &args),
+        Command::List(args) => crate::list::run(folder, &args),
+        Command::Check(args) => crate::check::run(folder, &args),
+        Command::Doctor(args) => crate::doctor::run(folder, &args),
+        Command::Log(args) => crate::log::run(folder, &args),
+        Command::Show(args) => crate::log::show(folder, &args),
+        Command::Trust(args) => crate::trust::run(folder, &args),
+        Command::Untrust(args) => crate::trust::untrust(folder, &args),
+        Command::Completions { shell } => crate::shells::completions(shell),
+        Command::Man => crate::shells::man(),
+        Command::Watchdog => crate::supervise::watchdog(),
+        Command::Supervise => crate::supervise::supervise(),
+    }
+}

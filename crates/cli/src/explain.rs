@@ -1,0 +1,77 @@
+//! `gambrel explain`: for every hook, in words, why it would or would not run.
+
+use std::path::PathBuf;
+
+use gambrel::{Candidate, Fate};
+use serde_json::{Value, json};
+
+use crate::args::{FireArgs, USAGE};
+use crate::{look, printer};
+
+/// Reads the event and explains; runs nothing.
+pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
+    let gambrel = match look::firing(folder, args) {
+        Ok(gambrel) => gambrel,
+        Err(error) => {
+            printer::warn(&format!("gambrel explain: {error:#}"));
+            return Ok(USAGE);
+        }
+    };
+    let mut event = match gambrel.receive(&args.from, &look::stdin()?) {
+        Ok(event) => event,
+        Err(complaint) => {
+            printer::warn(&format!("gambrel explain: {}", complaint.message));
+            return Ok(USAGE);
+        }
+    };
+    let loaded = gambrel.load(Some(&event));
+    event.project = gambrel.setup().project(&loaded.roots);
+    let candidates = gambrel.explain(&event, &loaded);
+    if args.json {
+        let hooks: Vec<Value> = candidates.iter().map(to_json).collect();
+        let complaints = loaded.complaints.iter().map(gambrel::model::decision::complaint_json);
+        printer::json(&json!({
+            "moment": event.moment.name(), "event": event.name, "hooks": hooks,
+            "complaints": complaints.collect::<Vec<_>>(),
+        }));
+        return Ok(0);
+    }
+    printer::out(&format!("{} from {} is {}\n", event.name, args.from, event.moment));
+    for candidate in &candidates {
+        printer::out(&spoken(candidate));
+    }
+    if candidates.is_empty() {
+        printer::out("no hooks are configured here\n");
+    }
+    Ok(0)
+}
+
+fn why(candidate: &Candidate) -> (bool, String) {
+    match &candidate.fate {
+        Fate::Runs => {
+            let matcher = candidate.hook.draft.matcher.words();
+            let why = matcher.map_or("it is for every such event".into(), |m| format!("matcher `{m}` is met"));
+            (true, why)
+        }
+        Fate::Skipped(skip) => (false, skip.why.clone()),
+    }
+}
+
+fn to_json(candidate: &Candidate) -> Value {
+    let (runs, why) = why(candidate);
+    let hook = &candidate.hook;
+    json!({
+        "hook": hook.id, "title": hook.title(), "dialect": hook.dialect.name(),
+        "event": hook.draft.event, "source": hook.draft.source.place(), "runs": runs, "why": why,
+    })
+}
+
+fn spoken(candidate: &Candidate) -> String {
+    let (runs, why) = why(candidate);
+    let mark = if runs { "runs   " } else { "does not" };
+    let hook = &candidate.hook;
+    format!(
+        "{mark}  {}  {}\n          {} · {}\n",
+        hook.dialect.name(), printer::line(&hook.title(), 60), printer::line(&why, 200), hook.draft.source.place(),
+    )
+}

@@ -1,0 +1,84 @@
+//! `gambrel list`: every hook found, effective or shadowed, trusted or not.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gambrel::model::Hook;
+use gambrel::{Gambrel, Loaded, Trust};
+use serde_json::{Value, json};
+
+use crate::args::ListArgs;
+use crate::{look, printer, snippet};
+
+/// Lists.
+pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::open(look::setup(folder, Some(&args.sources))?);
+    let loaded = gambrel.load(None);
+    let rows = standing(&gambrel, &loaded);
+    if args.json {
+        let hooks: Vec<Value> = rows.iter().map(|(hook, trust)| to_json(hook, *trust)).collect();
+        printer::json(&Value::Array(hooks));
+        return Ok(0);
+    }
+    let cells: Vec<Vec<String>> = rows.iter().map(|(hook, trust)| row(hook, *trust)).collect();
+    match cells.is_empty() {
+        true => printer::out("no hooks are configured here\n"),
+        false => printer::out(&printer::table(&["ID", "DIALECT", "EVENT", "MATCHER", "ACTION", "TRUST", "WHAT", "SOURCE"], &cells)),
+    }
+    for complaint in &loaded.complaints {
+        printer::warn(&snippet::short(complaint));
+    }
+    Ok(0)
+}
+
+/// Every hook and how it stands.
+pub fn standing<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Trust)> {
+    let entries = gambrel.ledger().trust().unwrap_or_else(|error| {
+        printer::warn(&format!("gambrel: {error}"));
+        BTreeMap::new()
+    });
+    let mode = gambrel.setup().options.trust;
+    let stands = |hook: &'l std::sync::Arc<Hook>| (&**hook, Trust::of(hook, loaded, &entries, mode));
+    loaded.hooks.iter().map(stands).collect()
+}
+
+/// The fixed shape of a hook in lists.
+pub fn to_json(hook: &Hook, trust: Trust) -> Value {
+    let draft = &hook.draft;
+    json!({
+        "id": hook.id,
+        "dialect": hook.dialect.name(),
+        "event": draft.event,
+        "moment": hook.rows.first().map(|row| row.moment.name()),
+        "matcher": draft.matcher.words(),
+        "when": draft.when.as_ref().map(|when| &when.text),
+        "action": draft.action,
+        "source": draft.source.place(),
+        "scope": draft.source.scope,
+        "trust": trust.word(),
+        "shadowed_by": draft.shadowed_by,
+        "runs": draft.idle.is_none() && draft.shadowed_by.is_none(),
+        "idle": draft.idle,
+        "title": hook.title(),
+        "config": draft.config,
+    })
+}
+
+fn row(hook: &Hook, trust: Trust) -> Vec<String> {
+    let draft = &hook.draft;
+    let state = match (&draft.idle, &draft.shadowed_by) {
+        (Some(why), _) => format!("{} (does not run: {})", hook.title(), why),
+        (None, Some(by)) => format!("{} (shadowed by {by})", hook.title()),
+        (None, None) => hook.title(),
+    };
+    vec![
+        hook.id.clone(),
+        hook.dialect.name().to_owned(),
+        draft.event.clone(),
+        printer::line(&draft.matcher.words().unwrap_or_else(|| "*".into()), 24),
+        draft.action.clone(),
+        trust.word().to_owned(),
+        printer::line(&state, 90),
+        draft.source.place(),
+    ]
+}

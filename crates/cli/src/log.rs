@@ -1,0 +1,162 @@
+//! `gambrel log` and `gambrel show`: the journal of firings, and one in full.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use gambrel::Gambrel;
+use gambrel::ledger::{Firing, FiringState, LocalLedger, Query};
+use gambrel::model::{Record, Stage};
+use serde_json::{Value, json};
+
+use crate::args::{LogArgs, ShowArgs};
+use crate::{look, printer};
+
+/// How often a followed journal is looked at.
+const FOLLOW: Duration = Duration::from_millis(300);
+
+/// The latest firings, newest last; with `-f`, what comes after them too.
+pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let ledger = journal(&gambrel)?;
+    take_in(ledger);
+    let mut query = Query { session: args.session.clone(), limit: args.count, after: None };
+    let mut last = 0;
+    loop {
+        for firing in ledger.firings(&query)? {
+            last = last.max(firing.seq);
+            print(&firing, args.json);
+        }
+        if !args.follow {
+            return Ok(0);
+        }
+        std::thread::sleep(FOLLOW);
+        take_in(ledger);
+        query = Query { after: Some(last), limit: usize::MAX, ..query };
+    }
+}
+
+/// One firing in full.
+pub fn show(folder: Option<PathBuf>, args: &ShowArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let ledger = journal(&gambrel)?;
+    take_in(ledger);
+    let Some(firing) = ledger.firing(&args.id)? else {
+        bail!("no firing `{}` in the journal: see `gambrel log`", args.id);
+    };
+    match args.json {
+        true => printer::json(&to_json(&firing)),
+        false => printer::out(&in_full(&firing)),
+    }
+    Ok(0)
+}
+
+fn journal(gambrel: &Gambrel) -> anyhow::Result<&LocalLedger> {
+    gambrel.local_ledger().context("there is no state folder: set HOME or GAMBREL_STATE_DIR")
+}
+
+/// What the spool holds goes into the database; what is wrong with that is told, and reading
+/// goes on without it.
+fn take_in(ledger: &LocalLedger) {
+    match ledger.take_in() {
+        Ok(taken) => {
+            for notice in &taken.notices {
+                printer::warn(&format!("gambrel: {notice}"));
+            }
+            if taken.corrupt > 0 {
+                printer::warn(&format!("gambrel: {} broken records were passed over", taken.corrupt));
+            }
+        }
+        Err(error) => printer::warn(&format!("gambrel: {error}")),
+    }
+}
+
+fn body<'f>(firing: &'f Firing, stage: Stage) -> Option<&'f Value> {
+    firing.records.iter().find(|record| record.step == stage).map(|record| &record.body)
+}
+
+fn state(firing: &Firing) -> &'static str {
+    match firing.state {
+        FiringState::Running => "running",
+        FiringState::Finished => "finished",
+        FiringState::Interrupted => "interrupted",
+    }
+}
+
+fn to_json(firing: &Firing) -> Value {
+    let accepted = body(firing, Stage::Accepted).cloned().unwrap_or_default();
+    let finished = body(firing, Stage::Finished).cloned().unwrap_or_default();
+    let late = firing.records.iter().filter(|record| record.step == Stage::Late);
+    json!({
+        "id": firing.id, "at": firing.at, "session": firing.session, "state": state(firing),
+        "from": accepted["from"], "event": accepted["event"], "moment": accepted["moment"],
+        "tool": accepted["tool"], "cwd": accepted["cwd"],
+        "ruling": finished["ruling"], "said": finished["said"], "reasons": finished["reasons"],
+        "says": finished["says"], "trail": finished["trail"], "losses": finished["losses"],
+        "late": late.map(|record| record.body.clone()).collect::<Vec<_>>(),
+    })
+}
+
+fn print(firing: &Firing, as_json: bool) {
+    if as_json {
+        return printer::json(&to_json(firing));
+    }
+    let value = to_json(firing);
+    let word = |key: &str| value[key].as_str().unwrap_or("-").to_owned();
+    let trail = value["trail"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let ran = trail.iter().filter(|step| step["ran"] == true).count();
+    let ruling = match firing.state {
+        FiringState::Finished => word("ruling"),
+        _ => state(firing).to_owned(),
+    };
+    let reason = value["reasons"][0]["text"].as_str().unwrap_or_default();
+    printer::out(&format!(
+        "{}  {:<11} {:<8} {:<18} {:<12} {ran} of {} ran  {}\n",
+        firing.id, ruling, word("from"), printer::line(&word("event"), 18),
+        printer::line(&firing.session, 12), trail.len(), printer::line(reason, 60),
+    ));
+}
+
+fn in_full(firing: &Firing) -> String {
+    let value = to_json(firing);
+    let word = |key: &str| printer::clean(value[key].as_str().unwrap_or("-"));
+    let mut text = format!(
+        "firing {}  {}\n  event    {} from {} ({})\n  session  {}\n  ruling   {} (the caller was told {})\n",
+        firing.id, state(firing), word("event"), word("from"), word("moment"),
+        printer::clean(&firing.session), word("ruling"), word("said"),
+    );
+    let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
+    for reason in list("reasons") {
+        text += &format!("  because  {}\n", printer::line(reason["text"].as_str().unwrap_or_default(), 200));
+    }
+    for step in list("trail") {
+        text += &one_step(&step);
+    }
+    for late in list("late") {
+        let end = late["outcome"].as_str().unwrap_or_default();
+        text += &format!("  late     {}  {end} after {} ms\n", late["hook"].as_str().unwrap_or_default(), late["ms"]);
+    }
+    for loss in list("losses") {
+        let part = |key: &str| loss[key].as_str().unwrap_or_default().to_owned();
+        text += &format!("  lost     {}: {}\n", part("what"), part("why"));
+    }
+    text + &times(&firing.records)
+}
+
+fn one_step(step: &Value) -> String {
+    let part = |key: &str| printer::line(step[key].as_str().unwrap_or_default(), 160);
+    let code = step["code"].as_i64().map(|code| format!(" {code}")).unwrap_or_default();
+    format!(
+        "  hook     {}  {}{code}  {} ms  {}\n           {}  {}\n",
+        part("title"), part("outcome"), step["ms"], part("verdict"), part("source"), part("why"),
+    )
+}
+
+fn times(records: &[Record]) -> String {
+    let first = records.first().map_or(0, |record| record.at);
+    let step = |record: &Record| {
+        let word = json!(record.step);
+        format!("{} +{} ms", word.as_str().unwrap_or_default(), record.at.saturating_sub(first))
+    };
+    format!("  journal  {}\n", records.iter().map(step).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,83 @@
+//! From arguments to a program that is put together: what every command that looks at hooks does
+//! first.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use gambrel::{Gambrel, Setup, TrustMode};
+
+use crate::args::{FireArgs, Sources, TrustWord};
+
+/// The surroundings of this process, with what was typed.
+pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Result<Setup> {
+    let mut setup = Setup::of_process();
+    if let Some(folder) = &folder {
+        let there = setup.cwd.join(folder);
+        if !there.is_dir() {
+            bail!("-C {}: no such folder", folder.display());
+        }
+    }
+    setup.folder = folder;
+    setup.supervisor = std::env::current_exe().ok();
+    setup.adopts_orphans = true;
+    setup.options.strict = setup.env.get("GAMBREL_STRICT").is_some_and(|v| v == "1" || v == "true");
+    setup.options.trust = match setup.env.get("GAMBREL_TRUST").map(String::as_str) {
+        Some("all") => TrustMode::All,
+        Some("none") => TrustMode::None,
+        None | Some("" | "store") => TrustMode::Store,
+        // A word that we do not know must not let anything run.
+        Some(_) => TrustMode::None,
+    };
+    if let Some(sources) = sources {
+        name(&mut setup, sources);
+    }
+    Ok(setup)
+}
+
+fn name(setup: &mut Setup, sources: &Sources) {
+    let named = [
+        ("plugin", &sources.plugin),
+        ("settings", &sources.settings),
+        ("hook", &sources.hook),
+        ("pipeline", &sources.pipeline),
+        ("stage", &sources.stage),
+    ];
+    for (word, paths) in named {
+        setup.named.extend(paths.iter().map(|path| (word.to_owned(), path.clone())));
+    }
+    match sources.trust {
+        Some(TrustWord::Store) => setup.options.trust = TrustMode::Store,
+        Some(TrustWord::All) => setup.options.trust = TrustMode::All,
+        Some(TrustWord::None) => setup.options.trust = TrustMode::None,
+        None => {}
+    }
+}
+
+/// The program as `fire` and `explain` need it.
+pub fn firing(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<Gambrel> {
+    let mut setup = setup(folder, Some(&args.sources))?;
+    setup.options.hosted = args.hosted;
+    setup.options.only.clone_from(&args.only);
+    setup.options.strict |= args.strict;
+    for word in std::iter::once(&args.from).chain(&args.only) {
+        if Gambrel::dialect(word).is_none() {
+            let names: Vec<&str> = gambrel::DIALECTS.iter().map(|d| d.name()).collect();
+            bail!("no dialect `{word}`: one of {}", names.join(", "));
+        }
+    }
+    if let Some(seconds) = args.budget {
+        let budget = Duration::try_from_secs_f64(seconds);
+        setup.options.budget = Some(budget.context("--budget is a number of seconds")?);
+    }
+    Ok(Gambrel::open(setup))
+}
+
+/// The event on stdin, as far as it is taken.
+pub fn stdin() -> anyhow::Result<Vec<u8>> {
+    use std::io::Read;
+    const CAP: u64 = 8 * 1024 * 1024 + 1;
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(CAP).read_to_end(&mut bytes).context("stdin cannot be read")?;
+    Ok(bytes)
+}

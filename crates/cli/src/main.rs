@@ -1,0 +1,21 @@
+//! The binary `gambrel`: arguments in, one call, an exit code out.
+
+mod args;
+mod check;
+mod doctor;
+mod explain;
+mod fire;
+mod list;
+mod log;
+mod look;
+mod printer;
+mod shells;
+mod snippet;
+mod supervise;
+mod trust;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(args::run())
+}

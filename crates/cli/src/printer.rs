@@ -1,0 +1,80 @@
+//! The one printer. Data goes to stdout, words for people to stderr. Text that came from a hook is
+//! cleaned of control characters before a terminal sees it.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+use crate::args::Color;
+
+/// Takes the person's choice of colour.
+pub fn choose_color(color: Color) {
+    let choice = match color {
+        Color::Auto => return,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
+/// Data.
+pub fn out(text: &str) {
+    let mut stdout = anstream::stdout().lock();
+    // A reader that went away is no fault of the command's.
+    let _gone = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// Data as it is: a reply belongs to its caller, byte by byte.
+pub fn raw(bytes: &[u8]) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()
+}
+
+/// One JSON value and a newline.
+pub fn json(value: &Value) {
+    out(&format!("{value}\n"));
+}
+
+/// Words for people, as they are.
+pub fn err(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    let _gone = stderr.write_all(text.as_bytes());
+}
+
+/// One line for people, cleaned.
+pub fn warn(text: &str) {
+    err(&format!("{}\n", clean(text)));
+}
+
+/// Text without control characters, but for line breaks and tabs.
+pub fn clean(text: &str) -> String {
+    let keep = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    let hidden = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if keep(c) && !hidden(c) { c } else { '\u{fffd}' }).collect()
+}
+
+/// Text on one line, cleaned, cut to a width.
+pub fn line(text: &str, width: usize) -> String {
+    let flat = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(width) {
+        Some((at, _)) => format!("{}…", &flat[..at]),
+        None => flat,
+    }
+}
+
+/// Rows in columns; the last column is as long as it is.
+pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
+    let lines = std::iter::once(&head).chain(rows).map(|row| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    });
+    lines.collect()
+}

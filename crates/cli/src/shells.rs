@@ -1,0 +1,31 @@
+//! Completions and the manual page, from the same table as the parser.
+
+use std::io::Write;
+
+use clap::CommandFactory;
+
+use crate::args::Cli;
+use crate::printer;
+
+/// Completions for a shell.
+pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "gambrel", &mut text);
+    printer::raw(&text)?;
+    Ok(0)
+}
+
+/// The manual page of every command, in one.
+pub fn man() -> anyhow::Result<u8> {
+    let mut text = Vec::new();
+    let command = Cli::command();
+    clap_mangen::Man::new(command.clone()).render(&mut text)?;
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let man = clap_mangen::Man::new(sub.clone());
+        writeln!(text, ".SH {}", sub.get_name().to_uppercase())?;
+        man.render_description_section(&mut text)?;
+        man.render_options_section(&mut text)?;
+    }
+    printer::raw(&text)?;
+    Ok(0)
+}

@@ -1,0 +1,50 @@
+//! A complaint as a person sees it: drawn under the source text, or in one line.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use gambrel::model::{Complaint, Severity};
+
+use crate::printer;
+
+/// `path:line:column: message`.
+pub fn short(complaint: &Complaint) -> String {
+    let spot = &complaint.spot;
+    let place = match spot.line {
+        0 => spot.path.display().to_string(),
+        line => format!("{}:{line}:{}", spot.path.display(), spot.column),
+    };
+    let help = complaint.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+    format!("{place}: {}{help}", complaint.message)
+}
+
+/// The complaint under the text it is about.
+pub fn draw(complaint: &Complaint) -> String {
+    let spot = &complaint.spot;
+    let level = match complaint.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let path = spot.path.display().to_string();
+    let message = printer::clean(&complaint.message);
+    let text = std::fs::read_to_string(&spot.path).ok().filter(|_| spot.line > 0);
+    let Some(text) = text.filter(|text| spot.end <= text.len()) else {
+        let word = if complaint.severity == Severity::Error { "error" } else { "warning" };
+        return format!("{word}: {}\n", printer::clean(&short(complaint)));
+    };
+    let end = spot.end.max(spot.start);
+    let range = spot.start..first_line(&text, spot.start, end);
+    let snippet = Snippet::source(text.as_str())
+        .path(path.as_str())
+        .annotation(AnnotationKind::Primary.span(range));
+    let mut report = vec![level.primary_title(message.as_str()).element(snippet)];
+    let help = complaint.help.as_deref().map(printer::clean);
+    if let Some(help) = &help {
+        report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
+    }
+    format!("{}\n\n", Renderer::styled().render(&report))
+}
+
+/// A range is drawn on its first line only: a whole map would hide what is wrong with it.
+fn first_line(text: &str, start: usize, end: usize) -> usize {
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    end.min(line_end).max(start)
+}

@@ -1,0 +1,26 @@
+//! The two hidden commands that this program starts itself with: a watchdog that kills what a
+//! killed firing leaves behind, and a supervisor for hooks that nobody waits for.
+
+use gambrel::{DIALECTS, Gambrel, Setup};
+use gambrel_engine::{Errand, attend};
+
+/// Kills what is still watched once its starter has gone.
+pub fn watchdog() -> anyhow::Result<u8> {
+    gambrel::actions::watchdog_main(std::io::stdin());
+    Ok(0)
+}
+
+/// Runs one call to its end, and records it.
+pub fn supervise() -> anyhow::Result<u8> {
+    let setup = Setup { adopts_orphans: true, ..Setup::of_process() };
+    let gambrel = Gambrel::open(setup);
+    let settings = gambrel.settings();
+    gambrel::actions::supervise_main(std::io::stdin().lock(), &settings, &mut |errand, outcome| {
+        if let Ok(errand) = serde_json::from_str::<Errand>(errand) {
+            // Nobody is left to be told of a failure to record; the journal's reader sees a
+            // firing without its end.
+            let _unrecorded = attend(DIALECTS, gambrel.ledger(), errand, outcome);
+        }
+    });
+    Ok(0)
+}

@@ -1,0 +1,163 @@
+//! `gambrel trust` and `untrust`: a person looks at a project's hooks, and says which may run.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::bail;
+use gambrel::model::{Hook, TrustEntry};
+use gambrel::{Gambrel, Trust, TrustMode};
+use gambrel_engine::{named_files, trust_hash, trust_key};
+use serde_json::{Value, json};
+
+use crate::args::{TrustArgs, UntrustArgs, USAGE};
+use crate::{list, look, printer};
+
+/// Set by agents in the environment of what they run: none of them may trust for a person.
+const AGENT_MARKS: [&str; 7] = [
+    "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "AI_AGENT", "GEMINI_CLI", "CODEX_SANDBOX",
+    "OPENCODE", "GAMBREL_FIRING",
+];
+
+/// Shows, asks, and trusts.
+pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
+    let mut setup = look::setup(folder, None)?;
+    setup.options.trust = TrustMode::Store;
+    let gambrel = Gambrel::open(setup);
+    let loaded = gambrel.load(None);
+    let standing = list::standing(&gambrel, &loaded);
+    let project: Vec<(&Hook, Trust)> =
+        standing.into_iter().filter(|(hook, _)| !hook.draft.source.scope.is_own()).collect();
+    if args.list || (args.ids.is_empty() && !args.all) {
+        show(&project, args.json);
+        return Ok(0);
+    }
+    refuse_agents(&gambrel)?;
+    let chosen = chosen(&project, &args.ids, args.all)?;
+    let chosen: Vec<&Hook> =
+        chosen.into_iter().filter(|(_, trust)| *trust != Trust::Trusted).map(|(h, _)| h).collect();
+    if chosen.is_empty() {
+        printer::out("nothing to trust: everything here is trusted already\n");
+        return Ok(0);
+    }
+    if !args.json {
+        chosen.iter().for_each(|hook| printer::out(&shown(hook)));
+    }
+    if !args.yes && !asked(chosen.len())? {
+        return Ok(USAGE);
+    }
+    keep(&gambrel, &chosen, false)?;
+    match args.json {
+        true => printer::json(&chosen.iter().map(|h| list::to_json(h, Trust::Trusted)).collect()),
+        false => printer::out(&format!("trusted {} hooks\n", chosen.len())),
+    }
+    Ok(0)
+}
+
+/// Forgets trust, or refuses for good.
+pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let loaded = gambrel.load(None);
+    let standing = list::standing(&gambrel, &loaded);
+    let project: Vec<(&Hook, Trust)> =
+        standing.into_iter().filter(|(hook, _)| !hook.draft.source.scope.is_own()).collect();
+    let chosen: Vec<&Hook> =
+        chosen(&project, &args.ids, args.all)?.into_iter().map(|(hook, _)| hook).collect();
+    if args.deny {
+        keep(&gambrel, &chosen, true)?;
+    } else {
+        let keys: Vec<String> = chosen.iter().map(|hook| trust_key(hook)).collect();
+        gambrel.ledger().amend_trust(&mut |entries| {
+            entries.retain(|key, _| !keys.contains(key));
+        })?;
+    }
+    match args.json {
+        true => printer::json(&json!({"untrusted": chosen.iter().map(|h| &h.id).collect::<Vec<_>>()})),
+        false => printer::out(&format!("{} hooks are not trusted any more\n", chosen.len())),
+    }
+    Ok(0)
+}
+
+fn refuse_agents(gambrel: &Gambrel) -> anyhow::Result<()> {
+    let env = &gambrel.setup().env;
+    if let Some(mark) = AGENT_MARKS.iter().find(|mark| env.contains_key(**mark)) {
+        bail!("{mark} is set: an agent may not trust hooks for a person; use your own terminal");
+    }
+    Ok(())
+}
+
+fn chosen<'h>(
+    project: &[(&'h Hook, Trust)],
+    ids: &[String],
+    all: bool,
+) -> anyhow::Result<Vec<(&'h Hook, Trust)>> {
+    if all {
+        return Ok(project.to_vec());
+    }
+    if ids.is_empty() {
+        bail!("name hooks by id, or say --all: see `gambrel list`");
+    }
+    let mut chosen = Vec::new();
+    for id in ids {
+        let fits: Vec<_> = project.iter().filter(|(hook, _)| hook.id.starts_with(id)).collect();
+        let exact = fits.iter().find(|(hook, _)| hook.id == *id);
+        match (exact, fits.as_slice()) {
+            (Some(one), _) | (None, [one]) => chosen.push(**one),
+            (None, []) => bail!("no project hook `{id}`: see `gambrel list`"),
+            (None, _) => bail!("`{id}` fits {} hooks: write more of it", fits.len()),
+        }
+    }
+    Ok(chosen)
+}
+
+/// On a terminal a person is asked; elsewhere only `--yes` will do.
+fn asked(count: usize) -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        printer::warn("gambrel trust: there is no terminal to ask on; say --yes if you have looked");
+        return Ok(false);
+    }
+    printer::err(&format!("Let these {count} hooks run as you? [y/N] "));
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn keep(gambrel: &Gambrel, hooks: &[&Hook], denied: bool) -> anyhow::Result<()> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    let entry = |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: hook.title(), at };
+    let fresh: Vec<(String, TrustEntry)> =
+        hooks.iter().map(|hook| (trust_key(hook), entry(hook))).collect();
+    gambrel.ledger().amend_trust(&mut |entries| entries.extend(fresh.clone()))?;
+    Ok(())
+}
+
+/// Everything that trusting covers: the literal command, and the files it names.
+fn shown(hook: &Hook) -> String {
+    let draft = &hook.draft;
+    let command = draft.config.get("command").and_then(Value::as_str);
+    let command = command.map_or_else(|| draft.config.to_string(), str::to_owned);
+    let mut text = format!(
+        "{}  {} {}\n  from   {}\n  runs   {}\n",
+        hook.id, hook.dialect.name(), draft.event, draft.source.place(), printer::clean(&command),
+    );
+    for file in named_files(hook) {
+        text += &format!("  file   {}\n", file.display());
+    }
+    text
+}
+
+fn show(project: &[(&Hook, Trust)], as_json: bool) {
+    if as_json {
+        let hooks = project.iter().map(|(hook, trust)| list::to_json(hook, *trust)).collect();
+        return printer::json(&Value::Array(hooks));
+    }
+    let row = |(hook, trust): &(&Hook, Trust)| {
+        vec![trust.word().to_owned(), hook.id.clone(), printer::line(&hook.title(), 60), hook.draft.source.place()]
+    };
+    let rows: Vec<Vec<String>> = project.iter().map(row).collect();
+    match rows.is_empty() {
+        true => printer::out("this project has no hooks of its own\n"),
+        false => printer::out(&printer::table(&["TRUST", "ID", "WHAT", "SOURCE"], &rows)),
+    }
+}

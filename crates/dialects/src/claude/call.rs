@@ -1,0 +1,111 @@
+//! What a hook is run with: its program, the environment of the contract, one JSON line on stdin.
+
+use gambrel_model::{Call, Event, EventSpec, Hook, Pace, Program, Shell};
+use serde_json::Value;
+
+use super::events::has_env_file;
+use super::native::input;
+
+const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
+const PLUGIN_DATA: &str = "CLAUDE_PLUGIN_DATA";
+const PROJECT_DIR: &str = "CLAUDE_PROJECT_DIR";
+const ENV_FILE: &str = "CLAUDE_ENV_FILE";
+const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
+
+/// A command, in shell form or in exec form.
+pub fn stage(event: &Event, hook: &Hook) -> Call {
+    let row = hook.row_for(event).or_else(|| hook.rows.first().copied()).unwrap_or(event.row);
+    let folders = folders(event, hook);
+    let terms = &hook.draft.terms;
+    let line = format!("{}\n", input(event, hook, row));
+    Call {
+        program: program(&hook.draft.config, &folders),
+        env: env(event, folders),
+        unset: unset(row, &hook.draft.config),
+        stdin: Some(line.into_bytes()),
+        cwd: event.cwd.clone(),
+        pace: Pace {
+            timeout: terms.timeout,
+            grace: terms.grace,
+            retries: terms.retries,
+            pause: terms.pause,
+            waits: terms.waits,
+            budget: None,
+        },
+        ..Call::default()
+    }
+}
+
+/// The folders that commands refer to.
+fn folders(event: &Event, hook: &Hook) -> Vec<(&'static str, String)> {
+    let written = |key: &str| hook.draft.config.get(key)?.as_str().map(str::to_owned);
+    let all = [
+        (PROJECT_DIR, Some(event.project.display().to_string())),
+        (PLUGIN_ROOT, written("pluginRoot")),
+        (PLUGIN_DATA, written("pluginData")),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn env(event: &Event, folders: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+    let mut env = folders;
+    env.push(("CLAUDE_CODE_SESSION_ID", event.session.clone()));
+    env.push(("CLAUDECODE", "1".into()));
+    if !event.env.contains_key(ENTRYPOINT) {
+        env.push((ENTRYPOINT, "sdk-cli".into()));
+    }
+    env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// What a caller may have around it that this hook would not see under its own host.
+fn unset(row: &EventSpec, config: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    if !has_env_file(row) {
+        names.push(ENV_FILE.to_owned());
+    }
+    for (key, name) in [("pluginRoot", PLUGIN_ROOT), ("pluginData", PLUGIN_DATA)] {
+        if config.get(key).is_none() {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+fn program(config: &Value, folders: &[(&str, String)]) -> Program {
+    let command = config.get("command").and_then(Value::as_str).unwrap_or_default();
+    if let Some(args) = config.get("args").and_then(Value::as_array) {
+        let args = args.iter().filter_map(Value::as_str);
+        let words = std::iter::once(command).chain(args);
+        return Program::Exec(words.map(|word| filled(word, folders)).collect());
+    }
+    let shell = match config.get("shell").and_then(Value::as_str) {
+        Some("powershell") => Shell::PowerShell,
+        Some("bash") => Shell::Bash,
+        _ => Shell::Sh,
+    };
+    Program::Shell { shell, text: command.to_owned() }
+}
+
+/// Only the exec form is filled in here, element by element and in one pass; a shell does its own.
+fn filled(word: &str, folders: &[(&str, String)]) -> String {
+    let mut out = String::with_capacity(word.len());
+    let mut rest = word;
+    while let Some(at) = rest.find("${") {
+        out.push_str(&rest[..at]);
+        let inner = &rest[at + 2..];
+        let known = folders.iter().find_map(|(name, value)| {
+            Some((value, inner.strip_prefix(name)?.strip_prefix('}')?))
+        });
+        rest = match known {
+            Some((value, after)) => {
+                out.push_str(value);
+                after
+            }
+            None => {
+                out.push_str("${");
+                inner
+            }
+        };
+    }
+    out + rest
+}

@@ -1,0 +1,174 @@
+//! Settings files in three levels: event, matcher group, handlers. A bad entry is one complaint
+//! at its place; everything else loads.
+
+use std::path::{Path, PathBuf};
+
+use gambrel_model::complaint::nearest;
+use gambrel_model::{
+    Complaint, Draft, EventSpec, Found, Holding, MatcherText, Place, Quoted, Roots, Scope,
+};
+
+use super::events::EVENTS;
+use super::handler::{Group, handler};
+use super::matcher::{doubts, understood};
+use super::switches::Switches;
+use crate::document::{Content, Document, Fields, Language, Node};
+
+/// Where the administrator's file is, unless a test says otherwise.
+const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+/// Managed, user, project, local, then what the command line names.
+pub fn places(roots: &Roots) -> Vec<Place> {
+    let text = |path: PathBuf, scope, tag| Place { path, scope, holding: Holding::Text, tag };
+    let managed = roots.var("GAMBREL_CLAUDE_MANAGED").unwrap_or(MANAGED);
+    let mut places = vec![text(roots.root.join(managed), Scope::Managed, "managed")];
+    if let Some(folder) = user_folder(roots) {
+        places.push(text(folder.join("settings.json"), Scope::User, "user"));
+    }
+    places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
+    places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
+    let from_root = |path: &PathBuf| roots.root.join(path);
+    let settings = roots.named("settings").map(from_root);
+    places.extend(settings.map(|path| text(path, Scope::User, "settings")));
+    let plugins = roots.named("plugin").map(from_root);
+    places.extend(plugins.map(|dir| text(dir.join("hooks/hooks.json"), Scope::User, "plugin")));
+    places
+}
+
+/// `CLAUDE_CONFIG_DIR`, else `.claude` at home.
+pub fn user_folder(roots: &Roots) -> Option<PathBuf> {
+    let named = roots.var("CLAUDE_CONFIG_DIR").map(|dir| roots.root.join(dir));
+    named.or_else(|| Some(roots.home.as_ref()?.join(".claude")))
+}
+
+/// One file that is being read.
+pub struct Reading<'r> {
+    /// The file.
+    pub file: &'r Found,
+    /// Its tree.
+    pub document: &'r Document<'r>,
+    /// The firing's folders and variables.
+    pub roots: &'r Roots,
+    /// Why no hook of this file runs, if none does.
+    pub off: Option<String>,
+    /// What was wrong so far.
+    pub complaints: Vec<Complaint>,
+}
+
+/// Every handler of every file.
+pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    let mut complaints = Vec::new();
+    let mut files = Vec::with_capacity(found.len());
+    for file in found {
+        match Document::parse(&file.place.path, &file.text, Language::Jsonc) {
+            Ok(mut document) => {
+                complaints.append(&mut document.complaints);
+                files.push((file, document));
+            }
+            Err(complaint) => complaints.push(complaint),
+        }
+    }
+    let switches = Switches::of(&files, &mut complaints);
+    let mut drafts = Vec::new();
+    for (file, document) in &files {
+        let off = switches.idle(file.place.scope);
+        let mut reading = Reading { file, document, roots, off, complaints: Vec::new() };
+        reading.settings(&mut drafts);
+        complaints.append(&mut reading.complaints);
+    }
+    (drafts, complaints)
+}
+
+impl<'r> Reading<'r> {
+    fn settings(&mut self, drafts: &mut Vec<Draft>) {
+        let root = &self.document.root;
+        if !matches!(root.content, Content::Map(_)) {
+            return self.complain(root, format!("settings are a map, not {}", root.kind()), None);
+        }
+        let Some(hooks) = root.get("hooks").filter(|node| !node.is_null()) else { return };
+        if !matches!(hooks.content, Content::Map(_)) {
+            let help = Some("write \"hooks\": {\"PreToolUse\": [ … ]}".to_owned());
+            return self.complain(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
+        }
+        for (key, value) in hooks.entries() {
+            match known(key.text().unwrap_or_default()) {
+                Ok(row) => self.event(row, value, drafts),
+                Err((message, help)) => self.complain(key, message, help),
+            }
+        }
+    }
+
+    fn event(&mut self, row: &'static EventSpec, value: &'r Node, drafts: &mut Vec<Draft>) {
+        let Some(groups) = value.items() else {
+            let message = format!("`{}` is a list of matcher groups, not {}", row.name, value.kind());
+            return self.complain(value, message, Some(THREE_LEVELS.into()));
+        };
+        for node in groups {
+            if let Some((group, handlers)) = self.group(row, node) {
+                for node in handlers {
+                    drafts.extend(handler(self, &group, node));
+                }
+            }
+        }
+    }
+
+    fn group(&mut self, row: &'static EventSpec, node: &'r Node) -> Option<(Group, &'r [Node])> {
+        if !matches!(node.content, Content::Map(_)) {
+            let message = format!("a matcher group is a map, not {}", node.kind());
+            self.complain(node, message, Some(THREE_LEVELS.into()));
+            return None;
+        }
+        let mut fields = Fields::of(self.document, node);
+        let written = fields.quoted("matcher");
+        let unread = fields.has("matcher") && written.is_none();
+        let idle = unread.then(|| "its matcher is not a text".to_owned());
+        let hooks = fields.node("hooks");
+        if hooks.is_some() {
+            fields.only(&["matcher", "hooks", "description"]);
+        }
+        self.complaints.append(&mut fields.complaints);
+        let matcher = written.map_or(MatcherText::All, |written| self.matcher(row, written));
+        let Some(handlers) = hooks.and_then(Node::items) else {
+            let (at, message) = match hooks {
+                Some(hooks) => (hooks, format!("`hooks` is a list of handlers, not {}", hooks.kind())),
+                None => (node, "this matcher group has no `hooks`, so nothing runs".to_owned()),
+            };
+            self.complain(at, message, Some(THREE_LEVELS.into()));
+            return None;
+        };
+        Some((Group { row, matcher, idle }, handlers))
+    }
+
+    fn matcher(&mut self, row: &EventSpec, written: Quoted) -> MatcherText {
+        let meant = understood(row, written.clone());
+        self.complaints.extend(doubts(row, &meant, &written));
+        meant
+    }
+
+    /// Records a mistake at a node.
+    pub fn complain(&mut self, node: &Node, message: String, help: Option<String>) {
+        let complaint = Complaint::error(self.document.spot_of(node), message);
+        self.complaints.push(Complaint { help, ..complaint });
+    }
+
+    /// The plugin's folder, for a file that belongs to one.
+    pub fn plugin(&self) -> Option<&Path> {
+        let folder = self.file.place.path.parent()?.parent()?;
+        (self.file.place.tag == "plugin").then_some(folder)
+    }
+}
+
+const THREE_LEVELS: &str =
+    "three levels: \"Event\": [{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}]";
+
+fn known(name: &str) -> Result<&'static EventSpec, (String, Option<String>)> {
+    let named = || EVENTS.iter().filter(|row| !row.name.is_empty());
+    named().find(|row| row.name == name).ok_or_else(|| {
+        let near = nearest(name, named().map(|row| row.name));
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("events are {}", named().map(|r| r.name).collect::<Vec<_>>().join(", ")),
+        };
+        (format!("unknown event `{name}`: its hooks never run"), Some(help))
+    })
+}

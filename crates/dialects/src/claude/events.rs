@@ -1,0 +1,140 @@
+//! The 33 events, each once: native name, moment, what a matcher looks at, and what an answer may
+//! do. Hooks and callers of this dialect have the same powers: the product hears what it allows.
+
+use std::borrow::Cow;
+
+use gambrel_model::{EventSpec, Moment, Order, PatchRule, Powers, Slot, Subject};
+
+use Subject::{Cause, None as Anything, Tool};
+
+const fn row(
+    name: &'static str,
+    moment: Moment,
+    subject: Subject,
+    powers: Powers,
+    slots: &'static [Slot],
+) -> EventSpec {
+    EventSpec {
+        name,
+        moment,
+        subject,
+        order: Order::Together,
+        patch: PatchRule::Last,
+        slots,
+        may: powers,
+        can: powers,
+        echo: false,
+    }
+}
+
+/// A moment that only this dialect has.
+const fn only(name: &'static str) -> Moment {
+    Moment::Other(Cow::Borrowed(name))
+}
+
+/// Output is discarded here.
+const DEAF: Powers = Powers::NONE;
+const SHOW: Powers = Powers::SHOW;
+const WORDS: Powers = Powers::TELL.and(SHOW);
+/// A refusal and nothing finer; `continue: false` is ignored.
+const REFUSE: Powers = Powers::DENY.and(SHOW);
+const STOP: Powers = REFUSE.and(Powers::HALT);
+const BLOCK: Powers = STOP.and(Powers::TELL);
+const REQUEST: Powers = STOP.and(Powers::ALLOW);
+const SWITCH: Powers = STOP.and(Powers::ALLOW).and(Powers::ASK);
+const PERMIT: Powers = BLOCK.and(Powers::ALLOW).and(Powers::ASK).and(Powers::DEFER);
+
+const FIXED: &[Slot] = &[];
+const INPUT: &[Slot] = &[Slot::Input];
+const OUTPUT: &[Slot] = &[Slot::Output];
+
+/// Every event; the last row, without a name, is for those of a later day.
+pub static EVENTS: &[EventSpec] = &[
+    row("SessionStart", Moment::SessionStart, Cause("source"), WORDS, FIXED),
+    row("Setup", only("setup"), Cause("trigger"), WORDS, FIXED),
+    row("InstructionsLoaded", only("instructions_loaded"), Cause("load_reason"), DEAF, FIXED),
+    row("UserPromptSubmit", Moment::IterationStart, Anything, BLOCK, FIXED),
+    row("UserPromptExpansion", only("user_prompt_expansion"), Cause("command_name"), BLOCK, FIXED),
+    row("MessageDisplay", only("message_display"), Anything, SHOW, FIXED),
+    row("PreToolUse", Moment::ToolBefore, Tool, PERMIT, INPUT),
+    row("PermissionRequest", Moment::ToolPermission, Tool, REQUEST, INPUT),
+    row("PermissionDenied", only("permission_denied"), Tool, SHOW, FIXED),
+    row("PostToolUse", Moment::ToolAfter, Tool, BLOCK, OUTPUT),
+    row("PostToolUseFailure", Moment::ToolFailed, Tool, BLOCK, FIXED),
+    row("PostToolBatch", only("post_tool_batch"), Anything, BLOCK, FIXED),
+    row("Notification", Moment::Notification, Cause("notification_type"), DEAF, FIXED),
+    row("SubagentStart", Moment::SubagentStart, Cause("agent_type"), WORDS, FIXED),
+    row("SubagentStop", Moment::SubagentStop, Cause("agent_type"), BLOCK, FIXED),
+    row("TaskCreated", Moment::TaskCreated, Anything, REFUSE, FIXED),
+    row("TaskCompleted", Moment::TaskCompleted, Anything, STOP, FIXED),
+    row("TeammateIdle", Moment::MemberIdle, Anything, STOP, FIXED),
+    row("Stop", Moment::IterationEnd, Anything, BLOCK, FIXED),
+    row("StopFailure", Moment::Error, Cause("error"), DEAF, FIXED),
+    row("ConfigChange", only("config_change"), Cause("source"), STOP, FIXED),
+    row("CwdChanged", only("cwd_changed"), Anything, SHOW, FIXED),
+    row("DirectoryAdded", only("directory_added"), Cause("source"), SHOW, FIXED),
+    row("FileChanged", only("file_changed"), Cause("file_path"), SHOW, FIXED),
+    row("WorktreeCreate", only("worktree_create"), Anything, Powers::DENY, FIXED),
+    row("WorktreeRemove", only("worktree_remove"), Anything, DEAF, FIXED),
+    row("PreCompact", Moment::CompactBefore, Cause("trigger"), STOP, FIXED),
+    row("PostCompact", Moment::CompactAfter, Cause("trigger"), SHOW, FIXED),
+    row("PreModelSwitch", only("pre_model_switch"), Cause("to_model"), SWITCH, FIXED),
+    row("PostModelSwitch", only("post_model_switch"), Cause("to_model"), WORDS, FIXED),
+    row("SessionEnd", Moment::SessionEnd, Cause("reason"), DEAF, FIXED),
+    row("Elicitation", only("elicitation"), Cause("mcp_server_name"), STOP, FIXED),
+    row("ElicitationResult", only("elicitation_result"), Cause("mcp_server_name"), STOP, FIXED),
+    row("", only(""), Anything, SHOW, FIXED),
+];
+
+/// The form in which an event's answer carries its ruling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    /// `permissionDecision` of the event's own output.
+    Permission,
+    /// `decision.behavior` of the event's own output.
+    Request,
+    /// `action` of the event's own output.
+    Action,
+    /// The exit code alone.
+    Exit,
+    /// `decision: "block"`.
+    Block,
+}
+
+/// How an event's ruling is spelled.
+pub fn voice(row: &EventSpec) -> Voice {
+    match &row.moment {
+        Moment::ToolBefore => Voice::Permission,
+        Moment::ToolPermission => Voice::Request,
+        Moment::TaskCompleted | Moment::MemberIdle => Voice::Exit,
+        Moment::Other(name) => match name.as_ref() {
+            "pre_model_switch" => Voice::Permission,
+            "elicitation" | "elicitation_result" => Voice::Action,
+            "worktree_create" => Voice::Exit,
+            _ => Voice::Block,
+        },
+        _ => Voice::Block,
+    }
+}
+
+/// Whether plain text on stdout is context for the agent.
+pub fn plain_is_context(row: &EventSpec) -> bool {
+    matches!(row.moment, Moment::SessionStart | Moment::IterationStart)
+        || row.moment == only("user_prompt_expansion")
+}
+
+/// Whether stdout names the folder of a worktree.
+pub fn makes_worktree(row: &EventSpec) -> bool {
+    row.moment == only("worktree_create")
+}
+
+/// Whether a hook may leave variables for the session in `CLAUDE_ENV_FILE`.
+pub fn has_env_file(row: &EventSpec) -> bool {
+    row.moment == Moment::SessionStart
+        || [only("setup"), only("cwd_changed"), only("file_changed")].contains(&row.moment)
+}
+
+/// Whether a list of names is recognised by the narrower alphabet.
+pub fn has_narrow_names(row: &EventSpec) -> bool {
+    row.moment == Moment::Error || row.moment == only("file_changed")
+}

@@ -1,0 +1,170 @@
+//! One handler of a matcher group. What cannot run is kept as an idle draft with its reason, so
+//! that a gate is never silently absent.
+
+use gambrel_model::{Draft, EventSpec, MatcherText, Source, Subject};
+use serde_json::{Value, json};
+
+use super::bridge;
+use super::config::{Reading, user_folder};
+use super::terms::terms;
+use crate::document::{Content, Fields, Node};
+
+/// What a matcher group gives to each of its handlers.
+pub struct Group {
+    /// The event.
+    pub row: &'static EventSpec,
+    /// Which of its kind.
+    pub matcher: MatcherText,
+    /// Why none of its handlers runs, if none does.
+    pub idle: Option<String>,
+}
+
+/// One handler type: its word, the action that would run it, what it cannot do without, and
+/// what else it may have.
+struct Type {
+    word: &'static str,
+    action: &'static str,
+    needs: &'static [&'static str],
+    takes: &'static [&'static str],
+}
+
+const TYPES: &[Type] = &[
+    Type {
+        word: "command",
+        action: "shell",
+        needs: &["command"],
+        takes: &["args", "shell", "async", "asyncRewake"],
+    },
+    Type { word: "http", action: "webhook", needs: &["url"], takes: &["headers", "allowedEnvVars"] },
+    Type { word: "mcp_tool", action: "mcp_tool", needs: &["server", "tool"], takes: &["input"] },
+    Type { word: "prompt", action: "prompt", needs: &["prompt"], takes: &["model", "continueOnBlock"] },
+    Type { word: "agent", action: "agent", needs: &["prompt"], takes: &["model"] },
+];
+
+/// Fields that every type has.
+const SHARED: &[&str] = &["type", "if", "timeout", "onFailure", "statusMessage", "once"];
+
+/// The draft of a handler; `None` only when it is not even a map.
+pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<Draft> {
+    if !matches!(node.content, Content::Map(_)) {
+        let message = format!("a handler is a map, not {}", node.kind());
+        let help = "write {\"type\": \"command\", \"command\": \"…\"}";
+        reading.complain(node, message, Some(help.into()));
+        return None;
+    }
+    let mut fields = Fields::of(reading.document, node);
+    let kind = kind(&mut fields);
+    let idle = idle(&mut fields, group, kind);
+    let terms = terms(&mut fields, group.row, kind.map_or("", |kind| kind.word), reading.roots);
+    if let Some(kind) = kind {
+        fields.only(&[SHARED, kind.needs, kind.takes].concat());
+    }
+    for key in ["statusMessage", "once"] {
+        let _ = if key == "once" { fields.flag(key).map(drop) } else { fields.text(key).map(drop) };
+    }
+    reading.complaints.append(&mut fields.complaints);
+    let config = config(reading, node);
+    Some(Draft {
+        event: group.row.name.to_owned(),
+        source: Source {
+            spot: reading.document.spot_of(node),
+            scope: reading.file.place.scope,
+            base: reading.file.base.clone(),
+        },
+        name: None,
+        matcher: group.matcher.clone(),
+        when: None,
+        action: kind.map_or("shell", |kind| kind.action).to_owned(),
+        twin: Some(twin(&config)),
+        config,
+        terms,
+        priority: 0,
+        idle: reading.off.clone().or(idle),
+        shadowed_by: None,
+    })
+}
+
+fn kind(fields: &mut Fields<'_>) -> Option<&'static Type> {
+    if !fields.has("type") {
+        let help = "add \"type\": \"command\"";
+        fields.complain("type", "this handler has no `type`, so it never runs", help);
+        return None;
+    }
+    let words: Vec<&'static str> = TYPES.iter().map(|kind| kind.word).collect();
+    let word = fields.word("type", &words)?;
+    TYPES.iter().find(|kind| kind.word == word)
+}
+
+/// Why a handler cannot run, if it cannot. Every part is read, so that every mistake is told.
+fn idle(fields: &mut Fields<'_>, group: &Group, kind: Option<&Type>) -> Option<String> {
+    let Some(kind) = kind else { return Some("its `type` is missing or not known".into()) };
+    let missing = missing(fields, kind);
+    let odd = (kind.word == "command").then(|| command(fields)).flatten();
+    let guarded = guarded(fields, group.row);
+    let later = (kind.word != "command").then(|| format!("{} handlers are not run yet", kind.word));
+    // Our own entry is meant to be passed over; everything else is a hook that is missed.
+    let ours = odd.clone().filter(|why| why == OURS);
+    ours.or(missing).or(group.idle.clone()).or(odd).or(later).or(guarded)
+}
+
+fn missing(fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
+    let mut idle = None;
+    for need in kind.needs {
+        if !fields.has(need) {
+            let message = format!("`{need}` is missing: a {} handler needs it", kind.word);
+            fields.complain(need, message, &format!("add \"{need}\": \"…\""));
+        } else if fields.text(need).is_some_and(|text| !text.trim().is_empty()) {
+            continue;
+        }
+        idle = Some(format!("its `{need}` is missing or not a text"));
+    }
+    idle
+}
+
+const OURS: &str = "this entry calls gambrel itself";
+
+fn command(fields: &mut Fields<'_>) -> Option<String> {
+    let args = fields.texts("args");
+    if fields.has("args") && args.is_none() {
+        return Some("its `args` are not a list of texts".into());
+    }
+    let shell = fields.word("shell", &["bash", "powershell"]);
+    if fields.has("shell") && shell.is_none() {
+        return Some("its `shell` is not known".into());
+    }
+    let command = fields.node("command").and_then(Node::text).unwrap_or_default();
+    bridge::is_ours(command, args.as_deref()).then(|| OURS.to_owned())
+}
+
+fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
+    if !fields.has("if") {
+        return None;
+    }
+    let rule = fields.text("if");
+    if rule.is_some() && row.subject != Subject::Tool {
+        let message = format!("`if` is about a tool and {} has none: this never runs", row.name);
+        fields.complain("if", message, "leave `if` out here");
+        return Some("its `if` rule stands at an event without a tool".into());
+    }
+    Some("its `if` rule is not evaluated yet".into())
+}
+
+/// As written, and the plugin that it belongs to.
+fn config(reading: &Reading<'_>, node: &Node) -> Value {
+    let mut config = node.to_value();
+    if let Some(folder) = reading.plugin() {
+        config["pluginRoot"] = json!(folder);
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(user) = user_folder(reading.roots) {
+            config["pluginData"] = json!(user.join("plugins/data").join(name.as_ref()));
+        }
+    }
+    config
+}
+
+/// Two handlers with the same text are one, wherever they stand; a plugin's copies are its own.
+fn twin(config: &Value) -> String {
+    let keys = ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
+    let parts = keys.iter().chain(&["pluginRoot"]).map(|key| config.get(key));
+    json!(parts.collect::<Vec<_>>()).to_string()
+}

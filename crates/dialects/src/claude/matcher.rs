@@ -1,0 +1,90 @@
+//! A matcher's text by the rules of today: everything, a list of exact names, or a pattern.
+
+use gambrel_model::{Complaint, EventSpec, MatcherText, Quoted, Subject};
+
+use super::events::has_narrow_names;
+use super::tools::ALIASES;
+
+/// What a written matcher means at an event.
+pub fn understood(row: &EventSpec, written: Quoted) -> MatcherText {
+    let text = written.text.as_str();
+    if text.is_empty() || text == "*" {
+        return MatcherText::All;
+    }
+    let narrow = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '|');
+    let wide = |c: char| narrow(c) || matches!(c, ' ' | ',' | '-');
+    let is_list = match has_narrow_names(row) {
+        true => text.chars().all(narrow),
+        false => text.chars().all(wide),
+    };
+    let tools = row.subject == Subject::Tool;
+    match is_list {
+        true => MatcherText::Names(names(text, tools)),
+        false if tools => MatcherText::Pattern(with_aliases(written)),
+        false => MatcherText::Pattern(written),
+    }
+}
+
+fn names(text: &str, tools: bool) -> Vec<String> {
+    let written = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
+    let mut names: Vec<String> = written.map(str::to_owned).collect();
+    for (name, alias) in ALIASES.iter().filter(|_| tools) {
+        let has = |wanted: &str| names.iter().any(|known| known == wanted);
+        if has(name) && !has(alias) {
+            names.push((*alias).to_owned());
+        }
+    }
+    names
+}
+
+/// A pattern that spells one of two names for the same tool is asked for the other as well.
+fn with_aliases(mut written: Quoted) -> Quoted {
+    let others: Vec<String> = ALIASES
+        .iter()
+        .map(|(name, alias)| replaced(&written.text, name, alias))
+        .filter(|other| *other != written.text)
+        .collect();
+    for other in others {
+        written.text = format!("{}|{other}", written.text);
+    }
+    written
+}
+
+/// Whole words only.
+fn replaced(text: &str, word: &str, other: &str) -> String {
+    let part_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let inside = before.ends_with(part_of_word) || after.starts_with(part_of_word);
+        out.push_str(before);
+        out.push_str(if inside { word } else { other });
+        rest = after;
+    }
+    out + rest
+}
+
+/// Matchers that are well-formed and never met, or not what their author thinks.
+pub fn doubts(row: &EventSpec, meant: &MatcherText, written: &Quoted) -> Option<Complaint> {
+    let warn = |message: String| Complaint::warning(written.spot.clone(), message);
+    match meant {
+        MatcherText::All => None,
+        _ if row.subject == Subject::None => {
+            let message = format!("{} has nothing to match: its hooks always run", row.name);
+            Some(warn(message).help("leave the matcher out"))
+        }
+        MatcherText::Names(names) if names.is_empty() => {
+            Some(warn("this matcher names nothing, so its hooks never run".into()))
+        }
+        MatcherText::Names(names) => {
+            let server = |name: &&String| {
+                name.strip_prefix("mcp__").is_some_and(|rest| !rest.contains("__"))
+            };
+            let server = names.iter().find(server).filter(|_| row.subject == Subject::Tool)?;
+            let message = format!("`{server}` is a server, not a tool, so it matches nothing");
+            Some(warn(message).help(format!("write `{server}__.*` for all of its tools")))
+        }
+        MatcherText::Pattern(_) => None,
+    }
+}

@@ -1,0 +1,73 @@
+//! Contract 001 as its installed base speaks it: JSON on stdin, exit codes and JSON on stdout,
+//! hooks in three levels of settings files. Pure translation; nothing here starts anything.
+
+mod bridge;
+mod call;
+mod config;
+mod events;
+mod handler;
+mod matcher;
+mod native;
+mod output;
+mod payload;
+mod reply;
+mod result;
+mod stdout;
+mod switches;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod verdict;
+
+use std::time::Duration;
+
+use gambrel_model::{
+    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
+    Outcome, Place, Reply, Roots, ToolWord, Verdict,
+};
+
+/// The dialect of settings files with three levels: event, matcher group, handlers.
+pub struct Claude;
+
+impl Dialect for Claude {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    fn events(&self) -> &'static [EventSpec] {
+        events::EVENTS
+    }
+
+    fn tools(&self) -> &'static [ToolWord] {
+        tools::TOOLS
+    }
+
+    fn places(&self, roots: &Roots) -> Vec<Place> {
+        config::places(roots)
+    }
+
+    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+        config::load(found, roots)
+    }
+
+    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+        payload::receive(self, native, arrival)
+    }
+
+    fn patience(&self, event: &Event) -> Option<Duration> {
+        Some(terms::patience(event.row))
+    }
+
+    fn stage(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
+        call::stage(event, hook)
+    }
+
+    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+        verdict::read(event, hook, outcome)
+    }
+
+    fn reply(&self, event: &Event, decision: &Decision) -> Reply {
+        reply::reply(event, decision)
+    }
+}

@@ -1,0 +1,95 @@
+//! The hook input JSON as it comes from a caller: neutral facts beside the untouched payload.
+
+use gambrel_model::{
+    Arrival, Complaint, Event, EventSpec, Facts, Moment, Spot, Subject, Task, Team, Tool,
+    ToolResult,
+};
+use gambrel_model::tool::text_block;
+use serde_json::Value;
+
+use super::Claude;
+use super::result::heard;
+use super::tools::TOOLS;
+use crate::payload::{Heard, loose_text, object, row, text};
+
+/// Understands a hook input.
+pub fn receive(
+    dialect: &'static Claude,
+    native: &[u8],
+    arrival: Arrival,
+) -> Result<Event, Complaint> {
+    let native = object(native)?;
+    let Some(name) = text(&native, "hook_event_name").filter(|name| !name.is_empty()) else {
+        let complaint = Complaint::error(Spot::default(), "`hook_event_name` is missing");
+        return Err(complaint.help("name the event: \"hook_event_name\": \"PreToolUse\""));
+    };
+    let row = row(dialect, &name)
+        .ok_or_else(|| Complaint::error(Spot::default(), format!("no event `{name}`")))?;
+    let session = native.get("session_id").map(loose_text).unwrap_or_default();
+    let cwd = text(&native, "cwd");
+    let facts = facts(row, &native);
+    Ok(Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+}
+
+fn facts(row: &EventSpec, native: &Value) -> Facts {
+    let named = |key: &str| text(native, key).filter(|text| !text.is_empty());
+    Facts {
+        tool: tool(native),
+        prompt: text(native, "prompt"),
+        task: task(row, native),
+        team: named("team_name").map(|id| Team { id, ..Team::default() }),
+        member: named("teammate_name").or_else(|| named("agent_type")),
+        error: error(native),
+        cause: cause(row, native),
+        ..Facts::default()
+    }
+}
+
+fn tool(native: &Value) -> Option<Tool> {
+    let name = text(native, "tool_name")?;
+    let input = native.get("tool_input").cloned().unwrap_or_default();
+    let failed = text(native, "error").map(|error| ToolResult {
+        content: vec![text_block(&error)],
+        error: Some(error),
+        ..ToolResult::default()
+    });
+    Some(Tool {
+        id: text(native, "tool_use_id"),
+        result: native.get("tool_response").map(heard).or(failed),
+        ..Tool::from_native(TOOLS, &name, &input)
+    })
+}
+
+fn task(row: &EventSpec, native: &Value) -> Option<Task> {
+    let field = |key: &str| native.get(key).map(loose_text).unwrap_or_default();
+    let status = match row.moment {
+        Moment::TaskCompleted => "completed",
+        Moment::TaskCreated => "pending",
+        _ => "",
+    };
+    let known = native.get("task_id").is_some() || native.get("task_subject").is_some();
+    known.then(|| Task {
+        id: field("task_id"),
+        subject: field("task_subject"),
+        description: field("task_description"),
+        owner: text(native, "teammate_name"),
+        status: status.to_owned(),
+        native: Value::Null,
+    })
+}
+
+fn error(native: &Value) -> Option<String> {
+    let error = text(native, "error")?;
+    let details = text(native, "error_details").filter(|details| !details.is_empty());
+    Some(details.map_or_else(|| error.clone(), |details| format!("{error}: {details}")))
+}
+
+/// What a matcher looks at. Files are matched by their name alone.
+fn cause(row: &EventSpec, native: &Value) -> Option<String> {
+    let Subject::Cause(field) = row.subject else { return None };
+    let cause = text(native, field)?;
+    match field {
+        "file_path" => cause.rsplit(['/', '\\']).next().map(str::to_owned),
+        _ => Some(cause),
+    }
+}

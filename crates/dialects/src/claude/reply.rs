@@ -1,0 +1,188 @@
+//! A decision as hook output JSON, event by event; nothing at all when there is nothing to say.
+//! Only spells: what can be said here was settled before.
+
+use gambrel_model::{Decision, Ear, Event, Kind, Reply, Ruling, Slot, Verdict};
+use serde_json::{Value, json};
+
+use super::events::{Voice, makes_worktree, voice};
+use super::output::{BLOCKED, OWN_SLOT, Object, own_slot};
+use super::result::rewritten;
+use super::tools::TOOLS;
+
+/// The answer to a caller.
+pub fn reply(event: &Event, decision: &Decision) -> Reply {
+    let said = &decision.said;
+    let worktree = makes_worktree(event.row);
+    if voice(event.row) == Voice::Exit && (said.ruling == Ruling::Deny || worktree) {
+        return exit_code(said, worktree);
+    }
+    let mut spelling = Spelling { event, said, top: Object::new(), own: Object::new() };
+    spelling.ruling();
+    spelling.words();
+    spelling.rewrites();
+    spelling.into_reply()
+}
+
+/// Events that know a refusal by the exit code alone.
+fn exit_code(said: &Verdict, worktree: bool) -> Reply {
+    let notices = said.words(Ear::Person);
+    if said.ruling.refuses() {
+        let lines = [why(said)].into_iter().chain(notices.map(str::to_owned));
+        let stderr = lines.map(|line| line + "\n").collect();
+        return Reply { stderr, exit: 2, ..Reply::default() };
+    }
+    let path = said.patch.get(&own_slot("worktreePath")).filter(|_| worktree);
+    let stdout = path.and_then(Value::as_str).map(|path| format!("{path}\n")).unwrap_or_default();
+    let stderr = notices.map(|notice| format!("{notice}\n")).collect();
+    Reply { stdout: stdout.into_bytes(), stderr, exit: 0 }
+}
+
+fn why(said: &Verdict) -> String {
+    let reasons = said.why().join("\n");
+    if reasons.is_empty() { BLOCKED.to_owned() } else { reasons }
+}
+
+struct Spelling<'s> {
+    event: &'s Event,
+    said: &'s Verdict,
+    top: Object,
+    own: Object,
+}
+
+impl Spelling<'_> {
+    fn ruling(&mut self) {
+        let ruling = self.said.ruling;
+        if ruling == Ruling::Halt {
+            self.put("continue", json!(false));
+            self.put("stopReason", json!(why(self.said)));
+        }
+        match voice(self.event.row) {
+            Voice::Permission => self.permission(ruling),
+            Voice::Request => self.request(ruling),
+            Voice::Action if ruling.refuses() => {
+                let cancelled = self.said.patch.get(&own_slot("action")) == Some(&json!("cancel"));
+                let action = if cancelled { "cancel" } else { "decline" };
+                self.put_own("action", json!(action));
+            }
+            // Where things end, a block means "go on": beside a halt it would undo it.
+            Voice::Block if ruling == Ruling::Deny => self.block(),
+            Voice::Block if ruling.refuses() && self.event.kind() == Kind::Gate => self.block(),
+            Voice::Action | Voice::Block | Voice::Exit => {}
+        }
+    }
+
+    fn block(&mut self) {
+        self.put("decision", json!("block"));
+        self.put("reason", json!(why(self.said)));
+    }
+
+    /// A halt alone would let the tool run first.
+    fn permission(&mut self, ruling: Ruling) {
+        if ruling == Ruling::Silent {
+            return;
+        }
+        let word = ruling.min(Ruling::Deny).word();
+        self.put_own("permissionDecision", json!(word));
+        let reasons = self.said.why().join("\n");
+        if ruling.refuses() || !reasons.is_empty() {
+            let reason = if ruling.refuses() { why(self.said) } else { reasons };
+            self.put_own("permissionDecisionReason", json!(reason));
+        }
+    }
+
+    fn request(&mut self, ruling: Ruling) {
+        let decision = match ruling {
+            Ruling::Allow => {
+                let mut decision = json!({"behavior": "allow"});
+                if let Some(input) = self.input() {
+                    decision["updatedInput"] = input;
+                }
+                let permissions = self.said.patch.get(&own_slot("updatedPermissions"));
+                if let Some(permissions) = permissions {
+                    decision["updatedPermissions"] = permissions.clone();
+                }
+                decision
+            }
+            Ruling::Deny => json!({"behavior": "deny", "message": why(self.said)}),
+            Ruling::Halt => {
+                json!({"behavior": "deny", "message": why(self.said), "interrupt": true})
+            }
+            Ruling::Silent | Ruling::Ask | Ruling::Defer => return,
+        };
+        self.put_own("decision", decision);
+    }
+
+    fn words(&mut self) {
+        let for_agent: Vec<&str> =
+            self.said.words(Ear::Agent).chain(self.said.words(Ear::Next)).collect();
+        if !for_agent.is_empty() {
+            self.put_own("additionalContext", json!(for_agent.join("\n")));
+        }
+        let for_person: Vec<&str> = self.said.words(Ear::Person).collect();
+        if !for_person.is_empty() {
+            self.put("systemMessage", json!(for_person.join("\n")));
+        }
+    }
+
+    fn rewrites(&mut self) {
+        let form = voice(self.event.row);
+        if form == Voice::Permission && !self.said.ruling.refuses() {
+            if let Some(input) = self.input() {
+                self.put_own("updatedInput", input);
+            }
+        }
+        for (slot, value) in &self.said.patch {
+            match slot {
+                Slot::Output => {
+                    let before = self.event.native.get("tool_response").unwrap_or(&Value::Null);
+                    let output = rewritten(value, before);
+                    self.put_own("updatedToolOutput", output);
+                }
+                Slot::Native(name) => self.native(name, value, form),
+                Slot::Input | Slot::Messages | Slot::Message => {}
+            }
+        }
+    }
+
+    /// What only this dialect knows goes back to where it came from.
+    fn native(&mut self, name: &str, value: &Value, form: Voice) {
+        let Some(field) = name.strip_prefix(OWN_SLOT) else { return };
+        match field {
+            "terminalSequence" => self.put(field, value.clone()),
+            "updatedPermissions" if form == Voice::Request => {}
+            // The form that was filled in is not sent with a refusal.
+            "action" | "content" if form == Voice::Action && self.said.ruling.refuses() => {}
+            _ => self.put_own(field, value.clone()),
+        }
+    }
+
+    /// The whole rewritten input, in the caller's own names.
+    fn input(&self) -> Option<Value> {
+        let args = self.said.patch.get(&Slot::Input)?;
+        let mut tool = self.event.facts.tool.clone()?;
+        tool.args = args.clone();
+        Some(tool.to_native(TOOLS).1)
+    }
+
+    fn put(&mut self, key: &str, value: Value) {
+        self.top.insert(key.to_owned(), value);
+    }
+
+    fn put_own(&mut self, key: &str, value: Value) {
+        if self.own.is_empty() {
+            self.own.insert("hookEventName".into(), json!(self.event.name));
+        }
+        self.own.insert(key.to_owned(), value);
+    }
+
+    fn into_reply(mut self) -> Reply {
+        if !self.own.is_empty() {
+            self.top.insert("hookSpecificOutput".into(), Value::Object(self.own));
+        }
+        if self.top.is_empty() {
+            return Reply::default();
+        }
+        let stdout = format!("{}\n", Value::Object(self.top)).into_bytes();
+        Reply { stdout, ..Reply::default() }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a handler promises about waiting and failing, settled when it is read.
+
+use std::time::Duration;
+
+use gambrel_model::{EventSpec, Kind, Moment, Roots, Ruling, Terms, Verdict};
+
+use super::events::makes_worktree;
+use crate::document::Fields;
+
+/// A hook gets this long unless it or its event says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(600);
+/// At the end of a session nobody may ask for more.
+const SESSION_END_MOST: Duration = Duration::from_secs(60);
+/// How often in a row a stop may be refused.
+const STOP_CAP: u64 = 8;
+
+/// How long the product waits at an event.
+pub fn patience(row: &EventSpec) -> Duration {
+    match &row.moment {
+        Moment::IterationStart => Duration::from_secs(30),
+        Moment::SessionEnd => Duration::from_millis(1_500),
+        Moment::Other(name) if name == "message_display" => Duration::from_secs(10),
+        _ => TIMEOUT,
+    }
+}
+
+/// The terms of one handler.
+pub fn terms(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots) -> Terms {
+    let detached = [fields.flag("async"), fields.flag("asyncRewake")].contains(&Some(true));
+    let on_failure = fields.word("onFailure", &["continue", "block"]);
+    // A hook that nobody waits for refuses nothing; where things end, failing must not go on
+    // for ever. A worktree that could not be made is not there.
+    let blocks = on_failure == Some("block") && !detached && row.kind() != Kind::Close;
+    let failed = match blocks || makes_worktree(row) {
+        true => Verdict { ruling: Ruling::Deny, ..Verdict::default() },
+        false => Verdict::default(),
+    };
+    Terms {
+        waits: !detached,
+        timeout: timeout(fields, row, kind, roots),
+        late: failed.clone(),
+        failed,
+        cap: cap(row, roots),
+        ..Terms::default()
+    }
+}
+
+fn timeout(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots) -> Duration {
+    let ends_session = row.moment == Moment::SessionEnd;
+    let written = fields.seconds("timeout").filter(|written| {
+        let some = !written.is_zero();
+        if !some {
+            let help = "timeout is in seconds; leave it out for the default";
+            fields.complain("timeout", "`timeout` should be more than 0", help);
+        }
+        some
+    });
+    match written {
+        Some(written) if ends_session => written.min(SESSION_END_MOST),
+        Some(written) => written,
+        None if ends_session => {
+            let named = roots.var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
+            let named = named.and_then(|text| text.trim().parse().ok()).filter(|ms| *ms > 0);
+            named.map_or_else(|| patience(row), Duration::from_millis)
+        }
+        None if kind == "prompt" => patience(row).min(Duration::from_secs(30)),
+        None if kind == "agent" => patience(row).min(Duration::from_secs(60)),
+        None => patience(row),
+    }
+}
+
+fn cap(row: &EventSpec, roots: &Roots) -> Option<u64> {
+    let stops = matches!(row.moment, Moment::IterationEnd | Moment::SubagentStop);
+    let named = || roots.var("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")?.trim().parse().ok();
+    stops.then(|| named().unwrap_or(STOP_CAP))
+}

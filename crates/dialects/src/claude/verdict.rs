@@ -1,0 +1,180 @@
+//! What a hook's end means: exit codes, and the JSON that counts whatever the exit code is.
+
+use gambrel_model::{Ear, End, Event, EventSpec, Hook, Kind, Outcome, Ruling, Verdict};
+use serde_json::{Value, json};
+
+use super::events::{Voice, makes_worktree, plain_is_context, voice};
+use super::output::{Speaker, answer, noticed, own_slot, ruled};
+use super::stdout::{Printed, hides_a_decision, printed};
+use super::tools::TOOLS;
+
+/// Reads an outcome.
+pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    let Some(row) = hook.row_for(event).or_else(|| hook.rows.first().copied()) else {
+        return Verdict::default();
+    };
+    let tool = event.facts.tool.as_ref().map(|tool| tool.to_native(TOOLS).0);
+    let reader = Reader { hook, outcome, speaker: Speaker { row, tool: tool.as_deref() } };
+    let verdict = reader.verdict();
+    match hook.draft.terms.waits {
+        true => verdict,
+        false => reader.afterwards(verdict),
+    }
+}
+
+struct Reader<'r> {
+    hook: &'r Hook,
+    outcome: &'r Outcome,
+    speaker: Speaker<'r>,
+}
+
+impl Reader<'_> {
+    fn row(&self) -> &EventSpec {
+        self.speaker.row
+    }
+
+    fn verdict(&self) -> Verdict {
+        let terms = &self.hook.draft.terms;
+        match &self.outcome.end {
+            End::Exited(code) if makes_worktree(self.row()) => self.worktree(*code),
+            End::Exited(code) => self.exited(*code),
+            End::Late => {
+                let why = format!("timed out after {} s", terms.timeout.as_secs_f64());
+                self.no_answer(&terms.late, &why)
+            }
+            End::Unstarted(why) => {
+                self.no_answer(&terms.failed, &format!("could not be started: {why}"))
+            }
+            End::Signalled(signal) => {
+                self.no_answer(&terms.failed, &format!("ended by signal {signal}"))
+            }
+            End::Answered | End::Detached => Verdict::default(),
+        }
+    }
+
+    fn exited(&self, code: i32) -> Verdict {
+        match printed(&self.outcome.stdout.text()) {
+            Printed::Async => Verdict::default(),
+            Printed::Plain(text) => self.plain(&text, code),
+            Printed::Bad(why) => self.bad_output(&why, code),
+            Printed::Fields { fields, twice } => match answer(&self.speaker, &fields) {
+                // Two readers could differ, so nothing but a refusal is taken from it.
+                Ok(verdict) if twice && !verdict.ruling.refuses() => {
+                    self.bad_output("a key is written twice", code)
+                }
+                Ok(verdict) => self.beside(verdict, code),
+                Err(why) => self.bad_output(&why, code),
+            },
+        }
+    }
+
+    /// The exit code counts beside an answer that was read.
+    fn beside(&self, verdict: Verdict, code: i32) -> Verdict {
+        match code {
+            0 => verdict,
+            2 if verdict.ruling.refuses() && self.stderr().is_empty() => verdict,
+            2 => verdict.then(self.blocked()),
+            _ => verdict.then(self.hook.draft.terms.failed.because(&self.code(code))),
+        }
+    }
+
+    fn plain(&self, text: &str, code: i32) -> Verdict {
+        match code {
+            0 => self.text(text),
+            2 => self.blocked(),
+            126 | 127 | 130 | 255 => {
+                self.no_answer(&self.hook.draft.terms.failed, &self.code(code))
+            }
+            // 001, exit codes: any other code is a no-op.
+            _ => self.hook.draft.terms.failed.because(&self.code(code)),
+        }
+    }
+
+    fn text(&self, text: &str) -> Verdict {
+        let verdict = match plain_is_context(self.row()) && !text.is_empty() {
+            true => Verdict::says(Ear::Agent, text),
+            false => Verdict::default(),
+        };
+        match self.row().kind() == Kind::Gate && hides_a_decision(text) {
+            true => verdict.then(self.bad_output("text around or in place of JSON", 0)),
+            false => verdict,
+        }
+    }
+
+    fn bad_output(&self, why: &str, code: i32) -> Verdict {
+        match code {
+            2 => self.blocked(),
+            _ => self.no_answer(&self.hook.draft.terms.failed, &format!("bad_output: {why}")),
+        }
+    }
+
+    /// A hook that was as good as not asked. At a gate the person is told.
+    fn no_answer(&self, terms: &Verdict, why: &str) -> Verdict {
+        let verdict = terms.because(why).unheard(why);
+        match self.row().kind() == Kind::Gate && !verdict.ruling.refuses() {
+            true => verdict.then(noticed(self.row(), &format!("hook gave no usable answer: {why}"))),
+            false => verdict,
+        }
+    }
+
+    /// Exit 2, event by event: a refusal where there is something to refuse, else words for the
+    /// person. A request for permission does not know it.
+    fn blocked(&self) -> Verdict {
+        match voice(self.row()) {
+            Voice::Request => Verdict::default(),
+            _ => ruled(self.row(), Ruling::Deny, &self.refusal()),
+        }
+    }
+
+    fn refusal(&self) -> String {
+        let stderr = self.stderr();
+        if stderr.is_empty() { "No stderr output".to_owned() } else { stderr }
+    }
+
+    fn stderr(&self) -> String {
+        self.outcome.stderr.text().trim().to_owned()
+    }
+
+    fn code(&self, code: i32) -> String {
+        let stderr = self.stderr();
+        match stderr.lines().next() {
+            Some(line) => format!("exit code {code}: {line}"),
+            None => format!("exit code {code}"),
+        }
+    }
+
+    /// Any exit but 0 fails it; the last line that is not empty is the path.
+    fn worktree(&self, code: i32) -> Verdict {
+        if code != 0 {
+            return ruled(self.row(), Ruling::Deny, &self.refusal());
+        }
+        let stdout = self.outcome.stdout.text();
+        let named = match printed(&stdout) {
+            Printed::Fields { fields, .. } => {
+                let own = fields.get("hookSpecificOutput").and_then(|own| own.get("worktreePath"));
+                own.and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => None,
+        };
+        let last = || stdout.lines().map(str::trim).rfind(|line| !line.is_empty());
+        match named.or_else(|| last().map(str::to_owned)) {
+            Some(path) => Verdict::default().patching(own_slot("worktreePath"), json!(path)),
+            None => self.no_answer(&self.hook.draft.terms.failed, "bad_output: no worktree path"),
+        }
+    }
+
+    /// Nobody waited: there is nothing left to rule about, and words come at the next turn.
+    fn afterwards(&self, verdict: Verdict) -> Verdict {
+        let wakes = self.hook.draft.config.get("asyncRewake") == Some(&Value::Bool(true));
+        if wakes && self.outcome.end == End::Exited(2) {
+            let stdout = self.outcome.stdout.text().trim().to_owned();
+            let stderr = self.stderr();
+            return Verdict::says(Ear::Next, if stderr.is_empty() { stdout } else { stderr });
+        }
+        let mut says = verdict.says;
+        for say in says.iter_mut().filter(|say| say.ear == Ear::Agent) {
+            say.ear = Ear::Next;
+        }
+        Verdict { says, unheard: verdict.unheard, ..Verdict::default() }
+    }
+}

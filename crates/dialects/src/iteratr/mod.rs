@@ -1,0 +1,3 @@
+//! Being built.
+/// x
+pub struct Iteratr;

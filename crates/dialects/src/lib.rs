@@ -1,0 +1,20 @@
+//! Room 1: the contracts. Pure translation between native words and neutral ones; depends on the
+//! model only. A dialect is one folder here and one row in `DIALECTS`.
+
+pub mod claude;
+mod document;
+pub mod iteratr;
+pub mod neutral;
+pub mod omp;
+mod payload;
+pub mod teams;
+pub mod unified;
+
+use gambrel_model::Dialect;
+
+/// Every contract, in the order in which their hooks run: gates speak first. The neutral caller
+/// has no hooks of its own.
+pub static DIALECTS: &[&dyn Dialect] = &[
+    &teams::Teams,
+    &neutral::Neutral,
+];

@@ -1,0 +1,109 @@
+//! `{"moment":"tool.before","session":"s","facts":{…}}`: the facts as they are, a few spellings
+//! forgiven.
+
+use gambrel_model::{
+    Arrival, Complaint, Event, Facts, Moment, Spot, Task, Tool, ToolKind, ToolWord,
+};
+use serde_json::{Map, Value};
+
+use super::Neutral;
+use crate::payload::{Heard, loose_text, object, row, text};
+
+const fn word(kind: ToolKind, shape: &'static str) -> ToolWord {
+    ToolWord { kind, shape, name: shape, fields: &[] }
+}
+
+/// The vocabulary itself.
+pub static TOOLS: &[ToolWord] = &[
+    word(ToolKind::Shell, "shell"),
+    word(ToolKind::Read, "read"),
+    word(ToolKind::Write, "write"),
+    word(ToolKind::Edit, "edit"),
+    word(ToolKind::Search, "search"),
+    word(ToolKind::Fetch, "fetch"),
+    word(ToolKind::Task, "task"),
+];
+
+/// Understands a neutral event.
+pub fn receive(
+    dialect: &'static Neutral,
+    native: &[u8],
+    arrival: Arrival,
+) -> Result<Event, Complaint> {
+    let native = object(native)?;
+    let Some(name) = text(&native, "moment").filter(|name| !name.is_empty()) else {
+        let complaint = Complaint::error(Spot::default(), "`moment` is missing");
+        return Err(complaint.help("name one, like \"moment\": \"tool.before\""));
+    };
+    let moment = Moment::parse(&name);
+    let known = !matches!(moment, Moment::Other(_));
+    let name = if known { moment.name().to_owned() } else { name };
+    let row = row(dialect, &name)
+        .ok_or_else(|| Complaint::error(Spot::default(), format!("no moment `{name}`")))?;
+    let session = native.get("session").map(loose_text).unwrap_or_default();
+    let cwd = text(&native, "cwd");
+    let facts = facts(native.get("facts").and_then(Value::as_object).cloned().unwrap_or_default())?;
+    Ok(Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+}
+
+fn facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
+    let tool = object.remove("tool").map(|tool| tool_fact(tool, &mut object));
+    let task = object.remove("task").map(task_fact);
+    for key in ["prompt", "stage", "member", "error", "cause"] {
+        if let Some(value) = object.get_mut(key).filter(|value| !value.is_null()) {
+            *value = Value::String(loose_text(value));
+        }
+    }
+    if let Some(vars) = object.get_mut("vars").and_then(Value::as_object_mut) {
+        vars.values_mut().for_each(|value| *value = Value::String(loose_text(value)));
+    }
+    let facts: Facts = serde_json::from_value(Value::Object(object)).map_err(|error| {
+        Complaint::error(Spot::default(), format!("`facts` cannot be read: {error}"))
+    })?;
+    Ok(Facts { tool, task, ..facts })
+}
+
+/// `{"kind":"shell","name":"Bash","args":{…}}`; or only a word, with the arguments among the facts.
+fn tool_fact(tool: Value, beside: &mut Map<String, Value>) -> Tool {
+    let Value::Object(mut fields) = tool else {
+        let word = loose_text(&tool);
+        return named(&word, "", Value::Object(std::mem::take(beside)));
+    };
+    let args = ["args", "input", "arguments"].iter().find_map(|key| fields.remove(*key));
+    let word = |key: &str| fields.get(key).map(loose_text).unwrap_or_default();
+    let (kind, name, id) = (word("kind"), word("name"), fields.get("id").map(loose_text));
+    let result = fields.remove("result").and_then(|result| serde_json::from_value(result).ok());
+    let flat = || Value::Object(fields.iter().filter(|(k, _)| !own(k)).map(pair).collect());
+    Tool { id, result, ..named(&kind, &name, args.unwrap_or_else(flat)) }
+}
+
+fn own(key: &str) -> bool {
+    matches!(key, "kind" | "name" | "id" | "shape")
+}
+
+fn pair((key, value): (&String, &Value)) -> (String, Value) {
+    (key.clone(), value.clone())
+}
+
+fn named(kind: &str, name: &str, args: Value) -> Tool {
+    let word = if kind.is_empty() { name } else { kind };
+    let known = ToolKind::parse(word).filter(|kind| *kind != ToolKind::Other);
+    let mcp = name.starts_with("mcp__") || kind.starts_with("mcp__");
+    let kind = if mcp { ToolKind::Mcp } else { known.unwrap_or_default() };
+    let name = if name.is_empty() { word } else { name };
+    Tool { kind, name: name.to_owned(), args, ..Tool::default() }
+}
+
+fn task_fact(task: Value) -> Task {
+    match task {
+        Value::Object(mut fields) => {
+            for key in ["id", "subject", "description", "owner", "status"] {
+                if let Some(value) = fields.get_mut(key).filter(|value| !value.is_null()) {
+                    *value = Value::String(loose_text(value));
+                }
+            }
+            serde_json::from_value(Value::Object(fields)).unwrap_or_default()
+        }
+        other => Task { id: loose_text(&other), ..Task::default() },
+    }
+}

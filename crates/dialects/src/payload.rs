@@ -1,0 +1,109 @@
+//! What every dialect's `receive` does alike: JSON in, with a complaint that says what was wrong,
+//! and an event around it.
+
+use gambrel_model::moment::snake;
+use gambrel_model::{Arrival, Complaint, Dialect, Event, EventSpec, Facts, Moment, Patch, Spot};
+use serde_json::Value;
+
+/// The largest event that is taken.
+pub const EVENT_CAP: usize = 8 * 1024 * 1024;
+
+/// The JSON object that a caller sent.
+pub fn object(native: &[u8]) -> Result<Value, Complaint> {
+    let refuse = |message: String| Complaint::error(Spot::default(), message);
+    if native.len() > EVENT_CAP {
+        let message = format!("the event has {} bytes; {EVENT_CAP} are taken", native.len());
+        return Err(refuse(message));
+    }
+    // Bytes that are no text are replaced, not refused: a gate must still be asked.
+    let text = String::from_utf8_lossy(native);
+    let value: Value = serde_json::from_str(&text).map_err(|error| {
+        let at = Spot { line: error.line(), column: error.column(), ..Spot::default() };
+        Complaint::error(at, format!("the event on stdin is not JSON: {error}"))
+    })?;
+    match value {
+        Value::Object(_) => Ok(value),
+        _ => Err(refuse("the event on stdin is not a JSON object".into())),
+    }
+}
+
+/// A text field; anything that is not a text reads as absent.
+pub fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key)?.as_str().map(str::to_owned)
+}
+
+/// A field as text: numbers and booleans as they are written.
+pub fn loose_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The row of an event's name; the row without a name when the dialect does not know it.
+pub fn row(dialect: &dyn Dialect, name: &str) -> Option<&'static EventSpec> {
+    let rows = dialect.events();
+    rows.iter().find(|row| row.name == name).or_else(|| rows.iter().find(|row| row.name.is_empty()))
+}
+
+/// What a dialect understood of an event, before the rim's knowledge is added.
+pub struct Heard {
+    /// The row.
+    pub row: &'static EventSpec,
+    /// The event's name as the caller wrote it.
+    pub name: String,
+    /// The session.
+    pub session: String,
+    /// The folder, if the caller said.
+    pub cwd: Option<String>,
+    /// The facts.
+    pub facts: Facts,
+    /// The payload.
+    pub native: Value,
+}
+
+impl Heard {
+    /// The event.
+    pub fn into_event(self, from: &'static dyn Dialect, arrival: Arrival) -> Event {
+        let moment = match self.row.name.is_empty() {
+            true => Moment::Other(snake(&self.name).into()),
+            false => self.row.moment.clone(),
+        };
+        let cwd = self.cwd.filter(|c| !c.is_empty()).map_or(arrival.cwd.clone(), Into::into);
+        Event {
+            id: arrival.id,
+            at: arrival.at,
+            from,
+            row: self.row,
+            name: self.name,
+            moment,
+            session: self.session,
+            project: arrival.cwd,
+            cwd,
+            facts: self.facts,
+            native: self.native,
+            patched: Patch::new(),
+            env: arrival.env,
+        }
+    }
+}
+
+/// `2026-11-15T20:25:16Z` of milliseconds since the epoch, or with milliseconds as JavaScript
+/// writes it. Civil-from-days over the proleptic Gregorian calendar.
+pub fn iso_time(at: u64, milliseconds: bool) -> String {
+    let (days, second) = ((at / 86_400_000) as i64, at / 1_000 % 86_400);
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let fraction = if milliseconds { format!(".{:03}", at % 1_000) } else { String::new() };
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
+}

@@ -1,0 +1,144 @@
+//! Finding the scripts: the first candidate by name that can run.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gambrel_model::{
+    Complaint, Draft, Entry, Found, Holding, MatcherText, Place, Roots, Scope, Source, Spot, Terms,
+};
+use serde_json::json;
+
+use super::policy::{Policy, max_reopens};
+
+/// File names are `on_<event>` and one of these, tried in this order.
+const ENDINGS: [&str; 4] = ["", ".sh", ".js", ".mjs"];
+/// A hook gets this long unless `PI_TEAMS_HOOK_TIMEOUT_MS` says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// One folder, and only when hooks are switched on.
+pub fn places(roots: &Roots) -> Vec<Place> {
+    if roots.env.get("PI_TEAMS_HOOKS_ENABLED").map(String::as_str) != Some("1") {
+        return Vec::new();
+    }
+    let place = |path| Place { path, scope: Scope::User, holding: Holding::Entries, tag: "hooks" };
+    hooks_dir(roots).map(place).into_iter().collect()
+}
+
+/// `PI_TEAMS_HOOKS_DIR`, absolute or under the teams' root; else `_hooks` under it.
+fn hooks_dir(roots: &Roots) -> Option<PathBuf> {
+    let under = |base: PathBuf, path: &str| base.join(path);
+    match roots.var("PI_TEAMS_HOOKS_DIR") {
+        Some(dir) if Path::new(dir).is_absolute() => Some(dir.into()),
+        Some(dir) => teams_root(roots).map(|root| under(root, dir)),
+        None => teams_root(roots).map(|root| under(root, "_hooks")),
+    }
+}
+
+fn teams_root(roots: &Roots) -> Option<PathBuf> {
+    let agent_dir = || {
+        let named = roots.var("PI_CODING_AGENT_DIR").map(PathBuf::from);
+        named.or_else(|| Some(roots.home.as_ref()?.join(".pi/agent")))
+    };
+    match roots.var("PI_TEAMS_ROOT_DIR") {
+        Some(dir) if Path::new(dir).is_absolute() => Some(dir.into()),
+        Some(dir) => agent_dir().map(|base| base.join(dir)),
+        None => agent_dir().map(|base| base.join("teams")),
+    }
+}
+
+/// One draft per event that has a script.
+pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    let mut drafts = Vec::new();
+    let mut complaints = Vec::new();
+    for folder in found {
+        for row in super::EVENTS {
+            if let Some(draft) = script(folder, row.name, roots, &mut complaints) {
+                drafts.push(draft);
+            }
+        }
+        complaints.extend(folder.entries.iter().filter_map(misnamed));
+    }
+    (drafts, complaints)
+}
+
+fn script(
+    folder: &Found,
+    event: &str,
+    roots: &Roots,
+    complaints: &mut Vec<Complaint>,
+) -> Option<Draft> {
+    for ending in ENDINGS {
+        let name = format!("on_{event}{ending}");
+        let Some(entry) = folder.entries.iter().find(|entry| entry.name == name) else { continue };
+        // 000, discovery: a bare name must be executable, else the next candidate is tried.
+        if ending.is_empty() && !entry.executable {
+            let message = format!("`{name}` is not executable, so it is passed over");
+            let help = format!("chmod +x {}", entry.path.display());
+            complaints.push(Complaint::warning(Spot::file(&entry.path), message).help(help));
+            continue;
+        }
+        return Some(draft(folder, entry, event, roots));
+    }
+    None
+}
+
+fn draft(folder: &Found, entry: &Entry, event: &str, roots: &Roots) -> Draft {
+    let path = entry.path.display().to_string();
+    let command = match entry.path.extension().and_then(|e| e.to_str()) {
+        Some("sh") => vec!["bash".to_owned(), path.clone()],
+        Some("js" | "mjs") => vec!["node".to_owned(), path.clone()],
+        _ => vec![path.clone()],
+    };
+    let policy = Policy::of(roots);
+    let failed = policy.verdict(event);
+    Draft {
+        event: event.to_owned(),
+        source: Source {
+            spot: Spot::file(&entry.path),
+            scope: folder.place.scope,
+            base: folder.place.path.clone(),
+        },
+        name: Some(format!("on_{event}")),
+        matcher: MatcherText::All,
+        when: None,
+        action: "shell".into(),
+        config: json!({"argv": command, "path": path, "policy": policy.word()}),
+        terms: Terms {
+            timeout: timeout(roots),
+            grace: GRACE,
+            late: failed.clone(),
+            failed,
+            cap: Some(max_reopens(roots)),
+            ..Terms::default()
+        },
+        priority: 0,
+        idle: None,
+        shadowed_by: None,
+        twin: None,
+    }
+}
+
+fn timeout(roots: &Roots) -> Duration {
+    let written = roots.var("PI_TEAMS_HOOK_TIMEOUT_MS");
+    let milliseconds = written.and_then(|text| text.trim().parse::<f64>().ok());
+    milliseconds
+        .filter(|ms| ms.is_finite() && *ms > 0.0 && *ms < 1e12)
+        .map_or(TIMEOUT, |ms| Duration::from_millis(ms as u64))
+}
+
+/// A file that looks like a hook and is none.
+fn misnamed(entry: &Entry) -> Option<Complaint> {
+    let stem = entry.name.strip_prefix("on_")?;
+    let known = super::EVENTS
+        .iter()
+        .any(|row| ENDINGS.iter().any(|ending| stem == format!("{}{ending}", row.name)));
+    if known {
+        return None;
+    }
+    let names: Vec<String> = super::EVENTS.iter().map(|row| format!("on_{}", row.name)).collect();
+    let message = format!("`{}` names no event, so it never runs", entry.name);
+    let help = format!("hooks are {} with no ending, .sh, .js or .mjs", names.join(", "));
+    Some(Complaint::warning(Spot::file(&entry.path), message).help(help))
+}

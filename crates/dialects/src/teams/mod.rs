@@ -1,0 +1,80 @@
+//! Contract 000: scripts found by name, context in the environment, exit code as quality gate.
+//! Three events, one hook each.
+
+mod config;
+mod payload;
+mod policy;
+mod reply;
+mod verdict;
+
+use gambrel_model::{
+    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
+    Moment, Order, Outcome, PatchRule, Place, Powers, Reply, Roots, Subject, Verdict,
+};
+
+/// The dialect of team hooks.
+pub struct Teams;
+
+const fn row(name: &'static str, moment: Moment, may: Powers, can: Powers) -> EventSpec {
+    EventSpec {
+        name,
+        moment,
+        subject: Subject::None,
+        order: Order::InTurn,
+        patch: PatchRule::Never,
+        slots: &[],
+        may,
+        can,
+        echo: false,
+    }
+}
+
+/// What a gate may do: keep the task open, and say why.
+const GATE: Powers = Powers::DENY.and(Powers::TELL).and(Powers::SHOW);
+/// What a bystander may do.
+const WARN: Powers = Powers::SHOW.and(Powers::TELL);
+
+/// What a leader hears about a task: a failed result, and words in its stdout.
+const RESULT: Powers = Powers::DENY.and(Powers::TELL).and(Powers::NEXT).and(Powers::SHOW);
+/// An idle member is never refused; what keeps it going is owed to it.
+const IDLE: Powers = Powers::TELL.and(Powers::SHOW);
+
+static EVENTS: &[EventSpec] = &[
+    row("idle", Moment::MemberIdle, WARN, IDLE),
+    row("task_completed", Moment::TaskCompleted, GATE, RESULT),
+    row("task_failed", Moment::TaskFailed, WARN, RESULT),
+];
+
+impl Dialect for Teams {
+    fn name(&self) -> &'static str {
+        "teams"
+    }
+
+    fn events(&self) -> &'static [EventSpec] {
+        EVENTS
+    }
+
+    fn places(&self, roots: &Roots) -> Vec<Place> {
+        config::places(roots)
+    }
+
+    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+        config::load(found, roots)
+    }
+
+    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+        payload::receive(self, native, arrival)
+    }
+
+    fn stage(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
+        payload::stage(event, hook)
+    }
+
+    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+        verdict::read(event, hook, outcome)
+    }
+
+    fn reply(&self, event: &Event, decision: &Decision) -> Reply {
+        reply::reply(event, decision)
+    }
+}

@@ -1,0 +1,114 @@
+//! Reading an exit code, and the log file that the contract asks for.
+
+use gambrel_model::{Captured, Duty, End, Event, Hook, Outcome, Verdict};
+use serde_json::{Map, Value, json};
+
+use super::payload::{team, timestamp};
+use crate::payload::iso_time;
+
+/// 000, notes: each stream is cut at this many characters.
+const STREAM: usize = 12_000;
+
+/// 0 passes; everything else fails, and what that means stands in the hook's terms.
+pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    let mut verdict = match &outcome.end {
+        End::Exited(0) => Verdict::default(),
+        End::Late => hook.draft.terms.late.because(&sentence(hook, outcome)),
+        _ => hook.draft.terms.failed.because(&sentence(hook, outcome)),
+    };
+    verdict.duties.push(log(event, hook, outcome));
+    verdict
+}
+
+fn sentence(hook: &Hook, outcome: &Outcome) -> String {
+    format!("Hook on_{} failed: {}", hook.draft.event, summary(outcome))
+}
+
+/// 000, notes: error, timeout, exit code, first line of stderr, joined by bullets.
+pub fn summary(outcome: &Outcome) -> String {
+    let mut parts = Vec::new();
+    match &outcome.end {
+        End::Unstarted(why) => parts.push(why.clone()),
+        End::Late => parts.push(format!("timeout after {}ms", outcome.took.as_millis())),
+        End::Exited(code) if *code != 0 => parts.push(format!("exit code {code}")),
+        _ => {}
+    }
+    let stderr = outcome.stderr.text();
+    if let Some(line) = stderr.lines().map(str::trim).find(|line| !line.is_empty()) {
+        let long = line.chars().count() > 180;
+        let cut = |n| line.chars().take(n).collect::<String>();
+        parts.push(if long { cut(179) + "…" } else { line.to_owned() });
+    }
+    match parts.is_empty() {
+        true => "hook failed".into(),
+        false => parts.join(" • "),
+    }
+}
+
+/// The `result` object of the log, which is also the reply to a teams caller.
+pub fn result(path: &str, outcome: &Outcome) -> Value {
+    let mut result = Map::new();
+    let mut put = |key: &str, value: Value| drop(result.insert(key.into(), value));
+    put("ran", json!(true));
+    put("hookPath", json!(path));
+    put("command", json!(as_named(&outcome.command)));
+    put("exitCode", match outcome.end {
+        End::Exited(code) => json!(code),
+        _ => Value::Null,
+    });
+    put("timedOut", json!(outcome.end == End::Late));
+    put("durationMs", json!(u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX)));
+    put("stdout", json!(stream(&outcome.stdout)));
+    put("stderr", json!(stream(&outcome.stderr)));
+    if let End::Unstarted(why) = &outcome.end {
+        put("error", json!(why));
+    }
+    put("contractVersion", json!(1));
+    Value::Object(result)
+}
+
+/// The contract names interpreters by their word: `node`, not where it was found.
+fn as_named(command: &[String]) -> Vec<&str> {
+    let word = |path: &'_ String| -> usize { path.rfind('/').map_or(0, |at| at + 1) };
+    match command {
+        [program, script] => vec![&program[word(program)..], script],
+        other => other.iter().map(String::as_str).collect(),
+    }
+}
+
+fn stream(captured: &Captured) -> String {
+    let text = String::from_utf8_lossy(&captured.bytes);
+    if text.chars().count() <= STREAM && !captured.cut() {
+        return text.into_owned();
+    }
+    let kept: String = text.chars().take(STREAM).collect();
+    let omitted = captured.total.saturating_sub(kept.len() as u64);
+    format!("{kept}\n… (truncated, {omitted} bytes omitted)")
+}
+
+/// 000, hook log format: one file an invocation, written only when a hook ran.
+fn log(event: &Event, hook: &Hook, outcome: &Outcome) -> Duty {
+    let team = team(event);
+    let own_name = &hook.draft.event;
+    let task = match own_name.as_str() {
+        "idle" => Value::Null,
+        _ => super::payload::context(event, own_name)["task"].clone(),
+    };
+    let path = hook.draft.config.get("path").and_then(Value::as_str).unwrap_or_default();
+    let log = json!({
+        "invocation": {
+            "event": own_name,
+            "teamId": team.id,
+            "teamDir": team.dir,
+            "taskListId": team.list,
+            "style": team.style,
+            "memberName": event.facts.member,
+            "timestamp": timestamp(event),
+            "completedTask": task,
+        },
+        "result": result(path, outcome),
+    });
+    let stamp = iso_time(event.at, true).replace([':', '.'], "-");
+    let text = serde_json::to_string_pretty(&log).unwrap_or_default() + "\n";
+    Duty::WriteFile { path: team.dir.join("hook-logs").join(format!("{stamp}_{own_name}.json")), text }
+}

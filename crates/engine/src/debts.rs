@@ -1,0 +1,105 @@
+//! What is owed to a session: words and halts that an earlier caller could not be told. They seed
+//! a later firing, and are struck off once its reply is out.
+
+use gambrel_model::{
+    Debt, Decision, Ear, Event, Kind, Ledger, LedgerError, Moment, Powers, Reason, Ruling, Say,
+    SessionState, Verdict,
+};
+
+/// The count of prompts that a session has had.
+pub const PROMPTS: &str = "prompts";
+
+/// What this caller can be told of the session's debts, and which of them that pays.
+pub fn seed(event: &Event, state: &SessionState) -> (Verdict, Vec<String>) {
+    let mut seed = Verdict::default();
+    let mut paid = Vec::new();
+    for debt in &state.owed {
+        let words = debt.verdict.says.iter().filter(|say| deliverable(event, say.ear));
+        let words: Vec<Say> = words.map(|say| Say { ear: Ear::Agent, ..say.clone() }).collect();
+        let told = words.len() == debt.verdict.says.len();
+        seed.says.extend(words);
+        let ruled = debt.verdict.ruling == Ruling::Silent || halt(event, &debt.verdict, &mut seed);
+        if told && ruled {
+            paid.push(debt.id.clone());
+        }
+    }
+    (seed, paid)
+}
+
+/// Words for the next turn wait for a turn to begin, or for the session's end; others for any
+/// event that carries words.
+fn deliverable(event: &Event, ear: Ear) -> bool {
+    let can = event.row.can;
+    let begins = matches!(event.moment, Moment::SessionStart | Moment::IterationStart);
+    match ear {
+        _ if event.moment == Moment::SessionEnd => true,
+        Ear::Next => begins && (can.has(Powers::TELL) || can.has(Powers::NEXT)),
+        Ear::Agent | Ear::Person => can.has(Powers::TELL) || can.has(Powers::NEXT),
+    }
+}
+
+/// A halt is paid where it can be said; until then gates hear it as a refusal, again and again.
+fn halt(event: &Event, owed: &Verdict, seed: &mut Verdict) -> bool {
+    let sayable = event.row.can.has(Powers::HALT);
+    let ruling = match (sayable, event.kind()) {
+        (true, _) => Ruling::Halt,
+        (false, Kind::Gate) if event.row.can.has(Powers::DENY) => Ruling::Deny,
+        _ => return false,
+    };
+    seed.ruling = seed.ruling.max(ruling);
+    for reason in &owed.reasons {
+        let text = format!("a hook stopped this session: {}", reason.text);
+        seed.reasons.push(Reason { ruling, text, hook: reason.hook.clone() });
+    }
+    sayable
+}
+
+/// Keeps what could not be said, under a name of its own.
+pub fn owe(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
+    let owed = &decision.owed;
+    if owed.says.is_empty() && owed.ruling == Ruling::Silent {
+        return Ok(());
+    }
+    let debt = Debt { id: decision.id.clone(), from: "hooks".into(), verdict: owed.clone() };
+    ledger.amend(&decision.session, &mut |state| {
+        // A halt is owed once, however often it is said again.
+        let known = state.owed.iter().any(|old| old.verdict == debt.verdict);
+        if !known {
+            state.owed.push(debt.clone());
+        }
+    })
+}
+
+/// Strikes off what a reply has told.
+pub fn settle(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
+    if decision.paid.is_empty() {
+        return Ok(());
+    }
+    ledger.amend(&decision.session, &mut |state| {
+        state.owed.retain(|debt| !decision.paid.contains(&debt.id));
+    })
+}
+
+/// The name under which refusals of the same end are counted.
+pub fn refusals_of(event: &Event) -> String {
+    let subject = event.facts.task.as_ref().map_or("", |task| task.id.as_str());
+    format!("refused:{}:{subject}", event.name)
+}
+
+/// Counts a refusal of an end, or forgets the earlier ones once it was not refused.
+pub fn count_refusal(
+    ledger: &dyn Ledger,
+    event: &Event,
+    refused: bool,
+) -> Result<(), LedgerError> {
+    if event.kind() != Kind::Close || (!refused && event.facts.refusals == 0) {
+        return Ok(());
+    }
+    let name = refusals_of(event);
+    ledger.amend(&event.session, &mut |state| {
+        match refused {
+            true => *state.counts.entry(name.clone()).or_default() += 1,
+            false => drop(state.counts.remove(&name)),
+        }
+    })
+}

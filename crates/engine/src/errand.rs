@@ -1,0 +1,78 @@
+//! What a supervisor needs to judge a hook that nobody waited for: enough to build the event and
+//! the hook again in another process, after the caller has gone.
+
+use gambrel_model::{
+    Arrival, Debt, Dialect, Draft, Ear, Event, Hook, Ledger, LedgerError, Outcome, Stage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::journal::record;
+
+/// A hook's part of a firing, in writing.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Errand {
+    /// When and where the event came in.
+    pub arrival: Arrival,
+    /// The caller's dialect.
+    pub from: String,
+    /// What the caller sent.
+    pub native: Value,
+    /// The hook's dialect.
+    pub dialect: String,
+    /// The hook, as written.
+    pub draft: Draft,
+}
+
+impl Errand {
+    /// The errand of one hook at one event.
+    pub fn of(event: &Event, hook: &Hook) -> Self {
+        let arrival = Arrival { id: event.id.clone(), at: event.at, cwd: event.project.clone(), env: event.env.clone() };
+        Self {
+            arrival,
+            from: event.from.name().to_owned(),
+            native: event.native.clone(),
+            dialect: hook.dialect.name().to_owned(),
+            draft: hook.draft.clone(),
+        }
+    }
+}
+
+/// Records how a detached hook ended, and keeps its words for the session. Its ruling comes too
+/// late to be one.
+pub fn attend(
+    dialects: &'static [&'static dyn Dialect],
+    ledger: &dyn Ledger,
+    errand: Errand,
+    outcome: &Outcome,
+) -> Result<(), LedgerError> {
+    let named = |name: &str| dialects.iter().find(|d| d.name() == name).copied();
+    let (Some(caller), Some(dialect)) = (named(&errand.from), named(&errand.dialect)) else {
+        return Ok(());
+    };
+    let native = errand.native.to_string();
+    let Ok(event) = caller.receive(native.as_bytes(), errand.arrival) else { return Ok(()) };
+    let (Some(hook), _) = Hook::build(dialect, errand.draft) else { return Ok(()) };
+    let verdict = dialect.read(&event, &hook, outcome).by(&hook.id);
+    let body = json!({
+        "hook": hook.id, "source": hook.draft.source.place(), "outcome": outcome.end.word(),
+        "end": outcome.end, "ms": outcome.took.as_secs_f64() * 1_000.0,
+        "attempts": outcome.attempts, "verdict": verdict.ruling.word(),
+        "stdout": outcome.stdout.text().chars().take(2_000).collect::<String>(),
+        "stderr": outcome.stderr.text().chars().take(2_000).collect::<String>(),
+        "remarks": outcome.remarks,
+    });
+    ledger.journal(&record(&event, Stage::Late, body))?;
+    let mut words = verdict;
+    words.says.retain(|say| say.ear != Ear::Person);
+    // A refusal that comes after the fact is still worth hearing.
+    for reason in std::mem::take(&mut words.reasons) {
+        words.says.push(gambrel_model::Say { ear: Ear::Agent, text: reason.text, hook: reason.hook });
+    }
+    if words.says.is_empty() {
+        return Ok(());
+    }
+    let verdict = gambrel_model::Verdict { says: words.says, ..Default::default() };
+    let debt = Debt { id: format!("{}:{}", event.id, hook.id), from: hook.id.clone(), verdict };
+    ledger.amend(&event.session, &mut |state| state.owed.push(debt.clone()))
+}

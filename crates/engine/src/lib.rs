@@ -1,0 +1,61 @@
+//! Room 4: order of work only. Load, select, fire, trust. It knows no dialect, no action and no
+//! store by name: those come in as tables and as a ledger.
+
+mod batch;
+mod debts;
+mod errand;
+mod fold;
+mod journal;
+mod load;
+mod select;
+mod trust;
+
+pub use debts::settle;
+pub use errand::{Errand, attend};
+pub use load::{Loaded, load, read_text};
+pub use select::{Candidate, Fate};
+pub use trust::{Trust, TrustMode, hash as trust_hash, key as trust_key, named_files};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gambrel_model::{Action, Decision, Event, Ledger};
+
+/// Everything a firing needs, put together where the program is composed.
+pub struct Engine<'a> {
+    /// The hooks of the folder.
+    pub loaded: Arc<Loaded>,
+    /// The ways to run a call.
+    pub actions: &'a [&'a dyn Action],
+    /// What remembers.
+    pub ledger: &'a dyn Ledger,
+    /// How this firing is to be done.
+    pub options: Options,
+}
+
+/// How a firing is to be done.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// A live host calls and runs its own dialect's hooks itself.
+    pub hosted: bool,
+    /// Only hooks of these dialects, if any are named.
+    pub only: Vec<String>,
+    /// A gate that could not be asked counts as a deny.
+    pub strict: bool,
+    /// Which project hooks may run.
+    pub trust: TrustMode,
+    /// How long the host will wait.
+    pub budget: Option<Duration>,
+}
+
+impl Engine<'_> {
+    /// Fires every matching hook and returns what they decided together.
+    pub fn fire(&self, event: &mut Event) -> Decision {
+        fold::fire(self, event)
+    }
+
+    /// What would be considered for an event, and why each would or would not run. Runs nothing.
+    pub fn explain(&self, event: &Event) -> Vec<Candidate> {
+        select::explain(self, event)
+    }
+}

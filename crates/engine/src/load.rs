@@ -1,0 +1,228 @@
+//! Looks at the places that dialects name, reads what is there, and builds hooks. One bad file or
+//! entry is one complaint; everything else loads.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gambrel_model::{
+    Complaint, Dialect, Entry, Found, Holding, Hook, Matcher, Moment, Place, Roots, Spot, Subject,
+};
+
+/// A configuration file larger than this is not read.
+const FILE_CAP: u64 = 8 * 1024 * 1024;
+
+/// The hooks of a folder, ready to be selected from.
+pub struct Loaded {
+    /// Where it was looked.
+    pub roots: Roots,
+    /// Every hook, in the order in which they run.
+    pub hooks: Vec<Arc<Hook>>,
+    /// The dialects that have hooks here.
+    pub(crate) dialects: Vec<&'static dyn Dialect>,
+    /// What is to be put right.
+    pub complaints: Vec<Complaint>,
+    /// By moment.
+    pub(crate) index: HashMap<Moment, Shelf>,
+}
+
+/// The hooks of one moment.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    /// All of them.
+    pub all: Vec<usize>,
+    /// Those that must be asked one by one: no matcher, a pattern, or nothing to compare with.
+    pub open: Vec<usize>,
+    /// Those that wait for an exact name.
+    pub named: HashMap<String, Vec<usize>>,
+}
+
+/// Finds and builds the hooks of every dialect for a folder.
+pub fn load(dialects: &'static [&'static dyn Dialect], roots: Roots) -> Loaded {
+    let mut hooks = Vec::new();
+    let mut complaints = Vec::new();
+    for dialect in dialects {
+        let places = dialect.places(&roots);
+        let found = find(&places, &roots, &mut complaints);
+        if found.is_empty() {
+            continue;
+        }
+        let (drafts, wrong) = dialect.load(&found, &roots);
+        complaints.extend(wrong);
+        let mut own = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let (hook, wrong) = Hook::build(*dialect, draft);
+            own.extend(hook);
+            complaints.extend(wrong);
+        }
+        // Stable: equal priorities stay as written.
+        own.sort_by_key(|hook: &Hook| hook.draft.priority);
+        hooks.append(&mut own);
+    }
+    name_apart(&mut hooks);
+    let hooks: Vec<Arc<Hook>> = hooks.into_iter().map(Arc::new).collect();
+    let index = index(&hooks);
+    let present = |d: &&&'static dyn Dialect| hooks.iter().any(|h| h.dialect.name() == d.name());
+    let dialects = dialects.iter().filter(present).copied().collect();
+    Loaded { roots, hooks, dialects, complaints, index }
+}
+
+/// Two hooks with the same definition in the same file still need two names.
+fn name_apart(hooks: &mut [Hook]) {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for hook in hooks {
+        let count = seen.entry(hook.id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            hook.id = format!("{}.{count}", hook.id);
+        }
+    }
+}
+
+fn index(hooks: &[Arc<Hook>]) -> HashMap<Moment, Shelf> {
+    let mut index: HashMap<Moment, Shelf> = HashMap::new();
+    for (at, hook) in hooks.iter().enumerate() {
+        for row in &hook.rows {
+            let shelf = index.entry(row.moment.clone()).or_default();
+            shelf.all.push(at);
+            match &hook.matcher {
+                Matcher::Names(names) if row.subject != Subject::None => {
+                    for name in names {
+                        shelf.named.entry(name.clone()).or_default().push(at);
+                    }
+                }
+                _ => shelf.open.push(at),
+            }
+        }
+    }
+    index
+}
+
+fn find(places: &[Place], roots: &Roots, complaints: &mut Vec<Complaint>) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for place in places {
+        let candidates = candidates(place, roots);
+        for (base, path) in candidates {
+            if found.iter().any(|f| f.place.path == path && f.place.tag == place.tag) {
+                break;
+            }
+            // A project's file at home is the user's own, found already.
+            if found.iter().any(|f| f.place.path == path) {
+                break;
+            }
+            match look(place, &path) {
+                Ok(Some((text, entries))) => {
+                    let place = Place { path, ..place.clone() };
+                    found.push(Found { place, base, text, entries });
+                    break;
+                }
+                Ok(None) => {}
+                Err(complaint) => {
+                    complaints.push(complaint);
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where a place may be: itself, or from the root upwards to the repository's root or home.
+fn candidates(place: &Place, roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
+    if place.path.is_absolute() {
+        let base = place.path.parent().unwrap_or(Path::new("/")).to_owned();
+        return vec![(base, place.path.clone())];
+    }
+    upwards(roots).map(|base| (base.to_owned(), base.join(&place.path))).collect()
+}
+
+/// The root and the folders above it, as far as a project can reach.
+pub(crate) fn upwards(roots: &Roots) -> impl Iterator<Item = &Path> {
+    let mut done = false;
+    roots.root.ancestors().take_while(move |folder| {
+        let at_home = roots.home.as_deref() == Some(folder);
+        if done || (at_home && *folder != roots.root) {
+            return false;
+        }
+        done = at_home || folder.join(".git").exists();
+        true
+    })
+}
+
+type Seen = (String, Vec<Entry>);
+
+fn look(place: &Place, path: &Path) -> Result<Option<Seen>, Complaint> {
+    match place.holding {
+        Holding::Text => Ok(read_text(path)?.map(|text| (text, Vec::new()))),
+        Holding::Entries => Ok(list(path)?.map(|entries| (String::new(), entries))),
+    }
+}
+
+/// The text of a file; `None` when there is no such file.
+pub fn read_text(path: &Path) -> Result<Option<String>, Complaint> {
+    let refuse = |message: String| Complaint::error(Spot::file(path), message);
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(error) => return Err(refuse(format!("cannot be read: {error}"))),
+    };
+    let size = file.metadata().map_err(|e| refuse(format!("cannot be read: {e}")))?;
+    if !size.is_file() {
+        return Err(refuse("is not a file".into()).help("hooks are read from a plain file here"));
+    }
+    if size.len() > FILE_CAP {
+        let message = format!("has {} bytes; at most {FILE_CAP} are read", size.len());
+        return Err(refuse(message));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size.len()).unwrap_or(0));
+    let read = file.take(FILE_CAP).read_to_end(&mut bytes);
+    read.map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
+        let spot = Spot { line, column: 1, start: at, end: at, ..Spot::file(path) };
+        Complaint::error(spot, "is not UTF-8 text")
+    })?;
+    if let Some(at) = text.find('\0') {
+        return Err(Complaint::error(Spot::within(path, &text, at, at + 1), "holds a NUL byte"));
+    }
+    Ok(Some(text))
+}
+
+fn absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
+fn list(path: &Path) -> Result<Option<Vec<Entry>>, Complaint> {
+    let reader = match fs::read_dir(path) {
+        Ok(reader) => reader,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(error) => {
+            let message = format!("cannot be listed: {error}");
+            return Err(Complaint::error(Spot::file(path), message));
+        }
+    };
+    let mut entries: Vec<Entry> = reader.filter_map(Result::ok).filter_map(entry).collect();
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Some(entries))
+}
+
+fn entry(found: fs::DirEntry) -> Option<Entry> {
+    let path = found.path();
+    let facts = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let name = found.file_name().to_str()?.to_owned();
+    Some(Entry { name, path, executable: executable(&facts) })
+}
+
+#[cfg(unix)]
+fn executable(facts: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    facts.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn executable(_: &fs::Metadata) -> bool {
+    true
+}

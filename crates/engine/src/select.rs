@@ -1,0 +1,268 @@
+//! Which hooks an event is for: by moment from an index, by matcher, by trust. Everything that was
+//! considered and not chosen keeps its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use gambrel_model::condition::Truth;
+use gambrel_model::decision::Bystanders;
+use gambrel_model::{
+    Carry, Event, EventSpec, Hook, Kind, Moment, Step, Subject, TrustEntry,
+};
+
+use crate::trust::{self, Trust};
+use crate::{Engine, Loaded};
+
+/// One hook that was considered for an event.
+#[derive(Clone)]
+pub struct Candidate {
+    /// The hook.
+    pub hook: Arc<Hook>,
+    /// The row under which it hears the event.
+    pub row: &'static EventSpec,
+    /// Whether it is to run.
+    pub fate: Fate,
+}
+
+/// What becomes of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It runs.
+    Runs,
+    /// It does not, and why.
+    Skipped(Skip),
+}
+
+/// Why a hook does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    /// In words.
+    pub why: String,
+    /// Whether a strict caller takes this for a gate that could not be asked.
+    pub grave: bool,
+}
+
+impl Skip {
+    pub(crate) fn plain(why: impl Into<String>) -> Self {
+        Self { why: why.into(), grave: false }
+    }
+
+    pub(crate) fn grave(why: impl Into<String>) -> Self {
+        Self { why: why.into(), grave: true }
+    }
+}
+
+/// Hooks to run, in order, and hooks that are left out for a reason worth telling.
+pub(crate) struct Selection {
+    pub candidates: Vec<Candidate>,
+    pub bystanders: Bystanders,
+}
+
+pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<String>) -> Selection {
+    let loaded = &engine.loaded;
+    let mut chooser = Chooser { engine, event, trusted: None, twins: BTreeMap::new(), troubles };
+    let mut candidates = Vec::new();
+    let mut considered = BTreeSet::new();
+    for at in matching(loaded, event) {
+        let hook = &loaded.hooks[at];
+        if let Some(row) = hook.row_for(event) {
+            considered.insert(at);
+            let fate = chooser.fate(hook, row);
+            candidates.push(Candidate { hook: Arc::clone(hook), row, fate });
+        }
+    }
+    Selection { candidates, bystanders: bystanders(loaded, event, considered) }
+}
+
+/// The places of hooks whose matcher is met, in configured order.
+fn matching(loaded: &Loaded, event: &Event) -> Vec<usize> {
+    let Some(shelf) = loaded.index.get(&event.moment) else { return Vec::new() };
+    let mut hits = BTreeSet::new();
+    let all_names = subjects_of_all(event, loaded);
+    for name in &all_names {
+        hits.extend(shelf.named.get(*name).into_iter().flatten().copied());
+    }
+    let precise = |at: &usize| met(&loaded.hooks[*at], event);
+    hits.retain(precise);
+    hits.extend(shelf.open.iter().copied().filter(precise));
+    hits.into_iter().collect()
+}
+
+fn met(hook: &Hook, event: &Event) -> bool {
+    let Some(row) = hook.row_for(event) else { return false };
+    match row.subject {
+        Subject::None => true,
+        _ if hook.matcher.takes_all() => true,
+        Subject::Tool => hook.matcher.matches(tool_names(hook, event).into_iter()),
+        Subject::Cause(_) => hook.matcher.matches(event.facts.cause.as_deref().into_iter()),
+    }
+}
+
+/// The tool's names in the hook's own words.
+fn tool_names<'a>(hook: &Hook, event: &'a Event) -> Vec<&'a str> {
+    let Some(tool) = &event.facts.tool else { return Vec::new() };
+    if event.is_from(hook.dialect) {
+        return vec![tool.name.as_str()];
+    }
+    let mut names: Vec<&str> =
+        tool.words(hook.dialect.tools()).into_iter().map(|word| word.name).collect();
+    if names.is_empty() {
+        names.push(tool.name.as_str());
+    }
+    names
+}
+
+fn subjects_of_all<'a>(event: &'a Event, loaded: &Loaded) -> Vec<&'a str> {
+    let mut names: Vec<&str> = event.facts.cause.as_deref().into_iter().collect();
+    let Some(tool) = &event.facts.tool else { return names };
+    names.push(&tool.name);
+    for dialect in &loaded.dialects {
+        names.extend(tool.words(dialect.tools()).into_iter().map(|word| word.name));
+    }
+    names
+}
+
+fn bystanders(loaded: &Arc<Loaded>, event: &Event, considered: BTreeSet<usize>) -> Bystanders {
+    let loaded = Arc::clone(loaded);
+    let (from, row, moment) = (event.from.name(), event.row.name, event.moment.clone());
+    Bystanders(Arc::new(move || {
+        let shelf = loaded.index.get(&moment).map(|s| s.all.as_slice()).unwrap_or_default();
+        let passed = shelf.iter().filter(|at| !considered.contains(at));
+        let hears = |hook: &&Arc<Hook>| hook.hears(from, row, &moment).is_some();
+        let heard = passed.map(|at| &loaded.hooks[*at]).filter(hears);
+        heard.map(|hook| step(hook, &not_met(hook))).collect()
+    }))
+}
+
+fn not_met(hook: &Hook) -> String {
+    format!("matcher `{}` is not met", hook.draft.matcher.words().unwrap_or_default())
+}
+
+/// A step of a hook that did not run.
+pub(crate) fn step(hook: &Hook, why: &str) -> Step {
+    Step {
+        hook: hook.id.clone(),
+        title: hook.title(),
+        dialect: hook.dialect.name().to_owned(),
+        action: hook.draft.action.clone(),
+        source: hook.draft.source.place(),
+        why: why.to_owned(),
+        ..Step::default()
+    }
+}
+
+struct Chooser<'e, 'a> {
+    engine: &'e Engine<'a>,
+    event: &'e Event,
+    /// Read once, and only when a project hook is met.
+    trusted: Option<BTreeMap<String, TrustEntry>>,
+    twins: BTreeMap<(&'static str, String), String>,
+    troubles: &'e mut Vec<String>,
+}
+
+impl Chooser<'_, '_> {
+    fn fate(&mut self, hook: &Hook, row: &EventSpec) -> Fate {
+        match self.skip(hook, row) {
+            Some(skip) => Fate::Skipped(skip),
+            None => Fate::Runs,
+        }
+    }
+
+    fn skip(&mut self, hook: &Hook, row: &EventSpec) -> Option<Skip> {
+        let options = &self.engine.options;
+        let own = self.event.is_from(hook.dialect);
+        if !options.only.is_empty() && !options.only.iter().any(|o| o == hook.dialect.name()) {
+            return Some(Skip::plain("left out by --only"));
+        }
+        if options.hosted && own {
+            return Some(Skip::plain("hosted: the host runs its own hooks"));
+        }
+        if !own && self.event.row.echo {
+            return Some(Skip::plain(format!("heard this moment before `{}`", self.event.name)));
+        }
+        let _ = row;
+        if let Some(by) = &hook.draft.shadowed_by {
+            return Some(Skip::plain(format!("shadowed by {by}")));
+        }
+        if let Some(why) = &hook.draft.idle {
+            let off = why.starts_with("disabled") || why.starts_with("this entry");
+            return Some(if off { Skip::plain(why) } else { Skip::grave(why) });
+        }
+        if let Some(skip) = self.distrusted(hook) {
+            return Some(skip);
+        }
+        let twin = (hook.dialect.name(), hook.draft.twin.clone()?);
+        let first = self.twins.entry(twin).or_insert_with(|| hook.id.clone());
+        (*first != hook.id).then(|| Skip::plain(format!("shadowed by {first}: the same command")))
+    }
+
+    fn distrusted(&mut self, hook: &Hook) -> Option<Skip> {
+        let mode = self.engine.options.trust;
+        if !trust::needed(hook, mode) {
+            return None;
+        }
+        if self.trusted.is_none() {
+            let entries = self.engine.ledger.trust().unwrap_or_else(|error| {
+                self.troubles.push(format!("no project hook is trusted: {error}"));
+                BTreeMap::new()
+            });
+            self.trusted = Some(entries);
+        }
+        let entries = self.trusted.as_ref()?;
+        match trust::status(hook, &self.engine.loaded, entries, mode) {
+            Trust::Trusted | Trust::Managed => None,
+            Trust::Untrusted => Some(Skip::grave("untrusted: run `gambrel trust` to look at it")),
+            Trust::Changed => {
+                Some(Skip::grave("changed since it was trusted: run `gambrel trust` to look again"))
+            }
+            Trust::Denied => Some(Skip::plain("refused by `gambrel untrust`")),
+        }
+    }
+}
+
+/// Whether a hook's condition holds at its turn; the reason when it does not.
+pub(crate) fn condition(event: &Event, hook: &Hook, carry: &Carry) -> Result<Option<String>, Skip> {
+    let Some(when) = &hook.when else { return Ok(None) };
+    let gate = event.kind() == Kind::Gate;
+    match when.eval(&|name| hook.dialect.fact(event, carry, name)) {
+        Ok(Truth::Yes) => Ok(None),
+        Ok(Truth::No) => Err(Skip::plain(format!("condition `{}` is false", when.text()))),
+        Ok(Truth::Unknown(name)) if gate => {
+            Ok(Some(format!("runs although this caller has no {name}: a gate is asked in doubt")))
+        }
+        Ok(Truth::Unknown(name)) => {
+            Err(Skip::plain(format!("condition `{}`: this caller has no {name}", when.text())))
+        }
+        Err(error) if gate => {
+            Ok(Some(format!("runs although its condition failed: {}", error.message)))
+        }
+        Err(error) => Err(Skip::grave(format!("condition failed: {}", error.message))),
+    }
+}
+
+pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
+    let mut selection = select(engine, event, &mut Vec::new());
+    for candidate in &mut selection.candidates {
+        if candidate.fate == Fate::Runs {
+            if let Err(skip) = condition(event, &candidate.hook, &Carry::default()) {
+                candidate.fate = Fate::Skipped(skip);
+            }
+        }
+    }
+    let chosen: BTreeSet<String> =
+        selection.candidates.iter().map(|c| c.hook.id.clone()).collect();
+    let others = engine.loaded.hooks.iter().filter(|hook| !chosen.contains(&hook.id));
+    for hook in others {
+        let (row, why) = match hook.row_for(event) {
+            Some(row) => (row, not_met(hook)),
+            None => (hook.rows[0], other_moment(hook, &event.moment)),
+        };
+        let fate = Fate::Skipped(Skip::plain(why));
+        selection.candidates.push(Candidate { hook: Arc::clone(hook), row, fate });
+    }
+    selection.candidates
+}
+
+fn other_moment(hook: &Hook, moment: &Moment) -> String {
+    format!("hangs on {} ({}), not on {moment}", hook.draft.event, hook.rows[0].moment)
+}

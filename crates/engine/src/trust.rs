@@ -1,0 +1,194 @@
+//! Which project hooks may run: those that a person trusted, as they are now. The hash covers the
+//! definition and every file of the project that the command names.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use gambrel_model::{Hook, TrustEntry};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::Loaded;
+
+/// A script larger than this cannot be trusted by content.
+const SCRIPT_CAP: u64 = 16 * 1024 * 1024;
+
+/// Which project hooks may run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TrustMode {
+    /// Those in the trust store.
+    #[default]
+    Store,
+    /// All of them.
+    All,
+    /// None of them.
+    None,
+}
+
+/// How a hook stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The user's or the administrator's own.
+    Managed,
+    /// Trusted as it is.
+    Trusted,
+    /// Nobody has looked at it.
+    Untrusted,
+    /// It, or a file it runs, is not what was trusted.
+    Changed,
+    /// A person refused it.
+    Denied,
+}
+
+impl Trust {
+    /// Its word in lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::Trusted => "trusted",
+            Self::Untrusted => "untrusted",
+            Self::Changed => "changed",
+            Self::Denied => "denied",
+        }
+    }
+
+    /// How a hook of the loaded set stands with these entries.
+    pub fn of(
+        hook: &Hook,
+        loaded: &Loaded,
+        entries: &BTreeMap<String, TrustEntry>,
+        mode: TrustMode,
+    ) -> Self {
+        status(hook, loaded, entries, mode)
+    }
+}
+
+/// Whether a hook has to be looked up at all.
+pub(crate) fn needed(hook: &Hook, mode: TrustMode) -> bool {
+    !hook.draft.source.scope.is_own() && mode != TrustMode::All
+}
+
+pub(crate) fn status(
+    hook: &Hook,
+    loaded: &Loaded,
+    entries: &BTreeMap<String, TrustEntry>,
+    mode: TrustMode,
+) -> Trust {
+    if hook.draft.source.scope.is_own() {
+        return Trust::Managed;
+    }
+    match mode {
+        TrustMode::All => return Trust::Trusted,
+        TrustMode::None => return Trust::Untrusted,
+        TrustMode::Store => {}
+    }
+    let own = key(hook);
+    match entries.get(&own) {
+        Some(entry) if entry.denied => Trust::Denied,
+        Some(entry) if entry.hash == hash(hook) => Trust::Trusted,
+        Some(_) => Trust::Changed,
+        None if was_another(hook, loaded, entries) => Trust::Changed,
+        None => Trust::Untrusted,
+    }
+}
+
+/// An entry of the same file and event that fits no hook any more: this one took its place.
+fn was_another(hook: &Hook, loaded: &Loaded, entries: &BTreeMap<String, TrustEntry>) -> bool {
+    let prefix = prefix(hook);
+    let stale = |entry_key: &String| !loaded.hooks.iter().any(|other| key(other) == *entry_key);
+    entries.range(prefix.clone()..).take_while(|(k, _)| k.starts_with(&prefix)).any(|(k, _)| stale(k))
+}
+
+/// Names a hook in the trust store: the file it stands in, its event and its identity.
+pub fn key(hook: &Hook) -> String {
+    format!("{}{}", prefix(hook), hook.id)
+}
+
+fn prefix(hook: &Hook) -> String {
+    let file = &hook.draft.source.spot.path;
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.clone());
+    format!("{}#{}#", file.display(), hook.draft.event)
+}
+
+/// The hash of a definition and of every project file that it names.
+pub fn hash(hook: &Hook) -> String {
+    let draft = &hook.draft;
+    let mut sum = Sha256::new();
+    let definition = serde_json::json!([
+        draft.event, draft.name, draft.matcher.words(), draft.when.as_ref().map(|w| &w.text),
+        draft.action, draft.config, draft.priority, draft.terms.timeout.as_millis() as u64,
+    ]);
+    sum.update(definition.to_string());
+    for path in named_files(hook) {
+        sum.update(path.display().to_string());
+        sum.update(contents(&path));
+    }
+    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes of a script, or a mark that never equals any.
+fn contents(path: &Path) -> Vec<u8> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let file = fs::File::open(path)?;
+        if file.metadata()?.len() > SCRIPT_CAP {
+            return Err(std::io::Error::other("too large"));
+        }
+        let mut bytes = Vec::new();
+        file.take(SCRIPT_CAP).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().unwrap_or_else(|error| format!("unreadable: {error}").into_bytes())
+}
+
+/// Files under the project that a word of the command names.
+pub fn named_files(hook: &Hook) -> Vec<PathBuf> {
+    let base = project_of(hook);
+    let Ok(root) = fs::canonicalize(&base) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = Vec::new();
+    for text in texts(&hook.draft.config) {
+        for word in words(&text) {
+            let candidates = [base.join(&word), hook.draft.source.base.join(&word)];
+            let real = candidates.iter().filter_map(|path| fs::canonicalize(path).ok());
+            for path in real.filter(|path| path.starts_with(&root) && path.is_file()) {
+                if !files.contains(&path) {
+                    files.push(path);
+                }
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The folder that a definition's relative paths belong to, which is the project's.
+fn project_of(hook: &Hook) -> PathBuf {
+    hook.draft.source.base.clone()
+}
+
+fn texts(config: &Value) -> Vec<String> {
+    match config {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Anything in a command that could be a path, with variables that stand for the project undone.
+fn words(text: &str) -> Vec<String> {
+    let mut text = text.to_owned();
+    for name in ["CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "PWD"] {
+        text = text.replace(&format!("${{{name}}}"), ".").replace(&format!("${name}"), ".");
+    }
+    let stop = |c: char| c.is_whitespace() || "\"'`;|&()<>=".contains(c);
+    let joined: String = text.chars().filter(|c| !matches!(c, '"' | '\'')).collect();
+    let split = |text: &str| text.split(stop).map(str::to_owned).collect::<Vec<_>>();
+    let mut words = split(&joined);
+    words.extend(split(&text));
+    words.retain(|word| !word.is_empty() && word != "." && word.len() < 4_096);
+    words.sort();
+    words.dedup();
+    words
+}

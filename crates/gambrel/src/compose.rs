@@ -1,0 +1,185 @@
+//! The program, put together: dialects, actions and ledger in one hand.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use gambrel_actions::{Settings, ShellAction};
+use gambrel_dialects::DIALECTS;
+use gambrel_engine::{Candidate, Engine, Loaded, load};
+use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
+use gambrel_model::{
+    Action, Arrival, Complaint, Decision, Dialect, Event, Ledger, Reply, Spot,
+};
+
+use crate::Setup;
+
+/// Hooks of a folder, and everything that firing them needs.
+pub struct Gambrel {
+    setup: Setup,
+    ledger: Memory,
+    actions: Vec<Box<dyn Action>>,
+}
+
+/// A decision, and how its caller is told.
+pub struct Fired {
+    /// What was decided.
+    pub decision: Decision,
+    /// The native answer.
+    pub reply: Reply,
+}
+
+enum Memory {
+    Local(LocalLedger),
+    Passing(MemoryLedger),
+}
+
+/// The table `ACTIONS`: one row per way to run a call.
+fn actions(settings: Settings) -> Vec<Box<dyn Action>> {
+    vec![Box::new(ShellAction::new(settings))]
+}
+
+impl Gambrel {
+    /// Puts the program together. Touches nothing yet.
+    pub fn open(setup: Setup) -> Self {
+        let settings = settings(&setup);
+        let ledger = match setup.state_dir().filter(|_| !setup.in_memory) {
+            Some(dir) => Memory::Local(LocalLedger::open(dir, redactor(&setup))),
+            None => Memory::Passing(MemoryLedger::new()),
+        };
+        Self { setup, ledger, actions: actions(settings) }
+    }
+
+    /// The surroundings.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// How processes are run.
+    pub fn settings(&self) -> Settings {
+        settings(&self.setup)
+    }
+
+    /// What remembers.
+    pub fn ledger(&self) -> &dyn Ledger {
+        match &self.ledger {
+            Memory::Local(ledger) => ledger,
+            Memory::Passing(ledger) => ledger,
+        }
+    }
+
+    /// The journal on disk, if there is one.
+    pub fn local_ledger(&self) -> Option<&LocalLedger> {
+        match &self.ledger {
+            Memory::Local(ledger) => Some(ledger),
+            Memory::Passing(_) => None,
+        }
+    }
+
+    /// The dialect of a name.
+    pub fn dialect(name: &str) -> Option<&'static dyn Dialect> {
+        DIALECTS.iter().find(|dialect| dialect.name() == name).copied()
+    }
+
+    /// Understands a native event of a caller.
+    pub fn receive(&self, from: &str, native: &[u8]) -> Result<Event, Complaint> {
+        let Some(dialect) = Self::dialect(from) else {
+            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+            let message = format!("no dialect `{from}`");
+            let help = format!("one of {}", names.join(", "));
+            return Err(Complaint::error(Spot::default(), message).help(help));
+        };
+        let arrival = Arrival {
+            id: new_id(),
+            at: now(),
+            cwd: self.setup.root(None),
+            env: Arc::clone(&self.setup.env),
+        };
+        dialect.receive(native, arrival)
+    }
+
+    /// The hooks that are there for an event; without one, for the folder.
+    pub fn load(&self, event: Option<&Event>) -> Arc<Loaded> {
+        Arc::new(load(DIALECTS, self.setup.roots(event)))
+    }
+
+    /// Fires every matching hook of the folder that the event is about, and spells the answer.
+    pub fn fire(&self, event: &mut Event) -> Fired {
+        let loaded = self.load(Some(event));
+        self.fire_loaded(event, &loaded)
+    }
+
+    /// Fires hooks that were loaded before.
+    pub fn fire_loaded(&self, event: &mut Event, loaded: &Arc<Loaded>) -> Fired {
+        event.project = self.setup.project(&loaded.roots);
+        let decision = self.with_engine(loaded, |engine| engine.fire(event));
+        let reply = event.from.reply(event, &decision);
+        Fired { decision, reply }
+    }
+
+    /// Why each hook would or would not run.
+    pub fn explain(&self, event: &Event, loaded: &Arc<Loaded>) -> Vec<Candidate> {
+        self.with_engine(loaded, |engine| engine.explain(event))
+    }
+
+    /// Called once a reply has reached its caller.
+    pub fn settle(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
+        gambrel_engine::settle(self.ledger(), decision)
+    }
+
+    fn with_engine<T>(&self, loaded: &Arc<Loaded>, work: impl FnOnce(&Engine<'_>) -> T) -> T {
+        let actions: Vec<&dyn Action> = self.actions.iter().map(AsRef::as_ref).collect();
+        let engine = Engine {
+            loaded: Arc::clone(loaded),
+            actions: &actions,
+            ledger: self.ledger(),
+            options: self.setup.options.clone(),
+        };
+        work(&engine)
+    }
+}
+
+fn settings(setup: &Setup) -> Settings {
+    let state = setup.state_dir().filter(|_| !setup.in_memory);
+    Settings {
+        spill_dir: state.map(|dir| dir.join("spill")),
+        supervisor: setup.supervisor.clone(),
+        subreaper: setup.adopts_orphans,
+        ..Settings::default()
+    }
+}
+
+fn redactor(setup: &Setup) -> Redactor {
+    let secrets = setup.secrets_files().into_iter().filter_map(|path| fs::read_to_string(path).ok());
+    let pairs: Vec<(String, String)> = secrets.flat_map(|text| secret_pairs(&text)).collect();
+    let env: Vec<(String, String)> =
+        setup.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    Redactor::new(env.into_iter(), pairs.into_iter())
+}
+
+/// `NAME=value` lines, quotes undone, comments passed over.
+fn secret_pairs(text: &str) -> Vec<(String, String)> {
+    let pair = |line: &str| {
+        let line = line.trim();
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        Some((name.trim().to_owned(), value.to_owned()))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+/// A name for a firing: sorted by time, and hard to guess.
+fn new_id() -> String {
+    let mut bytes = [0_u8; 6];
+    if getrandom::fill(&mut bytes).is_err() {
+        bytes[..4].copy_from_slice(&std::process::id().to_le_bytes());
+    }
+    let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{:011x}-{random}", now())
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

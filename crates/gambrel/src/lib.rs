@@ -1,0 +1,29 @@
+//! One engine for the lifecycle hooks of AI coding agents.
+//!
+//! A host loads the hooks of a folder, fires events in the words of any dialect it speaks, and
+//! reads the decision. This crate is where the program is put together: which dialects there are,
+//! which actions, which ledger. Everything else lives in the rooms behind it.
+//!
+//! ```
+//! use gambrel::{Gambrel, Setup};
+//!
+//! let folder = std::env::temp_dir();
+//! let gambrel = Gambrel::open(Setup::in_memory(folder));
+//! let mut event = gambrel.receive("gambrel", br#"{"moment":"tool.before","session":"s",
+//!     "facts":{"tool":{"kind":"shell","args":{"command":"ls"}}}}"#)?;
+//! let fired = gambrel.fire(&mut event);
+//! assert_eq!(fired.decision.meant.ruling, gambrel::Ruling::Silent);
+//! # Ok::<(), gambrel::Complaint>(())
+//! ```
+
+mod compose;
+mod setup;
+
+pub use compose::{Fired, Gambrel};
+pub use gambrel_actions as actions;
+pub use gambrel_dialects::DIALECTS;
+pub use gambrel_engine::{Candidate, Fate, Loaded, Options, Trust, TrustMode};
+pub use gambrel_ledger as ledger;
+pub use gambrel_model as model;
+pub use gambrel_model::{Complaint, Decision, Event, Reply, Ruling, Verdict};
+pub use setup::Setup;

@@ -1,0 +1,108 @@
+//! What a firing is surrounded by: environment, folders, names on the command line. Read once at
+//! the rim; everything behind it gets values.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gambrel_engine::Options;
+use gambrel_model::{Event, Roots};
+
+/// The surroundings of a program that fires hooks.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// The environment that hooks inherit.
+    pub env: Arc<BTreeMap<String, String>>,
+    /// The folder that the program stands in.
+    pub cwd: PathBuf,
+    /// The folder that was asked for (`-C`), which wins over everything.
+    pub folder: Option<PathBuf>,
+    /// What the command line named: option word and path.
+    pub named: Vec<(String, PathBuf)>,
+    /// How firings are to be done.
+    pub options: Options,
+    /// The program that is started again to supervise hooks that nobody waits for.
+    pub supervisor: Option<PathBuf>,
+    /// Whether orphans of hooks come to this process. Only for a program of its own.
+    pub adopts_orphans: bool,
+    /// Keep nothing on disk.
+    pub in_memory: bool,
+}
+
+impl Setup {
+    /// The surroundings of this process.
+    pub fn of_process() -> Self {
+        let env = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        Self { env: Arc::new(env.collect()), cwd, ..Self::default() }
+    }
+
+    /// The surroundings of this process, for one folder, with a memory that ends with it.
+    pub fn in_memory(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: Some(folder.into()), in_memory: true, ..Self::of_process() }
+    }
+
+    fn var(&self, name: &str) -> Option<&str> {
+        self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    fn absolute(&self, name: &str) -> Option<PathBuf> {
+        self.var(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// The user's home.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.absolute("HOME")
+    }
+
+    /// Where the ledger is: `GAMBREL_STATE_DIR`, else the state folder of the desktop standard.
+    pub fn state_dir(&self) -> Option<PathBuf> {
+        let own = self.var("GAMBREL_STATE_DIR").map(|dir| self.cwd.join(dir));
+        let standard = || self.absolute("XDG_STATE_HOME").map(|dir| dir.join("gambrel"));
+        own.or_else(standard).or_else(|| Some(self.home()?.join(".local/state/gambrel")))
+    }
+
+    /// Where the user's configuration is.
+    pub fn config_home(&self) -> Option<PathBuf> {
+        self.absolute("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
+    }
+
+    /// Files whose values never leave the user's scope.
+    pub fn secrets_files(&self) -> Vec<PathBuf> {
+        let folders = ["gambrel", "agent-pipelines"];
+        let home = self.config_home();
+        folders.iter().filter_map(|f| Some(home.as_ref()?.join(f).join("secrets.env"))).collect()
+    }
+
+    /// House rule 7.1: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder, else the process's.
+    pub fn root(&self, event: Option<&Event>) -> PathBuf {
+        let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
+        let root = named
+            .or_else(|| self.absolute("CLAUDE_PROJECT_DIR"))
+            .or_else(|| event.map(|event| self.cwd.join(&event.cwd)))
+            .unwrap_or_else(|| self.cwd.clone());
+        std::fs::canonicalize(&root).unwrap_or(root)
+    }
+
+    /// The folders and names from which every place follows.
+    pub fn roots(&self, event: Option<&Event>) -> Roots {
+        let absolute = |(word, path): &(String, PathBuf)| (word.clone(), self.cwd.join(path));
+        Roots {
+            root: self.root(event),
+            home: self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home)),
+            config_home: self.config_home(),
+            env: Arc::clone(&self.env),
+            named: self.named.iter().map(absolute).collect(),
+        }
+    }
+
+    /// The project's folder: the nearest that has hooks or a repository, from the root upwards.
+    pub fn project(&self, roots: &Roots) -> PathBuf {
+        const MARKS: [&str; 5] = [".claude", ".gambrel", ".omp", ".iteratr.hooks.yml", ".git"];
+        let marked = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
+        let below_home = |folder: &&Path| roots.home.as_deref() != Some(*folder);
+        let found = roots.root.ancestors().take_while(below_home).find(marked);
+        found.unwrap_or(&roots.root).to_owned()
+    }
+}

@@ -1,0 +1,43 @@
+//! Whether the process that wrote a record is still that process. Best effort: where there is
+//! no /proc only the number is asked for.
+
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
+/// The kernel tells start times in these to user space on every common architecture.
+const TICKS_PER_SECOND: u64 = 100;
+/// The boot time is told in whole seconds, and clocks are set.
+const SLACK_MS: u64 = 2_000;
+
+/// True while process `pid` lives, unless it began after `at` and so is another one.
+pub(crate) fn is_running(pid: u32, at: u64) -> bool {
+    let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    if matches!(test_kill_process(number), Err(Errno::SRCH)) {
+        return false;
+    }
+    match stat_of(pid) {
+        Some((b'Z' | b'X', _)) => false,
+        Some((_, began)) => boot_ms().is_none_or(|boot| boot + began <= at + SLACK_MS),
+        None => true,
+    }
+}
+
+/// State letter, and milliseconds from boot to start.
+fn stat_of(pid: u32) -> Option<(u8, u64)> {
+    let path = PathBuf::from("/proc").join(pid.to_string()).join("stat");
+    let text = std::fs::read_to_string(path).ok()?;
+    // The name in parentheses may hold anything, spaces and parentheses too.
+    let (_, after) = text.rsplit_once(')')?;
+    let mut fields = after.split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    let ticks: u64 = fields.nth(18)?.parse().ok()?;
+    Some((state, ticks * 1_000 / TICKS_PER_SECOND))
+}
+
+fn boot_ms() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/stat").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("btime "))?;
+    Some(line.trim().parse::<u64>().ok()? * 1_000)
+}

@@ -1,0 +1,13 @@
+//! ROOM 3, the only room that remembers: the journal of firings, what is owed to sessions,
+//! counts, and trust. It never judges what it keeps, and no decision waits for it.
+
+mod alive;
+mod firing;
+mod local;
+mod memory;
+mod redact;
+
+pub use firing::{Firing, FiringState, Query};
+pub use local::{Limits, LocalLedger, TakenIn};
+pub use memory::MemoryLedger;
+pub use redact::Redactor;

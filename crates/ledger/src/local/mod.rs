@@ -1,0 +1,99 @@
+//! The ledger in a folder that many processes share. Writing is one append or one small file;
+//! the database is opened only by those who read.
+
+mod database;
+mod folder;
+mod line;
+mod lock;
+mod reading;
+mod session;
+mod spool;
+mod take_in;
+mod trust;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gambrel_model::ledger::{Ledger, LedgerError, Record, SessionState, TrustEntry};
+
+use crate::redact::Redactor;
+use folder::Folder;
+use spool::Spool;
+pub use take_in::TakenIn;
+
+/// The ledger of one person on one machine.
+#[derive(Debug)]
+pub struct LocalLedger {
+    folder: Folder,
+    redactor: Redactor,
+    spool: Spool,
+    limits: Limits,
+}
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the spool before it is set aside.
+    pub spool_bytes: u64,
+    /// Firings in the database.
+    pub firings: u64,
+    /// Bytes of the database.
+    pub database_bytes: u64,
+    /// Age of firings and of untouched sessions.
+    pub age: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            spool_bytes: 64 << 20,
+            firings: 100_000,
+            database_bytes: 1 << 30,
+            age: Duration::from_secs(30 * 24 * 60 * 60),
+        }
+    }
+}
+
+impl LocalLedger {
+    /// A ledger in `dir`. Touches nothing yet: the folder is made by the first write.
+    pub fn open(dir: PathBuf, redactor: Redactor) -> Self {
+        Self::with_limits(dir, redactor, Limits::default())
+    }
+
+    /// The same, keeping more or less than usual.
+    pub fn with_limits(dir: PathBuf, redactor: Redactor, limits: Limits) -> Self {
+        Self { folder: Folder::new(dir), redactor, spool: Spool::default(), limits }
+    }
+}
+
+impl Ledger for LocalLedger {
+    fn journal(&self, record: &Record) -> Result<(), LedgerError> {
+        let (line, cut) = line::encode(record, &self.redactor);
+        self.spool.append(&self.folder, &line, self.limits.spool_bytes)?;
+        cut.map_or(Ok(()), Err)
+    }
+
+    fn session(&self, session: &str) -> Result<SessionState, LedgerError> {
+        session::read(&self.folder, &session::name(session, &self.redactor))
+    }
+
+    fn amend(
+        &self,
+        session: &str,
+        change: &mut dyn FnMut(&mut SessionState),
+    ) -> Result<(), LedgerError> {
+        session::amend(&self.folder, session, &self.redactor, change)
+    }
+
+    fn trust(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
+        trust::read(&self.folder)
+    }
+
+    fn amend_trust(
+        &self,
+        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
+    ) -> Result<(), LedgerError> {
+        trust::amend(&self.folder, &self.redactor, change)
+    }
+}

@@ -1,0 +1,172 @@
+//! What secrets look like when nobody told us their names. One row per shape.
+
+use std::ops::Range;
+
+/// One shape: what it begins with, and where its secret part lies after that.
+struct Shape {
+    starts: &'static [u8],
+    name: &'static str,
+    secret: fn(&[u8], usize) -> Option<Range<usize>>,
+    /// True when a letter before it makes it another word (`task-…` is no `sk-…`).
+    whole_word: bool,
+}
+
+const fn word(
+    starts: &'static [u8],
+    name: &'static str,
+    secret: fn(&[u8], usize) -> Option<Range<usize>>,
+) -> Shape {
+    Shape { starts, name, secret, whole_word: true }
+}
+
+const SHAPES: [Shape; 24] = [
+    word(b"sk-", "api key", |text, at| token(text, at, 3, 16)),
+    word(b"sk_live_", "api key", |text, at| token(text, at, 8, 10)),
+    word(b"rk_live_", "api key", |text, at| token(text, at, 8, 10)),
+    word(b"ghp_", "github token", |text, at| token(text, at, 4, 16)),
+    word(b"gho_", "github token", |text, at| token(text, at, 4, 16)),
+    word(b"ghu_", "github token", |text, at| token(text, at, 4, 16)),
+    word(b"ghs_", "github token", |text, at| token(text, at, 4, 16)),
+    word(b"ghr_", "github token", |text, at| token(text, at, 4, 16)),
+    word(b"github_pat_", "github token", |text, at| token(text, at, 11, 16)),
+    word(b"glpat-", "gitlab token", |text, at| token(text, at, 6, 16)),
+    word(b"npm_", "npm token", |text, at| token(text, at, 4, 30)),
+    word(b"xox", "slack token", slack_token),
+    word(b"AKIA", "aws key", aws_key),
+    word(b"ASIA", "aws key", aws_key),
+    word(b"AIza", "google key", |text, at| token(text, at, 4, 35)),
+    word(b"whsec_", "webhook secret", |text, at| {
+        run(text, at, 6, is_base64).filter(|range| range.len() >= 22)
+    }),
+    word(b"eyJ", "jwt", jwt),
+    word(b"Bearer ", "bearer", |text, at| credential(text, at + 7)),
+    word(b"bearer ", "bearer", |text, at| credential(text, at + 7)),
+    word(b"Basic ", "basic", |text, at| credential(text, at + 6)),
+    word(b"-----BEGIN ", "private key", private_key),
+    Shape { starts: b"://", name: "url password", secret: userinfo, whole_word: false },
+    word(b"hooks.slack.com/", "slack webhook", |text, at| path_after(text, at + 16)),
+    word(b"discord.com/api/webhooks/", "discord webhook", |text, at| path_after(text, at + 25)),
+];
+
+/// For each byte, one bit per row of `SHAPES` that starts with it.
+const STARTS: [u32; 256] = {
+    let mut starts = [0; 256];
+    let mut row = 0;
+    while row < SHAPES.len() {
+        starts[SHAPES[row].starts[0] as usize] |= 1 << row;
+        row += 1;
+    }
+    starts
+};
+
+pub(super) fn may_start(byte: u8) -> bool {
+    STARTS[usize::from(byte)] != 0
+}
+
+/// The secret of a shape that begins here, with the name of the shape.
+pub(super) fn starting_at(text: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
+    let here = text.get(at..)?;
+    let mut rows = STARTS[usize::from(*here.first()?)];
+    while rows != 0 {
+        let shape = &SHAPES[rows.trailing_zeros() as usize];
+        rows &= rows - 1;
+        if here.starts_with(shape.starts)
+            && (!shape.whole_word || fresh(text, at))
+            && let Some(range) = (shape.secret)(text, at)
+        {
+            return Some((range, shape.name));
+        }
+    }
+    None
+}
+
+/// A word begins here: no letter or digit before it, save that of an escape such as `\n`.
+fn fresh(text: &[u8], at: usize) -> bool {
+    let before = |back: usize| at.checked_sub(back).and_then(|place| text.get(place)).copied();
+    match before(1) {
+        Some(byte) if byte.is_ascii_alphanumeric() => {
+            (before(2) == Some(b'\\') && b"nrtbf".contains(&byte))
+                || (before(6) == Some(b'\\') && before(5) == Some(b'u'))
+                || before(3) == Some(b'%')
+        }
+        _ => true,
+    }
+}
+
+fn run(text: &[u8], at: usize, prefix: usize, allowed: fn(u8) -> bool) -> Option<Range<usize>> {
+    let tail = text.get(at + prefix..)?;
+    let length = tail.iter().take_while(|byte| allowed(**byte)).count();
+    Some(at..at + prefix + length)
+}
+
+/// Prefix and at least `least` characters, a digit among them: words of prose have none.
+fn token(text: &[u8], at: usize, prefix: usize, least: usize) -> Option<Range<usize>> {
+    let range = run(text, at, prefix, is_token)?;
+    let tail = text.get(at + prefix..range.end)?;
+    (tail.len() >= least && tail.iter().any(u8::is_ascii_digit)).then_some(range)
+}
+
+fn slack_token(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let dash = *text.get(at + 4)? == b'-' && text.get(at + 3)?.is_ascii_alphanumeric();
+    dash.then(|| token(text, at, 5, 10)).flatten()
+}
+
+fn aws_key(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let range = run(text, at, 4, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())?;
+    (range.len() == 20).then_some(range)
+}
+
+fn jwt(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let head = run(text, at, 3, is_token)?;
+    if head.len() < 10 || *text.get(head.end)? != b'.' {
+        return None;
+    }
+    let range = run(text, at, 3, |byte| is_token(byte) || byte == b'.')?;
+    (range.end - head.end > 10).then_some(range)
+}
+
+fn credential(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let range = run(text, at, 0, |byte| is_base64(byte) || byte == b'.' || byte == b'~')?;
+    let digit = text.get(range.clone())?.iter().any(u8::is_ascii_digit);
+    ((range.len() >= 8 && digit) || range.len() >= 24).then_some(range)
+}
+
+fn private_key(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let title = text.get(at..text.len().min(at + 64))?;
+    let kind = b"PRIVATE KEY";
+    if !title.windows(kind.len()).any(|part| part == kind) {
+        return None;
+    }
+    let end = b"-----END ";
+    let rest = text.get(at..)?;
+    let Some(last) = rest.windows(end.len()).position(|part| part == end) else {
+        return Some(at..text.len());
+    };
+    let from = at + last + end.len();
+    let close = text.get(from..)?.windows(5).take(64).position(|part| part == b"-----");
+    Some(at..close.map_or(from, |place| from + place + 5))
+}
+
+fn userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let from = at + 3;
+    let stop = |byte: u8| b"/?#\"'<>\\`".contains(&byte) || byte.is_ascii_whitespace();
+    let authority = text.get(from..)?.iter().take(512).take_while(|byte| !stop(**byte)).count();
+    let part = text.get(from..from + authority)?;
+    let sign = part.iter().rposition(|byte| *byte == b'@')?;
+    let user = part.get(..sign)?;
+    let telling = user.contains(&b':') || user.len() >= 16;
+    (telling && !user.starts_with(b"[redacted:")).then_some(from..from + sign)
+}
+
+fn path_after(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let range = run(text, at, 0, |byte| is_base64(byte) || byte == b'%')?;
+    (range.len() >= 12).then_some(range)
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+fn is_base64(byte: u8) -> bool {
+    is_token(byte) || byte == b'+' || byte == b'/' || byte == b'='
+}

@@ -1,0 +1,36 @@
+//! The ledger of one process behaves as the one of many does.
+
+use gambrel_ledger::MemoryLedger;
+use gambrel_model::ledger::{Ledger, SessionState, TrustEntry};
+
+use crate::scene::{Scene, journal_firing};
+
+#[test]
+fn for_sessions_and_trust() {
+    let scene = Scene::new();
+    for ledger in [&scene.ledger() as &dyn Ledger, &MemoryLedger::new()] {
+        assert_eq!(ledger.session("s").unwrap(), SessionState::default());
+        for _ in 0..3 {
+            let mut count = |state: &mut SessionState| {
+                *state.counts.entry("n".to_owned()).or_default() += 1;
+            };
+            ledger.amend("s", &mut count).unwrap();
+        }
+        assert_eq!(ledger.session("s").unwrap().counts["n"], 3);
+        let shown = "make".to_owned();
+        let entry = TrustEntry { hash: "h".to_owned(), denied: true, shown, at: 1 };
+        ledger
+            .amend_trust(&mut |entries| {
+                entries.insert("key".to_owned(), entry.clone());
+            })
+            .unwrap();
+        assert_eq!(ledger.trust().unwrap()["key"], entry);
+    }
+}
+
+#[test]
+fn and_its_records_can_be_asked_for() {
+    let ledger = MemoryLedger::new();
+    journal_firing(&ledger, "first-1");
+    assert_eq!(ledger.records().len(), 3);
+}

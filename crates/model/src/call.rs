@@ -1,0 +1,101 @@
+//! What is handed to an action: everything it needs to run, and nothing about why. Written by a
+//! dialect, carried out by an action. It may not know any event, hook or policy.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One thing to run, once, under terms already settled.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// What to start, for actions that start a process.
+    pub program: Program,
+    /// Set on top of the caller's environment.
+    pub env: Vec<(String, String)>,
+    /// Taken out of the caller's environment (what came from a secrets file).
+    pub unset: Vec<String>,
+    /// What the process reads; `None` is an empty stdin.
+    pub stdin: Option<Vec<u8>>,
+    /// The folder it runs in.
+    pub cwd: PathBuf,
+    /// Files to be written, private to the user, before anything starts.
+    pub files: Vec<SideFile>,
+    /// What actions without a process need: an address, headers, inputs.
+    pub body: Value,
+    /// How it may take its time.
+    pub pace: Pace,
+}
+
+/// What a process is started from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub enum Program {
+    /// Nothing to start.
+    #[default]
+    None,
+    /// Text for a shell. An action may run it directly when the text has no shell syntax.
+    Shell {
+        /// Which shell reads the text.
+        shell: Shell,
+        /// The text.
+        text: String,
+    },
+    /// A program and its arguments, exactly.
+    Exec(Vec<String>),
+}
+
+/// The shells that contracts name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Shell {
+    /// `/bin/sh`.
+    #[default]
+    Sh,
+    /// bash, and nothing else: the author asked for it by name.
+    Bash,
+    /// bash where there is one, else sh.
+    BashOrSh,
+    /// PowerShell (`pwsh`).
+    PowerShell,
+}
+
+/// A file that a call needs beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SideFile {
+    /// Where; missing folders are made.
+    pub path: PathBuf,
+    /// What.
+    pub text: String,
+    /// Removed once the call has ended.
+    pub temporary: bool,
+}
+
+/// How long a call may run, how often it is tried, and whether anybody waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// The one deadline over stdin, stdout, stderr and exit of one attempt.
+    pub timeout: Duration,
+    /// Between the polite signal and the last one.
+    pub grace: Duration,
+    /// Attempts after the first, made only when one failed.
+    pub retries: u32,
+    /// Between two attempts.
+    pub pause: Duration,
+    /// False: started, never waited for.
+    pub waits: bool,
+    /// No attempt may run past this, whatever its own timeout says.
+    pub budget: Option<Duration>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(60),
+            grace: Duration::from_millis(300),
+            retries: 0,
+            pause: Duration::ZERO,
+            waits: true,
+            budget: None,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What an earlier hook leaves to a later one in the same firing. A value that only moves forward.
+
+use std::collections::BTreeMap;
+
+use crate::verdict::Patch;
+
+/// Rewrites so far, and what each dialect's last hook left.
+#[derive(Debug, Clone, Default)]
+pub struct Carry {
+    /// Rewrites that hold now.
+    pub now: Patch,
+    /// By dialect.
+    pub last: BTreeMap<&'static str, Last>,
+}
+
+/// What the previous hook of a dialect left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Last {
+    /// Whether it did what was asked; `None` before the first.
+    pub ok: Option<bool>,
+    /// What a person or a service answered.
+    pub answer: String,
+    /// What a child pipeline gave.
+    pub output: String,
+}
+
+impl Carry {
+    /// What the previous hook of this dialect left.
+    pub fn last(&self, dialect: &str) -> Last {
+        self.last.get(dialect).cloned().unwrap_or_default()
+    }
+}

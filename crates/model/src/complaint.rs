@@ -1,0 +1,151 @@
+//! A person's mistake, with its place and a remedy. Complaints are collected, never thrown: the
+//! other hooks still load.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Something to be put right by a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Complaint {
+    /// How much it matters.
+    pub severity: Severity,
+    /// The file, and where in it.
+    pub spot: Spot,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+/// How much a complaint matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It works; it may not do what its author thinks.
+    Warning,
+    /// Something does not run.
+    Error,
+}
+
+/// A place in a text: line and column from 1 (columns in characters), and byte offsets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spot {
+    /// The file; empty for text that came from elsewhere.
+    pub path: PathBuf,
+    /// From 1; 0 when the whole file is meant.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// Where it begins, in bytes.
+    pub start: usize,
+    /// Where it ends, in bytes.
+    pub end: usize,
+}
+
+impl Spot {
+    /// A whole file.
+    pub fn file(path: &Path) -> Self {
+        Self { path: path.to_owned(), ..Self::default() }
+    }
+
+    /// A range of bytes of a text.
+    pub fn within(path: &Path, text: &str, start: usize, end: usize) -> Self {
+        let start = floor(text, start);
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        Self {
+            path: path.to_owned(),
+            line: before.bytes().filter(|b| *b == b'\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            start,
+            end: floor(text, end.max(start)),
+        }
+    }
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// A text that stands inside a file, so that a mistake *inside* it can be shown at its own column.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quoted {
+    /// The text as meant, quotes and escapes undone.
+    pub text: String,
+    /// Where the whole of it stands.
+    pub spot: Spot,
+    /// For every byte of `text` its place relative to the spot's start; empty when unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<u32>,
+}
+
+impl Quoted {
+    /// A text that is written as it is meant, `skip` bytes after the spot begins (its quote).
+    pub fn plain(text: &str, spot: Spot, skip: u32) -> Self {
+        let steps = (0..u32::try_from(text.len()).unwrap_or(0)).map(|n| n + skip).collect();
+        Self { text: text.to_owned(), spot, steps }
+    }
+
+    /// The place of one byte of the text. Exact for text on one line; else the whole text.
+    pub fn at(&self, offset: usize) -> Spot {
+        let Some(step) = self.steps.get(offset).or(self.steps.last()) else {
+            return self.spot.clone();
+        };
+        let past = u32::from(offset >= self.steps.len());
+        let step = (*step + past) as usize;
+        let start = (self.spot.start + step).min(self.spot.end);
+        Spot { start, end: (start + 1).min(self.spot.end), column: self.spot.column + step, ..self.spot.clone() }
+    }
+}
+
+impl Complaint {
+    /// Something that does not run.
+    pub fn error(spot: Spot, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, spot, message: message.into(), help: None }
+    }
+
+    /// Something that may not do what its author thinks.
+    pub fn warning(spot: Spot, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(spot, message) }
+    }
+
+    /// The same with a remedy.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The nearest of some words, if one is near: for "did you mean".
+pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    let limit = (word.chars().count() / 3).clamp(1, 4);
+    words
+        .into_iter()
+        .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(far, _)| *far <= limit)
+        .min_by_key(|(far, _)| *far)
+        .map(|(_, candidate)| candidate)
+}
+
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

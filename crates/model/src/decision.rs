@@ -1,0 +1,179 @@
+//! The verdict of all hooks together, with its trail: every hook that was considered, whether it
+//! ran, why not, what came back and how it was read. The trail is the log and the explanation.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::carry::Carry;
+use crate::complaint::Complaint;
+use crate::outcome::{End, Outcome};
+use crate::said::Loss;
+use crate::verdict::{Ear, Ruling, Verdict};
+
+/// What all hooks decided.
+#[derive(Debug, Clone, Default)]
+pub struct Decision {
+    /// Names the firing.
+    pub id: String,
+    /// The neutral moment.
+    pub moment: String,
+    /// The session it belongs to.
+    pub session: String,
+    /// What the hooks meant together.
+    pub meant: Verdict,
+    /// What the caller is told.
+    pub said: Verdict,
+    /// What stays owed to the session.
+    pub owed: Verdict,
+    /// Debts that this answer pays.
+    pub paid: Vec<String>,
+    /// What could not be said as meant.
+    pub losses: Vec<Loss>,
+    /// Every hook that was considered, in order.
+    pub trail: Vec<Step>,
+    /// A person's mistakes that were met on the way.
+    pub complaints: Vec<Complaint>,
+    /// What the world refused (a full disk, a locked ledger), for stderr.
+    pub troubles: Vec<String>,
+    /// What dialects left at the end.
+    pub carry: Carry,
+    /// Hooks of this moment whose matcher was not met; told only when somebody asks, since there
+    /// may be thousands.
+    pub bystanders: Option<Bystanders>,
+}
+
+/// Tells the steps of hooks that were passed over.
+#[derive(Clone)]
+pub struct Bystanders(pub Arc<dyn Fn() -> Vec<Step> + Send + Sync>);
+
+impl fmt::Debug for Bystanders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bystanders")
+    }
+}
+
+/// One hook's part in a firing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The hook's id.
+    pub hook: String,
+    /// What a person calls it.
+    pub title: String,
+    /// Its dialect.
+    pub dialect: String,
+    /// The word of its action.
+    pub action: String,
+    /// `path:line`.
+    pub source: String,
+    /// Whether it ran.
+    pub ran: bool,
+    /// How it ended; `None` when it did not run.
+    pub outcome: Option<Outcome>,
+    /// How its dialect read that.
+    pub verdict: Ruling,
+    /// Why it did not run, or what is worth knowing about how it did.
+    pub why: String,
+    /// True when it was asked again about rewritten input.
+    pub recheck: bool,
+}
+
+/// The caller's native answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Data.
+    pub stdout: Vec<u8>,
+    /// For people.
+    pub stderr: String,
+    /// The exit code.
+    pub exit: i32,
+}
+
+impl Step {
+    /// The shape of a step in `--json` and in the journal.
+    pub fn to_json(&self) -> Value {
+        let outcome = self.outcome.as_ref();
+        let code = outcome.and_then(|o| match o.end {
+            End::Exited(code) => Some(code),
+            _ => None,
+        });
+        let mut step = json!({
+            "hook": self.hook, "title": self.title, "dialect": self.dialect,
+            "action": self.action, "source": self.source, "ran": self.ran,
+            "outcome": outcome.map_or("skipped", |o| o.end.word()),
+            "code": code,
+            "ms": outcome.map_or(0.0, |o| (o.took.as_secs_f64() * 10_000.0).round() / 10.0),
+            "verdict": self.verdict.word(), "why": self.why,
+        });
+        if let Some(outcome) = outcome {
+            step["attempts"] = json!(outcome.attempts);
+            step["command"] = json!(outcome.command);
+            step["stdout"] = json!(excerpt(&outcome.stdout.text()));
+            step["stderr"] = json!(excerpt(&outcome.stderr.text()));
+        }
+        if self.recheck {
+            step["recheck"] = json!(true);
+        }
+        step
+    }
+}
+
+/// What a trail keeps of a stream.
+const EXCERPT: usize = 2_000;
+
+fn excerpt(text: &str) -> String {
+    if text.len() <= EXCERPT {
+        return text.to_owned();
+    }
+    let mut end = EXCERPT;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}… ({} bytes in all)", &text[..end], text.len())
+}
+
+impl Decision {
+    /// The neutral decision: what `--json` prints whatever the caller's dialect.
+    pub fn to_json(&self) -> Value {
+        let reasons: Vec<Value> = self
+            .meant
+            .reasons
+            .iter()
+            .map(|r| json!({"hook": r.hook, "text": r.text, "ruling": r.ruling.word()}))
+            .collect();
+        let words = |ear: Ear| self.meant.words(ear).map(Value::from).collect::<Vec<_>>();
+        let mut context = words(Ear::Agent);
+        context.extend(words(Ear::Next));
+        let patch = match self.meant.patch.is_empty() {
+            true => Value::Null,
+            false => json!(self.meant.patch),
+        };
+        json!({
+            "id": self.id, "moment": self.moment, "session": self.session,
+            "ruling": self.meant.ruling.word(), "said": self.said.ruling.word(),
+            "reasons": reasons, "context": context, "notices": words(Ear::Person),
+            "patch": patch,
+            "trail": self.full_trail().iter().map(Step::to_json).collect::<Vec<_>>(),
+            "losses": self.losses,
+            "complaints": self.complaints.iter().map(complaint_json).collect::<Vec<_>>(),
+            "troubles": self.troubles,
+        })
+    }
+
+    /// The trail with everybody who was passed over.
+    pub fn full_trail(&self) -> Vec<Step> {
+        let passed_over = self.bystanders.as_ref().map(|b| (b.0)()).unwrap_or_default();
+        self.trail.iter().cloned().chain(passed_over).collect()
+    }
+}
+
+/// A complaint as lists and decisions show it.
+pub fn complaint_json(complaint: &Complaint) -> Value {
+    json!({
+        "file": complaint.spot.path, "line": complaint.spot.line,
+        "column": complaint.spot.column, "severity": complaint.severity,
+        "message": complaint.message, "help": complaint.help,
+    })
+}

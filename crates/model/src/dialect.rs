@@ -1,0 +1,61 @@
+//! The border to the room that translates. One implementation per contract; each is pure: text
+//! and values in, values out.
+
+use std::time::Duration;
+
+use crate::call::Call;
+use crate::carry::Carry;
+use crate::complaint::Complaint;
+use crate::condition::Fact;
+use crate::decision::{Decision, Reply};
+use crate::event::{Arrival, Event};
+use crate::hook::{Draft, Hook};
+use crate::outcome::Outcome;
+use crate::place::{Found, Place, Roots};
+use crate::spec::EventSpec;
+use crate::tool::ToolWord;
+use crate::verdict::Verdict;
+
+/// One contract between callers and hooks: a row of the table `DIALECTS`.
+pub trait Dialect: Sync {
+    /// Its word on the command line.
+    fn name(&self) -> &'static str;
+
+    /// The table of its events: the one place where a native event name is written.
+    fn events(&self) -> &'static [EventSpec];
+
+    /// The table of its tools.
+    fn tools(&self) -> &'static [ToolWord] {
+        &[]
+    }
+
+    /// Where its hooks may be, in the order in which they run.
+    fn places(&self, roots: &Roots) -> Vec<Place>;
+
+    /// What is written there. Never stops at a bad entry.
+    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>);
+
+    /// Understands a native event.
+    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint>;
+
+    /// What a condition of one of its hooks sees under a name.
+    fn fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
+        let _ = (event, carry, name);
+        Fact::Absent
+    }
+
+    /// How long a live host of this dialect waits for the answer to an event.
+    fn patience(&self, event: &Event) -> Option<Duration> {
+        let _ = event;
+        None
+    }
+
+    /// What a hook is to be run with.
+    fn stage(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call;
+
+    /// What a hook's outcome means.
+    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict;
+
+    /// How a caller is told. Only spells: what can be said was settled before.
+    fn reply(&self, event: &Event, decision: &Decision) -> Reply;
+}

@@ -1,0 +1,189 @@
+//! What came in: neutral facts beside the caller's payload, untouched. Hooks of the caller's own
+//! dialect see every field it sent, known to us or not; all others see the facts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::dialect::Dialect;
+use crate::moment::{Kind, Moment};
+use crate::spec::EventSpec;
+use crate::tool::{Tool, ToolResult};
+use crate::verdict::{Patch, Slot};
+
+/// Something that happened, or is about to.
+#[derive(Clone)]
+pub struct Event {
+    /// Names this firing.
+    pub id: String,
+    /// When it came in, milliseconds since the epoch.
+    pub at: u64,
+    /// Who speaks.
+    pub from: &'static dyn Dialect,
+    /// The row of the caller's event table.
+    pub row: &'static EventSpec,
+    /// The event's name in the caller's words.
+    pub name: String,
+    /// What happened, neutrally.
+    pub moment: Moment,
+    /// The caller's session.
+    pub session: String,
+    /// The folder in which the agent works.
+    pub cwd: PathBuf,
+    /// The project's folder.
+    pub project: PathBuf,
+    /// What is known, neutrally.
+    pub facts: Facts,
+    /// What the caller sent.
+    pub native: Value,
+    /// What hooks have rewritten so far.
+    pub patched: Patch,
+    /// The firing's surroundings that hooks may read: environment of the caller.
+    pub env: std::sync::Arc<BTreeMap<String, String>>,
+}
+
+/// What the rim of the program knows when an event comes in.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Arrival {
+    /// Names the firing.
+    pub id: String,
+    /// Milliseconds since the epoch.
+    pub at: u64,
+    /// The folder that the caller named or stands in.
+    pub cwd: PathBuf,
+    /// The caller's environment.
+    #[serde(skip)]
+    pub env: std::sync::Arc<BTreeMap<String, String>>,
+}
+
+/// Neutral facts. What a caller does not have is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// The tool that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Tool>,
+    /// What the person asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The number of the iteration, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u64>,
+    /// The pipeline's stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// The task that the event is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Task>,
+    /// The team that the event is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<Team>,
+    /// The team member, or the sub-agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+    /// The error that happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The messages for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Value>,
+    /// What set it off: `startup`, `manual`, a notification's type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// How often the same subject was refused in a row before.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refusals: u64,
+    /// Named values of a caller that speaks in variables.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub vars: BTreeMap<String, String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// A task, as far as anybody told.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Task {
+    /// Its id.
+    pub id: String,
+    /// One line.
+    pub subject: String,
+    /// All of it.
+    pub description: String,
+    /// Who works on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Where it stands.
+    pub status: String,
+    /// The caller's own task object, if it has one.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub native: Value,
+}
+
+/// A team, as far as anybody told.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Team {
+    /// Its id.
+    pub id: String,
+    /// Its folder.
+    pub dir: PathBuf,
+    /// Its task list.
+    pub list: String,
+    /// How its people like to be spoken to.
+    pub style: String,
+}
+
+impl Event {
+    /// Where the event stands to the thing it is about.
+    pub fn kind(&self) -> Kind {
+        self.row.kind()
+    }
+
+    /// Whether the caller speaks this dialect.
+    pub fn is_from(&self, dialect: &dyn Dialect) -> bool {
+        self.from.name() == dialect.name()
+    }
+
+    /// The same event with rewrites in its facts: what later hooks see.
+    #[must_use]
+    pub fn with(&self, patch: &Patch) -> Self {
+        let mut event = self.clone();
+        for (slot, value) in patch {
+            event.apply(slot, value);
+            event.patched.insert(slot.clone(), value.clone());
+        }
+        event
+    }
+
+    fn apply(&mut self, slot: &Slot, value: &Value) {
+        match slot {
+            Slot::Input => {
+                if let Some(tool) = &mut self.facts.tool {
+                    tool.args = value.clone();
+                }
+            }
+            Slot::Output => {
+                if let Some(tool) = &mut self.facts.tool {
+                    let before = tool.result.take().unwrap_or_default();
+                    tool.result = Some(rewritten(before, value));
+                }
+            }
+            Slot::Messages => self.facts.messages = Some(value.clone()),
+            Slot::Message | Slot::Native(_) => {}
+        }
+    }
+}
+
+fn rewritten(before: ToolResult, value: &Value) -> ToolResult {
+    ToolResult {
+        content: value.get("content").and_then(Value::as_array).cloned().unwrap_or(before.content),
+        native: value.get("native").cloned().unwrap_or(before.native),
+        error: before.error,
+    }
+}

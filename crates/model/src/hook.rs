@@ -1,0 +1,237 @@
+//! A hook as a person wrote it (`Draft`) and as it can run (`Hook`). Building never stops at a
+//! bad entry: what cannot run is kept, with the reason, so that it is never silently absent.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::complaint::{Complaint, Quoted, Spot};
+use crate::condition::Condition;
+use crate::dialect::Dialect;
+use crate::event::Event;
+use crate::matcher::{Matcher, MatcherText};
+use crate::moment::Moment;
+use crate::spec::EventSpec;
+use crate::verdict::Verdict;
+
+/// A hook as it was written: text with its places, and what the dialect understood of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Draft {
+    /// The native event that it hangs on.
+    pub event: String,
+    /// Where it was found.
+    pub source: Source,
+    /// What its author called it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Which events of that name it is for.
+    #[serde(default)]
+    pub matcher: MatcherText,
+    /// Under which condition.
+    #[serde(default)]
+    pub when: Option<Quoted>,
+    /// The word of the action that runs it.
+    pub action: String,
+    /// The action's own fields, as written.
+    pub config: Value,
+    /// What the author promised about waiting and failing.
+    pub terms: Terms,
+    /// Moves it before (lower) or after its neighbours.
+    #[serde(default)]
+    pub priority: i64,
+    /// Why it cannot run, if it cannot.
+    #[serde(default)]
+    pub idle: Option<String>,
+    /// What takes its place for good.
+    #[serde(default)]
+    pub shadowed_by: Option<String>,
+    /// Of several selected hooks with the same key only the first runs.
+    #[serde(default)]
+    pub twin: Option<String>,
+}
+
+/// Where a hook was found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// File and position.
+    pub spot: Spot,
+    /// Whose hook it is.
+    pub scope: Scope,
+    /// The folder that relative paths of its definition belong to.
+    pub base: PathBuf,
+}
+
+impl Source {
+    /// `path:line`, as lists and trails show it.
+    pub fn place(&self) -> String {
+        match self.spot.line {
+            0 => self.spot.path.display().to_string(),
+            line => format!("{}:{line}", self.spot.path.display()),
+        }
+    }
+}
+
+/// Whose hook it is: what decides whether it needs trust.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// The machine's administrator.
+    Managed,
+    /// The user, by a file at home or by name on the command line.
+    User,
+    /// The project: anybody who can change the repository.
+    #[default]
+    Project,
+    /// The project's file that is not shared.
+    Local,
+}
+
+impl Scope {
+    /// Whether hooks of this scope run without being trusted first.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Managed | Self::User)
+    }
+}
+
+/// What the author promised about waiting and failing. Failure policy is a value: nobody branches
+/// on a policy's name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// Whether anybody waits for it.
+    pub waits: bool,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+    /// Between the polite signal and the last one.
+    pub grace: Duration,
+    /// Attempts after the first.
+    pub retries: u32,
+    /// Between two attempts.
+    pub pause: Duration,
+    /// Whether its words go to the agent.
+    pub tells_agent: bool,
+    /// What its failure means; words are filled in when it happens.
+    pub failed: Verdict,
+    /// What its lateness means.
+    pub late: Verdict,
+    /// How often in a row it may refuse the same end.
+    pub cap: Option<u64>,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            waits: true,
+            timeout: Duration::from_secs(60),
+            grace: Duration::from_millis(300),
+            retries: 0,
+            pause: Duration::ZERO,
+            tells_agent: false,
+            failed: Verdict::default(),
+            late: Verdict::default(),
+            cap: None,
+        }
+    }
+}
+
+/// A hook as it can run.
+#[derive(Clone)]
+pub struct Hook {
+    /// Opaque, and stable while its definition and its place are unchanged.
+    pub id: String,
+    /// Whose contract it follows.
+    pub dialect: &'static dyn Dialect,
+    /// The rows of its dialect that bear its event's name.
+    pub rows: Vec<&'static EventSpec>,
+    /// Compiled.
+    pub matcher: Matcher,
+    /// Parsed.
+    pub when: Option<Condition>,
+    /// As it was written.
+    pub draft: Draft,
+}
+
+impl Hook {
+    /// Makes a draft ready to run. A part that cannot be understood makes the hook idle, with the
+    /// reason, and leaves a complaint.
+    pub fn build(dialect: &'static dyn Dialect, mut draft: Draft) -> (Option<Self>, Vec<Complaint>) {
+        let mut complaints = Vec::new();
+        let rows: Vec<_> = dialect.events().iter().filter(|row| row.name == draft.event).collect();
+        if rows.is_empty() {
+            let spot = draft.source.spot.clone();
+            let message = format!("{} has no event `{}`", dialect.name(), draft.event);
+            return (None, vec![Complaint::error(spot, message)]);
+        }
+        let matcher = Matcher::compile(&draft.matcher).unwrap_or_else(|why| {
+            complaints.push(bad_matcher(&draft, &why));
+            draft.idle.get_or_insert_with(|| format!("its matcher is not valid: {}", first(&why)));
+            Matcher::All
+        });
+        let when = draft.when.as_ref().and_then(|quoted| match Condition::parse(&quoted.text) {
+            Ok(condition) => Some(condition),
+            Err(error) => {
+                let complaint = Complaint::error(quoted.at(error.offset), &error.message);
+                complaints.push(match &error.help {
+                    Some(help) => complaint.help(help),
+                    None => complaint,
+                });
+                draft.idle.get_or_insert_with(|| format!("its condition: {}", error.message));
+                None
+            }
+        });
+        let id = identity(dialect.name(), &draft);
+        (Some(Self { id, dialect, rows, matcher, when, draft }), complaints)
+    }
+
+    /// The row under which this hook hears an event, if it does.
+    pub fn row_for(&self, event: &Event) -> Option<&'static EventSpec> {
+        self.hears(event.from.name(), event.row.name, &event.moment)
+    }
+
+    /// By name for the caller's own dialect, by moment for all others.
+    pub fn hears(&self, from: &str, name: &str, moment: &Moment) -> Option<&'static EventSpec> {
+        let own = from == self.dialect.name();
+        let hears =
+            |row: &&&'static EventSpec| row.moment == *moment && (!own || row.name == name);
+        self.rows.iter().find(hears).copied()
+    }
+
+    /// What a person calls it: its name, else the head of what it runs.
+    pub fn title(&self) -> String {
+        self.draft.name.clone().unwrap_or_else(|| {
+            let text = ["command", "url", "pipeline", "path"]
+                .iter()
+                .find_map(|key| self.draft.config.get(key)?.as_str())
+                .unwrap_or(&self.draft.action);
+            text.chars().take(60).collect()
+        })
+    }
+}
+
+fn bad_matcher(draft: &Draft, why: &str) -> Complaint {
+    let spot = match &draft.matcher {
+        MatcherText::Pattern(quoted) => quoted.spot.clone(),
+        _ => draft.source.spot.clone(),
+    };
+    Complaint::error(spot, format!("the matcher is not a valid regular expression: {}", first(why)))
+        .help("the hook is skipped until this is put right; look-around is not supported")
+}
+
+fn first(text: &str) -> &str {
+    text.lines().last().unwrap_or(text)
+}
+
+/// FNV-1a over the definition and its file: no array index, so that a neighbour's change does not
+/// rename a hook.
+fn identity(dialect: &str, draft: &Draft) -> String {
+    let definition = serde_json::json!([
+        dialect, draft.source.spot.path, draft.event, draft.name, draft.matcher.words(),
+        draft.when.as_ref().map(|w| &w.text), draft.action, draft.config,
+    ]);
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in definition.to_string().bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    format!("{dialect}-{hash:012x}").chars().take(dialect.len() + 13).collect()
+}

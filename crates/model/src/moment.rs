@@ -1,0 +1,159 @@
+//! What happened, in every dialect's terms at once. Dialects map their native words onto these;
+//! nothing here knows a native word.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A moment in an agent's life that hooks can hang on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each variant is its neutral name; the table below spells it")]
+pub enum Moment {
+    SessionStart,
+    SessionEnd,
+    IterationStart,
+    IterationEnd,
+    StageEnd,
+    Error,
+    ToolBefore,
+    ToolAfter,
+    ToolFailed,
+    ToolPermission,
+    TaskCreated,
+    TaskCompleted,
+    TaskFailed,
+    MemberIdle,
+    SubagentStart,
+    SubagentStop,
+    CompactBefore,
+    CompactAfter,
+    Notification,
+    AgentStart,
+    TurnStart,
+    TurnEnd,
+    Context,
+    SessionSwitchBefore,
+    SessionSwitch,
+    SessionBranchBefore,
+    SessionBranch,
+    SessionTreeBefore,
+    SessionTree,
+    AutoCompaction,
+    AutoRetry,
+    Ttsr,
+    Todo,
+    /// Anything else that a caller names, in snake case.
+    Other(Cow<'static, str>),
+}
+
+/// Where a moment stands to the thing it is about. "Nearest stricter" is right before a thing
+/// happens and wrong where things end: there a refusal means *go on*.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// About to happen: a hook may refuse it.
+    Gate,
+    /// About to end: a refusal keeps it going.
+    Close,
+    /// Has happened: nothing to refuse.
+    Report,
+}
+
+use Kind::{Close, Gate, Report};
+
+/// The one table: moment, neutral name, kind.
+const NAMES: &[(Moment, &str, Kind)] = &[
+    (Moment::SessionStart, "session.start", Report),
+    (Moment::SessionEnd, "session.end", Report),
+    (Moment::IterationStart, "iteration.start", Gate),
+    (Moment::IterationEnd, "iteration.end", Close),
+    (Moment::StageEnd, "stage.end", Close),
+    (Moment::Error, "error", Report),
+    (Moment::ToolBefore, "tool.before", Gate),
+    (Moment::ToolAfter, "tool.after", Report),
+    (Moment::ToolFailed, "tool.failed", Report),
+    (Moment::ToolPermission, "tool.permission", Gate),
+    (Moment::TaskCreated, "task.created", Gate),
+    (Moment::TaskCompleted, "task.completed", Close),
+    (Moment::TaskFailed, "task.failed", Report),
+    (Moment::MemberIdle, "member.idle", Close),
+    (Moment::SubagentStart, "subagent.start", Report),
+    (Moment::SubagentStop, "subagent.stop", Close),
+    (Moment::CompactBefore, "compact.before", Gate),
+    (Moment::CompactAfter, "compact.after", Report),
+    (Moment::Notification, "notification", Report),
+    (Moment::AgentStart, "agent.start", Report),
+    (Moment::TurnStart, "turn.start", Report),
+    (Moment::TurnEnd, "turn.end", Report),
+    (Moment::Context, "context", Report),
+    (Moment::SessionSwitchBefore, "session.switch.before", Gate),
+    (Moment::SessionSwitch, "session.switch", Report),
+    (Moment::SessionBranchBefore, "session.branch.before", Gate),
+    (Moment::SessionBranch, "session.branch", Report),
+    (Moment::SessionTreeBefore, "session.tree.before", Gate),
+    (Moment::SessionTree, "session.tree", Report),
+    (Moment::AutoCompaction, "auto_compaction", Report),
+    (Moment::AutoRetry, "auto_retry", Report),
+    (Moment::Ttsr, "ttsr", Report),
+    (Moment::Todo, "todo", Report),
+];
+
+impl Moment {
+    /// Every named moment, in the table's order.
+    pub fn all() -> impl Iterator<Item = &'static Moment> {
+        NAMES.iter().map(|(moment, _, _)| moment)
+    }
+
+    /// The neutral name: `tool.before`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Other(name) => name,
+            named => NAMES.iter().find(|(m, _, _)| m == named).map_or("", |(_, name, _)| name),
+        }
+    }
+
+    /// The moment of a neutral name, or `Other` under its snake-case form.
+    pub fn parse(name: &str) -> Self {
+        let found = NAMES.iter().find(|(_, n, _)| *n == name || same_word(n, name));
+        found.map_or_else(|| Self::Other(Cow::Owned(snake(name))), |(m, _, _)| m.clone())
+    }
+
+    /// Where it stands to the thing it is about. Unnamed moments are reports: what we do not know
+    /// we do not claim to be able to refuse; a dialect's row may say otherwise.
+    pub fn kind(&self) -> Kind {
+        NAMES.iter().find(|(m, _, _)| m == self).map_or(Report, |(_, _, kind)| *kind)
+    }
+
+    /// The key that our own grammar uses: `on_tool_before`.
+    pub fn key(&self) -> String {
+        format!("on_{}", self.name().replace('.', "_"))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn same_word(neutral: &str, written: &str) -> bool {
+    neutral.len() == written.len()
+        && neutral.bytes().zip(written.bytes()).all(|(a, b)| a == b || (a == b'.' && b == b'_'))
+}
+
+/// `ConfigChange` and `config.change` both become `config_change`.
+pub fn snake(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    let mut previous_lower = false;
+    for c in name.chars() {
+        if c.is_uppercase() {
+            if previous_lower {
+                out.push('_');
+            }
+            out.extend(c.to_lowercase());
+            previous_lower = false;
+        } else {
+            out.push(if c.is_alphanumeric() { c } else { '_' });
+            previous_lower = c.is_lowercase() || c.is_ascii_digit();
+        }
+    }
+    out
+}

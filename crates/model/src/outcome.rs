@@ -1,0 +1,123 @@
+//! What came back from running a call. No judgement in it: a timeout is not a deny, and a program
+//! that could not start is neither. Dialects read it; actions write it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The end of one call, all attempts together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How the last attempt ended.
+    pub end: End,
+    /// What it wrote to stdout.
+    pub stdout: Captured,
+    /// What it wrote to stderr.
+    pub stderr: Captured,
+    /// What an action without a process was answered.
+    pub answer: Option<Value>,
+    /// How long all attempts took.
+    pub took: Duration,
+    /// How many attempts were made.
+    pub attempts: u32,
+    /// What was started, for the record: the program and its arguments.
+    pub command: Vec<String>,
+    /// What else happened (`leak: …`, `killed 3 processes`), for the trail.
+    pub remarks: Vec<String>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// The process ended by itself.
+    Exited(i32),
+    /// A signal ended it that was not ours.
+    Signalled(i32),
+    /// An action without a process got its answer.
+    Answered,
+    /// The deadline passed; what was running has been killed.
+    Late,
+    /// It could not be started, and why.
+    Unstarted(String),
+    /// Started, and left to a supervisor.
+    Detached,
+}
+
+impl End {
+    /// The word that the trail uses.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Exited(_) => "exited",
+            Self::Signalled(_) => "signalled",
+            Self::Answered => "answered",
+            Self::Late => "late",
+            Self::Unstarted(_) => "unstarted",
+            Self::Detached => "detached",
+        }
+    }
+}
+
+/// A stream that was read to its end, kept up to a cap.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Captured {
+    /// What was kept, from the beginning.
+    pub bytes: Vec<u8>,
+    /// The last part, when the middle was dropped.
+    pub tail: Vec<u8>,
+    /// How many bytes there were in all.
+    pub total: u64,
+    /// Where all of it is, if it was too large to keep here.
+    pub spill: Option<PathBuf>,
+}
+
+impl Captured {
+    /// Everything of a short text.
+    pub fn from_text(text: &str) -> Self {
+        Self { bytes: text.as_bytes().to_vec(), total: text.len() as u64, ..Self::default() }
+    }
+
+    /// Whether something was dropped between `bytes` and `tail`.
+    pub fn cut(&self) -> bool {
+        self.total > (self.bytes.len() + self.tail.len()) as u64
+    }
+
+    /// The text, with bytes that are not UTF-8 replaced, and a mark where the middle was dropped.
+    pub fn text(&self) -> String {
+        let head = String::from_utf8_lossy(&self.bytes);
+        if !self.cut() && self.tail.is_empty() {
+            return head.into_owned();
+        }
+        let dropped = self.total.saturating_sub((self.bytes.len() + self.tail.len()) as u64);
+        let tail = String::from_utf8_lossy(&self.tail);
+        match &self.spill {
+            Some(path) => {
+                format!("{head}\n… {dropped} bytes left out, all in {} …\n{tail}", path.display())
+            }
+            None => format!("{head}\n… {dropped} bytes left out …\n{tail}"),
+        }
+    }
+}
+
+impl Outcome {
+    /// An outcome with nothing but its end.
+    pub fn of(end: End) -> Self {
+        Self {
+            end,
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+            answer: None,
+            took: Duration::ZERO,
+            attempts: 1,
+            command: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Whether the call did what was asked of it: exit 0, or an answer.
+    pub fn succeeded(&self) -> bool {
+        matches!(self.end, End::Exited(0) | End::Answered | End::Detached)
+    }
+}

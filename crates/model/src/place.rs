@@ -1,0 +1,82 @@
+//! Where a dialect's configuration may be, and what was found there. A dialect names places; the
+//! engine looks; the dialect reads what was found. So dialects stay free of I/O.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::hook::Scope;
+
+/// The folders and names from which every place follows.
+#[derive(Debug, Clone, Default)]
+pub struct Roots {
+    /// The folder that the firing is about.
+    pub root: PathBuf,
+    /// The user's home, if there is one.
+    pub home: Option<PathBuf>,
+    /// The user's configuration folder.
+    pub config_home: Option<PathBuf>,
+    /// The caller's environment.
+    pub env: Arc<BTreeMap<String, String>>,
+    /// What the command line named: option word (`plugin`, `settings`, `hook` …) and path.
+    pub named: Vec<(String, PathBuf)>,
+}
+
+impl Roots {
+    /// Paths that the command line gave under one option.
+    pub fn named<'a>(&'a self, option: &'a str) -> impl Iterator<Item = &'a PathBuf> {
+        self.named.iter().filter(move |(word, _)| word == option).map(|(_, path)| path)
+    }
+
+    /// A variable that is set and not empty.
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+/// One place to look at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// Absolute; or relative, and looked for from the root upwards to the repository's root or
+    /// home, nearest first.
+    pub path: PathBuf,
+    /// Whose hooks are there.
+    pub scope: Scope,
+    /// What is expected there.
+    pub holding: Holding,
+    /// A word for the dialect itself, to know its places apart.
+    pub tag: &'static str,
+}
+
+/// What is expected at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holding {
+    /// A file whose text is read.
+    Text,
+    /// A folder whose files are listed.
+    Entries,
+}
+
+/// A place that exists.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The place, with its path made absolute.
+    pub place: Place,
+    /// The folder that a relative place was found under; else the file's own folder.
+    pub base: PathBuf,
+    /// The text of a file.
+    pub text: String,
+    /// The files of a folder, sorted by name.
+    pub entries: Vec<Entry>,
+}
+
+/// A file in a listed folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it may be executed.
+    pub executable: bool,
+}

@@ -1,0 +1,110 @@
+//! One row per native event of a dialect: the shape of the table in which every native event name
+//! is written exactly once. The rows themselves live with their dialects.
+
+use crate::moment::{Kind, Moment};
+use crate::verdict::Slot;
+
+/// A row of a dialect's event table.
+#[derive(Debug, Clone)]
+pub struct EventSpec {
+    /// The native name. An empty name is the row for events that the dialect does not know.
+    pub name: &'static str,
+    /// The neutral moment.
+    pub moment: Moment,
+    /// Which fact a matcher looks at.
+    pub subject: Subject,
+    /// How hooks of this dialect run here.
+    pub order: Order,
+    /// How rewrites of several hooks of this dialect are settled.
+    pub patch: PatchRule,
+    /// What may be rewritten here.
+    pub slots: &'static [Slot],
+    /// What a hook's answer may do here.
+    pub may: Powers,
+    /// What this dialect can hear here as a caller.
+    pub can: Powers,
+    /// Hooks of other dialects have heard this moment under another name already.
+    pub echo: bool,
+}
+
+impl EventSpec {
+    /// Where the event stands to the thing it is about. An event that only this dialect knows
+    /// is a gate when its own answer can refuse it.
+    pub fn kind(&self) -> Kind {
+        match &self.moment {
+            Moment::Other(_) if self.may.has(Powers::DENY) => Kind::Gate,
+            moment => moment.kind(),
+        }
+    }
+}
+
+/// What a matcher is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// Nothing: every hook of the event is meant.
+    None,
+    /// The tool's name.
+    Tool,
+    /// The fact `cause`, which stands in this native field.
+    Cause(&'static str),
+}
+
+/// How the hooks of one dialect take turns at one event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// All at once; folded in configured order.
+    Together,
+    /// One after the other; all run.
+    InTurn,
+    /// One after the other, until one refuses.
+    UntilRefused,
+}
+
+/// Whose rewrite stands when several hooks of one dialect rewrite the same slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchRule {
+    /// Nobody may rewrite.
+    Never,
+    /// The first in configured order.
+    First,
+    /// The last in configured order.
+    Last,
+    /// Each sees what came before and may go on from there.
+    Chain,
+}
+
+/// A set of things that can be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Powers(u16);
+
+impl Powers {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// "It may happen."
+    pub const ALLOW: Self = Self(1);
+    /// "Ask a person."
+    pub const ASK: Self = Self(2);
+    /// "Not now."
+    pub const DEFER: Self = Self(4);
+    /// "It may not happen."
+    pub const DENY: Self = Self(8);
+    /// "Stop everything."
+    pub const HALT: Self = Self(16);
+    /// Words for the agent, now.
+    pub const TELL: Self = Self(32);
+    /// Words for the agent, at its next turn.
+    pub const NEXT: Self = Self(64);
+    /// Words for the person.
+    pub const SHOW: Self = Self(128);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in here.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}

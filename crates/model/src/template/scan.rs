@@ -1,0 +1,63 @@
+//! Where variables stand in a text. Only the exact form counts; `$NAME`, `${NAME:-x}` and
+//! `{{ name }}` are text. Knows nothing of what the text is for.
+
+use super::Style;
+
+/// A stretch of text, or one variable as it was written.
+pub(super) struct Piece<'t> {
+    pub(super) text: &'t str,
+    pub(super) name: Option<&'t str>,
+}
+
+/// The names of the variables in a text, each once, in order of appearance.
+pub fn variables(text: &str, style: Style) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in pieces(text, style).iter().filter_map(|piece| piece.name) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+pub(super) fn pieces(text: &str, style: Style) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    while at < text.len() {
+        let Some((name, end)) = variable_at(text, at, style) else {
+            at += 1;
+            continue;
+        };
+        if from < at {
+            pieces.push(Piece { text: &text[from..at], name: None });
+        }
+        pieces.push(Piece { text: &text[at..end], name: Some(name) });
+        (from, at) = (end, end);
+    }
+    if from < text.len() {
+        pieces.push(Piece { text: &text[from..], name: None });
+    }
+    pieces
+}
+
+/// The variable that begins exactly here, and where it ends.
+pub(super) fn variable_at(text: &str, at: usize, style: Style) -> Option<(&str, usize)> {
+    let (open, close) = match style {
+        Style::Dollar => ("${", "}"),
+        Style::Braces => ("{{", "}}"),
+    };
+    let bytes = text.as_bytes();
+    if !bytes.get(at..)?.starts_with(open.as_bytes()) {
+        return None;
+    }
+    let start = at + open.len();
+    let length = bytes[start..].iter().take_while(|b| is_name_byte(**b)).count();
+    let end = start + length;
+    let sound = length > 0 && !bytes[start].is_ascii_digit();
+    (sound && bytes[end..].starts_with(close.as_bytes()))
+        .then(|| (&text[start..end], end + close.len()))
+}
+
+pub(super) fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}

@@ -1,0 +1,225 @@
+//! Fills a shell command so that the shell reads every value as the data it is: quoted for the
+//! quotes it stands in, or fetched from the environment where quoting cannot be trusted.
+
+use super::Style;
+use super::context::{Context, Place, Survey, survey};
+use super::scan::{is_name_byte, pieces};
+
+/// A command ready for the shell, and the environment that it leans on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellText {
+    /// The command line.
+    pub text: String,
+    /// Variables that must be in the environment for it, each name once.
+    pub env: Vec<(String, String)>,
+}
+
+/// Fills a command; a name that `lookup` does not know is left to the shell.
+pub fn expand_shell(
+    text: &str,
+    style: Style,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> ShellText {
+    let mut found = survey(text, style);
+    if found.odd {
+        found.places = references(text, style);
+    }
+    let mut filler = Filler::new(text, style, &found);
+    for place in &found.places {
+        if let Some(value) = lookup(place.name) {
+            filler.fill(place, &value.replace('\0', ""));
+        }
+    }
+    filler.finish()
+}
+
+/// Every variable as a reference: what is left when the text was not understood.
+fn references(text: &str, style: Style) -> Vec<Place<'_>> {
+    let mut start = 0;
+    let mut places = Vec::new();
+    for piece in pieces(text, style) {
+        let end = start + piece.text.len();
+        let escaped = style == Style::Dollar && text[..start].ends_with('\\');
+        if let Some(name) = piece.name.filter(|_| !escaped) {
+            let context = Context::Reference;
+            places.push(Place { name, start, end, context, documents: Vec::new() });
+        }
+        start = end;
+    }
+    places
+}
+
+struct Filler<'t> {
+    text: &'t str,
+    style: Style,
+    braces: bool,
+    computes: bool,
+    evaluates: bool,
+    done: usize,
+    out: ShellText,
+}
+
+impl<'t> Filler<'t> {
+    fn new(text: &'t str, style: Style, found: &Survey<'_>) -> Self {
+        Self {
+            text,
+            style,
+            braces: found.braces,
+            computes: text.contains("((") || text.contains("$["),
+            evaluates: evaluates(text),
+            done: 0,
+            out: ShellText::default(),
+        }
+    }
+
+    fn fill(&mut self, place: &Place<'_>, value: &str) {
+        let filled = match &place.context {
+            Context::Comment => String::new(),
+            Context::Number => number(place.name, value),
+            Context::Reference if self.computes => number(place.name, value),
+            Context::Reference => self.reference(place.name, value),
+            Context::Script(double) => {
+                let escape = if *double { "\\" } else { "" };
+                format!("{escape}{}", self.reference(place.name, value))
+            }
+            Context::Verbatim(delimiter) if ends_document(value, delimiter) => {
+                self.reference(place.name, value)
+            }
+            Context::Verbatim(_) => value.to_owned(),
+            quotes if place.documents.iter().any(|word| ends_document(value, word)) => {
+                let reference = self.reference(place.name, value);
+                match quotes {
+                    Context::Single => format!("'\"{reference}\"'"),
+                    Context::Bare => format!("\"{reference}\""),
+                    _ => reference,
+                }
+            }
+            _ if self.in_subscript(place) => number(place.name, value),
+            quotes if self.evaluates && is_subscript(value) => refused(quotes, place.name),
+            Context::Single => value.replace('\'', r"'\''"),
+            Context::Double if self.follows_name(place.start) => format!("\"{}\"", single(value)),
+            Context::Double => double(value),
+            Context::Bare => self.bare(place, value),
+        };
+        self.out.text.push_str(&self.text[self.done..place.start]);
+        self.out.text.push_str(&filled);
+        self.done = place.end;
+    }
+
+    fn finish(mut self) -> ShellText {
+        self.out.text.push_str(&self.text[self.done..]);
+        self.out
+    }
+
+    fn reference(&mut self, name: &str, value: &str) -> String {
+        let name = match self.style {
+            Style::Dollar => name.to_owned(),
+            Style::Braces => format!("GAMBREL_V_{name}"),
+        };
+        let reference = format!("${{{name}}}");
+        if !self.out.env.iter().any(|(known, _)| *known == name) {
+            self.out.env.push((name, value.to_owned()));
+        }
+        reference
+    }
+
+    fn bare(&self, place: &Place<'_>, value: &str) -> String {
+        let before = self.text[..place.start].bytes().next_back();
+        let after = self.text[place.end..].bytes().next();
+        if value.is_empty() {
+            // Nothing, unless its neighbours would then join into another operator or a comment.
+            let joins = |byte: Option<u8>| byte.is_some_and(|b| b"<>&|;()#$".contains(&b));
+            let needed = (joins(before) && joins(after))
+                || after == Some(b'#')
+                || self.follows_name(place.start);
+            return if needed { "''".to_owned() } else { String::new() };
+        }
+        // `2>file`: a number that touches a redirection would name a descriptor.
+        let touches = matches!(after, Some(b'<' | b'>'));
+        let spreads = self.braces && (value.contains(',') || value.contains(".."));
+        let plain = value.bytes().all(is_safe) && !RESERVED.contains(&value);
+        if plain && !touches && !spreads && !self.follows_name(place.start) {
+            return value.to_owned();
+        }
+        single(value)
+    }
+
+    /// Whether a value would be the subscript of an array, which bash evaluates even when quoted.
+    fn in_subscript(&self, place: &Place<'_>) -> bool {
+        let before = &self.text[..place.start];
+        let subscript = match place.context {
+            Context::Bare => {
+                let word = before.rsplit([' ', '\t', '\n', ';']).next().unwrap_or(before);
+                word.rsplit_once('[').filter(|(_, rest)| !rest.contains(']')).map(|(name, _)| name)
+            }
+            _ => before.strip_suffix(['"', '\'']).and_then(|rest| rest.strip_suffix('[')),
+        };
+        subscript.is_some_and(|name| name.bytes().next_back().is_some_and(is_name_byte))
+    }
+
+    /// Whether the text before is `$NAME`, which a value beginning with a letter would lengthen.
+    fn follows_name(&self, start: usize) -> bool {
+        let before = &self.text.as_bytes()[..start];
+        let name = before.iter().rev().take_while(|b| is_name_byte(**b)).count();
+        name > 0 && before[..start - name].ends_with(b"$")
+    }
+}
+
+const RESERVED: &[&str] = &[
+    "if", "then", "elif", "else", "fi", "for", "select", "while", "until", "do", "done", "case",
+    "esac", "in", "function", "time", "coproc",
+];
+
+fn is_safe(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_@%+:,./-".contains(&byte)
+}
+
+fn single(value: &str) -> String {
+    format!("'{}'", value.replace('\'', r"'\''"))
+}
+
+fn double(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for c in value.chars() {
+        if matches!(c, '\\' | '"' | '$' | '`') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A whole number as it is; anything else makes the shell stop and say why.
+fn number(name: &str, value: &str) -> String {
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return format!("${{GAMBREL_REFUSED?{name} must be a whole number here}}");
+    }
+    if digits.len() < value.len() { format!("({value})") } else { value.to_owned() }
+}
+
+// `[[ x -gt 1 ]]`, `let` and subscripts of bash run a `$(…)` inside a subscript even when quoted.
+fn evaluates(text: &str) -> bool {
+    const COMPARISONS: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"];
+    const WORDS: &[&str] = &["let ", "declare ", "typeset ", "local ", "unset ", "printf -v"];
+    let compares = text.contains("[[") && COMPARISONS.iter().any(|word| text.contains(word));
+    let subscripts = ["[$", "[{", "[\"", "['"].iter().any(|open| text.contains(open));
+    compares || subscripts || text.contains("((") || WORDS.iter().any(|word| text.contains(word))
+}
+
+fn is_subscript(value: &str) -> bool {
+    let Some((_, inside)) = value.split_once('[') else { return false };
+    let runs = ["`", "$(", "${", "$["].iter().any(|open| inside.contains(open));
+    runs || inside.ends_with('$')
+}
+
+fn refused(quotes: &Context, name: &str) -> String {
+    let stop = format!("${{GAMBREL_REFUSED?{name} holds code that this command would run}}");
+    if *quotes == Context::Single { format!("'\"{stop}\"'") } else { stop }
+}
+
+/// Whether a value could complete the line that ends its here-document.
+fn ends_document(value: &str, delimiter: &str) -> bool {
+    let mut lines = value.split('\n');
+    !value.is_empty() && lines.any(|line| delimiter.contains(line.trim_start_matches('\t')))
+}

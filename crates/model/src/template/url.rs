@@ -1,0 +1,51 @@
+//! Fills a URL. A value cannot add a separator, a host or a path step; only a URL that begins with
+//! a variable takes that one as it is, for there the author says that the value is an address.
+
+use std::fmt::Write;
+
+use super::Style;
+use super::scan::{Piece, pieces};
+
+/// Fills a URL: a leading variable as it is, every other value percent-encoded.
+pub fn expand_url(text: &str, style: Style, lookup: &dyn Fn(&str) -> Option<String>) -> String {
+    let pieces = pieces(text, style);
+    let mut out = String::with_capacity(text.len());
+    let mut in_path = true;
+    for (index, piece) in pieces.iter().enumerate() {
+        let Some(value) = piece.name.and_then(lookup) else {
+            in_path &= !piece.text.contains(['?', '#']);
+            out.push_str(piece.text);
+            continue;
+        };
+        if index == 0 && is_address(pieces.get(1)) {
+            out.push_str(&value);
+        } else if in_path && value.bytes().all(|b| b == b'.') {
+            // `..` needs no reserved character, and encoded once it is still a step up.
+            out.push_str(&"%252E".repeat(value.len()));
+        } else {
+            encode(&value, &mut out);
+        }
+    }
+    out
+}
+
+/// Whether what follows a leading variable lets it be a whole scheme and host.
+fn is_address(next: Option<&Piece<'_>>) -> bool {
+    match next {
+        None => true,
+        Some(Piece { name: Some(_), .. }) => true,
+        Some(piece) => piece.text.starts_with(['/', '?', '#']),
+    }
+}
+
+fn encode(value: &str, out: &mut String) {
+    for byte in value.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            // Writing to a String cannot fail.
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+    }
+}
