@@ -15,6 +15,8 @@ use gambrel_model::Dialect;
 /// Every contract, in the order in which their hooks run: gates speak first. The neutral caller
 /// has no hooks of its own.
 pub static DIALECTS: &[&dyn Dialect] = &[
+    &claude::Claude,
+    &omp::Omp,
     &teams::Teams,
     &neutral::Neutral,
 ];

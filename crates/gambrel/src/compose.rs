@@ -17,7 +17,8 @@ use crate::Setup;
 /// Hooks of a folder, and everything that firing them needs.
 pub struct Gambrel {
     setup: Setup,
-    ledger: Memory,
+    ledger: Arc<dyn Ledger + Send>,
+    journal: Option<Arc<LocalLedger>>,
     actions: Vec<Box<dyn Action>>,
 }
 
@@ -29,11 +30,6 @@ pub struct Fired {
     pub reply: Reply,
 }
 
-enum Memory {
-    Local(LocalLedger),
-    Passing(MemoryLedger),
-}
-
 /// The table `ACTIONS`: one row per way to run a call.
 fn actions(settings: Settings) -> Vec<Box<dyn Action>> {
     vec![Box::new(ShellAction::new(settings))]
@@ -42,12 +38,23 @@ fn actions(settings: Settings) -> Vec<Box<dyn Action>> {
 impl Gambrel {
     /// Puts the program together. Touches nothing yet.
     pub fn open(setup: Setup) -> Self {
-        let settings = settings(&setup);
-        let ledger = match setup.state_dir().filter(|_| !setup.in_memory) {
-            Some(dir) => Memory::Local(LocalLedger::open(dir, redactor(&setup))),
-            None => Memory::Passing(MemoryLedger::new()),
-        };
-        Self { setup, ledger, actions: actions(settings) }
+        let actions = actions(settings(&setup));
+        match setup.state_dir().filter(|_| !setup.in_memory) {
+            Some(dir) => {
+                let local = Arc::new(LocalLedger::open(dir, redactor(&setup)));
+                Self { setup, ledger: Arc::clone(&local) as _, journal: Some(local), actions }
+            }
+            None => Self::compose(setup, Arc::new(MemoryLedger::new()), actions),
+        }
+    }
+
+    /// The same with a ledger and actions of the host's own.
+    pub fn compose(
+        setup: Setup,
+        ledger: Arc<dyn Ledger + Send>,
+        actions: Vec<Box<dyn Action>>,
+    ) -> Self {
+        Self { setup, ledger, journal: None, actions }
     }
 
     /// The surroundings.
@@ -62,18 +69,12 @@ impl Gambrel {
 
     /// What remembers.
     pub fn ledger(&self) -> &dyn Ledger {
-        match &self.ledger {
-            Memory::Local(ledger) => ledger,
-            Memory::Passing(ledger) => ledger,
-        }
+        &*self.ledger
     }
 
     /// The journal on disk, if there is one.
     pub fn local_ledger(&self) -> Option<&LocalLedger> {
-        match &self.ledger {
-            Memory::Local(ledger) => Some(ledger),
-            Memory::Passing(_) => None,
-        }
+        self.journal.as_deref()
     }
 
     /// The dialect of a name.

@@ -28,6 +28,64 @@ pub struct EventSpec {
 }
 
 impl EventSpec {
+    /// A row that nobody answers and in which nothing is said; the rest is added word by word.
+    pub const fn new(name: &'static str, moment: Moment) -> Self {
+        Self {
+            name,
+            moment,
+            subject: Subject::None,
+            order: Order::InTurn,
+            patch: PatchRule::Never,
+            slots: &[],
+            may: Powers::NONE,
+            can: Powers::NONE,
+            echo: false,
+        }
+    }
+
+    /// The row with another subject.
+    #[must_use]
+    pub const fn subject(mut self, subject: Subject) -> Self {
+        self.subject = subject;
+        self
+    }
+
+    /// The row with another order.
+    #[must_use]
+    pub const fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// The row with things to rewrite, and a rule for it.
+    #[must_use]
+    pub const fn rewrites(mut self, rule: PatchRule, slots: &'static [Slot]) -> Self {
+        self.patch = rule;
+        self.slots = slots;
+        self
+    }
+
+    /// The row with what a hook may answer.
+    #[must_use]
+    pub const fn may(mut self, may: Powers) -> Self {
+        self.may = may;
+        self
+    }
+
+    /// The row with what a caller can hear.
+    #[must_use]
+    pub const fn can(mut self, can: Powers) -> Self {
+        self.can = can;
+        self
+    }
+
+    /// The row of a moment that others have heard under another name.
+    #[must_use]
+    pub const fn echo(mut self) -> Self {
+        self.echo = true;
+        self
+    }
+
     /// Where the event stands to the thing it is about. An event that only this dialect knows
     /// is a gate when its own answer can refuse it.
     pub fn kind(&self) -> Kind {

@@ -177,9 +177,11 @@ fn native_args(word: &ToolWord, args: &Value) -> Value {
     for (key, value) in object {
         if let Some((_, native)) = word.fields.iter().find(|(neutral, _)| neutral == key) {
             out.insert((*native).to_owned(), value.clone());
+        } else if flatten_first(word, key, value, &mut out) {
+            continue;
         } else if let Some(items) = listed(word, key, value, Way::ToNative) {
             out.insert(key.clone(), items);
-        } else if !flatten_first(word, key, value, &mut out) {
+        } else {
             out.insert(key.clone(), value.clone());
         }
     }
@@ -232,11 +234,12 @@ fn put_in_first(out: &mut Map<String, Value>, list: &str, field: &str, value: Va
 
 /// A one-element list back to flat fields; false when this word keeps no such list flat.
 fn flatten_first(word: &ToolWord, key: &str, value: &Value, out: &mut Map<String, Value>) -> bool {
+    let flats = || word.fields.iter().filter(|(_, native)| list_of(native).is_none());
     let flat = |neutral: &str| {
         let wanted = |(n, _): &&(&str, &str)| list_of(n) == Some((key, neutral));
-        word.fields.iter().find(wanted).map(|(_, native)| (*native).to_owned())
+        flats().find(wanted).map(|(_, native)| (*native).to_owned())
     };
-    let any = word.fields.iter().any(|(n, _)| list_of(n).is_some_and(|(list, _)| list == key));
+    let any = flats().any(|(n, _)| list_of(n).is_some_and(|(list, _)| list == key));
     let items = value.as_array().map(Vec::as_slice);
     match (any, items) {
         (true, Some([Value::Object(first)])) => {

@@ -20,7 +20,6 @@ fn leftovers_may_finish_but_not_past_the_timeout() {
     assert!(outcome.took < Duration::from_secs(2), "{:?}", outcome.took);
     assert!(outcome.remarks.iter().any(|remark| remark.starts_with("leak: ")), "{outcome:?}");
     eventually("the work of the first", || stand.path("finished").exists());
-    assert!(begun.elapsed() > Duration::from_secs(3) || !stand.living().is_empty());
     stand.nobody_is_left();
     assert!(begun.elapsed() >= Duration::from_secs(3), "nobody was killed before the time");
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use gambrel_actions::{Settings, ShellAction};
 use gambrel_model::{Action, Call, End, Job, Outcome, Pace, Program, Shell};
+use rustix::process::{Pid, Signal, kill_process};
 
 const TOKEN: &str = "GAMBREL_TEST_TOKEN";
 
@@ -78,8 +79,8 @@ impl Stand {
         fs::write(&file, serde_json::to_vec(call).unwrap()).unwrap();
         let mut command = Command::new(host());
         command.arg("run").arg(self.path("outcome")).args(errand).env("CALL_FILE", file);
-        command.env("SPILL_DIR", self.path("spill"));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+        command.env("SPILL_DIR", self.path("spill")).env(TOKEN, &self.token);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
     /// An outcome that somebody else writes.
@@ -103,6 +104,15 @@ impl Stand {
 
     pub fn nobody_is_left(&self) {
         eventually("the end of all processes", || self.living().is_empty());
+    }
+}
+
+impl Drop for Stand {
+    /// A test that failed must not leave to others what it could not end.
+    fn drop(&mut self) {
+        for pid in self.living().into_iter().filter_map(|pid| Pid::from_raw(pid as i32)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 }
 

@@ -93,9 +93,9 @@ fn filled(word: &str, folders: &[(&str, String)]) -> String {
     while let Some(at) = rest.find("${") {
         out.push_str(&rest[..at]);
         let inner = &rest[at + 2..];
-        let known = folders.iter().find_map(|(name, value)| {
-            Some((value, inner.strip_prefix(name)?.strip_prefix('}')?))
-        });
+        let known = folders
+            .iter()
+            .find_map(|(name, value)| Some((value, inner.strip_prefix(name)?.strip_prefix('}')?)));
         rest = match known {
             Some((value, after)) => {
                 out.push_str(value);

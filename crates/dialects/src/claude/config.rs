@@ -100,7 +100,8 @@ impl<'r> Reading<'r> {
 
     fn event(&mut self, row: &'static EventSpec, value: &'r Node, drafts: &mut Vec<Draft>) {
         let Some(groups) = value.items() else {
-            let message = format!("`{}` is a list of matcher groups, not {}", row.name, value.kind());
+            let message =
+                format!("`{}` is a list of matcher groups, not {}", row.name, value.kind());
             return self.complain(value, message, Some(THREE_LEVELS.into()));
         };
         for node in groups {
@@ -130,7 +131,9 @@ impl<'r> Reading<'r> {
         let matcher = written.map_or(MatcherText::All, |written| self.matcher(row, written));
         let Some(handlers) = hooks.and_then(Node::items) else {
             let (at, message) = match hooks {
-                Some(hooks) => (hooks, format!("`hooks` is a list of handlers, not {}", hooks.kind())),
+                Some(hooks) => {
+                    (hooks, format!("`hooks` is a list of handlers, not {}", hooks.kind()))
+                }
                 None => (node, "this matcher group has no `hooks`, so nothing runs".to_owned()),
             };
             self.complain(at, message, Some(THREE_LEVELS.into()));
@@ -167,7 +170,9 @@ fn known(name: &str) -> Result<&'static EventSpec, (String, Option<String>)> {
         let near = nearest(name, named().map(|row| row.name));
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("events are {}", named().map(|r| r.name).collect::<Vec<_>>().join(", ")),
+            None => {
+                format!("events are {}", named().map(|r| r.name).collect::<Vec<_>>().join(", "))
+            }
         };
         (format!("unknown event `{name}`: its hooks never run"), Some(help))
     })

@@ -1,7 +1,7 @@
 //! One handler of a matcher group. What cannot run is kept as an idle draft with its reason, so
 //! that a gate is never silently absent.
 
-use gambrel_model::{Draft, EventSpec, MatcherText, Source, Subject};
+use gambrel_model::{Complaint, Draft, EventSpec, MatcherText, Source, Subject};
 use serde_json::{Value, json};
 
 use super::bridge;
@@ -35,9 +35,19 @@ const TYPES: &[Type] = &[
         needs: &["command"],
         takes: &["args", "shell", "async", "asyncRewake"],
     },
-    Type { word: "http", action: "webhook", needs: &["url"], takes: &["headers", "allowedEnvVars"] },
+    Type {
+        word: "http",
+        action: "webhook",
+        needs: &["url"],
+        takes: &["headers", "allowedEnvVars"],
+    },
     Type { word: "mcp_tool", action: "mcp_tool", needs: &["server", "tool"], takes: &["input"] },
-    Type { word: "prompt", action: "prompt", needs: &["prompt"], takes: &["model", "continueOnBlock"] },
+    Type {
+        word: "prompt",
+        action: "prompt",
+        needs: &["prompt"],
+        takes: &["model", "continueOnBlock"],
+    },
     Type { word: "agent", action: "agent", needs: &["prompt"], takes: &["model"] },
 ];
 
@@ -59,9 +69,9 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
     if let Some(kind) = kind {
         fields.only(&[SHARED, kind.needs, kind.takes].concat());
     }
-    for key in ["statusMessage", "once"] {
-        let _ = if key == "once" { fields.flag(key).map(drop) } else { fields.text(key).map(drop) };
-    }
+    // Accepted: the first is for a screen that we do not have, the second counts in skills only.
+    fields.text("statusMessage");
+    fields.flag("once");
     reading.complaints.append(&mut fields.complaints);
     let config = config(reading, node);
     Some(Draft {
@@ -113,20 +123,30 @@ fn missing(fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
         if !fields.has(need) {
             let message = format!("`{need}` is missing: a {} handler needs it", kind.word);
             fields.complain(need, message, &format!("add \"{need}\": \"…\""));
-        } else if fields.text(need).is_some_and(|text| !text.trim().is_empty()) {
-            continue;
+        } else if let Some(text) = fields.text(need) {
+            if !text.trim().is_empty() {
+                continue;
+            }
+            fields.complain(need, format!("`{need}` is empty"), "say what is to run");
         }
         idle = Some(format!("its `{need}` is missing or not a text"));
     }
     idle
 }
 
+const ODD_ARGS: &str = "its `args` are not a list of texts";
 const OURS: &str = "this entry calls gambrel itself";
 
 fn command(fields: &mut Fields<'_>) -> Option<String> {
     let args = fields.texts("args");
+    let written = fields.node("args").map(Node::to_value);
+    let words = written.as_ref().and_then(Value::as_array);
+    if args.is_some() && !words.is_some_and(|words| words.iter().all(Value::is_string)) {
+        fields.complain("args", "`args` should be a list of texts", "quote every element");
+        return Some(ODD_ARGS.into());
+    }
     if fields.has("args") && args.is_none() {
-        return Some("its `args` are not a list of texts".into());
+        return Some(ODD_ARGS.into());
     }
     let shell = fields.word("shell", &["bash", "powershell"]);
     if fields.has("shell") && shell.is_none() {
@@ -140,11 +160,11 @@ fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
     if !fields.has("if") {
         return None;
     }
-    let rule = fields.text("if");
-    if rule.is_some() && row.subject != Subject::Tool {
-        let message = format!("`if` is about a tool and {} has none: this never runs", row.name);
-        fields.complain("if", message, "leave `if` out here");
-        return Some("its `if` rule stands at an event without a tool".into());
+    let rule = fields.quoted("if");
+    if let Some(rule) = rule.filter(|_| row.subject != Subject::Tool) {
+        let message = format!("`if` is about a tool and {} has none, so it never runs", row.name);
+        fields.complaints.push(Complaint::warning(rule.spot, &message).help("leave `if` out here"));
+        return Some(format!("disabled: {message}"));
     }
     Some("its `if` rule is not evaluated yet".into())
 }
@@ -164,7 +184,8 @@ fn config(reading: &Reading<'_>, node: &Node) -> Value {
 
 /// Two handlers with the same text are one, wherever they stand; a plugin's copies are its own.
 fn twin(config: &Value) -> String {
-    let keys = ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
+    let keys =
+        ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
     let parts = keys.iter().chain(&["pluginRoot"]).map(|key| config.get(key));
     json!(parts.collect::<Vec<_>>()).to_string()
 }

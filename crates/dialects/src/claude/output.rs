@@ -90,12 +90,12 @@ fn specific(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
         Voice::Action => action(row, own)?,
         Voice::Exit | Voice::Block => Verdict::default(),
     };
-    if row.may.has(Powers::TELL) {
-        if let Some(context) = text(own, "additionalContext")?.filter(|text| !text.is_empty()) {
-            verdict = verdict.saying(Ear::Agent, context);
-        }
+    let context = text(own, "additionalContext")?.filter(|text| !text.is_empty());
+    if let Some(context) = context.filter(|_| row.may.has(Powers::TELL)) {
+        verdict = verdict.saying(Ear::Agent, context);
     }
-    if let Some(output) = own.get("updatedToolOutput").filter(|_| row.slots.contains(&Slot::Output)) {
+    if let Some(output) = own.get("updatedToolOutput").filter(|_| row.slots.contains(&Slot::Output))
+    {
         let rewrite = json!({"content": heard(output).content, "native": output});
         verdict = verdict.patching(Slot::Output, rewrite);
     }

@@ -1,10 +1,10 @@
 //! The hook input JSON as it comes from a caller: neutral facts beside the untouched payload.
 
+use gambrel_model::tool::text_block;
 use gambrel_model::{
     Arrival, Complaint, Event, EventSpec, Facts, Moment, Spot, Subject, Task, Team, Tool,
     ToolResult,
 };
-use gambrel_model::tool::text_block;
 use serde_json::Value;
 
 use super::Claude;

@@ -118,7 +118,12 @@ impl Spelling<'_> {
         if !for_agent.is_empty() {
             self.put_own("additionalContext", json!(for_agent.join("\n")));
         }
-        let for_person: Vec<&str> = self.said.words(Ear::Person).collect();
+        let mut for_person: Vec<&str> = self.said.words(Ear::Person).collect();
+        let asked = voice(self.event.row) == Voice::Request && self.said.ruling == Ruling::Silent;
+        if asked && self.said.patch.contains_key(&Slot::Input) {
+            // Another input can only be sent with a permission that nobody gave.
+            for_person.push("a hook's rewrite of the input was not applied");
+        }
         if !for_person.is_empty() {
             self.put("systemMessage", json!(for_person.join("\n")));
         }
@@ -126,10 +131,9 @@ impl Spelling<'_> {
 
     fn rewrites(&mut self) {
         let form = voice(self.event.row);
-        if form == Voice::Permission && !self.said.ruling.refuses() {
-            if let Some(input) = self.input() {
-                self.put_own("updatedInput", input);
-            }
+        let input = self.input().filter(|_| form == Voice::Permission);
+        if let Some(input) = input.filter(|_| !self.said.ruling.refuses()) {
+            self.put_own("updatedInput", input);
         }
         for (slot, value) in &self.said.patch {
             match slot {

@@ -112,7 +112,9 @@ impl Reader<'_> {
     fn no_answer(&self, terms: &Verdict, why: &str) -> Verdict {
         let verdict = terms.because(why).unheard(why);
         match self.row().kind() == Kind::Gate && !verdict.ruling.refuses() {
-            true => verdict.then(noticed(self.row(), &format!("hook gave no usable answer: {why}"))),
+            true => {
+                verdict.then(noticed(self.row(), &format!("hook gave no usable answer: {why}")))
+            }
             false => verdict,
         }
     }

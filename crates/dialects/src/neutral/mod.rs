@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use gambrel_model::{
     Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
-    Moment, Order, Outcome, PatchRule, Place, Powers, Reply, Roots, Slot, Subject, ToolWord,
+    Moment, Outcome, PatchRule, Place, Powers, Reply, Roots, Slot, ToolWord,
     Verdict,
 };
 
@@ -42,17 +42,7 @@ fn leaked(moment: &Moment) -> &'static str {
 }
 
 fn row(name: &'static str, moment: Moment) -> EventSpec {
-    EventSpec {
-        name,
-        moment,
-        subject: Subject::None,
-        order: Order::InTurn,
-        patch: PatchRule::Chain,
-        slots: SLOTS,
-        may: ALL,
-        can: ALL,
-        echo: false,
-    }
+    EventSpec::new(name, moment).rewrites(PatchRule::Chain, SLOTS).may(ALL).can(ALL)
 }
 
 impl Dialect for Neutral {

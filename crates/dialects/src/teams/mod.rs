@@ -9,24 +9,14 @@ mod verdict;
 
 use gambrel_model::{
     Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
-    Moment, Order, Outcome, PatchRule, Place, Powers, Reply, Roots, Subject, Verdict,
+    Moment, Outcome, Place, Powers, Reply, Roots, Verdict,
 };
 
 /// The dialect of team hooks.
 pub struct Teams;
 
 const fn row(name: &'static str, moment: Moment, may: Powers, can: Powers) -> EventSpec {
-    EventSpec {
-        name,
-        moment,
-        subject: Subject::None,
-        order: Order::InTurn,
-        patch: PatchRule::Never,
-        slots: &[],
-        may,
-        can,
-        echo: false,
-    }
+    EventSpec::new(name, moment).may(may).can(can)
 }
 
 /// What a gate may do: keep the task open, and say why.

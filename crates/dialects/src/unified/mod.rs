@@ -1,3 +1,69 @@
-//! Being built.
-/// x
+//! Contract 002, and our own `.gambrel/hooks.yaml`: lists of actions at hook points, in YAML. The
+//! same grammar everywhere; our own file speaks every moment.
+
+mod action;
+mod config;
+mod events;
+mod payload;
+mod reply;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod variables;
+mod verdict;
+
+use gambrel_model::condition::Fact;
+use gambrel_model::{
+    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
+    Outcome, Place, Reply, Roots, ToolWord, Verdict,
+};
+
+use crate::neutral::Neutral;
+
+/// The dialect of pipelines, and of our own files.
 pub struct Unified;
+
+/// Its word on the command line, and in `Carry`.
+const NAME: &str = "unified";
+
+impl Dialect for Unified {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn events(&self) -> &'static [EventSpec] {
+        events::table()
+    }
+
+    fn tools(&self) -> &'static [ToolWord] {
+        Neutral.tools()
+    }
+
+    fn places(&self, roots: &Roots) -> Vec<Place> {
+        config::places(roots)
+    }
+
+    fn load(&self, found: &[Found], _: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+        config::load(found)
+    }
+
+    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+        payload::receive(self, native, arrival)
+    }
+
+    fn fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
+        variables::fact(event, carry, name)
+    }
+
+    fn stage(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
+        payload::stage(event, hook, carry)
+    }
+
+    fn read(&self, _: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+        verdict::read(hook, outcome)
+    }
+
+    fn reply(&self, event: &Event, decision: &Decision) -> Reply {
+        reply::reply(event, decision)
+    }
+}

@@ -1,0 +1,220 @@
+//! What was expected against what was seen.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::case::{Expect, Given};
+
+/// What one run showed.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The neutral decision.
+    pub decision: Value,
+    pub stdout: String,
+    pub stderr: String,
+    pub exit: i32,
+    /// By hook, once a run.
+    pub given: BTreeMap<String, Vec<Handed>>,
+}
+
+/// What a hook was handed in one run.
+#[derive(Debug, Clone, Default)]
+pub struct Handed {
+    pub stdin: String,
+    pub env: BTreeMap<String, String>,
+    pub args: Vec<String>,
+}
+
+/// Every difference, in words.
+pub fn differences(expect: &Expect, seen: &Seen, root: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let decision = &seen.decision;
+    let trail = decision["trail"].as_array().cloned().unwrap_or_default();
+    if let Some(ruling) = &expect.ruling {
+        same(&mut wrong, "ruling", ruling, decision["ruling"].as_str().unwrap_or_default());
+    }
+    if let Some(said) = &expect.said {
+        same(&mut wrong, "said", said, decision["said"].as_str().unwrap_or_default());
+    }
+    if let Some(ran) = &expect.ran {
+        let really: Vec<&Value> = trail.iter().filter(|s| s["ran"] == true && s["recheck"] != true).collect();
+        let fits = ran.len() == really.len() && ran.iter().zip(&really).all(|(name, step)| is_hook(step, name));
+        if !fits {
+            let titles: Vec<&Value> = really.iter().map(|s| &s["title"]).collect();
+            wrong.push(format!("ran: expected {ran:?}, saw {titles:?}"));
+        }
+    }
+    for (name, part) in &expect.skipped {
+        let step = trail.iter().find(|s| s["ran"] == false && is_hook(s, name));
+        match step {
+            None => wrong.push(format!("skipped: {name} is not among the skipped")),
+            Some(step) if !text_of(step, "why").contains(part) => {
+                wrong.push(format!("skipped: {name} because {:?}, expected {part:?}", step["why"]));
+            }
+            Some(_) => {}
+        }
+    }
+    parts(&mut wrong, "reasons", expect.reasons.as_deref(), &texts(&decision["reasons"], "text"));
+    parts(&mut wrong, "context", expect.context.as_deref(), &texts(&decision["context"], ""));
+    parts(&mut wrong, "notices", expect.notices.as_deref(), &texts(&decision["notices"], ""));
+    let losses = texts(&decision["losses"], "what");
+    for loss in expect.losses.iter().filter(|loss| !losses.contains(loss)) {
+        wrong.push(format!("losses: no {loss} in {losses:?}"));
+    }
+    if let Some(pattern) = &expect.decision {
+        like(&mut wrong, "decision", pattern, decision);
+    }
+    complaints(&mut wrong, expect, decision);
+    reply(&mut wrong, expect, seen);
+    for (hook, given) in &expect.given {
+        handed(&mut wrong, hook, given, seen.given.get(hook).map(Vec::as_slice).unwrap_or_default());
+    }
+    files(&mut wrong, expect, root);
+    wrong
+}
+
+fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// A hook is named by a part of its title, its command or its file.
+fn is_hook(step: &Value, name: &str) -> bool {
+    let command = step["command"].to_string();
+    [text_of(step, "title"), text_of(step, "source"), &command].iter().any(|t| t.contains(name))
+}
+
+fn same(wrong: &mut Vec<String>, what: &str, expected: &str, seen: &str) {
+    if expected != seen {
+        wrong.push(format!("{what}: expected {expected:?}, saw {seen:?}"));
+    }
+}
+
+fn texts(list: &Value, key: &str) -> Vec<String> {
+    let text = |item: &Value| match key {
+        "" => item.as_str().unwrap_or_default().to_owned(),
+        key => text_of(item, key).to_owned(),
+    };
+    list.as_array().map(|items| items.iter().map(text).collect()).unwrap_or_default()
+}
+
+fn parts(wrong: &mut Vec<String>, what: &str, expected: Option<&[String]>, seen: &[String]) {
+    let Some(expected) = expected else { return };
+    let fits = expected.len() == seen.len() && expected.iter().zip(seen).all(|(e, s)| s.contains(e));
+    if !fits {
+        wrong.push(format!("{what}: expected {expected:?}, saw {seen:?}"));
+    }
+}
+
+fn complaints(wrong: &mut Vec<String>, expect: &Expect, decision: &Value) {
+    let Some(expected) = &expect.complaints else { return };
+    let list = decision["complaints"].as_array().cloned().unwrap_or_default();
+    let seen: Vec<String> = list
+        .iter()
+        .map(|c| format!("{}:{}: {} ({})", c["line"], c["column"], text_of(c, "message"), text_of(c, "help")))
+        .collect();
+    parts(wrong, "complaints", Some(expected), &seen);
+}
+
+fn reply(wrong: &mut Vec<String>, expect: &Expect, seen: &Seen) {
+    let Some(reply) = &expect.reply else { return };
+    let json = || serde_json::from_str::<Value>(&seen.stdout).unwrap_or(Value::Null);
+    if let Some(expected) = &reply.json {
+        let is = json();
+        if *expected != is {
+            wrong.push(format!("reply: expected {expected}, saw {}", seen.stdout));
+        }
+    }
+    if let Some(pattern) = &reply.like {
+        like(wrong, "reply", pattern, &json());
+    }
+    for path in &reply.without {
+        let found = path.split('.').try_fold(&json(), |value, key| value.get(key)).is_some();
+        if found {
+            wrong.push(format!("reply: has {path}: {}", seen.stdout));
+        }
+    }
+    if let Some(text) = &reply.text {
+        same(wrong, "reply text", text, &seen.stdout);
+    }
+    if let Some(part) = reply.stderr.as_ref().filter(|part| !seen.stderr.contains(part.as_str())) {
+        wrong.push(format!("stderr: no {part:?} in {:?}", seen.stderr));
+    }
+    if let Some(exit) = reply.exit.filter(|exit| *exit != seen.exit) {
+        wrong.push(format!("exit: expected {exit}, saw {}", seen.exit));
+    }
+}
+
+/// A pattern: objects may have more, lists and scalars are exact; `"*"` is anything that is there.
+pub fn like(wrong: &mut Vec<String>, at: &str, pattern: &Value, value: &Value) {
+    match (pattern, value) {
+        (Value::String(any), seen) if any == "*" && !seen.is_null() => {}
+        (Value::Object(pattern), Value::Object(object)) => {
+            for (key, pattern) in pattern {
+                let value = object.get(key).unwrap_or(&Value::Null);
+                like(wrong, &format!("{at}.{key}"), pattern, value);
+            }
+        }
+        (Value::Array(pattern), Value::Array(items)) if pattern.len() == items.len() => {
+            for (n, (pattern, value)) in pattern.iter().zip(items).enumerate() {
+                like(wrong, &format!("{at}[{n}]"), pattern, value);
+            }
+        }
+        (pattern, value) if pattern == value => {}
+        (pattern, value) => wrong.push(format!("{at}: expected {pattern}, saw {value}")),
+    }
+}
+
+fn handed(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[Handed]) {
+    if let Some(times) = expect.times.filter(|times| *times != runs.len()) {
+        wrong.push(format!("{hook}: expected {times} runs, saw {}", runs.len()));
+    }
+    let Some(run) = runs.last() else {
+        if expect.times != Some(0) {
+            wrong.push(format!("{hook}: it was given nothing: it did not run"));
+        }
+        return;
+    };
+    if let Some(pattern) = &expect.stdin {
+        let json = serde_json::from_str(&run.stdin).unwrap_or(Value::Null);
+        like(wrong, &format!("{hook} stdin"), pattern, &json);
+    }
+    if let Some(text) = &expect.stdin_text {
+        same(wrong, &format!("{hook} stdin"), text, &run.stdin);
+    }
+    for (name, value) in &expect.env {
+        same(wrong, &format!("{hook} env {name}"), value, run.env.get(name).map_or("(unset)", |v| v));
+    }
+    for name in expect.no_env.iter().filter(|name| run.env.contains_key(*name)) {
+        wrong.push(format!("{hook}: env has {name}"));
+    }
+    for (name, pattern) in &expect.env_json {
+        let json = run.env.get(name).and_then(|text| serde_json::from_str(text).ok());
+        like(wrong, &format!("{hook} env {name}"), pattern, &json.unwrap_or(Value::Null));
+    }
+    if let Some(args) = expect.args.as_ref().filter(|args| **args != run.args) {
+        wrong.push(format!("{hook}: expected arguments {args:?}, saw {:?}", run.args));
+    }
+}
+
+fn files(wrong: &mut Vec<String>, expect: &Expect, root: &Path) {
+    for (path, part) in &expect.files {
+        // A `*` in the last segment stands for whatever name a contract makes up.
+        let full = root.join(path);
+        let found = match path.split_once('*') {
+            None => std::fs::read_to_string(&full).ok(),
+            Some((head, tail)) => {
+                let folder = root.join(head);
+                let names = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+                let mut fits = names.filter(|e| e.file_name().to_string_lossy().ends_with(tail));
+                fits.next().and_then(|e| std::fs::read_to_string(e.path()).ok())
+            }
+        };
+        match found {
+            None => wrong.push(format!("files: no {path}")),
+            Some(text) if !text.contains(part) => wrong.push(format!("files: {path} has no {part:?}: {text}")),
+            Some(_) => {}
+        }
+    }
+}

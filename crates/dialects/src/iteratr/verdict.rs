@@ -1,0 +1,70 @@
+//! What a command wrote, as the text that the agent is told. Failure and lateness are told too.
+
+use gambrel_model::{Ear, End, Event, Hook, Moment, Outcome, Verdict};
+
+/// Only a hook that pipes its output says anything; nobody refuses.
+pub fn read(_: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    let text = output(hook, outcome);
+    let verdict = match hook.draft.terms.tells_agent && !text.is_empty() {
+        true => Verdict::says(ear(hook), text),
+        false => Verdict::default(),
+    };
+    match &outcome.end {
+        End::Late => verdict.unheard("late: it was killed at its deadline"),
+        End::Unstarted(why) => verdict.unheard(format!("not started: {why}")),
+        _ => verdict,
+    }
+}
+
+/// 003, lifecycle: what comes after an iteration, or beside it, waits for the next one.
+fn ear(hook: &Hook) -> Ear {
+    let later = [Moment::IterationEnd, Moment::TaskCompleted];
+    match hook.rows.iter().any(|row| later.contains(&row.moment)) {
+        true => Ear::Next,
+        false => Ear::Agent,
+    }
+}
+
+fn output(hook: &Hook, outcome: &Outcome) -> String {
+    let stdout = outcome.stdout.text();
+    let stderr = outcome.stderr.text();
+    let both = match stderr.is_empty() {
+        true => stdout.clone(),
+        false => format!("{stdout}\n[stderr]\n{stderr}"),
+    };
+    let failed = |why: &str| format!("[Hook command failed: {why}]\n{both}");
+    match &outcome.end {
+        // stderr of a command that ran out of time is left out.
+        End::Late => {
+            let seconds = hook.draft.terms.timeout.as_secs();
+            format!("[Hook timed out after {seconds}s]\nPartial output:\n{stdout}")
+        }
+        End::Exited(0) | End::Answered | End::Detached => both,
+        End::Exited(code) => failed(&format!("exit status {code}")),
+        End::Signalled(number) => failed(&format!("signal: {}", signal(*number))),
+        End::Unstarted(why) => failed(why),
+    }
+}
+
+/// Signals in the words of the language that the contract was written in.
+fn signal(number: i32) -> String {
+    const WORDS: [&str; 15] = [
+        "hangup",
+        "interrupt",
+        "quit",
+        "illegal instruction",
+        "trace/breakpoint trap",
+        "aborted",
+        "bus error",
+        "floating point exception",
+        "killed",
+        "user defined signal 1",
+        "segmentation fault",
+        "user defined signal 2",
+        "broken pipe",
+        "alarm clock",
+        "terminated",
+    ];
+    let word = usize::try_from(number - 1).ok().and_then(|at| WORDS.get(at));
+    word.map_or_else(|| format!("signal {number}"), |word| (*word).to_owned())
+}

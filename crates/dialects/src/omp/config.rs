@@ -1,0 +1,99 @@
+//! Finding modules: `pre` and `post` folders, loose files, and paths from the command line.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gambrel_model::{
+    Complaint, Draft, Entry, Found, Holding, MatcherText, Place, Roots, Scope, Source, Spot, Terms,
+    Verdict,
+};
+use serde_json::json;
+
+/// What counts as a module.
+const ENDINGS: [&str; 3] = ["ts", "js", "mjs"];
+/// Folders under `hooks`, and the event that their modules are for.
+const FOLDERS: [(&str, &str); 3] = [("pre", "tool_call"), ("post", "tool_result"), ("", "tool_call")];
+/// Why a module does not run.
+const NOT_YET: &str = "TypeScript modules are found but do not run yet";
+
+/// The project's folders, then the user's, then what was named.
+pub fn places(roots: &Roots) -> Vec<Place> {
+    let mut places = Vec::new();
+    let folder = |path, scope, tag| Place { path, scope, holding: Holding::Entries, tag };
+    for (name, _) in FOLDERS {
+        places.push(folder(Path::new(".omp/hooks").join(name), Scope::Project, tag(name)));
+    }
+    if let Some(home) = &roots.home {
+        for (name, _) in FOLDERS {
+            places.push(folder(home.join(".omp/agent/hooks").join(name), Scope::User, tag(name)));
+        }
+    }
+    places.extend(roots.named("hook").map(|path| Place {
+        path: path.clone(),
+        scope: Scope::User,
+        holding: Holding::Text,
+        tag: "named",
+    }));
+    places
+}
+
+fn tag(name: &str) -> &'static str {
+    match name {
+        "pre" => "pre",
+        "post" => "post",
+        _ => "loose",
+    }
+}
+
+/// One draft a module. Of modules with one name in one kind of folder, the first found counts.
+pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
+    let mut drafts: Vec<Draft> = Vec::new();
+    let mut keys: BTreeMap<String, String> = BTreeMap::new();
+    for place in found {
+        for (path, name) in modules(place) {
+            let tag = place.place.tag;
+            // 004, discovery: the capability key is type, tool and name.
+            let key = format!("{tag}:*:{name}");
+            let shadowed_by = keys.get(&key).cloned();
+            keys.entry(key).or_insert_with(|| path.display().to_string());
+            drafts.push(draft(place, &path, &name, shadowed_by));
+        }
+    }
+    (drafts, Vec::new())
+}
+
+fn modules(found: &Found) -> Vec<(PathBuf, String)> {
+    if found.place.holding == Holding::Text {
+        let path = found.place.path.clone();
+        let name = path.display().to_string();
+        return vec![(path, name)];
+    }
+    let is_module = |entry: &&Entry| {
+        let ending = entry.path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        ENDINGS.contains(&ending) && !entry.name.ends_with(".d.ts")
+    };
+    let named = |entry: &Entry| (entry.path.clone(), entry.name.clone());
+    found.entries.iter().filter(is_module).map(named).collect()
+}
+
+fn draft(found: &Found, path: &Path, name: &str, shadowed_by: Option<String>) -> Draft {
+    let event = FOLDERS.iter().find(|(folder, _)| *folder == found.place.tag);
+    Draft {
+        event: event.map_or("tool_call", |(_, event)| event).to_owned(),
+        source: Source {
+            spot: Spot { path: path.to_owned(), ..Spot::default() },
+            scope: found.place.scope,
+            base: found.base.clone(),
+        },
+        name: Some(name.to_owned()),
+        matcher: MatcherText::All,
+        when: None,
+        action: "module".into(),
+        config: json!({"path": path}),
+        terms: Terms { failed: Verdict::default(), ..Terms::default() },
+        priority: 0,
+        idle: Some(NOT_YET.into()),
+        shadowed_by,
+        twin: None,
+    }
+}

@@ -1,0 +1,77 @@
+//! Event objects in: `{"type":"tool_call","toolName":"bash","input":{…},"ctx":{…}}`.
+
+use gambrel_model::tool::text_block;
+use gambrel_model::{Arrival, Complaint, Event, EventSpec, Facts, Moment, Spot, Tool, ToolResult};
+use serde_json::Value;
+
+use super::Omp;
+use super::events::{EVENTS, TOOLS};
+use crate::payload::{Heard, object, row, text};
+
+/// Understands an event object.
+pub fn receive(dialect: &'static Omp, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+    let native = object(native)?;
+    let Some(name) = text(&native, "type").filter(|name| !name.is_empty()) else {
+        let complaint = Complaint::error(Spot::default(), "`type` is missing");
+        return Err(complaint.help("name the event, like \"type\": \"tool_call\""));
+    };
+    let failed = native.get("isError").is_some_and(truthy);
+    let row = named(dialect, &name, failed)
+        .ok_or_else(|| Complaint::error(Spot::default(), format!("no event `{name}`")))?;
+    let ctx = native.get("ctx").cloned().unwrap_or_default();
+    let field = |key: &str| text(&native, key).or_else(|| text(&ctx, key));
+    let session = field("sessionId").or_else(|| field("session")).unwrap_or_default();
+    let cwd = field("cwd");
+    let facts = facts(&native, failed);
+    Ok(Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+}
+
+/// A tool's result is one name for two moments.
+fn named(dialect: &Omp, name: &str, failed: bool) -> Option<&'static EventSpec> {
+    let wanted = if failed { Moment::ToolFailed } else { Moment::ToolAfter };
+    let rows: Vec<_> = EVENTS.iter().filter(|row| row.name == name).collect();
+    let fits = rows.iter().find(|row| rows.len() > 1 && row.moment == wanted);
+    fits.copied().or_else(|| row(dialect, name))
+}
+
+/// JavaScript's idea of true, which the contract's own tests follow.
+fn truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(flag) => *flag,
+        Value::Number(number) => number.as_f64().is_some_and(|n| n != 0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+fn facts(native: &Value, failed: bool) -> Facts {
+    let tool = text(native, "toolName").map(|name| {
+        let empty = Value::Object(serde_json::Map::new());
+        let mut tool = Tool::from_native(TOOLS, &name, native.get("input").unwrap_or(&empty));
+        tool.id = text(native, "toolCallId");
+        tool.result = native.get("content").map(|content| result(native, content, failed));
+        tool
+    });
+    let error = tool.as_ref().and_then(|t| t.result.as_ref()?.error.clone());
+    Facts {
+        tool,
+        prompt: text(native, "prompt"),
+        error: text(native, "errorMessage").or(error),
+        messages: native.get("messages").cloned(),
+        cause: text(native, "reason"),
+        ..Facts::default()
+    }
+}
+
+fn result(native: &Value, content: &Value, failed: bool) -> ToolResult {
+    let content = match content {
+        Value::Array(blocks) => blocks.clone(),
+        Value::String(text) => vec![text_block(text)],
+        _ => Vec::new(),
+    };
+    let native = native.get("details").cloned().unwrap_or_default();
+    let mut result = ToolResult { content, native, error: None };
+    result.error = failed.then(|| result.text());
+    result
+}

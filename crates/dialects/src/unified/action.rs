@@ -1,0 +1,255 @@
+//! One action of a hook point, with its type's own fields. What cannot run is kept with the
+//! reason, so that it is never silently absent.
+
+use std::time::Duration;
+
+use gambrel_model::complaint::nearest;
+use gambrel_model::condition::Condition;
+use gambrel_model::{
+    Complaint, Dialect, Draft, EventSpec, MatcherText, Moment, Quoted, Severity, Source, Spot,
+    Subject, Terms,
+};
+
+use super::config::Reading;
+use super::{Unified, terms, variables};
+use crate::document::{Content, Fields, Node};
+
+/// A type of action.
+pub struct Type {
+    /// Its word, which is its action's.
+    pub word: &'static str,
+    /// The one field without which it means nothing.
+    pub needs: &'static str,
+    /// What only some types have.
+    pub takes: &'static [&'static str],
+    /// Whether it is waited for unless the author says otherwise.
+    pub waits: bool,
+    /// How long, unless the author says otherwise.
+    pub timeout: Duration,
+    /// Attempts after the first when it is to be tried again.
+    pub retries: u64,
+    /// Why none of them runs.
+    pub idle: Option<&'static str>,
+}
+
+/// 002, action types: the fields of its three tables, and ours for the shell.
+const TYPES: [Type; 3] = [
+    Type {
+        word: "shell",
+        needs: "command",
+        takes: &["env", "cwd"],
+        waits: false,
+        timeout: Duration::from_secs(300),
+        retries: 3,
+        idle: None,
+    },
+    Type {
+        word: "webhook",
+        needs: "url",
+        takes: &["method", "headers", "body", "callback_port", "on_timeout"],
+        waits: false,
+        timeout: Duration::from_secs(3_600),
+        retries: 3,
+        idle: Some("webhook actions do not run yet"),
+    },
+    Type {
+        word: "spawn",
+        needs: "pipeline",
+        takes: &["inputs"],
+        waits: true,
+        timeout: Duration::from_secs(3_600),
+        retries: 0,
+        idle: Some("spawn actions do not run yet"),
+    },
+];
+
+/// Fields that every type has; the last three are ours.
+const SHARED: [&str; 10] = [
+    "type", "await", "timeout", "on_failure", "retries", "retry_delay", "when", "name", "priority",
+    "matcher",
+];
+
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// The draft of an action; `None` only when it is not even a map.
+pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) -> Option<Draft> {
+    if !matches!(node.content, Content::Map(_)) {
+        let message = format!("an action is a map, not {}", node.kind());
+        reading.error(node, message, "write `- type: shell` and `command: \"…\"` under it");
+        return None;
+    }
+    let mut fields = Fields::of(reading.document, node);
+    let kind = kind(&mut fields);
+    let terms = match kind {
+        Some(kind) => {
+            own_fields(&mut fields, kind);
+            terms::terms(&mut fields, kind, row)
+        }
+        None => Terms::default(),
+    };
+    let (name, priority) = (fields.text("name"), fields.whole("priority").unwrap_or(0));
+    let (matcher, when) = (matcher(&mut fields, row), condition(&mut fields, row));
+    let broken = fields.complaints.iter().find(|c| c.severity == Severity::Error);
+    let idle = broken.map(|complaint| complaint.message.clone());
+    reading.complaints.append(&mut fields.complaints);
+    strays(reading, node, kind);
+    Some(Draft {
+        event: row.name.to_owned(),
+        source: Source {
+            spot: reading.document.spot_of(node),
+            scope: reading.file.place.scope,
+            base: reading.file.base.clone(),
+        },
+        name,
+        matcher,
+        when,
+        action: kind.map_or("shell", |kind| kind.word).to_owned(),
+        config: node.to_value(),
+        terms,
+        priority,
+        idle: reading.off.clone().or(idle).or_else(|| kind?.idle.map(str::to_owned)),
+        shadowed_by: None,
+        twin: None,
+    })
+}
+
+fn kind(fields: &mut Fields<'_>) -> Option<&'static Type> {
+    if fields.has("type") {
+        let word = fields.word("type", &TYPES.map(|kind| kind.word))?;
+        return TYPES.iter().find(|kind| kind.word == word);
+    }
+    let meant = TYPES.iter().find(|kind| fields.has(kind.needs)).unwrap_or(&TYPES[0]);
+    fields.complain("type", "this action has no `type`", &format!("add `type: {}`", meant.word));
+    None
+}
+
+/// The fields that only this type has.
+fn own_fields(fields: &mut Fields<'_>, kind: &Type) {
+    let need = kind.needs;
+    let written = fields.has(need);
+    let text = fields.text(need);
+    if !written || text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        let message = format!("a {} action needs `{need}`", kind.word);
+        fields.complain(need, message, &format!("add `{need}: \"…\"`"));
+    }
+    match kind.word {
+        "webhook" => webhook(fields, &text.unwrap_or_default()),
+        "spawn" => map(fields, "inputs"),
+        _ => {
+            map(fields, "env");
+            let _ = fields.text("cwd");
+        }
+    }
+}
+
+fn webhook(fields: &mut Fields<'_>, url: &str) {
+    let _ = fields.word("method", &METHODS);
+    map(fields, "headers");
+    if fields.count("callback_port").is_some_and(|port| port == 0 || port > 65_535) {
+        let help = "the usual one is 8765";
+        fields.complain("callback_port", "`callback_port` is between 1 and 65535", help);
+    }
+    // A variable is looked at when it has a value.
+    let fine = url.is_empty() || url.starts_with("${") || url.starts_with("https://");
+    if !fine && !to_loopback(url) {
+        let message = "`url` should begin with https:// (http:// is for this machine alone)";
+        fields.complain("url", message, "keep a secret address in the environment: \"${MY_WEBHOOK}\"");
+    }
+}
+
+fn to_loopback(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn map(fields: &mut Fields<'_>, key: &str) {
+    let node = fields.node(key);
+    if let Some(node) = node.filter(|node| !matches!(node.content, Content::Map(_))) {
+        let message = format!("`{key}` should be a map, but is {}", node.kind());
+        fields.complain(key, message, "write `name: value` lines under it");
+    }
+}
+
+/// Everything, a list of exact words, or a pattern.
+fn matcher(fields: &mut Fields<'_>, row: &EventSpec) -> MatcherText {
+    let Some(written) = fields.quoted("matcher") else { return MatcherText::All };
+    let text = written.text.trim();
+    if text.is_empty() || text == "*" {
+        return MatcherText::All;
+    }
+    if row.subject != Subject::Tool {
+        let message = format!("{} has no tool, so its hooks run whatever `matcher` says", row.name);
+        fields.complaints.push(Complaint::warning(written.spot, message).help("use `when` instead"));
+        return MatcherText::All;
+    }
+    let in_list = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | ',' | '|' | '-');
+    if !text.chars().all(in_list) {
+        return MatcherText::Pattern(written);
+    }
+    let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    fields.complaints.extend(names.iter().filter_map(|name| unusual(name, &written.spot)));
+    MatcherText::Names(names)
+}
+
+/// A caller's own word for a tool that has a neutral one would never be met.
+fn unusual(name: &str, spot: &Spot) -> Option<Complaint> {
+    let words: Vec<&str> = Unified.tools().iter().map(|word| word.name).collect();
+    if words.contains(&name) || name.contains("__") {
+        return None;
+    }
+    let message = format!("`{name}` is not one of our words for tools");
+    let help = format!("every caller's tools are called {} here; others keep their names", words.join(", "));
+    Some(Complaint::warning(spot.clone(), message).help(help))
+}
+
+fn condition(fields: &mut Fields<'_>, row: &EventSpec) -> Option<Quoted> {
+    let when = fields.quoted("when")?;
+    // What is no condition at all is told when the hook is built.
+    let Ok(parsed) = Condition::parse(&when.text) else { return Some(when) };
+    for name in parsed.variables() {
+        if let Some((message, help)) = doubt(name, row) {
+            let at = when.at(when.text.find(name).unwrap_or(0));
+            fields.complaints.push(Complaint::warning(at, message).help(help));
+        }
+    }
+    Some(when)
+}
+
+fn doubt(name: &str, row: &EventSpec) -> Option<(String, String)> {
+    if name == variables::ERROR && row.moment != Moment::Error {
+        let message = format!("`{name}` is set in on_error only, and empty at {}", row.name);
+        return Some((message, "move the action to `on_error`".into()));
+    }
+    if variables::is_known(name) {
+        return None;
+    }
+    let near = nearest(name, variables::names())?;
+    let message = format!("`{name}` is no variable of ours: it is read from the environment");
+    Some((message, format!("did you mean `${{{near}}}`?")))
+}
+
+/// Fields that nobody reads, or that another type would.
+fn strays(reading: &mut Reading<'_>, node: &Node, kind: Option<&Type>) {
+    let other = |key: &str| {
+        TYPES.iter().find(|other| other.needs == key || other.takes.contains(&key))
+    };
+    let mut known = SHARED.to_vec();
+    known.extend(TYPES.iter().flat_map(|other| other.takes.iter().copied().chain([other.needs])));
+    let mut fields = Fields::of(reading.document, node);
+    fields.only(&known);
+    reading.complaints.append(&mut fields.complaints);
+    for (key, _) in node.entries() {
+        let name = key.text().unwrap_or_default();
+        let Some((owner, kind)) = other(name).zip(kind).filter(|(o, k)| o.word != k.word) else {
+            continue;
+        };
+        let message = format!("`{name}` belongs to `type: {}`", owner.word);
+        reading.warn(key, message, &format!("a {} action does not read it", kind.word));
+    }
+}

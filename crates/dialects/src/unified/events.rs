@@ -1,0 +1,113 @@
+//! The table of hook points: the contract's six under its own words, every other moment as `on_`
+//! and its name, and what other callers name that has no moment of ours.
+
+use std::sync::OnceLock;
+
+use gambrel_model::{EventSpec, Kind, Moment, Order, Powers, Subject};
+
+/// 002, hook points.
+const POINTS: [(&str, Moment); 6] = [
+    ("on_session_start", Moment::SessionStart),
+    ("on_iteration_start", Moment::IterationStart),
+    ("on_iteration_complete", Moment::IterationEnd),
+    ("on_stage_complete", Moment::StageEnd),
+    ("on_session_complete", Moment::SessionEnd),
+    ("on_error", Moment::Error),
+];
+
+/// About a tool, like the named moments of tools.
+const PERMISSION_DENIED: &str = "permission_denied";
+
+/// Moments without a row of their own in the moments' table that callers are known to fire.
+const OTHERS: [&str; 16] = [
+    "setup",
+    "config_change",
+    PERMISSION_DENIED,
+    "post_tool_batch",
+    "user_prompt_expansion",
+    "message_display",
+    "instructions_loaded",
+    "cwd_changed",
+    "directory_added",
+    "file_changed",
+    "worktree_create",
+    "worktree_remove",
+    "pre_model_switch",
+    "post_model_switch",
+    "elicitation",
+    "elicitation_result",
+];
+
+/// What any of its hooks may answer.
+const MAY: Powers =
+    WORDS.and(Powers::DENY).and(Powers::HALT).and(Powers::ASK).and(Powers::ALLOW);
+const WORDS: Powers = Powers::TELL.and(Powers::SHOW);
+/// `abort`, and words.
+const STOP: Powers = WORDS.and(Powers::HALT);
+/// `deny` besides.
+const REFUSE: Powers = STOP.and(Powers::DENY);
+/// Where an iteration ends, what is refused or told is for the next one.
+const END: Powers = STOP.and(Powers::NEXT);
+
+/// Every row; the last, without a name, is for points of a later day.
+pub fn table() -> &'static [EventSpec] {
+    static ROWS: OnceLock<Vec<EventSpec>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let own = POINTS.map(|(name, moment)| row(name, moment));
+        let ours = Moment::all().filter(|moment| point(moment).is_none());
+        let others = OTHERS.map(|name| Moment::Other(name.into()));
+        let named = ours.cloned().chain(others).map(|moment| row(leaked(&moment), moment));
+        let unknown = row("", Moment::Other("".into()));
+        own.into_iter().chain(named).chain([unknown]).collect()
+    })
+}
+
+/// Names of a fixed table, made once in a process's life.
+fn leaked(moment: &Moment) -> &'static str {
+    Box::leak(moment.key().into_boxed_str())
+}
+
+fn point(moment: &Moment) -> Option<&'static str> {
+    POINTS.iter().find(|(_, own)| own == moment).map(|(name, _)| *name)
+}
+
+fn row(name: &'static str, moment: Moment) -> EventSpec {
+    let (can, subject) = (can(&moment), subject(&moment));
+    EventSpec::new(name, moment).subject(subject).order(Order::UntilRefused).may(MAY).can(can)
+}
+
+/// Refusing after the fact is words; refusing the end of an iteration is words for the next one.
+fn can(moment: &Moment) -> Powers {
+    match moment {
+        Moment::IterationEnd | Moment::StageEnd => END,
+        Moment::Other(_) => REFUSE,
+        named if named.kind() == Kind::Report => STOP,
+        _ => REFUSE,
+    }
+}
+
+fn subject(moment: &Moment) -> Subject {
+    let tool = match moment {
+        Moment::ToolBefore | Moment::ToolAfter | Moment::ToolFailed | Moment::ToolPermission => true,
+        Moment::Other(name) => name == PERMISSION_DENIED,
+        _ => false,
+    };
+    if tool { Subject::Tool } else { Subject::None }
+}
+
+/// The row of a name as a person or a caller writes it; the neutral names of the contract's six
+/// points mean the same points.
+pub fn named(name: &str) -> Option<&'static EventSpec> {
+    let named = || table().iter().filter(|row| !row.name.is_empty());
+    named().find(|row| row.name == name).or_else(|| named().find(|row| row.moment.key() == name))
+}
+
+/// Every name that can be written.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    table().iter().map(|row| row.name).filter(|name| !name.is_empty())
+}
+
+/// Whether the contract itself has this point: there a refusal stops the pipeline.
+pub fn is_own(row: &EventSpec) -> bool {
+    point(&row.moment).is_some()
+}

@@ -1,0 +1,70 @@
+//! What a pipeline reads: whether to stop, what each action did, and the variables they left.
+
+use gambrel_model::{Decision, Ear, End, Event, Moment, Reply, Ruling, Step};
+use serde_json::{Value, json};
+
+use super::variables::status;
+use super::NAME;
+
+/// `abort` at a halt, and where an iteration was not to begin; `deny` for what else was refused.
+pub fn reply(event: &Event, decision: &Decision) -> Reply {
+    let said = &decision.said;
+    let denied = said.ruling == Ruling::Deny;
+    let abort = said.ruling == Ruling::Halt || (denied && event.row.moment == Moment::IterationStart);
+    let words = |ears: &[Ear]| -> Vec<&str> {
+        said.says.iter().filter(|say| ears.contains(&say.ear)).map(|say| say.text.as_str()).collect()
+    };
+    let why = || match said.why().join("\n") {
+        empty if empty.is_empty() => "a hook refused without a reason".to_owned(),
+        reasons => reasons,
+    };
+    let own = decision.trail.iter().filter(|step| step.dialect == NAME);
+    let last = decision.carry.last(NAME);
+    let mut answer = json!({
+        "abort": abort,
+        "reason": abort.then(why),
+        "actions": own.map(action).collect::<Vec<_>>(),
+        "vars": {
+            "LAST_HOOK_STATUS": status(last.ok),
+            "HOOK_RESPONSE": last.answer,
+            "SPAWN_OUTPUT": last.output,
+        },
+        "context": words(&[Ear::Agent, Ear::Next]),
+        "notices": words(&[Ear::Person]),
+    });
+    if denied && !abort {
+        answer["deny"] = json!(why());
+    }
+    Reply {
+        stdout: format!("{answer}\n").into_bytes(),
+        stderr: String::new(),
+        exit: i32::from(abort),
+    }
+}
+
+fn action(step: &Step) -> Value {
+    let outcome = step.outcome.as_ref();
+    let status = match outcome.map(|outcome| &outcome.end) {
+        None => "skipped",
+        Some(End::Detached) => "started",
+        Some(End::Exited(0) | End::Answered) => "success",
+        Some(_) => "failed",
+    };
+    let mut action = json!({
+        "type": step.action,
+        "status": status,
+        "attempts": outcome.map_or(0, |outcome| outcome.attempts),
+        "name": step.title,
+        "source": step.source,
+    });
+    if let Some(End::Exited(code)) = outcome.map(|outcome| &outcome.end) {
+        action["exit"] = json!(code);
+    }
+    if !step.why.is_empty() {
+        action["why"] = json!(step.why);
+    }
+    if step.recheck {
+        action["recheck"] = json!(true);
+    }
+    action
+}

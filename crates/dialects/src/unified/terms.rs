@@ -1,0 +1,88 @@
+//! What an author promised about waiting and failing, as values.
+
+use std::time::Duration;
+
+use gambrel_model::{EventSpec, Ruling, Severity, Terms, Verdict};
+
+use super::action::Type;
+use super::events::is_own;
+use crate::document::Fields;
+
+/// 002, fields: seconds between retries.
+const PAUSE: Duration = Duration::from_secs(5);
+/// More attempts than this are a mistake.
+const RETRIES: u64 = 100;
+
+/// The terms of one action.
+pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
+    let waits = fields.flag("await").unwrap_or(kind.waits);
+    let policy = fields.word("on_failure", &["continue", "abort", "retry"]).unwrap_or("continue");
+    let retries = retries(fields, kind, policy);
+    let pause = fields.seconds("retry_delay").unwrap_or(PAUSE);
+    let failed = failed(policy == "abort", row);
+    if policy == "abort" && !waits {
+        let message = "nobody waits for this action, so its failure cannot abort anything";
+        doubt(fields, "on_failure", message, "add `await: true`");
+    }
+    Terms {
+        waits,
+        timeout: timeout(fields, kind),
+        retries,
+        pause,
+        late: late(fields, kind, row).unwrap_or_else(|| failed.clone()),
+        failed,
+        ..Terms::default()
+    }
+}
+
+/// 002, on_failure: `abort` stops the pipeline. At moments that the contract has no point for it
+/// refuses the thing at hand, and the session goes on.
+fn failed(aborts: bool, row: &EventSpec) -> Verdict {
+    let ruling = match aborts {
+        true if is_own(row) => Ruling::Halt,
+        true => Ruling::Deny,
+        false => Ruling::Silent,
+    };
+    Verdict { ruling, ..Verdict::default() }
+}
+
+/// Only a webhook tells lateness from failure.
+fn late(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Option<Verdict> {
+    if !kind.takes.contains(&"on_timeout") {
+        return None;
+    }
+    let policy = fields.word("on_timeout", &["abort", "continue"]).unwrap_or("abort");
+    Some(failed(policy == "abort", row))
+}
+
+fn timeout(fields: &mut Fields<'_>, kind: &Type) -> Duration {
+    let written = fields.seconds("timeout");
+    if written == Some(Duration::ZERO) {
+        fields.complain("timeout", "`timeout: 0` leaves no time at all", "leave it out for the default");
+    }
+    written.unwrap_or(kind.timeout)
+}
+
+/// 1 + `retries` attempts, and only when it is to be tried again.
+fn retries(fields: &mut Fields<'_>, kind: &Type, policy: &str) -> u32 {
+    let written = fields.count("retries");
+    if written.is_some_and(|count| count > RETRIES) {
+        let message = format!("`retries` is at most {RETRIES}");
+        fields.complain("retries", message, "a hook that fails so often needs another remedy");
+    }
+    if policy != "retry" {
+        if written.is_some() && kind.word == "shell" {
+            let message = "`retries` counts only with `on_failure: retry`";
+            doubt(fields, "retries", message, "add `on_failure: retry`, or leave it out");
+        }
+        return 0;
+    }
+    u32::try_from(written.unwrap_or(kind.retries).min(RETRIES)).unwrap_or(0)
+}
+
+fn doubt(fields: &mut Fields<'_>, key: &str, message: &str, help: &str) {
+    fields.complain(key, message, help);
+    if let Some(complaint) = fields.complaints.last_mut() {
+        complaint.severity = Severity::Warning;
+    }
+}

@@ -1,0 +1,139 @@
+//! Every parser and reader, on anything.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gambrel_dialects::DIALECTS;
+use gambrel_model::{
+    Arrival, Captured, Carry, Decision, Dialect, End, Entry, Found, Holding, Hook, Outcome, Place,
+    Roots, Ruling, Verdict,
+};
+use proptest::prelude::*;
+
+fn roots() -> Roots {
+    Roots {
+        root: "/p".into(),
+        home: Some("/h".into()),
+        config_home: Some("/h/.config".into()),
+        env: Arc::new([("PI_TEAMS_HOOKS_ENABLED".to_owned(), "1".to_owned())].into()),
+        named: vec![("pipeline".into(), "/p/pipeline.yaml".into()), ("hook".into(), "/p/h.ts".into())],
+    }
+}
+
+/// The same text at every place where a dialect looks.
+fn found(dialect: &dyn Dialect, text: &str) -> Vec<Found> {
+    let entry = |name: &str| Entry { name: name.into(), path: PathBuf::from("/p").join(name), executable: true };
+    dialect
+        .places(&roots())
+        .into_iter()
+        .map(|place| Found {
+            place: Place { path: PathBuf::from("/p").join(&place.path), ..place.clone() },
+            base: "/p".into(),
+            text: if place.holding == Holding::Text { text.into() } else { String::new() },
+            entries: vec![entry("on_idle.sh"), entry(text.lines().next().unwrap_or("x")), entry("a.ts")],
+        })
+        .collect()
+}
+
+/// Loads a text everywhere, then stages and reads every hook that came of it.
+fn all_the_way(dialect: &'static dyn Dialect, text: &str, output: &[u8]) {
+    let (drafts, _) = dialect.load(&found(dialect, text), &roots());
+    for draft in drafts {
+        let (Some(hook), _) = Hook::build(dialect, draft) else { continue };
+        for caller in DIALECTS {
+            let row = hook.rows[0];
+            let name = caller.events().iter().find(|r| r.moment == row.moment).map(|r| r.name);
+            let native = native(caller.name(), name.unwrap_or("x"));
+            let Ok(event) = caller.receive(native.as_bytes(), Arrival::default()) else { continue };
+            let _call = dialect.stage(&event, &hook, &Carry::default());
+            for end in [End::Exited(0), End::Exited(2), End::Late, End::Signalled(9), End::Unstarted("x".into())] {
+                let stdout = Captured { bytes: output.to_vec(), total: output.len() as u64, ..Captured::default() };
+                let outcome = Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::of(end) };
+                let verdict = dialect.read(&event, &hook, &outcome);
+                let decision = Decision { said: verdict, ..Decision::default() };
+                let _reply = caller.reply(&event, &decision);
+            }
+        }
+    }
+}
+
+fn native(caller: &str, name: &str) -> String {
+    let key = match caller {
+        "claude" => "hook_event_name",
+        "omp" => "type",
+        "teams" => "event",
+        "iteratr" => "hook",
+        "unified" => "hook_point",
+        _ => "moment",
+    };
+    serde_json::json!({
+        key: name, "session_id": "s", "tool_name": "Bash", "toolName": "bash",
+        "tool_input": {"command": "ls"}, "input": {"command": "ls"}, "prompt": "hi", "vars": {"ITERATION": 3},
+    })
+    .to_string()
+}
+
+const SEEDS: [&str; 6] = [
+    r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"./x","timeout":5}]}]}}"#,
+    "hooks:\n  on_tool_before:\n    - type: shell\n      command: \"echo ${SESSION}\"\n      when: \"${ITERATION} > 1\"\n      await: true\n",
+    "version: 1\nhooks:\n  pre_iteration:\n    - command: \"echo {{session}}\"\n      pipe_output: true\n",
+    r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","updatedInput":{"command":"x"}}}"#,
+    r#"{"continue":false,"stopReason":"x","decision":"block","reason":"y","systemMessage":"z"}"#,
+    "&a [*a]\n",
+];
+
+/// A seed with bytes changed, cut or doubled.
+fn mutated() -> impl Strategy<Value = String> {
+    let change = (any::<prop::sample::Index>(), any::<char>(), 0..4_u8);
+    (prop::sample::select(SEEDS.to_vec()), proptest::collection::vec(change, 0..6)).prop_map(|(seed, changes)| {
+        let mut text: Vec<char> = seed.chars().collect();
+        for (at, c, how) in changes {
+            let at = at.index(text.len().max(1)).min(text.len().saturating_sub(1));
+            match how {
+                _ if text.is_empty() => text.push(c),
+                0 => text[at] = c,
+                1 => drop(text.remove(at)),
+                2 => text.insert(at, c),
+                _ => text.truncate(at),
+            }
+        }
+        text.into_iter().collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn on_any_event(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        for dialect in DIALECTS {
+            let _event = dialect.receive(&bytes, Arrival::default());
+        }
+    }
+
+    #[test]
+    fn on_any_configuration(text in ".{0,200}") {
+        for dialect in DIALECTS {
+            all_the_way(*dialect, &text, text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn on_nearly_right_configuration_and_output(text in mutated(), output in mutated()) {
+        for dialect in DIALECTS {
+            all_the_way(*dialect, &text, output.as_bytes());
+        }
+    }
+
+    #[test]
+    fn on_nearly_right_events(text in mutated(), key in "[a-z_]{1,10}") {
+        for dialect in DIALECTS {
+            let odd = serde_json::json!({key.clone(): text, "hook_event_name": text, "type": text, "event": "idle",
+                "hook": "pre_iteration", "hook_point": text, "moment": text, "vars": text, "tool_input": text, "team": text, "task": [text]});
+            if let Ok(event) = dialect.receive(odd.to_string().as_bytes(), Arrival::default()) {
+                let decision = Decision { said: Verdict::ruled(Ruling::Deny, "no"), ..Decision::default() };
+                let _reply = dialect.reply(&event, &decision);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The tables themselves: names are unique, rows make sense, and own events come back.
+
+use std::collections::BTreeSet;
+
+use gambrel_dialects::DIALECTS;
+use gambrel_model::{Arrival, Decision, Moment, Powers};
+
+#[test]
+fn names_of_dialects_are_unique() {
+    let names: BTreeSet<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+    assert_eq!(names.len(), DIALECTS.len());
+}
+
+#[test]
+fn a_native_name_at_one_moment_is_written_once() {
+    for dialect in DIALECTS {
+        let mut seen = BTreeSet::new();
+        for row in dialect.events() {
+            assert!(seen.insert((row.name, row.moment.name())), "{}: {}", dialect.name(), row.name);
+        }
+    }
+}
+
+#[test]
+fn tools_of_one_dialect_have_different_names() {
+    for dialect in DIALECTS {
+        let names: BTreeSet<&str> = dialect.tools().iter().map(|word| word.name).collect();
+        assert_eq!(names.len(), dialect.tools().len(), "{}", dialect.name());
+    }
+}
+
+/// moments.md: which dialects share a moment. Counted, so that a row that is lost is noticed.
+#[test]
+fn shared_moments_are_shared() {
+    let speak = |moment: &Moment| -> Vec<&str> {
+        let has = |rows: &[gambrel_model::EventSpec]| rows.iter().any(|row| row.moment == *moment);
+        DIALECTS.iter().filter(|d| has(d.events())).map(|d| d.name()).collect()
+    };
+    let neutral = |mut names: Vec<&'static str>| {
+        names.push("gambrel");
+        names
+    };
+    assert_eq!(speak(&Moment::SessionStart), neutral(vec!["claude", "omp", "iteratr", "unified"]));
+    assert_eq!(speak(&Moment::IterationEnd), neutral(vec!["claude", "omp", "iteratr", "unified"]));
+    assert_eq!(speak(&Moment::ToolBefore), neutral(vec!["claude", "omp", "unified"]));
+    assert_eq!(speak(&Moment::TaskCompleted), neutral(vec!["claude", "teams", "iteratr", "unified"]));
+    assert_eq!(speak(&Moment::TaskFailed), neutral(vec!["teams", "unified"]));
+    assert_eq!(speak(&Moment::MemberIdle), neutral(vec!["claude", "teams", "unified"]));
+    assert_eq!(speak(&Moment::Error), neutral(vec!["claude", "iteratr", "unified"]));
+    assert_eq!(speak(&Moment::StageEnd), neutral(vec!["unified"]));
+}
+
+/// A decision in which nobody said anything is never a refusal in anybody's words.
+#[test]
+fn silence_is_exit_zero_for_every_caller() {
+    let events = [
+        ("claude", r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{}}"#),
+        ("claude", r#"{"hook_event_name":"Stop","session_id":"s"}"#),
+        ("omp", r#"{"type":"tool_call","toolName":"bash","input":{}}"#),
+        ("teams", r#"{"event":"task_completed","team":{"id":"t"}}"#),
+        ("iteratr", r#"{"hook":"pre_iteration","vars":{}}"#),
+        ("unified", r#"{"hook_point":"on_iteration_start","vars":{}}"#),
+        ("gambrel", r#"{"moment":"tool.before"}"#),
+    ];
+    for (name, native) in events {
+        let dialect = DIALECTS.iter().find(|d| d.name() == name).unwrap();
+        let event = dialect.receive(native.as_bytes(), Arrival::default()).unwrap();
+        let reply = dialect.reply(&event, &Decision::default());
+        assert_eq!(reply.exit, 0, "{name}: {native}");
+        let text = String::from_utf8(reply.stdout).unwrap();
+        assert!(!text.contains("deny") && !text.contains("block\""), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_caller_that_hears_an_allow_also_hears_a_deny() {
+    for dialect in DIALECTS {
+        for row in dialect.events().iter().filter(|row| row.can.has(Powers::ALLOW)) {
+            assert!(row.can.has(Powers::DENY), "{}: {}", dialect.name(), row.name);
+        }
+    }
+}

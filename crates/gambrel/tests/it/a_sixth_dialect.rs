@@ -1,0 +1,56 @@
+//! The law of the house: a new dialect is one folder and one row. The toy hears and is heard by
+//! the others without a line changed anywhere else.
+
+use gambrel::Ruling;
+use gambrel::model::Dialect;
+use serde_json::{Value, json};
+
+use crate::stage_door::{fire, folder};
+use crate::toy::Toy;
+
+static TABLE: &[&dyn Dialect] = &[
+    &gambrel_dialects::claude::Claude,
+    &gambrel_dialects::omp::Omp,
+    &gambrel_dialects::teams::Teams,
+    &gambrel_dialects::iteratr::Iteratr,
+    &gambrel_dialects::unified::Unified,
+    &gambrel_dialects::neutral::Neutral,
+    &Toy,
+];
+
+const CLAUDE_EVENT: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/",
+    "tool_name":"Bash","tool_input":{"command":"rm -rf /"}}"#;
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("JSON")
+}
+
+#[test]
+fn its_hooks_refuse_another_callers_tool() {
+    let folder = folder(&[("toy.txt", "about-to grep -q 'rm -rf' && echo no\n")]);
+    let (decision, reply) = fire(TABLE, folder.path(), "claude", CLAUDE_EVENT);
+    assert_eq!(decision.meant.ruling, Ruling::Deny);
+    let reply = json(&reply.stdout);
+    assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert_eq!(reply["hookSpecificOutput"]["permissionDecisionReason"], "the toy says no");
+}
+
+#[test]
+fn its_hooks_see_arguments_in_their_own_words() {
+    let folder = folder(&[("toy.txt", "about-to cat\n")]);
+    let (decision, _) = fire(TABLE, folder.path(), "claude", CLAUDE_EVENT);
+    let words = decision.meant.words(gambrel::model::Ear::Agent).next().expect("words");
+    assert_eq!(json(words.as_bytes()), json!({"line": "rm -rf /"}));
+}
+
+#[test]
+fn its_callers_are_refused_by_others_hooks() {
+    let settings = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[
+        {"type":"command","command":"grep -q '\"command\":\"ls\"' && { echo not today >&2; exit 2; }"}]}]}}"#;
+    let folder = folder(&[(".claude/settings.json", settings)]);
+    let native = r#"{"what":"about-to","with":{"line":"ls"}}"#;
+    let (_, reply) = fire(TABLE, folder.path(), "toy", native);
+    let reply = json(&reply.stdout);
+    assert_eq!(reply["go"], false);
+    assert!(reply["why"][0].as_str().expect("a reason").contains("not today"));
+}

@@ -1,0 +1,6 @@
+//! The house put together differently: a sixth dialect, a ledger in memory, actions of a test.
+
+mod a_sixth_dialect;
+mod rewrites;
+mod stage_door;
+mod toy;

@@ -1,0 +1,47 @@
+//! What the other tests here share: a folder of hooks, and an engine around it that runs real
+//! shells and remembers in memory.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use gambrel::actions::{Settings, ShellAction};
+use gambrel::ledger::MemoryLedger;
+use gambrel::model::{Action, Arrival, Decision, Dialect, Reply, Roots};
+use gambrel::{Options, TrustMode};
+use gambrel_engine::{Engine, load};
+
+/// Fires one event of a caller at the hooks of a folder.
+pub fn fire(
+    table: &'static [&'static dyn Dialect],
+    folder: &Path,
+    from: &str,
+    native: &str,
+) -> (Decision, Reply) {
+    let caller = table.iter().find(|dialect| dialect.name() == from).expect("a row of the table");
+    let arrival = Arrival { id: "test".into(), cwd: folder.into(), ..Arrival::default() };
+    let mut event = caller.receive(native.as_bytes(), arrival).expect("a native event");
+    let roots = Roots { root: folder.into(), ..Roots::default() };
+    let shell = ShellAction::new(Settings::default());
+    let actions: Vec<&dyn Action> = vec![&shell];
+    let ledger = MemoryLedger::new();
+    let engine = Engine {
+        loaded: Arc::new(load(table, roots)),
+        actions: &actions,
+        ledger: &ledger,
+        options: Options { trust: TrustMode::All, ..Options::default() },
+    };
+    let decision = engine.fire(&mut event);
+    let reply = caller.reply(&event, &decision);
+    (decision, reply)
+}
+
+/// A folder with these files.
+pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        std::fs::write(path, text).expect("a file");
+    }
+    folder
+}

@@ -1,0 +1,132 @@
+//! Laws of merging, for any verdicts.
+
+use gambrel_model::{
+    Ear, EventSpec, Moment, Patch, PatchRule, Powers, Reason, Ruling, Say, Slot, Verdict,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+pub fn ruling() -> impl Strategy<Value = Ruling> {
+    prop_oneof![
+        Just(Ruling::Silent),
+        Just(Ruling::Allow),
+        Just(Ruling::Ask),
+        Just(Ruling::Defer),
+        Just(Ruling::Deny),
+        Just(Ruling::Halt),
+    ]
+}
+
+fn ear() -> impl Strategy<Value = Ear> {
+    prop_oneof![Just(Ear::Agent), Just(Ear::Next), Just(Ear::Person)]
+}
+
+fn patch() -> impl Strategy<Value = Patch> {
+    let slot = prop_oneof![
+        Just(Slot::Input),
+        Just(Slot::Output),
+        Just(Slot::Messages),
+        Just(Slot::Native("omp.compaction".into())),
+    ];
+    proptest::collection::btree_map(slot, (0..9_u8).prop_map(|n| json!({"n": n})), 0..3)
+}
+
+/// A verdict as a hook gives it: a ruling has its reason.
+pub fn verdict() -> impl Strategy<Value = Verdict> {
+    let says = proptest::collection::vec((ear(), "[a-z]{0,6}"), 0..3);
+    (ruling(), "[a-z]{1,6}", patch(), says).prop_map(|(ruling, text, patch, says)| Verdict {
+        ruling,
+        reasons: match ruling {
+            Ruling::Silent => Vec::new(),
+            _ => vec![Reason { ruling, text, hook: "h".into() }],
+        },
+        patch,
+        says: says.into_iter().map(|(ear, text)| Say { ear, text, hook: "h".into() }).collect(),
+        ..Verdict::default()
+    })
+}
+
+pub fn powers() -> impl Strategy<Value = Powers> {
+    let one = prop_oneof![
+        Just(Powers::ALLOW),
+        Just(Powers::ASK),
+        Just(Powers::DEFER),
+        Just(Powers::DENY),
+        Just(Powers::HALT),
+        Just(Powers::TELL),
+        Just(Powers::NEXT),
+        Just(Powers::SHOW),
+    ];
+    proptest::collection::vec(one, 0..8)
+        .prop_map(|all| all.into_iter().fold(Powers::NONE, Powers::and))
+}
+
+pub fn row() -> impl Strategy<Value = EventSpec> {
+    let moment = prop_oneof![
+        Just(Moment::ToolBefore),
+        Just(Moment::IterationStart),
+        Just(Moment::IterationEnd),
+        Just(Moment::TaskCompleted),
+        Just(Moment::ToolAfter),
+        Just(Moment::SessionStart),
+        Just(Moment::SessionEnd),
+    ];
+    let slots = prop_oneof![Just(&[][..]), Just(&[Slot::Input][..]), Just(&[Slot::Output][..])];
+    (moment, powers(), powers(), slots).prop_map(|(moment, may, can, slots)| {
+        EventSpec::new("any", moment).may(may).can(can).rewrites(PatchRule::Last, slots)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn merging_is_associative(a in verdict(), b in verdict(), c in verdict()) {
+        let left = a.clone().then(b.clone()).then(c.clone());
+        let right = a.then(b.then(c));
+        prop_assert_eq!(left, right);
+    }
+
+    #[test]
+    fn the_empty_verdict_changes_nothing(a in verdict()) {
+        prop_assert_eq!(Verdict::default().then(a.clone()), a.clone());
+        prop_assert_eq!(a.clone().then(Verdict::default()), a);
+    }
+
+    #[test]
+    fn a_merge_never_loosens(a in verdict(), b in verdict()) {
+        let merged = a.clone().then(b.clone()).ruling;
+        prop_assert!(merged >= a.ruling && merged >= b.ruling);
+        prop_assert!(merged == a.ruling || merged == b.ruling);
+    }
+
+    #[test]
+    fn order_never_changes_the_ruling(all in proptest::collection::vec(verdict(), 0..6).prop_shuffle()) {
+        let merge = |all: &[Verdict]| all.iter().cloned().fold(Verdict::default(), Verdict::then);
+        let mut reversed = all.clone();
+        reversed.reverse();
+        let (forth, back) = (merge(&all), merge(&reversed));
+        prop_assert_eq!(forth.ruling, back.ruling);
+        let texts = |v: &Verdict| {
+            let mut texts: Vec<String> = v.reasons.iter().map(|r| r.text.clone()).collect();
+            texts.sort();
+            texts
+        };
+        prop_assert_eq!(texts(&forth), texts(&back));
+    }
+
+    #[test]
+    fn every_reason_survives_a_merge(a in verdict(), b in verdict()) {
+        let merged = a.clone().then(b.clone());
+        prop_assert!(a.reasons.iter().chain(&b.reasons).all(|r| merged.reasons.contains(r)));
+    }
+
+    #[test]
+    fn what_a_hook_may_not_say_is_recorded_and_never_permission(a in verdict(), own in row()) {
+        let (kept, losses) = a.clone().within(&own);
+        prop_assert!(own.may.has(kept.ruling.power()));
+        prop_assert!(kept.ruling == a.ruling || kept.ruling == Ruling::Silent);
+        prop_assert!(kept.ruling == a.ruling || !losses.is_empty());
+        prop_assert!(kept.patch.len() == a.patch.len() || !losses.is_empty());
+    }
+}

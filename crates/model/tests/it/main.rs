@@ -1,0 +1,7 @@
+//! Laws of the model: the algebra of verdicts, conditions, templates, tools.
+
+mod algebra;
+mod condition;
+mod said;
+mod template;
+mod tools;
