@@ -1,1 +1,40 @@
-fn main(){}
+//! What this repository does to itself: `cargo xtask test | tidy | bench | ci`.
+
+mod bench;
+mod machine;
+mod shell;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "cargo xtask COMMAND
+
+  test [ARGS…]   install what the tests need, then run all of them (ARGS go to cargo test)
+  tidy           check the laws of the house: who may know whom, sizes, names
+  bench [ARGS…]  measure against floors of the same run; --quick for a short one
+  ci             test, fmt, clippy, tidy: what must hold before a change lands
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let done = match command.as_str() {
+        "test" => test::run(&rest),
+        "tidy" => tidy::run(),
+        "bench" => bench::run(&rest),
+        "ci" => test::ci(),
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(64);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {command}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -68,6 +68,8 @@ pub enum Command {
     Trust(TrustArgs),
     /// Take trust back.
     Untrust(UntrustArgs),
+    /// Fire the shipped example and show what its hooks did.
+    Demo(JsonArgs),
     /// Print completions for a shell.
     Completions {
         /// Which shell.
@@ -281,6 +283,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Show(args) => crate::log::show(folder, &args),
         Command::Trust(args) => crate::trust::run(folder, &args),
         Command::Untrust(args) => crate::trust::untrust(folder, &args),
+        Command::Demo(args) => crate::demo::run(&args),
         Command::Completions { shell } => crate::shells::completions(shell),
         Command::Man => crate::shells::man(),
         Command::Watchdog => crate::supervise::watchdog(),

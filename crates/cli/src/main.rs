@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod demo;
 mod doctor;
 mod explain;
 mod fire;
@@ -12,6 +13,7 @@ mod printer;
 mod shells;
 mod snippet;
 mod supervise;
+mod trail;
 mod trust;
 
 use std::process::ExitCode;

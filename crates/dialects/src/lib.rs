@@ -18,5 +18,7 @@ pub static DIALECTS: &[&dyn Dialect] = &[
     &claude::Claude,
     &omp::Omp,
     &teams::Teams,
+    &iteratr::Iteratr,
+    &unified::Unified,
     &neutral::Neutral,
 ];

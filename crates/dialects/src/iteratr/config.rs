@@ -62,7 +62,11 @@ impl Reading<'_> {
     fn hooks(&mut self) -> Vec<Draft> {
         let root = &self.document.root;
         if !matches!(root.content, Content::Map(_)) {
-            self.error(root, format!("the file is {}, not a map", root.kind()), "begin with `hooks:`");
+            self.error(
+                root,
+                format!("the file is {}, not a map", root.kind()),
+                "begin with `hooks:`",
+            );
             return Vec::new();
         }
         let mut fields = Fields::of(self.document, root);
@@ -164,7 +168,11 @@ impl Reading<'_> {
     ) {
         if timeout.is_some_and(|n| n >= LONG && n % 1_000 == 0) {
             let at = node.get("timeout").unwrap_or(node);
-            self.warn(at, "`timeout` is in seconds".into(), "leave three zeros out for milliseconds");
+            self.warn(
+                at,
+                "`timeout` is in seconds".into(),
+                "leave three zeros out for milliseconds",
+            );
         }
         if pipes && row.moment == Moment::SessionEnd {
             let at = node.get("pipe_output").unwrap_or(node);

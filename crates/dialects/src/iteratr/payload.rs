@@ -57,7 +57,8 @@ pub fn receive(
 fn unknown(name: &str) -> Complaint {
     let names = || EVENTS.iter().map(|row| row.name);
     let list = names().collect::<Vec<_>>().join(", ");
-    let complaint = Complaint::error(Spot::default(), format!("`hook` is one of {list}, not `{name}`"));
+    let complaint =
+        Complaint::error(Spot::default(), format!("`hook` is one of {list}, not `{name}`"));
     match nearest(name, names()) {
         Some(near) => complaint.help(format!("did you mean `{near}`?")),
         None => complaint,

@@ -1,0 +1,240 @@
+//! The file, the variables, the exact texts and the joining, without a process.
+
+use std::time::Duration;
+
+use gambrel_model::{
+    Arrival, Captured, Carry, Complaint, Decision, Dialect, Draft, Ear, End, Event, Found, Hook,
+    Outcome, Program, Roots, Severity, Verdict,
+};
+use serde_json::{Value, json};
+
+use super::Iteratr;
+use crate::neutral::Neutral;
+
+static ITERATR: Iteratr = Iteratr;
+static NEUTRAL: Neutral = Neutral;
+
+fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
+    let roots = Roots { root: "/project".into(), ..Roots::default() };
+    let place = Iteratr.places(&roots).remove(0);
+    assert_eq!(place.path, std::path::Path::new("/project/.iteratr.hooks.yml"));
+    let found = Found { place, base: "/project".into(), text: text.into(), entries: Vec::new() };
+    Iteratr.load(&[found], &roots)
+}
+
+fn hook(event: &str, fields: &str) -> Hook {
+    let (mut drafts, _) = load(&format!("hooks:\n  {event}:\n    - {{{fields}}}\n"));
+    Hook::build(&ITERATR, drafts.remove(0)).0.expect("built")
+}
+
+fn arrival() -> Arrival {
+    Arrival { id: "f".into(), cwd: "/project".into(), ..Arrival::default() }
+}
+
+fn event(name: &str, vars: Value) -> Event {
+    let native = json!({"hook": name, "vars": vars}).to_string();
+    ITERATR.receive(native.as_bytes(), arrival()).expect("an event")
+}
+
+fn command(event: &Event, hook: &Hook) -> String {
+    match Iteratr.stage(event, hook, &Carry::default()).program {
+        Program::Shell { text, .. } => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text(verdict: &Verdict) -> Option<(Ear, &str)> {
+    verdict.says.first().map(|say| (say.ear, say.text.as_str()))
+}
+
+#[test]
+fn the_contracts_own_example_loads() {
+    let text = "\
+version: 1
+hooks:
+  session_start:
+    - command: \"go build ./...\"
+      timeout: 60
+      pipe_output: true
+  on_task_complete:
+    - command: \"./scripts/validate.sh {{task_id}}\"
+      pipe_output: true
+  session_end:
+    - command: \"git push origin HEAD\"
+";
+    let (drafts, complaints) = load(text);
+    assert_eq!(complaints, []);
+    assert_eq!(drafts.len(), 3);
+    assert_eq!(
+        (drafts[0].terms.timeout, drafts[0].terms.tells_agent),
+        (Duration::from_secs(60), true)
+    );
+    assert_eq!(
+        (drafts[2].terms.timeout, drafts[2].terms.tells_agent),
+        (Duration::from_secs(30), false)
+    );
+}
+
+#[test]
+fn odd_files_are_told_and_the_rest_loads() {
+    let text = "\
+verson: 2
+hooks:
+  pre_iteraton: [{command: a}]
+  on_error:
+    - {command: b, timeout: -1}
+    - {command: ''}
+    - {command: c, timeout: soon}
+    - {command: 'd {{iteration}} {{itertion}} {{task_id}}'}
+    - {{x}}
+    - text
+  session_end:
+    - {command: e, pipe_output: true, colour: red}
+";
+    let (drafts, complaints) = load(text);
+    let has = |message: &str| complaints.iter().any(|c| c.message.contains(message));
+    for message in [
+        "unknown field `verson`",
+        "`pre_iteraton`",
+        "without a command",
+        "`timeout` should be",
+        "`{{itertion}}` is no variable",
+        "`{{task_id}}` is empty",
+        "not a text",
+        "ignored at session_end",
+        "unknown field `colour`",
+    ] {
+        assert!(has(message), "{message}: {complaints:#?}");
+    }
+    let commands: Vec<&str> = drafts
+        .iter()
+        .filter(|d| d.idle.is_none())
+        .filter_map(|d| d.config["command"].as_str())
+        .collect();
+    assert_eq!(commands, ["b", "d {{iteration}} {{itertion}} {{task_id}}", "e"]);
+    assert_eq!(drafts[0].terms.timeout, Duration::from_secs(30));
+    assert!(drafts.iter().all(|draft| !draft.terms.tells_agent));
+}
+
+#[test]
+fn a_broken_file_is_one_complaint_and_no_hooks() {
+    let (drafts, complaints) = load("hooks:\n  on_error: [\n");
+    assert_eq!((drafts.len(), complaints.len()), (0, 1));
+    assert_eq!(load("").0, []);
+}
+
+#[test]
+fn an_old_file_is_told_about_pipe_output_once() {
+    let old = "hooks:\n  pre_iteration:\n    - command: a\n    - command: b\n";
+    let (drafts, complaints) = load(old);
+    assert_eq!((drafts.len(), complaints.len()), (2, 1));
+    assert_eq!((complaints[0].severity, complaints[0].spot.line), (Severity::Warning, 3));
+    let (_, complaints) = load(&format!("{old}      pipe_output: false\n"));
+    assert_eq!(complaints, []);
+}
+
+#[test]
+fn variables_are_quoted_where_given_and_empty_elsewhere() {
+    let vars = json!({"session": "my s", "iteration": 3, "task_id": "TAS-1", "task_content": "a\nb", "error": "$(x)"});
+    let line = "command: 'x {{session}} {{iteration}} [{{task_id}}] {{error}} {{other}}'";
+    assert_eq!(
+        command(&event("on_error", vars.clone()), &hook("on_error", line)),
+        "x 'my s' 3 [] '$(x)' {{other}}"
+    );
+    assert_eq!(
+        command(&event("session_end", vars.clone()), &hook("session_end", line)),
+        "x 'my s'  []  {{other}}"
+    );
+    let task = event("on_task_complete", vars);
+    let fact = task.facts.task.clone().expect("a task");
+    assert_eq!(
+        (fact.id.as_str(), fact.subject.as_str(), fact.description.as_str()),
+        ("TAS-1", "a", "a\nb")
+    );
+    assert_eq!(
+        command(&task, &hook("on_task_complete", "command: 'v {{task_id}} {{task_content}}'")),
+        "v TAS-1 'a\nb'"
+    );
+}
+
+#[test]
+fn a_foreign_caller_gives_what_it_has() {
+    let native = json!({"moment": "task.completed", "session": "s", "facts": {"task": {"id": "7", "subject": "short"}}});
+    let event = NEUTRAL.receive(native.to_string().as_bytes(), arrival()).expect("an event");
+    let hook = hook("on_task_complete", "command: 'v {{session}} {{task_id}} {{task_content}}'");
+    assert_eq!(command(&event, &hook), "v s 7 short");
+}
+
+#[test]
+fn texts_are_exactly_the_contracts() {
+    let piped = hook("pre_iteration", "command: x, timeout: 5, pipe_output: true");
+    let event = event("pre_iteration", json!({}));
+    let outcome = |end: End, stdout: &str, stderr: &str| Outcome {
+        stdout: Captured::from_text(stdout),
+        stderr: Captured::from_text(stderr),
+        ..Outcome::of(end)
+    };
+    let cases = [
+        (outcome(End::Exited(0), "out\n", ""), "out\n"),
+        (outcome(End::Exited(0), "out\n", "err\n"), "out\n\n[stderr]\nerr\n"),
+        (outcome(End::Exited(0), "", "err"), "\n[stderr]\nerr"),
+        (outcome(End::Exited(3), "out\n", ""), "[Hook command failed: exit status 3]\nout\n"),
+        (outcome(End::Exited(3), "o", "e"), "[Hook command failed: exit status 3]\no\n[stderr]\ne"),
+        (outcome(End::Signalled(9), "", ""), "[Hook command failed: signal: killed]\n"),
+        (
+            outcome(End::Signalled(11), "", ""),
+            "[Hook command failed: signal: segmentation fault]\n",
+        ),
+        (outcome(End::Signalled(40), "", ""), "[Hook command failed: signal: signal 40]\n"),
+        (outcome(End::Late, "part", "lost"), "[Hook timed out after 5s]\nPartial output:\npart"),
+        (outcome(End::Unstarted("no sh".into()), "", ""), "[Hook command failed: no sh]\n"),
+    ];
+    for (outcome, wanted) in cases {
+        let verdict = Iteratr.read(&event, &piped, &outcome);
+        assert_eq!(text(&verdict), Some((Ear::Agent, wanted)));
+    }
+    let quiet = Iteratr.read(&event, &piped, &outcome(End::Exited(0), "", ""));
+    assert_eq!(quiet, Verdict::default());
+    assert!(!Iteratr.read(&event, &piped, &outcome(End::Late, "", "")).unheard.is_empty());
+    let kept = Iteratr.read(
+        &event,
+        &hook("pre_iteration", "command: x"),
+        &outcome(End::Exited(3), "o", ""),
+    );
+    assert_eq!(kept, Verdict::default());
+}
+
+#[test]
+fn words_wait_for_the_next_iteration_where_the_contract_says_so() {
+    let outcome = Outcome { stdout: Captured::from_text("t"), ..Outcome::of(End::Exited(0)) };
+    let ear = |name: &str| {
+        let hook = hook(name, "command: x, pipe_output: true");
+        text(&Iteratr.read(&event(name, json!({})), &hook, &outcome)).map(|(ear, _)| ear)
+    };
+    for name in ["session_start", "pre_iteration", "on_error"] {
+        assert_eq!(ear(name), Some(Ear::Agent), "{name}");
+    }
+    for name in ["post_iteration", "on_task_complete"] {
+        assert_eq!(ear(name), Some(Ear::Next), "{name}");
+    }
+    assert_eq!(ear("session_end"), None);
+}
+
+#[test]
+fn the_reply_is_raw_and_joined_by_newlines() {
+    let said =
+        Verdict::says(Ear::Agent, "a\n").saying(Ear::Person, "look").saying(Ear::Next, "b\n");
+    let decision = Decision { said, ..Decision::default() };
+    let reply = Iteratr.reply(&event("pre_iteration", json!({})), &decision);
+    assert_eq!(
+        (reply.stdout.as_slice(), reply.stderr.as_str(), reply.exit),
+        (&b"a\n\nb\n"[..], "look\n", 0)
+    );
+}
+
+#[test]
+fn an_unknown_hook_is_refused_with_a_guess() {
+    let refused =
+        ITERATR.receive(br#"{"hook":"pre_iterations"}"#, arrival()).err().expect("a complaint");
+    assert_eq!(refused.help.as_deref(), Some("did you mean `pre_iteration`?"));
+}

@@ -65,7 +65,15 @@ const TYPES: [Type; 3] = [
 
 /// Fields that every type has; the last three are ours.
 const SHARED: [&str; 10] = [
-    "type", "await", "timeout", "on_failure", "retries", "retry_delay", "when", "name", "priority",
+    "type",
+    "await",
+    "timeout",
+    "on_failure",
+    "retries",
+    "retry_delay",
+    "when",
+    "name",
+    "priority",
     "matcher",
 ];
 
@@ -153,7 +161,11 @@ fn webhook(fields: &mut Fields<'_>, url: &str) {
     let fine = url.is_empty() || url.starts_with("${") || url.starts_with("https://");
     if !fine && !to_loopback(url) {
         let message = "`url` should begin with https:// (http:// is for this machine alone)";
-        fields.complain("url", message, "keep a secret address in the environment: \"${MY_WEBHOOK}\"");
+        fields.complain(
+            "url",
+            message,
+            "keep a secret address in the environment: \"${MY_WEBHOOK}\"",
+        );
     }
 }
 
@@ -184,7 +196,9 @@ fn matcher(fields: &mut Fields<'_>, row: &EventSpec) -> MatcherText {
     }
     if row.subject != Subject::Tool {
         let message = format!("{} has no tool, so its hooks run whatever `matcher` says", row.name);
-        fields.complaints.push(Complaint::warning(written.spot, message).help("use `when` instead"));
+        fields
+            .complaints
+            .push(Complaint::warning(written.spot, message).help("use `when` instead"));
         return MatcherText::All;
     }
     let in_list = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | ',' | '|' | '-');
@@ -204,7 +218,10 @@ fn unusual(name: &str, spot: &Spot) -> Option<Complaint> {
         return None;
     }
     let message = format!("`{name}` is not one of our words for tools");
-    let help = format!("every caller's tools are called {} here; others keep their names", words.join(", "));
+    let help = format!(
+        "every caller's tools are called {} here; others keep their names",
+        words.join(", ")
+    );
     Some(Complaint::warning(spot.clone(), message).help(help))
 }
 
@@ -236,9 +253,8 @@ fn doubt(name: &str, row: &EventSpec) -> Option<(String, String)> {
 
 /// Fields that nobody reads, or that another type would.
 fn strays(reading: &mut Reading<'_>, node: &Node, kind: Option<&Type>) {
-    let other = |key: &str| {
-        TYPES.iter().find(|other| other.needs == key || other.takes.contains(&key))
-    };
+    let other =
+        |key: &str| TYPES.iter().find(|other| other.needs == key || other.takes.contains(&key));
     let mut known = SHARED.to_vec();
     known.extend(TYPES.iter().flat_map(|other| other.takes.iter().copied().chain([other.needs])));
     let mut fields = Fields::of(reading.document, node);

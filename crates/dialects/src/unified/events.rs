@@ -39,8 +39,7 @@ const OTHERS: [&str; 16] = [
 ];
 
 /// What any of its hooks may answer.
-const MAY: Powers =
-    WORDS.and(Powers::DENY).and(Powers::HALT).and(Powers::ASK).and(Powers::ALLOW);
+const MAY: Powers = WORDS.and(Powers::DENY).and(Powers::HALT).and(Powers::ASK).and(Powers::ALLOW);
 const WORDS: Powers = Powers::TELL.and(Powers::SHOW);
 /// `abort`, and words.
 const STOP: Powers = WORDS.and(Powers::HALT);
@@ -88,7 +87,9 @@ fn can(moment: &Moment) -> Powers {
 
 fn subject(moment: &Moment) -> Subject {
     let tool = match moment {
-        Moment::ToolBefore | Moment::ToolAfter | Moment::ToolFailed | Moment::ToolPermission => true,
+        Moment::ToolBefore | Moment::ToolAfter | Moment::ToolFailed | Moment::ToolPermission => {
+            true
+        }
         Moment::Other(name) => name == PERMISSION_DENIED,
         _ => false,
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gambrel_model::complaint::nearest;
+use gambrel_model::moment::snake;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{
     Arrival, Call, Carry, Complaint, Dialect, Event, Facts, Hook, Moment, Pace, Program, Scope,
@@ -35,7 +36,7 @@ pub fn receive(
     let heard = Heard { row, name: name.clone(), session, cwd, facts, native };
     let mut event = heard.into_event(dialect, arrival);
     if let (None, Some(rest)) = (known, unknown()) {
-        event.moment = Moment::parse(rest);
+        event.moment = Moment::Other(snake(rest).into());
     }
     Ok(event)
 }
@@ -127,7 +128,8 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     env.extend(own.into_iter().flatten().map(|(name, value)| (name.clone(), plain(value))));
     env.extend(filled.env);
     // An `ERROR` that the process happens to have is not the contract's.
-    let unset = [variables::ERROR].into_iter().filter(|gone| env.iter().all(|(name, _)| name != gone));
+    let unset =
+        [variables::ERROR].into_iter().filter(|gone| env.iter().all(|(name, _)| name != gone));
     let unset = unset.map(str::to_owned).collect();
     let cwd = folder(event, hook);
     Call {

@@ -3,16 +3,21 @@
 use gambrel_model::{Decision, Ear, End, Event, Moment, Reply, Ruling, Step};
 use serde_json::{Value, json};
 
-use super::variables::status;
 use super::NAME;
+use super::variables::status;
 
 /// `abort` at a halt, and where an iteration was not to begin; `deny` for what else was refused.
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let said = &decision.said;
     let denied = said.ruling == Ruling::Deny;
-    let abort = said.ruling == Ruling::Halt || (denied && event.row.moment == Moment::IterationStart);
+    let abort =
+        said.ruling == Ruling::Halt || (denied && event.row.moment == Moment::IterationStart);
     let words = |ears: &[Ear]| -> Vec<&str> {
-        said.says.iter().filter(|say| ears.contains(&say.ear)).map(|say| say.text.as_str()).collect()
+        said.says
+            .iter()
+            .filter(|say| ears.contains(&say.ear))
+            .map(|say| say.text.as_str())
+            .collect()
     };
     let why = || match said.why().join("\n") {
         empty if empty.is_empty() => "a hook refused without a reason".to_owned(),

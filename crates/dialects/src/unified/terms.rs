@@ -16,7 +16,7 @@ const RETRIES: u64 = 100;
 /// The terms of one action.
 pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
     let waits = fields.flag("await").unwrap_or(kind.waits);
-    let policy = fields.word("on_failure", &["continue", "abort", "retry"]).unwrap_or("continue");
+    let policy = policy(fields);
     let retries = retries(fields, kind, policy);
     let pause = fields.seconds("retry_delay").unwrap_or(PAUSE);
     let failed = failed(policy == "abort", row);
@@ -33,6 +33,16 @@ pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
         failed,
         ..Terms::default()
     }
+}
+
+fn policy(fields: &mut Fields<'_>) -> &'static str {
+    let before = fields.complaints.len();
+    let word = fields.word("on_failure", &["continue", "abort", "retry"]);
+    for complaint in fields.complaints.iter_mut().skip(before) {
+        let meanings = "`continue` goes on, `abort` stops the pipeline, `retry` tries again";
+        complaint.help.get_or_insert_with(|| meanings.to_owned());
+    }
+    word.unwrap_or("continue")
 }
 
 /// 002, on_failure: `abort` stops the pipeline. At moments that the contract has no point for it
@@ -58,7 +68,11 @@ fn late(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Option<Verdict
 fn timeout(fields: &mut Fields<'_>, kind: &Type) -> Duration {
     let written = fields.seconds("timeout");
     if written == Some(Duration::ZERO) {
-        fields.complain("timeout", "`timeout: 0` leaves no time at all", "leave it out for the default");
+        fields.complain(
+            "timeout",
+            "`timeout: 0` leaves no time at all",
+            "leave it out for the default",
+        );
     }
     written.unwrap_or(kind.timeout)
 }

@@ -1,0 +1,459 @@
+//! The grammar, the variables, the failure policies and the answer, without a process.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gambrel_model::condition::Fact;
+use gambrel_model::{
+    Arrival, Captured, Carry, Complaint, Decision, Dialect, Draft, End, Event, Found, Holding,
+    Hook, Last, MatcherText, Moment, Outcome, Place, Powers, Program, Roots, Ruling, Scope,
+    Severity, Step, Verdict,
+};
+use serde_json::{Value, json};
+
+use super::{Unified, events};
+use crate::neutral::Neutral;
+
+static UNIFIED: Unified = Unified;
+static NEUTRAL: Neutral = Neutral;
+
+fn found(tag: &'static str, path: &str, text: &str) -> Found {
+    let scope = if tag == "project" { Scope::Project } else { Scope::User };
+    let place = Place { path: path.into(), scope, holding: Holding::Text, tag };
+    Found { place, base: "/project".into(), text: text.into(), entries: Vec::new() }
+}
+
+fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
+    Unified.load(&[found("project", "/project/.gambrel/hooks.yaml", text)], &Roots::default())
+}
+
+fn hook(text: &str) -> Hook {
+    let (mut drafts, complaints) = load(text);
+    assert_eq!(complaints, [], "{text}");
+    let (hook, complaints) = Hook::build(&UNIFIED, drafts.remove(0));
+    assert_eq!(complaints, []);
+    hook.expect("a row of that name")
+}
+
+fn at(point: &str, action: &str) -> Hook {
+    hook(&format!("hooks:\n  {point}:\n    - {{type: shell, {action}}}\n"))
+}
+
+fn arrival() -> Arrival {
+    let env = BTreeMap::from([("HOME_TOWN".to_owned(), "Ulm".to_owned())]);
+    Arrival { id: "f".into(), at: 1_763_238_316_000, cwd: "/project".into(), env: Arc::new(env) }
+}
+
+fn event(native: Value) -> Event {
+    UNIFIED.receive(native.to_string().as_bytes(), arrival()).expect("an event")
+}
+
+fn foreign(native: Value) -> Event {
+    NEUTRAL.receive(native.to_string().as_bytes(), arrival()).expect("an event")
+}
+
+fn said(complaints: &[Complaint], message: &str) -> Complaint {
+    let found = complaints.iter().find(|c| c.message.contains(message));
+    found.unwrap_or_else(|| panic!("no `{message}` in {complaints:#?}")).clone()
+}
+
+#[test]
+fn defaults_are_the_contracts() {
+    let terms = at("on_error", "command: x").draft.terms;
+    assert!(!terms.waits);
+    assert_eq!((terms.timeout, terms.retries), (Duration::from_secs(300), 0));
+    let terms = at("on_error", "command: x, on_failure: retry").draft.terms;
+    assert_eq!((terms.retries, terms.pause), (3, Duration::from_secs(5)));
+    assert_eq!(terms.failed, Verdict::default());
+    let (drafts, _) = load("hooks:\n  on_error:\n    - {type: spawn, pipeline: p}\n");
+    assert!(drafts[0].terms.waits);
+    assert_eq!(drafts[0].terms.timeout, Duration::from_secs(3_600));
+    assert_eq!(drafts[0].idle.as_deref(), Some("spawn actions do not run yet"));
+}
+
+#[test]
+fn abort_halts_at_its_own_points_and_denies_at_ours() {
+    let failed = |point: &str| {
+        at(point, "command: x, await: true, on_failure: abort").draft.terms.failed.ruling
+    };
+    for point in ["on_session_start", "on_iteration_start", "on_iteration_complete", "on_error"] {
+        assert_eq!(failed(point), Ruling::Halt, "{point}");
+    }
+    for point in ["on_tool_before", "on_task_completed", "on_config_change"] {
+        assert_eq!(failed(point), Ruling::Deny, "{point}");
+    }
+}
+
+#[test]
+fn every_moment_has_a_point_and_the_six_have_two_names() {
+    for moment in Moment::all() {
+        let row = events::named(&moment.key()).expect("a row");
+        assert_eq!(row.moment, *moment);
+    }
+    let row = events::named("on_iteration_end").expect("a row");
+    assert_eq!(row.name, "on_iteration_complete");
+    assert_eq!(
+        hook("hooks:\n  on_session_end: [{type: shell, command: x}]\n").draft.event,
+        "on_session_complete"
+    );
+    let names: Vec<&str> = events::names().collect();
+    let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(names.len(), distinct.len());
+    assert!(!events::named("on_iteration_complete").expect("a row").can.has(Powers::DENY));
+    assert!(events::named("on_task_completed").expect("a row").can.has(Powers::DENY));
+}
+
+#[test]
+fn every_bad_entry_is_told_with_its_place_and_the_others_load() {
+    let text = "\
+hooks:
+  on_iteration_complete:
+    - type: shel
+      command: a
+    - type: shell
+      command: b
+      timeout: 30s
+    - type: shell
+      command: {{x}}
+    - type: shell
+      command: c
+      on_failure: retyr
+    - type: shell
+      command: d
+      callback_port: 1
+    - command: e
+    - just text
+    - type: webhook
+      url: http://example.com/x
+    - type: shell
+      command: fine
+  on_iteration_complet:
+    - {type: shell, command: f}
+  session_start:
+    - {type: shell, command: g}
+";
+    let (drafts, complaints) = load(text);
+    assert_eq!(
+        said(&complaints, "`type` is one of").help.as_deref(),
+        Some("did you mean `shell`?")
+    );
+    let seconds = said(&complaints, "`timeout` should be");
+    assert_eq!((seconds.spot.line, seconds.spot.column), (7, 16));
+    assert!(seconds.help.expect("help").contains("timeout is in seconds"));
+    assert!(said(&complaints, "`command` should be").help.expect("help").contains("quote it"));
+    let policy = said(&complaints, "`on_failure` is one of continue, abort, retry, not `retyr`");
+    assert!(policy.help.expect("help").contains("retry"));
+    let stray = said(&complaints, "`callback_port` belongs to `type: webhook`");
+    assert_eq!((stray.severity, stray.spot.line), (Severity::Warning, 15));
+    assert_eq!(said(&complaints, "no `type`").help.as_deref(), Some("add `type: shell`"));
+    assert_eq!(said(&complaints, "an action is a map").spot.line, 17);
+    said(&complaints, "https://");
+    let unknown = said(&complaints, "no caller is known to fire `on_iteration_complet`");
+    assert_eq!(unknown.severity, Severity::Warning);
+    assert_eq!(unknown.help.as_deref(), Some("did you mean `on_iteration_complete`?"));
+    assert_eq!(
+        said(&complaints, "`session_start` is no hook point").help.as_deref(),
+        Some("did you mean `on_session_start`?")
+    );
+    let runs: Vec<&str> = drafts
+        .iter()
+        .filter(|draft| draft.idle.is_none())
+        .filter_map(|draft| draft.config["command"].as_str())
+        .collect();
+    assert_eq!(runs, ["d", "fine"]);
+    assert_eq!(drafts.len(), 8);
+}
+
+#[test]
+fn doubts_are_warnings_and_the_hook_still_runs() {
+    let doubtful = [
+        ("command: x, on_failure: abort", "nobody waits"),
+        ("command: x, retries: 2", "counts only with"),
+        ("command: x, when: \"${ITERATON} == 1\"", "`ITERATON` is no variable"),
+        ("command: x, when: \"${ERROR} != ''\"", "on_error only"),
+        ("command: x, matcher: shell", "has no tool"),
+        ("command: x, timeuot: 3", "unknown field"),
+    ];
+    for (fields, message) in doubtful {
+        let (drafts, complaints) =
+            load(&format!("hooks:\n  on_stage_complete: [{{type: shell, {fields}}}]\n"));
+        assert_eq!(said(&complaints, message).severity, Severity::Warning, "{fields}");
+        assert_eq!(drafts[0].idle, None, "{fields}");
+    }
+}
+
+#[test]
+fn a_file_that_is_something_else_is_said_to_be() {
+    for (text, message) in [
+        ("- a\n", "the file is a list"),
+        ("hooks: [1]\n", "`hooks` should be a map"),
+        ("hooks:\n  on_error: {type: shell}\n", "`on_error` should be a list"),
+        ("on_error:\n  - {type: shell, command: x}\n", "stands outside `hooks:`"),
+        ("hoks: {}\n", "unknown field `hoks`"),
+        ("hooks:\n\t- x\n", "not valid YAML"),
+    ] {
+        let (drafts, complaints) = load(text);
+        assert_eq!(drafts, [], "{text}");
+        said(&complaints, message);
+    }
+    for text in ["", "hooks:\n", "hooks:\n  on_error:\n", "version: 1\n"] {
+        assert_eq!(load(text), (Vec::new(), Vec::new()), "{text}");
+    }
+}
+
+#[test]
+fn a_pipeline_switches_global_hooks_off_and_a_project_cannot() {
+    let hooks = "hooks:\n  on_error: [{type: shell, command: x}]\n";
+    let global = found("global", "/home/.config/agent-pipelines/hooks.yaml", hooks);
+    let run = format!("name: p\nstages: []\ndisable_global_hooks: true\n{hooks}");
+    let (drafts, complaints) =
+        Unified.load(&[found("pipeline", "/p.yaml", &run), global.clone()], &Roots::default());
+    assert_eq!(complaints, []);
+    assert_eq!(drafts[0].idle, None);
+    assert_eq!(drafts[1].idle.as_deref(), Some("disabled: disable_global_hooks in /p.yaml"));
+    let own = found("project", "/h.yaml", "disable_global_hooks: true\n");
+    let (drafts, complaints) = Unified.load(&[own, global], &Roots::default());
+    assert_eq!(drafts[0].idle, None);
+    said(&complaints, "counts only in a pipeline's");
+}
+
+#[test]
+fn places_come_in_the_order_of_the_contract() {
+    let roots = Roots {
+        root: "/r".into(),
+        config_home: Some("/c".into()),
+        named: vec![("pipeline".into(), "/p.yaml".into()), ("stage".into(), "s.yaml".into())],
+        ..Roots::default()
+    };
+    let paths: Vec<_> = Unified.places(&roots).into_iter().map(|place| place.path).collect();
+    let wanted = [
+        "/r/s.yaml",
+        "/p.yaml",
+        ".gambrel/hooks.yaml",
+        "/c/gambrel/hooks.yaml",
+        "/c/agent-pipelines/hooks.yaml",
+    ];
+    assert_eq!(paths, wanted.map(std::path::PathBuf::from));
+}
+
+#[test]
+fn matchers_are_words_or_patterns() {
+    let matcher = |text: &str| {
+        at("on_tool_before", &format!("command: x, matcher: \"{text}\"")).draft.matcher
+    };
+    assert_eq!(matcher("*"), MatcherText::All);
+    assert_eq!(matcher("shell | write"), MatcherText::Names(vec!["shell".into(), "write".into()]));
+    assert!(matches!(matcher("mcp__.*"), MatcherText::Pattern(_)));
+    let (_, complaints) =
+        load("hooks:\n  on_tool_before: [{type: shell, command: x, matcher: Bash}]\n");
+    said(&complaints, "`Bash` is not one of our words");
+}
+
+#[test]
+fn an_own_event_gives_its_variables() {
+    let event = event(json!({"hook_point": "on_iteration_end", "vars":
+        {"SESSION": "s", "ITERATION": 3, "STAGE": "work", "ERROR": "old", "EXTRA": true, "PATH": "/evil"}}));
+    assert_eq!((event.session.as_str(), event.moment.name()), ("s", "iteration.end"));
+    assert_eq!((event.facts.iteration, event.facts.stage.as_deref()), (Some(3), Some("work")));
+    assert_eq!(event.row.name, "on_iteration_complete");
+    let mut carry = Carry::default();
+    let fact = |carry: &Carry, name: &str| Unified.fact(&event, carry, name);
+    assert_eq!(fact(&carry, "ITERATION"), Fact::Is("3".into()));
+    assert_eq!(fact(&carry, "NEXT_STAGE"), Fact::Unset);
+    assert_eq!(fact(&carry, "ERROR"), Fact::Unset);
+    assert_eq!(fact(&carry, "HOME_TOWN"), Fact::Is("Ulm".into()));
+    assert_eq!(fact(&carry, "LAST_HOOK_STATUS"), Fact::Unset);
+    carry.last.insert("unified", Last { ok: Some(false), answer: "a".into(), output: "o".into() });
+    assert_eq!(fact(&carry, "LAST_HOOK_STATUS"), Fact::Is("failed".into()));
+    assert_eq!(fact(&carry, "SPAWN_OUTPUT"), Fact::Is("o".into()));
+}
+
+#[test]
+fn a_foreign_event_has_what_it_has() {
+    let event = foreign(json!({"moment": "tool.before", "session": "s", "facts":
+        {"iteration": 4, "tool": {"kind": "shell", "name": "Bash", "args": {"command": "ls"}}}}));
+    let carry = Carry::default();
+    let fact = |name: &str| Unified.fact(&event, &carry, name);
+    assert_eq!(fact("SESSION"), Fact::Is("s".into()));
+    assert_eq!(fact("ITERATION"), Fact::Is("4".into()));
+    assert_eq!(fact("STAGE"), Fact::Absent);
+    assert_eq!(fact("TOOL_NAME"), Fact::Is("Bash".into()));
+    assert_eq!(fact("TOOL_COMMAND"), Fact::Is("ls".into()));
+    assert_eq!(fact("TOOL_PATH"), Fact::Unset);
+    let call = Unified.stage(&event, &at("on_tool_before", "command: x"), &carry);
+    assert!(call.env.contains(&("STAGE".into(), String::new())));
+    assert!(call.env.contains(&("TOOL_KIND".into(), "shell".into())));
+}
+
+#[test]
+fn a_command_is_staged_with_quoted_values_and_a_full_environment() {
+    let hook = at(
+        "on_error",
+        "command: \"./a.sh ${ERROR} ${UNKNOWN} ${TIMESTAMP}\", await: true, timeout: 2, cwd: sub, env: {A: \"${SESSION}!\"}",
+    );
+    let event =
+        event(json!({"hook_point": "on_error", "vars": {"SESSION": "s", "ERROR": "it's; bad"}}));
+    let call = Unified.stage(&event, &hook, &Carry::default());
+    let Program::Shell { text, .. } = &call.program else { panic!("a shell") };
+    assert_eq!(text, r"./a.sh 'it'\''s; bad' ${UNKNOWN} 2025-11-15T20:25:16Z");
+    assert_eq!(call.cwd, Path::new("/project/sub"));
+    assert_eq!((call.pace.waits, call.pace.timeout), (true, Duration::from_secs(2)));
+    let value = |name: &str| call.env.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+    let all = [
+        "SESSION",
+        "STAGE",
+        "NEXT_STAGE",
+        "ITERATION",
+        "MAX_ITERATIONS",
+        "PROGRESS",
+        "STATUS",
+        "CTX",
+        "LAST_DECISION",
+        "LAST_HOOK_STATUS",
+        "CHANGED_FILES",
+        "STAGE_OUTPUTS",
+        "ERROR",
+        "TIMESTAMP",
+        "CALLBACK_URL",
+        "HOOK_RESPONSE",
+        "SPAWN_OUTPUT",
+    ];
+    for name in all {
+        assert!(value(name).is_some(), "{name}");
+    }
+    assert_eq!((value("A"), value("ERROR")), (Some("s!"), Some("it's; bad")));
+    assert_eq!(call.unset, [""; 0]);
+}
+
+#[test]
+fn error_is_unset_elsewhere_and_foreign_names_hide_nothing() {
+    let event = event(json!({"hook_point": "on_stage_complete", "vars":
+        {"ERROR": "x", "MINE": "1", "HOME_TOWN": "Rome", "no good": "1", "CHANGED_FILES": "a".repeat(200_000)}}));
+    let call = Unified.stage(&event, &at("on_stage_complete", "command: x"), &Carry::default());
+    let value = |name: &str| call.env.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+    assert_eq!(call.unset, ["ERROR"]);
+    assert_eq!(
+        (value("ERROR"), value("MINE"), value("HOME_TOWN"), value("no good")),
+        (None, Some("1"), None, None)
+    );
+    assert!(value("CHANGED_FILES").expect("set").len() < 128 * 1024);
+}
+
+#[test]
+fn outcomes_mean_what_the_author_wanted() {
+    let event = event(json!({"hook_point": "on_stage_complete"}));
+    let read = |fields: &str, outcome: &Outcome| {
+        let hook = load(&format!(
+            "hooks:\n  on_stage_complete: [{{type: shell, command: ./t.sh, {fields}}}]\n"
+        ))
+        .0
+        .remove(0);
+        Unified.read(&event, &Hook::build(&UNIFIED, hook).0.expect("built"), outcome)
+    };
+    let failed =
+        Outcome { stderr: Captured::from_text("\n boom \nmore"), ..Outcome::of(End::Exited(3)) };
+    let abort = "await: true, on_failure: abort";
+    assert_eq!(read(abort, &Outcome::of(End::Exited(0))), Verdict::default());
+    let verdict = read(abort, &failed);
+    assert_eq!(
+        (verdict.ruling, verdict.why()),
+        (Ruling::Halt, vec!["`./t.sh` failed: exit code 3: boom"])
+    );
+    assert_eq!(read("await: true", &failed), Verdict::default());
+    let late = read("await: true, on_failure: abort, timeout: 2", &Outcome::of(End::Late));
+    assert_eq!(
+        (late.ruling, late.why()),
+        (Ruling::Halt, vec!["`./t.sh` failed: not done after 2 seconds"])
+    );
+    assert!(!late.unheard.is_empty());
+    let unstarted = Outcome::of(End::Unstarted("no shell".into()));
+    assert_eq!(read(abort, &unstarted).ruling, Ruling::Halt);
+    assert_eq!(read("on_failure: abort", &unstarted).ruling, Ruling::Silent);
+}
+
+#[test]
+fn unknown_points_are_heard_and_other_words_refused() {
+    let event = event(json!({"hook_point": "on_lunch_break"}));
+    assert_eq!(
+        (event.row.name, event.moment.name(), event.name.as_str()),
+        ("", "lunch_break", "on_lunch_break")
+    );
+    let refused = |native: Value| {
+        UNIFIED.receive(native.to_string().as_bytes(), arrival()).err().expect("a complaint")
+    };
+    assert_eq!(
+        refused(json!({"hook_point": "iteration_start"})).help.as_deref(),
+        Some("did you mean `on_iteration_start`?")
+    );
+    assert!(refused(json!({})).message.contains("missing"));
+    assert!(refused(json!({"hook_point": "on_error", "vars": [1]})).message.contains("vars"));
+}
+
+#[test]
+fn own_tools_bear_our_words() {
+    let tool = |tool: Value| event(json!({"hook_point": "on_tool_before", "tool": tool}));
+    let named = tool(json!({"kind": "shell", "name": "Bash", "args": {"command": "ls"}}));
+    assert_eq!(named.facts.tool.as_ref().expect("a tool").name, "shell");
+    assert_eq!(Unified.fact(&named, &Carry::default(), "TOOL_NAME"), Fact::Is("Bash".into()));
+    let other = tool(json!({"name": "mcp__a__b", "input": {}})).facts.tool.expect("a tool");
+    assert_eq!(
+        (other.name.as_str(), serde_json::to_value(other.kind).expect("a word")),
+        ("mcp__a__b", json!("mcp"))
+    );
+}
+
+fn reply(point: &str, said: Verdict, trail: Vec<Step>) -> (Value, i32) {
+    let event = event(json!({"hook_point": point}));
+    let decision = Decision { said, trail, ..Decision::default() };
+    let reply = Unified.reply(&event, &decision);
+    (serde_json::from_slice(&reply.stdout).expect("JSON"), reply.exit)
+}
+
+#[test]
+fn replies_abort_or_deny_by_their_point() {
+    let (answer, exit) = reply("on_stage_complete", Verdict::ruled(Ruling::Halt, "no"), Vec::new());
+    assert_eq!(
+        (answer["abort"].clone(), answer["reason"].clone(), exit),
+        (json!(true), json!("no"), 1)
+    );
+    let (answer, exit) =
+        reply("on_iteration_start", Verdict::ruled(Ruling::Deny, "no"), Vec::new());
+    assert_eq!((answer["abort"].clone(), answer.get("deny"), exit), (json!(true), None, 1));
+    let (answer, exit) = reply("on_tool_before", Verdict::ruled(Ruling::Deny, "no"), Vec::new());
+    assert_eq!(
+        (answer["abort"].clone(), answer["deny"].clone(), exit),
+        (json!(false), json!("no"), 0)
+    );
+    let (answer, exit) = reply("on_error", Verdict::default(), Vec::new());
+    let silent = json!({"abort": false, "reason": null, "actions": [], "context": [], "notices": [],
+        "vars": {"LAST_HOOK_STATUS": "", "HOOK_RESPONSE": "", "SPAWN_OUTPUT": ""}});
+    assert_eq!((answer, exit), (silent, 0));
+}
+
+#[test]
+fn replies_list_own_actions_with_their_fate() {
+    let step = |dialect: &str, outcome: Option<Outcome>, why: &str| Step {
+        dialect: dialect.into(),
+        action: "shell".into(),
+        ran: outcome.is_some(),
+        outcome,
+        why: why.into(),
+        ..Step::default()
+    };
+    let retried = Outcome { attempts: 4, ..Outcome::of(End::Exited(7)) };
+    let trail = vec![
+        step("claude", Some(Outcome::of(End::Exited(0))), ""),
+        step("unified", Some(Outcome::of(End::Exited(0))), ""),
+        step("unified", Some(retried), ""),
+        step("unified", Some(Outcome::of(End::Detached)), ""),
+        step("unified", None, "condition is false"),
+    ];
+    let (answer, _) = reply("on_error", Verdict::default(), trail);
+    let actions = answer["actions"].as_array().expect("a list");
+    let status: Vec<&str> = actions.iter().filter_map(|a| a["status"].as_str()).collect();
+    assert_eq!(status, ["success", "failed", "started", "skipped"]);
+    assert_eq!((&actions[1]["attempts"], &actions[1]["exit"]), (&json!(4), &json!(7)));
+    assert_eq!(actions[3]["why"], "condition is false");
+}

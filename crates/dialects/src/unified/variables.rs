@@ -121,7 +121,9 @@ fn ours(event: &Event, name: &str) -> Option<String> {
     let argument = |key: &str| tool?.args.get(key)?.as_str().map(str::to_owned);
     match name {
         "TOOL_NAME" => tool.map(|tool| native_name(event).unwrap_or_else(|| tool.name.clone())),
-        "TOOL_KIND" => tool.and_then(|tool| serde_json::to_value(tool.kind).ok()).as_ref().map(loose_text),
+        "TOOL_KIND" => {
+            tool.and_then(|tool| serde_json::to_value(tool.kind).ok()).as_ref().map(loose_text)
+        }
         "TOOL_COMMAND" => argument("command"),
         "TOOL_PATH" => argument("path"),
         "PROMPT" => facts.prompt.clone(),
@@ -143,7 +145,11 @@ pub fn environment(event: &Event, carry: &Carry) -> Vec<(String, String)> {
     let known = names().filter_map(|name| Some((name.to_owned(), value(event, carry, name)?)));
     let named = event.facts.vars.iter().filter(|(name, _)| is_free(event, name));
     let named = named.map(|(name, value)| (name.clone(), value.clone()));
-    known.chain(named).map(|(name, value)| (bounded(&name, value), name)).map(|(v, n)| (n, v)).collect()
+    known
+        .chain(named)
+        .map(|(name, value)| (bounded(&name, value), name))
+        .map(|(v, n)| (n, v))
+        .collect()
 }
 
 /// A name that can be set without hiding what the process has under it, like PATH.

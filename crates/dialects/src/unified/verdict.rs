@@ -13,8 +13,12 @@ pub fn read(hook: &Hook, outcome: &Outcome) -> Verdict {
         End::Exited(0) | End::Answered | End::Detached => Verdict::default(),
         End::Late => terms.late.because(&sentence()).unheard("late: it was killed at its deadline"),
         // Nobody waits for it, so nothing hangs on it.
-        End::Unstarted(why) if !terms.waits => Verdict::default().unheard(format!("not started: {why}")),
-        End::Unstarted(why) => terms.failed.because(&sentence()).unheard(format!("not started: {why}")),
+        End::Unstarted(why) if !terms.waits => {
+            Verdict::default().unheard(format!("not started: {why}"))
+        }
+        End::Unstarted(why) => {
+            terms.failed.because(&sentence()).unheard(format!("not started: {why}"))
+        }
         End::Exited(_) | End::Signalled(_) => terms.failed.because(&sentence()),
     }
 }
@@ -30,5 +34,7 @@ fn summary(hook: &Hook, outcome: &Outcome) -> String {
     };
     let stderr = outcome.stderr.text();
     let line = stderr.lines().map(str::trim).find(|line| !line.is_empty());
-    line.map_or(end.clone(), |line| format!("{end}: {}", line.chars().take(LINE).collect::<String>()))
+    line.map_or(end.clone(), |line| {
+        format!("{end}: {}", line.chars().take(LINE).collect::<String>())
+    })
 }

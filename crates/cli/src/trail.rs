@@ -1,0 +1,43 @@
+//! A decision as a person reads it: one line a hook, then what came of it.
+
+use gambrel::Decision;
+use gambrel::model::{Ear, Step};
+
+use crate::printer;
+
+/// Every hook that was considered.
+pub fn table(decision: &Decision) -> String {
+    let rows: Vec<Vec<String>> = decision.full_trail().iter().map(row).collect();
+    let text = printer::table(&["  DIALECT", "HOOK", "OUTCOME", "VERDICT", "WHY"], &rows);
+    if rows.is_empty() { "  no hooks are for this event\n".into() } else { text }
+}
+
+fn row(step: &Step) -> Vec<String> {
+    let outcome = step.outcome.as_ref().map_or("skipped".into(), |outcome| match outcome.end {
+        gambrel::model::End::Exited(code) => format!("exited {code}"),
+        ref end => end.word().to_owned(),
+    });
+    let verdict = if step.ran { step.verdict.word() } else { "-" };
+    let title = if step.recheck { format!("{} (again)", step.title) } else { step.title.clone() };
+    let cells = [&*format!("  {}", step.dialect), &*printer::line(&title, 34), &*outcome, verdict];
+    let mut cells: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
+    cells.push(printer::line(&step.why, 70));
+    cells
+}
+
+/// What came of it.
+pub fn ending(decision: &Decision) -> String {
+    let mut text = format!("  ruling: {}\n", decision.meant.ruling.word());
+    for reason in decision.meant.why() {
+        text += &format!("    because {}\n", printer::line(reason, 100));
+    }
+    for (ear, word) in [(Ear::Agent, "for the agent"), (Ear::Next, "for its next turn"), (Ear::Person, "for you")] {
+        for words in decision.meant.words(ear) {
+            text += &format!("    {word}: {}\n", printer::line(words, 100));
+        }
+    }
+    for loss in &decision.losses {
+        text += &format!("    lost: {} ({})\n", loss.what, loss.why);
+    }
+    text
+}

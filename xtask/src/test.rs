@@ -1,0 +1,20 @@
+//! The two things that must hold: all tests, and everything that CI asks.
+
+use crate::{machine, shell, tidy};
+
+/// Installs what the tests need and runs all of them.
+pub fn run(args: &[String]) -> anyhow::Result<()> {
+    machine::prepare(machine::PARTS)?;
+    let mut all = vec!["test", "--workspace"];
+    all.extend(args.iter().map(String::as_str));
+    shell::run("cargo", &all)
+}
+
+/// What must hold before a change lands.
+pub fn ci() -> anyhow::Result<()> {
+    run(&[])?;
+    shell::run("cargo", &["fmt", "--all", "--check"])?;
+    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    shell::run("cargo", &clippy)?;
+    tidy::run()
+}
