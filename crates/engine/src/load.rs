@@ -163,12 +163,12 @@ fn look(place: &Place, path: &Path) -> Result<Option<Seen>, Complaint> {
 /// The text of a file; `None` when there is no such file.
 pub fn read_text(path: &Path) -> Result<Option<String>, Complaint> {
     let refuse = |message: String| Complaint::error(Spot::file(path), message);
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
+    // Looked at before it is opened: opening a pipe without a writer would wait for ever.
+    let size = match fs::metadata(path) {
+        Ok(size) => size,
         Err(error) if absent(&error) => return Ok(None),
         Err(error) => return Err(refuse(format!("cannot be read: {error}"))),
     };
-    let size = file.metadata().map_err(|e| refuse(format!("cannot be read: {e}")))?;
     if !size.is_file() {
         return Err(refuse("is not a file".into()).help("hooks are read from a plain file here"));
     }
@@ -177,6 +177,7 @@ pub fn read_text(path: &Path) -> Result<Option<String>, Complaint> {
         return Err(refuse(message));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size.len()).unwrap_or(0));
+    let file = fs::File::open(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
     let read = file.take(FILE_CAP).read_to_end(&mut bytes);
     read.map_err(|error| refuse(format!("cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|error| {

@@ -1,3 +1,16 @@
 //! Tests through the face: contract cases run scripted and real, and the command line itself.
 
 mod contracts;
+mod ground;
+
+mod answers_in_time;
+mod check_draws_complaints;
+mod detached_hooks_are_recorded;
+mod help_and_manual;
+mod journal_tells_what_happened;
+mod list_and_explain;
+mod never_exits_two_by_own_fault;
+mod odd_files_cost_nothing_else;
+mod readme_commands;
+mod trust_is_by_content;
+mod world_refuses;

@@ -3,6 +3,7 @@
 use gambrel_model::{Call, Event, EventSpec, Hook, Pace, Program, Shell};
 use serde_json::Value;
 
+use super::Claude;
 use super::events::has_env_file;
 use super::native::input;
 
@@ -54,7 +55,13 @@ fn env(event: &Event, folders: Vec<(&'static str, String)>) -> Vec<(String, Stri
     if !event.env.contains_key(ENTRYPOINT) {
         env.push((ENTRYPOINT, "sdk-cli".into()));
     }
+    env.extend(effort(event).map(|level| ("CLAUDE_EFFORT", level.to_owned())));
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// How hard the model was told to think, where the caller says so.
+fn effort(event: &Event) -> Option<&str> {
+    event.native.get("effort")?.get("level")?.as_str().filter(|_| event.is_from(&Claude))
 }
 
 /// What a caller may have around it that this hook would not see under its own host.

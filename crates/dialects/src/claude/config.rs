@@ -17,7 +17,7 @@ use crate::document::{Content, Document, Fields, Language, Node};
 /// Where the administrator's file is, unless a test says otherwise.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
-/// Managed, user, project, local, then what the command line names.
+/// Managed; the user's, at home and by name on the command line; project; local.
 pub fn places(roots: &Roots) -> Vec<Place> {
     let text = |path: PathBuf, scope, tag| Place { path, scope, holding: Holding::Text, tag };
     let managed = roots.var("GAMBREL_CLAUDE_MANAGED").unwrap_or(MANAGED);
@@ -25,13 +25,13 @@ pub fn places(roots: &Roots) -> Vec<Place> {
     if let Some(folder) = user_folder(roots) {
         places.push(text(folder.join("settings.json"), Scope::User, "user"));
     }
-    places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
-    places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
     let from_root = |path: &PathBuf| roots.root.join(path);
     let settings = roots.named("settings").map(from_root);
     places.extend(settings.map(|path| text(path, Scope::User, "settings")));
     let plugins = roots.named("plugin").map(from_root);
     places.extend(plugins.map(|dir| text(dir.join("hooks/hooks.json"), Scope::User, "plugin")));
+    places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
+    places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
     places
 }
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use gambrel_model::{EventSpec, Moment, Order, PatchRule, Powers, Slot, Subject};
+use gambrel_model::{Event, EventSpec, Moment, Order, PatchRule, Powers, Slot, Subject};
 
 use Subject::{Cause, None as Anything, Tool};
 
@@ -137,4 +137,9 @@ pub fn has_env_file(row: &EventSpec) -> bool {
 /// Whether a list of names is recognised by the narrower alphabet.
 pub fn has_narrow_names(row: &EventSpec) -> bool {
     row.moment == Moment::Error || row.moment == only("file_changed")
+}
+
+/// Whether this one event of a kind that can be refused cannot: a change of managed settings.
+pub fn cannot_refuse(row: &EventSpec, event: &Event) -> bool {
+    row.moment == only("config_change") && event.facts.cause.as_deref() == Some("policy_settings")
 }

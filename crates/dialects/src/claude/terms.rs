@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gambrel_model::{EventSpec, Kind, Moment, Roots, Ruling, Terms, Verdict};
 
-use super::events::makes_worktree;
+use super::events::{Voice, makes_worktree, voice};
 use crate::document::Fields;
 
 /// A hook gets this long unless it or its event says otherwise.
@@ -29,8 +29,9 @@ pub fn terms(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots
     let detached = [fields.flag("async"), fields.flag("asyncRewake")].contains(&Some(true));
     let on_failure = fields.word("onFailure", &["continue", "block"]);
     // A hook that nobody waits for refuses nothing; where things end, failing must not go on
-    // for ever. A worktree that could not be made is not there.
-    let blocks = on_failure == Some("block") && !detached && row.kind() != Kind::Close;
+    // for ever; a request knows no exit 2 that it could count as. A worktree that could not be made is not there.
+    let refusable = row.kind() != Kind::Close && voice(row) != Voice::Request;
+    let blocks = on_failure == Some("block") && !detached && refusable;
     let failed = match blocks || makes_worktree(row) {
         true => Verdict { ruling: Ruling::Deny, ..Verdict::default() },
         false => Verdict::default(),

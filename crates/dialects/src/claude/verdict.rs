@@ -3,7 +3,7 @@
 use gambrel_model::{Ear, End, Event, EventSpec, Hook, Kind, Outcome, Ruling, Verdict};
 use serde_json::{Value, json};
 
-use super::events::{Voice, makes_worktree, plain_is_context, voice};
+use super::events::{Voice, cannot_refuse, makes_worktree, plain_is_context, voice};
 use super::output::{Speaker, answer, noticed, own_slot, ruled};
 use super::stdout::{Printed, hides_a_decision, printed};
 use super::tools::TOOLS;
@@ -15,11 +15,21 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     };
     let tool = event.facts.tool.as_ref().map(|tool| tool.to_native(TOOLS).0);
     let reader = Reader { hook, outcome, speaker: Speaker { row, tool: tool.as_deref() } };
-    let verdict = reader.verdict();
+    let mut verdict = reader.verdict();
+    if cannot_refuse(row, event) && verdict.ruling == Ruling::Deny {
+        verdict = shown(verdict);
+    }
     match hook.draft.terms.waits {
         true => verdict,
         false => reader.afterwards(verdict),
     }
+}
+
+/// What its administrator lays down holds whatever a hook says; the words are still shown.
+fn shown(mut verdict: Verdict) -> Verdict {
+    let refusals = std::mem::take(&mut verdict.reasons).into_iter();
+    let verdict = Verdict { ruling: Ruling::Silent, ..verdict };
+    refusals.fold(verdict, |verdict, reason| verdict.saying(Ear::Person, reason.text))
 }
 
 struct Reader<'r> {

@@ -8,6 +8,8 @@ use gambrel_model::{Complaint, Quoted};
 
 use super::node::{Content, Document, Language, Node};
 
+const IN_SECONDS: &str = "timeout is in seconds, written as a number: 30";
+
 /// The fields of one map.
 pub struct Fields<'d> {
     document: &'d Document<'d>,
@@ -89,7 +91,10 @@ impl<'d> Fields<'d> {
         let node = self.node(key)?;
         match node.to_value().as_i64() {
             Some(whole) => Some(whole),
-            None => self.wrong(node, key, "a whole number", None),
+            None => {
+                let help = (key == "timeout").then(|| IN_SECONDS.to_owned());
+                self.wrong(node, key, "a whole number", help)
+            }
         }
     }
 
@@ -108,8 +113,7 @@ impl<'d> Fields<'d> {
                 Some(Duration::from_secs_f64(number))
             }
             None => {
-                let help = "timeout is in seconds, written as a number: 30";
-                self.wrong(node, key, "a number of seconds", Some(help.into()))
+                self.wrong(node, key, "a number of seconds", Some(IN_SECONDS.into()))
             }
         }
     }

@@ -51,6 +51,10 @@ pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
     for place in found {
         for (path, name) in modules(place) {
+            // 004, discovery: named paths are added unless they were found already.
+            if drafts.iter().any(|draft| draft.source.spot.path == path) {
+                continue;
+            }
             let tag = place.place.tag;
             // 004, discovery: the capability key is type, tool and name.
             let key = format!("{tag}:*:{name}");

@@ -1,6 +1,6 @@
 //! The merged result object, and our own key `effects` for what it has no place for.
 
-use gambrel_model::{Decision, Ear, Event, Kind, Moment, Reply, Slot};
+use gambrel_model::{Decision, Ear, Event, Kind, Moment, Reply, Ruling, Slot};
 use serde_json::{Map, Value, json};
 
 /// Spells a decision as the contract's runner would return it.
@@ -22,7 +22,7 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     }
     told(event, decision, &mut result);
     rewritten(decision, &mut result);
-    let messages: Vec<Value> = said.words(Ear::Next).map(|text| message(event, text)).collect();
+    let messages: Vec<Value> = said.words(Ear::Next).map(|text| message(event, decision, text)).collect();
     let notices: Vec<&str> = said.words(Ear::Person).collect();
     for (key, value) in [("messages", json!(messages)), ("notices", json!(notices))] {
         if value.as_array().is_some_and(|list| !list.is_empty()) {
@@ -67,11 +67,16 @@ fn rewritten(decision: &Decision, result: &mut Map<String, Value>) {
     }
 }
 
-/// A message that a session is to be given; where a turn has ended, it begins a new one.
-fn message(event: &Event, text: &str) -> Value {
+/// A message that a session is to be given. Where a turn has ended it begins a new one if a hook
+/// refused the end; mere words wait, else every end would be a beginning.
+fn message(event: &Event, decision: &Decision, text: &str) -> Value {
     let ended = event.moment == Moment::IterationEnd;
+    let goes_on = matches!(decision.meant.ruling, Ruling::Ask | Ruling::Defer | Ruling::Deny);
     json!({
         "message": {"customType": "gambrel", "content": text, "display": true},
-        "options": {"triggerTurn": ended, "deliverAs": if ended { "followUp" } else { "steer" }},
+        "options": {
+            "triggerTurn": ended && goes_on,
+            "deliverAs": if ended { "followUp" } else { "steer" },
+        },
     })
 }

@@ -1,5 +1,6 @@
 //! Finding the scripts: the first candidate by name that can run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,21 +29,23 @@ pub fn places(roots: &Roots) -> Vec<Place> {
 
 /// `PI_TEAMS_HOOKS_DIR`, absolute or under the teams' root; else `_hooks` under it.
 fn hooks_dir(roots: &Roots) -> Option<PathBuf> {
-    let under = |base: PathBuf, path: &str| base.join(path);
+    let under = |dir: &str| Some(teams_root(&roots.env)?.join(dir));
     match roots.var("PI_TEAMS_HOOKS_DIR") {
         Some(dir) if Path::new(dir).is_absolute() => Some(dir.into()),
-        Some(dir) => teams_root(roots).map(|root| under(root, dir)),
-        None => teams_root(roots).map(|root| under(root, "_hooks")),
+        Some(dir) => under(dir),
+        None => under("_hooks"),
     }
 }
 
-fn teams_root(roots: &Roots) -> Option<PathBuf> {
+/// 000, layout: `PI_TEAMS_ROOT_DIR`, absolute or under the agent's folder; else `teams` there.
+pub fn teams_root(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let var = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let agent_dir = || {
-        let named = roots.var("PI_CODING_AGENT_DIR").map(PathBuf::from);
-        named.or_else(|| Some(roots.home.as_ref()?.join(".pi/agent")))
+        let home = || var("HOME").filter(|home| home.is_absolute());
+        var("PI_CODING_AGENT_DIR").or_else(|| Some(home()?.join(".pi/agent")))
     };
-    match roots.var("PI_TEAMS_ROOT_DIR") {
-        Some(dir) if Path::new(dir).is_absolute() => Some(dir.into()),
+    match var("PI_TEAMS_ROOT_DIR") {
+        Some(dir) if dir.is_absolute() => Some(dir),
         Some(dir) => agent_dir().map(|base| base.join(dir)),
         None => agent_dir().map(|base| base.join("teams")),
     }

@@ -25,14 +25,16 @@ const GATE: Powers = Powers::DENY.and(Powers::TELL).and(Powers::SHOW);
 const WARN: Powers = Powers::SHOW.and(Powers::TELL);
 
 /// What a leader hears about a task: a failed result, and words in its stdout.
-const RESULT: Powers = Powers::DENY.and(Powers::TELL).and(Powers::NEXT).and(Powers::SHOW);
+const RESULT: Powers = WORDS.and(Powers::DENY);
+/// A task that has failed is past refusing: only words are left.
+const WORDS: Powers = Powers::TELL.and(Powers::NEXT).and(Powers::SHOW);
 /// An idle member is never refused; what keeps it going is owed to it.
 const IDLE: Powers = Powers::TELL.and(Powers::SHOW);
 
 static EVENTS: &[EventSpec] = &[
     row("idle", Moment::MemberIdle, WARN, IDLE),
     row("task_completed", Moment::TaskCompleted, GATE, RESULT),
-    row("task_failed", Moment::TaskFailed, WARN, RESULT),
+    row("task_failed", Moment::TaskFailed, WARN, WORDS),
 ];
 
 impl Dialect for Teams {

@@ -8,6 +8,7 @@ use gambrel_model::{
 use serde_json::{Map, Value, json};
 
 use super::Teams;
+use super::config::teams_root;
 use crate::payload::{Heard, iso_time, object, row, text};
 
 /// 000, truncation: subject 1,000, description 8,000, lists 200.
@@ -55,7 +56,8 @@ fn task_fact(task: &Value) -> Task {
     }
 }
 
-/// The team of an event whose caller has none: a folder of the project, named by team or session.
+/// The team of an event; for a caller that has none, one under the teams' root (never in the
+/// project, where its logs would lie about), named by team or session.
 pub fn team(event: &Event) -> Team {
     let named = event.facts.team.clone().unwrap_or_default();
     let id = match named.id.is_empty() {
@@ -64,7 +66,10 @@ pub fn team(event: &Event) -> Team {
     };
     let or = |value: String, other: &str| if value.is_empty() { other.to_owned() } else { value };
     let dir = match named.dir.as_os_str().is_empty() {
-        true => event.project.join(sanitized(&id)),
+        true => {
+            let root = teams_root(&event.env).unwrap_or_else(|| event.project.clone());
+            root.join(sanitized(&id))
+        }
         false => named.dir,
     };
     Team { list: or(named.list, &id), style: or(named.style, "normal"), id, dir }
@@ -76,21 +81,39 @@ fn sanitized(name: &str) -> String {
     name.chars().map(safe).collect()
 }
 
-/// The whole context; only a caller of another dialect needs it built.
+/// The whole context, in the limits of the contract.
 pub fn context(event: &Event, own_name: &str) -> Value {
     let team = team(event);
     let task = match own_name {
         "idle" => Value::Null,
         _ => event.facts.task.as_ref().map_or(Value::Null, |task| task_json(task, event)),
     };
-    json!({
+    let own = json!({
         "version": 1,
         "event": own_name,
         "team": {"id": team.id, "dir": team.dir, "taskListId": team.list, "style": team.style},
         "member": event.facts.member,
         "timestamp": timestamp(event),
         "task": task,
-    })
+    });
+    match event.is_from(&Teams) {
+        true => with_unknown(own, &event.native),
+        false => own,
+    }
+}
+
+/// 000, compatibility: a later version of the caller may send more, and its hooks are given it.
+fn with_unknown(mut own: Value, native: &Value) -> Value {
+    add_missing(&mut own, native);
+    add_missing(&mut own["team"], &native["team"]);
+    own
+}
+
+fn add_missing(own: &mut Value, native: &Value) {
+    let (Some(own), Some(native)) = (own.as_object_mut(), native.as_object()) else { return };
+    for (key, value) in native {
+        own.entry(key).or_insert_with(|| value.clone());
+    }
 }
 
 /// The event's own time when a teams caller sent one; null stays null.

@@ -1,6 +1,6 @@
 //! The `result` object of the hook log, and an exit code.
 
-use gambrel_model::{Decision, Ear, Event, Reply, Step, Verdict};
+use gambrel_model::{Decision, Event, Reply, Ruling, Say, Step};
 use serde_json::{Value, json};
 
 use super::verdict::result;
@@ -10,7 +10,7 @@ use super::verdict::result;
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let own = decision.trail.iter().find(|step| step.ran && step.dialect == event.from.name());
     let mut result = own.map_or_else(nothing_ran, own_result);
-    let words = spoken(&decision.said);
+    let (own_notices, words) = spoken(event, decision);
     if !words.is_empty() {
         let before = result["stdout"].as_str().unwrap_or_default().to_owned();
         let joined = match before.is_empty() {
@@ -20,14 +20,14 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
         result["stdout"] = json!(joined);
     }
     let own_failed = own.and_then(|step| step.outcome.as_ref()).is_some_and(|o| !o.succeeded());
-    let refused = decision.said.ruling.refuses();
+    // A halt that an idle member cannot be told is owed, and still no success.
+    let refused = decision.said.ruling.refuses() || decision.meant.ruling == Ruling::Halt;
     if refused && !own_failed {
-        result["refused"] = json!(decision.said.why().join("\n"));
+        result["refused"] = json!(decision.meant.why().join("\n"));
     }
-    let notices: Vec<&str> = decision.said.words(Ear::Person).collect();
     Reply {
         stdout: format!("{result}\n").into_bytes(),
-        stderr: notices.iter().map(|notice| format!("{notice}\n")).collect(),
+        stderr: own_notices.iter().map(|notice| format!("{notice}\n")).collect(),
         exit: i32::from(own_failed || refused),
     }
 }
@@ -41,7 +41,15 @@ fn nothing_ran() -> Value {
     json!({"ran": false, "contractVersion": 1})
 }
 
-fn spoken(said: &Verdict) -> String {
-    let words = said.words(Ear::Agent).chain(said.words(Ear::Next));
-    words.collect::<Vec<_>>().join("\n")
+/// What the contract's own hook wants shown, which its result says already; and everything that
+/// other hooks have to say, as one text.
+fn spoken<'d>(event: &Event, decision: &'d Decision) -> (Vec<&'d str>, String) {
+    let own = |hook: &str| {
+        let mut steps = decision.trail.iter();
+        steps.any(|step| step.hook == hook && step.dialect == event.from.name())
+    };
+    let says = decision.said.says.iter();
+    let (own, foreign): (Vec<&Say>, Vec<&Say>) = says.partition(|say| own(&say.hook));
+    let text = |say: &&'d Say| say.text.as_str();
+    (own.iter().map(text).collect(), foreign.iter().map(text).collect::<Vec<_>>().join("\n"))
 }

@@ -75,7 +75,8 @@ pub fn is_script(name: &str) -> bool {
 }
 
 pub fn run(case: &Case) -> Vec<String> {
-    if case.only.as_ref().is_some_and(|only| only.way != "real") {
+    if let Some(only) = case.only.as_ref().filter(|only| only.way != "real") {
+        eprintln!("{}: {}: not run for real: {}", case.file, case.name, only.because);
         return Vec::new();
     }
     let ground = Ground::lay(case);
@@ -146,8 +147,7 @@ fn node_script(given: &Path, behaviour: &Behaviour, ground: &Ground) -> String {
     )
 }
 
-/// Fires twice over the same state: once for the reply, once for the decision? No: hooks must not
-/// run twice. The reply is asked for, and the decision is read from the journal's own words.
+/// Fires twice, from the same memory: once for the reply and once for the decision behind it.
 fn fire(ground: &Ground, case: &Case, fire: &Fire) -> Seen {
     let before = handed_by_hook(ground, case);
     let event = ground.filled(&fire.event.to_string());

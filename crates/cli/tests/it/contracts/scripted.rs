@@ -15,7 +15,8 @@ use super::check::{Handed, Seen, differences};
 use super::real::{Ground, filled_expect, is_script};
 
 pub fn run(case: &Case) -> Vec<String> {
-    if case.only.as_ref().is_some_and(|only| only.way != "scripted") {
+    if let Some(only) = case.only.as_ref().filter(|only| only.way != "scripted") {
+        eprintln!("{}: {}: not run scripted: {}", case.file, case.name, only.because);
         return Vec::new();
     }
     let ground = Ground::lay(case);

@@ -1,0 +1,112 @@
+//! Whatever a hook does, the answer comes within its timeout and a second, and nothing is left.
+
+use std::time::{Duration, Instant};
+
+use crate::ground::{BASH_LS, Ground, processes_naming, text, until};
+
+/// Fires at a hook with a timeout of one second; the answer must be there in time.
+fn in_time(script: &str) -> serde_json::Value {
+    let ground = Ground::new();
+    let path = ground.script("hook.sh", script);
+    ground.guard("\"$CLAUDE_PROJECT_DIR\"/hook.sh", 1);
+    let began = Instant::now();
+    let decision = ground.decide("claude", BASH_LS);
+    // The promise is timeout + 1 s; process start and a busy machine get two more.
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    until("every process of the hook is gone", || processes_naming(&path).is_empty());
+    decision["trail"][0].clone()
+}
+
+#[test]
+fn a_hook_that_hangs() {
+    let step = in_time("#!/bin/sh\nsleep 300\n");
+    assert_eq!(step["outcome"], "late");
+}
+
+#[test]
+fn a_hook_that_ignores_term_and_forks() {
+    let step = in_time("#!/bin/sh\ntrap '' TERM\n(trap '' TERM; sleep 300) &\n(setsid sleep 300 &)\nsleep 300\n");
+    assert_eq!(step["outcome"], "late");
+}
+
+#[test]
+fn a_hook_that_leaves_a_child_with_its_output() {
+    let step = in_time("#!/bin/sh\nsleep 0.9 &\nexit 0\n");
+    assert_eq!(step["outcome"], "exited");
+    assert!(step["why"].as_str().unwrap().contains("leak"), "{step}");
+}
+
+#[test]
+fn a_hook_that_deletes_its_own_folder() {
+    let step = in_time("#!/bin/sh\nrm -rf \"$CLAUDE_PROJECT_DIR\"\nexit 0\n");
+    assert_eq!(step["outcome"], "exited");
+}
+
+#[test]
+fn a_hook_that_is_not_executable() {
+    let ground = Ground::new();
+    ground.file("hook.sh", "#!/bin/sh\nexit 0\n");
+    ground.guard("./hook.sh", 1);
+    let decision = ground.decide("claude", BASH_LS);
+    assert_eq!(decision["ruling"], "silent");
+    let step = &decision["trail"][0];
+    assert!(step["outcome"] == "unstarted" || step["code"] == 126, "{step}");
+    let strict = ground.run(&["fire", "--from", "claude", "--strict"], BASH_LS.as_bytes());
+    assert!(text(&strict.stdout).contains("\"deny\""), "{}", text(&strict.stdout));
+}
+
+#[test]
+fn a_hook_that_writes_300_megabytes() {
+    let ground = Ground::new();
+    ground.guard("head -c 300000000 /dev/zero; exit 0", 60);
+    let mut child = ground.start(&["fire", "--from", "claude", "--json"], BASH_LS.as_bytes());
+    let pid = child.id();
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        peak = peak.max(resident_kilobytes(pid));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(peak < 64 * 1024, "{peak} KiB");
+    let output = child.wait_with_output().unwrap();
+    let decision: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(decision["trail"][0]["outcome"], "exited");
+}
+
+fn resident_kilobytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_five_megabyte_event_that_nobody_reads() {
+    let ground = Ground::new();
+    ground.guard("exit 0", 5);
+    let big = BASH_LS.replace("\"ls\"", &format!("\"{}\"", "x".repeat(5_000_000)));
+    let decision = ground.decide("claude", &big);
+    assert_eq!(decision["trail"][0]["code"], 0, "{}", decision["trail"]);
+}
+
+#[test]
+fn a_five_megabyte_event_arrives_whole() {
+    let ground = Ground::new();
+    ground.guard("wc -c > \"$CLAUDE_PROJECT_DIR/count\"", 10);
+    let big = BASH_LS.replace("\"ls\"", &format!("\"{}\"", "x".repeat(5_000_000)));
+    ground.decide("claude", &big);
+    let count: usize = std::fs::read_to_string(ground.root.join("count")).unwrap().trim().parse().unwrap();
+    assert!(count > 5_000_000, "{count}");
+}
+
+#[test]
+fn killing_the_caller_leaves_nothing() {
+    let ground = Ground::new();
+    let path = ground.script("hook.sh", "#!/bin/sh\n: > started\nsleep 300 & wait\n");
+    ground.guard("./hook.sh", 300);
+    let mut child = ground.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+    until("the hook runs", || ground.root.join("started").exists());
+    // A watchdog stands by for hooks that live longer than a quarter of a second.
+    std::thread::sleep(Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the hook is gone too", || processes_naming(&path).is_empty());
+}

@@ -1,0 +1,80 @@
+//! Complaints are drawn under the source text, with help.
+
+use crate::ground::{Ground, text};
+
+fn check(ground: &Ground) -> (Option<i32>, String) {
+    let output = ground.run(&["check", "--color=never"], b"");
+    (output.status.code(), text(&output.stdout))
+}
+
+#[test]
+fn a_clean_project_exits_zero() {
+    let ground = Ground::new();
+    ground.guard("true", 5);
+    let (code, out) = check(&ground);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("1 hooks, nothing to complain of"), "{out}");
+}
+
+#[test]
+fn an_unknown_event_gets_a_suggestion() {
+    let ground = Ground::new();
+    ground.file(".claude/settings.json", "{\n  \"hooks\": {\n    \"PreToolUze\": []\n  }\n}\n");
+    let (code, out) = check(&ground);
+    assert_eq!(code, Some(1));
+    assert!(out.contains("did you mean `PreToolUse`?"), "{out}");
+    assert!(out.contains("settings.json:3:5"), "{out}");
+    assert!(out.contains("\"PreToolUze\""), "the source line is shown: {out}");
+}
+
+#[test]
+fn a_mistake_inside_a_condition_has_its_own_column() {
+    let ground = Ground::new();
+    let yaml = "hooks:\n  on_iteration_complete:\n    - type: shell\n      command: \"true\"\n      when: \"${ITERATION} = 2\"\n";
+    ground.file(".gambrel/hooks.yaml", yaml);
+    let (code, out) = check(&ground);
+    assert_eq!(code, Some(1));
+    assert!(out.contains("hooks.yaml:5:27"), "{out}");
+    assert!(out.contains("=="), "{out}");
+}
+
+#[test]
+fn a_timeout_with_a_unit_is_explained() {
+    let ground = Ground::new();
+    ground.file(".iteratr.hooks.yml", "version: 1\nhooks:\n  pre_iteration:\n    - command: ls\n      timeout: 30s\n      pipe_output: true\n");
+    let (code, out) = check(&ground);
+    assert_eq!(code, Some(1));
+    assert!(out.contains("timeout is in seconds") && out.contains("5:16"), "{out}");
+}
+
+#[test]
+fn unquoted_braces_are_explained() {
+    let ground = Ground::new();
+    ground.file(".iteratr.hooks.yml", "version: 1\nhooks:\n  pre_iteration:\n    - command: {{session}}\n      pipe_output: true\n");
+    let (_, out) = check(&ground);
+    assert!(out.contains("quote it"), "{out}");
+}
+
+#[test]
+fn a_named_file_is_checked_alone() {
+    let ground = Ground::new();
+    ground.guard("true", 5);
+    ground.file("other.json", "{\"hooks\": {\"Stopp\": []}}");
+    let output = ground.run(&["check", "other.json", "--json"], b"");
+    assert_eq!(output.status.code(), Some(1));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let complaint = &told["complaints"][0];
+    for key in ["file", "line", "column", "severity", "message", "help"] {
+        assert!(complaint.get(key).is_some(), "{key}: {told}");
+    }
+    assert_eq!(complaint["line"], 1);
+    assert!(complaint["help"].as_str().unwrap().contains("Stop"), "{told}");
+}
+
+#[test]
+fn text_of_a_project_cannot_draw_on_the_terminal() {
+    let ground = Ground::new();
+    ground.file(".claude/settings.json", "{\"hooks\": {\"\u{1b}[2JPreTool\": []}}");
+    let (_, out) = check(&ground);
+    assert!(!out.contains('\u{1b}'), "{out:?}");
+}

@@ -1,0 +1,69 @@
+//! Hooks that nobody waits for: the caller returns at once, their end is recorded, their words
+//! are told at the session's next turn, and their timeout holds after the caller has gone.
+
+use std::time::{Duration, Instant};
+
+use crate::ground::{BASH_LS, Ground, processes_naming, text, until};
+
+const PROMPT: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;
+
+fn async_hook(ground: &Ground, command: &str, timeout: u32) {
+    let hook = serde_json::json!({"type": "command", "command": command, "timeout": timeout, "async": true});
+    let settings = serde_json::json!({"hooks": {"PostToolUse": [{"hooks": [hook]}]}});
+    ground.file(".claude/settings.json", &settings.to_string());
+}
+
+fn event() -> String {
+    BASH_LS.replace("PreToolUse", "PostToolUse")
+}
+
+#[test]
+fn the_caller_does_not_wait_and_the_end_is_in_the_journal() {
+    let ground = Ground::new();
+    async_hook(&ground, "sleep 2; echo done > \"$CLAUDE_PROJECT_DIR/done\"", 30);
+    let began = Instant::now();
+    let decision = ground.decide("claude", &event());
+    assert!(began.elapsed() < Duration::from_millis(1_900), "{:?}", began.elapsed());
+    assert_eq!(decision["trail"][0]["outcome"], "detached");
+    until("it has done its work", || ground.root.join("done").exists());
+    let id = decision["id"].as_str().unwrap();
+    until("its end is recorded", || ground.json(&["show", id, "--json"])["late"][0]["outcome"] == "exited");
+}
+
+#[test]
+fn its_timeout_holds_after_the_caller_has_gone() {
+    let ground = Ground::new();
+    let path = ground.script("slow.sh", "#!/bin/sh\ntrap '' TERM\nsleep 300 & wait\n");
+    async_hook(&ground, "./slow.sh", 1);
+    let decision = ground.decide("claude", &event());
+    let id = decision["id"].as_str().unwrap();
+    until("it is recorded as late", || ground.json(&["show", id, "--json"])["late"][0]["outcome"] == "late");
+    until("and gone", || processes_naming(&path).is_empty());
+}
+
+#[test]
+fn its_words_come_with_the_next_turn() {
+    let ground = Ground::new();
+    let words = r#"printf '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"the build is green"}}'"#;
+    async_hook(&ground, words, 10);
+    let decision = ground.decide("claude", &event());
+    let id = decision["id"].as_str().unwrap().to_owned();
+    until("its end is recorded", || ground.json(&["show", &id, "--json"])["late"][0]["outcome"] == "exited");
+    let told = |g: &Ground| text(&g.run(&["fire", "--from", "claude"], PROMPT.as_bytes()).stdout);
+    until("its words are told", || told(&ground).contains("the build is green"));
+    assert!(!told(&ground).contains("the build is green"), "told twice");
+}
+
+#[test]
+fn a_unified_action_that_is_not_awaited_is_started() {
+    let ground = Ground::new();
+    let hooks = "hooks:\n  on_iteration_complete:\n    - type: shell\n      command: \"sleep 1; echo ${SESSION} > late.txt\"\n";
+    ground.file(".gambrel/hooks.yaml", hooks);
+    let point = r#"{"hook_point":"on_iteration_complete","vars":{"SESSION":"night run","ITERATION":3}}"#;
+    let output = ground.run(&["fire", "--from", "unified"], point.as_bytes());
+    let reply: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(reply["actions"][0]["status"], "started");
+    assert_eq!(reply["vars"]["LAST_HOOK_STATUS"], "success");
+    let late = ground.root.join("late.txt");
+    until("it has run", || std::fs::read_to_string(&late).is_ok_and(|t| t == "night run\n"));
+}

@@ -1,0 +1,74 @@
+//! Every hook found is listed, and every hook's fate is explained.
+
+use crate::ground::{BASH_LS, Ground, text};
+
+fn ground() -> Ground {
+    let ground = Ground::new();
+    ground.guard("true", 5);
+    ground.file(".gambrel/hooks.yaml", "hooks:\n  on_iteration_complete:\n    - type: webhook\n      url: https://example.invalid/x\n      when: \"${ITERATION} == 2\"\n");
+    ground.file(".iteratr.hooks.yml", "version: 1\nhooks:\n  pre_iteration:\n    - command: git status\n      pipe_output: true\n");
+    ground.file(".omp/hooks/pre/guard.ts", "export default () => {}\n");
+    ground
+}
+
+#[test]
+fn the_list_has_the_fixed_shape() {
+    let list = ground().json(&["list", "--json"]);
+    let hooks = list.as_array().unwrap();
+    assert_eq!(hooks.len(), 4, "{list}");
+    for hook in hooks {
+        for key in ["id", "dialect", "event", "moment", "matcher", "when", "action", "source", "scope", "trust", "shadowed_by"] {
+            assert!(hook.get(key).is_some(), "{key}: {hook}");
+        }
+    }
+    let by = |dialect: &str| hooks.iter().find(|h| h["dialect"] == dialect).unwrap();
+    assert_eq!(by("claude")["matcher"], "Bash");
+    assert_eq!(by("unified")["when"], "${ITERATION} == 2");
+    assert_eq!(by("unified")["action"], "webhook");
+    assert!(by("unified")["idle"].is_string() && by("omp")["idle"].is_string());
+    assert!(by("iteratr")["source"].as_str().unwrap().ends_with(".iteratr.hooks.yml:4"), "{list}");
+}
+
+#[test]
+fn ids_stay_while_definition_and_place_do() {
+    let ground = ground();
+    let id = |g: &Ground| g.json(&["list", "--json"])[0]["id"].clone();
+    let first = id(&ground);
+    ground.file(".gambrel/hooks.yaml", "hooks: {}\n");
+    assert_eq!(id(&ground), first);
+    ground.guard("false", 5);
+    assert_ne!(id(&ground), first);
+}
+
+#[test]
+fn explain_runs_nothing_and_speaks_of_everybody() {
+    let ground = ground();
+    ground.guard("touch ran", 5);
+    let output = ground.run(&["explain", "--from", "claude", "--json"], BASH_LS.as_bytes());
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let hooks = told["hooks"].as_array().unwrap();
+    assert_eq!(hooks.len(), 4);
+    assert_eq!(hooks[0]["runs"], true);
+    assert!(hooks.iter().all(|h| !h["why"].as_str().unwrap().is_empty()), "{told}");
+    assert!(!ground.root.join("ran").exists());
+    let human = text(&ground.run(&["explain", "--from", "claude"], BASH_LS.as_bytes()).stdout);
+    assert!(human.contains("matcher `Bash` is met"), "{human}");
+}
+
+#[test]
+fn hooks_are_found_upwards_to_the_repository() {
+    let ground = ground();
+    std::fs::create_dir_all(ground.root.join(".git")).unwrap();
+    std::fs::create_dir_all(ground.root.join("src/deep")).unwrap();
+    let list = ground.json(&["-C", "src/deep", "list", "--json"]);
+    let dialects: Vec<&str> = list.as_array().unwrap().iter().map(|h| h["dialect"].as_str().unwrap()).collect();
+    // 003 is looked for in the root only.
+    assert_eq!(dialects, ["claude", "omp", "unified"]);
+}
+
+#[test]
+fn an_empty_folder_says_so() {
+    let ground = Ground::new();
+    assert!(text(&ground.run(&["list"], b"").stdout).contains("no hooks"));
+    assert_eq!(ground.json(&["list", "--json"]), serde_json::json!([]));
+}

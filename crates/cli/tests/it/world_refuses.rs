@@ -1,0 +1,51 @@
+//! A full disk, a locked ledger, a home that cannot be written: the decision is still made, and
+//! the loss is said on stderr.
+
+use crate::ground::{BASH_LS, Ground, text};
+
+fn decides_without(state: &str) {
+    let ground = Ground::new().with("GAMBREL_STATE_DIR", state);
+    ground.guard("echo no >&2; exit 2", 5);
+    let output = ground.run(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("\"deny\""), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("gambrel: "), "nothing was said of {state}");
+}
+
+#[test]
+fn a_state_folder_that_is_no_folder() {
+    decides_without("/dev/null/state");
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_made() {
+    decides_without("/proc/gambrel");
+}
+
+#[test]
+fn a_ledger_that_somebody_has_locked() {
+    let ground = Ground::new();
+    ground.guard("echo no >&2; exit 2", 5);
+    ground.decide("claude", BASH_LS);
+    let spool = ground.base.join("state/spool.jsonl");
+    assert!(spool.exists());
+    let mut holder = std::process::Command::new("flock")
+        .args(["-x", spool.to_str().unwrap(), "sleep", "30"])
+        .spawn()
+        .expect("flock of util-linux");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let output = ground.run(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert!(text(&output.stdout).contains("\"deny\""));
+    assert!(text(&output.stderr).contains("journal"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn no_home_at_all() {
+    let mut ground = Ground::new();
+    ground.env.retain(|(name, _)| name != "HOME" && name != "GAMBREL_STATE_DIR");
+    ground.guard("echo no >&2; exit 2", 5);
+    let output = ground.run(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+    assert!(text(&output.stdout).contains("\"deny\""), "{}", text(&output.stderr));
+}
