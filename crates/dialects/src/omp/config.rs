@@ -12,7 +12,8 @@ use serde_json::json;
 /// What counts as a module.
 const ENDINGS: [&str; 3] = ["ts", "js", "mjs"];
 /// Folders under `hooks`, and the event that their modules are for.
-const FOLDERS: [(&str, &str); 3] = [("pre", "tool_call"), ("post", "tool_result"), ("", "tool_call")];
+const FOLDERS: [(&str, &str); 3] =
+    [("pre", "tool_call"), ("post", "tool_result"), ("", "tool_call")];
 /// Why a module does not run.
 const NOT_YET: &str = "TypeScript modules are found but do not run yet";
 

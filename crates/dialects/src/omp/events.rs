@@ -26,9 +26,7 @@ const fn gate(name: &'static str, moment: Moment) -> EventSpec {
 }
 
 const fn result(moment: Moment) -> EventSpec {
-    told("tool_result", moment)
-        .rewrites(PatchRule::Last, &[Slot::Output])
-        .subject(Subject::Tool)
+    told("tool_result", moment).rewrites(PatchRule::Last, &[Slot::Output]).subject(Subject::Tool)
 }
 
 /// Words with the answer itself.

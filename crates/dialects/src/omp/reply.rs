@@ -22,7 +22,8 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     }
     told(event, decision, &mut result);
     rewritten(decision, &mut result);
-    let messages: Vec<Value> = said.words(Ear::Next).map(|text| message(event, decision, text)).collect();
+    let messages: Vec<Value> =
+        said.words(Ear::Next).map(|text| message(event, decision, text)).collect();
     let notices: Vec<&str> = said.words(Ear::Person).collect();
     for (key, value) in [("messages", json!(messages)), ("notices", json!(notices))] {
         if value.as_array().is_some_and(|list| !list.is_empty()) {

@@ -17,9 +17,20 @@ const DESCRIPTION: usize = 8_000;
 const LIST: usize = 200;
 /// Linux takes at most 128 KiB in one environment string; this leaves room for the name.
 const ENV_STRING: usize = 120 * 1024;
+/// 000, context JSON schema: what must be there even when there is little room.
+const CONTEXT: [&str; 6] = ["version", "event", "team", "member", "timestamp", "task"];
+const TEAM: [&str; 4] = ["id", "dir", "taskListId", "style"];
+#[rustfmt::skip]
+const TASK: [&str; 9] = [
+    "id", "subject", "description", "owner", "status", "blockedBy", "blocks", "createdAt", "updatedAt",
+];
 
 /// Understands a context JSON.
-pub fn receive(dialect: &'static Teams, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+pub fn receive(
+    dialect: &'static Teams,
+    native: &[u8],
+    arrival: Arrival,
+) -> Result<Event, Complaint> {
     let native = object(native)?;
     let name = text(&native, "event").unwrap_or_default();
     let Some(row) = row(dialect, &name) else {
@@ -196,28 +207,35 @@ fn context_file(event: &Event) -> PathBuf {
     folder.join(name)
 }
 
-/// House rule 12: a context too large for the environment loses its `metadata`, marked, and then
-/// its long texts; the file has all of it.
+/// House rule 12: a context too large for the environment loses its `metadata`, marked, with all
+/// that the contract does not know, and then its long texts; the file has all of it.
 fn bounded(mut context: Value, whole: &str) -> String {
     if whole.len() <= ENV_STRING {
         return whole.to_owned();
     }
-    if let Some(task) = context.get_mut("task").and_then(Value::as_object_mut) {
-        let known = ["id", "subject", "description", "owner", "status", "createdAt", "updatedAt", "blockedBy", "blocks"];
-        task.retain(|key, _| known.contains(&key.as_str()));
-        task.insert("metadata".into(), json!({"truncated": true}));
+    keep(&mut context, &CONTEXT);
+    keep(&mut context["team"], &TEAM);
+    if context["task"].is_object() {
+        keep(&mut context["task"], &TASK);
+        context["task"]["metadata"] = json!({"truncated": true});
     }
     let text = context.to_string();
     if text.len() <= ENV_STRING {
         return text;
     }
-    if let Some(task) = context.get_mut("task").and_then(Value::as_object_mut) {
+    if context["task"].is_object() {
         for key in ["blockedBy", "blocks"] {
-            task.insert(key.into(), json!([]));
+            context["task"][key] = json!([]);
         }
-        task.insert("description".into(), json!(""));
+        context["task"]["description"] = json!("");
     }
     context.to_string()
+}
+
+fn keep(object: &mut Value, known: &[&str]) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|key, _| known.contains(&key.as_str()));
+    }
 }
 
 /// 000, flat variables: the optional ones only when there is something to say.

@@ -54,5 +54,8 @@ impl Policy {
 /// How often a task may be sent back in a row: `PI_TEAMS_HOOKS_MAX_REOPENS_PER_TASK`, else 3.
 pub fn max_reopens(roots: &Roots) -> u64 {
     let written = roots.var("PI_TEAMS_HOOKS_MAX_REOPENS_PER_TASK");
-    written.and_then(|text| text.trim().parse::<f64>().ok()).filter(|n| *n >= 0.0).map_or(3, |n| n as u64)
+    written
+        .and_then(|text| text.trim().parse::<f64>().ok())
+        .filter(|n| *n >= 0.0)
+        .map_or(3, |n| n as u64)
 }

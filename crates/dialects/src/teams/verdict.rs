@@ -52,10 +52,13 @@ pub fn result(path: &str, outcome: &Outcome) -> Value {
     put("ran", json!(true));
     put("hookPath", json!(path));
     put("command", json!(as_named(&outcome.command)));
-    put("exitCode", match outcome.end {
-        End::Exited(code) => json!(code),
-        _ => Value::Null,
-    });
+    put(
+        "exitCode",
+        match outcome.end {
+            End::Exited(code) => json!(code),
+            _ => Value::Null,
+        },
+    );
     put("timedOut", json!(outcome.end == End::Late));
     put("durationMs", json!(u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX)));
     put("stdout", json!(stream(&outcome.stdout)));
@@ -110,5 +113,8 @@ fn log(event: &Event, hook: &Hook, outcome: &Outcome) -> Duty {
     });
     let stamp = iso_time(event.at, true).replace([':', '.'], "-");
     let text = serde_json::to_string_pretty(&log).unwrap_or_default() + "\n";
-    Duty::WriteFile { path: team.dir.join("hook-logs").join(format!("{stamp}_{own_name}.json")), text }
+    Duty::WriteFile {
+        path: team.dir.join("hook-logs").join(format!("{stamp}_{own_name}.json")),
+        text,
+    }
 }

@@ -1,0 +1,131 @@
+//! Measures candidates in turns within one run, so that whatever else the machine does falls on
+//! all of them alike. It knows nothing of what they do.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+
+use crate::floor;
+
+/// How often.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// Turns of every candidate.
+    pub rounds: usize,
+    /// Fires in a turn.
+    pub fires: usize,
+}
+
+/// One turn of a candidate: CPU of all its fires, and the shortest of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Round {
+    /// Self and children.
+    pub cpu: Duration,
+    /// The least of all fires.
+    pub wall: Duration,
+}
+
+/// What a candidate took, by round.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// Microseconds of CPU time for one fire.
+    pub cpu: Vec<f64>,
+    /// Microseconds from start to end, at best.
+    pub wall: f64,
+}
+
+/// Something that can be measured: so many fires, please.
+pub type Candidate<'c> = Box<dyn FnMut(usize) -> anyhow::Result<Round> + 'c>;
+
+/// A candidate that fires in this process.
+pub fn here<'c>(mut fire: impl FnMut() -> anyhow::Result<()> + 'c) -> Candidate<'c> {
+    Box::new(move |fires| {
+        let before = floor::cpu();
+        let mut wall = Duration::MAX;
+        for _ in 0..fires {
+            let began = Instant::now();
+            fire()?;
+            wall = wall.min(began.elapsed());
+        }
+        Ok(Round { cpu: floor::cpu() - before, wall })
+    })
+}
+
+/// All candidates in turns: forwards, then backwards, and so on.
+pub fn interleave(
+    effort: Effort,
+    candidates: &mut [Candidate<'_>],
+) -> anyhow::Result<Vec<Measured>> {
+    let mut all = vec![Measured { cpu: Vec::new(), wall: f64::MAX }; candidates.len()];
+    for candidate in candidates.iter_mut() {
+        candidate(effort.fires.div_ceil(4))?;
+    }
+    for round in 0..effort.rounds {
+        let count = candidates.len();
+        for turn in 0..count {
+            let at = if round % 2 == 0 { turn } else { count - 1 - turn };
+            let Round { cpu, wall } = candidates[at](effort.fires)?;
+            all[at].cpu.push(cpu.as_secs_f64() * 1e6 / effort.fires as f64);
+            all[at].wall = all[at].wall.min(wall.as_secs_f64() * 1e6);
+        }
+    }
+    Ok(all)
+}
+
+impl Measured {
+    /// The middle of all rounds.
+    pub fn typical(&self) -> f64 {
+        median(self.cpu.clone())
+    }
+
+    /// How many times the floor: the middle of the rounds' own ratios.
+    pub fn times(&self, floor: &Self) -> f64 {
+        median(self.cpu.iter().zip(&floor.cpu).map(|(own, floor)| own / floor).collect())
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// A process that is held while others have their turn, and fires when it is told a number.
+pub struct Held {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Held {
+    /// Starts it.
+    pub fn start(program: &Path, args: &[&str]) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| program.display().to_string())?;
+        let stdin = child.stdin.take().context("no stdin")?;
+        let stdout = BufReader::new(child.stdout.take().context("no stdout")?);
+        Ok(Self { child, stdin, stdout })
+    }
+
+    /// One turn of it: its own CPU time, as it tells it.
+    pub fn round(&mut self, fires: usize) -> anyhow::Result<Round> {
+        writeln!(self.stdin, "{fires}")?;
+        let mut line = String::new();
+        ensure!(self.stdout.read_line(&mut line)? > 0, "a held candidate has ended early");
+        let mut numbers = line.split_whitespace().map(str::parse::<f64>);
+        let mut next = || anyhow::Ok(numbers.next().context("a number is missing")??);
+        let (cpu, wall) = (next()?, next()?);
+        let micros = |n: f64| Duration::try_from_secs_f64(n / 1e6);
+        Ok(Round { cpu: micros(cpu)?, wall: micros(wall)? })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
