@@ -17,7 +17,11 @@ pub struct Part {
 pub const PARTS: &[Part] = &[
     Part { program: "bash", package: "bash", without: "hooks in bash" },
     Part { program: "node", package: "nodejs", without: "team hooks in JavaScript" },
-    Part { program: "strace", package: "strace", without: "that no hook is started by a plain fork" },
+    Part {
+        program: "strace",
+        package: "strace",
+        without: "that no hook is started by a plain fork",
+    },
 ];
 
 /// Makes every part be there; in CI a missing one is an error, on a laptop a visible remark.
@@ -29,7 +33,8 @@ pub fn prepare(parts: &[Part]) -> anyhow::Result<()> {
     if find("apt-get").is_some() && is_root() {
         let mut args = vec!["install", "-y", "--no-install-recommends"];
         args.extend(missing.iter().map(|part| part.package));
-        let installed = shell::run("apt-get", &["update"]).and_then(|()| shell::run("apt-get", &args));
+        let installed =
+            shell::run("apt-get", &["update"]).and_then(|()| shell::run("apt-get", &args));
         if let Err(error) = installed {
             eprintln!("{error:#}");
         }

@@ -21,8 +21,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 const IMPURE: &[&str] = &["tokio", "reqwest", "hyper", "axum", "rusqlite", "rustix", "libc"];
 const PURE: &[&str] = &["gambrel-model", "gambrel-dialects"];
 /// Rooms without a name on the door.
-const NAMELESS: &[&str] =
-    &["util", "utils", "common", "helper", "helpers", "misc", "types", "manager", "base", "data", "info"];
+const NAMELESS: &[&str] = &[
+    "util", "utils", "common", "helper", "helpers", "misc", "types", "manager", "base", "data",
+    "info",
+];
 /// A file over this is too long, unless it is a plain table.
 const LINES: usize = 500;
 /// A function over this is too long.
@@ -53,7 +55,9 @@ fn dependence() -> anyhow::Result<Vec<String>> {
         let normal = package["dependencies"].as_array().into_iter().flatten();
         let normal = normal.filter(|dep| dep["kind"].is_null());
         let deps: Vec<&str> = normal.filter_map(|dep| dep["name"].as_str()).collect();
-        wrong.extend(deps.iter().filter(|dep| !may_know(name, dep)).map(|dep| format!("{name} knows {dep}")));
+        wrong.extend(
+            deps.iter().filter(|dep| !may_know(name, dep)).map(|dep| format!("{name} knows {dep}")),
+        );
     }
     Ok(wrong)
 }
@@ -102,7 +106,9 @@ fn file_laws(path: &Path) -> anyhow::Result<Vec<String>> {
         say(format!("{lines} lines; {LINES} at most"));
     }
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    if (code.contains("unsafe {") || code.contains("unsafe extern")) && !UNSAFE.contains(&short.as_str()) {
+    if (code.contains("unsafe {") || code.contains("unsafe extern"))
+        && !UNSAFE.contains(&short.as_str())
+    {
         say("has `unsafe`, which has one file".into());
     }
     for word in ["TODO", "FIXME", "XXX", "#[allow("] {
@@ -135,7 +141,8 @@ fn functions(code: &str) -> Vec<(String, usize)> {
 
 fn is_signature(line: &str) -> bool {
     let words = line.trim_start();
-    let heads = ["fn ", "pub fn ", "pub(crate) fn ", "const fn ", "pub const fn ", "pub(super) fn "];
+    let heads =
+        ["fn ", "pub fn ", "pub(crate) fn ", "const fn ", "pub const fn ", "pub(super) fn "];
     heads.iter().any(|head| words.starts_with(head)) && !line.trim_end().ends_with(['}', ';'])
 }
 

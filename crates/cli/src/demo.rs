@@ -54,7 +54,8 @@ fn play(folder: &Path, as_json: bool) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for (path, title) in EVENTS {
         let native = std::fs::read(folder.join(path))?;
-        let mut event = gambrel.receive("claude", &native).map_err(|c| anyhow::anyhow!(c.message))?;
+        let mut event =
+            gambrel.receive("claude", &native).map_err(|c| anyhow::anyhow!(c.message))?;
         let fired = gambrel.fire(&mut event);
         match as_json {
             true => all.push(fired.decision.to_json()),

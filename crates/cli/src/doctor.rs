@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use gambrel::Gambrel;
-use gambrel::model::{Severity, SessionState};
+use gambrel::model::{SessionState, Severity};
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
@@ -64,7 +64,9 @@ fn hooks(gambrel: &Gambrel) -> Finding {
 
 fn trust(gambrel: &Gambrel) -> Finding {
     match gambrel.ledger().trust() {
-        Ok(entries) => Finding { name: "trust", ok: true, what: format!("{} entries", entries.len()) },
+        Ok(entries) => {
+            Finding { name: "trust", ok: true, what: format!("{} entries", entries.len()) }
+        }
         Err(error) => Finding { name: "trust", ok: false, what: error.to_string() },
     }
 }

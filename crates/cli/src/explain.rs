@@ -50,7 +50,8 @@ fn why(candidate: &Candidate) -> (bool, String) {
     match &candidate.fate {
         Fate::Runs => {
             let matcher = candidate.hook.draft.matcher.words();
-            let why = matcher.map_or("it is for every such event".into(), |m| format!("matcher `{m}` is met"));
+            let why = matcher
+                .map_or("it is for every such event".into(), |m| format!("matcher `{m}` is met"));
             (true, why)
         }
         Fate::Skipped(skip) => (false, skip.why.clone()),
@@ -72,6 +73,9 @@ fn spoken(candidate: &Candidate) -> String {
     let hook = &candidate.hook;
     format!(
         "{mark}  {}  {}\n          {} · {}\n",
-        hook.dialect.name(), printer::line(&hook.title(), 60), printer::line(&why, 200), hook.draft.source.place(),
+        hook.dialect.name(),
+        printer::line(&hook.title(), 60),
+        printer::line(&why, 200),
+        hook.draft.source.place(),
     )
 }

@@ -23,7 +23,10 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     let cells: Vec<Vec<String>> = rows.iter().map(|(hook, trust)| row(hook, *trust)).collect();
     match cells.is_empty() {
         true => printer::out("no hooks are configured here\n"),
-        false => printer::out(&printer::table(&["ID", "DIALECT", "EVENT", "MATCHER", "ACTION", "TRUST", "WHAT", "SOURCE"], &cells)),
+        false => printer::out(&printer::table(
+            &["ID", "DIALECT", "EVENT", "MATCHER", "ACTION", "TRUST", "WHAT", "SOURCE"],
+            &cells,
+        )),
     }
     for complaint in &loaded.complaints {
         printer::warn(&snippet::short(complaint));
@@ -38,7 +41,8 @@ pub fn standing<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Tru
         BTreeMap::new()
     });
     let mode = gambrel.setup().options.trust;
-    let stands = |hook: &'l std::sync::Arc<Hook>| (&**hook, Trust::of(hook, loaded, &entries, mode));
+    let stands =
+        |hook: &'l std::sync::Arc<Hook>| (&**hook, Trust::of(hook, loaded, &entries, mode));
     loaded.hooks.iter().map(stands).collect()
 }
 

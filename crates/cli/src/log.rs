@@ -64,14 +64,17 @@ fn take_in(ledger: &LocalLedger) {
                 printer::warn(&format!("gambrel: {notice}"));
             }
             if taken.corrupt > 0 {
-                printer::warn(&format!("gambrel: {} broken records were passed over", taken.corrupt));
+                printer::warn(&format!(
+                    "gambrel: {} broken records were passed over",
+                    taken.corrupt
+                ));
             }
         }
         Err(error) => printer::warn(&format!("gambrel: {error}")),
     }
 }
 
-fn body<'f>(firing: &'f Firing, stage: Stage) -> Option<&'f Value> {
+fn body(firing: &Firing, stage: Stage) -> Option<&Value> {
     firing.records.iter().find(|record| record.step == stage).map(|record| &record.body)
 }
 
@@ -112,8 +115,13 @@ fn print(firing: &Firing, as_json: bool) {
     let reason = value["reasons"][0]["text"].as_str().unwrap_or_default();
     printer::out(&format!(
         "{}  {:<11} {:<8} {:<18} {:<12} {ran} of {} ran  {}\n",
-        firing.id, ruling, word("from"), printer::line(&word("event"), 18),
-        printer::line(&firing.session, 12), trail.len(), printer::line(reason, 60),
+        firing.id,
+        ruling,
+        word("from"),
+        printer::line(&word("event"), 18),
+        printer::line(&firing.session, 12),
+        trail.len(),
+        printer::line(reason, 60),
     ));
 }
 
@@ -122,19 +130,32 @@ fn in_full(firing: &Firing) -> String {
     let word = |key: &str| printer::clean(value[key].as_str().unwrap_or("-"));
     let mut text = format!(
         "firing {}  {}\n  event    {} from {} ({})\n  session  {}\n  ruling   {} (the caller was told {})\n",
-        firing.id, state(firing), word("event"), word("from"), word("moment"),
-        printer::clean(&firing.session), word("ruling"), word("said"),
+        firing.id,
+        state(firing),
+        word("event"),
+        word("from"),
+        word("moment"),
+        printer::clean(&firing.session),
+        word("ruling"),
+        word("said"),
     );
     let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
     for reason in list("reasons") {
-        text += &format!("  because  {}\n", printer::line(reason["text"].as_str().unwrap_or_default(), 200));
+        text += &format!(
+            "  because  {}\n",
+            printer::line(reason["text"].as_str().unwrap_or_default(), 200)
+        );
     }
     for step in list("trail") {
         text += &one_step(&step);
     }
     for late in list("late") {
         let end = late["outcome"].as_str().unwrap_or_default();
-        text += &format!("  late     {}  {end} after {} ms\n", late["hook"].as_str().unwrap_or_default(), late["ms"]);
+        text += &format!(
+            "  late     {}  {end} after {} ms\n",
+            late["hook"].as_str().unwrap_or_default(),
+            late["ms"]
+        );
     }
     for loss in list("losses") {
         let part = |key: &str| loss[key].as_str().unwrap_or_default().to_owned();
@@ -148,7 +169,12 @@ fn one_step(step: &Value) -> String {
     let code = step["code"].as_i64().map(|code| format!(" {code}")).unwrap_or_default();
     format!(
         "  hook     {}  {}{code}  {} ms  {}\n           {}  {}\n",
-        part("title"), part("outcome"), step["ms"], part("verdict"), part("source"), part("why"),
+        part("title"),
+        part("outcome"),
+        step["ms"],
+        part("verdict"),
+        part("source"),
+        part("why"),
     )
 }
 

@@ -31,7 +31,9 @@ pub fn ending(decision: &Decision) -> String {
     for reason in decision.meant.why() {
         text += &format!("    because {}\n", printer::line(reason, 100));
     }
-    for (ear, word) in [(Ear::Agent, "for the agent"), (Ear::Next, "for its next turn"), (Ear::Person, "for you")] {
+    for (ear, word) in
+        [(Ear::Agent, "for the agent"), (Ear::Next, "for its next turn"), (Ear::Person, "for you")]
+    {
         for words in decision.meant.words(ear) {
             text += &format!("    {word}: {}\n", printer::line(words, 100));
         }

@@ -10,13 +10,18 @@ use gambrel::{Gambrel, Trust, TrustMode};
 use gambrel_engine::{named_files, trust_hash, trust_key};
 use serde_json::{Value, json};
 
-use crate::args::{TrustArgs, UntrustArgs, USAGE};
+use crate::args::{TrustArgs, USAGE, UntrustArgs};
 use crate::{list, look, printer};
 
 /// Set by agents in the environment of what they run: none of them may trust for a person.
 const AGENT_MARKS: [&str; 7] = [
-    "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "AI_AGENT", "GEMINI_CLI", "CODEX_SANDBOX",
-    "OPENCODE", "GAMBREL_FIRING",
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "AI_AGENT",
+    "GEMINI_CLI",
+    "CODEX_SANDBOX",
+    "OPENCODE",
+    "GAMBREL_FIRING",
 ];
 
 /// Shows, asks, and trusts.
@@ -72,7 +77,9 @@ pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8
         })?;
     }
     match args.json {
-        true => printer::json(&json!({"untrusted": chosen.iter().map(|h| &h.id).collect::<Vec<_>>()})),
+        true => {
+            printer::json(&json!({"untrusted": chosen.iter().map(|h| &h.id).collect::<Vec<_>>()}))
+        }
         false => printer::out(&format!("{} hooks are not trusted any more\n", chosen.len())),
     }
     Ok(0)
@@ -113,7 +120,9 @@ fn chosen<'h>(
 /// On a terminal a person is asked; elsewhere only `--yes` will do.
 fn asked(count: usize) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        printer::warn("gambrel trust: there is no terminal to ask on; say --yes if you have looked");
+        printer::warn(
+            "gambrel trust: there is no terminal to ask on; say --yes if you have looked",
+        );
         return Ok(false);
     }
     printer::err(&format!("Let these {count} hooks run as you? [y/N] "));
@@ -125,7 +134,8 @@ fn asked(count: usize) -> anyhow::Result<bool> {
 fn keep(gambrel: &Gambrel, hooks: &[&Hook], denied: bool) -> anyhow::Result<()> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    let entry = |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: hook.title(), at };
+    let entry =
+        |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: hook.title(), at };
     let fresh: Vec<(String, TrustEntry)> =
         hooks.iter().map(|hook| (trust_key(hook), entry(hook))).collect();
     gambrel.ledger().amend_trust(&mut |entries| entries.extend(fresh.clone()))?;
@@ -139,7 +149,11 @@ fn shown(hook: &Hook) -> String {
     let command = command.map_or_else(|| draft.config.to_string(), str::to_owned);
     let mut text = format!(
         "{}  {} {}\n  from   {}\n  runs   {}\n",
-        hook.id, hook.dialect.name(), draft.event, draft.source.place(), printer::clean(&command),
+        hook.id,
+        hook.dialect.name(),
+        draft.event,
+        draft.source.place(),
+        printer::clean(&command),
     );
     for file in named_files(hook) {
         text += &format!("  file   {}\n", file.display());
@@ -153,7 +167,12 @@ fn show(project: &[(&Hook, Trust)], as_json: bool) {
         return printer::json(&Value::Array(hooks));
     }
     let row = |(hook, trust): &(&Hook, Trust)| {
-        vec![trust.word().to_owned(), hook.id.clone(), printer::line(&hook.title(), 60), hook.draft.source.place()]
+        vec![
+            trust.word().to_owned(),
+            hook.id.clone(),
+            printer::line(&hook.title(), 60),
+            hook.draft.source.place(),
+        ]
     };
     let rows: Vec<Vec<String>> = project.iter().map(row).collect();
     match rows.is_empty() {

@@ -46,10 +46,8 @@ fn by_one(actions: &[&dyn Action], word: &str, turns: Vec<&Turn>) -> Vec<Outcome
         let why = format!("no action `{word}` is built in");
         return turns.iter().map(|_| Outcome::of(End::Unstarted(why.clone()))).collect();
     };
-    let jobs: Vec<Job<'_>> = turns
-        .iter()
-        .map(|turn| Job { call: &turn.call, errand: turn.errand.as_deref() })
-        .collect();
+    let jobs: Vec<Job<'_>> =
+        turns.iter().map(|turn| Job { call: &turn.call, errand: turn.errand.as_deref() }).collect();
     catch_unwind(AssertUnwindSafe(|| action.run(&jobs)))
         .ok()
         .filter(|outcomes| outcomes.len() == jobs.len())

@@ -61,7 +61,7 @@ pub fn owe(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> 
         return Ok(());
     }
     let debt = Debt { id: decision.id.clone(), from: "hooks".into(), verdict: owed.clone() };
-    ledger.amend(&decision.session, &mut |state| {
+    ledger.amend(&decision.memory, &mut |state| {
         // A halt is owed once, however often it is said again.
         let known = state.owed.iter().any(|old| old.verdict == debt.verdict);
         if !known {
@@ -75,7 +75,7 @@ pub fn settle(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerErro
     if decision.paid.is_empty() {
         return Ok(());
     }
-    ledger.amend(&decision.session, &mut |state| {
+    ledger.amend(&decision.memory, &mut |state| {
         state.owed.retain(|debt| !decision.paid.contains(&debt.id));
     })
 }
@@ -87,19 +87,13 @@ pub fn refusals_of(event: &Event) -> String {
 }
 
 /// Counts a refusal of an end, or forgets the earlier ones once it was not refused.
-pub fn count_refusal(
-    ledger: &dyn Ledger,
-    event: &Event,
-    refused: bool,
-) -> Result<(), LedgerError> {
+pub fn count_refusal(ledger: &dyn Ledger, event: &Event, refused: bool) -> Result<(), LedgerError> {
     if event.kind() != Kind::Close || (!refused && event.facts.refusals == 0) {
         return Ok(());
     }
     let name = refusals_of(event);
-    ledger.amend(&event.session, &mut |state| {
-        match refused {
-            true => *state.counts.entry(name.clone()).or_default() += 1,
-            false => drop(state.counts.remove(&name)),
-        }
+    ledger.amend(&event.memory(), &mut |state| match refused {
+        true => *state.counts.entry(name.clone()).or_default() += 1,
+        false => drop(state.counts.remove(&name)),
     })
 }

@@ -27,7 +27,12 @@ pub struct Errand {
 impl Errand {
     /// The errand of one hook at one event.
     pub fn of(event: &Event, hook: &Hook) -> Self {
-        let arrival = Arrival { id: event.id.clone(), at: event.at, cwd: event.project.clone(), env: event.env.clone() };
+        let arrival = Arrival {
+            id: event.id.clone(),
+            at: event.at,
+            cwd: event.project.clone(),
+            env: event.env.clone(),
+        };
         Self {
             arrival,
             from: event.from.name().to_owned(),
@@ -67,12 +72,16 @@ pub fn attend(
     words.says.retain(|say| say.ear != Ear::Person);
     // A refusal that comes after the fact is still worth hearing.
     for reason in std::mem::take(&mut words.reasons) {
-        words.says.push(gambrel_model::Say { ear: Ear::Agent, text: reason.text, hook: reason.hook });
+        words.says.push(gambrel_model::Say {
+            ear: Ear::Agent,
+            text: reason.text,
+            hook: reason.hook,
+        });
     }
     if words.says.is_empty() {
         return Ok(());
     }
     let verdict = gambrel_model::Verdict { says: words.says, ..Default::default() };
     let debt = Debt { id: format!("{}:{}", event.id, hook.id), from: hook.id.clone(), verdict };
-    ledger.amend(&event.session, &mut |state| state.owed.push(debt.clone()))
+    ledger.amend(&event.memory(), &mut |state| state.owed.push(debt.clone()))
 }

@@ -1,59 +1,39 @@
-//! One firing: the fold of hooks over an event. Data only moves forward; what an earlier hook
-//! leaves to a later one is in `Carry`. Reads from top to bottom as house rules say it happens.
+//! The fold of hooks over an event: stage, run, read, merge, turn after turn. Data only moves
+//! forward; what an earlier hook leaves to a later one is in `Carry`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use gambrel_model::{
-    Call, Carry, Decision, End, Event, Kind, Last, Moment, Order, Outcome, PatchRule, Ruling, Say,
-    SessionState, Slot, Step, Verdict,
+    Call, Carry, Decision, End, Event, Kind, Order, Outcome, PatchRule, Ruling, Say, SessionState,
+    Slot, Step, Verdict,
 };
 
 use crate::batch::{self, Turn};
-use crate::select::{Candidate, Fate, Selection, Skip, condition, select, step};
-use crate::{Engine, Errand, debts, journal};
-
-/// Fires every matching hook and returns what they decided together.
-pub fn fire(engine: &Engine<'_>, event: &mut Event) -> Decision {
-    let mut troubles = Vec::new();
-    let state = remember(engine, event, &mut troubles);
-    let event: &Event = event;
-    let Selection { candidates, bystanders } = select(engine, event, &mut troubles);
-    let asked: Vec<&str> = running(&candidates).map(|c| c.hook.id.as_str()).collect();
-    journal::accepted(engine.ledger, event, &asked, &mut troubles);
-    let mut fold = Fold::new(engine, event, troubles);
-    let paid = fold.seed(&state);
-    for group in candidates.chunk_by(|a, b| a.hook.dialect.name() == b.hook.dialect.name()) {
-        fold.group(group);
-    }
-    fold.recheck(&candidates);
-    fold.strict();
-    let mut decision = fold.decide(paid);
-    decision.bystanders = Some(bystanders);
-    conclude(engine, event, &mut decision);
-    decision
-}
+use crate::select::{Candidate, Fate, Skip, condition, step};
+use crate::{Engine, Errand, debts};
 
 /// The fold's state: only grows.
-struct Fold<'f, 'a> {
-    engine: &'f Engine<'a>,
-    event: &'f Event,
+pub(crate) struct Fold<'f, 'a> {
+    pub engine: &'f Engine<'a>,
+    pub event: &'f Event,
     began: Instant,
-    verdict: Verdict,
-    carry: Carry,
-    decision: Decision,
+    pub verdict: Verdict,
+    pub carry: Carry,
+    pub decision: Decision,
     /// Whose rewrite of the input stands.
-    rewriter: Option<String>,
-    recheck: bool,
+    pub rewriter: Option<String>,
+    pub recheck: bool,
 }
 
 impl<'f, 'a> Fold<'f, 'a> {
-    fn new(engine: &'f Engine<'a>, event: &'f Event, troubles: Vec<String>) -> Self {
+    pub fn new(engine: &'f Engine<'a>, event: &'f Event, troubles: Vec<String>) -> Self {
         let complaints = engine.loaded.complaints.clone();
         let decision = Decision {
             id: event.id.clone(),
             moment: event.moment.name().to_owned(),
             session: event.session.clone(),
+            memory: event.memory(),
             troubles,
             complaints,
             ..Decision::default()
@@ -64,14 +44,14 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// What is owed to the session comes first; which debts this answer pays.
-    fn seed(&mut self, state: &SessionState) -> Vec<String> {
+    pub fn seed(&mut self, state: &SessionState) -> Vec<String> {
         let (seed, paid) = debts::seed(self.event, state);
         self.verdict = seed;
         paid
     }
 
     /// The hooks of one dialect.
-    fn group(&mut self, group: &[Candidate]) {
+    pub fn group(&mut self, group: &[Candidate]) {
         let at_once = match group[0].row.order {
             Order::Together => group.len(),
             Order::InTurn | Order::UntilRefused => 1,
@@ -85,7 +65,7 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// Some hooks at once: stage, run, read, merge.
-    fn turn(&mut self, event: &Event, candidates: &[Candidate]) {
+    pub fn turn(&mut self, event: &Event, candidates: &[Candidate]) {
         let mut ready = Vec::new();
         for candidate in candidates {
             match self.call(event, candidate) {
@@ -93,7 +73,8 @@ impl<'f, 'a> Fold<'f, 'a> {
                 Err(skip) => self.skip(candidate, &skip),
             }
         }
-        let turns: Vec<Turn> = ready.iter_mut().map(|(c, call, _)| prepared(event, c, call)).collect();
+        let turns: Vec<Turn> =
+            ready.iter_mut().map(|(c, call, _)| prepared(event, c, call)).collect();
         let outcomes = batch::run(self.engine.actions, &turns);
         for ((candidate, _, remark), outcome) in ready.into_iter().zip(outcomes) {
             self.merge(event, candidate, outcome, remark);
@@ -110,7 +91,8 @@ impl<'f, 'a> Fold<'f, 'a> {
         }
         let remark = condition(event, &candidate.hook, &self.carry)?;
         let dialect = candidate.hook.dialect;
-        let staged = catch_unwind(AssertUnwindSafe(|| dialect.stage(event, &candidate.hook, &self.carry)));
+        let staged =
+            catch_unwind(AssertUnwindSafe(|| dialect.stage(event, &candidate.hook, &self.carry)));
         let mut call = staged.map_err(|_| Skip::grave("a fault of gambrel's own: not staged"))?;
         if let Some(budget) = self.engine.options.budget.or_else(|| self.patience()) {
             let left = margin(budget).saturating_sub(self.began.elapsed());
@@ -173,7 +155,13 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// Endless refusal of the same end becomes words.
-    fn cap(&self, event: &Event, candidate: &Candidate, verdict: &mut Verdict, why: &mut Vec<String>) {
+    fn cap(
+        &self,
+        event: &Event,
+        candidate: &Candidate,
+        verdict: &mut Verdict,
+        why: &mut Vec<String>,
+    ) {
         let cap = candidate.hook.draft.terms.cap.filter(|_| event.kind() == Kind::Close);
         if verdict.ruling == Ruling::Deny && cap.is_some_and(|cap| event.facts.refusals >= cap) {
             why.push(format!("refused {} times already: words only", event.facts.refusals));
@@ -189,7 +177,7 @@ impl<'f, 'a> Fold<'f, 'a> {
     fn carry_on(&mut self, candidate: &Candidate, step: &Step, verdict: &mut Verdict) {
         let dialect = candidate.hook.dialect.name();
         let outcome = step.outcome.as_ref();
-        let last = self.carry.last.entry(dialect).or_insert_with(Last::default);
+        let last = self.carry.last.entry(dialect).or_default();
         last.ok = outcome.map(Outcome::succeeded);
         if let Some(answer) = outcome.and_then(|o| o.answer.as_ref()) {
             last.answer = answer.to_string();
@@ -203,57 +191,8 @@ impl<'f, 'a> Fold<'f, 'a> {
         self.carry.now.extend(verdict.patch.clone());
     }
 
-    /// Gates see rewritten input once more: an Allow held only for the input that it saw.
-    fn recheck(&mut self, candidates: &[Candidate]) {
-        let Some(rewriter) = self.rewriter.clone() else { return };
-        if self.event.kind() != Kind::Gate || self.verdict.ruling.refuses() {
-            return;
-        }
-        let event = self.event.with(&self.carry.now);
-        let keeps = |r: &gambrel_model::Reason| r.ruling > Ruling::Allow || r.hook == rewriter;
-        let own = self.decision.trail.iter().find(|step| step.hook == rewriter);
-        let own = own.map_or(Ruling::Silent, |step| step.verdict);
-        let strict = Some(self.verdict.ruling).filter(|ruling| *ruling > Ruling::Allow);
-        let first = std::mem::take(&mut self.verdict);
-        self.recheck = true;
-        let again = select(self.engine, &event, &mut self.decision.troubles).candidates;
-        for candidate in running(&again).filter(|c| c.hook.id != rewriter && c.hook.draft.terms.waits) {
-            self.turn(&event, std::slice::from_ref(candidate));
-        }
-        self.unasked(candidates);
-        let second = std::mem::replace(&mut self.verdict, first);
-        self.verdict.ruling = strict.unwrap_or_default().max(own).max(second.ruling);
-        self.verdict.reasons.retain(keeps);
-        self.verdict.reasons.extend(second.reasons);
-        self.verdict.unheard.extend(second.unheard);
-    }
-
-    /// Under a host, its own hooks cannot be asked again.
-    fn unasked(&mut self, candidates: &[Candidate]) {
-        let own = candidates.iter().any(|c| self.event.is_from(c.hook.dialect));
-        if self.engine.options.hosted && own {
-            let why = "the host's own hooks have not seen the rewritten input";
-            self.decision.losses.push(gambrel_model::Loss::new("recheck", why));
-        }
-    }
-
-    /// A gate that could not be asked counts as a deny for whoever is strict. Never where things
-    /// end: that would keep the agent running for ever.
-    fn strict(&mut self) {
-        if !self.engine.options.strict || self.event.kind() != Kind::Gate {
-            return;
-        }
-        let broken = |c: &&gambrel_model::Complaint| c.severity == gambrel_model::Severity::Error;
-        let mut why = self.verdict.unheard.clone();
-        why.extend(self.decision.complaints.iter().filter(broken).map(|c| c.message.clone()));
-        for text in why {
-            let deny = Verdict::ruled(Ruling::Deny, format!("strict: {text}"));
-            self.verdict = std::mem::take(&mut self.verdict).then(deny.by("gambrel"));
-        }
-    }
-
     /// What was meant, and what of it the caller is told.
-    fn decide(self, paid: Vec<String>) -> Decision {
+    pub fn decide(self, paid: Vec<String>) -> Decision {
         let mut decision = self.decision;
         let mut meant = self.verdict;
         meant.patch = self.carry.now.clone();
@@ -267,49 +206,6 @@ impl<'f, 'a> Fold<'f, 'a> {
         decision.paid = paid;
         decision
     }
-}
-
-/// Adds what the ledger remembers of the event's session: prompts so far, refusals in a row.
-fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) -> SessionState {
-    let state = engine.ledger.session(&event.session);
-    let mut state = state.unwrap_or_else(|error| {
-        troubles.push(error.to_string());
-        SessionState::default()
-    });
-    if event.facts.iteration.is_none() {
-        if event.moment == Moment::IterationStart {
-            *state.counts.entry(debts::PROMPTS.into()).or_default() += 1;
-            let counted = engine.ledger.amend(&event.session, &mut |kept| {
-                *kept.counts.entry(debts::PROMPTS.into()).or_default() += 1;
-            });
-            troubles.extend(counted.err().map(|error| error.to_string()));
-        }
-        event.facts.iteration = state.counts.get(debts::PROMPTS).copied();
-    }
-    if event.kind() == Kind::Close {
-        event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);
-    }
-    state
-}
-
-/// Carries out duties, keeps what is owed, and writes down what was decided.
-fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
-    for duty in &decision.said.duties {
-        let gambrel_model::Duty::WriteFile { path, text } = duty;
-        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        if let Err(error) = folder.and_then(|()| std::fs::write(path, text)) {
-            decision.troubles.push(format!("{}: not written: {error}", path.display()));
-        }
-    }
-    let refused = decision.meant.ruling == Ruling::Deny;
-    let kept = debts::owe(engine.ledger, decision)
-        .and_then(|()| debts::count_refusal(engine.ledger, event, refused));
-    decision.troubles.extend(kept.err().map(|error| error.to_string()));
-    journal::finished(engine.ledger, event, decision);
-}
-
-fn running(candidates: &[Candidate]) -> impl Iterator<Item = &Candidate> {
-    candidates.iter().filter(|candidate| candidate.fate == Fate::Runs)
 }
 
 /// A call under the firing's name, so that a hook that calls us again is known.
@@ -343,4 +239,9 @@ fn remarks(remark: String, outcome: &Outcome, verdict: &Verdict) -> Vec<String> 
     why.extend(verdict.why().into_iter().map(str::to_owned));
     why.extend(outcome.remarks.iter().cloned());
     why
+}
+
+/// The candidates that are to run.
+pub(crate) fn running(candidates: &[Candidate]) -> impl Iterator<Item = &Candidate> {
+    candidates.iter().filter(|candidate| candidate.fate == Fate::Runs)
 }

@@ -4,9 +4,11 @@
 mod batch;
 mod debts;
 mod errand;
+mod fire;
 mod fold;
 mod journal;
 mod load;
+mod recheck;
 mod select;
 mod trust;
 
@@ -51,7 +53,7 @@ pub struct Options {
 impl Engine<'_> {
     /// Fires every matching hook and returns what they decided together.
     pub fn fire(&self, event: &mut Event) -> Decision {
-        fold::fire(self, event)
+        fire::fire(self, event)
     }
 
     /// What would be considered for an event, and why each would or would not run. Runs nothing.

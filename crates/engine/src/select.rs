@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use gambrel_model::condition::Truth;
 use gambrel_model::decision::Bystanders;
-use gambrel_model::{
-    Carry, Event, EventSpec, Hook, Kind, Moment, Step, Subject, TrustEntry,
-};
+use gambrel_model::{Carry, Event, EventSpec, Hook, Kind, Moment, Step, Subject, TrustEntry};
 
 use crate::trust::{self, Trust};
 use crate::{Engine, Loaded};
@@ -67,7 +65,7 @@ pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<Stri
         let hook = &loaded.hooks[at];
         if let Some(row) = hook.row_for(event) {
             considered.insert(at);
-            let fate = chooser.fate(hook, row);
+            let fate = chooser.fate(hook);
             candidates.push(Candidate { hook: Arc::clone(hook), row, fate });
         }
     }
@@ -161,14 +159,14 @@ struct Chooser<'e, 'a> {
 }
 
 impl Chooser<'_, '_> {
-    fn fate(&mut self, hook: &Hook, row: &EventSpec) -> Fate {
-        match self.skip(hook, row) {
+    fn fate(&mut self, hook: &Hook) -> Fate {
+        match self.skip(hook) {
             Some(skip) => Fate::Skipped(skip),
             None => Fate::Runs,
         }
     }
 
-    fn skip(&mut self, hook: &Hook, row: &EventSpec) -> Option<Skip> {
+    fn skip(&mut self, hook: &Hook) -> Option<Skip> {
         let options = &self.engine.options;
         let own = self.event.is_from(hook.dialect);
         if !options.only.is_empty() && !options.only.iter().any(|o| o == hook.dialect.name()) {
@@ -180,7 +178,6 @@ impl Chooser<'_, '_> {
         if !own && self.event.row.echo {
             return Some(Skip::plain(format!("heard this moment before `{}`", self.event.name)));
         }
-        let _ = row;
         if let Some(by) = &hook.draft.shadowed_by {
             return Some(Skip::plain(format!("shadowed by {by}")));
         }
@@ -243,14 +240,12 @@ pub(crate) fn condition(event: &Event, hook: &Hook, carry: &Carry) -> Result<Opt
 pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
     let mut selection = select(engine, event, &mut Vec::new());
     for candidate in &mut selection.candidates {
-        if candidate.fate == Fate::Runs {
-            if let Err(skip) = condition(event, &candidate.hook, &Carry::default()) {
-                candidate.fate = Fate::Skipped(skip);
-            }
+        let met = condition(event, &candidate.hook, &Carry::default());
+        if let (Fate::Runs, Err(skip)) = (&candidate.fate, met) {
+            candidate.fate = Fate::Skipped(skip);
         }
     }
-    let chosen: BTreeSet<String> =
-        selection.candidates.iter().map(|c| c.hook.id.clone()).collect();
+    let chosen: BTreeSet<String> = selection.candidates.iter().map(|c| c.hook.id.clone()).collect();
     let others = engine.loaded.hooks.iter().filter(|hook| !chosen.contains(&hook.id));
     for hook in others {
         let (row, why) = match hook.row_for(event) {

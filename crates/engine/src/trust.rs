@@ -98,7 +98,10 @@ pub(crate) fn status(
 fn was_another(hook: &Hook, loaded: &Loaded, entries: &BTreeMap<String, TrustEntry>) -> bool {
     let prefix = prefix(hook);
     let stale = |entry_key: &String| !loaded.hooks.iter().any(|other| key(other) == *entry_key);
-    entries.range(prefix.clone()..).take_while(|(k, _)| k.starts_with(&prefix)).any(|(k, _)| stale(k))
+    entries
+        .range(prefix.clone()..)
+        .take_while(|(k, _)| k.starts_with(&prefix))
+        .any(|(k, _)| stale(k))
 }
 
 /// Names a hook in the trust store: the file it stands in, its event and its identity.
@@ -117,8 +120,14 @@ pub fn hash(hook: &Hook) -> String {
     let draft = &hook.draft;
     let mut sum = Sha256::new();
     let definition = serde_json::json!([
-        draft.event, draft.name, draft.matcher.words(), draft.when.as_ref().map(|w| &w.text),
-        draft.action, draft.config, draft.priority, draft.terms.timeout.as_millis() as u64,
+        draft.event,
+        draft.name,
+        draft.matcher.words(),
+        draft.when.as_ref().map(|w| &w.text),
+        draft.action,
+        draft.config,
+        draft.priority,
+        draft.terms.timeout.as_millis() as u64,
     ]);
     sum.update(definition.to_string());
     for path in named_files(hook) {

@@ -8,9 +8,7 @@ use gambrel_actions::{Settings, ShellAction};
 use gambrel_dialects::DIALECTS;
 use gambrel_engine::{Candidate, Engine, Loaded, load};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
-use gambrel_model::{
-    Action, Arrival, Complaint, Decision, Dialect, Event, Ledger, Reply, Spot,
-};
+use gambrel_model::{Action, Arrival, Complaint, Decision, Dialect, Event, Ledger, Reply, Spot};
 
 use crate::Setup;
 
@@ -151,7 +149,8 @@ fn settings(setup: &Setup) -> Settings {
 }
 
 fn redactor(setup: &Setup) -> Redactor {
-    let secrets = setup.secrets_files().into_iter().filter_map(|path| fs::read_to_string(path).ok());
+    let secrets =
+        setup.secrets_files().into_iter().filter_map(|path| fs::read_to_string(path).ok());
     let pairs: Vec<(String, String)> = secrets.flat_map(|text| secret_pairs(&text)).collect();
     let env: Vec<(String, String)> =
         setup.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();

@@ -32,8 +32,9 @@ pub struct Setup {
 impl Setup {
     /// The surroundings of this process.
     pub fn of_process() -> Self {
-        let env = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let env = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         Self { env: Arc::new(env.collect()), cwd, ..Self::default() }
     }

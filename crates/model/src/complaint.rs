@@ -100,7 +100,12 @@ impl Quoted {
         let past = u32::from(offset >= self.steps.len());
         let step = (*step + past) as usize;
         let start = (self.spot.start + step).min(self.spot.end);
-        Spot { start, end: (start + 1).min(self.spot.end), column: self.spot.column + step, ..self.spot.clone() }
+        Spot {
+            start,
+            end: (start + 1).min(self.spot.end),
+            column: self.spot.column + step,
+            ..self.spot.clone()
+        }
     }
 }
 

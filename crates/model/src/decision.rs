@@ -22,6 +22,8 @@ pub struct Decision {
     pub moment: String,
     /// The session it belongs to.
     pub session: String,
+    /// The name under which the ledger keeps what belongs to that session.
+    pub memory: String,
     /// What the hooks meant together.
     pub meant: Verdict,
     /// What the caller is told.

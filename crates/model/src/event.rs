@@ -145,6 +145,12 @@ impl Event {
         self.row.kind()
     }
 
+    /// The name under which the ledger keeps what belongs to this session: two projects may
+    /// call a session alike, and some callers do not name theirs at all.
+    pub fn memory(&self) -> String {
+        format!("{}@{}", self.session, self.project.display())
+    }
+
     /// Whether the caller speaks this dialect.
     pub fn is_from(&self, dialect: &dyn Dialect) -> bool {
         self.from.name() == dialect.name()

@@ -155,7 +155,10 @@ pub struct Hook {
 impl Hook {
     /// Makes a draft ready to run. A part that cannot be understood makes the hook idle, with the
     /// reason, and leaves a complaint.
-    pub fn build(dialect: &'static dyn Dialect, mut draft: Draft) -> (Option<Self>, Vec<Complaint>) {
+    pub fn build(
+        dialect: &'static dyn Dialect,
+        mut draft: Draft,
+    ) -> (Option<Self>, Vec<Complaint>) {
         let mut complaints = Vec::new();
         let rows: Vec<_> = dialect.events().iter().filter(|row| row.name == draft.event).collect();
         if rows.is_empty() {
@@ -192,8 +195,7 @@ impl Hook {
     /// By name for the caller's own dialect, by moment for all others.
     pub fn hears(&self, from: &str, name: &str, moment: &Moment) -> Option<&'static EventSpec> {
         let own = from == self.dialect.name();
-        let hears =
-            |row: &&&'static EventSpec| row.moment == *moment && (!own || row.name == name);
+        let hears = |row: &&&'static EventSpec| row.moment == *moment && (!own || row.name == name);
         self.rows.iter().find(hears).copied()
     }
 
@@ -226,8 +228,14 @@ fn first(text: &str) -> &str {
 /// rename a hook.
 fn identity(dialect: &str, draft: &Draft) -> String {
     let definition = serde_json::json!([
-        dialect, draft.source.spot.path, draft.event, draft.name, draft.matcher.words(),
-        draft.when.as_ref().map(|w| &w.text), draft.action, draft.config,
+        dialect,
+        draft.source.spot.path,
+        draft.event,
+        draft.name,
+        draft.matcher.words(),
+        draft.when.as_ref().map(|w| &w.text),
+        draft.action,
+        draft.config,
     ]);
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in definition.to_string().bytes() {

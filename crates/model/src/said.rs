@@ -47,7 +47,8 @@ impl Verdict {
         let dropped: std::collections::BTreeMap<Slot, Value> = dropped;
         for slot in dropped.into_keys() {
             let word = String::from(slot.clone());
-            losses.push(Loss::new("rewrite", format!("{} cannot take another {word}", caller.name)));
+            losses
+                .push(Loss::new("rewrite", format!("{} cannot take another {word}", caller.name)));
             if slot == Slot::Input && caller.kind() == Kind::Gate {
                 let text = "a hook rewrote the tool's input, which this caller cannot take";
                 self.ruling = self.ruling.max(Ruling::Ask);

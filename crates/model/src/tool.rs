@@ -212,11 +212,12 @@ fn listed(word: &ToolWord, key: &str, value: &Value, way: Way) -> Option<Value> 
             Way::ToNeutral => *native == name,
             Way::ToNative => *neutral == name,
         });
-        found.map_or(name, |(neutral, native)| match way {
-            Way::ToNeutral => neutral,
-            Way::ToNative => native,
-        })
-        .to_owned()
+        found
+            .map_or(name, |(neutral, native)| match way {
+                Way::ToNeutral => neutral,
+                Way::ToNative => native,
+            })
+            .to_owned()
     };
     let items = value.as_array()?.iter().map(|item| match item.as_object() {
         Some(fields) => fields.iter().map(|(k, v)| (rename(k), v.clone())).collect(),

@@ -247,7 +247,8 @@ impl Verdict {
     pub fn within(mut self, own: &EventSpec) -> (Self, Vec<Loss>) {
         let mut losses = Vec::new();
         if !own.may.has(self.ruling.power()) {
-            losses.push(Loss::new(self.ruling.word(), format!("{} cannot be answered so", own.name)));
+            losses
+                .push(Loss::new(self.ruling.word(), format!("{} cannot be answered so", own.name)));
             for reason in std::mem::take(&mut self.reasons) {
                 self.says.push(Say { ear: Ear::Person, text: reason.text, hook: reason.hook });
             }

@@ -25,7 +25,9 @@ fn a_hook_that_hangs() {
 
 #[test]
 fn a_hook_that_ignores_term_and_forks() {
-    let step = in_time("#!/bin/sh\ntrap '' TERM\n(trap '' TERM; sleep 300) &\n(setsid sleep 300 &)\nsleep 300\n");
+    let step = in_time(
+        "#!/bin/sh\ntrap '' TERM\n(trap '' TERM; sleep 300) &\n(setsid sleep 300 &)\nsleep 300\n",
+    );
     assert_eq!(step["outcome"], "late");
 }
 
@@ -93,7 +95,8 @@ fn a_five_megabyte_event_arrives_whole() {
     ground.guard("wc -c > \"$CLAUDE_PROJECT_DIR/count\"", 10);
     let big = BASH_LS.replace("\"ls\"", &format!("\"{}\"", "x".repeat(5_000_000)));
     ground.decide("claude", &big);
-    let count: usize = std::fs::read_to_string(ground.root.join("count")).unwrap().trim().parse().unwrap();
+    let count: usize =
+        std::fs::read_to_string(ground.root.join("count")).unwrap().trim().parse().unwrap();
     assert!(count > 5_000_000, "{count}");
 }
 

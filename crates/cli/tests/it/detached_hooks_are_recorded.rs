@@ -27,7 +27,9 @@ fn the_caller_does_not_wait_and_the_end_is_in_the_journal() {
     assert_eq!(decision["trail"][0]["outcome"], "detached");
     until("it has done its work", || ground.root.join("done").exists());
     let id = decision["id"].as_str().unwrap();
-    until("its end is recorded", || ground.json(&["show", id, "--json"])["late"][0]["outcome"] == "exited");
+    until("its end is recorded", || {
+        ground.json(&["show", id, "--json"])["late"][0]["outcome"] == "exited"
+    });
 }
 
 #[test]
@@ -37,7 +39,9 @@ fn its_timeout_holds_after_the_caller_has_gone() {
     async_hook(&ground, "./slow.sh", 1);
     let decision = ground.decide("claude", &event());
     let id = decision["id"].as_str().unwrap();
-    until("it is recorded as late", || ground.json(&["show", id, "--json"])["late"][0]["outcome"] == "late");
+    until("it is recorded as late", || {
+        ground.json(&["show", id, "--json"])["late"][0]["outcome"] == "late"
+    });
     until("and gone", || processes_naming(&path).is_empty());
 }
 
@@ -48,7 +52,9 @@ fn its_words_come_with_the_next_turn() {
     async_hook(&ground, words, 10);
     let decision = ground.decide("claude", &event());
     let id = decision["id"].as_str().unwrap().to_owned();
-    until("its end is recorded", || ground.json(&["show", &id, "--json"])["late"][0]["outcome"] == "exited");
+    until("its end is recorded", || {
+        ground.json(&["show", &id, "--json"])["late"][0]["outcome"] == "exited"
+    });
     let told = |g: &Ground| text(&g.run(&["fire", "--from", "claude"], PROMPT.as_bytes()).stdout);
     until("its words are told", || told(&ground).contains("the build is green"));
     assert!(!told(&ground).contains("the build is green"), "told twice");
@@ -59,7 +65,8 @@ fn a_unified_action_that_is_not_awaited_is_started() {
     let ground = Ground::new();
     let hooks = "hooks:\n  on_iteration_complete:\n    - type: shell\n      command: \"sleep 1; echo ${SESSION} > late.txt\"\n";
     ground.file(".gambrel/hooks.yaml", hooks);
-    let point = r#"{"hook_point":"on_iteration_complete","vars":{"SESSION":"night run","ITERATION":3}}"#;
+    let point =
+        r#"{"hook_point":"on_iteration_complete","vars":{"SESSION":"night run","ITERATION":3}}"#;
     let output = ground.run(&["fire", "--from", "unified"], point.as_bytes());
     let reply: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(reply["actions"][0]["status"], "started");

@@ -59,7 +59,8 @@ impl Ground {
     /// A settings file with one PreToolUse command for Bash.
     pub fn guard(&self, command: &str, timeout: u32) {
         let hook = serde_json::json!({"type": "command", "command": command, "timeout": timeout});
-        let settings = serde_json::json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}});
+        let settings =
+            serde_json::json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}});
         self.file(".claude/settings.json", &settings.to_string());
     }
 
@@ -86,7 +87,8 @@ impl Ground {
     pub fn decide(&self, from: &str, event: &str) -> Value {
         let output = self.run(&["fire", "--from", from, "--json"], event.as_bytes());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stdout)))
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", text(&output.stdout)))
     }
 
     pub fn json(&self, args: &[&str]) -> Value {
@@ -112,8 +114,12 @@ pub fn until(what: &str, holds: impl Fn() -> bool) {
 /// Processes whose command line names this path.
 pub fn processes_naming(path: &Path) -> Vec<u32> {
     let needle = path.to_string_lossy().into_owned();
-    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok());
+    let pids = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok());
     pids.filter(|pid: &u32| *pid != std::process::id())
-        .filter(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|c| text(&c).contains(&needle)))
+        .filter(|pid| {
+            std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|c| text(&c).contains(&needle))
+        })
         .collect()
 }

@@ -5,7 +5,20 @@ use crate::ground::{Ground, text};
 #[test]
 fn every_command_has_help() {
     let ground = Ground::new();
-    let commands = ["fire", "list", "explain", "check", "doctor", "log", "show", "trust", "untrust", "demo", "completions", "man"];
+    let commands = [
+        "fire",
+        "list",
+        "explain",
+        "check",
+        "doctor",
+        "log",
+        "show",
+        "trust",
+        "untrust",
+        "demo",
+        "completions",
+        "man",
+    ];
     let help = text(&ground.run(&["--help"], b"").stdout);
     for command in commands {
         assert!(help.contains(command), "{command}: {help}");
@@ -36,8 +49,11 @@ fn the_manual_is_a_manual() {
 fn doctor_speaks_of_every_part() {
     let ground = Ground::new();
     let parts = ground.json(&["doctor", "--json"]);
-    let names: Vec<&str> = parts.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
-    for part in ["ledger", "hooks", "trust", "sh", "bash", "node", "bun", "sandbox", "callback port"] {
+    let names: Vec<&str> =
+        parts.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
+    for part in
+        ["ledger", "hooks", "trust", "sh", "bash", "node", "bun", "sandbox", "callback port"]
+    {
         assert!(names.contains(&part), "{part}: {names:?}");
     }
 }

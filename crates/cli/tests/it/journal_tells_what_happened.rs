@@ -79,7 +79,8 @@ fn following_shows_what_comes() {
     let mut follower = ground.command(&["log", "-f", "--json"]).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(200));
     let id = ground.decide("claude", BASH_LS)["id"].as_str().unwrap().to_owned();
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(follower.stdout.take().unwrap()));
+    let mut lines =
+        std::io::BufRead::lines(std::io::BufReader::new(follower.stdout.take().unwrap()));
     let line = lines.next().unwrap().unwrap();
     follower.kill().unwrap();
     follower.wait().unwrap();

@@ -17,7 +17,19 @@ fn the_list_has_the_fixed_shape() {
     let hooks = list.as_array().unwrap();
     assert_eq!(hooks.len(), 4, "{list}");
     for hook in hooks {
-        for key in ["id", "dialect", "event", "moment", "matcher", "when", "action", "source", "scope", "trust", "shadowed_by"] {
+        for key in [
+            "id",
+            "dialect",
+            "event",
+            "moment",
+            "matcher",
+            "when",
+            "action",
+            "source",
+            "scope",
+            "trust",
+            "shadowed_by",
+        ] {
             assert!(hook.get(key).is_some(), "{key}: {hook}");
         }
     }
@@ -61,7 +73,8 @@ fn hooks_are_found_upwards_to_the_repository() {
     std::fs::create_dir_all(ground.root.join(".git")).unwrap();
     std::fs::create_dir_all(ground.root.join("src/deep")).unwrap();
     let list = ground.json(&["-C", "src/deep", "list", "--json"]);
-    let dialects: Vec<&str> = list.as_array().unwrap().iter().map(|h| h["dialect"].as_str().unwrap()).collect();
+    let dialects: Vec<&str> =
+        list.as_array().unwrap().iter().map(|h| h["dialect"].as_str().unwrap()).collect();
     // 003 is looked for in the root only.
     assert_eq!(dialects, ["claude", "omp", "unified"]);
 }

@@ -1,5 +1,13 @@
 //! Tests through the face: contract cases run scripted and real, and the command line itself.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on stops"
+)]
+#![expect(clippy::print_stderr, reason = "what a case leaves out is said")]
+
 mod contracts;
 mod ground;
 

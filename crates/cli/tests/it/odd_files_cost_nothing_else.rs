@@ -14,7 +14,8 @@ fn still_denies(spoil: impl Fn(&Ground), expected: &[&str]) {
     let complaints = decision["complaints"].as_array().unwrap();
     assert_eq!(complaints.len(), expected.len(), "{complaints:?}");
     for (complaint, part) in complaints.iter().zip(expected) {
-        let place = format!("{}:{}: {}", complaint["line"], complaint["column"], complaint["message"]);
+        let place =
+            format!("{}:{}: {}", complaint["line"], complaint["column"], complaint["message"]);
         assert!(place.contains(part), "{part}: {place}");
         assert!(complaint["file"].as_str().unwrap().contains("settings"), "{complaint}");
     }
@@ -22,7 +23,10 @@ fn still_denies(spoil: impl Fn(&Ground), expected: &[&str]) {
 
 #[test]
 fn a_settings_file_that_is_a_folder() {
-    still_denies(|g| std::fs::create_dir_all(g.root.join(".claude/settings.json")).unwrap(), &["not a file"]);
+    still_denies(
+        |g| std::fs::create_dir_all(g.root.join(".claude/settings.json")).unwrap(),
+        &["not a file"],
+    );
 }
 
 #[test]
@@ -46,12 +50,18 @@ fn a_settings_file_that_is_not_text() {
 
 #[test]
 fn a_settings_file_with_a_nul() {
-    still_denies(|g| drop(g.file(".claude/settings.json", "{\"a\":\n \"\0\"}")), &["2:3: \"holds a NUL"]);
+    still_denies(
+        |g| drop(g.file(".claude/settings.json", "{\"a\":\n \"\0\"}")),
+        &["2:3: \"holds a NUL"],
+    );
 }
 
 #[test]
 fn json_that_ends_in_the_middle() {
-    still_denies(|g| drop(g.file(".claude/settings.json", "{\"hooks\": {\"PreToolUse\": [")), &["not valid JSON"]);
+    still_denies(
+        |g| drop(g.file(".claude/settings.json", "{\"hooks\": {\"PreToolUse\": [")),
+        &["not valid JSON"],
+    );
 }
 
 #[test]

@@ -22,7 +22,10 @@ fn rewriting(command: &str) -> String {
 
 #[test]
 fn the_last_configured_rewrite_stands() {
-    let folder = folder(&[(".claude/settings.json", &settings(&[&rewriting("ls -a"), &rewriting("ls -b")]))]);
+    let folder = folder(&[(
+        ".claude/settings.json",
+        &settings(&[&rewriting("ls -a"), &rewriting("ls -b")]),
+    )]);
     let (_, reply) = fire(DIALECTS, folder.path(), "claude", EVENT);
     let reply: Value = serde_json::from_slice(&reply.stdout).expect("JSON");
     assert_eq!(reply["hookSpecificOutput"]["updatedInput"]["command"], "ls -b");
@@ -50,7 +53,8 @@ fn an_allow_for_other_input_does_not_stand() {
 #[test]
 fn a_caller_that_cannot_take_a_rewrite_is_refused() {
     let folder = folder(&[(".claude/settings.json", &settings(&[&rewriting("ls -a")]))]);
-    let native = r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","input":{"command":"ls"}}"#;
+    let native =
+        r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","input":{"command":"ls"}}"#;
     let (decision, reply) = fire(DIALECTS, folder.path(), "omp", native);
     let reply: Value = serde_json::from_slice(&reply.stdout).expect("JSON");
     assert_eq!(reply["block"], true);
@@ -60,7 +64,10 @@ fn a_caller_that_cannot_take_a_rewrite_is_refused() {
 #[test]
 fn a_later_dialect_sees_what_an_earlier_one_rewrote() {
     let hooks = "hooks:\n  on_tool_before:\n    - type: shell\n      await: true\n      on_failure: abort\n      command: \"test \\\"$TOOL_COMMAND\\\" != 'ls -a'\"\n";
-    let files = [(".claude/settings.json", &*settings(&[&rewriting("ls -a")])), (".gambrel/hooks.yaml", hooks)];
+    let files = [
+        (".claude/settings.json", &*settings(&[&rewriting("ls -a")])),
+        (".gambrel/hooks.yaml", hooks),
+    ];
     let folder = folder(&files);
     let (decision, _) = fire(DIALECTS, folder.path(), "claude", EVENT);
     assert_eq!(decision.meant.ruling, Ruling::Deny);

@@ -39,7 +39,10 @@ static OTHER: &[ToolWord] = &[ToolWord {
 fn one_edit_is_flat_on_both_sides() {
     let input = json!({"file": "a.rs", "before": "x", "after": "y", "why": "because"});
     let tool = Tool::from_native(FLAT, "Change", &input);
-    assert_eq!(tool.args, json!({"path": "a.rs", "edits": [{"old": "x", "new": "y"}], "why": "because"}));
+    assert_eq!(
+        tool.args,
+        json!({"path": "a.rs", "edits": [{"old": "x", "new": "y"}], "why": "because"})
+    );
     let (name, native) = tool.to_native(OTHER);
     assert_eq!(name, "edit");
     assert_eq!(native, json!({"path": "a.rs", "oldText": "x", "newText": "y", "why": "because"}));
@@ -63,12 +66,20 @@ fn a_tool_without_a_word_keeps_its_name() {
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(Value::Null), any::<i64>().prop_map(Value::from), "[a-z]{0,5}".prop_map(Value::from)];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<i64>().prop_map(Value::from),
+        "[a-z]{0,5}".prop_map(Value::from)
+    ];
     leaf.prop_recursive(3, 20, 4, |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-            proptest::collection::btree_map(prop_oneof![Just("edits".to_owned()), Just("oldText".to_owned()), "[a-z]{1,5}"], inner, 0..4)
-                .prop_map(|map| Value::Object(map.into_iter().collect())),
+            proptest::collection::btree_map(
+                prop_oneof![Just("edits".to_owned()), Just("oldText".to_owned()), "[a-z]{1,5}"],
+                inner,
+                0..4
+            )
+            .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }

@@ -165,7 +165,9 @@ pub fn load(dialect: &str) -> Vec<Case> {
         let file: File = serde_saphyr::from_str(&text)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        cases.extend(file.cases.into_iter().map(|case| Case { file: format!("{dialect}/{name}"), ..case }));
+        cases.extend(
+            file.cases.into_iter().map(|case| Case { file: format!("{dialect}/{name}"), ..case }),
+        );
     }
     cases
 }

@@ -39,8 +39,10 @@ pub fn differences(expect: &Expect, seen: &Seen, root: &Path) -> Vec<String> {
         same(&mut wrong, "said", said, decision["said"].as_str().unwrap_or_default());
     }
     if let Some(ran) = &expect.ran {
-        let really: Vec<&Value> = trail.iter().filter(|s| s["ran"] == true && s["recheck"] != true).collect();
-        let fits = ran.len() == really.len() && ran.iter().zip(&really).all(|(name, step)| is_hook(step, name));
+        let really: Vec<&Value> =
+            trail.iter().filter(|s| s["ran"] == true && s["recheck"] != true).collect();
+        let fits = ran.len() == really.len()
+            && ran.iter().zip(&really).all(|(name, step)| is_hook(step, name));
         if !fits {
             let titles: Vec<&Value> = really.iter().map(|s| &s["title"]).collect();
             wrong.push(format!("ran: expected {ran:?}, saw {titles:?}"));
@@ -69,7 +71,12 @@ pub fn differences(expect: &Expect, seen: &Seen, root: &Path) -> Vec<String> {
     complaints(&mut wrong, expect, decision);
     reply(&mut wrong, expect, seen);
     for (hook, given) in &expect.given {
-        handed(&mut wrong, hook, given, seen.given.get(hook).map(Vec::as_slice).unwrap_or_default());
+        handed(
+            &mut wrong,
+            hook,
+            given,
+            seen.given.get(hook).map(Vec::as_slice).unwrap_or_default(),
+        );
     }
     files(&mut wrong, expect, root);
     wrong
@@ -101,7 +108,8 @@ fn texts(list: &Value, key: &str) -> Vec<String> {
 
 fn parts(wrong: &mut Vec<String>, what: &str, expected: Option<&[String]>, seen: &[String]) {
     let Some(expected) = expected else { return };
-    let fits = expected.len() == seen.len() && expected.iter().zip(seen).all(|(e, s)| s.contains(e));
+    let fits =
+        expected.len() == seen.len() && expected.iter().zip(seen).all(|(e, s)| s.contains(e));
     if !fits {
         wrong.push(format!("{what}: expected {expected:?}, saw {seen:?}"));
     }
@@ -112,7 +120,15 @@ fn complaints(wrong: &mut Vec<String>, expect: &Expect, decision: &Value) {
     let list = decision["complaints"].as_array().cloned().unwrap_or_default();
     let seen: Vec<String> = list
         .iter()
-        .map(|c| format!("{}:{}: {} ({})", c["line"], c["column"], text_of(c, "message"), text_of(c, "help")))
+        .map(|c| {
+            format!(
+                "{}:{}: {} ({})",
+                c["line"],
+                c["column"],
+                text_of(c, "message"),
+                text_of(c, "help")
+            )
+        })
         .collect();
     parts(wrong, "complaints", Some(expected), &seen);
 }
@@ -184,7 +200,12 @@ fn handed(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[Handed]) 
         same(wrong, &format!("{hook} stdin"), text, &run.stdin);
     }
     for (name, value) in &expect.env {
-        same(wrong, &format!("{hook} env {name}"), value, run.env.get(name).map_or("(unset)", |v| v));
+        same(
+            wrong,
+            &format!("{hook} env {name}"),
+            value,
+            run.env.get(name).map_or("(unset)", |v| v),
+        );
     }
     for name in expect.no_env.iter().filter(|name| run.env.contains_key(*name)) {
         wrong.push(format!("{hook}: env has {name}"));
@@ -213,7 +234,9 @@ fn files(wrong: &mut Vec<String>, expect: &Expect, root: &Path) {
         };
         match found {
             None => wrong.push(format!("files: no {path}")),
-            Some(text) if !text.contains(part) => wrong.push(format!("files: {path} has no {part:?}: {text}")),
+            Some(text) if !text.contains(part) => {
+                wrong.push(format!("files: {path} has no {part:?}: {text}"))
+            }
             Some(_) => {}
         }
     }

@@ -43,8 +43,12 @@ pub fn check(dialect: &str) -> Vec<String> {
     let proved: BTreeSet<String> = cases.iter().flat_map(|c| c.proves.clone()).collect();
     wrong.extend(known.difference(&proved).map(|id| format!("{dialect}: no case proves {id}")));
     wrong.extend(proved.difference(&known).map(|id| format!("{dialect}: no claim {id}")));
-    wrong.extend(cases.iter().filter(|c| c.proves.is_empty()).map(|c| format!("{}: proves nothing", c.name)));
+    wrong.extend(
+        cases.iter().filter(|c| c.proves.is_empty()).map(|c| format!("{}: proves nothing", c.name)),
+    );
     let mut names = BTreeSet::new();
-    wrong.extend(cases.iter().filter(|c| !names.insert(&c.name)).map(|c| format!("{}: named twice", c.name)));
+    wrong.extend(
+        cases.iter().filter(|c| !names.insert(&c.name)).map(|c| format!("{}: named twice", c.name)),
+    );
     wrong
 }

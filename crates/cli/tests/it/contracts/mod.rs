@@ -28,13 +28,16 @@ fn all(run: fn(&Case) -> Vec<String>) {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                while let Some(case) =
+                    cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
                     if !format!("{}/{}", case.file, case.name).contains(&only) {
                         continue;
                     }
                     let wrong = std::panic::catch_unwind(|| run(case))
                         .unwrap_or_else(|_| vec!["the runner panicked".into()]);
-                    let wrong = wrong.into_iter().map(|w| format!("{}: {}: {w}", case.file, case.name));
+                    let wrong =
+                        wrong.into_iter().map(|w| format!("{}: {}: {w}", case.file, case.name));
                     failures.lock().unwrap().extend(wrong);
                 }
             });

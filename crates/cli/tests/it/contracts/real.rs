@@ -48,7 +48,8 @@ impl Ground {
     }
 
     pub fn filled(&self, text: &str) -> String {
-        text.replace("@ROOT@", &self.root.to_string_lossy()).replace("@HOME@", &self.home.to_string_lossy())
+        text.replace("@ROOT@", &self.root.to_string_lossy())
+            .replace("@HOME@", &self.home.to_string_lossy())
     }
 
     pub fn filled_json(&self, value: &Value) -> Value {
@@ -59,10 +60,16 @@ impl Ground {
         let mut env = BTreeMap::from([
             ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
             ("HOME".to_owned(), self.home.to_string_lossy().into_owned()),
-            ("GAMBREL_STATE_DIR".to_owned(), self.base.join("state").to_string_lossy().into_owned()),
+            (
+                "GAMBREL_STATE_DIR".to_owned(),
+                self.base.join("state").to_string_lossy().into_owned(),
+            ),
             ("GAMBREL_TRUST".to_owned(), "all".to_owned()),
             ("TMPDIR".to_owned(), self.base.join("tmp").to_string_lossy().into_owned()),
-            ("GAMBREL_CLAUDE_MANAGED".to_owned(), self.base.join("managed.json").to_string_lossy().into_owned()),
+            (
+                "GAMBREL_CLAUDE_MANAGED".to_owned(),
+                self.base.join("managed.json").to_string_lossy().into_owned(),
+            ),
         ]);
         env.extend(case.env.iter().map(|(name, value)| (name.clone(), self.filled(value))));
         env
@@ -88,7 +95,11 @@ pub fn run(case: &Case) -> Vec<String> {
         let seen = fire(&ground, case, &step.fire);
         let expect: super::case::Expect = step.expect.clone();
         let expect = filled_expect(&ground, expect);
-        wrong.extend(differences(&expect, &seen, &ground.root).into_iter().map(|w| format!("real, step {}: {w}", n + 1)));
+        wrong.extend(
+            differences(&expect, &seen, &ground.root)
+                .into_iter()
+                .map(|w| format!("real, step {}: {w}", n + 1)),
+        );
     }
     wrong
 }
@@ -129,7 +140,10 @@ fn script(ground: &Ground, name: &str, behaviour: &Behaviour) {
     };
     let text = format!(
         "#!/bin/sh\nn=1; while ! mkdir {g}.$n 2>/dev/null; do n=$((n+1)); done\nd={g}.$n\ncat > \"$d/stdin\"\nenv -0 > \"$d/env\" 2>/dev/null || env > \"$d/env\"\n: > \"$d/args\"; for a; do printf '%s\\0' \"$a\" >> \"$d/args\"; done\nif [ $n -le {first} ]; then echo 'not yet' >&2; exit 9; fi\ncat {o}\ncat {e} >&2\n{last}\n",
-        g = quoted(&given), o = quoted(&out), e = quoted(&err), first = behaviour.fails_first,
+        g = quoted(&given),
+        o = quoted(&out),
+        e = quoted(&err),
+        first = behaviour.fails_first,
     );
     let text = if name.ends_with("js") { node_script(&given, behaviour, ground) } else { text };
     std::fs::write(&path, text).unwrap();
@@ -140,10 +154,14 @@ fn script(ground: &Ground, name: &str, behaviour: &Behaviour) {
 /// The same in JavaScript, for contracts that run modules with node.
 fn node_script(given: &Path, behaviour: &Behaviour, ground: &Ground) -> String {
     let text = |value: &str| serde_json::to_string(&ground.filled(value)).unwrap();
-    let import = "const fs = process.getBuiltinModule ? process.getBuiltinModule('fs') : require('fs');";
+    let import =
+        "const fs = process.getBuiltinModule ? process.getBuiltinModule('fs') : require('fs');";
     format!(
         "{import}\nconst d = {} + '.1'; fs.mkdirSync(d);\nfs.writeFileSync(d + '/stdin', '');\nfs.writeFileSync(d + '/env', Object.entries(process.env).map(([k, v]) => k + '=' + v).join('\\0'));\nfs.writeFileSync(d + '/args', '');\nprocess.stdout.write({});\nprocess.stderr.write({});\nprocess.exitCode = {};\n",
-        text(&given.to_string_lossy()), text(&behaviour.stdout), text(&behaviour.stderr), behaviour.exit,
+        text(&given.to_string_lossy()),
+        text(&behaviour.stdout),
+        text(&behaviour.stderr),
+        behaviour.exit,
     )
 }
 
@@ -226,7 +244,11 @@ fn handed(ground: &Ground, name: &str) -> Vec<Handed> {
         let args = std::fs::read(folder.join("args")).unwrap_or_default();
         runs.push(Handed {
             stdin: String::from_utf8_lossy(&stdin).into_owned(),
-            env: split(&env).iter().filter_map(|e| e.split_once('=')).map(|(k, v)| (k.into(), v.into())).collect(),
+            env: split(&env)
+                .iter()
+                .filter_map(|e| e.split_once('='))
+                .map(|(k, v)| (k.into(), v.into()))
+                .collect(),
             args: split(&args),
         });
     }
@@ -239,10 +261,12 @@ fn split(bytes: &[u8]) -> Vec<String> {
 }
 
 fn newer(before: &ByHook, now: ByHook) -> ByHook {
-    now.into_iter().map(|(name, runs)| {
-        let old = before.get(&name).map_or(0, Vec::len);
-        (name, runs.into_iter().skip(old).collect())
-    }).collect()
+    now.into_iter()
+        .map(|(name, runs)| {
+            let old = before.get(&name).map_or(0, Vec::len);
+            (name, runs.into_iter().skip(old).collect())
+        })
+        .collect()
 }
 
 /// Forgets the runs of the first firing, so that hooks that count see the same again.

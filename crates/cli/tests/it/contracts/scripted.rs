@@ -35,7 +35,11 @@ pub fn run(case: &Case) -> Vec<String> {
         let given = Arc::new(Mutex::new(BTreeMap::new()));
         let seen = fire(&ground, case, &step.fire, &ledger, &given);
         let expect = filled_expect(&ground, step.expect.clone());
-        wrong.extend(differences(&expect, &seen, &ground.root).into_iter().map(|w| format!("scripted, step {}: {w}", n + 1)));
+        wrong.extend(
+            differences(&expect, &seen, &ground.root)
+                .into_iter()
+                .map(|w| format!("scripted, step {}: {w}", n + 1)),
+        );
     }
     wrong
 }
@@ -63,7 +67,9 @@ fn fire(
             "--hosted" => setup.options.hosted = true,
             "--strict" => setup.options.strict = true,
             "--only" => setup.options.only.push(value()),
-            "--budget" => setup.options.budget = Some(Duration::from_secs_f64(value().parse().unwrap())),
+            "--budget" => {
+                setup.options.budget = Some(Duration::from_secs_f64(value().parse().unwrap()))
+            }
             named => {
                 let option = named.trim_start_matches("--").to_owned();
                 setup.named.push((option, PathBuf::from(value())));
@@ -123,14 +129,20 @@ impl Written {
             Program::None => (String::new(), Vec::new()),
         };
         // The longest name that stands in the command is the hook that is meant.
-        let fits = |name: &&String| text.contains(name.trim_start_matches("./")) || text.contains(name.as_str());
+        let fits = |name: &&String| {
+            text.contains(name.trim_start_matches("./")) || text.contains(name.as_str())
+        };
         let Some(name) = self.hooks.keys().filter(fits).max_by_key(|name| name.len()) else {
-            return Outcome { command: words, ..Outcome::of(End::Unstarted(format!("no hook is written for `{text}`"))) };
+            return Outcome {
+                command: words,
+                ..Outcome::of(End::Unstarted(format!("no hook is written for `{text}`")))
+            };
         };
         let behaviour = &self.hooks[name];
         let at = words.iter().position(|word| word.contains(name.trim_start_matches("./")));
         let handed = Handed {
-            stdin: String::from_utf8_lossy(job.call.stdin.as_deref().unwrap_or_default()).into_owned(),
+            stdin: String::from_utf8_lossy(job.call.stdin.as_deref().unwrap_or_default())
+                .into_owned(),
             env: job.call.env.iter().cloned().collect(),
             args: at.map_or_else(Vec::new, |at| words[at + 1..].to_vec()),
         };

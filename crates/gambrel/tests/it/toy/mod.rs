@@ -19,8 +19,12 @@ static EVENTS: &[EventSpec] = &[
     EventSpec::new("began", Moment::SessionStart).may(Powers::TELL).can(Powers::TELL),
 ];
 
-static TOOLS: &[ToolWord] =
-    &[ToolWord { kind: ToolKind::Shell, shape: "shell", name: "run", fields: &[("command", "line")] }];
+static TOOLS: &[ToolWord] = &[ToolWord {
+    kind: ToolKind::Shell,
+    shape: "shell",
+    name: "run",
+    fields: &[("command", "line")],
+}];
 
 impl Dialect for Toy {
     fn name(&self) -> &'static str {
@@ -36,7 +40,12 @@ impl Dialect for Toy {
     }
 
     fn places(&self, _: &Roots) -> Vec<Place> {
-        vec![Place { path: "toy.txt".into(), scope: Scope::Project, holding: Holding::Text, tag: "toy" }]
+        vec![Place {
+            path: "toy.txt".into(),
+            scope: Scope::Project,
+            holding: Holding::Text,
+            tag: "toy",
+        }]
     }
 
     fn load(&self, found: &[Found], _: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
@@ -44,7 +53,12 @@ impl Dialect for Toy {
         for file in found {
             for (n, line) in file.text.lines().enumerate() {
                 let Some((event, command)) = line.split_once(' ') else { continue };
-                let spot = Spot { path: file.place.path.clone(), line: n + 1, column: 1, ..Spot::default() };
+                let spot = Spot {
+                    path: file.place.path.clone(),
+                    line: n + 1,
+                    column: 1,
+                    ..Spot::default()
+                };
                 drafts.push(Draft {
                     event: event.into(),
                     source: Source { spot, scope: Scope::Project, base: file.base.clone() },

@@ -1,0 +1,86 @@
+//! One firing, from an event that was understood to a decision that was written down: the house's
+//! straight line in one screen.
+
+use gambrel_model::{Decision, Duty, Event, Kind, Moment, Ruling, SessionState};
+
+use crate::fold::{Fold, running};
+use crate::select::{Selection, select};
+use crate::{Engine, debts, journal};
+
+/// Fires every matching hook and returns what they decided together.
+pub fn fire(engine: &Engine<'_>, event: &mut Event) -> Decision {
+    let mut troubles = Vec::new();
+    let state = remember(engine, event, &mut troubles);
+    let event: &Event = event;
+    let Selection { candidates, bystanders } = select(engine, event, &mut troubles);
+    let asked: Vec<&str> = running(&candidates).map(|c| c.hook.id.as_str()).collect();
+    journal::accepted(engine.ledger, event, &asked, &mut troubles);
+    let mut fold = Fold::new(engine, event, troubles);
+    let paid = fold.seed(&state);
+    for group in candidates.chunk_by(|a, b| a.hook.dialect.name() == b.hook.dialect.name()) {
+        fold.group(group);
+    }
+    fold.recheck(&candidates);
+    fold.strict();
+    let mut decision = fold.decide(paid);
+    decision.bystanders = Some(bystanders);
+    conclude(engine, event, &mut decision);
+    decision
+}
+
+/// Adds what the ledger remembers of the event's session: prompts so far, refusals in a row.
+fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) -> SessionState {
+    let state = engine.ledger.session(&event.memory());
+    let mut state = state.unwrap_or_else(|error| {
+        troubles.push(error.to_string());
+        SessionState::default()
+    });
+    if event.moment == Moment::SessionStart && event.session.is_empty() {
+        forget(engine, event, &mut state, troubles);
+    }
+    if event.facts.iteration.is_none() {
+        if event.moment == Moment::IterationStart {
+            *state.counts.entry(debts::PROMPTS.into()).or_default() += 1;
+            let counted = engine.ledger.amend(&event.memory(), &mut |kept| {
+                *kept.counts.entry(debts::PROMPTS.into()).or_default() += 1;
+            });
+            troubles.extend(counted.err().map(|error| error.to_string()));
+        }
+        event.facts.iteration = state.counts.get(debts::PROMPTS).copied();
+    }
+    if event.kind() == Kind::Close {
+        event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);
+    }
+    state
+}
+
+/// A session without a name begins: what was owed to the one before it is not this one's.
+fn forget(
+    engine: &Engine<'_>,
+    event: &Event,
+    state: &mut SessionState,
+    troubles: &mut Vec<String>,
+) {
+    if *state != SessionState::default() {
+        *state = SessionState::default();
+        let kept =
+            engine.ledger.amend(&event.memory(), &mut |kept| *kept = SessionState::default());
+        troubles.extend(kept.err().map(|error| error.to_string()));
+    }
+}
+
+/// Carries out duties, keeps what is owed, and writes down what was decided.
+fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
+    for duty in &decision.said.duties {
+        let Duty::WriteFile { path, text } = duty;
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        if let Err(error) = folder.and_then(|()| std::fs::write(path, text)) {
+            decision.troubles.push(format!("{}: not written: {error}", path.display()));
+        }
+    }
+    let refused = decision.meant.ruling == Ruling::Deny;
+    let kept = debts::owe(engine.ledger, decision)
+        .and_then(|()| debts::count_refusal(engine.ledger, event, refused));
+    decision.troubles.extend(kept.err().map(|error| error.to_string()));
+    journal::finished(engine.ledger, event, decision);
+}

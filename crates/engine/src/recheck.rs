@@ -1,0 +1,60 @@
+//! Second thoughts at a gate: rewritten input is looked at once more, and whoever is strict takes
+//! a gate that could not be asked for a refusal.
+
+use gambrel_model::{Complaint, Kind, Loss, Reason, Ruling, Severity, Verdict};
+
+use crate::fold::{Fold, running};
+use crate::select::{Candidate, select};
+
+impl Fold<'_, '_> {
+    /// Gates see rewritten input once more: an Allow held only for the input that it saw.
+    pub(crate) fn recheck(&mut self, candidates: &[Candidate]) {
+        let Some(rewriter) = self.rewriter.clone() else { return };
+        if self.event.kind() != Kind::Gate || self.verdict.ruling.refuses() {
+            return;
+        }
+        let event = self.event.with(&self.carry.now);
+        let keeps = |r: &Reason| r.ruling > Ruling::Allow || r.hook == rewriter;
+        let own = self.decision.trail.iter().find(|step| step.hook == rewriter);
+        let own = own.map_or(Ruling::Silent, |step| step.verdict);
+        let strict = Some(self.verdict.ruling).filter(|ruling| *ruling > Ruling::Allow);
+        let first = std::mem::take(&mut self.verdict);
+        self.recheck = true;
+        let again = select(self.engine, &event, &mut self.decision.troubles).candidates;
+        for candidate in
+            running(&again).filter(|c| c.hook.id != rewriter && c.hook.draft.terms.waits)
+        {
+            self.turn(&event, std::slice::from_ref(candidate));
+        }
+        self.unasked(candidates);
+        let second = std::mem::replace(&mut self.verdict, first);
+        self.verdict.ruling = strict.unwrap_or_default().max(own).max(second.ruling);
+        self.verdict.reasons.retain(keeps);
+        self.verdict.reasons.extend(second.reasons);
+        self.verdict.unheard.extend(second.unheard);
+    }
+
+    /// Under a host, its own hooks cannot be asked again.
+    fn unasked(&mut self, candidates: &[Candidate]) {
+        let own = candidates.iter().any(|c| self.event.is_from(c.hook.dialect));
+        if self.engine.options.hosted && own {
+            let why = "the host's own hooks have not seen the rewritten input";
+            self.decision.losses.push(Loss::new("recheck", why));
+        }
+    }
+
+    /// A gate that could not be asked counts as a deny for whoever is strict. Never where things
+    /// end: that would keep the agent running for ever.
+    pub(crate) fn strict(&mut self) {
+        if !self.engine.options.strict || self.event.kind() != Kind::Gate {
+            return;
+        }
+        let broken = |c: &&Complaint| c.severity == Severity::Error;
+        let mut why = self.verdict.unheard.clone();
+        why.extend(self.decision.complaints.iter().filter(broken).map(|c| c.message.clone()));
+        for text in why {
+            let deny = Verdict::ruled(Ruling::Deny, format!("strict: {text}"));
+            self.verdict = std::mem::take(&mut self.verdict).then(deny.by("gambrel"));
+        }
+    }
+}
