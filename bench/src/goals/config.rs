@@ -58,9 +58,9 @@ fn note(loads: &[f64]) -> String {
 /// The difference that two more times make, so that the start of the process does not count.
 fn cost(args: &[&str]) -> anyhow::Result<f64> {
     let program = std::env::current_exe()?;
-    let run = |times: &str| [&[child::WORD], args, &[times]].concat();
+    let run = |times: &'static str| [&[child::WORD], args, &[times]].concat();
     if present("valgrind") {
-        let count = |times: &str| callgrind::instructions(&program, &run(times), &[], None);
+        let count = |times: &'static str| callgrind::instructions(&program, &run(times), &[], None);
         return Ok((count("3")? - count("1")?) / 2.0 / 1e3);
     }
     let candidate = |times: &'static str| -> anyhow::Result<Candidate<'static>> {

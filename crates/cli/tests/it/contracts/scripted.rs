@@ -189,8 +189,10 @@ fn shell_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let (mut quote, mut open) = (None, false);
-    for c in text.chars() {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
         match (quote, c) {
+            (None | Some('"'), '\\') => word.extend(chars.next()),
             (Some(q), c) if q == c => quote = None,
             (None, '\'' | '"') => (quote, open) = (Some(c), true),
             (None, c) if c.is_whitespace() => {
