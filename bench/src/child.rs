@@ -21,7 +21,8 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
         ["resident", folder, megabytes] => resident(folder, megabytes.parse()?),
         ["load", folder, hooks, times] => load(folder, hooks.parse()?, times.parse()?),
         ["parse-json", file, times] => parse(file, times.parse()?, |text| {
-            Ok(drop(black_box(serde_json::from_str::<serde_json::Value>(text)?)))
+            black_box(serde_json::from_str::<serde_json::Value>(text)?);
+            Ok(())
         }),
         ["parse-yaml", file, times] => parse(file, times.parse()?, |text| {
             for event in granit_parser::Parser::new_from_str(text) {
@@ -41,8 +42,7 @@ fn resident(folder: &str, megabytes: usize) -> anyhow::Result<()> {
     let gambrel = scene.journalled();
     let loaded = gambrel.load(None);
     let event = scene.event("Write", "resident", 1_000);
-    let mut candidate =
-        meter::here(|| fire(&gambrel, &loaded, &event, Ruling::Deny).map(drop));
+    let mut candidate = meter::here(|| fire(&gambrel, &loaded, &event, Ruling::Deny).map(drop));
     for line in std::io::stdin().lock().lines() {
         let round = candidate(line?.trim().parse()?)?;
         let (cpu, wall) = (round.cpu.as_secs_f64() * 1e6, round.wall.as_secs_f64() * 1e6);

@@ -96,7 +96,8 @@ fn used(whom: c_int) -> Duration {
         used
     };
     let time = |t: libc::timeval| {
-        Duration::from_secs(t.tv_sec.unsigned_abs()) + Duration::from_micros(t.tv_usec.unsigned_abs())
+        Duration::from_secs(t.tv_sec.unsigned_abs())
+            + Duration::from_micros(t.tv_usec.unsigned_abs())
     };
     time(used.ru_utime) + time(used.ru_stime)
 }

@@ -17,9 +17,8 @@ use std::fs;
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let Some((word, rest)) = args.split_first().filter(|(word, _)| *word == child::WORD) {
-        let _ = word;
-        return child::run(rest);
+    if args.first().is_some_and(|word| word == child::WORD) {
+        return child::run(&args[1..]);
     }
     let asked = asked::Asked::read(&args)?;
     let rows = goals::measure(&asked)?;

@@ -45,7 +45,13 @@ impl Row {
     }
 
     /// Two counts.
-    pub fn counted(goal: &'static str, what: &str, unit: &'static str, floor: f64, ours: f64) -> Self {
+    pub fn counted(
+        goal: &'static str,
+        what: &str,
+        unit: &'static str,
+        floor: f64,
+        ours: f64,
+    ) -> Self {
         let ratio = ours / floor;
         Self { goal, what: what.to_owned(), unit, floor, ours, ratio, ..Self::default() }
     }
@@ -67,7 +73,8 @@ impl Row {
     fn line(&self) -> String {
         let limit = self.limit.map_or("–".into(), |limit| format!("≤ {limit:.2}×"));
         let met = self.met().map_or("–", |met| if met { "yes" } else { "**no**" });
-        let wall = self.wall.map_or("–".into(), |(a, b)| format!("{} / {}", number(a), number(b)));
+        let wall =
+            self.wall.map_or("–".into(), |(a, b)| format!("{} / {}", number(a), number(b)));
         let (floor, ours, unit) = (number(self.floor), number(self.ours), self.unit);
         format!(
             "| {} | {} | {floor} {unit} | {ours} {unit} | {:.2}× | {limit} | {met} | {wall} | {} |\n",

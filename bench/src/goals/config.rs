@@ -38,9 +38,8 @@ fn of_language(
         loads.push(cost(&["load", &folder, &count.to_string()])?);
         last = cost(&[bare, &file.display().to_string()])?;
     }
-    let slope = |from: usize| {
-        (loads[from + 1] - loads[from]) / (COUNTS[from + 1] - COUNTS[from]) as f64
-    };
+    let slope =
+        |from: usize| (loads[from + 1] - loads[from]) / (COUNTS[from + 1] - COUNTS[from]) as f64;
     let linear = format!("{name}: each hook more, at 100–1,000 / at 10–100");
     let versus = format!("{name}: load of 1,000 hooks / bare parse of that file");
     Ok(vec![
@@ -67,7 +66,11 @@ fn cost(args: &[&str]) -> anyhow::Result<f64> {
         let all = run(times);
         let argv = [&[program.to_str().unwrap_or_default()], all.as_slice()].concat();
         let bare = floor::Bare::new(&argv, &[])?;
-        Ok(here(move || Ok(drop(bare.run(b"")?))))
+        Ok(here(move || {
+            let code = bare.run(b"")?.code;
+            anyhow::ensure!(code == 0, "a load exited {code}");
+            Ok(())
+        }))
     };
     let mut both = [candidate("1")?, candidate("41")?];
     let measured = interleave(Effort { rounds: 9, fires: 3 }, &mut both)?;

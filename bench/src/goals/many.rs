@@ -99,9 +99,8 @@ fn none_met(ground: &Ground<'_>, crowds: &[Crowd]) -> anyhow::Result<Vec<Row>> {
     }
     let crowd = &crowds[2];
     let event = crowd.scene.event("Other", "bench", 1_000);
-    candidates.push(here(move || {
-        fire(&crowd.gambrel, &crowd.loaded, &event, Ruling::Silent).map(drop)
-    }));
+    candidates
+        .push(here(move || fire(&crowd.gambrel, &crowd.loaded, &event, Ruling::Silent).map(drop)));
     let fires = if ground.asked.quick { 500 } else { 2_000 };
     let measured = interleave(Effort { rounds: 15, fires }, &mut candidates)?;
     let micro = |at: usize, what: &str| {

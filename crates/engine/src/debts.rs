@@ -86,9 +86,11 @@ pub fn refusals_of(event: &Event) -> String {
     format!("refused:{}:{subject}", event.name)
 }
 
-/// Counts a refusal of an end, or forgets the earlier ones once it was not refused.
+/// Counts a refusal of an end. Once it was not refused the earlier ones are forgotten; but a task
+/// ends only once, so its count stays (000, notes: reopens are counted for a task's whole life).
 pub fn count_refusal(ledger: &dyn Ledger, event: &Event, refused: bool) -> Result<(), LedgerError> {
-    if event.kind() != Kind::Close || (!refused && event.facts.refusals == 0) {
+    let forgets = event.facts.refusals > 0 && event.facts.task.is_none();
+    if event.kind() != Kind::Close || !(refused || forgets) {
         return Ok(());
     }
     let name = refusals_of(event);

@@ -67,7 +67,7 @@ pub fn attend(
         "stderr": outcome.stderr.text().chars().take(2_000).collect::<String>(),
         "remarks": outcome.remarks,
     });
-    ledger.journal(&record(&event, Stage::Late, body))?;
+    ledger.journal(&[record(&event, Stage::Late, body)])?;
     let mut words = verdict;
     words.says.retain(|say| say.ear != Ear::Person);
     // A refusal that comes after the fact is still worth hearing.

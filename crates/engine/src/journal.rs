@@ -30,10 +30,11 @@ pub fn accepted(ledger: &dyn Ledger, event: &Event, hooks: &[&str], troubles: &m
         "from": event.from.name(), "event": event.name, "moment": event.moment.name(),
         "cwd": event.cwd, "tool": event.facts.tool.as_ref().map(|tool| &tool.name),
     });
-    note(ledger, &record(event, Stage::Accepted, body), troubles);
+    let mut records = vec![record(event, Stage::Accepted, body)];
     if !hooks.is_empty() {
-        note(ledger, &record(event, Stage::Started, json!({"hooks": hooks})), troubles);
+        records.push(record(event, Stage::Started, json!({"hooks": hooks})));
     }
+    note(ledger, &records, troubles);
 }
 
 /// Says what was decided.
@@ -46,11 +47,11 @@ pub fn finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decision) {
         "rewrote": decision.meant.patch.keys().collect::<Vec<_>>(),
     });
     let record = record(event, Stage::Finished, body);
-    note(ledger, &record, &mut decision.troubles);
+    note(ledger, &[record], &mut decision.troubles);
 }
 
-fn note(ledger: &dyn Ledger, record: &Record, troubles: &mut Vec<String>) {
-    if let Err(error) = ledger.journal(record) {
+fn note(ledger: &dyn Ledger, records: &[Record], troubles: &mut Vec<String>) {
+    if let Err(error) = ledger.journal(records) {
         let trouble = format!("not in the journal: {error}");
         if !troubles.contains(&trouble) {
             troubles.push(trouble);

@@ -43,9 +43,11 @@ pub(crate) struct Shelf {
 pub fn load(dialects: &'static [&'static dyn Dialect], roots: Roots) -> Loaded {
     let mut hooks = Vec::new();
     let mut complaints = Vec::new();
+    let mut ways = Ways::of(&roots);
     for dialect in dialects {
         let places = dialect.places(&roots);
-        let found = find(&places, &roots, &mut complaints);
+        let found = find(&places, &mut ways, &mut complaints);
+        complaints.extend(places.iter().filter_map(|place| missing(place, &found, &roots)));
         if found.is_empty() {
             continue;
         }
@@ -100,14 +102,10 @@ fn index(hooks: &[Arc<Hook>]) -> HashMap<Moment, Shelf> {
     index
 }
 
-fn find(places: &[Place], roots: &Roots, complaints: &mut Vec<Complaint>) -> Vec<Found> {
+fn find(places: &[Place], ways: &mut Ways, complaints: &mut Vec<Complaint>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for place in places {
-        let candidates = candidates(place, roots);
-        for (base, path) in candidates {
-            if found.iter().any(|f| f.place.path == path && f.place.tag == place.tag) {
-                break;
-            }
+        for (base, path) in ways.to(place) {
             // A project's file at home is the user's own, found already.
             if found.iter().any(|f| f.place.path == path) {
                 break;
@@ -129,26 +127,54 @@ fn find(places: &[Place], roots: &Roots, complaints: &mut Vec<Complaint>) -> Vec
     found
 }
 
-/// Where a place may be: itself, or from the root upwards to the repository's root or home.
-fn candidates(place: &Place, roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
-    if place.path.is_absolute() {
-        let base = place.path.parent().unwrap_or(Path::new("/")).to_owned();
-        return vec![(base, place.path.clone())];
-    }
-    upwards(roots).map(|base| (base.to_owned(), base.join(&place.path))).collect()
+/// What the command line named must be there.
+fn missing(place: &Place, found: &[Found], roots: &Roots) -> Option<Complaint> {
+    let named = roots.named.iter().any(|(_, path)| place.path.starts_with(path));
+    let there = found.iter().any(|f| f.place.path == place.path) || place.path.exists();
+    let message = "is named on the command line, but there is no such file";
+    (named && !there).then(|| Complaint::error(Spot::file(&place.path), message))
 }
 
-/// The root and the folders above it, as far as a project can reach.
-pub(crate) fn upwards(roots: &Roots) -> impl Iterator<Item = &Path> {
-    let mut done = false;
-    roots.root.ancestors().take_while(move |folder| {
-        let at_home = roots.home.as_deref() == Some(folder);
-        if done || (at_home && *folder != roots.root) {
-            return false;
+/// Where relative places may be: the root and the folders above it, as far as a project reaches.
+/// Looks once for what several places share.
+struct Ways {
+    folders: Vec<PathBuf>,
+    heads: HashMap<(usize, PathBuf), bool>,
+}
+
+impl Ways {
+    /// From the root upwards, to the repository's root or home.
+    fn of(roots: &Roots) -> Self {
+        let mut folders = Vec::new();
+        for folder in roots.root.ancestors() {
+            let at_home = roots.home.as_deref() == Some(folder);
+            if at_home && folder != roots.root {
+                break;
+            }
+            folders.push(folder.to_owned());
+            if at_home || folder.join(".git").exists() {
+                break;
+            }
         }
-        done = at_home || folder.join(".git").exists();
-        true
-    })
+        Self { folders, heads: HashMap::new() }
+    }
+
+    /// Base and path of every way to a place that is worth a look, nearest first.
+    fn to(&mut self, place: &Place) -> Vec<(PathBuf, PathBuf)> {
+        if place.path.is_absolute() {
+            let base = place.path.parent().unwrap_or(Path::new("/")).to_owned();
+            return vec![(base, place.path.clone())];
+        }
+        let head: PathBuf = place.path.components().take(1).collect();
+        let mut ways = Vec::new();
+        for (at, folder) in self.folders.iter().enumerate() {
+            let there = self.heads.entry((at, head.clone()));
+            if *there.or_insert_with(|| folder.join(&head).exists()) {
+                ways.push((folder.clone(), folder.join(&place.path)));
+            }
+        }
+        ways
+    }
 }
 
 type Seen = (String, Vec<Entry>);

@@ -88,7 +88,11 @@ impl Setup {
 
     /// The folders and names from which every place follows.
     pub fn roots(&self, event: Option<&Event>) -> Roots {
-        let absolute = |(word, path): &(String, PathBuf)| (word.clone(), self.cwd.join(path));
+        let absolute = |(word, path): &(String, PathBuf)| {
+            let at_home =
+                self.home().and_then(|home| Some(home.join(path.strip_prefix("~").ok()?)));
+            (word.clone(), at_home.unwrap_or_else(|| self.cwd.join(path)))
+        };
         Roots {
             root: self.root(event),
             home: self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home)),

@@ -36,8 +36,8 @@ impl MemoryLedger {
 }
 
 impl Ledger for MemoryLedger {
-    fn journal(&self, record: &Record) -> Result<(), LedgerError> {
-        self.kept().records.push(record.clone());
+    fn journal(&self, records: &[Record]) -> Result<(), LedgerError> {
+        self.kept().records.extend_from_slice(records);
         Ok(())
     }
 

@@ -10,8 +10,8 @@ use crate::verdict::Verdict;
 
 /// Remembers between processes. Every method may fail; no decision depends on success.
 pub trait Ledger: Sync {
-    /// Appends one record. Never waits for the disk.
-    fn journal(&self, record: &Record) -> Result<(), LedgerError>;
+    /// Appends records, together. Never waits for the disk.
+    fn journal(&self, records: &[Record]) -> Result<(), LedgerError>;
 
     /// What is kept about a session; empty for an unknown one.
     fn session(&self, session: &str) -> Result<SessionState, LedgerError>;

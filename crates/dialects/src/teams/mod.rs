@@ -5,6 +5,8 @@ mod config;
 mod payload;
 mod policy;
 mod reply;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use gambrel_model::{

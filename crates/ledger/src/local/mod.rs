@@ -68,10 +68,16 @@ impl LocalLedger {
 }
 
 impl Ledger for LocalLedger {
-    fn journal(&self, record: &Record) -> Result<(), LedgerError> {
-        let (line, cut) = line::encode(record, &self.redactor);
-        self.spool.append(&self.folder, &line, self.limits.spool_bytes)?;
-        cut.map_or(Ok(()), Err)
+    fn journal(&self, records: &[Record]) -> Result<(), LedgerError> {
+        let mut lines = Vec::new();
+        let mut left_out = None;
+        for record in records {
+            let (mut line, cut) = line::encode(record, &self.redactor);
+            lines.append(&mut line);
+            left_out = left_out.or(cut);
+        }
+        self.spool.append(&self.folder, &lines, self.limits.spool_bytes)?;
+        left_out.map_or(Ok(()), Err)
     }
 
     fn session(&self, session: &str) -> Result<SessionState, LedgerError> {

@@ -36,8 +36,13 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// Appends one line with one write.
-    pub(super) fn append(&self, folder: &Folder, line: &[u8], cap: u64) -> Result<(), LedgerError> {
+    /// Appends whole lines with one write.
+    pub(super) fn append(
+        &self,
+        folder: &Folder,
+        lines: &[u8],
+        cap: u64,
+    ) -> Result<(), LedgerError> {
         let path = folder.path(LIVE);
         let mut kept = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..TRIES {
@@ -52,7 +57,7 @@ impl Spool {
             if size >= cap && set_aside(&file, folder)? {
                 continue;
             }
-            let written = write_once(&file, line);
+            let written = write_once(&file, lines);
             lock::release(&file);
             *kept = Some(file);
             return written.map_err(|error| trouble("journalling to", &path, &error));

@@ -81,7 +81,7 @@ fn plays_its_part() {
         "write" => {
             for number in 0..50 {
                 let id = format!("{rest}-{number}");
-                ledger.journal(&scene::record(&id, Stage::Finished, json!(number))).unwrap();
+                ledger.journal(&[scene::record(&id, Stage::Finished, json!(number))]).unwrap();
             }
         }
         "count" => {
@@ -93,7 +93,7 @@ fn plays_its_part() {
             }
         }
         "accept" => {
-            ledger.journal(&scene::record(rest, Stage::Accepted, json!({}))).unwrap();
+            ledger.journal(&[scene::record(rest, Stage::Accepted, json!({}))]).unwrap();
         }
         "take" => loop {
             ledger.take_in().unwrap();

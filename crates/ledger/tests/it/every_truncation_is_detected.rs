@@ -57,7 +57,7 @@ fn four_records(scene: &Scene) -> (Vec<Record>, Vec<u8>) {
             record(&format!("firing-{number}"), Stage::Finished, body)
         })
         .collect();
-    records.iter().for_each(|record| ledger.journal(record).unwrap());
+    records.iter().for_each(|record| ledger.journal(std::slice::from_ref(record)).unwrap());
     (records, std::fs::read(scene.file("spool.jsonl")).unwrap())
 }
 

@@ -34,7 +34,7 @@ fn by_session() {
     journal_firing(&ledger, "one-1");
     ledger.take_in().unwrap();
     let other = Record { session: "s-2".to_owned(), ..record("two-1", Stage::Finished, json!(1)) };
-    ledger.journal(&other).unwrap();
+    ledger.journal(std::slice::from_ref(&other)).unwrap();
     assert_eq!(ids(&ledger, 9, None, Some("s-1")), ["one-1"]);
     assert_eq!(ids(&ledger, 9, None, Some("s-2")), ["two-1"]);
     assert!(ids(&ledger, 9, None, Some("' OR 1=1 --")).is_empty());
@@ -64,7 +64,7 @@ fn a_late_record_joins_its_firing() {
     journal_firing(&ledger, "first-1");
     ledger.take_in().unwrap();
     journal_firing(&ledger, "second-1");
-    ledger.journal(&record("first-1", Stage::Late, json!("end"))).unwrap();
+    ledger.journal(&[record("first-1", Stage::Late, json!("end"))]).unwrap();
     for _ in 0..2 {
         let firing = ledger.firing("first-1").unwrap().unwrap();
         assert_eq!((firing.seq, firing.records.len()), (1, 4));

@@ -40,7 +40,7 @@ fn when_nobody_has_reaped_its_process() {
 fn when_its_number_belongs_to_a_younger_process() {
     let scene = Scene::new();
     let long_ago = Record { at: 1_000, ..record("reused-1", Stage::Started, json!(null)) };
-    scene.ledger().journal(&long_ago).unwrap();
+    scene.ledger().journal(std::slice::from_ref(&long_ago)).unwrap();
     let wanted =
         if cfg!(target_os = "linux") { FiringState::Interrupted } else { FiringState::Running };
     assert_eq!(state(&scene, "reused-1"), wanted);
@@ -50,7 +50,7 @@ fn when_its_number_belongs_to_a_younger_process() {
 fn but_not_when_it_had_decided() {
     let scene = Scene::new();
     journal_firing(&scene.ledger(), "decided-1");
-    scene.ledger().journal(&record("decided-1", Stage::Late, json!("late"))).unwrap();
+    scene.ledger().journal(&[record("decided-1", Stage::Late, json!("late"))]).unwrap();
     let firings = all(&scene.ledger());
     assert_eq!(firings.len(), 1);
     assert_eq!((firings[0].state, firings[0].records.len()), (FiringState::Finished, 4));

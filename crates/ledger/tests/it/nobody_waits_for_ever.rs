@@ -19,7 +19,7 @@ fn for_the_spool() {
         let scene = Scene::new();
         journal_firing(&scene.ledger(), "first-1");
         let _held = hold(&scene, "spool.jsonl");
-        let error = scene.ledger().journal(&record("x-1", Stage::Late, json!(1))).unwrap_err();
+        let error = scene.ledger().journal(&[record("x-1", Stage::Late, json!(1))]).unwrap_err();
         assert!(error.why.contains("another process"), "{error}");
         assert!(scene.ledger().take_in().is_err());
         assert_eq!(all(&scene.ledger()).len(), 1, "reading needs no lock");

@@ -39,7 +39,7 @@ fn when_the_disk_is_full() {
         std::fs::create_dir(&scene.dir).unwrap();
         symlink("/dev/full", scene.file("spool.jsonl")).unwrap();
         let full = record("x-1", Stage::Accepted, json!({}));
-        let error = scene.ledger().journal(&full).unwrap_err();
+        let error = scene.ledger().journal(std::slice::from_ref(&full)).unwrap_err();
         assert!(error.why.contains("make room"), "{error}");
     });
 }
@@ -51,7 +51,7 @@ fn when_a_pipe_or_folder_stands_in_for_a_file() {
         for name in ["spool.jsonl", "trust.json", "ledger.db", "take.lock"] {
             std::fs::create_dir_all(scene.file(name)).unwrap();
         }
-        assert!(scene.ledger().journal(&record("x-1", Stage::Accepted, json!({}))).is_err());
+        assert!(scene.ledger().journal(&[record("x-1", Stage::Accepted, json!({}))]).is_err());
         assert!(scene.ledger().trust().is_err());
         assert!(scene.ledger().take_in().is_err());
     });
@@ -94,7 +94,7 @@ fn every_write(dir: &Path) -> Vec<LedgerError> {
         state.counts.insert("n".to_owned(), 1);
     });
     vec![
-        ledger.journal(&record("x-1", Stage::Accepted, json!({}))).unwrap_err(),
+        ledger.journal(&[record("x-1", Stage::Accepted, json!({}))]).unwrap_err(),
         counted.unwrap_err(),
         ledger.amend_trust(&mut |_| ()).unwrap_err(),
     ]

@@ -49,7 +49,7 @@ pub(crate) fn record(id: &str, step: Stage, body: Value) -> Record {
 /// A firing from beginning to end.
 pub(crate) fn journal_firing(ledger: &impl Ledger, id: &str) {
     for (number, step) in [Stage::Accepted, Stage::Started, Stage::Finished].iter().enumerate() {
-        ledger.journal(&record(id, *step, json!({ "number": number }))).unwrap();
+        ledger.journal(&[record(id, *step, json!({ "number": number }))]).unwrap();
     }
 }
 

@@ -21,7 +21,7 @@ fn not_in_journal_session_trust_or_database() {
         owe(&ledger, &secret);
         trust(&ledger, &secret);
     }
-    ledger.journal(&record("number", Stage::Finished, json!({ "pin": 7_355_608 }))).unwrap();
+    ledger.journal(&[record("number", Stage::Finished, json!({ "pin": 7_355_608 }))]).unwrap();
     assert_clean(&scene.dir);
     assert_eq!(ledger.take_in().unwrap().records, CANARIES as u64 + 1);
     assert_clean(&scene.dir);
@@ -61,7 +61,7 @@ fn journal(ledger: &LocalLedger, secret: &str) {
     let nested = json!({ "inner": secret }).to_string();
     let body = json!({ "argv": ["run", secret], "url": url, "nested": nested, secret: "a key",
         "twice": json!({ "nested": nested }).to_string() });
-    ledger.journal(&record(&format!("id-{secret}"), Stage::Finished, body)).unwrap();
+    ledger.journal(&[record(&format!("id-{secret}"), Stage::Finished, body)]).unwrap();
 }
 
 fn owe(ledger: &LocalLedger, secret: &str) {

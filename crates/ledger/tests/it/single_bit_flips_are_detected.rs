@@ -18,7 +18,7 @@ fn and_everything_else_is_kept() {
             record(&format!("firing-{number}"), Stage::Finished, json!({ "a": [number, "b\t"] }))
         })
         .collect();
-    written.iter().for_each(|record| ledger.journal(record).unwrap());
+    written.iter().for_each(|record| ledger.journal(std::slice::from_ref(record)).unwrap());
     let path = scene.file("spool.jsonl");
     let bytes = std::fs::read(&path).unwrap();
     let bits = bytes.len() * 8;

@@ -82,6 +82,6 @@ fn write(ledger: &impl Ledger, writer: usize) {
     for number in 0..EACH {
         let id = format!("thread{writer}-{number}");
         let body = json!({ "text": "x".repeat(number * 37) });
-        ledger.journal(&record(&id, Stage::Finished, body)).unwrap();
+        ledger.journal(&[record(&id, Stage::Finished, body)]).unwrap();
     }
 }

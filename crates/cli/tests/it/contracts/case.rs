@@ -107,6 +107,8 @@ pub struct Expect {
     pub complaints: Option<Vec<String>>,
     /// Files that must be there afterwards, and a part of their text.
     pub files: BTreeMap<String, String>,
+    /// Files that must not be there.
+    pub absent: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -220,6 +220,8 @@ fn handed(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[Handed]) 
 }
 
 fn files(wrong: &mut Vec<String>, expect: &Expect, root: &Path) {
+    let there = expect.absent.iter().filter(|path| root.join(path).exists());
+    wrong.extend(there.map(|path| format!("files: {path} is there")));
     for (path, part) in &expect.files {
         // A `*` in the last segment stands for whatever name a contract makes up.
         let full = root.join(path);

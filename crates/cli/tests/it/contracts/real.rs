@@ -115,6 +115,7 @@ pub fn filled_expect(ground: &Ground, mut expect: super::case::Expect) -> super:
             *args = ground.filled(args);
         }
     }
+    expect.files.values_mut().for_each(|part| *part = ground.filled(part));
     fill(&mut expect.decision);
     if let Some(reply) = &mut expect.reply {
         fill(&mut reply.json);
@@ -129,7 +130,8 @@ fn script(ground: &Ground, name: &str, behaviour: &Behaviour) {
     let path = ground.path(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let given = ground.base.join("given").join(name.replace(['/', '~'], "_"));
-    let (out, err) = (given.with_extension("out"), given.with_extension("err"));
+    let beside = |ending: &str| PathBuf::from(format!("{}.{ending}", given.to_string_lossy()));
+    let (out, err) = (beside("out"), beside("err"));
     std::fs::write(&out, ground.filled(&behaviour.stdout)).unwrap();
     std::fs::write(&err, ground.filled(&behaviour.stderr)).unwrap();
     let quoted = |path: &Path| format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"));
