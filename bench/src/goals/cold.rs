@@ -15,6 +15,7 @@ use crate::report::Row;
 use crate::scene::{Scene, hook};
 
 const LIMIT: f64 = 3.0;
+const DENIES: &str = r#""permissionDecision":"deny""#;
 
 /// All builds in turns.
 pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
@@ -27,10 +28,15 @@ pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
     let nothing = ground.programs.nothing.display().to_string();
     let mut builds = vec![("dynamic", ground.asked.gambrel.clone())];
     builds.extend(static_build(ground)?);
-    let mut candidates = vec![candidate(&scene, &[&nothing], &event, 0)?];
+    let mut candidates = vec![candidate(&scene, &[&nothing], &event, "")?];
     for (_, program) in &builds {
         let program = program.display().to_string();
-        candidates.push(candidate(&scene, &[&program, "fire", "--from", "claude"], &event, 2)?);
+        candidates.push(candidate(
+            &scene,
+            &[&program, "fire", "--from", "claude"],
+            &event,
+            DENIES,
+        )?);
     }
     let measured = interleave(ground.asked.effort(60, 20), &mut candidates)?;
     let mut rows = Vec::new();
@@ -46,7 +52,7 @@ fn candidate(
     scene: &Scene,
     argv: &[&str],
     event: &[u8],
-    code: i32,
+    says: &'static str,
 ) -> anyhow::Result<Candidate<'static>> {
     let variables = scene.variables();
     let set: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (*n, v.as_str())).collect();
@@ -56,7 +62,8 @@ fn candidate(
     Ok(here(move || {
         let ended = bare.run(&event)?;
         let said = String::from_utf8_lossy(&ended.stdout);
-        ensure!(ended.code == code, "{name} exited {}, not {code}: {said}", ended.code);
+        let expected = ended.code == 0 && said.contains(says);
+        ensure!(expected, "{name} exited {} and said {said:?}", ended.code);
         Ok(())
     }))
 }

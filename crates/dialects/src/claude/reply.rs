@@ -1,7 +1,7 @@
 //! A decision as hook output JSON, event by event; nothing at all when there is nothing to say.
 //! Only spells: what can be said here was settled before.
 
-use gambrel_model::{Decision, Ear, Event, Kind, Reply, Ruling, Slot, Verdict};
+use gambrel_model::{Decision, Ear, Event, Kind, Powers, Reply, Ruling, Slot, Verdict};
 use serde_json::{Value, json};
 
 use super::events::{Voice, makes_worktree, voice};
@@ -179,7 +179,15 @@ impl Spelling<'_> {
         self.own.insert(key.to_owned(), value);
     }
 
+    /// Where the host shows nothing of the answer, stderr is what a person may still see.
+    fn stderr(&self) -> String {
+        let hidden = !self.event.row.can.has(Powers::SHOW);
+        let notices = self.said.words(Ear::Person).filter(|_| hidden);
+        notices.map(|notice| format!("{}\n", notice.trim_end())).collect()
+    }
+
     fn into_reply(mut self) -> Reply {
+        let stderr = self.stderr();
         if !self.own.is_empty() {
             self.top.insert("hookSpecificOutput".into(), Value::Object(self.own));
         }
@@ -187,6 +195,6 @@ impl Spelling<'_> {
             return Reply::default();
         }
         let stdout = format!("{}\n", Value::Object(self.top)).into_bytes();
-        Reply { stdout, ..Reply::default() }
+        Reply { stdout, stderr, exit: 0 }
     }
 }
