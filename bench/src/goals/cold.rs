@@ -94,7 +94,7 @@ fn static_build(ground: &Ground<'_>) -> anyhow::Result<Option<(&'static str, Pat
         return Ok(None);
     };
     let program = folder.join(target).join("dist/gambrel");
-    if !ground.asked.build_static {
+    if ground.asked.quick || !ground.asked.build_static {
         return Ok(program.exists().then_some((name, program)));
     }
     let mut cargo = Command::new("cargo");

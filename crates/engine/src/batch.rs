@@ -38,7 +38,7 @@ pub fn run(actions: &[&dyn Action], turns: &[Turn]) -> Vec<Outcome> {
             }
         }
     });
-    outcomes.into_iter().map(|o| o.unwrap_or_else(|| broken("it did not report"))).collect()
+    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(lost)).collect()
 }
 
 fn by_one(actions: &[&dyn Action], word: &str, turns: Vec<&Turn>) -> Vec<Outcome> {
@@ -52,6 +52,11 @@ fn by_one(actions: &[&dyn Action], word: &str, turns: Vec<&Turn>) -> Vec<Outcome
         .ok()
         .filter(|outcomes| outcomes.len() == jobs.len())
         .unwrap_or_else(|| jobs.iter().map(|_| broken("the action panicked")).collect())
+}
+
+/// The outcome of a call of which nobody reported.
+pub fn lost() -> Outcome {
+    broken("it did not report")
 }
 
 fn broken(why: &str) -> Outcome {

@@ -66,18 +66,19 @@ impl<'f, 'a> Fold<'f, 'a> {
 
     /// Some hooks at once: stage, run, read, merge.
     pub fn turn(&mut self, event: &Event, candidates: &[Candidate]) {
-        let mut ready = Vec::new();
-        for candidate in candidates {
-            match self.call(event, candidate) {
-                Ok((call, remark)) => ready.push((candidate, call, remark)),
+        let mut calls: Vec<_> = candidates.iter().map(|c| self.call(event, c)).collect();
+        let ready = candidates.iter().zip(&mut calls);
+        let ready = ready.filter_map(|(c, call)| Some((c, &mut call.as_mut().ok()?.0)));
+        let turns: Vec<Turn> = ready.map(|(c, call)| prepared(event, c, call)).collect();
+        let mut outcomes = batch::run(self.engine.actions, &turns).into_iter();
+        for (candidate, call) in candidates.iter().zip(calls) {
+            match call {
                 Err(skip) => self.skip(candidate, &skip),
+                Ok((_, remark)) => {
+                    let outcome = outcomes.next().unwrap_or_else(batch::lost);
+                    self.merge(event, candidate, outcome, remark);
+                }
             }
-        }
-        let turns: Vec<Turn> =
-            ready.iter_mut().map(|(c, call, _)| prepared(event, c, call)).collect();
-        let outcomes = batch::run(self.engine.actions, &turns);
-        for ((candidate, _, remark), outcome) in ready.into_iter().zip(outcomes) {
-            self.merge(event, candidate, outcome, remark);
         }
     }
 

@@ -219,6 +219,9 @@ impl Chooser<'_, '_> {
 
 /// Whether a hook's condition holds at its turn; the reason when it does not.
 pub(crate) fn condition(event: &Event, hook: &Hook, carry: &Carry) -> Result<Option<String>, Skip> {
+    if let Some(why) = hook.dialect.objection(event, hook) {
+        return Err(Skip::plain(why));
+    }
     let Some(when) = &hook.when else { return Ok(None) };
     let gate = event.kind() == Kind::Gate;
     match when.eval(&|name| hook.dialect.fact(event, carry, name)) {

@@ -119,17 +119,8 @@ fn prefix(hook: &Hook) -> String {
 pub fn hash(hook: &Hook) -> String {
     let draft = &hook.draft;
     let mut sum = Sha256::new();
-    let definition = serde_json::json!([
-        draft.event,
-        draft.name,
-        draft.matcher.words(),
-        draft.when.as_ref().map(|w| &w.text),
-        draft.action,
-        draft.config,
-        draft.priority,
-        draft.terms.timeout.as_millis() as u64,
-    ]);
-    sum.update(definition.to_string());
+    sum.update(draft.definition().to_string());
+    sum.update(draft.terms.timeout.as_millis().to_le_bytes());
     for path in named_files(hook) {
         sum.update(path.display().to_string());
         sum.update(contents(&path));

@@ -44,6 +44,12 @@ pub trait Dialect: Sync {
         Fact::Absent
     }
 
+    /// Why one of its hooks is not for an event after all, by a rule of the dialect's own.
+    fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
+        let _ = (event, hook);
+        None
+    }
+
     /// How long a live host of this dialect waits for the answer to an event.
     fn patience(&self, event: &Event) -> Option<Duration> {
         let _ = event;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::call::Pace;
 use crate::complaint::{Complaint, Quoted, Spot};
 use crate::condition::Condition;
 use crate::dialect::Dialect;
@@ -50,6 +51,21 @@ pub struct Draft {
     /// Of several selected hooks with the same key only the first runs.
     #[serde(default)]
     pub twin: Option<String>,
+}
+
+impl Draft {
+    /// What its author wrote, without its place: what makes it the hook that it is.
+    pub fn definition(&self) -> Value {
+        serde_json::json!([
+            self.event,
+            self.name,
+            self.matcher.words(),
+            self.when.as_ref().map(|when| &when.text),
+            self.action,
+            self.config,
+            self.priority,
+        ])
+    }
 }
 
 /// Where a hook was found.
@@ -117,6 +133,20 @@ pub struct Terms {
     pub late: Verdict,
     /// How often in a row it may refuse the same end.
     pub cap: Option<u64>,
+}
+
+impl Terms {
+    /// What they mean for one call.
+    pub fn pace(&self) -> Pace {
+        Pace {
+            timeout: self.timeout,
+            grace: self.grace,
+            retries: self.retries,
+            pause: self.pause,
+            waits: self.waits,
+            budget: None,
+        }
+    }
 }
 
 impl Default for Terms {
@@ -227,16 +257,7 @@ fn first(text: &str) -> &str {
 /// FNV-1a over the definition and its file: no array index, so that a neighbour's change does not
 /// rename a hook.
 fn identity(dialect: &str, draft: &Draft) -> String {
-    let definition = serde_json::json!([
-        dialect,
-        draft.source.spot.path,
-        draft.event,
-        draft.name,
-        draft.matcher.words(),
-        draft.when.as_ref().map(|w| &w.text),
-        draft.action,
-        draft.config,
-    ]);
+    let definition = serde_json::json!([dialect, draft.source.spot.path, draft.definition()]);
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in definition.to_string().bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -44,6 +44,18 @@ pub struct ToolWord {
     pub fields: &'static [(&'static str, &'static str)],
 }
 
+impl ToolWord {
+    /// A row of a table of tools.
+    pub const fn new(
+        kind: ToolKind,
+        shape: &'static str,
+        name: &'static str,
+        fields: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { kind, shape, name, fields }
+    }
+}
+
 /// A tool that is about to run, or has run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tool {

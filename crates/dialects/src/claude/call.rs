@@ -1,6 +1,6 @@
 //! What a hook is run with: its program, the environment of the contract, one JSON line on stdin.
 
-use gambrel_model::{Call, Event, EventSpec, Hook, Pace, Program, Shell};
+use gambrel_model::{Call, Event, EventSpec, Hook, Program, Shell};
 use serde_json::Value;
 
 use super::Claude;
@@ -25,14 +25,7 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
         unset: unset(row, &hook.draft.config),
         stdin: Some(line.into_bytes()),
         cwd: event.cwd.clone(),
-        pace: Pace {
-            timeout: terms.timeout,
-            grace: terms.grace,
-            retries: terms.retries,
-            pause: terms.pause,
-            waits: terms.waits,
-            budget: None,
-        },
+        pace: terms.pace(),
         ..Call::default()
     }
 }

@@ -2,15 +2,6 @@
 
 use gambrel_model::{ToolKind, ToolWord};
 
-const fn word(
-    kind: ToolKind,
-    shape: &'static str,
-    name: &'static str,
-    fields: &'static [(&'static str, &'static str)],
-) -> ToolWord {
-    ToolWord { kind, shape, name, fields }
-}
-
 const PATH: &[(&str, &str)] = &[("path", "file_path")];
 const AGENT: &[(&str, &str)] = &[("agent", "subagent_type")];
 const FLAT_EDIT: &[(&str, &str)] = &[
@@ -29,16 +20,16 @@ const EDIT_LIST: &[(&str, &str)] = &[
 /// Of two words with one shape the first that fits is used: one edit is `Edit`, several are
 /// `MultiEdit`.
 pub static TOOLS: &[ToolWord] = &[
-    word(ToolKind::Shell, "shell", "Bash", &[]),
-    word(ToolKind::Read, "read", "Read", PATH),
-    word(ToolKind::Write, "write", "Write", PATH),
-    word(ToolKind::Edit, "edit", "Edit", FLAT_EDIT),
-    word(ToolKind::Edit, "edit", "MultiEdit", EDIT_LIST),
-    word(ToolKind::Search, "grep", "Grep", &[]),
-    word(ToolKind::Search, "glob", "Glob", &[]),
-    word(ToolKind::Fetch, "fetch", "WebFetch", &[]),
-    word(ToolKind::Task, "task", "Task", AGENT),
-    word(ToolKind::Task, "task", "Agent", AGENT),
+    ToolWord::new(ToolKind::Shell, "shell", "Bash", &[]),
+    ToolWord::new(ToolKind::Read, "read", "Read", PATH),
+    ToolWord::new(ToolKind::Write, "write", "Write", PATH),
+    ToolWord::new(ToolKind::Edit, "edit", "Edit", FLAT_EDIT),
+    ToolWord::new(ToolKind::Edit, "edit", "MultiEdit", EDIT_LIST),
+    ToolWord::new(ToolKind::Search, "grep", "Grep", &[]),
+    ToolWord::new(ToolKind::Search, "glob", "Glob", &[]),
+    ToolWord::new(ToolKind::Fetch, "fetch", "WebFetch", &[]),
+    ToolWord::new(ToolKind::Task, "task", "Task", AGENT),
+    ToolWord::new(ToolKind::Task, "task", "Agent", AGENT),
 ];
 
 /// Today's product calls `Agent` what it called `Task`; a matcher for one means both.

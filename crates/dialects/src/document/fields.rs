@@ -112,9 +112,7 @@ impl<'d> Fields<'d> {
                 }
                 Some(Duration::from_secs_f64(number))
             }
-            None => {
-                self.wrong(node, key, "a number of seconds", Some(IN_SECONDS.into()))
-            }
+            None => self.wrong(node, key, "a number of seconds", Some(IN_SECONDS.into())),
         }
     }
 
@@ -152,7 +150,13 @@ impl<'d> Fields<'d> {
         self.complaints.push(Complaint::error(spot, message).help(help));
     }
 
-    fn wrong<T>(&mut self, node: &Node, key: &str, wanted: &str, help: Option<String>) -> Option<T> {
+    fn wrong<T>(
+        &mut self,
+        node: &Node,
+        key: &str,
+        wanted: &str,
+        help: Option<String>,
+    ) -> Option<T> {
         let message = format!("`{key}` should be {wanted}, but is {}", node.kind());
         let complaint = Complaint::error(self.document.spot_of(node), message);
         self.complaints.push(match help {
@@ -165,5 +169,8 @@ impl<'d> Fields<'d> {
 
 /// `command: {{session}}` without quotes is a map in YAML, and never what its author meant.
 fn unquoted_braces(document: &Document<'_>, node: &Node) -> bool {
-    document.text.get(node.start..).is_some_and(|rest| rest.starts_with("{{") || rest.starts_with("{ {"))
+    document
+        .text
+        .get(node.start..)
+        .is_some_and(|rest| rest.starts_with("{{") || rest.starts_with("{ {"))
 }

@@ -16,7 +16,8 @@ const DEPTH: usize = 64;
 /// The tree of the first document of a YAML text; an empty text is an empty map.
 pub fn read(document: &mut Document<'_>) -> Result<Node, Complaint> {
     let text = document.text;
-    let mut builder = Builder { document, open: Vec::new(), anchors: HashMap::new(), nodes: 0, root: None };
+    let mut builder =
+        Builder { document, open: Vec::new(), anchors: HashMap::new(), nodes: 0, root: None };
     for next in Parser::new_from_str(text) {
         let (event, span) = next.map_err(|error| {
             let at = error.marker().byte_offset().unwrap_or(0);
@@ -69,7 +70,8 @@ impl Builder<'_, '_> {
             Event::SequenceEnd | Event::MappingEnd => self.leave(end),
             Event::Alias(id) => {
                 let node = self.anchors.get(&id).cloned();
-                let node = node.ok_or_else(|| self.complain(start, end, "alias of itself".into()))?;
+                let node =
+                    node.ok_or_else(|| self.complain(start, end, "alias of itself".into()))?;
                 let size = size(&node);
                 self.put(node, 0, size)
             }

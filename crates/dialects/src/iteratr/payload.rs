@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use gambrel_model::complaint::nearest;
 use gambrel_model::template::{Style, expand_shell};
-use gambrel_model::{
-    Arrival, Call, Complaint, Event, Facts, Hook, Pace, Program, Shell, Spot, Task,
-};
+use gambrel_model::{Arrival, Call, Complaint, Event, Facts, Hook, Program, Shell, Spot, Task};
 use serde_json::Value;
 
 use super::{EVENTS, Iteratr};
@@ -95,7 +93,7 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
         program: Program::Shell { shell: Shell::Sh, text: filled.text },
         env: filled.env,
         cwd: event.project.clone(),
-        pace: Pace { timeout: terms.timeout, grace: terms.grace, ..Pace::default() },
+        pace: terms.pace(),
         ..Call::default()
     }
 }

@@ -7,8 +7,7 @@ use std::sync::OnceLock;
 
 use gambrel_model::{
     Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
-    Moment, Outcome, PatchRule, Place, Powers, Reply, Roots, Slot, ToolWord,
-    Verdict,
+    Moment, Outcome, PatchRule, Place, Powers, Reply, Roots, Slot, ToolWord, Verdict,
 };
 
 /// The dialect of callers that speak our own words.

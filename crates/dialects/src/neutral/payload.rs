@@ -10,7 +10,7 @@ use super::Neutral;
 use crate::payload::{Heard, loose_text, object, row, text};
 
 const fn word(kind: ToolKind, shape: &'static str) -> ToolWord {
-    ToolWord { kind, shape, name: shape, fields: &[] }
+    ToolWord::new(kind, shape, shape, &[])
 }
 
 /// The vocabulary itself.

@@ -66,21 +66,12 @@ pub static EVENTS: &[EventSpec] = &[
     told("", Moment::Other(std::borrow::Cow::Borrowed(""))),
 ];
 
-const fn word(
-    kind: ToolKind,
-    shape: &'static str,
-    name: &'static str,
-    fields: &'static [(&'static str, &'static str)],
-) -> ToolWord {
-    ToolWord { kind, shape, name, fields }
-}
-
 /// The tools; a single edit is flat, several are a list.
 pub static TOOLS: &[ToolWord] = &[
-    word(ToolKind::Shell, "shell", "bash", &[]),
-    word(ToolKind::Read, "read", "read", &[]),
-    word(ToolKind::Write, "write", "write", &[]),
-    word(
+    ToolWord::new(ToolKind::Shell, "shell", "bash", &[]),
+    ToolWord::new(ToolKind::Read, "read", "read", &[]),
+    ToolWord::new(ToolKind::Write, "write", "write", &[]),
+    ToolWord::new(
         ToolKind::Edit,
         "edit",
         "edit",
@@ -91,10 +82,10 @@ pub static TOOLS: &[ToolWord] = &[
             ("edits[].new", "edits[].newText"),
         ],
     ),
-    word(ToolKind::Search, "grep", "grep", &[]),
-    word(ToolKind::Search, "glob", "find", &[]),
-    word(ToolKind::Search, "glob", "glob", &[]),
-    word(ToolKind::Fetch, "fetch", "web_fetch", &[]),
-    word(ToolKind::Fetch, "fetch", "fetch", &[]),
-    word(ToolKind::Task, "task", "task", &[]),
+    ToolWord::new(ToolKind::Search, "grep", "grep", &[]),
+    ToolWord::new(ToolKind::Search, "glob", "find", &[]),
+    ToolWord::new(ToolKind::Search, "glob", "glob", &[]),
+    ToolWord::new(ToolKind::Fetch, "fetch", "web_fetch", &[]),
+    ToolWord::new(ToolKind::Fetch, "fetch", "fetch", &[]),
+    ToolWord::new(ToolKind::Task, "task", "task", &[]),
 ];

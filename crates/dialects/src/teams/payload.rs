@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gambrel_model::{
-    Arrival, Call, Complaint, Event, Facts, Hook, Pace, Program, SideFile, Spot, Task, Team,
+    Arrival, Call, Complaint, Event, Facts, Hook, Program, SideFile, Spot, Task, Team,
 };
 use serde_json::{Map, Value, json};
 
@@ -196,7 +196,7 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         cwd: event.cwd.clone(),
         files: vec![SideFile { path: file, text: whole, temporary: true }],
-        pace: Pace { timeout: terms.timeout, grace: terms.grace, ..Pace::default() },
+        pace: terms.pace(),
         ..Call::default()
     }
 }

@@ -7,8 +7,8 @@ use gambrel_model::complaint::nearest;
 use gambrel_model::moment::snake;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Dialect, Event, Facts, Hook, Moment, Pace, Program, Scope,
-    Shell, Spot, Task, Terms, Tool, ToolKind,
+    Arrival, Call, Carry, Complaint, Dialect, Event, Facts, Hook, Moment, Program, Scope, Shell,
+    Spot, Task, Tool, ToolKind,
 };
 use serde_json::Value;
 
@@ -137,7 +137,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
         env,
         unset,
         cwd: config.get("cwd").map_or(cwd.clone(), |path| cwd.join(plain(path))),
-        pace: pace(&hook.draft.terms),
+        pace: hook.draft.terms.pace(),
         ..Call::default()
     }
 }
@@ -150,16 +150,5 @@ fn folder(event: &Event, hook: &Hook) -> PathBuf {
         Scope::Project | Scope::Local => source.base.clone(),
         _ if event.is_from(&Unified) => event.cwd.clone(),
         _ => event.project.clone(),
-    }
-}
-
-fn pace(terms: &Terms) -> Pace {
-    Pace {
-        timeout: terms.timeout,
-        grace: terms.grace,
-        retries: terms.retries,
-        pause: terms.pause,
-        waits: terms.waits,
-        budget: None,
     }
 }

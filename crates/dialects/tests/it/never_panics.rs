@@ -16,13 +16,20 @@ fn roots() -> Roots {
         home: Some("/h".into()),
         config_home: Some("/h/.config".into()),
         env: Arc::new([("PI_TEAMS_HOOKS_ENABLED".to_owned(), "1".to_owned())].into()),
-        named: vec![("pipeline".into(), "/p/pipeline.yaml".into()), ("hook".into(), "/p/h.ts".into())],
+        named: vec![
+            ("pipeline".into(), "/p/pipeline.yaml".into()),
+            ("hook".into(), "/p/h.ts".into()),
+        ],
     }
 }
 
 /// The same text at every place where a dialect looks.
 fn found(dialect: &dyn Dialect, text: &str) -> Vec<Found> {
-    let entry = |name: &str| Entry { name: name.into(), path: PathBuf::from("/p").join(name), executable: true };
+    let entry = |name: &str| Entry {
+        name: name.into(),
+        path: PathBuf::from("/p").join(name),
+        executable: true,
+    };
     dialect
         .places(&roots())
         .into_iter()
@@ -30,7 +37,11 @@ fn found(dialect: &dyn Dialect, text: &str) -> Vec<Found> {
             place: Place { path: PathBuf::from("/p").join(&place.path), ..place.clone() },
             base: "/p".into(),
             text: if place.holding == Holding::Text { text.into() } else { String::new() },
-            entries: vec![entry("on_idle.sh"), entry(text.lines().next().unwrap_or("x")), entry("a.ts")],
+            entries: vec![
+                entry("on_idle.sh"),
+                entry(text.lines().next().unwrap_or("x")),
+                entry("a.ts"),
+            ],
         })
         .collect()
 }
@@ -46,9 +57,20 @@ fn all_the_way(dialect: &'static dyn Dialect, text: &str, output: &[u8]) {
             let native = native(caller.name(), name.unwrap_or("x"));
             let Ok(event) = caller.receive(native.as_bytes(), Arrival::default()) else { continue };
             let _call = dialect.stage(&event, &hook, &Carry::default());
-            for end in [End::Exited(0), End::Exited(2), End::Late, End::Signalled(9), End::Unstarted("x".into())] {
-                let stdout = Captured { bytes: output.to_vec(), total: output.len() as u64, ..Captured::default() };
-                let outcome = Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::of(end) };
+            for end in [
+                End::Exited(0),
+                End::Exited(2),
+                End::Late,
+                End::Signalled(9),
+                End::Unstarted("x".into()),
+            ] {
+                let stdout = Captured {
+                    bytes: output.to_vec(),
+                    total: output.len() as u64,
+                    ..Captured::default()
+                };
+                let outcome =
+                    Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::of(end) };
                 let verdict = dialect.read(&event, &hook, &outcome);
                 let decision = Decision { said: verdict, ..Decision::default() };
                 let _reply = caller.reply(&event, &decision);
@@ -85,20 +107,22 @@ const SEEDS: [&str; 6] = [
 /// A seed with bytes changed, cut or doubled.
 fn mutated() -> impl Strategy<Value = String> {
     let change = (any::<prop::sample::Index>(), any::<char>(), 0..4_u8);
-    (prop::sample::select(SEEDS.to_vec()), proptest::collection::vec(change, 0..6)).prop_map(|(seed, changes)| {
-        let mut text: Vec<char> = seed.chars().collect();
-        for (at, c, how) in changes {
-            let at = at.index(text.len().max(1)).min(text.len().saturating_sub(1));
-            match how {
-                _ if text.is_empty() => text.push(c),
-                0 => text[at] = c,
-                1 => drop(text.remove(at)),
-                2 => text.insert(at, c),
-                _ => text.truncate(at),
+    (prop::sample::select(SEEDS.to_vec()), proptest::collection::vec(change, 0..6)).prop_map(
+        |(seed, changes)| {
+            let mut text: Vec<char> = seed.chars().collect();
+            for (at, c, how) in changes {
+                let at = at.index(text.len().max(1)).min(text.len().saturating_sub(1));
+                match how {
+                    _ if text.is_empty() => text.push(c),
+                    0 => text[at] = c,
+                    1 => drop(text.remove(at)),
+                    2 => text.insert(at, c),
+                    _ => text.truncate(at),
+                }
             }
-        }
-        text.into_iter().collect()
-    })
+            text.into_iter().collect()
+        },
+    )
 }
 
 proptest! {

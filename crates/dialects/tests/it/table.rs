@@ -43,7 +43,10 @@ fn shared_moments_are_shared() {
     assert_eq!(speak(&Moment::SessionStart), neutral(vec!["claude", "omp", "iteratr", "unified"]));
     assert_eq!(speak(&Moment::IterationEnd), neutral(vec!["claude", "omp", "iteratr", "unified"]));
     assert_eq!(speak(&Moment::ToolBefore), neutral(vec!["claude", "omp", "unified"]));
-    assert_eq!(speak(&Moment::TaskCompleted), neutral(vec!["claude", "teams", "iteratr", "unified"]));
+    assert_eq!(
+        speak(&Moment::TaskCompleted),
+        neutral(vec!["claude", "teams", "iteratr", "unified"])
+    );
     assert_eq!(speak(&Moment::TaskFailed), neutral(vec!["teams", "unified"]));
     assert_eq!(speak(&Moment::MemberIdle), neutral(vec!["claude", "teams", "unified"]));
     assert_eq!(speak(&Moment::Error), neutral(vec!["claude", "iteratr", "unified"]));
@@ -54,7 +57,10 @@ fn shared_moments_are_shared() {
 #[test]
 fn silence_is_exit_zero_for_every_caller() {
     let events = [
-        ("claude", r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{}}"#),
+        (
+            "claude",
+            r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{}}"#,
+        ),
         ("claude", r#"{"hook_event_name":"Stop","session_id":"s"}"#),
         ("omp", r#"{"type":"tool_call","toolName":"bash","input":{}}"#),
         ("teams", r#"{"event":"task_completed","team":{"id":"t"}}"#),
