@@ -68,6 +68,10 @@ pub enum Command {
     Trust(TrustArgs),
     /// Take trust back.
     Untrust(UntrustArgs),
+    /// Make an agent call gambrel, so that hooks of every dialect run inside it.
+    Install(InstallArgs),
+    /// Take that back, and leave everything else as it is.
+    Uninstall(InstallArgs),
     /// Fire the shipped example and show what its hooks did.
     Demo(JsonArgs),
     /// Print completions for a shell.
@@ -241,6 +245,33 @@ pub struct UntrustArgs {
     pub json: bool,
 }
 
+/// `install` and `uninstall`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The entries call `gambrel fire --from claude --hosted` for every event: Claude Code goes on running its
+own hooks, and gambrel adds those of the other dialects. Comments and order of the file are kept."
+)]
+pub struct InstallArgs {
+    /// The agent.
+    pub agent: Agent,
+    /// In this project's settings file, for everybody who works on it [default].
+    #[arg(long, conflicts_with = "user")]
+    pub project: bool,
+    /// In your own settings file, for all projects.
+    #[arg(long)]
+    pub user: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The agents that gambrel can be installed in.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Agent {
+    /// Claude Code.
+    Claude,
+}
+
 /// Parses, calls, and turns every error into words and an exit code that is not 2.
 pub fn run() -> u8 {
     let cli = match Cli::try_parse() {
@@ -283,6 +314,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Show(args) => crate::log::show(folder, &args),
         Command::Trust(args) => crate::trust::run(folder, &args),
         Command::Untrust(args) => crate::trust::untrust(folder, &args),
+        Command::Install(args) => crate::install::run(folder, &args),
+        Command::Uninstall(args) => crate::install::undo(folder, &args),
         Command::Demo(args) => crate::demo::run(&args),
         Command::Completions { shell } => crate::shells::completions(shell),
         Command::Man => crate::shells::man(),

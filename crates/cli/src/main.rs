@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod fire;
+mod install;
 mod list;
 mod log;
 mod look;

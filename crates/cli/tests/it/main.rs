@@ -15,6 +15,7 @@ mod answers_in_time;
 mod check_draws_complaints;
 mod detached_hooks_are_recorded;
 mod help_and_manual;
+mod install_keeps_what_is_there;
 mod journal_tells_what_happened;
 mod list_and_explain;
 mod never_exits_two_by_own_fault;

@@ -1,0 +1,104 @@
+//! Installing edits a settings file as a careful person would, and uninstalling takes it all back.
+
+use crate::ground::{Ground, text};
+
+const SETTINGS: &str = r#"{
+  // my settings
+  "model": "opus", /* keep */
+  "hooks": {
+    "PreToolUse": [
+      // my guard
+      { "matcher": "Bash", "hooks": [{ "type": "command", "command": "./guard.sh" }] },
+    ],
+  },
+  "permissions": { "deny": ["Read(.env)"] },
+}
+"#;
+
+fn settings(ground: &Ground) -> String {
+    std::fs::read_to_string(ground.root.join(".claude/settings.json")).unwrap()
+}
+
+fn install(ground: &Ground) {
+    let output = ground.run(&["install", "claude"], b"");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn comments_and_order_stay() {
+    let ground = Ground::new();
+    ground.file(".claude/settings.json", SETTINGS);
+    install(&ground);
+    let after = settings(&ground);
+    for kept in ["// my settings", "/* keep */", "// my guard", "./guard.sh", "Read(.env)"] {
+        assert!(after.contains(kept), "{kept}: {after}");
+    }
+    assert!(after.find("\"model\"") < after.find("\"hooks\""));
+    assert!(after.contains("fire --from claude --hosted"));
+    assert!(after.matches("fire --from claude").count() == 32, "{after}");
+    assert!(!after.contains("WorktreeCreate"), "it would break the host's own way");
+}
+
+#[test]
+fn a_second_time_changes_nothing() {
+    let ground = Ground::new();
+    ground.file(".claude/settings.json", SETTINGS);
+    install(&ground);
+    let once = settings(&ground);
+    install(&ground);
+    assert_eq!(settings(&ground), once);
+}
+
+#[test]
+fn uninstalling_leaves_the_rest() {
+    let ground = Ground::new();
+    ground.file(".claude/settings.json", SETTINGS);
+    install(&ground);
+    assert!(ground.run(&["uninstall", "claude"], b"").status.success());
+    let after = settings(&ground);
+    assert!(!after.contains("gambrel"), "{after}");
+    for kept in ["// my settings", "/* keep */", "// my guard", "./guard.sh", "Read(.env)"] {
+        assert!(after.contains(kept), "{kept}: {after}");
+    }
+    assert!(!after.contains("SessionEnd"), "{after}");
+}
+
+#[test]
+fn without_a_file_one_is_made() {
+    let ground = Ground::new();
+    install(&ground);
+    let made: serde_json::Value = serde_json::from_str(&settings(&ground)).unwrap();
+    let gate = &made["hooks"]["PreToolUse"][0]["hooks"][0];
+    assert_eq!(gate["onFailure"], "block");
+    assert_eq!(gate["timeout"], 600);
+    assert_eq!(made["hooks"]["UserPromptSubmit"][0]["hooks"][0]["timeout"], 30);
+    assert!(made["hooks"]["Notification"][0]["hooks"][0].get("onFailure").is_none());
+}
+
+#[test]
+fn for_the_user_it_goes_home() {
+    let ground = Ground::new();
+    assert!(ground.run(&["install", "claude", "--user"], b"").status.success());
+    assert!(ground.base.join("home/.claude/settings.json").exists());
+    assert!(!ground.root.join(".claude").exists());
+}
+
+#[test]
+fn a_file_that_is_not_json_is_left_alone() {
+    let ground = Ground::new();
+    ground.file(".claude/settings.json", "{ not json");
+    let output = ground.run(&["install", "claude"], b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(settings(&ground), "{ not json");
+}
+
+#[test]
+fn what_it_writes_loads_without_complaint_and_does_not_call_itself() {
+    let ground = Ground::new();
+    install(&ground);
+    let told = ground.json(&["check", "--json"]);
+    assert_eq!(told["complaints"], serde_json::json!([]), "{told}");
+    let hooks = ground.json(&["list", "--json"]);
+    let idle = |h: &serde_json::Value| h["idle"].as_str().is_some_and(|why| why.contains("itself"));
+    assert!(hooks.as_array().unwrap().iter().all(idle), "{hooks}");
+}
