@@ -14,6 +14,7 @@ mod ground;
 mod answers_in_time;
 mod check_draws_complaints;
 mod detached_hooks_are_recorded;
+mod example_hooks_work;
 mod help_and_manual;
 mod install_keeps_what_is_there;
 mod journal_tells_what_happened;
