@@ -5,13 +5,21 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 
-/// Instructions of a run of a program; its children are not counted.
+/// What was counted.
+pub struct Counted {
+    /// Instructions; those of children are not counted.
+    pub count: f64,
+    /// Whether the program came to its own end under valgrind.
+    pub whole: bool,
+}
+
+/// Instructions of a run of a program.
 pub fn instructions(
     program: &Path,
     args: &[&str],
     set: &[(&str, String)],
     stdin: Option<&Path>,
-) -> anyhow::Result<f64> {
+) -> anyhow::Result<Counted> {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--"]);
     valgrind.arg(program).args(args).envs(set.iter().map(|(name, value)| (name, value)));
@@ -24,5 +32,5 @@ pub fn instructions(
     let line = told.lines().find_map(|line| line.split("Collected :").nth(1));
     ensure!(line.is_some(), "callgrind counted nothing:\n{told}");
     let count = line.unwrap_or_default().split_whitespace().next().unwrap_or_default();
-    Ok(count.parse::<u64>()? as f64)
+    Ok(Counted { count: count.parse::<u64>()? as f64, whole: output.status.success() })
 }

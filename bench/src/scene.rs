@@ -135,7 +135,7 @@ pub fn command(decision: &Decision) -> anyhow::Result<Vec<String>> {
 struct Nothing;
 
 impl Ledger for Nothing {
-    fn journal(&self, _: &Record) -> Result<(), LedgerError> {
+    fn journal(&self, _: &[Record]) -> Result<(), LedgerError> {
         Ok(())
     }
 

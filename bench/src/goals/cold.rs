@@ -76,8 +76,9 @@ fn counted(scene: &Scene, program: &Path, event: &[u8]) -> anyhow::Result<String
     let file = scene.folder().join("event.json");
     std::fs::write(&file, event)?;
     let args = ["fire", "--from", "claude"];
-    let count = callgrind::instructions(program, &args, &scene.variables(), Some(&file))?;
-    Ok(format!("{:.0} kinstr", count / 1e3))
+    let counted = callgrind::instructions(program, &args, &scene.variables(), Some(&file))?;
+    let until = if counted.whole { "" } else { " until valgrind lost it (at the hook's start)" };
+    Ok(format!("{:.0} kinstr{until}", counted.count / 1e3))
 }
 
 /// The static build: named, or built now beside the dynamic one.
@@ -95,7 +96,7 @@ fn static_build(ground: &Ground<'_>) -> anyhow::Result<Option<(&'static str, Pat
     };
     let program = folder.join(target).join("dist/gambrel");
     if ground.asked.quick || !ground.asked.build_static {
-        return Ok(program.exists().then_some((name, program)));
+        return Ok(program.exists().then_some(("static (found, not rebuilt)", program)));
     }
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--profile", "dist", "--package", "gambrel-cli"]);

@@ -59,7 +59,11 @@ fn cost(args: &[&str]) -> anyhow::Result<f64> {
     let program = std::env::current_exe()?;
     let run = |times: &'static str| [&[child::WORD], args, &[times]].concat();
     if present("valgrind") {
-        let count = |times: &'static str| callgrind::instructions(&program, &run(times), &[], None);
+        let count = |times: &'static str| -> anyhow::Result<f64> {
+            let counted = callgrind::instructions(&program, &run(times), &[], None)?;
+            anyhow::ensure!(counted.whole, "{args:?} did not end well under valgrind");
+            Ok(counted.count)
+        };
         return Ok((count("3")? - count("1")?) / 2.0 / 1e3);
     }
     let candidate = |times: &'static str| -> anyhow::Result<Candidate<'static>> {

@@ -31,9 +31,13 @@ fn main() -> ExitCode {
 }
 
 fn settings() -> io::Result<Settings> {
-    let supervisor = Some(std::env::current_exe()?);
+    let supervisor = match std::env::var_os("ALONE") {
+        Some(_) => None,
+        None => Some(std::env::current_exe()?),
+    };
     let spill_dir = std::env::var_os("SPILL_DIR").map(PathBuf::from);
-    Ok(Settings { supervisor, spill_dir, subreaper: true, ..Settings::default() })
+    let own = Settings { subreaper: true, heeds_signals: true, ..Settings::default() };
+    Ok(Settings { supervisor, spill_dir, ..own })
 }
 
 fn run(file: Option<PathBuf>, errand: Option<String>) -> io::Result<()> {

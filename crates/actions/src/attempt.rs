@@ -1,17 +1,15 @@
 //! One job from its first attempt to its last: files before, retries with their pauses, and the
 //! budget over all of it. It knows no pipes; `process` runs the single attempt.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
+use crate::limits::{Limits, later};
 use crate::process::{Ended, Process, World};
 use crate::sidefile;
 use crate::tree::Member;
-
-/// A deadline for those who set none that a clock can hold.
-const AGES: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A job and how far it is.
 pub(crate) struct Attempt<'a> {
@@ -19,6 +17,8 @@ pub(crate) struct Attempt<'a> {
     begun: Instant,
     budget: Option<Instant>,
     made: u32,
+    /// Nothing more is tried.
+    hastened: bool,
     state: State<'a>,
     remarks: Vec<String>,
     command: Vec<String>,
@@ -42,6 +42,7 @@ impl<'a> Attempt<'a> {
             begun: now,
             budget: call.pace.budget.map(|budget| later(now, budget)),
             made: 0,
+            hastened: false,
             state: State::Waiting(now),
             remarks: Vec::new(),
             command: Vec::new(),
@@ -83,12 +84,11 @@ impl<'a> Attempt<'a> {
     pub fn start(&mut self, world: &mut World<'a>) -> Result<&[String], String> {
         let files = if self.made == 0 { sidefile::write(&self.call.files) } else { Ok(()) };
         self.made += 1;
-        let own = later(world.now, self.call.pace.timeout);
-        let deadline = self.budget.map_or(own, |budget| budget.min(own));
-        match files.and_then(|()| Process::start(self.call, deadline, world)) {
+        let limits = Limits::of(&self.call.pace, world.now, self.budget);
+        match files.and_then(|()| Process::start(self.call, limits, world)) {
             Ok(process) => {
                 self.command.clone_from(&process.command);
-                self.marks.push((process.mark.clone(), deadline));
+                self.marks.push((process.mark.clone(), limits.deadline));
                 self.state = State::Live(Box::new(process));
                 Ok(&self.command)
             }
@@ -112,6 +112,19 @@ impl<'a> Attempt<'a> {
             self.left.extend(left);
             self.remarks.extend(remarks);
             self.settle(Outcome { stdout, stderr, ..Outcome::of(end) }, world);
+        }
+    }
+
+    /// Ends it because this process is told to go: what runs is given a moment, nothing begins.
+    pub fn hasten(&mut self, world: &mut World<'a>) {
+        self.hastened = true;
+        match &mut self.state {
+            State::Live(process) => process.hasten(world),
+            State::Waiting(_) => {
+                let end = End::Unstarted("a signal ended gambrel".to_owned());
+                self.close(Outcome::of(end));
+            }
+            State::Over(_) => {}
         }
     }
 
@@ -144,7 +157,7 @@ impl<'a> Attempt<'a> {
 
     /// Another attempt after the pause, or the end.
     fn settle(&mut self, outcome: Outcome, world: &World<'_>) {
-        if outcome.succeeded() || self.made > self.call.pace.retries {
+        if outcome.succeeded() || self.hastened || self.made > self.call.pace.retries {
             return self.close(outcome);
         }
         let next = later(Instant::now().max(world.now), self.call.pace.pause);
@@ -168,8 +181,4 @@ impl<'a> Attempt<'a> {
             ..outcome
         }));
     }
-}
-
-fn later(now: Instant, by: Duration) -> Instant {
-    now.checked_add(by.min(AGES)).unwrap_or(now)
 }

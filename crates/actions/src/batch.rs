@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use gambrel_model::call::Call;
 use gambrel_model::outcome::Outcome;
-use rustix::event::{PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::attempt::Attempt;
+use crate::bell::Bell;
 use crate::capture::CHUNK;
 use crate::guard::Guard;
 use crate::orphans;
@@ -33,12 +34,19 @@ pub(crate) fn run<'a>(
     let mut world = World { settings, guard, now, scratch, table: None };
     let mut jobs: Vec<Attempt<'a>> = calls.iter().map(|call| Attempt::new(call, now)).collect();
     let mut events = Vec::with_capacity(4 * jobs.len().min(TOGETHER));
+    let bell = settings.heeds_signals.then(Bell::hang).flatten();
+    let mut listening = bell.as_ref();
     loop {
+        if listening.is_some_and(Bell::rang) {
+            // It goes on ringing, and we have heard it.
+            listening = None;
+            hasten(&mut jobs, &mut world);
+        }
         turn(&mut jobs, &mut world, &mut events, on_start);
         if jobs.iter().all(Attempt::is_over) {
             break;
         }
-        wait(&jobs, &mut events);
+        wait(&jobs, &mut events, listening);
     }
     if settings.subreaper {
         orphans::look(&mut jobs, &world);
@@ -79,6 +87,15 @@ fn turn<'a>(
     }
 }
 
+/// This process is told to go, so every hook is.
+fn hasten<'a>(jobs: &mut [Attempt<'a>], world: &mut World<'a>) {
+    world.now = Instant::now();
+    world.table = None;
+    for job in jobs {
+        guarded(job, world, Attempt::hasten);
+    }
+}
+
 fn guarded<'a>(
     job: &mut Attempt<'a>,
     world: &mut World<'a>,
@@ -90,7 +107,7 @@ fn guarded<'a>(
 }
 
 /// Sleeps until a descriptor is ready or something is due.
-fn wait(jobs: &[Attempt<'_>], events: &mut Vec<(usize, Slot, PollFlags)>) {
+fn wait(jobs: &[Attempt<'_>], events: &mut Vec<(usize, Slot, PollFlags)>, bell: Option<&Bell>) {
     let mut fds = Vec::with_capacity(events.capacity());
     let mut slots = Vec::with_capacity(events.capacity());
     for (index, job) in jobs.iter().enumerate() {
@@ -101,6 +118,8 @@ fn wait(jobs: &[Attempt<'_>], events: &mut Vec<(usize, Slot, PollFlags)>) {
             });
         }
     }
+    // After those of the jobs, so that it has no slot: that we woke is all it has to say.
+    fds.extend(bell.map(|bell| PollFd::new(bell.fd(), PollFlags::IN)));
     let now = Instant::now();
     let full = jobs.iter().filter(|job| job.live().is_some()).count() >= TOGETHER;
     let wakes = jobs.iter().filter(|job| !(full && job.live().is_none()));

@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
 use gambrel_model::outcome::Captured;
 use rustix::io::{Errno, read};
 
+use crate::settings::Settings;
 use crate::spill::Spill;
 
 const HEAD: usize = 1 << 20;
@@ -21,20 +21,20 @@ const TURN: usize = 16;
 /// A stream that is being read.
 pub(crate) struct Capture<'a> {
     fd: Option<OwnedFd>,
-    spill_dir: Option<&'a Path>,
+    settings: &'a Settings,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
-    spill: Option<Spill>,
+    spill: Option<Spill<'a>>,
     trouble: Option<String>,
 }
 
 impl<'a> Capture<'a> {
     /// Of a pipe that does not block.
-    pub fn new(fd: OwnedFd, spill_dir: Option<&'a Path>) -> Self {
+    pub fn new(fd: OwnedFd, settings: &'a Settings) -> Self {
         Self {
             fd: Some(fd),
-            spill_dir,
+            settings,
             head: Vec::new(),
             tail: VecDeque::new(),
             total: 0,
@@ -130,7 +130,8 @@ impl<'a> Capture<'a> {
             // A hint only: the user's share of pipe memory may be used up.
             let _ = rustix::pipe::fcntl_setpipe_size(fd, HEAD);
         }
-        match self.spill_dir.map(Spill::create) {
+        let Settings { spill_dir, veil, .. } = self.settings;
+        match spill_dir.as_deref().map(|folder| Spill::create(folder, veil.as_ref())) {
             Some(Ok(mut spill)) => {
                 spill.append(&self.head);
                 self.spill = Some(spill);

@@ -3,12 +3,14 @@
 
 mod attempt;
 mod batch;
+mod bell;
 mod capture;
 mod command;
 mod detach;
 mod direct;
 mod environ;
 mod guard;
+mod limits;
 mod lookup;
 mod orphans;
 mod process;
@@ -19,9 +21,11 @@ mod spawn;
 mod spill;
 mod supervise;
 mod tree;
+mod veil;
 mod watchdog;
 
 pub use settings::{SUPERVISE_WORD, Settings, WATCHDOG_WORD};
 pub use shell::ShellAction;
 pub use supervise::supervise_main;
+pub use veil::Veil;
 pub use watchdog::watchdog_main;

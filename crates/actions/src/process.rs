@@ -6,7 +6,7 @@ mod ending;
 pub(crate) use ending::leave;
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{Captured, End};
@@ -19,6 +19,7 @@ use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid
 use crate::capture::Capture;
 use crate::command::{Command, Started};
 use crate::guard::Guard;
+use crate::limits::Limits;
 use crate::orphans;
 use crate::settings::Settings;
 use crate::tree::{self, Member, Snapshot};
@@ -64,8 +65,7 @@ pub(crate) struct Process<'a> {
     begun: Instant,
     /// Nothing of it is older, in the kernel's ticks.
     since: u64,
-    deadline: Instant,
-    grace: Duration,
+    limits: Limits,
     stage: Stage,
     exited: bool,
     watched: bool,
@@ -101,8 +101,8 @@ struct Feed<'a> {
 }
 
 impl<'a> Process<'a> {
-    /// Starts an attempt that ends at `deadline`, or says why it could not start.
-    pub fn start(call: &'a Call, deadline: Instant, world: &World<'a>) -> Result<Self, String> {
+    /// Starts an attempt that ends within `limits`, or says why it could not start.
+    pub fn start(call: &'a Call, limits: Limits, world: &World<'a>) -> Result<Self, String> {
         let command = Command::of(call, world.settings.direct)?;
         let pipes = |error: Errno| format!("no pipe for the hook: {error}");
         let (stdout, their_stdout) = output_pipe().map_err(pipes)?;
@@ -124,17 +124,15 @@ impl<'a> Process<'a> {
         let Started { pid, command, mark } = command.start(streams)?;
         orphans::enter(pid);
         drop(birth);
-        let spill_dir = world.settings.spill_dir.as_deref();
         Ok(Self {
             pid,
             pidfd: pidfd_open(pid, PidfdFlags::empty()).ok(),
             feed,
-            stdout: Capture::new(stdout, spill_dir),
-            stderr: Capture::new(stderr, spill_dir),
+            stdout: Capture::new(stdout, world.settings),
+            stderr: Capture::new(stderr, world.settings),
             begun: world.now,
             since,
-            deadline,
-            grace: call.pace.grace,
+            limits,
             stage: Stage::Running,
             exited: false,
             watched: false,

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::veil::Veil;
+
 /// First argument of the program when it is re-executed as a watchdog.
 pub const WATCHDOG_WORD: &str = "__watchdog";
 /// First argument of the program when it is re-executed as a supervisor.
@@ -17,6 +19,8 @@ pub(crate) const WATCH_AFTER: Duration = Duration::from_millis(250);
 pub(crate) const LONGEST_GRACE: Duration = Duration::from_millis(700);
 /// How long killed processes are looked for before the answer is given all the same.
 pub(crate) const SWEEP: Duration = Duration::from_millis(200);
+/// The longest grace once a signal has told us to go ourselves.
+pub(crate) const PARTING: Duration = Duration::from_millis(300);
 
 /// How processes are run here.
 #[derive(Debug, Clone)]
@@ -30,10 +34,22 @@ pub struct Settings {
     pub subreaper: bool,
     /// Whether shell text without shell syntax is executed without a shell.
     pub direct: bool,
+    /// What output goes through before it is written to `spill_dir`; `None` writes it as it is.
+    pub veil: Option<Veil>,
+    /// While hooks are waited for, TERM, INT and HUP end them first and then this process, with
+    /// the exit code 128 + n. Only for a program of its own: elsewhere signals are the host's.
+    pub heeds_signals: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { spill_dir: None, supervisor: None, subreaper: false, direct: true }
+        Self {
+            spill_dir: None,
+            supervisor: None,
+            subreaper: false,
+            direct: true,
+            veil: None,
+            heeds_signals: false,
+        }
     }
 }

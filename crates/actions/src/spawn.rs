@@ -1,14 +1,15 @@
 //! The one file with `unsafe`: starting a program with `posix_spawn` in a session of its own, and
-//! the three calls on our own process that neither std nor rustix offer safely. It knows nothing
-//! of hooks. There is no fork here, so the cost does not grow with our memory.
+//! the calls on our own process and its signals that neither std nor rustix offer safely. It
+//! knows nothing of hooks. There is no fork here, so the cost does not grow with our memory.
 
 #![expect(unsafe_code, reason = "posix_spawn with a new session is in libc only")]
 
 use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use libc::{c_char, c_int, posix_spawn_file_actions_t, posix_spawnattr_t, sigset_t};
 use rustix::process::Pid;
@@ -50,6 +51,61 @@ pub(crate) fn ignore_polite_signals() {
     for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE] {
         // SAFETY: SIG_IGN is no handler, so no code of ours runs in signal context.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// The first signal that was taken; 0 is none.
+static TAKEN: AtomicI32 = AtomicI32::new(0);
+/// What taken signals write to; nobody while it is negative.
+static WRITE_TO: AtomicI32 = AtomicI32::new(-1);
+
+/// Has every taken signal write a byte to `fd`, which must not block and stay open for ever.
+pub(crate) fn signals_write_to(fd: RawFd) {
+    WRITE_TO.store(fd, Ordering::SeqCst);
+}
+
+/// Has a signal noted instead of obeyed; false if it is ignored or somebody else's already.
+pub(crate) fn take_signal(number: c_int) -> bool {
+    let mut old = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: zero is a valid value of every field; the call only fills the structure.
+    let old = unsafe {
+        libc::sigaction(number, ptr::null(), old.as_mut_ptr());
+        old.assume_init()
+    };
+    if old.sa_sigaction != libc::SIG_DFL {
+        return false;
+    }
+    let handler: extern "C" fn(c_int) = note;
+    let new = libc::sigaction {
+        sa_sigaction: handler as libc::sighandler_t,
+        sa_mask: signals(1..1),
+        sa_flags: libc::SA_RESTART,
+        ..old
+    };
+    // SAFETY: `note` does only what a handler may do.
+    unsafe { libc::sigaction(number, &raw const new, ptr::null_mut()) == 0 }
+}
+
+/// Lets a signal that was taken end this process again.
+pub(crate) fn give_back_signal(number: c_int) {
+    // SAFETY: SIG_DFL is no handler, so no code of ours runs in signal context.
+    unsafe { libc::signal(number, libc::SIG_DFL) };
+}
+
+/// The first signal that was taken.
+pub(crate) fn signal_taken() -> Option<c_int> {
+    Some(TAKEN.load(Ordering::SeqCst)).filter(|number| *number != 0)
+}
+
+/// Runs in signal context: one atomic, one write, and errno as it was.
+extern "C" fn note(number: c_int) {
+    let _ = TAKEN.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst);
+    // SAFETY: write may be called here; errno's place is this thread's and always valid.
+    unsafe {
+        let place = libc::__errno_location();
+        let errno = *place;
+        libc::write(WRITE_TO.load(Ordering::SeqCst), b"!".as_ptr().cast(), 1);
+        *place = errno;
     }
 }
 

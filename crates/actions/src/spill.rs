@@ -8,23 +8,31 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use crate::veil::{Veil, Veiled};
+
 /// The most of one stream that goes to a file.
 const STREAM_CAP: u64 = 64 << 20;
 /// The most that the folder may hold.
 const FOLDER_CAP: u64 = 1 << 30;
 const ENDING: &str = "spill";
 
-/// One stream's file.
-pub(crate) struct Spill {
+/// One stream's file. Nothing reaches it but through the veil, if there is one.
+pub(crate) struct Spill<'a> {
+    page: Page,
+    veiled: Option<Veiled<'a>>,
+}
+
+/// The file itself.
+struct Page {
     path: PathBuf,
     file: File,
     written: u64,
     broken: Option<String>,
 }
 
-impl Spill {
+impl<'a> Spill<'a> {
     /// A new file in the folder, which is made and, when full, relieved of its oldest files.
-    pub fn create(folder: &Path) -> io::Result<Self> {
+    pub fn create(folder: &Path, veil: Option<&'a Veil>) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         prune(folder, FOLDER_CAP - STREAM_CAP);
@@ -33,11 +41,36 @@ impl Spill {
         let name = format!("{}-{}-{count}.{ENDING}", stamp.as_nanos(), std::process::id());
         let path = folder.join(name);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(Self { path, file, written: 0, broken: None })
+        let page = Page { path, file, written: 0, broken: None };
+        Ok(Self { page, veiled: veil.map(Veiled::new) })
     }
 
     /// Appends, up to the cap; a failing disk ends the file, not the hook.
     pub fn append(&mut self, bytes: &[u8]) {
+        let page = &mut self.page;
+        if page.broken.is_some() {
+            return;
+        }
+        let Some(veiled) = &mut self.veiled else { return page.append(bytes) };
+        if veiled.push(bytes, &mut |clean| page.append(clean)).is_err() {
+            page.broken = Some("spill: cut where a secret did not end".to_owned());
+        }
+    }
+
+    /// Where it is, and what went wrong with it.
+    pub fn finish(mut self) -> (PathBuf, Option<String>) {
+        if let Some(veiled) = self.veiled.take().filter(|_| self.page.broken.is_none()) {
+            self.page.append(&veiled.finish());
+        }
+        if let Some(folder) = self.page.path.parent() {
+            prune(folder, FOLDER_CAP);
+        }
+        (self.page.path, self.page.broken)
+    }
+}
+
+impl Page {
+    fn append(&mut self, bytes: &[u8]) {
         if self.broken.is_some() {
             return;
         }
@@ -50,14 +83,6 @@ impl Spill {
         if part.len() < bytes.len() {
             self.broken = Some(format!("spill: cut at {} MiB", STREAM_CAP >> 20));
         }
-    }
-
-    /// Where it is, and what went wrong with it.
-    pub fn finish(self) -> (PathBuf, Option<String>) {
-        if let Some(folder) = self.path.parent() {
-            prune(folder, FOLDER_CAP);
-        }
-        (self.path, self.broken)
     }
 }
 
@@ -95,7 +120,7 @@ mod tests {
         std::fs::write(folder.path().join("foreign"), [0; 4096]).unwrap();
         let paths: Vec<_> = (0..4)
             .map(|_| {
-                let mut spill = Spill::create(folder.path()).unwrap();
+                let mut spill = Spill::create(folder.path(), None).unwrap();
                 spill.append(&[1; 1000]);
                 // Times of files may be coarse; theirs must differ.
                 std::thread::sleep(std::time::Duration::from_millis(20));

@@ -11,6 +11,18 @@ use crate::printer;
 /// Wrong usage or unusable configuration.
 pub const USAGE: u8 = 64;
 
+/// What was typed, or set in the environment, cannot be meant.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
 /// One engine for the lifecycle hooks of AI coding agents.
 #[derive(Debug, Parser)]
 #[command(name = "gambrel", version, propagate_version = true, max_term_width = 100)]
@@ -283,7 +295,7 @@ pub fn run() -> u8 {
         Ok(code) => code,
         Err(error) => {
             printer::warn(&format!("gambrel: {error:#}"));
-            1
+            if error.is::<Usage>() { USAGE } else { 1 }
         }
     }
 }

@@ -2,31 +2,23 @@
 
 use std::path::PathBuf;
 
+use anyhow::bail;
 use gambrel::{Candidate, Fate};
 use serde_json::{Value, json};
 
-use crate::args::{FireArgs, USAGE};
-use crate::{look, printer};
+use crate::args::{FireArgs, Usage};
+use crate::{look, printer, stdin};
 
 /// Reads the event and explains; runs nothing.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
-    let gambrel = match look::firing(folder, args) {
-        Ok(gambrel) => gambrel,
-        Err(error) => {
-            printer::warn(&format!("gambrel explain: {error:#}"));
-            return Ok(USAGE);
-        }
-    };
-    let mut event = match gambrel.receive(&args.from, &look::stdin()?) {
+    let gambrel = look::firing(folder, args)?;
+    let bytes = stdin::event(None)?;
+    let mut event = match gambrel.receive(&args.from, &bytes) {
         Ok(event) => event,
-        Err(complaint) => {
-            printer::warn(&format!("gambrel explain: {}", complaint.message));
-            return Ok(USAGE);
-        }
+        Err(complaint) => bail!(Usage(complaint.message)),
     };
     let loaded = gambrel.load(Some(&event));
-    event.project = gambrel.setup().project(&loaded.roots);
-    let candidates = gambrel.explain(&event, &loaded);
+    let candidates = gambrel.explain(&mut event, &loaded);
     if args.json {
         let hooks: Vec<Value> = candidates.iter().map(to_json).collect();
         let complaints = loaded.complaints.iter().map(gambrel::model::decision::complaint_json);
@@ -48,6 +40,7 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
 
 fn why(candidate: &Candidate) -> (bool, String) {
     match &candidate.fate {
+        Fate::Runs if !candidate.remark.is_empty() => (true, candidate.remark.clone()),
         Fate::Runs => {
             let matcher = candidate.hook.draft.matcher.words();
             let why = matcher

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gambrel::model::Hook;
 use gambrel::{Gambrel, Loaded, Trust};
@@ -16,11 +17,18 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     let loaded = gambrel.load(None);
     let rows = standing(&gambrel, &loaded);
     if args.json {
-        let hooks: Vec<Value> = rows.iter().map(|(hook, trust)| to_json(hook, *trust)).collect();
-        printer::json(&Value::Array(hooks));
+        let shown = |(hook, trust): &(&Hook, Trust)| {
+            let mut shown = to_json(hook, *trust);
+            let by = shadow(hook, &rows);
+            shown["runs"] = json!(hook.draft.idle.is_none() && by.is_none());
+            shown["shadowed_by"] = json!(by);
+            shown
+        };
+        printer::json(&rows.iter().map(shown).collect());
         return Ok(0);
     }
-    let cells: Vec<Vec<String>> = rows.iter().map(|(hook, trust)| row(hook, *trust)).collect();
+    let cells = rows.iter().map(|(hook, trust)| row(hook, *trust, shadow(hook, &rows)));
+    let cells: Vec<Vec<String>> = cells.collect();
     match cells.is_empty() {
         true => printer::out("no hooks are configured here\n"),
         false => printer::out(&printer::table(
@@ -41,9 +49,20 @@ pub fn standing<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Tru
         BTreeMap::new()
     });
     let mode = gambrel.setup().options.trust;
-    let stands =
-        |hook: &'l std::sync::Arc<Hook>| (&**hook, Trust::of(hook, loaded, &entries, mode));
+    let stands = |hook: &'l Arc<Hook>| (&**hook, Trust::of(hook, loaded, &entries, mode));
     loaded.hooks.iter().map(stands).collect()
+}
+
+/// What takes a hook's place: for good, or at every event because it is the same again.
+fn shadow<'l>(hook: &'l Hook, hooks: &'l [(&'l Hook, Trust)]) -> Option<&'l str> {
+    let same = |other: &Hook| {
+        let (a, b) = (&other.draft, &hook.draft);
+        let covers = a.matcher == b.matcher || other.matcher.takes_all();
+        a.twin == b.twin && a.event == b.event && covers
+    };
+    let earlier = hooks.iter().map(|(other, _)| *other).take_while(|other| other.id != hook.id);
+    let mut twins = earlier.filter(|other| hook.draft.twin.is_some() && same(other));
+    hook.draft.shadowed_by.as_deref().or_else(|| twins.next().map(|twin| twin.id.as_str()))
 }
 
 /// The fixed shape of a hook in lists.
@@ -68,9 +87,9 @@ pub fn to_json(hook: &Hook, trust: Trust) -> Value {
     })
 }
 
-fn row(hook: &Hook, trust: Trust) -> Vec<String> {
+fn row(hook: &Hook, trust: Trust, shadow: Option<&str>) -> Vec<String> {
     let draft = &hook.draft;
-    let state = match (&draft.idle, &draft.shadowed_by) {
+    let state = match (&draft.idle, shadow) {
         (Some(why), _) => format!("{} (does not run: {})", hook.title(), why),
         (None, Some(by)) => format!("{} (shadowed by {by})", hook.title()),
         (None, None) => hook.title(),

@@ -25,7 +25,9 @@ pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
     loop {
         for firing in ledger.firings(&query)? {
             last = last.max(firing.seq);
-            print(&firing, args.json);
+            if !printer::try_out(&line(&firing, args.json)) {
+                return Ok(0);
+            }
         }
         if !args.follow {
             return Ok(0);
@@ -100,9 +102,9 @@ fn to_json(firing: &Firing) -> Value {
     })
 }
 
-fn print(firing: &Firing, as_json: bool) {
+fn line(firing: &Firing, as_json: bool) -> String {
     if as_json {
-        return printer::json(&to_json(firing));
+        return format!("{}\n", to_json(firing));
     }
     let value = to_json(firing);
     let word = |key: &str| value[key].as_str().unwrap_or("-").to_owned();
@@ -113,7 +115,7 @@ fn print(firing: &Firing, as_json: bool) {
         _ => state(firing).to_owned(),
     };
     let reason = value["reasons"][0]["text"].as_str().unwrap_or_default();
-    printer::out(&format!(
+    format!(
         "{}  {:<11} {:<8} {:<18} {:<12} {ran} of {} ran  {}\n",
         firing.id,
         ruling,
@@ -122,7 +124,7 @@ fn print(firing: &Firing, as_json: bool) {
         printer::line(&firing.session, 12),
         trail.len(),
         printer::line(reason, 60),
-    ));
+    )
 }
 
 fn in_full(firing: &Firing) -> String {

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use gambrel::{Gambrel, Setup, TrustMode};
 
-use crate::args::{FireArgs, Sources, TrustWord};
+use crate::args::{FireArgs, Sources, TrustWord, Usage};
 
 /// The surroundings of this process, with what was typed.
 pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Result<Setup> {
@@ -15,7 +15,7 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
     if let Some(folder) = &folder {
         let there = setup.cwd.join(folder);
         if !there.is_dir() {
-            bail!("-C {}: no such folder", folder.display());
+            bail!(Usage(format!("-C {}: no such folder", folder.display())));
         }
     }
     setup.folder = folder;
@@ -26,8 +26,7 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
         Some("all") => TrustMode::All,
         Some("none") => TrustMode::None,
         None | Some("" | "store") => TrustMode::Store,
-        // A word that we do not know must not let anything run.
-        Some(_) => TrustMode::None,
+        Some(word) => bail!(Usage(format!("GAMBREL_TRUST is store, all or none, not `{word}`"))),
     };
     if let Some(sources) = sources {
         name(&mut setup, sources);
@@ -63,21 +62,13 @@ pub fn firing(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<Gambre
     for word in std::iter::once(&args.from).chain(&args.only) {
         if Gambrel::dialect(word).is_none() {
             let names: Vec<&str> = gambrel::DIALECTS.iter().map(|d| d.name()).collect();
-            bail!("no dialect `{word}`: one of {}", names.join(", "));
+            bail!(Usage(format!("no dialect `{word}`: one of {}", names.join(", "))));
         }
     }
     if let Some(seconds) = args.budget {
         let budget = Duration::try_from_secs_f64(seconds);
-        setup.options.budget = Some(budget.context("--budget is a number of seconds")?);
+        let budget = budget.map_err(|_| Usage("--budget is a number of seconds".into()))?;
+        setup.options.budget = Some(budget);
     }
     Ok(Gambrel::open(setup))
-}
-
-/// The event on stdin, as far as it is taken.
-pub fn stdin() -> anyhow::Result<Vec<u8>> {
-    use std::io::Read;
-    const CAP: u64 = 8 * 1024 * 1024 + 1;
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(CAP).read_to_end(&mut bytes).context("stdin cannot be read")?;
-    Ok(bytes)
 }

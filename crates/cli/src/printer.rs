@@ -17,11 +17,15 @@ pub fn choose_color(color: Color) {
     choice.write_global();
 }
 
-/// Data.
+/// Data. A reader that went away is no fault of the command's.
 pub fn out(text: &str) {
+    let _gone = try_out(text);
+}
+
+/// Data; false when the reader went away.
+pub fn try_out(text: &str) -> bool {
     let mut stdout = anstream::stdout().lock();
-    // A reader that went away is no fault of the command's.
-    let _gone = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
 }
 
 /// Data as it is: a reply belongs to its caller, byte by byte.

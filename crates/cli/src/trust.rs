@@ -10,7 +10,7 @@ use gambrel::{Gambrel, Trust, TrustMode};
 use gambrel_engine::{named_files, trust_hash, trust_key};
 use serde_json::{Value, json};
 
-use crate::args::{TrustArgs, USAGE, UntrustArgs};
+use crate::args::{TrustArgs, USAGE, UntrustArgs, Usage};
 use crate::{list, look, printer};
 
 /// Set by agents in the environment of what they run: none of them may trust for a person.
@@ -102,7 +102,7 @@ fn chosen<'h>(
         return Ok(project.to_vec());
     }
     if ids.is_empty() {
-        bail!("name hooks by id, or say --all: see `gambrel list`");
+        bail!(Usage("name hooks by id, or say --all: see `gambrel list`".into()));
     }
     let mut chosen = Vec::new();
     for id in ids {

@@ -17,7 +17,11 @@ pub fn object(native: &[u8]) -> Result<Value, Complaint> {
     }
     // Bytes that are no text are replaced, not refused: a gate must still be asked.
     let text = String::from_utf8_lossy(native);
-    let value: Value = serde_json::from_str(&text).map_err(|error| {
+    let parsed = serde_json::from_str(&text).or_else(|error| match mended(&text) {
+        Some(mended) => serde_json::from_str(&mended),
+        None => Err(error),
+    });
+    let value: Value = parsed.map_err(|error| {
         let at = Spot { line: error.line(), column: error.column(), ..Spot::default() };
         Complaint::error(at, format!("the event on stdin is not JSON: {error}"))
     })?;
@@ -25,6 +29,32 @@ pub fn object(native: &[u8]) -> Result<Value, Complaint> {
         Value::Object(_) => Ok(value),
         _ => Err(refuse("the event on stdin is not a JSON object".into())),
     }
+}
+
+/// JavaScript writes half a character as an escape; it becomes the replacement character. `None`
+/// when there is none.
+fn mended(text: &str) -> Option<String> {
+    let unit = |at: usize| -> Option<u32> {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let mut out = text.to_owned();
+    let (mut at, mut found) = (0, false);
+    while let Some(next) = text[at..].find('\\') {
+        at += next;
+        let (high, low) = (unit(at), unit(at + 6));
+        let is = |unit: Option<u32>, from: u32| unit.is_some_and(|u| (from..from + 0x400).contains(&u));
+        if is(high, 0xd800) && is(low, 0xdc00) {
+            at += 12;
+        } else if is(high, 0xd800) || is(high, 0xdc00) {
+            out.replace_range(at..at + 6, "\\ufffd");
+            found = true;
+            at += 6;
+        } else {
+            at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8);
+        }
+    }
+    found.then_some(out)
 }
 
 /// A text field; anything that is not a text reads as absent.

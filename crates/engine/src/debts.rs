@@ -44,7 +44,15 @@ fn halt(event: &Event, owed: &Verdict, seed: &mut Verdict) -> bool {
     let ruling = match (sayable, event.kind()) {
         (true, _) => Ruling::Halt,
         (false, Kind::Gate) if event.row.can.has(Powers::DENY) => Ruling::Deny,
-        _ => return false,
+        // Where nothing can be said of it, the person hears it again and again.
+        _ => {
+            seed.says.extend(owed.reasons.iter().map(|reason| Say {
+                ear: Ear::Person,
+                text: format!("a hook stopped this session: {}", reason.text),
+                hook: reason.hook.clone(),
+            }));
+            return false;
+        }
     };
     seed.ruling = seed.ruling.max(ruling);
     for reason in &owed.reasons {

@@ -28,6 +28,15 @@ pub fn fire(engine: &Engine<'_>, event: &mut Event) -> Decision {
     decision
 }
 
+/// The event with what is remembered of its session; for looking, so nothing is counted.
+pub fn recall(engine: &Engine<'_>, event: &mut Event) {
+    let state = engine.ledger.session(&event.memory()).unwrap_or_default();
+    let prompts = state.counts.get(debts::PROMPTS).copied().unwrap_or(0);
+    let begins = u64::from(event.moment == Moment::IterationStart);
+    event.facts.iteration.get_or_insert(prompts + begins);
+    event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);
+}
+
 /// Adds what the ledger remembers of the event's session: prompts so far, refusals in a row.
 fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) -> SessionState {
     let state = engine.ledger.session(&event.memory());
@@ -46,7 +55,7 @@ fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) 
             });
             troubles.extend(counted.err().map(|error| error.to_string()));
         }
-        event.facts.iteration = state.counts.get(debts::PROMPTS).copied();
+        event.facts.iteration = Some(state.counts.get(debts::PROMPTS).copied().unwrap_or(0));
     }
     if event.kind() == Kind::Close {
         event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);

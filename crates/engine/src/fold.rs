@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use gambrel_model::{
-    Call, Carry, Decision, End, Event, Kind, Order, Outcome, PatchRule, Ruling, Say, SessionState,
-    Slot, Step, Verdict,
+    Call, Carry, Decision, End, Event, Kind, Loss, Order, Outcome, PatchRule, Ruling, Say,
+    SessionState, Slot, Step, Verdict,
 };
 
 use crate::batch::{self, Turn};
@@ -23,6 +23,8 @@ pub(crate) struct Fold<'f, 'a> {
     pub decision: Decision,
     /// Whose rewrite of the input stands.
     pub rewriter: Option<String>,
+    /// Hooks that have seen the input as it stands now.
+    pub informed: Vec<String>,
     pub recheck: bool,
 }
 
@@ -40,7 +42,17 @@ impl<'f, 'a> Fold<'f, 'a> {
         };
         let (verdict, carry) = (Verdict::default(), Carry::default());
         let began = Instant::now();
-        Self { engine, event, began, verdict, carry, decision, rewriter: None, recheck: false }
+        Self {
+            engine,
+            event,
+            began,
+            verdict,
+            carry,
+            decision,
+            rewriter: None,
+            informed: Vec::new(),
+            recheck: false,
+        }
     }
 
     /// What is owed to the session comes first; which debts this answer pays.
@@ -95,6 +107,14 @@ impl<'f, 'a> Fold<'f, 'a> {
         let staged =
             catch_unwind(AssertUnwindSafe(|| dialect.stage(event, &candidate.hook, &self.carry)));
         let mut call = staged.map_err(|_| Skip::grave("a fault of gambrel's own: not staged"))?;
+        let mut remark = remark.unwrap_or_default();
+        if !call.cwd.is_dir() {
+            let there =
+                [&event.project, &self.engine.loaded.roots.root].into_iter().find(|f| f.is_dir());
+            let there = there.cloned().unwrap_or_else(|| "/".into());
+            remark += &format!("{} is gone: it ran in {}", call.cwd.display(), there.display());
+            call.cwd = there;
+        }
         if let Some(budget) = self.engine.options.budget.or_else(|| self.patience()) {
             let left = margin(budget).saturating_sub(self.began.elapsed());
             if left.is_zero() && call.pace.waits {
@@ -102,7 +122,7 @@ impl<'f, 'a> Fold<'f, 'a> {
             }
             call.pace.budget = Some(left);
         }
-        Ok((call, remark.unwrap_or_default()))
+        Ok((call, remark))
     }
 
     fn patience(&self) -> Option<Duration> {
@@ -138,7 +158,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         let verdict = read.unwrap_or_else(|_| {
             hook.draft.terms.failed.because("a fault of gambrel's own").unheard("not read")
         });
-        let (mut verdict, losses) = unheard(verdict, &outcome).by(&hook.id).within(row);
+        let (mut verdict, losses) = unheard(verdict, &outcome).by(&hook.id).bounded().within(row);
         let mut why = remarks(remark, &outcome, &verdict);
         self.decision.losses.extend(losses);
         self.cap(event, candidate, &mut verdict, &mut why);
@@ -150,7 +170,7 @@ impl<'f, 'a> Fold<'f, 'a> {
             outcome: Some(outcome),
             ..step(hook, "")
         };
-        self.carry_on(candidate, &step, &mut verdict);
+        self.carry_on(event, candidate, &step, &mut verdict);
         self.decision.trail.push(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
     }
@@ -175,7 +195,13 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// Settles rewrites by the rule of the hook's dialect, and leaves word to the next hook.
-    fn carry_on(&mut self, candidate: &Candidate, step: &Step, verdict: &mut Verdict) {
+    fn carry_on(
+        &mut self,
+        event: &Event,
+        candidate: &Candidate,
+        step: &Step,
+        verdict: &mut Verdict,
+    ) {
         let dialect = candidate.hook.dialect.name();
         let outcome = step.outcome.as_ref();
         let last = self.carry.last.entry(dialect).or_default();
@@ -183,13 +209,42 @@ impl<'f, 'a> Fold<'f, 'a> {
         if let Some(answer) = outcome.and_then(|o| o.answer.as_ref()) {
             last.answer = answer.to_string();
         }
-        let rule = candidate.row.patch;
-        let held = |slot: &Slot| rule == PatchRule::First && self.carry.now.contains_key(slot);
-        verdict.patch.retain(|slot, _| rule != PatchRule::Never && !held(slot) && !self.recheck);
+        self.settle(event, candidate, verdict);
+        let id = candidate.hook.id.clone();
         if verdict.patch.contains_key(&Slot::Input) {
-            self.rewriter = Some(candidate.hook.id.clone());
+            self.rewriter = Some(id.clone());
+            self.informed = vec![id];
+        } else if event.patched.get(&Slot::Input) == self.carry.now.get(&Slot::Input) {
+            self.informed.push(id);
         }
         self.carry.now.extend(verdict.patch.clone());
+    }
+
+    /// Of several rewrites of one slot one stands; the others are on record.
+    fn settle(&mut self, event: &Event, candidate: &Candidate, verdict: &mut Verdict) {
+        let (rule, recheck) = (candidate.row.patch, self.recheck);
+        let now = &self.carry.now;
+        let mut dropped = Vec::new();
+        verdict.patch.retain(|slot, _| {
+            let unseen = now.contains_key(slot) && event.patched.get(slot) != now.get(slot);
+            let keep = match rule {
+                PatchRule::Never => false,
+                PatchRule::First => !now.contains_key(slot),
+                PatchRule::Last | PatchRule::Chain => !recheck,
+            };
+            match (keep, unseen) {
+                (false, _) => dropped.push(format!("that of {} does not stand", candidate.hook.id)),
+                (true, true) => {
+                    dropped.push(format!(
+                        "that of {} takes an earlier one's place",
+                        candidate.hook.id
+                    ));
+                }
+                (true, false) => {}
+            }
+            keep
+        });
+        self.decision.losses.extend(dropped.into_iter().map(|why| Loss::new("rewrite", why)));
     }
 
     /// What was meant, and what of it the caller is told.
@@ -199,6 +254,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         meant.patch = self.carry.now.clone();
         decision.meant = meant.clone();
         let (honoured, lost) = meant.honoured(self.event.row);
+        let honoured = honoured.by(self.rewriter.as_deref().unwrap_or("gambrel"));
         decision.losses.extend(lost);
         let said = honoured.said_by(self.event.row);
         decision.losses.extend(said.lost);
@@ -209,9 +265,16 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 }
 
+/// Names the firings that a process runs inside of, outermost first.
+pub(crate) const FIRING: &str = "GAMBREL_FIRING";
+
 /// A call under the firing's name, so that a hook that calls us again is known.
 fn prepared(event: &Event, candidate: &Candidate, call: &mut Call) -> Turn {
-    call.env.push(("GAMBREL_FIRING".into(), event.id.clone()));
+    let firing = match event.env.get(FIRING) {
+        Some(outer) => format!("{outer}:{}", event.id),
+        None => event.id.clone(),
+    };
+    call.env.push((FIRING.into(), firing));
     let errand = (!call.pace.waits).then(|| Errand::of(event, &candidate.hook));
     let errand = errand.and_then(|errand| serde_json::to_string(&errand).ok());
     Turn { action: candidate.hook.draft.action.clone(), call: std::mem::take(call), errand }

@@ -57,7 +57,8 @@ impl Engine<'_> {
     }
 
     /// What would be considered for an event, and why each would or would not run. Runs nothing.
-    pub fn explain(&self, event: &Event) -> Vec<Candidate> {
+    pub fn explain(&self, event: &mut Event) -> Vec<Candidate> {
+        fire::recall(self, event);
         select::explain(self, event)
     }
 }

@@ -9,21 +9,24 @@ use crate::select::{Candidate, select};
 impl Fold<'_, '_> {
     /// Gates see rewritten input once more: an Allow held only for the input that it saw.
     pub(crate) fn recheck(&mut self, candidates: &[Candidate]) {
-        let Some(rewriter) = self.rewriter.clone() else { return };
-        if self.event.kind() != Kind::Gate || self.verdict.ruling.refuses() {
+        if self.rewriter.is_none()
+            || self.event.kind() != Kind::Gate
+            || self.verdict.ruling.refuses()
+        {
             return;
         }
         let event = self.event.with(&self.carry.now);
-        let keeps = |r: &Reason| r.ruling > Ruling::Allow || r.hook == rewriter;
-        let own = self.decision.trail.iter().find(|step| step.hook == rewriter);
-        let own = own.map_or(Ruling::Silent, |step| step.verdict);
+        let informed = std::mem::take(&mut self.informed);
+        let keeps = |r: &Reason| r.ruling > Ruling::Allow || informed.contains(&r.hook);
+        // Whoever saw the input as it stands has answered for it, and is not asked twice.
+        let own = self.decision.trail.iter().filter(|step| informed.contains(&step.hook));
+        let own = own.map(|step| step.verdict).max().unwrap_or_default();
         let strict = Some(self.verdict.ruling).filter(|ruling| *ruling > Ruling::Allow);
         let first = std::mem::take(&mut self.verdict);
         self.recheck = true;
         let again = select(self.engine, &event, &mut self.decision.troubles).candidates;
-        for candidate in
-            running(&again).filter(|c| c.hook.id != rewriter && c.hook.draft.terms.waits)
-        {
+        let asks = |c: &&Candidate| !informed.contains(&c.hook.id) && c.hook.draft.terms.waits;
+        for candidate in running(&again).filter(asks) {
             self.turn(&event, std::slice::from_ref(candidate));
         }
         self.unasked(candidates);

@@ -8,6 +8,7 @@ use gambrel_model::condition::Truth;
 use gambrel_model::decision::Bystanders;
 use gambrel_model::{Carry, Event, EventSpec, Hook, Kind, Moment, Step, Subject, TrustEntry};
 
+use crate::fold::FIRING;
 use crate::trust::{self, Trust};
 use crate::{Engine, Loaded};
 
@@ -20,6 +21,8 @@ pub struct Candidate {
     pub row: &'static EventSpec,
     /// Whether it is to run.
     pub fate: Fate,
+    /// What is worth knowing about that, if anything.
+    pub remark: String,
 }
 
 /// What becomes of a candidate.
@@ -58,7 +61,9 @@ pub(crate) struct Selection {
 
 pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<String>) -> Selection {
     let loaded = &engine.loaded;
-    let mut chooser = Chooser { engine, event, trusted: None, twins: BTreeMap::new(), troubles };
+    let depth = event.env.get(FIRING).map_or(0, |outer| outer.split(':').count());
+    let twins = BTreeMap::new();
+    let mut chooser = Chooser { engine, event, trusted: None, twins, depth, troubles };
     let mut candidates = Vec::new();
     let mut considered = BTreeSet::new();
     for at in matching(loaded, event) {
@@ -66,7 +71,7 @@ pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<Stri
         if let Some(row) = hook.row_for(event) {
             considered.insert(at);
             let fate = chooser.fate(hook);
-            candidates.push(Candidate { hook: Arc::clone(hook), row, fate });
+            candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark: String::new() });
         }
     }
     Selection { candidates, bystanders: bystanders(loaded, event, considered) }
@@ -149,12 +154,17 @@ pub(crate) fn step(hook: &Hook, why: &str) -> Step {
     }
 }
 
+/// A hook may fire hooks whose hooks fire hooks, and no further.
+const NESTED: usize = 3;
+
 struct Chooser<'e, 'a> {
     engine: &'e Engine<'a>,
     event: &'e Event,
     /// Read once, and only when a project hook is met.
     trusted: Option<BTreeMap<String, TrustEntry>>,
     twins: BTreeMap<(&'static str, String), String>,
+    /// How many firings this one is inside of.
+    depth: usize,
     troubles: &'e mut Vec<String>,
 }
 
@@ -169,6 +179,9 @@ impl Chooser<'_, '_> {
     fn skip(&mut self, hook: &Hook) -> Option<Skip> {
         let options = &self.engine.options;
         let own = self.event.is_from(hook.dialect);
+        if self.depth >= NESTED {
+            return Some(Skip::grave(format!("inside {NESTED} other firings already")));
+        }
         if !options.only.is_empty() && !options.only.iter().any(|o| o == hook.dialect.name()) {
             return Some(Skip::plain("left out by --only"));
         }
@@ -243,9 +256,12 @@ pub(crate) fn condition(event: &Event, hook: &Hook, carry: &Carry) -> Result<Opt
 pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
     let mut selection = select(engine, event, &mut Vec::new());
     for candidate in &mut selection.candidates {
-        let met = condition(event, &candidate.hook, &Carry::default());
-        if let (Fate::Runs, Err(skip)) = (&candidate.fate, met) {
-            candidate.fate = Fate::Skipped(skip);
+        if candidate.fate != Fate::Runs {
+            continue;
+        }
+        match condition(event, &candidate.hook, &Carry::default()) {
+            Ok(remark) => candidate.remark = remark.unwrap_or_default(),
+            Err(skip) => candidate.fate = Fate::Skipped(skip),
         }
     }
     let chosen: BTreeSet<String> = selection.candidates.iter().map(|c| c.hook.id.clone()).collect();
@@ -256,7 +272,8 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
             None => (hook.rows[0], other_moment(hook, &event.moment)),
         };
         let fate = Fate::Skipped(Skip::plain(why));
-        selection.candidates.push(Candidate { hook: Arc::clone(hook), row, fate });
+        let remark = String::new();
+        selection.candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark });
     }
     selection.candidates
 }

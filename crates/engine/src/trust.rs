@@ -144,13 +144,16 @@ fn contents(path: &Path) -> Vec<u8> {
 
 /// Files under the project that a word of the command names.
 pub fn named_files(hook: &Hook) -> Vec<PathBuf> {
-    let base = project_of(hook);
+    let base = hook.draft.source.base.clone();
     let Ok(root) = fs::canonicalize(&base) else { return Vec::new() };
     let mut files: Vec<PathBuf> = Vec::new();
     for text in texts(&hook.draft.config) {
-        for word in words(&text) {
-            let candidates = [base.join(&word), hook.draft.source.base.join(&word)];
-            let real = candidates.iter().filter_map(|path| fs::canonicalize(path).ok());
+        let words = words(&text);
+        // A command may go somewhere first: `cd tools && ./check.sh`.
+        let folders = words.iter().map(|word| base.join(word)).filter(|path| path.is_dir());
+        let folders: Vec<PathBuf> = std::iter::once(base.clone()).chain(folders.take(8)).collect();
+        for word in &words {
+            let real = folders.iter().filter_map(|folder| fs::canonicalize(folder.join(word)).ok());
             for path in real.filter(|path| path.starts_with(&root) && path.is_file()) {
                 if !files.contains(&path) {
                     files.push(path);
@@ -160,11 +163,6 @@ pub fn named_files(hook: &Hook) -> Vec<PathBuf> {
     }
     files.sort();
     files
-}
-
-/// The folder that a definition's relative paths belong to, which is the project's.
-fn project_of(hook: &Hook) -> PathBuf {
-    hook.draft.source.base.clone()
 }
 
 fn texts(config: &Value) -> Vec<String> {

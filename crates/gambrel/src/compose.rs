@@ -117,7 +117,8 @@ impl Gambrel {
     }
 
     /// Why each hook would or would not run.
-    pub fn explain(&self, event: &Event, loaded: &Arc<Loaded>) -> Vec<Candidate> {
+    pub fn explain(&self, event: &mut Event, loaded: &Arc<Loaded>) -> Vec<Candidate> {
+        event.project = self.setup.project(&loaded.roots);
         self.with_engine(loaded, |engine| engine.explain(event))
     }
 

@@ -247,7 +247,7 @@ fn bad_matcher(draft: &Draft, why: &str) -> Complaint {
         _ => draft.source.spot.clone(),
     };
     Complaint::error(spot, format!("the matcher is not a valid regular expression: {}", first(why)))
-        .help("the hook is skipped until this is put right; look-around is not supported")
+        .help("the hook is skipped until this is put right")
 }
 
 fn first(text: &str) -> &str {

@@ -45,15 +45,16 @@ impl Verdict {
         let (kept, dropped) = self.patch.into_iter().partition(|(slot, _)| taken(slot));
         self.patch = kept;
         let dropped: std::collections::BTreeMap<Slot, Value> = dropped;
-        for slot in dropped.into_keys() {
+        for (slot, value) in dropped {
             let word = String::from(slot.clone());
             losses
                 .push(Loss::new("rewrite", format!("{} cannot take another {word}", caller.name)));
             if slot == Slot::Input && caller.kind() == Kind::Gate {
-                let text = "a hook rewrote the tool's input, which this caller cannot take";
+                let value: String = value.to_string().chars().take(500).collect();
+                let text =
+                    format!("a hook wants other input, which this caller cannot take: {value}");
                 self.ruling = self.ruling.max(Ruling::Ask);
-                let hook = String::new();
-                self.reasons.push(Reason { ruling: Ruling::Ask, text: text.into(), hook });
+                self.reasons.push(Reason { ruling: Ruling::Ask, text, hook: String::new() });
             } else {
                 let text = format!("a hook's rewrite of the {word} was not applied");
                 self.says.push(Say { ear: Ear::Person, text, hook: String::new() });

@@ -23,9 +23,20 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// The kind of a word of the vocabulary.
+    /// The kind of a word of the vocabulary, or of a word that others use for it.
     pub fn parse(word: &str) -> Option<Self> {
-        serde_json::from_value(Value::String(word.to_ascii_lowercase())).ok()
+        Some(match word.to_ascii_lowercase().as_str() {
+            "shell" | "bash" | "sh" | "execute" | "exec" => Self::Shell,
+            "read" => Self::Read,
+            "write" => Self::Write,
+            "edit" | "multiedit" | "delete" | "move" => Self::Edit,
+            "search" | "grep" | "glob" | "find" => Self::Search,
+            "fetch" | "webfetch" | "web_fetch" => Self::Fetch,
+            "task" | "agent" => Self::Task,
+            "mcp" => Self::Mcp,
+            "other" => Self::Other,
+            _ => return None,
+        })
     }
 }
 
@@ -165,19 +176,32 @@ fn list_of(path: &str) -> Option<(&str, &str)> {
     path.split_once("[].")
 }
 
+/// A renamed field wins over an unknown one of that name: a decoy must not hide from a guard what
+/// the tool will really be given.
 fn neutral_args(word: &ToolWord, input: &Value) -> Value {
     let Some(object) = input.as_object() else { return input.clone() };
     let mut out = Map::new();
+    let mut flat: Map<String, Value> = Map::new();
+    let taken = |key: &str| {
+        let renames = |(neutral, native): &(&str, &str)| *neutral == key && *native != key;
+        word.fields.iter().any(|field| renames(field) && object.contains_key(field.1))
+    };
     for (key, value) in object {
         if let Some((neutral, _)) = word.fields.iter().find(|(_, native)| native == key) {
             match list_of(neutral) {
-                Some((list, field)) => put_in_first(&mut out, list, field, value.clone()),
+                Some((list, field)) => put_in(&mut flat, list, field, value.clone()),
                 None => drop(out.insert((*neutral).to_owned(), value.clone())),
             }
         } else if let Some(items) = listed(word, key, value, Way::ToNeutral) {
             out.insert(key.clone(), items);
-        } else {
+        } else if !taken(key) {
             out.insert(key.clone(), value.clone());
+        }
+    }
+    for (list, element) in flat {
+        match out.get_mut(&list).and_then(Value::as_array_mut) {
+            Some(items) => items.insert(0, element),
+            None => drop(out.insert(list, Value::Array(vec![element]))),
         }
     }
     Value::Object(out)
@@ -186,6 +210,13 @@ fn neutral_args(word: &ToolWord, input: &Value) -> Value {
 fn native_args(word: &ToolWord, args: &Value) -> Value {
     let Some(object) = args.as_object() else { return args.clone() };
     let mut out = Map::new();
+    let taken = |key: &str| {
+        let renames = |(neutral, native): &(&str, &str)| {
+            let source = list_of(neutral).map_or(*neutral, |(list, _)| list);
+            *native == key && source != key && object.contains_key(source)
+        };
+        word.fields.iter().any(renames)
+    };
     for (key, value) in object {
         if let Some((_, native)) = word.fields.iter().find(|(neutral, _)| neutral == key) {
             out.insert((*native).to_owned(), value.clone());
@@ -193,7 +224,7 @@ fn native_args(word: &ToolWord, args: &Value) -> Value {
             continue;
         } else if let Some(items) = listed(word, key, value, Way::ToNative) {
             out.insert(key.clone(), items);
-        } else {
+        } else if !taken(key) {
             out.insert(key.clone(), value.clone());
         }
     }
@@ -238,10 +269,10 @@ fn listed(word: &ToolWord, key: &str, value: &Value, way: Way) -> Option<Value> 
     Some(Value::Array(items.collect()))
 }
 
-fn put_in_first(out: &mut Map<String, Value>, list: &str, field: &str, value: Value) {
-    let items = out.entry(list).or_insert_with(|| json!([{}]));
-    if let Some(first) = items.get_mut(0).and_then(Value::as_object_mut) {
-        first.insert(field.to_owned(), value);
+fn put_in(lists: &mut Map<String, Value>, list: &str, field: &str, value: Value) {
+    let element = lists.entry(list).or_insert_with(|| json!({}));
+    if let Some(element) = element.as_object_mut() {
+        element.insert(field.to_owned(), value);
     }
 }
 

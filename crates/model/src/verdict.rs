@@ -217,6 +217,14 @@ impl Verdict {
         verdict
     }
 
+    /// Words and reasons no longer than an agent should be told: head and tail, and a mark between.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        self.reasons.iter_mut().for_each(|reason| shorten(&mut reason.text));
+        self.says.iter_mut().for_each(|say| shorten(&mut say.text));
+        self
+    }
+
     /// Puts a hook's name to every word that has none.
     #[must_use]
     pub fn by(mut self, hook: &str) -> Self {
@@ -280,4 +288,21 @@ impl Verdict {
         }
         texts
     }
+}
+
+/// What an agent is told of one text at most.
+const WORDS: usize = 64 * 1024;
+
+fn shorten(text: &mut String) {
+    if text.len() <= WORDS {
+        return;
+    }
+    let (mut head, mut tail) = (WORDS * 3 / 4, text.len() - WORDS / 4);
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
+    *text = format!("{}\n… {} bytes left out …\n{}", &text[..head], tail - head, &text[tail..]);
 }

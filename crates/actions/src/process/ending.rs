@@ -9,7 +9,7 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, test_kill_process_group, wa
 
 use super::{Ended, Process, Stage, World};
 use crate::orphans;
-use crate::settings::{DRAIN, LONGEST_GRACE, SWEEP, WATCH_AFTER};
+use crate::settings::{DRAIN, PARTING, SWEEP, WATCH_AFTER};
 use crate::tree::{self, Kin, Member};
 
 /// Between two looks at the process table.
@@ -19,8 +19,8 @@ impl<'a> Process<'a> {
     /// When there is something to do even if no descriptor is ready.
     pub fn next_wake(&self, now: Instant) -> Instant {
         let due = match self.stage {
-            Stage::Running if self.watched => self.deadline,
-            Stage::Running => self.deadline.min(self.begun + WATCH_AFTER),
+            Stage::Running if self.watched => self.limits.deadline,
+            Stage::Running => self.limits.deadline.min(self.begun + WATCH_AFTER),
             Stage::Draining(until) => until,
             Stage::Terming { until, look } if self.exited => until.min(look),
             Stage::Terming { until, .. } => until,
@@ -67,6 +67,16 @@ impl<'a> Process<'a> {
         Ended { end, stdout, stderr, remarks: self.remarks, left }
     }
 
+    /// Ends it soon, because this process is told to go.
+    pub fn hasten(&mut self, world: &mut World<'a>) {
+        let soon = self.limits.grace_end(world.now).min(world.now + PARTING);
+        match &mut self.stage {
+            Stage::Running | Stage::Draining(_) => self.term(world, soon),
+            Stage::Terming { until, .. } => *until = soon.min(*until),
+            Stage::Sweeping { .. } => {}
+        }
+    }
+
     /// Ends it at once, when our own code has failed it.
     pub fn abandon(self) {
         tree::signal_group(self.pid, Signal::KILL);
@@ -87,11 +97,17 @@ impl<'a> Process<'a> {
             self.stdout.pull(&mut world.scratch, false);
             self.stderr.pull(&mut world.scratch, false);
             self.feed = None;
-            self.stage = Stage::Draining(world.now + DRAIN);
+            self.stage = Stage::Draining(self.limits.before_kill(world.now + DRAIN));
             return !self.held();
         }
-        if world.now >= self.deadline {
-            self.term(world);
+        if world.now >= self.limits.deadline {
+            if self.limits.by_budget {
+                let after = world.now.duration_since(self.begun).as_millis();
+                self.remarks.push(format!("budget: cut short after {after} ms"));
+            } else if let Some(length) = self.limits.grace_cut() {
+                self.remarks.push(format!("grace: cut to {length} ms"));
+            }
+            self.term(world, self.limits.grace_end(world.now));
         } else if !self.watched && world.now >= self.begun + WATCH_AFTER {
             self.watch(world);
         }
@@ -127,8 +143,8 @@ impl<'a> Process<'a> {
         members
     }
 
-    /// Late: the polite signal to the group and to whoever left it. A stopped one is woken to it.
-    fn term(&mut self, world: &mut World<'a>) {
+    /// The polite signal to the group and to whoever left it. A stopped one is woken to it.
+    fn term(&mut self, world: &mut World<'a>, until: Instant) {
         self.feed = None;
         let members = self.members(world);
         let outside = world.table().outside(&members, self.id());
@@ -136,10 +152,6 @@ impl<'a> Process<'a> {
             tree::signal_group(self.pid, signal);
             tree::signal_all(&outside, signal);
         }
-        if self.grace > LONGEST_GRACE {
-            self.remarks.push(format!("grace: cut to {} ms", LONGEST_GRACE.as_millis()));
-        }
-        let until = world.now + self.grace.min(LONGEST_GRACE);
         self.stage = Stage::Terming { until, look: world.now };
         world.table = None;
     }
@@ -151,7 +163,7 @@ impl<'a> Process<'a> {
         tree::signal_all(&members, Signal::KILL);
         world.table = None;
         let look = world.now + LOOK / 10;
-        self.stage = Stage::Sweeping { until: world.now + SWEEP, look };
+        self.stage = Stage::Sweeping { until: self.limits.before_answer(world.now + SWEEP), look };
     }
 
     /// Whether nobody of it lives any more; in the last stage whoever does is killed again.
@@ -222,7 +234,7 @@ impl<'a> Process<'a> {
         world.table = None;
         let kin = self.kin(group);
         let left = world.table().members(&kin);
-        if let Some(remark) = leave(&left, self.deadline, &self.mark, world) {
+        if let Some(remark) = leave(&left, self.limits.deadline, &self.mark, world) {
             self.remarks.push(remark);
         } else if self.held() {
             self.remarks.push("leak: a process that was not found held the output".to_owned());

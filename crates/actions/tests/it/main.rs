@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod a_detached_hook_outlives_its_caller;
+mod answers_before_the_budget_ends;
 mod answers_while_a_background_child_holds_the_pipe;
 mod caps_a_gigabyte_of_output;
 mod direct_and_shell_agree;
 mod ends_a_hook_that_stops_itself;
+mod ends_hooks_before_itself_on_a_signal;
 mod gives_no_controlling_terminal;
 mod ignores_unread_stdin;
 mod keeps_bytes_that_are_not_utf8;
@@ -22,6 +24,7 @@ mod runs_a_hook_that_deletes_its_own_folder;
 mod runs_in_the_shell_that_was_asked_for;
 mod runs_sixty_four_at_once;
 mod says_why_it_could_not_start;
+mod spills_nothing_that_is_veiled;
 mod stand;
 mod survives_a_hook_that_ignores_term;
 mod survives_the_rest_of_the_zoo;

@@ -75,12 +75,17 @@ impl Stand {
 
     /// The host program on one call; its outcome goes to the file `outcome`.
     pub fn host(&self, call: &Call, errand: Option<&Path>) -> Child {
+        self.host_command(call, errand).spawn().unwrap()
+    }
+
+    pub fn host_command(&self, call: &Call, errand: Option<&Path>) -> Command {
         let file = self.path("call.json");
         fs::write(&file, serde_json::to_vec(call).unwrap()).unwrap();
         let mut command = Command::new(host());
         command.arg("run").arg(self.path("outcome")).args(errand).env("CALL_FILE", file);
         command.env("SPILL_DIR", self.path("spill")).env(TOKEN, &self.token);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
     }
 
     /// An outcome that somebody else writes.

@@ -113,3 +113,39 @@ fn killing_the_caller_leaves_nothing() {
     child.wait().unwrap();
     until("the hook is gone too", || processes_naming(&path).is_empty());
 }
+
+#[test]
+fn a_hook_that_fires_hooks_that_fire_hooks_comes_to_an_end() {
+    let ground = Ground::new();
+    let call = format!(
+        "echo x >> \"$CLAUDE_PROJECT_DIR/runs\"; '{}' fire --from claude || true",
+        env!("CARGO_BIN_EXE_gambrel")
+    );
+    ground.guard(&call, 20);
+    std::fs::write(ground.root.join("event"), BASH_LS).unwrap();
+    let decision = ground.decide("claude", BASH_LS);
+    assert_eq!(decision["trail"][0]["outcome"], "exited");
+    let runs = std::fs::read_to_string(ground.root.join("runs")).unwrap().lines().count();
+    assert!(runs <= 3, "{runs}");
+}
+
+#[test]
+fn a_guard_is_asked_also_when_the_folder_is_gone() {
+    let ground = Ground::new();
+    ground.guard("exit 2", 5);
+    let gone = BASH_LS.replace("\"session_id\"", "\"cwd\":\"/nowhere/at/all\",\"session_id\"");
+    let output = ground
+        .run(&["-C", ground.root.to_str().unwrap(), "fire", "--from", "claude"], gone.as_bytes());
+    assert!(text(&output.stdout).contains("deny"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn the_answer_comes_before_the_budget_ends() {
+    let ground = Ground::new();
+    ground.guard("trap '' TERM; sleep 30; sleep 30", 600);
+    let began = Instant::now();
+    let output =
+        ground.run(&["fire", "--from", "claude", "--budget", "2", "--strict"], BASH_LS.as_bytes());
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(text(&output.stdout).contains("deny"));
+}

@@ -125,3 +125,24 @@ fn strict_denies_what_could_not_be_asked() {
     let stop = ground.decide("claude", r#"{"hook_event_name":"Stop","session_id":"s"}"#);
     assert_eq!(stop["ruling"], "silent");
 }
+
+#[test]
+fn what_was_not_asked_is_said() {
+    let ground = ground();
+    let output = ground.run(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+    assert!(text(&output.stderr).contains("untrusted"), "{}", text(&output.stderr));
+    trust(&ground);
+    let output = ground.run(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn a_script_behind_cd_counts() {
+    let ground = ground();
+    ground.script("tools/check.sh", "#!/bin/sh\nexit 2\n");
+    ground.guard("cd tools && ./check.sh", 5);
+    trust(&ground);
+    assert_eq!(why(&ground).0, "deny");
+    ground.script("tools/check.sh", "#!/bin/sh\nexit 0\n");
+    assert!(why(&ground).1.contains("changed"));
+}

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::bridge;
 use super::config::{Reading, user_folder};
+use super::guard::Rule;
 use super::terms::terms;
 use crate::document::{Content, Fields, Node};
 
@@ -156,17 +157,30 @@ fn command(fields: &mut Fields<'_>) -> Option<String> {
     bridge::is_ours(command, args.as_deref()).then(|| OURS.to_owned())
 }
 
+/// Reads `if`. A rule that cannot be understood is told, and its hook runs: better asked too often.
 fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
     if !fields.has("if") {
         return None;
     }
     let rule = fields.quoted("if");
-    if let Some(rule) = rule.filter(|_| row.subject != Subject::Tool) {
+    if row.subject != Subject::Tool {
         let message = format!("`if` is about a tool and {} has none, so it never runs", row.name);
-        fields.complaints.push(Complaint::warning(rule.spot, &message).help("leave `if` out here"));
+        let spot = rule.map(|rule| rule.spot);
+        fields.complaints.extend(
+            spot.map(|spot| Complaint::warning(spot, &message).help("leave `if` out here")),
+        );
         return Some(format!("disabled: {message}"));
     }
-    Some("its `if` rule is not evaluated yet".into())
+    let rule = rule?;
+    let doubt = match Rule::parse(&rule.text) {
+        Ok(understood) => understood.doubt().map(|why| Complaint::warning(rule.spot, why)),
+        Err(why) => Some(
+            Complaint::error(rule.spot, format!("{why}, so the hook always runs"))
+                .help("write one rule such as `Bash(git push *)` or `Edit(src/**)`"),
+        ),
+    };
+    fields.complaints.extend(doubt);
+    None
 }
 
 /// As written, and the plugin that it belongs to.

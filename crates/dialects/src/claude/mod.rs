@@ -1,10 +1,11 @@
 //! Contract 001 as its installed base speaks it: JSON on stdin, exit codes and JSON on stdout,
 //! hooks in three levels of settings files. Pure translation; nothing here starts anything.
 
-mod bridge;
+pub mod bridge;
 mod call;
 mod config;
 mod events;
+mod guard;
 mod handler;
 mod matcher;
 mod native;
@@ -12,6 +13,7 @@ mod output;
 mod payload;
 mod reply;
 mod result;
+mod spill;
 mod stdout;
 mod switches;
 mod terms;
@@ -53,6 +55,10 @@ impl Dialect for Claude {
 
     fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
+    }
+
+    fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
+        guard::objection(event, hook)
     }
 
     fn patience(&self, event: &Event) -> Option<Duration> {

@@ -1,9 +1,11 @@
 //! The dialect end to end without running anything: settings in, a scripted outcome, the reply.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use gambrel_model::{
-    Arrival, Captured, Carry, Complaint, Decision, Dialect, Draft, End, Event, Found, Hook,
+    Arrival, Captured, Carry, Complaint, Decision, Dialect, Draft, Duty, End, Event, Found, Hook,
     Outcome, Program, Roots, Ruling, Slot, Verdict,
 };
 use serde_json::{Value, json};
@@ -214,6 +216,27 @@ fn a_foreign_tool_is_told_in_own_words() {
         (&json!("Bash"), &json!({"command": "ls"}))
     );
     assert_eq!(input["tool_response"]["stdout"], "out");
+}
+
+#[test]
+fn long_context_is_spilled_and_reasons_are_not() {
+    let mut event = event(json!({"hook_event_name": "UserPromptSubmit", "prompt": "x"}));
+    event.id = "e/1".into();
+    let hook = command("UserPromptSubmit");
+    let long = "é".repeat(10_001);
+    let read = |event: &Event, outcome| CLAUDE.read(event, &hook, &outcome);
+    assert_eq!(read(&event, end(0, &long, "")).says[0].text, long, "nowhere to put it");
+    event.env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));
+    let fits = "é".repeat(10_000);
+    assert_eq!(read(&event, end(0, &fits, "")).says[0].text, fits);
+    let verdict = read(&event, end(0, &long, ""));
+    let path = format!("/h/.local/state/gambrel/tool-results/hook-e_1-{}.txt", hook.id);
+    let told = format!("{}\n… (10001 characters; all of it: {path})", "é".repeat(2_000));
+    assert_eq!(verdict.says[0].text, told);
+    assert_eq!(verdict.duties, [Duty::WriteFile { path: path.into(), text: long.clone() }]);
+    let refused = read(&event, end(2, "", &long));
+    assert_eq!(refused.why(), [long.as_str()]);
+    assert_eq!(refused.duties, []);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::events::{Voice, cannot_refuse, makes_worktree, plain_is_context, voice};
 use super::output::{Speaker, answer, noticed, own_slot, ruled};
+use super::spill::spill;
 use super::stdout::{Printed, hides_a_decision, printed};
 use super::tools::TOOLS;
 
@@ -19,10 +20,11 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     if cannot_refuse(row, event) && verdict.ruling == Ruling::Deny {
         verdict = shown(verdict);
     }
-    match hook.draft.terms.waits {
+    let verdict = match hook.draft.terms.waits {
         true => verdict,
         false => reader.afterwards(verdict),
-    }
+    };
+    spill(verdict, event, hook)
 }
 
 /// What its administrator lays down holds whatever a hook says; the words are still shown.

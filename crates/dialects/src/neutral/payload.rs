@@ -87,11 +87,23 @@ fn pair((key, value): (&String, &Value)) -> (String, Value) {
 
 fn named(kind: &str, name: &str, args: Value) -> Tool {
     let word = if kind.is_empty() { name } else { kind };
-    let known = ToolKind::parse(word).filter(|kind| *kind != ToolKind::Other);
-    let mcp = name.starts_with("mcp__") || kind.starts_with("mcp__");
-    let kind = if mcp { ToolKind::Mcp } else { known.unwrap_or_default() };
+    let known = ToolKind::parse(kind).or_else(|| ToolKind::parse(name)).unwrap_or_default();
     let name = if name.is_empty() { word } else { name };
-    Tool { kind, name: name.to_owned(), args, ..Tool::default() }
+    if known == ToolKind::Mcp || name.starts_with("mcp__") {
+        return mcp(name, args);
+    }
+    Tool { kind: known, name: name.to_owned(), args, ..Tool::default() }
+}
+
+/// `{server, tool, arguments}` is what every dialect calls `mcp__server__tool` with arguments.
+fn mcp(name: &str, mut args: Value) -> Tool {
+    let (server, tool) = (text(&args, "server"), text(&args, "tool"));
+    let name = match (server, tool) {
+        (Some(server), Some(tool)) => format!("mcp__{server}__{tool}"),
+        _ => return Tool { kind: ToolKind::Mcp, name: name.to_owned(), args, ..Tool::default() },
+    };
+    let args = args.get_mut("arguments").map(Value::take).unwrap_or_default();
+    Tool { kind: ToolKind::Mcp, name, args, ..Tool::default() }
 }
 
 fn task_fact(task: Value) -> Task {

@@ -101,3 +101,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_decoy_does_not_hide_what_the_tool_is_given() {
+    let tool = Tool::from_native(
+        OTHER,
+        "edit",
+        &json!({"path": "real", "file": "decoy", "oldText": "a", "before": "decoy", "newText": "b"}),
+    );
+    let (_, native) = tool.to_native(FLAT);
+    assert_eq!(native, json!({"file": "real", "before": "a", "after": "b"}));
+    let tool = Tool::from_native(FLAT, "Change", &json!({"file": "real", "path": "decoy"}));
+    assert_eq!(tool.args, json!({"path": "real"}));
+}
+
+#[test]
+fn flat_fields_beside_a_list_lose_no_edit() {
+    let both = json!({"oldText": "a", "newText": "b", "edits": [{"oldText": "c", "newText": "d"}]});
+    let tool = Tool::from_native(OTHER, "edit", &both);
+    assert_eq!(tool.args["edits"], json!([{"old": "a", "new": "b"}, {"old": "c", "new": "d"}]));
+}

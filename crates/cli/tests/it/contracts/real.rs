@@ -116,6 +116,7 @@ pub fn filled_expect(ground: &Ground, mut expect: super::case::Expect) -> super:
         }
     }
     expect.files.values_mut().for_each(|part| *part = ground.filled(part));
+    expect.skipped.values_mut().for_each(|part| *part = ground.filled(part));
     fill(&mut expect.decision);
     if let Some(reply) = &mut expect.reply {
         fill(&mut reply.json);

@@ -1,0 +1,66 @@
+//! A budget is what somebody else waits: grace and killing happen inside it.
+
+use std::time::Duration;
+
+use gambrel_model::{Call, End, Outcome};
+
+use crate::stand::{Stand, text};
+
+/// The machine may be busy with something else once, but not every time.
+fn in_budget(stand: &Stand, call: &Call) -> Outcome {
+    let budget = call.pace.budget.unwrap();
+    let runs = (0..4).map(|_| stand.run(call));
+    let found = runs.into_iter().find(|outcome| outcome.took < budget);
+    assert_eq!(stand.living(), Vec::<u32>::new());
+    found.unwrap_or_else(|| panic!("always longer than {budget:?}"))
+}
+
+fn cut_short(outcome: &Outcome) -> bool {
+    outcome.remarks.iter().any(|remark| remark.starts_with("budget: cut short after "))
+}
+
+#[test]
+fn a_hook_that_ignores_term_is_killed_inside_it() {
+    let stand = Stand::new();
+    let mut call = stand.sh("trap '' TERM; echo here; while :; do sleep 1; done");
+    call.pace.budget = Some(Duration::from_secs(1));
+    call.pace.grace = Duration::from_millis(700);
+    let outcome = in_budget(&stand, &call);
+    assert_eq!((outcome.end.clone(), text(&outcome)), (End::Late, "here\n".to_owned()));
+    assert!(cut_short(&outcome), "{:?}", outcome.remarks);
+}
+
+#[test]
+fn the_grace_of_the_own_timeout_ends_with_it() {
+    let stand = Stand::new();
+    let mut call = stand.sh("trap '' TERM; while :; do sleep 1; done");
+    call.pace.timeout = Duration::from_millis(700);
+    call.pace.grace = Duration::from_millis(700);
+    call.pace.budget = Some(Duration::from_secs(1));
+    let outcome = in_budget(&stand, &call);
+    assert_eq!(outcome.end, End::Late);
+    assert!(!cut_short(&outcome), "{:?}", outcome.remarks);
+}
+
+#[test]
+fn a_pipe_that_is_held_open_does_not_outlast_it() {
+    let stand = Stand::new();
+    let mut call = stand.sh("(trap '' TERM; sleep 3 & wait) & sleep 0.85; echo done");
+    call.pace.timeout = Duration::from_secs(1);
+    call.pace.budget = Some(Duration::from_millis(1010));
+    let budget = call.pace.budget.unwrap();
+    let took = (0..4).map(|_| stand.run(&call).took).min().unwrap();
+    assert!(took < budget, "{took:?}");
+    stand.nobody_is_left();
+}
+
+#[test]
+fn a_polite_hook_still_hears_of_its_end() {
+    let stand = Stand::new();
+    let mut call = stand.sh("trap 'echo bye; exit 0' TERM; while :; do sleep 0.02; done");
+    call.pace.budget = Some(Duration::from_secs(3));
+    let outcome = stand.run(&call);
+    assert_eq!((outcome.end.clone(), text(&outcome)), (End::Late, "bye\n".to_owned()));
+    assert!(cut_short(&outcome), "{:?}", outcome.remarks);
+    stand.nobody_is_left();
+}

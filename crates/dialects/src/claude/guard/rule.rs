@@ -1,0 +1,179 @@
+//! One permission rule: `Tool` or `Tool(what of it)`.
+
+use gambrel_model::complaint::nearest;
+
+use super::Asked;
+use super::shell::Script;
+use super::wild::{Cell, fits, wild};
+use super::{path, word};
+use crate::claude::tools::{ALIASES, TOOLS};
+
+/// Tools that change files: a rule for `Edit` is about all of them.
+const EDITING: [&str; 4] = ["Edit", "MultiEdit", "Write", "NotebookEdit"];
+/// Tools that look at files: a rule for `Read` is about all of them.
+const READING: [&str; 5] = ["Read", "Grep", "Glob", "LS", "NotebookRead"];
+/// Other tools of the product, so that a misspelt name can be told from a new one.
+const OTHERS: [&str; 4] = ["WebSearch", "TodoWrite", "Skill", "SlashCommand"];
+
+/// A rule that was understood.
+#[derive(Debug, PartialEq)]
+pub struct Rule {
+    tool: String,
+    spec: Option<String>,
+}
+
+/// What the part in parentheses is about.
+enum About {
+    Command,
+    Path,
+    Domain,
+    Agent,
+    Unknown,
+}
+
+impl Rule {
+    /// Reads a rule; the error says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (tool, rest) = match text.find('(') {
+            Some(at) => (text[..at].trim_end(), Some(&text[at + 1..])),
+            None => (text, None),
+        };
+        if tool.is_empty() {
+            return Err("a rule begins with the name of a tool".into());
+        }
+        if let Some(odd) = tool.chars().find(|c| !is_name(*c)) {
+            return Err(format!("`if` is one rule, `Tool` or `Tool(…)`, and has `{odd}` in it"));
+        }
+        let Some(rest) = rest else { return Ok(Self { tool: tool.to_owned(), spec: None }) };
+        let spec = rest.strip_suffix(')').ok_or("the rule's parenthesis is not closed")?;
+        if holds_another(spec) {
+            return Err("`if` is exactly one rule".into());
+        }
+        let spec = Some(spec.trim().to_owned()).filter(|spec| !spec.is_empty() && spec != "*");
+        Ok(Self { tool: tool.to_owned(), spec })
+    }
+
+    /// What its author should know although it is well-formed.
+    pub fn doubt(&self) -> Option<String> {
+        let own = TOOLS.iter().map(|word| word.name);
+        let known: Vec<&str> = own.chain(EDITING).chain(READING).chain(OTHERS).collect();
+        let plain = !self.tool.contains(['*', '.']) && !self.tool.starts_with("mcp__");
+        if plain && !known.contains(&self.tool.as_str()) {
+            let near = nearest(&self.tool, known)?;
+            return Some(format!("no tool is called `{}` (did you mean `{near}`?)", self.tool));
+        }
+        let odd = self.spec.is_some() && matches!(self.about(), About::Unknown);
+        odd.then(|| format!("only the name counts in a rule for `{}`", self.tool))
+    }
+
+    /// Why a tool does not meet it; nothing when it does or might.
+    pub fn objection(&self, asked: &Asked<'_>) -> Option<String> {
+        if !self.covers(asked.name) {
+            return Some(format!("the tool is {}", asked.name));
+        }
+        let spec = self.spec.as_deref()?;
+        match self.about() {
+            About::Command => command(spec, asked.text(&["command"])?),
+            About::Path => {
+                let looks = READING.contains(&asked.name) && asked.name != "Read";
+                let named = asked.text(&["file_path", "notebook_path", "path"]);
+                let named = named.or(looks.then_some("."))?;
+                let met = path::meets(spec, named, asked, looks);
+                (!met).then(|| format!("{named} is not such a path"))
+            }
+            About::Domain => domain(spec, asked.text(&["url"])?),
+            About::Agent => {
+                let name = asked.text(&["subagent_type"])?;
+                let met = fits(&wild(spec), &word::literal(name));
+                (!met).then(|| format!("the agent is {name}"))
+            }
+            About::Unknown => None,
+        }
+    }
+
+    fn about(&self) -> About {
+        let tool = self.tool.as_str();
+        match tool {
+            "Bash" => About::Command,
+            "WebFetch" => About::Domain,
+            "Task" | "Agent" => About::Agent,
+            _ if EDITING.contains(&tool) || READING.contains(&tool) => About::Path,
+            _ => About::Unknown,
+        }
+    }
+
+    fn covers(&self, name: &str) -> bool {
+        let tool = self.tool.as_str();
+        let family = |of: &str, all: &[&str]| tool == of && all.contains(&name);
+        let server = || {
+            let all = tool.starts_with("mcp__") && tool.matches("__").count() == 1;
+            all && name.strip_prefix(tool).is_some_and(|rest| rest.starts_with("__"))
+        };
+        tool == name
+            || ALIASES.contains(&(tool, name))
+            || family("Edit", &EDITING)
+            || family("Read", &READING)
+            || server()
+            || tool.contains('*') && fits(&wild(&tool.replace(".*", "*")), &word::literal(name))
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '*')
+}
+
+/// `git *) Bash(ls` between the outermost parentheses: two rules were written.
+fn holds_another(spec: &str) -> bool {
+    spec.match_indices(')').any(|(at, _)| {
+        let rest = &spec[at + 1..];
+        let next = rest.trim_start_matches([' ', ',', '|', '&']);
+        let name = next.split('(').next().unwrap_or_default();
+        next.len() < rest.len()
+            && next.contains('(')
+            && !name.is_empty()
+            && name.chars().all(is_name)
+    })
+}
+
+/// Every command that a line would start is tried.
+fn command(spec: &str, line: &str) -> Option<String> {
+    let (head, open) = match spec.strip_suffix(":*").or_else(|| spec.strip_suffix(" *")) {
+        Some(head) => (head.trim_end(), true),
+        None => (spec, false),
+    };
+    let script = Script::read(line);
+    // As in the installed base: what a substitution or a here-document adds is not known before.
+    let long = head.contains(char::is_whitespace);
+    if script.doubtful || (long && script.woven) {
+        return None;
+    }
+    let bare = wild(head);
+    let more = open.then(|| [bare.as_slice(), &[Cell::Char(' '), Cell::Any]].concat());
+    let met = |text: &[Cell]| fits(&bare, text) || more.as_ref().is_some_and(|p| fits(p, text));
+    let whole = met(&word::literal(line.trim()));
+    let none = !whole && !script.commands.iter().flat_map(|c| c.spellings()).any(|t| met(&t));
+    none.then(|| "no sub-command matches".to_owned())
+}
+
+fn domain(spec: &str, url: &str) -> Option<String> {
+    let wanted = spec.strip_prefix("domain:")?.trim().to_ascii_lowercase();
+    let host = host(url)?;
+    let below =
+        host.strip_suffix(&wanted).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    let met = below || fits(&wild(&wanted), &word::literal(&host));
+    (!met).then(|| format!("the domain is {host}"))
+}
+
+/// The name between the scheme (with a user, perhaps) and the port.
+fn host(url: &str) -> Option<String> {
+    let rest = url.trim().split_once("://").map_or(url.trim(), |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let named = authority.rsplit('@').next()?;
+    let name = match named.strip_prefix('[') {
+        Some(literal) => literal.split(']').next()?,
+        None => named.split(':').next()?,
+    };
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    (!name.is_empty()).then_some(name)
+}

@@ -1,0 +1,306 @@
+//! Which commands, paths and tools a rule is met by, without running anything.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use gambrel_model::{Arrival, Dialect, Event};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::shell::Script;
+use super::{Asked, Rule};
+use crate::claude::Claude;
+
+static CLAUDE: Claude = Claude;
+
+fn event() -> Event {
+    let env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));
+    let arrival = Arrival { cwd: "/p/sub".into(), env, ..Arrival::default() };
+    let native = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash"});
+    let mut event = CLAUDE.receive(native.to_string().as_bytes(), arrival).expect("an event");
+    event.project = "/p".into();
+    event
+}
+
+fn runs(rule: &str, name: &str, input: Value) -> bool {
+    let asked = Asked { name, input: &input, event: &event(), base: Path::new("/p") };
+    Rule::parse(rule).expect("a rule").objection(&asked).is_none()
+}
+
+fn bash(rule: &str, command: &str) -> bool {
+    runs(&format!("Bash({rule})"), "Bash", json!({"command": command}))
+}
+
+fn edits(rule: &str, path: &str) -> bool {
+    runs(rule, "Edit", json!({"file_path": path}))
+}
+
+#[test]
+fn a_sub_command_anywhere_is_seen() {
+    let push = [
+        "git push",
+        "git push origin main",
+        "ls && git push x",
+        "ls || git push",
+        "ls; git push",
+        "ls | git push",
+        "ls & git push",
+        "ls\ngit push",
+        "(git push)",
+        "{ git push; }",
+        "A=1 B=2 git push",
+        "if x; then git push; fi",
+        "for i in 1 2; do git push; done",
+        "while git push; do x; done",
+        "case a in b) git push;; esac",
+        "f() { git push; }",
+        "! git push",
+        "time git push",
+        "git push > log 2>&1",
+        "git \\\n push",
+        "git 'push' x",
+        "g\"it\" push",
+        "$'git' push",
+        "/usr/bin/git push",
+        "\\git push",
+        "coproc git push",
+        "[[ -n x ]] && git push",
+        "x=(a b); git push",
+        "# note\ngit push",
+        "env -i X=1 git push",
+        "sudo -u root git push",
+        "timeout -k 1 5s git push",
+        "nice -n 5 nohup git push",
+        "command git push",
+        "exec git push",
+        "echo | xargs git push",
+        "echo push | xargs git",
+        "find . -exec git push {} ;",
+        "find . -name '*.x' -exec git {} +",
+        "bash -c 'git push'",
+        "bash -lc 'cd x && git push'",
+        "sh -e -c \"git push\"",
+        "sudo bash -c 'A=1 git push'",
+        "bash -o pipefail -c 'git push'",
+        "env -S 'git push'",
+        "eval 'git push'",
+        "eval git push",
+        "bash -c \"bash -c 'git push'\"",
+        "trap 'git push' EXIT",
+    ];
+    for command in push {
+        assert!(bash("git push *", command), "{command}");
+        assert!(bash("git push:*", command), "{command}");
+    }
+    let others = [
+        "git pull",
+        "git pushy",
+        "echo git push",
+        "echo 'git push'",
+        "echo 'a; git push'",
+        "ls",
+        "# git push",
+        "bash push.sh",
+        "git status && ls",
+        "bash -c 'git pull'",
+        "gitpush",
+        "env X=1 ls",
+        "echo $HOME",
+        "echo \"$A\" ${B}",
+        "[[ git == push ]]",
+    ];
+    for command in others {
+        assert!(!bash("git push *", command), "{command}");
+    }
+}
+
+#[test]
+fn commands_inside_words_are_seen() {
+    let inside = [
+        "echo $(rm x)",
+        "echo `rm x`",
+        "echo \"a $(rm x)\"",
+        "cat <(rm x)",
+        "x=$(rm y)",
+        "echo ${a:-$(rm x)}",
+        "echo $((1+$(rm x)))",
+        "cat <<E\n$(rm x)\nE",
+        "cat > $(rm x)",
+        "[[ -n $(rm x) ]]",
+        "a=(1 $(rm x))",
+        "cat <<< $(rm x)",
+        "for i in $(rm x); do y; done",
+        "echo $(a $(b $(c $(d $(rm x)))))",
+        "case $(rm x) in a) b;; esac",
+        "(( $(rm x) ))",
+    ];
+    for command in inside {
+        assert!(bash("rm *", command), "{command}");
+    }
+    for command in ["echo $(ls x)", "echo '$(rm x)'", "cat <<'E'\n$(rm x)\nE", "echo \\$\\(rm x\\)"]
+    {
+        assert!(!bash("rm *", command), "{command}");
+    }
+}
+
+#[test]
+fn what_is_not_known_runs_the_hook() {
+    for command in [
+        "git $X",
+        "$X origin",
+        "$GIT push",
+        "git {push,pull}",
+        "git p*",
+        "bash -c \"$X\"",
+        "eval $X",
+        "echo 'open",
+        "if x",
+        "cat <<E\nx\nE",
+        "echo $(date)",
+        "echo `date`",
+        "a )",
+    ] {
+        assert!(bash("git push *", command), "{command}");
+    }
+    assert!(!bash("git *", "echo $(date)") && !bash("git *", "cat <<E\nx\nE"));
+    assert!(bash("git *", "$X y") && !bash("git *", "echo $X"));
+    assert!(runs("Bash(git *)", "Bash", json!({})) && runs("Edit(src/**)", "Edit", json!({})));
+}
+
+#[test]
+fn stars_stand_anywhere_and_rules_may_be_exact() {
+    assert!(bash("npm run build", "npm run build") && !bash("npm run build", "npm run build x"));
+    assert!(bash("* --force", "git push --force") && !bash("* --force", "git push"));
+    assert!(bash("git * main", "git push main") && !bash("git * main", "git main"));
+    assert!(bash("echo \\*", "echo '*'") && !bash("echo \\*", "echo x"));
+    assert!(bash("*", "ls") && bash("A=1 ls", "A=1 ls") && !bash("ls *", "lsof"));
+}
+
+#[test]
+fn paths_are_patterns_as_in_gitignore() {
+    for (rule, path) in [
+        ("Edit(src/**)", "/p/src/a/b.rs"),
+        ("Edit(src/**)", "src/x"),
+        ("Edit(*.ts)", "/p/a/b.ts"),
+        ("Edit(//etc/**)", "/etc/x/y"),
+        ("Edit(~/x)", "/h/x/y"),
+        ("Edit(/src/*.ts)", "/p/src/a.ts"),
+        ("Edit(./a)", "/p/sub/a"),
+        ("Edit(a/**/b)", "/p/a/b"),
+        ("Edit(a/**/b)", "/p/a/1/2/b"),
+        ("Edit(.env*)", "/p/.env.local"),
+        ("Edit(src/)", "/p/src/x"),
+        ("Edit(src/**)", "/p/x/../src/y"),
+        ("Edit([a-c]?.md)", "/p/b1.md"),
+        ("Edit(**/secret)", "/p/sub/secret"),
+        ("Edit", "/any"),
+    ] {
+        assert!(edits(rule, path), "{rule} {path}");
+    }
+    for (rule, path) in [
+        ("Edit(src/**)", "/q/src/x"),
+        ("Edit(src/**)", "/p/lib/src2/x"),
+        ("Edit(*.ts)", "/p/a.tsx"),
+        ("Edit(src/*.ts)", "/p/src/a/b.ts"),
+        ("Edit(~/x)", "/p/x"),
+        ("Edit([!a]x)", "/p/ax"),
+        ("Edit(src/**)", "/p/src/../lib/x"),
+        ("Write(*.ts)", "/p/a.ts"),
+        ("Read(*.ts)", "/p/a.ts"),
+    ] {
+        assert!(!edits(rule, path), "{rule} {path}");
+    }
+    for tool in ["Write", "MultiEdit", "Edit"] {
+        assert!(runs("Edit(*.ts)", tool, json!({"file_path": "/p/a.ts"})));
+    }
+    assert!(runs("Read(secret/**)", "Grep", json!({"pattern": "x"})));
+    assert!(!runs("Read(secret/**)", "Grep", json!({"pattern": "x", "path": "/p/src"})));
+}
+
+#[test]
+fn tools_domains_and_agents_are_named() {
+    let named = |rule: &str, name: &str| runs(rule, name, json!({}));
+    assert!(named("mcp__srv__.*", "mcp__srv__t") && named("mcp__srv__*", "mcp__srv__t"));
+    assert!(named("mcp__srv", "mcp__srv__t") && !named("mcp__srv", "mcp__srv2__t"));
+    assert!(named("Task", "Agent") && !named("Bash", "Edit") && !named("Bas", "Bash"));
+    let fetch = |rule: &str, url: &str| runs(rule, "WebFetch", json!({"url": url}));
+    assert!(fetch("WebFetch(domain:example.com)", "https://me@Example.com:8/x"));
+    assert!(fetch("WebFetch(domain:example.com)", "https://a.example.com"));
+    assert!(!fetch("WebFetch(domain:example.com)", "https://notexample.com/example.com"));
+    assert!(runs("Agent(Explore)", "Task", json!({"subagent_type": "Explore"})));
+    assert!(!runs("Agent(Explore)", "Task", json!({"subagent_type": "Plan"})));
+}
+
+#[test]
+fn malformed_rules_are_told_apart() {
+    for rule in ["", "Bash(git", "Bash(a) Bash(b)", "Bash(a), Edit(b)", "Edit|Write", "(x)"] {
+        assert!(Rule::parse(rule).is_err(), "{rule}");
+    }
+    let doubt = |rule: &str| Rule::parse(rule).expect("a rule").doubt();
+    assert!(doubt("Bsh(git *)").is_some() && doubt("Skill(x)").is_some());
+    assert!(doubt("Bash(f (x))").is_none() && doubt("mcp__a__b").is_none());
+}
+
+#[test]
+fn texts_made_to_exhaust_the_parser_are_doubtful() {
+    let deep = |open: &str, close: &str| open.repeat(5_000) + "x" + &close.repeat(5_000);
+    for text in [
+        deep("$(", ")"),
+        deep("(", ")"),
+        deep("$(echo ')' ", ")"),
+        deep("\"$(", ")\""),
+        deep("`", ""),
+        deep("{ ", "; }"),
+        deep("if ", ""),
+        deep("i\\\nf ", ""),
+        deep("[[ ! ", ""),
+        deep("${x:-", "}"),
+        deep("<(", ")"),
+        "x".repeat(70_000),
+    ] {
+        assert!(Script::read(&text).doubtful, "{}", &text[..20]);
+    }
+    for text in [
+        deep("a;", ""),
+        deep("! ", ""),
+        format!("echo $(({}1))", "-".repeat(60_000)),
+        deep("f() ", ""),
+        format!("[[ {} x ]]", "x && ".repeat(10_000)),
+        format!("echo {}", deep("{a,", "}")),
+        format!("echo $(({}1))", "1+".repeat(30_000)),
+        format!("echo $(({}1))", "1?".repeat(30_000)),
+        format!("echo $(({}1))", "~!".repeat(30_000)),
+        format!("echo $(({}", "a[".repeat(30_000)),
+        format!("echo $(({}1))", "a=".repeat(30_000)),
+        format!("echo $(({}1))", "2**".repeat(20_000)),
+    ] {
+        drop(Script::read(&text));
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics(
+        command in r#"([a-z \n;&|(){}$`'"\\<>!#*?=\[\]~0-9é-]|\$\(|<<E|\$\{|\$'|if |do |bash -c )*"#,
+        rule in r"[A-Za-z_]{1,4}(\([a-z *:/~\\.\[\]-]*\))?",
+    ) {
+        let input = json!({"command": command, "file_path": command, "url": command});
+        if let Ok(rule) = Rule::parse(&rule) {
+            let asked = Asked { name: "Bash", input: &input, event: &event(), base: Path::new("/p") };
+            drop(rule.objection(&asked));
+        }
+        let rule = Rule::parse(&format!("Edit({command})"));
+        let asked = Asked { name: "Edit", input: &input, event: &event(), base: Path::new("/p") };
+        drop(rule.map(|rule| rule.objection(&asked)));
+        drop(Script::read(&command));
+    }
+
+    #[test]
+    fn a_command_is_never_hidden_by_its_neighbours(
+        before in "[a-z ]{0,8}", after in "[a-z '\"$(){}`\\\\<|&;#]{0,12}", join in "&&|\\|\\||;|\\||\n|&",
+    ) {
+        let command = format!("{before}x {join} rm y; {after}");
+        prop_assert!(bash("rm *", &command), "{}", command);
+    }
+}

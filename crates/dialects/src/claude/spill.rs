@@ -1,0 +1,45 @@
+//! Context that is too long for the agent's window: the beginning goes to the agent, the whole
+//! into a file that the engine writes. Reasons are not cut.
+
+use std::path::PathBuf;
+
+use gambrel_model::{Duty, Ear, Event, Hook, Verdict};
+
+/// The longest context that is told in full, in characters.
+const MOST: usize = 10_000;
+/// How much of a longer one is told.
+const PREVIEW: usize = 2_000;
+
+/// The same verdict with long context in files. Without a folder for them nothing is cut.
+pub fn spill(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdict {
+    let long = |text: &str| text.len() > MOST && text.chars().nth(MOST).is_some();
+    let context = |ear: Ear| matches!(ear, Ear::Agent | Ear::Next);
+    let says = verdict.says.iter_mut().filter(|say| context(say.ear) && long(&say.text));
+    for (nth, say) in says.enumerate() {
+        let Some(folder) = folder(event) else { break };
+        let suffix = if nth == 0 { String::new() } else { format!("-{}", nth + 1) };
+        let path =
+            folder.join(format!("hook-{}-{}{suffix}.txt", plain(&event.id), plain(&hook.id)));
+        let preview: String = say.text.chars().take(PREVIEW).collect();
+        let characters = say.text.chars().count();
+        let told = format!("{preview}\n… ({characters} characters; all of it: {})", path.display());
+        let text = std::mem::replace(&mut say.text, told);
+        verdict.duties.push(Duty::WriteFile { path, text });
+    }
+    verdict
+}
+
+/// Below the folder in which the ledger is.
+fn folder(event: &Event) -> Option<PathBuf> {
+    let var = |name: &str| event.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let absolute = |name: &str| var(name).filter(|path| path.is_absolute());
+    let own = var("GAMBREL_STATE_DIR").map(|dir| event.project.join(dir));
+    let standard = || absolute("XDG_STATE_HOME").map(|dir| dir.join("gambrel"));
+    let home = || absolute("HOME").map(|dir| dir.join(".local/state/gambrel"));
+    Some(own.or_else(standard).or_else(home)?.join("tool-results"))
+}
+
+/// A piece of a file's name.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}
