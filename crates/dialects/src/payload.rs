@@ -16,7 +16,10 @@ pub fn object(native: &[u8]) -> Result<Value, Complaint> {
         return Err(refuse(message));
     }
     // Bytes that are no text are replaced, not refused: a gate must still be asked.
-    let text = String::from_utf8_lossy(native);
+    let text = match std::str::from_utf8(native) {
+        Ok(text) => std::borrow::Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(native),
+    };
     let parsed = serde_json::from_str(&text).or_else(|error| match mended(&text) {
         Some(mended) => serde_json::from_str(&mended),
         None => Err(error),
@@ -113,6 +116,7 @@ impl Heard {
             cwd,
             facts: self.facts,
             native: self.native,
+            line: None,
             patched: Patch::new(),
             env: arrival.env,
         }

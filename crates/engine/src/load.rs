@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use gambrel_model::{
     Complaint, Dialect, Entry, Found, Holding, Hook, Matcher, Moment, Place, Roots, Spot, Subject,
@@ -26,6 +26,8 @@ pub struct Loaded {
     pub complaints: Vec<Complaint>,
     /// By moment.
     pub(crate) index: HashMap<Moment, Shelf>,
+    /// What was met before, by what it was asked about.
+    pub(crate) met: Mutex<HashMap<String, Arc<[usize]>>>,
 }
 
 /// The hooks of one moment.
@@ -68,7 +70,7 @@ pub fn load(dialects: &'static [&'static dyn Dialect], roots: Roots) -> Loaded {
     let index = index(&hooks);
     let present = |d: &&&'static dyn Dialect| hooks.iter().any(|h| h.dialect.name() == d.name());
     let dialects = dialects.iter().filter(present).copied().collect();
-    Loaded { roots, hooks, dialects, complaints, index }
+    Loaded { roots, hooks, dialects, complaints, index, met: Mutex::default() }
 }
 
 /// Two hooks with the same definition in the same file still need two names.

@@ -2,7 +2,7 @@
 //! considered and not chosen keeps its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use gambrel_model::condition::Truth;
 use gambrel_model::decision::Bystanders;
@@ -66,7 +66,7 @@ pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<Stri
     let mut chooser = Chooser { engine, event, trusted: None, twins, depth, troubles };
     let mut candidates = Vec::new();
     let mut considered = BTreeSet::new();
-    for at in matching(loaded, event) {
+    for at in matching(loaded, event).iter().copied() {
         let hook = &loaded.hooks[at];
         if let Some(row) = hook.row_for(event) {
             considered.insert(at);
@@ -77,8 +77,31 @@ pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<Stri
     Selection { candidates, bystanders: bystanders(loaded, event, considered) }
 }
 
-/// The places of hooks whose matcher is met, in configured order.
-fn matching(loaded: &Loaded, event: &Event) -> Vec<usize> {
+/// Answers about so many subjects are kept; then they are forgotten and asked for again.
+const REMEMBERED: usize = 1_024;
+
+/// The places of hooks whose matcher is met, in configured order. Patterns are asked once about
+/// each subject, however often it comes.
+fn matching(loaded: &Loaded, event: &Event) -> Arc<[usize]> {
+    let tool = event.facts.tool.as_ref();
+    let (name, shape) = tool.map_or(("", ""), |tool| (&tool.name, &tool.shape));
+    let kind = tool.map(|tool| tool.kind);
+    let cause = event.facts.cause.as_deref().unwrap_or_default();
+    let (from, row, moment) = (event.from.name(), event.row.name, event.moment.name());
+    let subject = format!("{from}\0{row}\0{moment}\0{name}\0{shape}\0{kind:?}\0{cause}");
+    let mut met = loaded.met.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = met.get(&subject) {
+        return Arc::clone(known);
+    }
+    let found: Arc<[usize]> = asked(loaded, event).into();
+    if met.len() >= REMEMBERED {
+        met.clear();
+    }
+    met.insert(subject, Arc::clone(&found));
+    found
+}
+
+fn asked(loaded: &Loaded, event: &Event) -> Vec<usize> {
     let Some(shelf) = loaded.index.get(&event.moment) else { return Vec::new() };
     let mut hits = BTreeSet::new();
     let all_names = subjects_of_all(event, loaded);

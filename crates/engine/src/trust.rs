@@ -119,7 +119,7 @@ fn prefix(hook: &Hook) -> String {
 pub fn hash(hook: &Hook) -> String {
     let draft = &hook.draft;
     let mut sum = Sha256::new();
-    sum.update(draft.definition().to_string());
+    draft.define(&mut |part| sum.update(part));
     sum.update(draft.terms.timeout.as_millis().to_le_bytes());
     for path in named_files(hook) {
         sum.update(path.display().to_string());

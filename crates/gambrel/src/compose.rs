@@ -91,10 +91,14 @@ impl Gambrel {
         let arrival = Arrival {
             id: new_id(),
             at: now(),
-            cwd: self.setup.root(None),
+            cwd: self.setup.folder(),
             env: Arc::clone(&self.setup.env),
         };
-        dialect.receive(native, arrival)
+        let mut event = dialect.receive(native, arrival)?;
+        let text = native.trim_ascii();
+        let one_line = !text.contains(&b'\n') && std::str::from_utf8(text).is_ok();
+        event.line = one_line.then(|| text.into());
+        Ok(event)
     }
 
     /// The hooks that are there for an event; without one, for the folder.
@@ -110,7 +114,7 @@ impl Gambrel {
 
     /// Fires hooks that were loaded before.
     pub fn fire_loaded(&self, event: &mut Event, loaded: &Arc<Loaded>) -> Fired {
-        event.project = self.setup.project(&loaded.roots);
+        event.project.clone_from(&loaded.roots.project);
         let decision = self.with_engine(loaded, |engine| engine.fire(event));
         let reply = event.from.reply(event, &decision);
         Fired { decision, reply }
@@ -118,7 +122,7 @@ impl Gambrel {
 
     /// Why each hook would or would not run.
     pub fn explain(&self, event: &mut Event, loaded: &Arc<Loaded>) -> Vec<Candidate> {
-        event.project = self.setup.project(&loaded.roots);
+        event.project.clone_from(&loaded.roots.project);
         self.with_engine(loaded, |engine| engine.explain(event))
     }
 

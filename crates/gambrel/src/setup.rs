@@ -76,6 +76,11 @@ impl Setup {
         folders.iter().filter_map(|f| Some(home.as_ref()?.join(f).join("secrets.env"))).collect()
     }
 
+    /// The folder that was asked for, else the one that the program stands in.
+    pub fn folder(&self) -> PathBuf {
+        self.folder.as_ref().map_or_else(|| self.cwd.clone(), |folder| self.cwd.join(folder))
+    }
+
     /// House rule 7.1: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder, else the process's.
     pub fn root(&self, event: Option<&Event>) -> PathBuf {
         let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
@@ -93,21 +98,23 @@ impl Setup {
                 self.home().and_then(|home| Some(home.join(path.strip_prefix("~").ok()?)));
             (word.clone(), at_home.unwrap_or_else(|| self.cwd.join(path)))
         };
+        let root = self.root(event);
+        let home = self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
         Roots {
-            root: self.root(event),
-            home: self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home)),
+            project: project(&root, home.as_deref()),
+            root,
+            home,
             config_home: self.config_home(),
             env: Arc::clone(&self.env),
             named: self.named.iter().map(absolute).collect(),
         }
     }
+}
 
-    /// The project's folder: the nearest that has hooks or a repository, from the root upwards.
-    pub fn project(&self, roots: &Roots) -> PathBuf {
-        const MARKS: [&str; 5] = [".claude", ".gambrel", ".omp", ".iteratr.hooks.yml", ".git"];
-        let marked = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
-        let below_home = |folder: &&Path| roots.home.as_deref() != Some(*folder);
-        let found = roots.root.ancestors().take_while(below_home).find(marked);
-        found.unwrap_or(&roots.root).to_owned()
-    }
+/// The nearest folder that has hooks or a repository, from the root upwards; not home itself.
+fn project(root: &Path, home: Option<&Path>) -> PathBuf {
+    const MARKS: [&str; 5] = [".claude", ".gambrel", ".omp", ".iteratr.hooks.yml", ".git"];
+    let marked = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
+    let found = root.ancestors().take_while(|folder| home != Some(*folder)).find(marked);
+    found.unwrap_or(root).to_owned()
 }

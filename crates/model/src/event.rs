@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,10 +39,13 @@ pub struct Event {
     pub facts: Facts,
     /// What the caller sent.
     pub native: Value,
+    /// The bytes that the caller sent, where they are one line of text: what a hook of the same
+    /// dialect is handed as long as nothing was rewritten.
+    pub line: Option<Arc<[u8]>>,
     /// What hooks have rewritten so far.
     pub patched: Patch,
     /// The firing's surroundings that hooks may read: environment of the caller.
-    pub env: std::sync::Arc<BTreeMap<String, String>>,
+    pub env: Arc<BTreeMap<String, String>>,
 }
 
 /// What the rim of the program knows when an event comes in.
@@ -55,7 +59,7 @@ pub struct Arrival {
     pub cwd: PathBuf,
     /// The caller's environment.
     #[serde(skip)]
-    pub env: std::sync::Arc<BTreeMap<String, String>>,
+    pub env: Arc<BTreeMap<String, String>>,
 }
 
 /// Neutral facts. What a caller does not have is absent.

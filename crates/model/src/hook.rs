@@ -54,17 +54,45 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// What its author wrote, without its place: what makes it the hook that it is.
-    pub fn definition(&self) -> Value {
-        serde_json::json!([
-            self.event,
-            self.name,
-            self.matcher.words(),
-            self.when.as_ref().map(|when| &when.text),
-            self.action,
-            self.config,
-            self.priority,
-        ])
+    /// What its author wrote, without its place, piece by piece: what makes it the hook that it is.
+    pub fn define(&self, take: &mut dyn FnMut(&[u8])) {
+        let matcher = self.matcher.words();
+        let when = self.when.as_ref().map(|when| when.text.as_str());
+        for part in [Some(self.event.as_str()), self.name.as_deref(), matcher.as_deref(), when] {
+            // A mark between the pieces, so that none can pass for two.
+            take(&[u8::from(part.is_some()), 0]);
+            take(part.unwrap_or_default().as_bytes());
+        }
+        take(self.action.as_bytes());
+        take(&self.priority.to_le_bytes());
+        define_value(&self.config, take);
+    }
+}
+
+fn define_value(value: &Value, take: &mut dyn FnMut(&[u8])) {
+    match value {
+        Value::Null => take(b"n"),
+        Value::Bool(flag) => take(if *flag { b"t" } else { b"f" }),
+        Value::Number(number) => take(number.to_string().as_bytes()),
+        Value::String(text) => {
+            take(b"\"");
+            take(&text.len().to_le_bytes());
+            take(text.as_bytes());
+        }
+        Value::Array(items) => {
+            take(b"[");
+            items.iter().for_each(|item| define_value(item, take));
+            take(b"]");
+        }
+        Value::Object(fields) => {
+            take(b"{");
+            for (key, value) in fields {
+                take(key.as_bytes());
+                take(b":");
+                define_value(value, take);
+            }
+            take(b"}");
+        }
     }
 }
 
@@ -257,10 +285,20 @@ fn first(text: &str) -> &str {
 /// FNV-1a over the definition and its file: no array index, so that a neighbour's change does not
 /// rename a hook.
 fn identity(dialect: &str, draft: &Draft) -> String {
-    let definition = serde_json::json!([dialect, draft.source.spot.path, draft.definition()]);
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for byte in definition.to_string().bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let mut sum = Fnv(0xcbf2_9ce4_8422_2325);
+    sum.take(dialect.as_bytes());
+    sum.take(draft.source.spot.path.as_os_str().as_encoded_bytes());
+    draft.define(&mut |part| sum.take(part));
+    format!("{dialect}-{:012x}", sum.0 >> 16)
+}
+
+/// A hash that takes its input as it comes.
+struct Fnv(u64);
+
+impl Fnv {
+    fn take(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
     }
-    format!("{dialect}-{hash:012x}").chars().take(dialect.len() + 13).collect()
 }

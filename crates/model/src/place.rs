@@ -12,6 +12,8 @@ use crate::hook::Scope;
 pub struct Roots {
     /// The folder that the firing is about.
     pub root: PathBuf,
+    /// The project's folder: the nearest that has hooks or a repository, from the root upwards.
+    pub project: PathBuf,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
     /// The user's configuration folder.

@@ -18,16 +18,26 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
     let row = hook.row_for(event).or_else(|| hook.rows.first().copied()).unwrap_or(event.row);
     let folders = folders(event, hook);
     let terms = &hook.draft.terms;
-    let line = format!("{}\n", input(event, hook, row));
     Call {
         program: program(&hook.draft.config, &folders),
         env: env(event, folders),
         unset: unset(row, &hook.draft.config),
-        stdin: Some(line.into_bytes()),
+        stdin: Some(line(event, hook, row)),
         cwd: event.cwd.clone(),
         pace: terms.pace(),
         ..Call::default()
     }
+}
+
+/// The caller's own line as long as it is true; else one made anew.
+fn line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
+    let own = event.is_from(&Claude) && event.patched.is_empty();
+    let mut line = match event.line.as_ref().filter(|_| own) {
+        Some(line) => line.to_vec(),
+        None => serde_json::to_vec(&input(event, hook, row)).unwrap_or_default(),
+    };
+    line.push(b'\n');
+    line
 }
 
 /// The folders that commands refer to.

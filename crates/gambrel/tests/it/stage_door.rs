@@ -20,7 +20,7 @@ pub fn fire(
     let caller = table.iter().find(|dialect| dialect.name() == from).expect("a row of the table");
     let arrival = Arrival { id: "test".into(), cwd: folder.into(), ..Arrival::default() };
     let mut event = caller.receive(native.as_bytes(), arrival).expect("a native event");
-    let roots = Roots { root: folder.into(), ..Roots::default() };
+    let roots = Roots { root: folder.into(), project: folder.into(), ..Roots::default() };
     let shell = ShellAction::new(Settings::default());
     let actions: Vec<&dyn Action> = vec![&shell];
     let ledger = MemoryLedger::new();

@@ -32,7 +32,22 @@ const TRIES: usize = 64;
 /// The writing end, kept open between records.
 #[derive(Debug, Default)]
 pub(super) struct Spool {
-    file: Mutex<Option<File>>,
+    file: Mutex<Option<Kept>>,
+}
+
+/// An open spool and what it was when it was opened: a renamed one is known by that.
+#[derive(Debug)]
+struct Kept {
+    file: File,
+    inode: u64,
+    device: u64,
+}
+
+impl Kept {
+    fn new(file: File) -> io::Result<Self> {
+        let own = file.metadata()?;
+        Ok(Self { inode: own.ino(), device: own.dev(), file })
+    }
 }
 
 impl Spool {
@@ -46,20 +61,21 @@ impl Spool {
         let path = folder.path(LIVE);
         let mut kept = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..TRIES {
-            let file = match kept.take() {
-                Some(file) => file,
+            let open = match kept.take() {
+                Some(open) => open,
                 None => folder
                     .open(LIVE, OpenOptions::new().append(true))
+                    .and_then(Kept::new)
                     .map_err(|error| trouble("journalling to", &path, &error))?,
             };
-            lock::acquire(&file, Kind::Shared, PATIENCE, &path)?;
-            let Some(size) = size_if_live(&file, folder) else { continue };
-            if size >= cap && set_aside(&file, folder)? {
+            lock::acquire(&open.file, Kind::Shared, PATIENCE, &path)?;
+            let Some(size) = size_if_live(&open, folder) else { continue };
+            if size >= cap && set_aside(&open, folder)? {
                 continue;
             }
-            let written = write_once(&file, lines);
-            lock::release(&file);
-            *kept = Some(file);
+            let written = write_once(&open.file, lines);
+            lock::release(&open.file);
+            *kept = Some(open);
             return written.map_err(|error| trouble("journalling to", &path, &error));
         }
         Err(refusal("journalling to", &path, "it was renamed again and again"))
@@ -112,10 +128,9 @@ pub(super) fn read<E: From<io::Error>>(
     }
 }
 
-fn size_if_live(file: &File, folder: &Folder) -> Option<u64> {
-    let own = file.metadata().ok()?;
+fn size_if_live(open: &Kept, folder: &Folder) -> Option<u64> {
     let live = std::fs::metadata(folder.path(LIVE)).ok()?;
-    (own.ino() == live.ino() && own.dev() == live.dev()).then_some(own.len())
+    (open.inode == live.ino() && open.device == live.dev()).then_some(live.len())
 }
 
 fn write_once(mut file: &File, line: &[u8]) -> io::Result<()> {
@@ -135,11 +150,11 @@ fn write_once(mut file: &File, line: &[u8]) -> io::Result<()> {
 
 /// Renames a full spool; false when somebody else is at it. An older full one is dropped, and
 /// counted first, so that it is never dropped in silence.
-fn set_aside(file: &File, folder: &Folder) -> Result<bool, LedgerError> {
+fn set_aside(open: &Kept, folder: &Folder) -> Result<bool, LedgerError> {
     let path = folder.path(LIVE);
     let renaming =
         Held::at_once(folder, RENAMING).map_err(|error| trouble("setting aside", &path, &error))?;
-    if renaming.is_none() || size_if_live(file, folder).is_none() {
+    if renaming.is_none() || size_if_live(open, folder).is_none() {
         return Ok(false);
     }
     if let Ok(older) = std::fs::metadata(folder.path(FULL)) {

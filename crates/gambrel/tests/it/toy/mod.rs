@@ -97,6 +97,7 @@ impl Dialect for Toy {
             project: arrival.cwd,
             facts: Facts { tool, ..Facts::default() },
             native,
+            line: None,
             patched: Default::default(),
             env: arrival.env,
         })
