@@ -58,10 +58,9 @@ fn has_twice(text: &str) -> bool {
 }
 
 /// Text in which a decision was probably meant: it begins like an object, or one stands in it
-/// between other lines.
+/// among other words.
 pub fn hides_a_decision(text: &str) -> bool {
     const KEYS: [&str; 4] =
         ["\"hookSpecificOutput\"", "\"permissionDecision\"", "\"decision\"", "\"continue\""];
-    text.lines().any(|line| line.trim_start().starts_with('{'))
-        && (text.starts_with('{') || KEYS.iter().any(|key| text.contains(key)))
+    text.starts_with('{') || (text.contains('{') && KEYS.iter().any(|key| text.contains(key)))
 }
