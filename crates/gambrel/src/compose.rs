@@ -157,9 +157,7 @@ fn redactor(setup: &Setup) -> Redactor {
     let secrets =
         setup.secrets_files().into_iter().filter_map(|path| fs::read_to_string(path).ok());
     let pairs: Vec<(String, String)> = secrets.flat_map(|text| secret_pairs(&text)).collect();
-    let env: Vec<(String, String)> =
-        setup.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    Redactor::new(env.into_iter(), pairs.into_iter())
+    Redactor::new(setup.env.iter(), pairs.into_iter())
 }
 
 /// `NAME=value` lines, quotes undone, comments passed over.

@@ -200,6 +200,15 @@ fn config(reading: &Reading<'_>, node: &Node) -> Value {
 fn twin(config: &Value) -> String {
     let keys =
         ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
-    let parts = keys.iter().chain(&["pluginRoot"]).map(|key| config.get(key));
-    json!(parts.collect::<Vec<_>>()).to_string()
+    let mut text = String::new();
+    for key in keys.iter().chain(&["pluginRoot"]) {
+        match config.get(*key) {
+            Some(Value::String(part)) => text.push_str(part),
+            Some(part) => text.push_str(&part.to_string()),
+            None => {}
+        }
+        // A mark that no command can hold, so that two parts cannot pass for one.
+        text.push('\0');
+    }
+    text
 }

@@ -38,13 +38,14 @@ impl fmt::Debug for Redactor {
 
 impl Redactor {
     /// Learns the values of secret-looking variables of `env`, and of all of `secrets`.
-    pub fn new(
-        env: impl Iterator<Item = (String, String)>,
+    pub fn new<N: AsRef<str>, V: AsRef<str>>(
+        env: impl Iterator<Item = (N, V)>,
         secrets: impl Iterator<Item = (String, String)>,
     ) -> Self {
         let from_env = env
-            .filter(|(_, value)| value.len() >= SHORTEST_FROM_ENV)
-            .filter(|(name, value)| smell::is_secret(name, value));
+            .filter(|(_, value)| value.as_ref().len() >= SHORTEST_FROM_ENV)
+            .filter(|(name, value)| smell::is_secret(name.as_ref(), value.as_ref()))
+            .map(|(name, value)| (name.as_ref().to_owned(), value.as_ref().to_owned()));
         let named = secrets.filter(|(_, value)| value.len() >= SHORTEST_NAMED);
         Self { known: named.chain(from_env).collect(), needles: OnceLock::new() }
     }

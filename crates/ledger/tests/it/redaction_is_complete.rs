@@ -19,7 +19,7 @@ proptest! {
         }
         let text: String = text.into_iter().collect();
         let named = secrets.iter().map(|secret| ("redacted".to_owned(), secret.clone()));
-        let redactor = Redactor::new(std::iter::empty(), named);
+        let redactor = Redactor::new(std::iter::empty::<(String, String)>(), named);
         let clean = redactor.redact_text(&text).into_owned();
         for secret in &secrets {
             prop_assert!(!clean.contains(secret.as_str()), "{secret:?} in {clean:?}");
@@ -29,7 +29,7 @@ proptest! {
     #[test]
     fn a_value_is_as_clean_as_its_strings(secret in "[ -~]{6,12}", around in "\\PC{0,20}") {
         let named = [("N".to_owned(), secret.clone())].into_iter();
-        let redactor = Redactor::new(std::iter::empty(), named);
+        let redactor = Redactor::new(std::iter::empty::<(String, String)>(), named);
         let text = format!("{around}{secret}{around}");
         let inner = serde_json::json!({ "k": text }).to_string();
         let mut value = serde_json::json!([{ text.clone(): [text, inner] }]);
@@ -77,14 +77,14 @@ fn shapes_of_secrets_are_known() {
 #[test]
 fn a_secret_that_the_mark_would_spell_leaves_nothing() {
     let named = [("N".to_owned(), "redacted".to_owned())].into_iter();
-    let redactor = Redactor::new(std::iter::empty(), named);
+    let redactor = Redactor::new(std::iter::empty::<(String, String)>(), named);
     assert!(!redactor.redact_text("it was redacted").contains("redacted"));
 }
 
 #[test]
 fn the_redactor_does_not_tell_what_it_knows() {
     let named = [("NAME".to_owned(), "hunter2hunter2".to_owned())].into_iter();
-    let redactor = Redactor::new(std::iter::empty(), named);
+    let redactor = Redactor::new(std::iter::empty::<(String, String)>(), named);
     redactor.redact_text("x");
     assert_eq!(format!("{redactor:?}"), "[\"NAME\"]");
 }
@@ -105,7 +105,7 @@ fn prose_and_paths_are_left_alone() {
 fn names_tell_secrets_from_settings() {
     let known = |name: &str, value: &str| {
         let env = [(name.to_owned(), value.to_owned())].into_iter();
-        let redactor = Redactor::new(env, std::iter::empty());
+        let redactor = Redactor::new(env, std::iter::empty::<(String, String)>());
         redactor.redact_text(value) != value
     };
     for name in ["OPENAI_API_KEY", "gh_token", "AWS_SECRET_ACCESS_KEY", "DB_PWD", "GITHUB_PAT"] {

@@ -33,7 +33,7 @@ fn not_in_journal_session_trust_or_database() {
 fn a_password_that_is_our_own_word_does_not_break_what_is_owed() {
     let scene = Scene::new();
     let env = [("DB_PASSWORD".to_owned(), "silent".to_owned())].into_iter();
-    let redactor = Redactor::new(env, std::iter::empty());
+    let redactor = Redactor::new(env, std::iter::empty::<(String, String)>());
     let ledger = LocalLedger::open(scene.dir.clone(), redactor);
     owe(&ledger, "a silent word");
     let state = ledger.session("s").unwrap();

@@ -83,8 +83,8 @@ impl<'n> Walk<'_, 'n> {
                 NodeKind::CondTerm { value, .. } if substitutes(value) => {
                     self.texts.push(format!(": {value}"));
                 }
-                NodeKind::ArithmeticCommand { raw_content, redirects, .. } => {
-                    self.script.doubtful |= substitutes(raw_content);
+                NodeKind::ArithmeticCommand { raw_content, redirects, expression } => {
+                    self.script.doubtful |= expression.is_none() || substitutes(raw_content);
                     self.nodes.extend(redirects);
                 }
                 kind => self.compound(kind),

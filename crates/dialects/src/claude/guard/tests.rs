@@ -119,6 +119,10 @@ fn a_sub_command_anywhere_is_seen() {
 fn commands_inside_words_are_seen() {
     let inside = [
         "echo $(rm x)",
+        "echo `\\\\rm x`",
+        "echo `echo \\`rm x\\``",
+        "echo \"$((rm x) && a)\"",
+        "((rm x) | a)",
         "echo `rm x`",
         "echo \"a $(rm x)\"",
         "cat <(rm x)",

@@ -46,6 +46,7 @@ pub fn word<'n>(node: &'n Node, inside: &mut Inside<'n>) -> Word {
         inside.doubtful = true;
         return Word { cells: vec![Cell::Any], raw: String::new() };
     };
+    inside.doubtful |= escapes_in_ticks(value);
     let mut reading = Reading { cells: Vec::new(), quote: None, inside };
     for part in parts {
         reading.part(part, value);
@@ -70,6 +71,11 @@ impl<'n> Reading<'_, 'n> {
                 self.cells.push(Cell::Any);
             }
             NodeKind::ParamExpansion { op: None, param, .. } if !substitutes(param) => {
+                self.cells.push(Cell::Any);
+            }
+            // Not a sum after all: then the shell takes `$((a) …)` for a command.
+            NodeKind::ArithmeticExpansion { expression: None } => {
+                self.inside.doubtful = true;
                 self.cells.push(Cell::Any);
             }
             // Their inner parts are not all given by the parser.
@@ -113,4 +119,26 @@ impl<'n> Reading<'_, 'n> {
 /// Whether a text that the shell expands can start a command.
 pub fn substitutes(text: &str) -> bool {
     ["$(", "`", "<(", ">("].iter().any(|sign| text.contains(sign))
+}
+
+/// Inside backticks a backslash is read twice, which the parser does not do.
+fn escapes_in_ticks(word: &str) -> bool {
+    if !word.contains('`') || !word.contains('\\') {
+        return false;
+    }
+    let mut quote = None;
+    let mut chars = word.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some('\''), '\'') => quote = None,
+            (Some('\''), _) => {}
+            (_, '\\') => drop(chars.next()),
+            (_, '`') => return chars.as_str().contains('\\'),
+            (None, '\'' | '"') => quote = Some(c),
+            (Some('"'), '"') => quote = None,
+            _ => {}
+        }
+    }
+    // Quotes inside a substitution begin anew, which is more than was looked at here.
+    substitutes(&word.replace('`', ""))
 }
