@@ -34,6 +34,7 @@ pub(crate) fn run<'a>(
     let mut world = World { settings, guard, now, scratch, table: None };
     let mut jobs: Vec<Attempt<'a>> = calls.iter().map(|call| Attempt::new(call, now)).collect();
     let mut events = Vec::with_capacity(4 * jobs.len().min(TOGETHER));
+    // Taken down last: if it rang, this process ends there.
     let bell = settings.heeds_signals.then(Bell::hang).flatten();
     let mut listening = bell.as_ref();
     loop {

@@ -36,7 +36,7 @@ impl Switches {
                         switches.managed_off = off && tag == "managed";
                         switches.off.clone_from(&why);
                     }
-                    if !user_decided && !(off && !file.place.scope.is_own()) {
+                    if !user_decided && (!off || file.place.scope.is_own()) {
                         user_decided = true;
                         switches.user_off = why;
                     }
