@@ -46,7 +46,8 @@ fn mended(text: &str) -> Option<String> {
     while let Some(next) = text[at..].find('\\') {
         at += next;
         let (high, low) = (unit(at), unit(at + 6));
-        let is = |unit: Option<u32>, from: u32| unit.is_some_and(|u| (from..from + 0x400).contains(&u));
+        let is =
+            |unit: Option<u32>, from: u32| unit.is_some_and(|u| (from..from + 0x400).contains(&u));
         if is(high, 0xd800) && is(low, 0xdc00) {
             at += 12;
         } else if is(high, 0xd800) || is(high, 0xdc00) {

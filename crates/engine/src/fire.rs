@@ -1,6 +1,10 @@
 //! One firing, from an event that was understood to a decision that was written down: the house's
 //! straight line in one screen.
 
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
 use gambrel_model::{Decision, Duty, Event, Kind, Moment, Ruling, SessionState};
 
 use crate::fold::{Fold, running};
@@ -80,10 +84,8 @@ fn forget(
 
 /// Carries out duties, keeps what is owed, and writes down what was decided.
 fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
-    for duty in &decision.said.duties {
-        let Duty::WriteFile { path, text } = duty;
-        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        if let Err(error) = folder.and_then(|()| std::fs::write(path, text)) {
+    for Duty::WriteFile { path, text } in &decision.said.duties {
+        if let Err(error) = write(path, text) {
             decision.troubles.push(format!("{}: not written: {error}", path.display()));
         }
     }
@@ -92,4 +94,16 @@ fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
         .and_then(|()| debts::count_refusal(engine.ledger, event, refused));
     decision.troubles.extend(kept.err().map(|error| error.to_string()));
     journal::finished(engine.ledger, event, decision);
+}
+
+/// For the user alone: what hooks print may hold anything.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
 }

@@ -13,6 +13,7 @@ use proptest::prelude::*;
 fn roots() -> Roots {
     Roots {
         root: "/p".into(),
+        project: "/p".into(),
         home: Some("/h".into()),
         config_home: Some("/h/.config".into()),
         env: Arc::new([("PI_TEAMS_HOOKS_ENABLED".to_owned(), "1".to_owned())].into()),
