@@ -88,7 +88,7 @@ fn file_laws(path: &Path) -> anyhow::Result<Vec<String>> {
     let text = fs::read_to_string(path)?;
     let short = path.strip_prefix(shell::root()).unwrap_or(path).display().to_string();
     let short = short.trim_start_matches("./").to_owned();
-    let tested = short.contains("/tests/") || short.contains("/benches/");
+    let tested = short.contains("/tests/") || short.ends_with("/tests.rs");
     let mut wrong = Vec::new();
     let mut say = |what: String| wrong.push(format!("{short}: {what}"));
     if !text.starts_with("//!") {

@@ -1,10 +1,10 @@
 //! The program, put together: dialects, actions and ledger in one hand.
 
 use std::fs;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gambrel_actions::{Settings, ShellAction};
+use gambrel_actions::{Settings, ShellAction, Veil};
 use gambrel_dialects::DIALECTS;
 use gambrel_engine::{Candidate, Engine, Loaded, load};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
@@ -149,8 +149,26 @@ fn settings(setup: &Setup) -> Settings {
         spill_dir: state.map(|dir| dir.join("spill")),
         supervisor: setup.supervisor.clone(),
         subreaper: setup.adopts_orphans,
+        // A host's signals are the host's own.
+        heeds_signals: setup.adopts_orphans,
+        veil: Some(veil(setup.clone())),
         ..Settings::default()
     }
+}
+
+/// What is written of a hook's output has no secrets in it. Made when the first output is that
+/// long.
+fn veil(setup: Setup) -> Veil {
+    let known = OnceLock::new();
+    Veil::new(move |bytes| {
+        let redactor = known.get_or_init(|| redactor(&setup));
+        let mut out = Vec::with_capacity(bytes.len());
+        for part in bytes.utf8_chunks() {
+            out.extend_from_slice(redactor.redact_text(part.valid()).as_bytes());
+            out.extend_from_slice(part.invalid());
+        }
+        out
+    })
 }
 
 fn redactor(setup: &Setup) -> Redactor {

@@ -149,3 +149,17 @@ fn the_answer_comes_before_the_budget_ends() {
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     assert!(text(&output.stdout).contains("deny"));
 }
+
+#[test]
+fn a_signal_ends_the_hooks_too_from_the_first_moment() {
+    let ground = Ground::new();
+    let path = ground.script("hook.sh", "#!/bin/sh\n: > started\nsleep 300 & wait\n");
+    ground.guard("./hook.sh", 300);
+    let mut child = ground.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+    until("the hook runs", || ground.root.join("started").exists());
+    let killed =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(killed.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    until("the hook is gone too", || processes_naming(&path).is_empty());
+}
