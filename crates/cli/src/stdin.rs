@@ -19,7 +19,7 @@ pub fn event(budget: Option<Duration>) -> anyhow::Result<Vec<u8>> {
     let mut stdin = std::io::stdin().lock();
     let mut bytes = Vec::new();
     let mut scan = Scan::default();
-    let mut chunk = vec![0; 64 * 1024];
+    let mut chunk = [0; 8 * 1024];
     while bytes.len() < CAP && !scan.whole {
         wait(&stdin, deadline)?;
         let count = stdin.read(&mut chunk).context("stdin cannot be read")?;
