@@ -102,3 +102,20 @@ fn what_it_writes_loads_without_complaint_and_does_not_call_itself() {
     let idle = |h: &serde_json::Value| h["idle"].as_str().is_some_and(|why| why.contains("itself"));
     assert!(hooks.as_array().unwrap().iter().all(idle), "{hooks}");
 }
+
+#[test]
+fn the_plugin_folder_has_the_same_entries() {
+    let ground = Ground::new();
+    let bin = ground.base.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let ground = ground.with("PATH", &path);
+    install(&ground);
+    let installed: serde_json::Value = serde_json::from_str(&settings(&ground)).unwrap();
+    let plugin =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/claude-plugin/hooks/hooks.json");
+    let plugin: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(plugin).unwrap()).unwrap();
+    assert_eq!(plugin["hooks"], installed["hooks"]);
+}
