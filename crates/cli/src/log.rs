@@ -32,7 +32,9 @@ pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
         if !args.follow {
             return Ok(0);
         }
-        std::thread::sleep(FOLLOW);
+        if printer::reader_left(FOLLOW) {
+            return Ok(0);
+        }
         take_in(ledger);
         query = Query { after: Some(last), limit: usize::MAX, ..query };
     }

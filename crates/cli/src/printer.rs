@@ -2,7 +2,9 @@
 //! cleaned of control characters before a terminal sees it.
 
 use std::io::Write;
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
 use crate::args::Color;
@@ -26,6 +28,15 @@ pub fn out(text: &str) {
 pub fn try_out(text: &str) -> bool {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+}
+
+/// Waits, and tells whether whoever reads our data went away meanwhile.
+pub fn reader_left(wait: Duration) -> bool {
+    let stdout = std::io::stdout();
+    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+    let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+    let seen = poll(&mut fds, Some(&timeout)).unwrap_or(0);
+    seen > 0 && fds[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL)
 }
 
 /// Data as it is: a reply belongs to its caller, byte by byte.

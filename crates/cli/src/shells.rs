@@ -11,7 +11,7 @@ use crate::printer;
 pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<u8> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "gambrel", &mut text);
-    printer::raw(&text)?;
+    printer::out(&String::from_utf8_lossy(&text));
     Ok(0)
 }
 
@@ -26,6 +26,6 @@ pub fn man() -> anyhow::Result<u8> {
         man.render_description_section(&mut text)?;
         man.render_options_section(&mut text)?;
     }
-    printer::raw(&text)?;
+    printer::out(&String::from_utf8_lossy(&text));
     Ok(0)
 }

@@ -105,3 +105,11 @@ fn secrets_are_not_spilled() {
     let text = text(&std::fs::read(&spilled[0]).unwrap());
     assert!(!text.contains("canary-4712-secret") && text.contains("redacted"));
 }
+
+#[test]
+fn following_ends_with_its_reader() {
+    let ground = Ground::new();
+    let mut follower = ground.command(&["log", "-f"]).spawn().unwrap();
+    drop(follower.stdout.take());
+    assert!(follower.wait().unwrap().success());
+}
