@@ -16,6 +16,7 @@ pub struct Part {
 /// Everything that the tests use beyond Rust and a C compiler.
 pub const PARTS: &[Part] = &[
     Part { program: "bash", package: "bash", without: "hooks in bash" },
+    Part { program: "python3", package: "python3", without: "hooks in Python" },
     Part { program: "node", package: "nodejs", without: "team hooks in JavaScript" },
     Part {
         program: "strace",
