@@ -1,7 +1,8 @@
-//! What this repository does to itself: `cargo xtask test | tidy | bench | ci`.
+//! What this repository does to itself: `cargo xtask test | tidy | schemas | bench | ci`.
 
 mod bench;
 mod machine;
+mod schemas;
 mod shell;
 mod test;
 mod tidy;
@@ -11,7 +12,9 @@ use std::process::ExitCode;
 const HELP: &str = "cargo xtask COMMAND
 
   test [ARGS…]   install what the tests need, then run all of them (ARGS go to cargo test)
-  tidy           check the laws of the house: who may know whom, sizes, names
+  tidy           check the laws of the house: who may know whom, sizes, names,
+                 and that generated files are fresh
+  schemas        write the JSON Schemas of hook events anew
   bench [ARGS…]  measure against floors of the same run; --quick for a short one
   ci             test, fmt, clippy, tidy: what must hold before a change lands
 ";
@@ -23,6 +26,7 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "test" => test::run(&rest),
         "tidy" => tidy::run(),
+        "schemas" => schemas::run(),
         "bench" => bench::run(&rest),
         "ci" => test::ci(),
         _ => {

@@ -1,5 +1,5 @@
 //! The laws of the house, as checks: who may know whom, how large things may be, what nothing is
-//! called, and that every file says what it is for.
+//! called, that every file says what it is for, and that generated files are fresh.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde_json::Value;
 
-use crate::shell;
+use crate::{schemas, shell};
 
 /// Whom each room may know. What is not named here may know everybody.
 const MAY_KNOW: &[(&str, &[&str])] = &[
@@ -39,6 +39,7 @@ pub fn run() -> anyhow::Result<()> {
         wrong.extend(file_laws(&file)?);
     }
     wrong.extend(main_is_short()?);
+    wrong.extend(schemas::stale()?);
     if !wrong.is_empty() {
         bail!("{} laws broken:\n{}", wrong.len(), wrong.join("\n"));
     }

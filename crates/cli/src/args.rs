@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use gambrel_dialects::claude::schema;
 
 use crate::printer;
 
@@ -86,6 +88,8 @@ pub enum Command {
     Uninstall(InstallArgs),
     /// Fire the shipped example and show what its hooks did.
     Demo(JsonArgs),
+    /// Print JSON Schemas of what hooks read and of what they may answer.
+    Schema(SchemaArgs),
     /// Print completions for a shell.
     Completions {
         /// Which shell.
@@ -284,6 +288,29 @@ pub enum Agent {
     Claude,
 }
 
+/// `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// The dialect.
+    pub dialect: Described,
+    /// Only this event.
+    #[arg(value_parser = PossibleValuesParser::new(schema::names()))]
+    pub event: Option<String>,
+    /// Only what the event sends to a hook.
+    #[arg(long, requires = "event", conflicts_with = "output")]
+    pub input: bool,
+    /// Only what a hook may answer.
+    #[arg(long, requires = "event")]
+    pub output: bool,
+}
+
+/// The dialects that have schemas.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Described {
+    /// Contract 001, as Claude Code speaks it.
+    Claude,
+}
+
 /// Parses, calls, and turns every error into words and an exit code that is not 2.
 pub fn run() -> u8 {
     let cli = match Cli::try_parse() {
@@ -329,6 +356,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Install(args) => crate::install::run(folder, &args),
         Command::Uninstall(args) => crate::install::undo(folder, &args),
         Command::Demo(args) => crate::demo::run(&args),
+        Command::Schema(args) => crate::schema::run(&args),
         Command::Completions { shell } => crate::shells::completions(shell),
         Command::Man => crate::shells::man(),
         Command::Watchdog => crate::supervise::watchdog(),

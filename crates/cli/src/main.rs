@@ -12,6 +12,7 @@ mod log;
 mod look;
 mod printer;
 mod salvage;
+mod schema;
 mod shells;
 mod snippet;
 mod stdin;

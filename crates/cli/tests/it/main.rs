@@ -22,5 +22,6 @@ mod list_and_explain;
 mod never_exits_two_by_own_fault;
 mod odd_files_cost_nothing_else;
 mod readme_commands;
+mod schemas_are_served;
 mod trust_is_by_content;
 mod world_refuses;

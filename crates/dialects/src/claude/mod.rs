@@ -13,6 +13,7 @@ mod output;
 mod payload;
 mod reply;
 mod result;
+pub mod schema;
 mod spill;
 mod stdout;
 mod switches;

@@ -1,0 +1,203 @@
+//! The schemas are printed, are those in the repository, and fit what the cases say.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::ground::{Ground, text};
+
+/// What does not fit and need not: how the complaint begins.
+const ODD: &[&str] = &[
+    // A word that no error has shows how narrow names are told from patterns.
+    "the narrow events take a hyphen as a pattern and the others as a name: event.error",
+];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What is wrong with a value, by the few keywords that the schemas use.
+fn wrong(schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let types = match &schema["type"] {
+        Value::Null => Vec::new(),
+        Value::Array(types) => types.clone(),
+        one => vec![one.clone()],
+    };
+    if !types.is_empty() && !types.iter().any(|name| is(name.as_str().unwrap(), value)) {
+        found.push(format!("{at}: {value} is not {}", schema["type"]));
+    }
+    if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) {
+        found.push(format!("{at}: {value} is none of {}", schema["enum"]));
+    }
+    if schema.get("const").is_some_and(|only| only != value) {
+        found.push(format!("{at}: {value} is not {}", schema["const"]));
+    }
+    for (item, index) in value.as_array().into_iter().flatten().zip(0..) {
+        found.extend(wrong(&schema["items"], item, &format!("{at}[{index}]")));
+    }
+    if let Some(fields) = value.as_object() {
+        let required = schema["required"].as_array().into_iter().flatten();
+        let missing = required.filter(|name| !fields.contains_key(name.as_str().unwrap()));
+        found.extend(missing.map(|name| format!("{at}: {name} is missing")));
+        for (name, field) in fields {
+            found.extend(wrong(&schema["properties"][name], field, &format!("{at}.{name}")));
+        }
+    }
+    found
+}
+
+fn is(name: &str, value: &Value) -> bool {
+    match name {
+        "string" => value.is_string(),
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        other => panic!("the schemas use the type {other}, which is not checked here"),
+    }
+}
+
+/// Every step of every case with an event from Claude Code: the case's name and the step.
+fn steps() -> Vec<(String, Value)> {
+    let mut steps = Vec::new();
+    for dialect in std::fs::read_dir(repository().join("contracts")).unwrap() {
+        for file in std::fs::read_dir(dialect.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            if !path.to_string_lossy().ends_with(".case.yaml") {
+                continue;
+            }
+            let file = std::fs::read_to_string(&path).unwrap();
+            let file: Value = serde_saphyr::from_str(&file).unwrap();
+            for case in file["cases"].as_array().unwrap() {
+                let alone = json!([{"fire": case["fire"], "expect": case["expect"]}]);
+                let all = if case["steps"].is_array() { &case["steps"] } else { &alone };
+                let name = case["name"].as_str().unwrap();
+                let named = all.as_array().unwrap().iter().map(|s| (name.to_owned(), s.clone()));
+                steps.extend(named.filter(|(_, step)| step["fire"]["from"] == "claude"));
+            }
+        }
+    }
+    steps
+}
+
+#[test]
+fn every_event_has_both_schemas() {
+    let whole = Ground::new().json(&["schema", "claude"]);
+    assert_eq!(whole["$schema"], "http://json-schema.org/draft-07/schema#");
+    let events = whole["events"].as_object().unwrap();
+    assert_eq!(events.len(), 33);
+    for (name, event) in events {
+        assert_eq!(event["input"]["properties"]["hook_event_name"]["const"], **name);
+        assert_eq!(event["input"]["required"], json!(["hook_event_name", "session_id"]));
+        assert_eq!(event["input"]["additionalProperties"], true);
+        let own = &event["output"]["properties"]["hookSpecificOutput"];
+        assert_eq!(own["properties"]["hookEventName"]["const"], **name);
+    }
+}
+
+#[test]
+fn one_event_can_be_asked_for() {
+    let ground = Ground::new();
+    let both = ground.json(&["schema", "claude", "PreToolUse"]);
+    assert_eq!(both["input"], ground.json(&["schema", "claude", "PreToolUse", "--input"]));
+    assert_eq!(both["output"], ground.json(&["schema", "claude", "PreToolUse", "--output"]));
+    assert_ne!(both["input"], both["output"]);
+}
+
+#[test]
+fn what_cannot_be_meant_is_wrong_usage() {
+    let ground = Ground::new();
+    for args in [
+        &["schema"][..],
+        &["schema", "cobol"],
+        &["schema", "claude", "PreEverything"],
+        &["schema", "claude", "--input"],
+        &["schema", "claude", "Stop", "--input", "--output"],
+    ] {
+        let output = ground.run(args, b"");
+        assert_eq!(output.status.code(), Some(64), "{args:?}: {}", text(&output.stdout));
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn the_repository_has_them_byte_by_byte() {
+    let ground = Ground::new();
+    let whole = ground.json(&["schema", "claude"]);
+    let folder = repository().join("schemas/claude");
+    let events = whole["events"].as_object().unwrap();
+    for (name, event) in events {
+        for way in ["input", "output"] {
+            let path = folder.join(format!("{name}.{way}.json"));
+            let there = std::fs::read_to_string(&path).unwrap_or_default();
+            let fresh = format!("{:#}\n", event[way]);
+            assert!(there == fresh, "{name}.{way}.json is stale: run cargo xtask schemas");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 2 * events.len());
+    let served = ground.run(&["schema", "claude", "Stop", "--output"], b"").stdout;
+    assert_eq!(
+        served,
+        std::fs::read(repository().join("schemas/claude/Stop.output.json")).unwrap()
+    );
+}
+
+#[test]
+fn the_events_of_the_cases_fit() {
+    let whole = Ground::new().json(&["schema", "claude"]);
+    let mut found = Vec::new();
+    let mut looked_at = 0;
+    for (name, step) in steps() {
+        let event = &step["fire"]["event"];
+        // An event of a later day has no schema.
+        let known = event["hook_event_name"].as_str().and_then(|e| whole["events"].get(e));
+        let Some(schemas) = known else { continue };
+        let complaints = wrong(&schemas["input"], event, "event");
+        found.extend(complaints.into_iter().map(|c| format!("{name}: {c}")));
+        looked_at += 1;
+    }
+    for odd in ODD {
+        assert!(found.iter().any(|c| c.starts_with(odd)), "fits by now, so it is not odd: {odd}");
+    }
+    found.retain(|c| !ODD.iter().any(|odd| c.starts_with(odd)));
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(looked_at > 100, "only {looked_at} events");
+}
+
+#[test]
+fn the_replies_of_the_cases_fit() {
+    let whole = Ground::new().json(&["schema", "claude"]);
+    let mut found = Vec::new();
+    let mut looked_at = 0;
+    for (name, step) in steps() {
+        let event = step["fire"]["event"]["hook_event_name"].as_str().unwrap_or_default();
+        let reply = &step["expect"]["reply"]["json"];
+        let Some(schemas) = whole["events"].get(event).filter(|_| reply.is_object()) else {
+            continue;
+        };
+        let complaints = wrong(&schemas["output"], reply, "reply");
+        found.extend(complaints.into_iter().map(|c| format!("{name}: {c}")));
+        looked_at += 1;
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(looked_at > 10, "only {looked_at} replies");
+}
+
+#[test]
+fn a_wrong_document_does_not_fit() {
+    let schemas = Ground::new().json(&["schema", "claude", "PreToolUse"]);
+    let event = json!({"hook_event_name": "Stop", "permission_mode": "reckless", "cwd": 1});
+    let complaints = wrong(&schemas["input"], &event, "event").join("\n");
+    for part in ["\"session_id\" is missing", "\"Stop\" is not", "\"reckless\" is none", "1 is not"]
+    {
+        assert!(complaints.contains(part), "{part}: {complaints}");
+    }
+    let reply = json!({"decision": "deny", "hookSpecificOutput": {"permissionDecision": "maybe"}});
+    let complaints = wrong(&schemas["output"], &reply, "reply").join("\n");
+    for part in ["\"deny\" is none", "\"maybe\" is none", "\"hookEventName\" is missing"] {
+        assert!(complaints.contains(part), "{part}: {complaints}");
+    }
+}
