@@ -3,6 +3,7 @@
 mod cold;
 mod config;
 mod journal;
+mod languages;
 mod large;
 mod many;
 mod one_hook;
@@ -38,6 +39,7 @@ const GOALS: &[(&str, Goal)] = &[
     ("8", cold::measure),
     ("10", config::measure),
     ("11", journal::measure),
+    ("languages", languages::measure),
 ];
 
 /// Every goal that is wanted.

@@ -1,0 +1,60 @@
+//! What a user's hook costs in the languages that people write them in, and what firing adds to
+//! it: the same interpreter with the same script, started bare. Only told; there is no goal.
+
+use std::fs;
+
+use anyhow::ensure;
+use gambrel::Ruling;
+
+use super::Ground;
+use crate::floor::Bare;
+use crate::meter::{here, interleave};
+use crate::programs::present;
+use crate::report::Row;
+use crate::scene::{Scene, command, fire, hook};
+
+/// Interpreter, ending, and a guard that reads its event and refuses.
+const HOOKS: &[(&str, &str, &str)] = &[
+    ("bash", "sh", "event=$(cat)\n[[ $event == *'\"tool_name\"'* ]] && exit 2\n"),
+    (
+        "python3",
+        "py",
+        "import json, sys\nevent = json.load(sys.stdin)\nsys.exit(2 if event['tool_name'] else 0)\n",
+    ),
+    (
+        "node",
+        "js",
+        "const event = JSON.parse(require('fs').readFileSync(0, 'utf8'));\nprocess.exit(event.tool_name ? 2 : 0);\n",
+    ),
+];
+
+/// Every language whose interpreter is there.
+pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
+    let there = HOOKS.iter().filter(|(interpreter, _, _)| present(interpreter));
+    there.map(|(interpreter, ending, text)| one(ground, interpreter, ending, text)).collect()
+}
+
+fn one(ground: &Ground<'_>, interpreter: &str, ending: &str, text: &str) -> anyhow::Result<Row> {
+    let folder = ground.folder.join(interpreter);
+    fs::create_dir(&folder)?;
+    let script = folder.join(format!("guard.{ending}"));
+    fs::write(&script, text)?;
+    let scene =
+        Scene::with(&folder, &[hook("Write", &format!("{interpreter} {}", script.display()))])?;
+    let gambrel = scene.journalled();
+    let loaded = gambrel.load(None);
+    let event = scene.event("Write", "bench", 1_000);
+    let bare = Bare::new(&command(&fire(&gambrel, &loaded, &event, Ruling::Deny)?)?, &[])?;
+    let line = [event.as_slice(), b"\n"].concat();
+    let mut candidates = [
+        here(|| {
+            let code = bare.run(&line)?.code;
+            ensure!(code == 2, "the floor's hook exited {code}");
+            Ok(())
+        }),
+        here(|| fire(&gambrel, &loaded, &event, Ruling::Deny).map(drop)),
+    ];
+    let measured = interleave(ground.asked.effort(20, 4), &mut candidates)?;
+    let what = format!("a guard in {interpreter}, fired / started bare");
+    Ok(Row::of("–", &what, &measured[0], &measured[1]))
+}
