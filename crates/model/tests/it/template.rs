@@ -372,7 +372,8 @@ proptest! {
     ) {
         let text = words.concat();
         for style in STYLES {
-            let known = expand_shell(&text, style, &|_| Some(value.clone()));
+            // The pieces can spell other names, like `${esac}`; only one is known.
+            let known = expand_shell(&text, style, &|name| (name == "X").then(|| value.clone()));
             prop_assert!(known.env.len() <= 1);
             prop_assert_eq!(expand_shell(&text, style, &|_| None).text, text.clone());
         }
