@@ -3,15 +3,10 @@
 
 use std::fs;
 
-use anyhow::ensure;
-use gambrel::Ruling;
-
 use super::Ground;
-use crate::floor::Bare;
-use crate::meter::{here, interleave};
+use super::one_hook::against_bare;
 use crate::programs::present;
 use crate::report::Row;
-use crate::scene::{Scene, command, fire, hook};
 
 /// Interpreter, ending, and a guard that reads its event and refuses.
 const HOOKS: &[(&str, &str, &str)] = &[
@@ -39,22 +34,8 @@ fn one(ground: &Ground<'_>, interpreter: &str, ending: &str, text: &str) -> anyh
     fs::create_dir(&folder)?;
     let script = folder.join(format!("guard.{ending}"));
     fs::write(&script, text)?;
-    let scene =
-        Scene::with(&folder, &[hook("Write", &format!("{interpreter} {}", script.display()))])?;
-    let gambrel = scene.journalled();
-    let loaded = gambrel.load(None);
-    let event = scene.event("Write", "bench", 1_000);
-    let bare = Bare::new(&command(&fire(&gambrel, &loaded, &event, Ruling::Deny)?)?, &[])?;
-    let line = [event.as_slice(), b"\n"].concat();
-    let mut candidates = [
-        here(|| {
-            let code = bare.run(&line)?.code;
-            ensure!(code == 2, "the floor's hook exited {code}");
-            Ok(())
-        }),
-        here(|| fire(&gambrel, &loaded, &event, Ruling::Deny).map(drop)),
-    ];
-    let measured = interleave(ground.asked.effort(20, 4), &mut candidates)?;
+    let text = format!("{interpreter} {}", script.display());
+    let (_, measured) = against_bare(&folder, &text, ground.asked.effort(20, 4))?;
     let what = format!("a guard in {interpreter}, fired / started bare");
     Ok(Row::of("–", &what, &measured[0], &measured[1]))
 }

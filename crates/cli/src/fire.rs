@@ -94,7 +94,7 @@ fn unreadable(gambrel: &Gambrel, args: &FireArgs, bytes: &[u8], complaint: &Comp
     }
     let refusal = strict.then(|| salvage::refusal(gambrel, &args.from, bytes, &complaint.message));
     match refusal.flatten() {
-        Some((_, reply)) if printer::raw(&reply.stdout).is_ok() => {
+        Some(reply) if printer::raw(&reply.stdout).is_ok() => {
             printer::err(&printer::clean(&reply.stderr));
             u8::try_from(reply.exit).unwrap_or(1)
         }

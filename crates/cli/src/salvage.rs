@@ -2,7 +2,7 @@
 //! not be asked is refused, in the caller's own words.
 
 use gambrel::model::{Kind, Reply, Ruling, Verdict};
-use gambrel::{Decision, Event, Gambrel};
+use gambrel::{Decision, Gambrel};
 use serde_json::{Map, Value};
 
 /// How much of the bytes is looked at for names.
@@ -12,7 +12,7 @@ const NAME: usize = 200;
 
 /// The refusal of an event of which only short texts could be made out; `None` when not even its
 /// name could, or when it is no gate.
-pub fn refusal(gambrel: &Gambrel, from: &str, bytes: &[u8], why: &str) -> Option<(Event, Reply)> {
+pub fn refusal(gambrel: &Gambrel, from: &str, bytes: &[u8], why: &str) -> Option<Reply> {
     let fields = short_texts(&bytes[..bytes.len().min(HEAD)]);
     let native = Value::Object(fields).to_string();
     let event = gambrel.receive(from, native.as_bytes()).ok()?;
@@ -22,8 +22,7 @@ pub fn refusal(gambrel: &Gambrel, from: &str, bytes: &[u8], why: &str) -> Option
     let meant = Verdict::ruled(Ruling::Deny, format!("strict: {why}")).by("gambrel");
     let said = meant.clone().said_by(event.row);
     let decision = Decision { meant, said: said.said, ..Decision::default() };
-    let reply = event.from.reply(&event, &decision);
-    Some((event, reply))
+    Some(event.from.reply(&event, &decision))
 }
 
 /// `"key": "value"` pairs in order, the first of each name.

@@ -2,12 +2,11 @@
 
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use gambrel::model::{Hook, TrustEntry};
-use gambrel::{Gambrel, Trust, TrustMode};
-use gambrel_engine::{named_files, trust_hash, trust_key};
+use gambrel::{Gambrel, Loaded, Trust, TrustMode};
+use gambrel_engine::{named_files, now, trust_hash, trust_key};
 use serde_json::{Value, json};
 
 use crate::args::{TrustArgs, USAGE, UntrustArgs, Usage};
@@ -30,9 +29,7 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     setup.options.trust = TrustMode::Store;
     let gambrel = Gambrel::open(setup);
     let loaded = gambrel.load(None);
-    let standing = list::standing(&gambrel, &loaded);
-    let project: Vec<(&Hook, Trust)> =
-        standing.into_iter().filter(|(hook, _)| !hook.draft.source.scope.is_own()).collect();
+    let project = of_project(&gambrel, &loaded);
     if args.list || (args.ids.is_empty() && !args.all) {
         show(&project, args.json);
         return Ok(0);
@@ -63,9 +60,7 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
 pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::open(look::setup(folder, None)?);
     let loaded = gambrel.load(None);
-    let standing = list::standing(&gambrel, &loaded);
-    let project: Vec<(&Hook, Trust)> =
-        standing.into_iter().filter(|(hook, _)| !hook.draft.source.scope.is_own()).collect();
+    let project = of_project(&gambrel, &loaded);
     let chosen: Vec<&Hook> =
         chosen(&project, &args.ids, args.all)?.into_iter().map(|(hook, _)| hook).collect();
     if args.deny {
@@ -83,6 +78,12 @@ pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8
         false => printer::out(&format!("{} hooks are not trusted any more\n", chosen.len())),
     }
     Ok(0)
+}
+
+/// The project's own hooks, and how they stand.
+fn of_project<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Trust)> {
+    let standing = list::standing(gambrel, loaded).into_iter();
+    standing.filter(|(hook, _)| !hook.draft.source.scope.is_own()).collect()
 }
 
 fn refuse_agents(gambrel: &Gambrel) -> anyhow::Result<()> {
@@ -132,8 +133,7 @@ fn asked(count: usize) -> anyhow::Result<bool> {
 }
 
 fn keep(gambrel: &Gambrel, hooks: &[&Hook], denied: bool) -> anyhow::Result<()> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    let at = now();
     let entry =
         |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: hook.title(), at };
     let fresh: Vec<(String, TrustEntry)> =

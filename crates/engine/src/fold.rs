@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use gambrel_model::{
-    Call, Carry, Decision, End, Event, Kind, Loss, Order, Outcome, PatchRule, Ruling, Say,
+    Call, Carry, Decision, Ear, End, Event, Kind, Loss, Order, Outcome, PatchRule, Ruling, Say,
     SessionState, Slot, Step, Verdict,
 };
 
@@ -188,8 +188,7 @@ impl<'f, 'a> Fold<'f, 'a> {
             why.push(format!("refused {} times already: words only", event.facts.refusals));
             verdict.ruling = Ruling::Silent;
             for reason in std::mem::take(&mut verdict.reasons) {
-                let ear = gambrel_model::Ear::Person;
-                verdict.says.push(Say { ear, text: reason.text, hook: reason.hook });
+                verdict.says.push(Say { ear: Ear::Person, text: reason.text, hook: reason.hook });
             }
         }
     }

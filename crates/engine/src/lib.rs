@@ -14,6 +14,7 @@ mod trust;
 
 pub use debts::settle;
 pub use errand::{Errand, attend};
+pub use journal::now;
 pub use load::{Loaded, load, read_text};
 pub use select::{Candidate, Fate};
 pub use trust::{Trust, TrustMode, hash as trust_hash, key as trust_key, named_files};

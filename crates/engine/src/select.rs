@@ -242,7 +242,7 @@ impl Chooser<'_, '_> {
             self.trusted = Some(entries);
         }
         let entries = self.trusted.as_ref()?;
-        match trust::status(hook, &self.engine.loaded, entries, mode) {
+        match Trust::of(hook, &self.engine.loaded, entries, mode) {
             Trust::Trusted | Trust::Managed => None,
             Trust::Untrusted => Some(Skip::grave("untrusted: run `gambrel trust` to look at it")),
             Trust::Changed => {

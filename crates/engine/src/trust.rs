@@ -61,37 +61,28 @@ impl Trust {
         entries: &BTreeMap<String, TrustEntry>,
         mode: TrustMode,
     ) -> Self {
-        status(hook, loaded, entries, mode)
+        if hook.draft.source.scope.is_own() {
+            return Self::Managed;
+        }
+        match mode {
+            TrustMode::All => return Self::Trusted,
+            TrustMode::None => return Self::Untrusted,
+            TrustMode::Store => {}
+        }
+        let own = key(hook);
+        match entries.get(&own) {
+            Some(entry) if entry.denied => Self::Denied,
+            Some(entry) if entry.hash == hash(hook) => Self::Trusted,
+            Some(_) => Self::Changed,
+            None if was_another(hook, loaded, entries) => Self::Changed,
+            None => Self::Untrusted,
+        }
     }
 }
 
 /// Whether a hook has to be looked up at all.
 pub(crate) fn needed(hook: &Hook, mode: TrustMode) -> bool {
     !hook.draft.source.scope.is_own() && mode != TrustMode::All
-}
-
-pub(crate) fn status(
-    hook: &Hook,
-    loaded: &Loaded,
-    entries: &BTreeMap<String, TrustEntry>,
-    mode: TrustMode,
-) -> Trust {
-    if hook.draft.source.scope.is_own() {
-        return Trust::Managed;
-    }
-    match mode {
-        TrustMode::All => return Trust::Trusted,
-        TrustMode::None => return Trust::Untrusted,
-        TrustMode::Store => {}
-    }
-    let own = key(hook);
-    match entries.get(&own) {
-        Some(entry) if entry.denied => Trust::Denied,
-        Some(entry) if entry.hash == hash(hook) => Trust::Trusted,
-        Some(_) => Trust::Changed,
-        None if was_another(hook, loaded, entries) => Trust::Changed,
-        None => Trust::Untrusted,
-    }
 }
 
 /// An entry of the same file and event that fits no hook any more: this one took its place.

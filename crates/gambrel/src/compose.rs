@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use gambrel_actions::{Settings, ShellAction, Veil};
 use gambrel_dialects::DIALECTS;
-use gambrel_engine::{Candidate, Engine, Loaded, load};
+use gambrel_engine::{Candidate, Engine, Loaded, load, now};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
 use gambrel_model::{Action, Arrival, Complaint, Decision, Dialect, Event, Ledger, Reply, Spot};
 
@@ -198,9 +197,4 @@ fn new_id() -> String {
     }
     let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{:011x}-{random}", now())
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
