@@ -19,7 +19,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some(SUPERVISE_WORD) => settings().map(|settings| {
-            supervise_main(io::stdin(), &settings, &mut |errand, outcome| {
+            supervise_main(io::stdin(), &settings, &[], &mut |errand, outcome| {
                 // An errand is a path here: where the outcome is wanted.
                 let _ = write(PathBuf::from(errand), outcome);
             });

@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use crate::guard::spawn_helper;
 use crate::process::{lift, unblock};
 use crate::settings::{SUPERVISE_WORD, Settings};
-use crate::shell::ShellAction;
 
 /// How long a supervisor may take to tell us that the hook has started.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The first line that a supervisor reads; what the hook reads follows it as it is.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Order {
+    /// The word of the action that runs it.
+    pub action: String,
     pub call: Call,
     pub errand: Option<String>,
     pub stdin_length: Option<usize>,
@@ -53,15 +54,18 @@ enum Way {
     Failed(String),
 }
 
-/// Sends a call away.
-pub(crate) fn send(job: &Job<'_>, settings: &Settings) -> Sent {
+/// Runs a call to its end in a host without a supervisor, with word of its start.
+pub(crate) type Here = Box<dyn FnOnce(Call, &mut dyn FnMut(Result<&[String], &str>)) + Send>;
+
+/// Sends a call of an action away.
+pub(crate) fn send(job: &Job<'_>, action: &str, settings: &Settings, here: Here) -> Sent {
     let begun = Instant::now();
     let way = match &settings.supervisor {
-        Some(program) => match to_supervisor(job, program) {
+        Some(program) => match to_supervisor(job, action, program) {
             Ok(answers) => Way::Supervisor(answers),
             Err(error) => Way::Failed(format!("no supervisor: {}: {error}", program.display())),
         },
-        None => to_thread(job.call, settings),
+        None => to_thread(job.call, here),
     };
     Sent { begun, way }
 }
@@ -90,7 +94,7 @@ impl Sent {
     }
 }
 
-fn to_supervisor(job: &Job<'_>, program: &Path) -> io::Result<OwnedFd> {
+fn to_supervisor(job: &Job<'_>, action: &str, program: &Path) -> io::Result<OwnedFd> {
     let (their_input, input) = pipe_with(PipeFlags::CLOEXEC)?;
     let (answers, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
     let (their_input, input) = (lift(their_input), lift(input));
@@ -101,7 +105,8 @@ fn to_supervisor(job: &Job<'_>, program: &Path) -> io::Result<OwnedFd> {
     let stdin = job.call.stdin.as_deref();
     let call = Call { stdin: None, ..job.call.clone() };
     let errand = job.errand.map(str::to_owned);
-    let order = Order { call, errand, stdin_length: stdin.map(<[u8]>::len) };
+    let stdin_length = stdin.map(<[u8]>::len);
+    let order = Order { action: action.to_owned(), call, errand, stdin_length };
     let mut line = serde_json::to_vec(&order)?;
     line.push(b'\n');
     unblock(&input);
@@ -111,13 +116,12 @@ fn to_supervisor(job: &Job<'_>, program: &Path) -> io::Result<OwnedFd> {
     Ok(answers)
 }
 
-fn to_thread(call: &Call, settings: &Settings) -> Way {
+fn to_thread(call: &Call, here: Here) -> Way {
     let mut call = call.clone();
     call.pace.waits = true;
-    let action = ShellAction::new(Settings { subreaper: false, ..settings.clone() });
     let (sender, answers) = channel();
     let work = move || {
-        action.run_one(&call, &mut |start| {
+        here(call, &mut |start| {
             // Only the first word is listened to.
             let _ = sender.send(Answer::of(start));
         });

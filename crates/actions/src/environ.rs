@@ -29,7 +29,8 @@ impl Environ {
         let own = |name: &OsStr| call.env.iter().any(|(set, _)| name == OsStr::new(set));
         let pwd = working_folder(call);
         for (name, value) in std::env::vars_os() {
-            let gone = call.unset.iter().any(|unset| name == OsStr::new(unset));
+            let kept = call.keep.as_ref().is_none_or(|keep| passes(&name, keep));
+            let gone = !kept || call.unset.iter().any(|unset| name == OsStr::new(unset));
             let replaced = own(&name) || name == MARK || (name == "PWD" && pwd.is_some());
             if !gone && !replaced {
                 this.push(name.as_bytes(), value.as_bytes())?;
@@ -90,6 +91,14 @@ impl Environ {
         self.entries.push(entry);
         Ok(())
     }
+}
+
+/// A name that ends with `*` stands for all that begin so.
+fn passes(name: &OsStr, keep: &[String]) -> bool {
+    keep.iter().any(|kept| match kept.strip_suffix('*') {
+        Some(head) => name.as_bytes().starts_with(head.as_bytes()),
+        None => name == OsStr::new(kept),
+    })
 }
 
 /// A shell would correct `PWD` for the folder it starts in; what is executed directly must find

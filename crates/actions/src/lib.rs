@@ -12,8 +12,12 @@ mod environ;
 mod guard;
 mod limits;
 mod lookup;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod orphans;
+mod pipeline;
 mod process;
+mod rule;
 mod settings;
 mod shell;
 mod sidefile;
@@ -23,9 +27,17 @@ mod supervise;
 mod tree;
 mod veil;
 mod watchdog;
+#[cfg(feature = "http")]
+mod web;
 
+#[cfg(feature = "mcp")]
+pub use mcp::McpAction;
+pub use pipeline::SpawnAction;
+pub use rule::RuleAction;
 pub use settings::{SUPERVISE_WORD, Settings, WATCHDOG_WORD};
 pub use shell::ShellAction;
 pub use supervise::supervise_main;
 pub use veil::Veil;
 pub use watchdog::watchdog_main;
+#[cfg(feature = "http")]
+pub use web::{Desk, Listen, Listening, Lookup, WebSettings, WebhookAction};

@@ -12,6 +12,9 @@ use crate::detach::{self, Sent};
 use crate::guard::{self, Guard};
 use crate::settings::Settings;
 
+/// Its word.
+pub(crate) const NAME: &str = "shell";
+
 /// Runs commands, directly or through a shell.
 pub struct ShellAction {
     settings: Settings,
@@ -35,6 +38,15 @@ impl ShellAction {
         }
     }
 
+    /// Sends a call away that nobody waits for.
+    fn send(&self, job: &Job<'_>) -> Sent {
+        let action = Self::new(Settings { subreaper: false, ..self.settings.clone() });
+        let here: detach::Here = Box::new(move |call, on_start| {
+            action.run_one(&call, on_start);
+        });
+        detach::send(job, NAME, &self.settings, here)
+    }
+
     /// One call, with word of its start.
     pub(crate) fn run_one(&self, call: &Call, on_start: batch::OnStart<'_>) -> Outcome {
         self.prepare();
@@ -46,17 +58,15 @@ impl ShellAction {
 
 impl Action for ShellAction {
     fn name(&self) -> &'static str {
-        "shell"
+        NAME
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
         self.prepare();
         guard::reap();
         // Fire-and-forget first: they start while we wait for the others.
-        let sent: Vec<Option<Sent>> = jobs
-            .iter()
-            .map(|job| (!job.call.pace.waits).then(|| detach::send(job, &self.settings)))
-            .collect();
+        let sent: Vec<Option<Sent>> =
+            jobs.iter().map(|job| (!job.call.pace.waits).then(|| self.send(job))).collect();
         let waited: Vec<&Call> =
             jobs.iter().map(|job| job.call).filter(|call| call.pace.waits).collect();
         let mut outcomes = Vec::new();

@@ -5,54 +5,75 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 
+use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
-use gambrel_model::outcome::Outcome;
+use gambrel_model::outcome::{End, Outcome};
 
 use crate::detach::{Answer, Order};
 use crate::settings::Settings;
-use crate::shell::ShellAction;
+use crate::shell::{NAME as SHELL, ShellAction};
 use crate::spawn;
 
 /// What the re-executed program does after the word [`crate::SUPERVISE_WORD`]: runs the call that
-/// it reads, tells on stdout that it has started, and gives its errand and outcome to `record`.
+/// it reads by its action, tells on stdout that it has started, and gives its errand and outcome to
+/// `record`.
 pub fn supervise_main(
     input: impl Read,
     settings: &Settings,
+    actions: &[&dyn Action],
     record: &mut dyn FnMut(&str, &Outcome),
 ) {
     // Already so when started by us; by hand it may not be.
     let _ = rustix::process::setsid();
-    let (call, errand) = match receive(input) {
+    let order = match receive(input) {
         Ok(order) => order,
         Err(reason) => return answer(&Answer::Unstarted(reason)),
     };
+    let outcome = match order.action.as_str() {
+        SHELL => by_shell(&order.call, settings),
+        word => by_action(&order.call, word, actions),
+    };
+    record(order.errand.as_deref().unwrap_or_default(), &outcome);
+}
+
+fn by_shell(call: &Call, settings: &Settings) -> Outcome {
     // All children of this process are its hook's, whatever the settings of its starter.
     let action = ShellAction::new(Settings { subreaper: true, ..settings.clone() });
     let mut told = false;
-    let outcome = action.run_one(&call, &mut |start| {
+    action.run_one(call, &mut |start| {
         if !told {
             told = true;
             answer(&Answer::of(start));
         }
-    });
-    record(errand.as_deref().unwrap_or_default(), &outcome);
+    })
 }
 
-fn receive(input: impl Read) -> Result<(Call, Option<String>), String> {
+/// An action without a process of its own has started once we have its call.
+fn by_action(call: &Call, word: &str, actions: &[&dyn Action]) -> Outcome {
+    let Some(action) = actions.iter().find(|action| action.name() == word) else {
+        let why = format!("no action `{word}` is built in");
+        answer(&Answer::Unstarted(why.clone()));
+        return Outcome::of(End::Unstarted(why));
+    };
+    answer(&Answer::Started(vec![word.to_owned()]));
+    let lost = || Outcome::of(End::Unstarted("it did not report".to_owned()));
+    action.run(&[Job { call, errand: None }]).pop().unwrap_or_else(lost)
+}
+
+fn receive(input: impl Read) -> Result<Order, String> {
     let broken =
         |error: &dyn std::fmt::Display| format!("the supervisor was told nothing: {error}");
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
     input.read_until(b'\n', &mut line).map_err(|error| broken(&error))?;
-    let order: Order = serde_json::from_slice(&line).map_err(|error| broken(&error))?;
-    let mut call = order.call;
-    call.pace.waits = true;
+    let mut order: Order = serde_json::from_slice(&line).map_err(|error| broken(&error))?;
+    order.call.pace.waits = true;
     if let Some(length) = order.stdin_length {
         let mut stdin = vec![0; length];
         input.read_exact(&mut stdin).map_err(|error| broken(&error))?;
-        call.stdin = Some(stdin);
+        order.call.stdin = Some(stdin);
     }
-    Ok((call, order.errand))
+    Ok(order)
 }
 
 /// Says it once and lets go of the pipe, so that a starter who waits for its end is free.

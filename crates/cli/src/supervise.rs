@@ -15,7 +15,9 @@ pub fn supervise() -> anyhow::Result<u8> {
     let setup = Setup { adopts_orphans: true, ..Setup::of_process() };
     let gambrel = Gambrel::open(setup);
     let settings = gambrel.settings();
-    gambrel::actions::supervise_main(std::io::stdin().lock(), &settings, &mut |errand, outcome| {
+    let actions = gambrel.actions();
+    let input = std::io::stdin().lock();
+    gambrel::actions::supervise_main(input, &settings, &actions, &mut |errand, outcome| {
         if let Ok(errand) = serde_json::from_str::<Errand>(errand) {
             // Nobody is left to be told of a failure to record; the journal's reader sees a
             // firing without its end.

@@ -7,6 +7,7 @@ pub mod iteratr;
 pub mod neutral;
 pub mod omp;
 mod payload;
+mod preferences;
 pub mod teams;
 pub mod unified;
 

@@ -119,6 +119,8 @@ impl Heard {
             native: self.native,
             line: None,
             patched: Patch::new(),
+            seen: Default::default(),
+            secrets: arrival.secrets,
             env: arrival.env,
         }
     }

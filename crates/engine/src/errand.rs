@@ -32,6 +32,7 @@ impl Errand {
             at: event.at,
             cwd: event.project.clone(),
             env: event.env.clone(),
+            secrets: event.secrets.clone(),
         };
         Self {
             arrival,

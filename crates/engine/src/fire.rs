@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use gambrel_model::{Decision, Duty, Event, Kind, Moment, Ruling, SessionState};
+use gambrel_model::{Decision, Duty, Event, Kind, LedgerError, Moment, Ruling, SessionState};
 
 use crate::fold::{Fold, running};
 use crate::select::{Selection, select};
@@ -38,6 +38,7 @@ pub fn recall(engine: &Engine<'_>, event: &mut Event) {
     let prompts = state.counts.get(debts::PROMPTS).copied().unwrap_or(0);
     let begins = u64::from(event.moment == Moment::IterationStart);
     event.facts.iteration.get_or_insert(prompts + begins);
+    event.seen.clone_from(&state.counts);
     event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);
 }
 
@@ -51,6 +52,7 @@ fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) 
     if event.moment == Moment::SessionStart && event.session.is_empty() {
         forget(engine, event, &mut state, troubles);
     }
+    event.seen.clone_from(&state.counts);
     if event.facts.iteration.is_none() {
         if event.moment == Moment::IterationStart {
             *state.counts.entry(debts::PROMPTS.into()).or_default() += 1;
@@ -91,9 +93,25 @@ fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     }
     let refused = decision.meant.ruling == Ruling::Deny;
     let kept = debts::owe(engine.ledger, decision)
-        .and_then(|()| debts::count_refusal(engine.ledger, event, refused));
+        .and_then(|()| debts::count_refusal(engine.ledger, event, refused))
+        .and_then(|()| mark(engine, event, &decision.marks));
     decision.troubles.extend(kept.err().map(|error| error.to_string()));
     journal::finished(engine.ledger, event, decision);
+}
+
+/// What later events of the session are to see.
+fn mark(engine: &Engine<'_>, event: &Event, marks: &[String]) -> Result<(), LedgerError> {
+    let of_event = engine.loaded.dialects().flat_map(|dialect| dialect.marks(event));
+    let mut names: Vec<String> = marks.iter().cloned().chain(of_event).collect();
+    names.retain(|name| !event.seen.contains_key(name));
+    if names.is_empty() {
+        return Ok(());
+    }
+    engine.ledger.amend(&event.memory(), &mut |kept| {
+        for name in &names {
+            *kept.counts.entry(name.clone()).or_default() += 1;
+        }
+    })
 }
 
 /// For the user alone: what hooks print may hold anything.

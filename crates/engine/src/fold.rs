@@ -147,6 +147,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         step.recheck = self.recheck;
         if skip.grave {
             self.verdict.unheard.push(format!("{}: {}", step.title, skip.why));
+            self.insist(candidate, &skip.why);
         }
         self.decision.trail.push(step);
     }
@@ -159,10 +160,11 @@ impl<'f, 'a> Fold<'f, 'a> {
             hook.draft.terms.failed.because("a fault of gambrel's own").unheard("not read")
         });
         let (mut verdict, losses) = unheard(verdict, &outcome).by(&hook.id).bounded().within(row);
+        self.decision.marks.extend(hook.once());
         let mut why = remarks(remark, &outcome, &verdict);
         self.decision.losses.extend(losses);
         self.cap(event, candidate, &mut verdict, &mut why);
-        let step = Step {
+        let mut step = Step {
             ran: true,
             verdict: verdict.ruling,
             why: why.join("; "),
@@ -170,9 +172,22 @@ impl<'f, 'a> Fold<'f, 'a> {
             outcome: Some(outcome),
             ..step(hook, "")
         };
-        self.carry_on(event, candidate, &step, &mut verdict);
+        let unheard = verdict.unheard.join("; ");
+        self.carry_on(event, candidate, &mut step, &mut verdict);
         self.decision.trail.push(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
+        if !unheard.is_empty() {
+            self.insist(candidate, &unheard);
+        }
+    }
+
+    /// A hook whose author is strict refuses at a gate when it could not be asked.
+    fn insist(&mut self, candidate: &Candidate, why: &str) {
+        if candidate.hook.draft.strict && self.event.kind() == Kind::Gate {
+            let deny = Verdict::ruled(Ruling::Deny, format!("strict: {why}"));
+            let deny = deny.by(&candidate.hook.id);
+            self.verdict = std::mem::take(&mut self.verdict).then(deny);
+        }
     }
 
     /// Endless refusal of the same end becomes words.
@@ -198,15 +213,14 @@ impl<'f, 'a> Fold<'f, 'a> {
         &mut self,
         event: &Event,
         candidate: &Candidate,
-        step: &Step,
+        step: &mut Step,
         verdict: &mut Verdict,
     ) {
         let dialect = candidate.hook.dialect.name();
-        let outcome = step.outcome.as_ref();
-        let last = self.carry.last.entry(dialect).or_default();
-        last.ok = outcome.map(Outcome::succeeded);
-        if let Some(answer) = outcome.and_then(|o| o.answer.as_ref()) {
-            last.answer = answer.to_string();
+        if let Some(outcome) = &step.outcome {
+            let last = self.carry.last.entry(dialect).or_default();
+            candidate.hook.dialect.leave(&candidate.hook, outcome, last);
+            step.ok = last.ok;
         }
         self.settle(event, candidate, verdict);
         let id = candidate.hook.id.clone();

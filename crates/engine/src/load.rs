@@ -30,6 +30,13 @@ pub struct Loaded {
     pub(crate) met: Mutex<HashMap<String, Arc<[usize]>>>,
 }
 
+impl Loaded {
+    /// The dialects that have hooks here.
+    pub(crate) fn dialects(&self) -> impl Iterator<Item = &'static dyn Dialect> {
+        self.dialects.iter().copied()
+    }
+}
+
 /// The hooks of one moment.
 #[derive(Default)]
 pub(crate) struct Shelf {
@@ -49,7 +56,7 @@ pub fn load(dialects: &'static [&'static dyn Dialect], roots: Roots) -> Loaded {
     for dialect in dialects {
         let places = dialect.places(&roots);
         let found = find(&places, &mut ways, &mut complaints);
-        complaints.extend(places.iter().filter_map(|place| missing(place, &found, &roots)));
+        complaints.extend(missing(&places, &found, &roots));
         if found.is_empty() {
             continue;
         }
@@ -112,6 +119,14 @@ fn find(places: &[Place], ways: &mut Ways, complaints: &mut Vec<Complaint>) -> V
             if found.iter().any(|f| f.place.path == path) {
                 break;
             }
+            if let Holding::Each(pattern) = place.holding {
+                let files = each(&path, pattern);
+                found.extend(files.into_iter().filter_map(|path| one(place, &base, path)));
+                if path.is_dir() {
+                    break;
+                }
+                continue;
+            }
             match look(place, &path) {
                 Ok(Some((text, entries))) => {
                     let place = Place { path, ..place.clone() };
@@ -129,12 +144,37 @@ fn find(places: &[Place], ways: &mut Ways, complaints: &mut Vec<Complaint>) -> V
     found
 }
 
-/// What the command line named must be there.
-fn missing(place: &Place, found: &[Found], roots: &Roots) -> Option<Complaint> {
-    let named = roots.named.iter().any(|(_, path)| place.path.starts_with(path));
-    let there = found.iter().any(|f| f.place.path == place.path) || place.path.exists();
-    let message = "is named on the command line, but there is no such file";
-    (named && !there).then(|| Complaint::error(Spot::file(&place.path), message))
+/// The files of a folder that fit `*.ending` or `*/NAME`, sorted.
+fn each(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let Ok(reader) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = reader.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = match pattern.strip_prefix("*/") {
+        Some(name) => paths.map(|path| path.join(name)).filter(|path| path.is_file()).collect(),
+        None => {
+            let ending = pattern.trim_start_matches('*');
+            paths.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
+        }
+    };
+    files.sort();
+    files
+}
+
+/// One of many texts. Most have no hooks, so one that cannot be read is nobody's trouble.
+fn one(place: &Place, base: &Path, path: PathBuf) -> Option<Found> {
+    let text = read_text(&path).ok().flatten()?;
+    let place = Place { path, ..place.clone() };
+    Some(Found { place, base: base.to_owned(), text, entries: Vec::new() })
+}
+
+/// What the command line named must be there: of a folder, something in it.
+fn missing(places: &[Place], found: &[Found], roots: &Roots) -> Vec<Complaint> {
+    let gone = |(_, path): &(String, PathBuf)| {
+        let wanted = places.iter().map(|place| &place.path).find(|p| p.starts_with(path))?;
+        let there = found.iter().any(|f| f.place.path.starts_with(path)) || wanted.exists();
+        let message = "is named on the command line, but there is no such file";
+        (!there).then(|| Complaint::error(Spot::file(wanted), message))
+    };
+    roots.named.iter().filter_map(gone).collect()
 }
 
 /// Where relative places may be: the root and the folders above it, as far as a project reaches.
@@ -184,6 +224,7 @@ type Seen = (String, Vec<Entry>);
 fn look(place: &Place, path: &Path) -> Result<Option<Seen>, Complaint> {
     match place.holding {
         Holding::Text => Ok(read_text(path)?.map(|text| (text, Vec::new()))),
+        Holding::Each(_) => Ok(None),
         Holding::Entries => Ok(list(path)?.map(|entries| (String::new(), entries))),
     }
 }

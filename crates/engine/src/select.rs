@@ -221,6 +221,9 @@ impl Chooser<'_, '_> {
             let off = why.starts_with("disabled") || why.starts_with("this entry");
             return Some(if off { Skip::plain(why) } else { Skip::grave(why) });
         }
+        if hook.once().is_some_and(|name| self.event.seen.contains_key(&name)) {
+            return Some(Skip::plain("once: it has run in this session"));
+        }
         if let Some(skip) = self.distrusted(hook) {
             return Some(skip);
         }

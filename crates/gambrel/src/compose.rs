@@ -1,9 +1,10 @@
 //! The program, put together: dialects, actions and ledger in one hand.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, OnceLock};
 
-use gambrel_actions::{Settings, ShellAction, Veil};
+use gambrel_actions::{RuleAction, Settings, ShellAction, SpawnAction, Veil};
 use gambrel_dialects::DIALECTS;
 use gambrel_engine::{Candidate, Engine, Loaded, load, now};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
@@ -14,9 +15,10 @@ use crate::Setup;
 /// Hooks of a folder, and everything that firing them needs.
 pub struct Gambrel {
     setup: Setup,
-    ledger: Arc<dyn Ledger + Send>,
+    ledger: Arc<dyn Ledger + Send + Sync>,
     journal: Option<Arc<LocalLedger>>,
     actions: Vec<Box<dyn Action>>,
+    secrets: OnceLock<Arc<BTreeMap<String, String>>>,
 }
 
 /// A decision, and how its caller is told.
@@ -28,30 +30,44 @@ pub struct Fired {
 }
 
 /// The table `ACTIONS`: one row per way to run a call.
-fn actions(settings: Settings) -> Vec<Box<dyn Action>> {
-    vec![Box::new(ShellAction::new(settings))]
+fn actions(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dyn Action>> {
+    let settings = settings(setup);
+    let mut actions: Vec<Box<dyn Action>> = vec![
+        Box::new(ShellAction::new(settings.clone())),
+        Box::new(RuleAction::default()),
+        Box::new(SpawnAction::new(settings.clone(), setup.runner())),
+    ];
+    #[cfg(feature = "http")]
+    actions.extend(crate::reach::actions(settings, ledger));
+    #[cfg(not(feature = "http"))]
+    let _ = (&mut actions, ledger);
+    actions
 }
 
 impl Gambrel {
     /// Puts the program together. Touches nothing yet.
     pub fn open(setup: Setup) -> Self {
-        let actions = actions(settings(&setup));
         match setup.state_dir().filter(|_| !setup.in_memory) {
             Some(dir) => {
                 let local = Arc::new(LocalLedger::open(dir, redactor(&setup)));
-                Self { setup, ledger: Arc::clone(&local) as _, journal: Some(local), actions }
+                let actions = actions(&setup, Some(&local));
+                let ledger = Arc::clone(&local) as _;
+                Self { setup, ledger, journal: Some(local), actions, secrets: OnceLock::new() }
             }
-            None => Self::compose(setup, Arc::new(MemoryLedger::new()), actions),
+            None => {
+                let actions = actions(&setup, None);
+                Self::compose(setup, Arc::new(MemoryLedger::new()), actions)
+            }
         }
     }
 
     /// The same with a ledger and actions of the host's own.
     pub fn compose(
         setup: Setup,
-        ledger: Arc<dyn Ledger + Send>,
+        ledger: Arc<dyn Ledger + Send + Sync>,
         actions: Vec<Box<dyn Action>>,
     ) -> Self {
-        Self { setup, ledger, journal: None, actions }
+        Self { setup, ledger, journal: None, actions, secrets: OnceLock::new() }
     }
 
     /// The surroundings.
@@ -64,6 +80,11 @@ impl Gambrel {
         settings(&self.setup)
     }
 
+    /// The ways to run a call.
+    pub fn actions(&self) -> Vec<&dyn Action> {
+        self.actions.iter().map(AsRef::as_ref).collect()
+    }
+
     /// What remembers.
     pub fn ledger(&self) -> &dyn Ledger {
         &*self.ledger
@@ -72,6 +93,12 @@ impl Gambrel {
     /// The journal on disk, if there is one.
     pub fn local_ledger(&self) -> Option<&LocalLedger> {
         self.journal.as_deref()
+    }
+
+    /// The same as a counter for answers, for whoever serves it.
+    #[cfg(feature = "http")]
+    pub fn counter(&self) -> Option<gambrel_server::Desk> {
+        self.journal.as_ref().map(crate::reach::counter)
     }
 
     /// The dialect of a name.
@@ -92,6 +119,7 @@ impl Gambrel {
             at: now(),
             cwd: self.setup.folder(),
             env: Arc::clone(&self.setup.env),
+            secrets: self.secrets(),
         };
         let mut event = dialect.receive(native, arrival)?;
         let text = native.trim_ascii();
@@ -130,8 +158,13 @@ impl Gambrel {
         gambrel_engine::settle(self.ledger(), decision)
     }
 
+    fn secrets(&self) -> Arc<BTreeMap<String, String>> {
+        let read = || Arc::new(secrets(&self.setup).into_iter().collect());
+        Arc::clone(self.secrets.get_or_init(read))
+    }
+
     fn with_engine<T>(&self, loaded: &Arc<Loaded>, work: impl FnOnce(&Engine<'_>) -> T) -> T {
-        let actions: Vec<&dyn Action> = self.actions.iter().map(AsRef::as_ref).collect();
+        let actions = self.actions();
         let engine = Engine {
             loaded: Arc::clone(loaded),
             actions: &actions,
@@ -171,10 +204,14 @@ fn veil(setup: Setup) -> Veil {
 }
 
 fn redactor(setup: &Setup) -> Redactor {
-    let secrets =
-        setup.secrets_files().into_iter().filter_map(|path| fs::read_to_string(path).ok());
-    let pairs: Vec<(String, String)> = secrets.flat_map(|text| secret_pairs(&text)).collect();
-    Redactor::new(setup.env.iter(), pairs.into_iter())
+    Redactor::new(setup.env.iter(), secrets(setup).into_iter())
+}
+
+/// What the user's secrets files say; of two the first counts.
+fn secrets(setup: &Setup) -> Vec<(String, String)> {
+    let files = setup.secrets_files().into_iter().rev();
+    let texts = files.filter_map(|path| fs::read_to_string(path).ok());
+    texts.flat_map(|text| secret_pairs(&text)).collect()
 }
 
 /// `NAME=value` lines, quotes undone, comments passed over.

@@ -17,6 +17,8 @@
 //! ```
 
 mod compose;
+#[cfg(feature = "http")]
+mod reach;
 mod setup;
 
 pub use compose::{Fired, Gambrel};

@@ -76,6 +76,15 @@ impl Setup {
         folders.iter().filter_map(|f| Some(home.as_ref()?.join(f).join("secrets.env"))).collect()
     }
 
+    /// The words that run a pipeline: `GAMBREL_RUNNER`, else this program's own `run`.
+    pub fn runner(&self) -> Vec<String> {
+        if let Some(words) = self.var("GAMBREL_RUNNER") {
+            return words.split_whitespace().map(str::to_owned).collect();
+        }
+        let program = self.supervisor.as_ref().map(|path| path.display().to_string());
+        vec![program.unwrap_or_else(|| "gambrel".into()), "run".into()]
+    }
+
     /// The folder that was asked for, else the one that the program stands in.
     pub fn folder(&self) -> PathBuf {
         self.folder.as_ref().map_or_else(|| self.cwd.clone(), |folder| self.cwd.join(folder))

@@ -6,6 +6,7 @@ mod firing;
 mod local;
 mod memory;
 mod redact;
+mod token;
 
 pub use firing::{Firing, FiringState, Query};
 pub use local::{Limits, LocalLedger, TakenIn};

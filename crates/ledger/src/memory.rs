@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gambrel_model::ledger::{Ledger, LedgerError, Record, SessionState, TrustEntry};
+use gambrel_model::ticket::{Answer, Opened, Standing, Taken, Ticket};
+
+use crate::token::{Token, fresh};
 
 /// Keeps everything in memory.
 #[derive(Debug, Default)]
@@ -16,6 +19,7 @@ struct Kept {
     records: Vec<Record>,
     sessions: BTreeMap<String, SessionState>,
     trust: BTreeMap<String, TrustEntry>,
+    tickets: Vec<(String, Ticket)>,
 }
 
 impl MemoryLedger {
@@ -69,6 +73,62 @@ impl Ledger for MemoryLedger {
         let mut trust = kept.trust.clone();
         change(&mut trust);
         kept.trust = trust;
+        Ok(())
+    }
+
+    fn open_ticket(&self, asked: &Ticket) -> Result<Opened, LedgerError> {
+        let mut kept = self.kept();
+        let live = |ticket: &Ticket| {
+            ticket.key == asked.key
+                && !ticket.spent
+                && ticket.standing(asked.at) != Standing::Expired
+        };
+        if let Some((token, ticket)) = kept.tickets.iter().find(|(_, ticket)| live(ticket)) {
+            return Ok(Opened { ticket: ticket.clone(), token: token.clone() });
+        }
+        let secret =
+            fresh().map_err(|why| LedgerError { doing: "opening a ticket".into(), why })?;
+        let unknown = || LedgerError { doing: "opening a ticket".into(), why: "no token".into() };
+        let token = Token::of(&secret, &asked.key, 0).ok_or_else(unknown)?;
+        let ticket = Ticket { id: token.id().to_owned(), answer: None, ..asked.clone() };
+        kept.tickets.push((token.text.clone(), ticket.clone()));
+        Ok(Opened { ticket, token: token.text })
+    }
+
+    fn ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
+        Ok(self.kept().tickets.iter().map(|(_, t)| t).find(|ticket| ticket.id == id).cloned())
+    }
+
+    fn ticket_of(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
+        let asked = Token::known(token.to_owned());
+        let kept = self.kept();
+        let known = |text: &str| asked.is(&Token::known(text.to_owned()).hash);
+        Ok(kept.tickets.iter().find(|(text, _)| known(text)).map(|(_, ticket)| ticket.clone()))
+    }
+
+    fn tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
+        Ok(self.kept().tickets.iter().rev().map(|(_, ticket)| ticket.clone()).collect())
+    }
+
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<Taken, LedgerError> {
+        let mut kept = self.kept();
+        let Some((_, ticket)) = kept.tickets.iter_mut().find(|(_, ticket)| ticket.id == id) else {
+            return Ok(Taken::Unknown);
+        };
+        Ok(match ticket.answer.clone() {
+            Some(before) => Taken::Already(before),
+            None if ticket.standing(answer.at) == Standing::Expired => Taken::Expired,
+            None => {
+                ticket.answer = Some(answer.clone());
+                Taken::Recorded(answer.clone())
+            }
+        })
+    }
+
+    fn note_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> Result<(), LedgerError> {
+        if let Some((_, ticket)) = self.kept().tickets.iter_mut().find(|(_, t)| t.id == id) {
+            note(ticket);
+        }
         Ok(())
     }
 }

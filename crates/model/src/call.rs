@@ -14,6 +14,8 @@ pub struct Call {
     pub program: Program,
     /// Set on top of the caller's environment.
     pub env: Vec<(String, String)>,
+    /// Of the caller's environment only these pass, where they are named; `None` is all of it.
+    pub keep: Option<Vec<String>>,
     /// Taken out of the caller's environment (what came from a secrets file).
     pub unset: Vec<String>,
     /// What the process reads; `None` is an empty stdin.

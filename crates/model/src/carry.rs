@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::outcome::Outcome;
 use crate::verdict::Patch;
 
 /// Rewrites so far, and what each dialect's last hook left.
@@ -22,6 +23,13 @@ pub struct Last {
     pub answer: String,
     /// What a child pipeline gave.
     pub output: String,
+}
+
+impl Last {
+    /// What every outcome leaves: whether it did what was asked.
+    pub fn note(&mut self, outcome: &Outcome) {
+        self.ok = Some(outcome.succeeded());
+    }
 }
 
 impl Carry {

@@ -30,6 +30,8 @@ pub struct Decision {
     pub said: Verdict,
     /// What stays owed to the session.
     pub owed: Verdict,
+    /// What the session is to remember by name.
+    pub marks: Vec<String>,
     /// Debts that this answer pays.
     pub paid: Vec<String>,
     /// What could not be said as meant.
@@ -74,6 +76,9 @@ pub struct Step {
     pub ran: bool,
     /// How it ended; `None` when it did not run.
     pub outcome: Option<Outcome>,
+    /// Whether it did what was asked of it, as its dialect sees that; `None` when it did not run.
+    #[serde(default)]
+    pub ok: Option<bool>,
     /// How its dialect read that.
     pub verdict: Ruling,
     /// Why it did not run, or what is worth knowing about how it did.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::call::Call;
-use crate::carry::Carry;
+use crate::carry::{Carry, Last};
 use crate::complaint::Complaint;
 use crate::condition::Fact;
 use crate::decision::{Decision, Reply};
@@ -50,6 +50,12 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// Names that an event leaves in its session's memory, to be seen by later ones.
+    fn marks(&self, event: &Event) -> Vec<String> {
+        let _ = event;
+        Vec::new()
+    }
+
     /// How long a live host of this dialect waits for the answer to an event.
     fn patience(&self, event: &Event) -> Option<Duration> {
         let _ = event;
@@ -61,6 +67,12 @@ pub trait Dialect: Sync {
 
     /// What a hook's outcome means.
     fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict;
+
+    /// What a hook's outcome leaves to the dialect's next hook.
+    fn leave(&self, hook: &Hook, outcome: &Outcome, last: &mut Last) {
+        let _ = hook;
+        last.note(outcome);
+    }
 
     /// How a caller is told. Only spells: what can be said was settled before.
     fn reply(&self, event: &Event, decision: &Decision) -> Reply;

@@ -44,6 +44,10 @@ pub struct Event {
     pub line: Option<Arc<[u8]>>,
     /// What hooks have rewritten so far.
     pub patched: Patch,
+    /// What the session has counted so far, by name.
+    pub seen: BTreeMap<String, u64>,
+    /// The user's secrets: for requests that name them, and for nobody else.
+    pub secrets: Arc<BTreeMap<String, String>>,
     /// The firing's surroundings that hooks may read: environment of the caller.
     pub env: Arc<BTreeMap<String, String>>,
 }
@@ -60,6 +64,9 @@ pub struct Arrival {
     /// The caller's environment.
     #[serde(skip)]
     pub env: Arc<BTreeMap<String, String>>,
+    /// The user's secrets.
+    #[serde(skip)]
+    pub secrets: Arc<BTreeMap<String, String>>,
 }
 
 /// Neutral facts. What a caller does not have is absent.

@@ -17,6 +17,9 @@ use crate::moment::Moment;
 use crate::spec::EventSpec;
 use crate::verdict::Verdict;
 
+/// The event of a hook that hears all of its dialect's.
+pub const ANY: &str = "*";
+
 /// A hook as it was written: text with its places, and what the dialect understood of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
@@ -48,6 +51,12 @@ pub struct Draft {
     /// What takes its place for good.
     #[serde(default)]
     pub shadowed_by: Option<String>,
+    /// Whether it counts as a refusal at a gate when it could not be asked, whoever fires it.
+    #[serde(default)]
+    pub strict: bool,
+    /// Whether it runs at most once in a session.
+    #[serde(default)]
+    pub once: bool,
     /// Of several selected hooks with the same key only the first runs.
     #[serde(default)]
     pub twin: Option<String>,
@@ -159,6 +168,9 @@ pub struct Terms {
     pub failed: Verdict,
     /// What its lateness means.
     pub late: Verdict,
+    /// What a person's no means.
+    #[serde(default)]
+    pub rejected: Verdict,
     /// How often in a row it may refuse the same end.
     pub cap: Option<u64>,
 }
@@ -188,6 +200,7 @@ impl Default for Terms {
             tells_agent: false,
             failed: Verdict::default(),
             late: Verdict::default(),
+            rejected: Verdict::default(),
             cap: None,
         }
     }
@@ -218,7 +231,8 @@ impl Hook {
         mut draft: Draft,
     ) -> (Option<Self>, Vec<Complaint>) {
         let mut complaints = Vec::new();
-        let rows: Vec<_> = dialect.events().iter().filter(|row| row.name == draft.event).collect();
+        let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
+        let rows: Vec<_> = dialect.events().iter().filter(hears).collect();
         if rows.is_empty() {
             let spot = draft.source.spot.clone();
             let message = format!("{} has no event `{}`", dialect.name(), draft.event);
@@ -257,10 +271,15 @@ impl Hook {
         self.rows.iter().find(hears).copied()
     }
 
+    /// The name under which its session remembers that it has run, if it does so only once.
+    pub fn once(&self) -> Option<String> {
+        self.draft.once.then(|| format!("once:{}", self.id))
+    }
+
     /// What a person calls it: its name, else the head of what it runs.
     pub fn title(&self) -> String {
         self.draft.name.clone().unwrap_or_else(|| {
-            let text = ["command", "url", "pipeline", "path"]
+            let text = ["command", "url", "pipeline", "path", "tool", "prompt"]
                 .iter()
                 .find_map(|key| self.draft.config.get(key)?.as_str())
                 .unwrap_or(&self.draft.action);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ticket::{Answer, Opened, Taken, Ticket};
 use crate::verdict::Verdict;
 
 /// Remembers between processes. Every method may fail; no decision depends on success.
@@ -31,6 +32,25 @@ pub trait Ledger: Sync {
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError>;
+
+    /// The ticket of a question, by its key: the one that is there and not spent or expired, else
+    /// a new one. On disk before it returns.
+    fn open_ticket(&self, asked: &Ticket) -> Result<Opened, LedgerError>;
+
+    /// The ticket of an id.
+    fn ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError>;
+
+    /// The ticket that a link's token answers.
+    fn ticket_of(&self, token: &str) -> Result<Option<Ticket>, LedgerError>;
+
+    /// All that are kept, newest first.
+    fn tickets(&self) -> Result<Vec<Ticket>, LedgerError>;
+
+    /// Takes an answer: the first one counts, whoever brings it.
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<Taken, LedgerError>;
+
+    /// Changes what is noted about a ticket (`sent`, `spent`); its answer cannot be changed.
+    fn note_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> Result<(), LedgerError>;
 }
 
 /// One line of the journal.

@@ -14,10 +14,13 @@ pub mod ledger;
 pub mod matcher;
 pub mod moment;
 pub mod outcome;
+pub mod pattern;
 pub mod place;
+pub mod request;
 pub mod said;
 pub mod spec;
 pub mod template;
+pub mod ticket;
 pub mod tool;
 pub mod verdict;
 
@@ -33,8 +36,11 @@ pub use ledger::{Debt, Ledger, LedgerError, Record, SessionState, Stage, TrustEn
 pub use matcher::{Matcher, MatcherText};
 pub use moment::{Kind, Moment};
 pub use outcome::{Captured, End, Outcome};
+pub use pattern::Pattern;
 pub use place::{Entry, Found, Holding, Place, Roots};
+pub use request::{Ask, Look, Request, Spawn, ToolRequest};
 pub use said::{Loss, Said};
 pub use spec::{EventSpec, Order, PatchRule, Powers, Subject};
+pub use ticket::{Answer, Opened, Standing, Taken, Ticket};
 pub use tool::{Tool, ToolKind, ToolResult, ToolWord};
 pub use verdict::{Duty, Ear, Patch, Reason, Ruling, Say, Slot, Verdict};

@@ -1,10 +1,10 @@
 //! Which events of its kind a hook is for. A dialect says by its own rules whether its text is a
 //! list of names or a pattern; compiled once, when the hook is built.
 
-use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::complaint::Quoted;
+use crate::pattern::Pattern;
 
 /// A matcher as it was written and understood.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -26,9 +26,7 @@ pub enum Matcher {
     /// Exactly these names.
     Names(Vec<String>),
     /// A regular expression, unanchored.
-    Pattern(Regex),
-    /// One that looks around, as JavaScript's can; its work is bounded.
-    LooksAround(Box<fancy_regex::Regex>),
+    Pattern(Pattern),
 }
 
 impl Matcher {
@@ -37,14 +35,7 @@ impl Matcher {
         Ok(match text {
             MatcherText::All => Self::All,
             MatcherText::Names(names) => Self::Names(names.clone()),
-            MatcherText::Pattern(pattern) => match Regex::new(&pattern.text) {
-                Ok(regex) => Self::Pattern(regex),
-                Err(plain) => fancy_regex::RegexBuilder::new(&pattern.text)
-                    .backtrack_limit(100_000)
-                    .build()
-                    .map(|regex| Self::LooksAround(Box::new(regex)))
-                    .map_err(|_| plain.to_string())?,
-            },
+            MatcherText::Pattern(pattern) => Self::Pattern(Pattern::compile(&pattern.text)?),
         })
     }
 
@@ -53,9 +44,7 @@ impl Matcher {
         match self {
             Self::All => true,
             Self::Names(names) => subjects.any(|s| names.iter().any(|n| n == s)),
-            Self::Pattern(regex) => subjects.any(|s| regex.is_match(s)),
-            // A search that was given up counts as met: a guard fires more often, never less.
-            Self::LooksAround(regex) => subjects.any(|s| regex.is_match(s).unwrap_or(true)),
+            Self::Pattern(pattern) => subjects.any(|s| pattern.is_match(s)),
         }
     }
 

@@ -18,6 +18,9 @@ pub struct Outcome {
     pub stderr: Captured,
     /// What an action without a process was answered.
     pub answer: Option<Value>,
+    /// Why what came back counts as a failure all the same: a status, a tool's own error.
+    #[serde(default)]
+    pub fault: Option<String>,
     /// How long all attempts took.
     pub took: Duration,
     /// How many attempts were made.
@@ -109,6 +112,7 @@ impl Outcome {
             stdout: Captured::default(),
             stderr: Captured::default(),
             answer: None,
+            fault: None,
             took: Duration::ZERO,
             attempts: 1,
             command: Vec::new(),
@@ -118,6 +122,6 @@ impl Outcome {
 
     /// Whether the call did what was asked of it: exit 0, or an answer.
     pub fn succeeded(&self) -> bool {
-        matches!(self.end, End::Exited(0) | End::Answered | End::Detached)
+        self.fault.is_none() && matches!(self.end, End::Exited(0) | End::Answered | End::Detached)
     }
 }

@@ -57,6 +57,9 @@ pub enum Holding {
     Text,
     /// A folder whose files are listed.
     Entries,
+    /// A folder with many texts: its own files of an ending (`*.md`), or one file in each of its
+    /// folders (`*/SKILL.md`). Each is found on its own.
+    Each(&'static str),
 }
 
 /// A place that exists.

@@ -17,8 +17,10 @@ pub struct EventSpec {
     pub order: Order,
     /// How rewrites of several hooks of this dialect are settled.
     pub patch: PatchRule,
-    /// What may be rewritten here.
+    /// What a hook may rewrite here.
     pub slots: &'static [Slot],
+    /// What a caller takes rewritten here.
+    pub heeds: &'static [Slot],
     /// What a hook's answer may do here.
     pub may: Powers,
     /// What this dialect can hear here as a caller.
@@ -37,6 +39,7 @@ impl EventSpec {
             order: Order::InTurn,
             patch: PatchRule::Never,
             slots: &[],
+            heeds: &[],
             may: Powers::NONE,
             can: Powers::NONE,
             echo: false,
@@ -62,6 +65,14 @@ impl EventSpec {
     pub const fn rewrites(mut self, rule: PatchRule, slots: &'static [Slot]) -> Self {
         self.patch = rule;
         self.slots = slots;
+        self.heeds = slots;
+        self
+    }
+
+    /// The row with other things that a caller takes rewritten.
+    #[must_use]
+    pub const fn heeds(mut self, slots: &'static [Slot]) -> Self {
+        self.heeds = slots;
         self
     }
 

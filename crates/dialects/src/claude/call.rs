@@ -6,16 +6,34 @@ use serde_json::Value;
 use super::Claude;
 use super::events::has_env_file;
 use super::native::input;
+use super::{judge, reach};
 
 const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
 const PLUGIN_DATA: &str = "CLAUDE_PLUGIN_DATA";
 const PROJECT_DIR: &str = "CLAUDE_PROJECT_DIR";
 const ENV_FILE: &str = "CLAUDE_ENV_FILE";
-const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
+const USUAL: [(&str, &str); 4] = [
+    ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
+    ("CLAUDE_CODE_CHILD_SESSION", "1"),
+    ("CLAUDE_CODE_SESSION_ATTENDED", "0"),
+    ("AI_AGENT", "gambrel"),
+];
 
-/// A command, in shell form or in exec form.
+/// What a handler of any type is run with.
 pub fn stage(event: &Event, hook: &Hook) -> Call {
     let row = hook.row_for(event).or_else(|| hook.rows.first().copied()).unwrap_or(event.row);
+    let mut call = match hook.draft.config.get("type").and_then(Value::as_str) {
+        Some("http") => reach::http(hook, input(event, hook, row), &event.env),
+        Some("mcp_tool") => reach::tool(hook, &input(event, hook, row), &event.env),
+        Some("prompt" | "agent") => judge::stage(hook, &input(event, hook, row)),
+        _ => return command(event, hook, row),
+    };
+    call.env.extend(env(event, folders(event, hook)));
+    Call { cwd: event.cwd.clone(), pace: hook.draft.terms.pace(), ..call }
+}
+
+/// A command, in shell form or in exec form.
+fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
     let folders = folders(event, hook);
     let terms = &hook.draft.terms;
     Call {
@@ -55,8 +73,11 @@ fn env(event: &Event, folders: Vec<(&'static str, String)>) -> Vec<(String, Stri
     let mut env = folders;
     env.push(("CLAUDE_CODE_SESSION_ID", event.session.clone()));
     env.push(("CLAUDECODE", "1".into()));
-    if !event.env.contains_key(ENTRYPOINT) {
-        env.push((ENTRYPOINT, "sdk-cli".into()));
+    // What the product always sets, where no live one has set it.
+    for (name, usual) in USUAL {
+        if !event.env.contains_key(name) {
+            env.push((name, usual.into()));
+        }
     }
     env.extend(effort(event).map(|level| ("CLAUDE_EFFORT", level.to_owned())));
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

@@ -9,10 +9,14 @@ use gambrel_model::{
 };
 
 use super::events::EVENTS;
+use super::fences::Fences;
 use super::handler::{Group, handler};
 use super::matcher::{doubts, understood};
+use super::owner::{self, Owner};
+use super::servers::{self, Servers};
 use super::switches::Switches;
 use crate::document::{Content, Document, Fields, Language, Node};
+use crate::preferences::{self, Preferences};
 
 /// Where the administrator's file is, unless a test says otherwise.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
@@ -28,10 +32,21 @@ pub fn places(roots: &Roots) -> Vec<Place> {
     let from_root = |path: &PathBuf| roots.root.join(path);
     let settings = roots.named("settings").map(from_root);
     places.extend(settings.map(|path| text(path, Scope::User, "settings")));
-    let plugins = roots.named("plugin").map(from_root);
-    places.extend(plugins.map(|dir| text(dir.join("hooks/hooks.json"), Scope::User, "plugin")));
+    let plugins: Vec<PathBuf> = roots.named("plugin").map(from_root).collect();
+    places.extend(
+        plugins.iter().map(|dir| text(dir.join("hooks/hooks.json"), Scope::User, "plugin")),
+    );
     places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
     places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
+    places.push(text(".mcp.json".into(), Scope::Project, servers::TAG));
+    places.extend(plugins.iter().map(|dir| text(dir.join(".mcp.json"), Scope::User, servers::TAG)));
+    places.extend(preferences::place(roots));
+    let homes = user_folder(roots).into_iter().chain(plugins).map(|dir| (dir, Scope::User));
+    for (dir, scope) in homes.chain([(".claude".into(), Scope::Project)]) {
+        let each = |path, pattern, tag| Place { path, scope, holding: Holding::Each(pattern), tag };
+        places.push(each(dir.join("skills"), "*/SKILL.md", owner::SKILL));
+        places.push(each(dir.join("agents"), "*.md", owner::AGENT));
+    }
     places
 }
 
@@ -49,18 +64,35 @@ pub struct Reading<'r> {
     pub document: &'r Document<'r>,
     /// The firing's folders and variables.
     pub roots: &'r Roots,
+    /// What other files settle for all.
+    pub settled: &'r Settled,
+    /// The skill or agent whose frontmatter it is.
+    pub owner: Option<Owner>,
     /// Why no hook of this file runs, if none does.
     pub off: Option<String>,
     /// What was wrong so far.
     pub complaints: Vec<Complaint>,
 }
 
+/// What other files settle for all handlers.
+pub struct Settled {
+    /// The user's preferences.
+    pub preferences: Preferences,
+    /// Servers that tools may be called on.
+    pub servers: Servers,
+    /// Where requests may go, and which variables may go with them.
+    pub fences: Fences,
+}
+
 /// Every handler of every file.
 pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut complaints = Vec::new();
     let mut files = Vec::with_capacity(found.len());
-    for file in found {
-        match Document::parse(&file.place.path, &file.text, Language::Jsonc) {
+    for file in
+        found.iter().filter(|file| ![servers::TAG, preferences::TAG].contains(&file.place.tag))
+    {
+        let Some((text, language)) = written(file) else { continue };
+        match Document::parse(&file.place.path, text, language) {
             Ok(mut document) => {
                 complaints.append(&mut document.complaints);
                 files.push((file, document));
@@ -69,14 +101,30 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
         }
     }
     let switches = Switches::of(&files, &mut complaints);
+    let settled = Settled {
+        preferences: preferences::read(found, roots, &mut complaints),
+        servers: Servers::of(found, &mut complaints),
+        fences: Fences::of(&files, &mut complaints),
+    };
+    let settled = &settled;
     let mut drafts = Vec::new();
     for (file, document) in &files {
         let off = switches.idle(file.place.scope);
-        let mut reading = Reading { file, document, roots, off, complaints: Vec::new() };
+        let owner = Owner::of(file, document.root.get("name").and_then(Node::text));
+        let mut reading =
+            Reading { file, document, roots, settled, owner, off, complaints: Vec::new() };
         reading.settings(&mut drafts);
         complaints.append(&mut reading.complaints);
     }
     (drafts, complaints)
+}
+
+/// What of a file is read, and in which language: of a skill or an agent only the frontmatter.
+fn written(file: &Found) -> Option<(&str, Language)> {
+    match file.place.tag {
+        owner::SKILL | owner::AGENT => Some((owner::frontmatter(&file.text)?, Language::Yaml)),
+        _ => Some((&file.text, Language::Jsonc)),
+    }
 }
 
 impl<'r> Reading<'r> {
@@ -91,7 +139,8 @@ impl<'r> Reading<'r> {
             return self.complain(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
         }
         for (key, value) in hooks.entries() {
-            match known(key.text().unwrap_or_default()) {
+            let name = key.text().unwrap_or_default();
+            match known(self.owner.as_ref().map_or(name, |owner| owner.event(name))) {
                 Ok(row) => self.event(row, value, drafts),
                 Err((message, help)) => self.complain(key, message, help),
             }

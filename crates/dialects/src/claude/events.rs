@@ -21,6 +21,7 @@ const fn row(
         order: Order::Together,
         patch: PatchRule::Last,
         slots,
+        heeds: slots,
         may: powers,
         can: powers,
         echo: false,
@@ -114,6 +115,36 @@ pub fn voice(row: &EventSpec) -> Voice {
             _ => Voice::Block,
         },
         _ => Voice::Block,
+    }
+}
+
+/// Whether an event takes handlers of a type. Commands are taken everywhere.
+pub fn takes(row: &EventSpec, kind: &str) -> bool {
+    let first = row.moment == Moment::SessionStart || row.moment == only("setup");
+    match kind {
+        "http" => !first,
+        "prompt" | "agent" => asks_a_model(row),
+        _ => true,
+    }
+}
+
+fn asks_a_model(row: &EventSpec) -> bool {
+    const OTHERS: [&str; 3] = ["user_prompt_expansion", "permission_denied", "post_tool_batch"];
+    match &row.moment {
+        Moment::Other(name) => OTHERS.contains(&name.as_ref()),
+        moment => matches!(
+            moment,
+            Moment::IterationStart
+                | Moment::ToolBefore
+                | Moment::ToolPermission
+                | Moment::ToolAfter
+                | Moment::ToolFailed
+                | Moment::SubagentStop
+                | Moment::TaskCreated
+                | Moment::TaskCompleted
+                | Moment::MemberIdle
+                | Moment::IterationEnd
+        ),
     }
 }
 

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::bridge;
 use super::config::{Reading, user_folder};
+use super::events::takes;
 use super::guard::Rule;
+use super::judge;
+use super::owner::SKILL;
 use super::terms::terms;
 use crate::document::{Content, Fields, Node};
 
@@ -45,11 +48,11 @@ const TYPES: &[Type] = &[
     Type { word: "mcp_tool", action: "mcp_tool", needs: &["server", "tool"], takes: &["input"] },
     Type {
         word: "prompt",
-        action: "prompt",
+        action: "shell",
         needs: &["prompt"],
         takes: &["model", "continueOnBlock"],
     },
-    Type { word: "agent", action: "agent", needs: &["prompt"], takes: &["model"] },
+    Type { word: "agent", action: "shell", needs: &["prompt"], takes: &["model"] },
 ];
 
 /// Fields that every type has.
@@ -65,16 +68,18 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
     }
     let mut fields = Fields::of(reading.document, node);
     let kind = kind(&mut fields);
-    let idle = idle(&mut fields, group, kind);
+    let idle = idle(&mut fields, group, kind)
+        .or_else(|| kind.and_then(|kind| unmet(reading, &mut fields, kind)));
     let terms = terms(&mut fields, group.row, kind.map_or("", |kind| kind.word), reading.roots);
     if let Some(kind) = kind {
         fields.only(&[SHARED, kind.needs, kind.takes].concat());
     }
-    // Accepted: the first is for a screen that we do not have, the second counts in skills only.
+    // Accepted: for a screen that we do not have.
     fields.text("statusMessage");
-    fields.flag("once");
+    let in_skill = reading.owner.as_ref().is_some_and(|owner| owner.kind == SKILL);
+    let once = fields.flag("once") == Some(true) && in_skill;
     reading.complaints.append(&mut fields.complaints);
-    let config = config(reading, node);
+    let config = config(reading, node, kind);
     Some(Draft {
         event: group.row.name.to_owned(),
         source: Source {
@@ -92,6 +97,8 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
         priority: 0,
         idle: reading.off.clone().or(idle),
         shadowed_by: None,
+        strict: false,
+        once,
     })
 }
 
@@ -110,12 +117,16 @@ fn kind(fields: &mut Fields<'_>) -> Option<&'static Type> {
 fn idle(fields: &mut Fields<'_>, group: &Group, kind: Option<&Type>) -> Option<String> {
     let Some(kind) = kind else { return Some("its `type` is missing or not known".into()) };
     let missing = missing(fields, kind);
-    let odd = (kind.word == "command").then(|| command(fields)).flatten();
+    let odd = (kind.word == "command").then(|| command_form(fields)).flatten();
     let guarded = guarded(fields, group.row);
-    let later = (kind.word != "command").then(|| format!("{} handlers are not run yet", kind.word));
+    let unheard = (!takes(group.row, kind.word)).then(|| {
+        let why = format!("{} takes no {} handlers, so it never runs", group.row.name, kind.word);
+        fields.complain("type", why.clone(), "use a command here");
+        why
+    });
     // Our own entry is meant to be passed over; everything else is a hook that is missed.
     let ours = odd.clone().filter(|why| why == OURS);
-    ours.or(missing).or(group.idle.clone()).or(odd).or(later).or(guarded)
+    ours.or(missing).or(group.idle.clone()).or(odd).or(unheard).or(guarded)
 }
 
 fn missing(fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
@@ -138,7 +149,7 @@ fn missing(fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
 const ODD_ARGS: &str = "its `args` are not a list of texts";
 const OURS: &str = "this entry calls gambrel itself";
 
-fn command(fields: &mut Fields<'_>) -> Option<String> {
+fn command_form(fields: &mut Fields<'_>) -> Option<String> {
     let args = fields.texts("args");
     let written = fields.node("args").map(Node::to_value);
     let words = written.as_ref().and_then(Value::as_array);
@@ -183,9 +194,53 @@ fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
     None
 }
 
-/// As written, and the plugin that it belongs to.
-fn config(reading: &Reading<'_>, node: &Node) -> Value {
+/// What a handler needs that is written elsewhere, and is not there.
+fn unmet(reading: &Reading<'_>, fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
+    let settled = reading.settled;
+    let written = |key: &str| fields.node(key).and_then(Node::text).unwrap_or_default();
+    match kind.word {
+        "http" => {
+            let url = written("url").to_owned();
+            let refused = settled.fences.refuses(reading.file.place.scope, &url)?;
+            fields.complain("url", refused.clone(), "add it there, or call an address that is");
+            Some(refused)
+        }
+        "mcp_tool" if settled.servers.get(written("server")).is_none() => {
+            let why = format!("no server `{}` in .mcp.json", written("server"));
+            let known = settled.servers.names().join(", ");
+            let help = match known.is_empty() {
+                true => "add it under \"mcpServers\" in .mcp.json".to_owned(),
+                false => format!("known are {known}"),
+            };
+            fields.complain("server", why.clone(), &help);
+            Some(why)
+        }
+        "prompt" | "agent" if command(reading, kind.word).is_none() => {
+            let why = format!("no command answers {} handlers", kind.word);
+            let help = "put `model: {command: \"claude -p\"}` into gambrel/config.yaml in your \
+                 configuration folder, or set GAMBREL_MODEL_COMMAND";
+            fields.complain("type", why.clone(), help);
+            Some(why)
+        }
+        _ => None,
+    }
+}
+
+/// The user's command that answers a type of handler.
+fn command<'r>(reading: &'r Reading<'_>, word: &str) -> Option<&'r String> {
+    let preferences = &reading.settled.preferences;
+    if word == "prompt" { preferences.model.as_ref() } else { preferences.agent.as_ref() }
+}
+
+/// As written, with the plugin, skill or agent that it belongs to, and what it needs of other files.
+fn config(reading: &Reading<'_>, node: &Node, kind: Option<&Type>) -> Value {
     let mut config = node.to_value();
+    if let Some(owner) = &reading.owner {
+        owner.note(&mut config);
+    }
+    if let Some(kind) = kind {
+        borrow(reading, &mut config, kind);
+    }
     if let Some(folder) = reading.plugin() {
         config["pluginRoot"] = json!(folder);
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -196,12 +251,38 @@ fn config(reading: &Reading<'_>, node: &Node) -> Value {
     config
 }
 
+/// What a handler needs of other files.
+fn borrow(reading: &Reading<'_>, config: &mut Value, kind: &Type) {
+    let settled = reading.settled;
+    let named = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
+    let added = match kind.word {
+        "http" => {
+            let asked =
+                config.get("allowedEnvVars").and_then(Value::as_array).into_iter().flatten();
+            let asked = asked.filter_map(Value::as_str).map(str::to_owned).collect();
+            let may = settled.fences.variables(reading.file.place.scope, asked);
+            vec![("allowedEnvVars", json!(may)), ("reachable", json!(settled.preferences.allow))]
+        }
+        "mcp_tool" => {
+            let server = settled.servers.get(named("server")).cloned().unwrap_or_default();
+            vec![("serverDefinition", server), ("reachable", json!(settled.preferences.allow))]
+        }
+        "prompt" | "agent" => {
+            command(reading, kind.word).map(|c| (judge::COMMAND, json!(c))).into_iter().collect()
+        }
+        _ => Vec::new(),
+    };
+    for (key, value) in added {
+        config[key] = value;
+    }
+}
+
 /// Two handlers with the same text are one, wherever they stand; a plugin's copies are its own.
 fn twin(config: &Value) -> String {
     let keys =
         ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
     let mut text = String::new();
-    for key in keys.iter().chain(&["pluginRoot"]) {
+    for key in keys.iter().chain(&["pluginRoot", "owner"]) {
         match config.get(*key) {
             Some(Value::String(part)) => text.push_str(part),
             Some(part) => text.push_str(&part.to_string()),

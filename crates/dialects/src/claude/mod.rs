@@ -5,15 +5,20 @@ pub mod bridge;
 mod call;
 mod config;
 mod events;
+mod fences;
 mod guard;
 mod handler;
+mod judge;
 mod matcher;
 mod native;
 mod output;
+mod owner;
 mod payload;
+mod reach;
 mod reply;
 mod result;
 pub mod schema;
+mod servers;
 mod spill;
 mod stdout;
 mod switches;
@@ -59,7 +64,11 @@ impl Dialect for Claude {
     }
 
     fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
-        guard::objection(event, hook)
+        owner::objection(event, hook).or_else(|| guard::objection(event, hook))
+    }
+
+    fn marks(&self, event: &Event) -> Vec<String> {
+        owner::marks(event)
     }
 
     fn patience(&self, event: &Event) -> Option<Duration> {

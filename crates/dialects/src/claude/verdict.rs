@@ -4,6 +4,7 @@ use gambrel_model::{Ear, End, Event, EventSpec, Hook, Kind, Outcome, Ruling, Ver
 use serde_json::{Value, json};
 
 use super::events::{Voice, cannot_refuse, makes_worktree, plain_is_context, voice};
+use super::judge;
 use super::output::{Speaker, answer, noticed, own_slot, ruled};
 use super::spill::spill;
 use super::stdout::{Printed, hides_a_decision, printed};
@@ -48,6 +49,10 @@ impl Reader<'_> {
     fn verdict(&self) -> Verdict {
         let terms = &self.hook.draft.terms;
         match &self.outcome.end {
+            End::Exited(0) if judge::is_asked(self.hook) => self.judged(),
+            End::Exited(code) if judge::is_asked(self.hook) => {
+                self.no_answer(&terms.failed, &format!("the model command: {}", self.code(*code)))
+            }
             End::Exited(code) if makes_worktree(self.row()) => self.worktree(*code),
             End::Exited(code) => self.exited(*code),
             End::Late => {
@@ -60,7 +65,19 @@ impl Reader<'_> {
             End::Signalled(signal) => {
                 self.no_answer(&terms.failed, &format!("ended by signal {signal}"))
             }
-            End::Answered | End::Detached => Verdict::default(),
+            End::Answered => match &self.outcome.fault {
+                Some(fault) => self.no_answer(&terms.failed, fault),
+                None if makes_worktree(self.row()) => self.worktree(0),
+                None => self.exited(0),
+            },
+            End::Detached => Verdict::default(),
+        }
+    }
+
+    fn judged(&self) -> Verdict {
+        match judge::heard(&self.outcome.stdout.text()) {
+            Ok(judgement) => judgement.verdict(self.row(), self.hook),
+            Err(why) => self.bad_output(&why, 0),
         }
     }
 

@@ -143,6 +143,11 @@ impl<'d> Fields<'d> {
         }
     }
 
+    /// Where a value stands.
+    pub fn spot(&self, node: &Node) -> gambrel_model::Spot {
+        self.document.spot_of(node)
+    }
+
     /// Records a mistake at a field, or at the map itself.
     pub fn complain(&mut self, key: &str, message: impl Into<String>, help: &str) {
         let node = self.node.get(key).unwrap_or(self.node);

@@ -154,6 +154,8 @@ impl Reading<'_> {
             priority: 0,
             idle: None,
             shadowed_by: None,
+            strict: false,
+            once: false,
             twin: None,
         }
     }

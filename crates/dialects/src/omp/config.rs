@@ -99,6 +99,8 @@ fn draft(found: &Found, path: &Path, name: &str, shadowed_by: Option<String>) ->
         priority: 0,
         idle: Some(NOT_YET.into()),
         shadowed_by,
+        strict: false,
+        once: false,
         twin: None,
     }
 }

@@ -10,9 +10,11 @@ use gambrel_model::{
     Subject, Terms,
 };
 
+use serde_json::{Value, json};
+
 use super::config::Reading;
-use super::{Unified, terms, variables};
-use crate::document::{Content, Fields, Node};
+use super::{Unified, rule, terms, variables, webhook};
+use crate::document::{Content, Document, Fields, Node};
 
 /// A type of action.
 pub struct Type {
@@ -28,43 +30,46 @@ pub struct Type {
     pub timeout: Duration,
     /// Attempts after the first when it is to be tried again.
     pub retries: u64,
-    /// Why none of them runs.
-    pub idle: Option<&'static str>,
 }
 
-/// 002, action types: the fields of its three tables, and ours for the shell.
-const TYPES: [Type; 3] = [
+/// 002, action types: the fields of its three tables, and ours.
+const TYPES: [Type; 4] = [
     Type {
         word: "shell",
         needs: "command",
-        takes: &["env", "cwd"],
+        takes: &["env", "cwd", "pass_env"],
         waits: false,
         timeout: Duration::from_secs(300),
         retries: 3,
-        idle: None,
     },
     Type {
         word: "webhook",
         needs: "url",
-        takes: &["method", "headers", "body", "callback_port", "on_timeout"],
+        takes: &["method", "headers", "body", "callback_port", "on_timeout", "on_reject", "sign"],
         waits: false,
         timeout: Duration::from_secs(3_600),
         retries: 3,
-        idle: Some("webhook actions do not run yet"),
     },
     Type {
         word: "spawn",
         needs: "pipeline",
-        takes: &["inputs"],
+        takes: &["inputs", "pass_env"],
         waits: true,
         timeout: Duration::from_secs(3_600),
         retries: 0,
-        idle: Some("spawn actions do not run yet"),
+    },
+    Type {
+        word: "rule",
+        needs: "rule",
+        takes: &["block", "ask", "say", "redact", "fact", "message", "with"],
+        waits: true,
+        timeout: Duration::from_secs(10),
+        retries: 0,
     },
 ];
 
-/// Fields that every type has; the last three are ours.
-const SHARED: [&str; 10] = [
+/// Fields that every type has; those after `when` are ours.
+const SHARED: [&str; 12] = [
     "type",
     "await",
     "timeout",
@@ -75,9 +80,9 @@ const SHARED: [&str; 10] = [
     "name",
     "priority",
     "matcher",
+    "tools",
+    "strict",
 ];
-
-const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// The draft of an action; `None` only when it is not even a map.
 pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) -> Option<Draft> {
@@ -90,12 +95,13 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
     let kind = kind(&mut fields);
     let terms = match kind {
         Some(kind) => {
-            own_fields(&mut fields, kind);
+            own_fields(&mut fields, kind, row, reading.document);
             terms::terms(&mut fields, kind, row)
         }
         None => Terms::default(),
     };
     let (name, priority) = (fields.text("name"), fields.whole("priority").unwrap_or(0));
+    let strict = fields.flag("strict") == Some(true);
     let (matcher, when) = (matcher(&mut fields, row), condition(&mut fields, row));
     let broken = fields.complaints.iter().find(|c| c.severity == Severity::Error);
     let idle = broken.map(|complaint| complaint.message.clone());
@@ -112,13 +118,29 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
         matcher,
         when,
         action: kind.map_or("shell", |kind| kind.word).to_owned(),
-        config: node.to_value(),
+        config: config(reading, node, kind),
         terms,
         priority,
-        idle: reading.off.clone().or(idle).or_else(|| kind?.idle.map(str::to_owned)),
+        idle: reading.off.clone().or(idle),
         shadowed_by: None,
+        strict,
+        once: false,
         twin: None,
     })
+}
+
+/// As written; the fields of a `rule:` beside the others, and where requests may go.
+fn config(reading: &Reading<'_>, node: &Node, kind: Option<&Type>) -> Value {
+    let mut config = node.to_value();
+    if let Some(Value::Object(inner)) = config.get("rule").cloned() {
+        for (key, value) in inner {
+            config[key] = value;
+        }
+    }
+    if kind.is_some_and(|kind| kind.word == "webhook") && !reading.reachable.is_empty() {
+        config["reachable"] = json!(reading.reachable);
+    }
+    config
 }
 
 fn kind(fields: &mut Fields<'_>) -> Option<&'static Type> {
@@ -126,13 +148,29 @@ fn kind(fields: &mut Fields<'_>) -> Option<&'static Type> {
         let word = fields.word("type", &TYPES.map(|kind| kind.word))?;
         return TYPES.iter().find(|kind| kind.word == word);
     }
+    // Ours, and short: a rule needs no other word.
+    let is_rule = fields.has("rule") || rule::DOES.iter().any(|word| fields.has(word));
+    if is_rule {
+        return TYPES.iter().find(|kind| kind.word == "rule");
+    }
     let meant = TYPES.iter().find(|kind| fields.has(kind.needs)).unwrap_or(&TYPES[0]);
     fields.complain("type", "this action has no `type`", &format!("add `type: {}`", meant.word));
     None
 }
 
 /// The fields that only this type has.
-fn own_fields(fields: &mut Fields<'_>, kind: &Type) {
+fn own_fields(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec, document: &Document<'_>) {
+    if kind.word == "rule" {
+        return match fields.node("rule").filter(|node| matches!(node.content, Content::Map(_))) {
+            Some(inner) => {
+                let mut inner = Fields::of(document, inner);
+                rule::look(&mut inner, row);
+                inner.only(kind.takes);
+                fields.complaints.append(&mut inner.complaints);
+            }
+            None => rule::look(fields, row),
+        };
+    }
     let need = kind.needs;
     let written = fields.has(need);
     let text = fields.text(need);
@@ -140,8 +178,11 @@ fn own_fields(fields: &mut Fields<'_>, kind: &Type) {
         let message = format!("a {} action needs `{need}`", kind.word);
         fields.complain(need, message, &format!("add `{need}: \"…\"`"));
     }
+    if kind.takes.contains(&"pass_env") {
+        let _ = fields.texts("pass_env");
+    }
     match kind.word {
-        "webhook" => webhook(fields, &text.unwrap_or_default()),
+        "webhook" => webhook::look(fields, &text.unwrap_or_default()),
         "spawn" => map(fields, "inputs"),
         _ => {
             map(fields, "env");
@@ -150,36 +191,8 @@ fn own_fields(fields: &mut Fields<'_>, kind: &Type) {
     }
 }
 
-fn webhook(fields: &mut Fields<'_>, url: &str) {
-    let _ = fields.word("method", &METHODS);
-    map(fields, "headers");
-    if fields.count("callback_port").is_some_and(|port| port == 0 || port > 65_535) {
-        let help = "the usual one is 8765";
-        fields.complain("callback_port", "`callback_port` is between 1 and 65535", help);
-    }
-    // A variable is looked at when it has a value.
-    let fine = url.is_empty() || url.starts_with("${") || url.starts_with("https://");
-    if !fine && !to_loopback(url) {
-        let message = "`url` should begin with https:// (http:// is for this machine alone)";
-        fields.complain(
-            "url",
-            message,
-            "keep a secret address in the environment: \"${MY_WEBHOOK}\"",
-        );
-    }
-}
-
-fn to_loopback(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-fn map(fields: &mut Fields<'_>, key: &str) {
+/// Complains of a field that should be a map and is not.
+pub fn map(fields: &mut Fields<'_>, key: &str) {
     let node = fields.node(key);
     if let Some(node) = node.filter(|node| !matches!(node.content, Content::Map(_))) {
         let message = format!("`{key}` should be a map, but is {}", node.kind());
@@ -189,6 +202,9 @@ fn map(fields: &mut Fields<'_>, key: &str) {
 
 /// Everything, a list of exact words, or a pattern.
 fn matcher(fields: &mut Fields<'_>, row: &EventSpec) -> MatcherText {
+    if let Some(tools) = fields.has("tools").then(|| fields.texts("tools")).flatten() {
+        return kinds(fields, row, tools);
+    }
     let Some(written) = fields.quoted("matcher") else { return MatcherText::All };
     let text = written.text.trim();
     if text.is_empty() || text == "*" {
@@ -209,6 +225,21 @@ fn matcher(fields: &mut Fields<'_>, row: &EventSpec) -> MatcherText {
     let names: Vec<String> = names.map(str::to_owned).collect();
     fields.complaints.extend(names.iter().filter_map(|name| unusual(name, &written.spot)));
     MatcherText::Names(names)
+}
+
+/// `tools: [shell, edit]`: our words for kinds of tools, whoever calls.
+fn kinds(fields: &mut Fields<'_>, row: &EventSpec, tools: Vec<String>) -> MatcherText {
+    if row.subject != Subject::Tool {
+        let message = format!("{} has no tool, so its hooks run whatever `tools` says", row.name);
+        fields.complain("tools", message, "use `when` instead");
+    }
+    if fields.has("matcher") {
+        let message = "`tools` and `matcher` say the same thing: only `tools` counts";
+        fields.complain("matcher", message, "leave one of them out");
+    }
+    let spot = fields.node("tools").map(|node| fields.spot(node)).unwrap_or_default();
+    fields.complaints.extend(tools.iter().filter_map(|name| unusual(name, &spot)));
+    MatcherText::Names(tools)
 }
 
 /// A caller's own word for a tool that has a neutral one would never be met.

@@ -9,6 +9,7 @@ use gambrel_model::{Complaint, Draft, Found, Holding, Place, Roots, Scope};
 use super::action::draft;
 use super::events;
 use crate::document::{Content, Document, Fields, Language, Node};
+use crate::preferences;
 
 /// What a file of hooks alone may hold.
 const KEYS: [&str; 3] = ["hooks", "version", SWITCH];
@@ -27,14 +28,16 @@ pub fn places(roots: &Roots) -> Vec<Place> {
         let global = ["gambrel", "agent-pipelines"].map(|folder| home.join(folder));
         places.extend(global.map(|dir| text(dir.join("hooks.yaml"), Scope::User, "global")));
     }
+    places.extend(preferences::place(roots));
     places
 }
 
 /// Every action of every file.
-pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let (mut drafts, mut complaints) = (Vec::new(), Vec::new());
+    let reachable = preferences::read(found, roots, &mut Vec::new()).allow;
     let mut files = Vec::with_capacity(found.len());
-    for file in found {
+    for file in found.iter().filter(|file| file.place.tag != preferences::TAG) {
         match Document::parse(&file.place.path, &file.text, Language::Yaml) {
             Ok(mut document) => {
                 complaints.append(&mut document.complaints);
@@ -47,7 +50,8 @@ pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
     let off = off.map(|(file, _)| format!("disabled: {SWITCH} in {}", file.place.path.display()));
     for (file, document) in &files {
         let off = off.clone().filter(|_| file.place.tag == "global");
-        let mut reading = Reading { file, document, off, complaints: Vec::new() };
+        let reachable = &reachable;
+        let mut reading = Reading { file, document, reachable, off, complaints: Vec::new() };
         drafts.append(&mut reading.hooks());
         complaints.append(&mut reading.complaints);
     }
@@ -70,6 +74,8 @@ pub struct Reading<'r> {
     pub file: &'r Found,
     /// Its tree.
     pub document: &'r Document<'r>,
+    /// Hosts of the inside that the user lets requests reach.
+    pub reachable: &'r [String],
     /// Why no hook of this file runs, if none does.
     pub off: Option<String>,
     /// What was wrong so far.

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use gambrel_model::{EventSpec, Kind, Moment, Order, Powers, Subject};
+use gambrel_model::{EventSpec, Kind, Moment, Order, PatchRule, Powers, Slot, Subject};
 
 /// 002, hook points.
 const POINTS: [(&str, Moment); 6] = [
@@ -72,7 +72,14 @@ fn point(moment: &Moment) -> Option<&'static str> {
 
 fn row(name: &'static str, moment: Moment) -> EventSpec {
     let (can, subject) = (can(&moment), subject(&moment));
-    EventSpec::new(name, moment).subject(subject).order(Order::UntilRefused).may(MAY).can(can)
+    let slots: &'static [Slot] = match moment {
+        Moment::ToolBefore | Moment::ToolPermission => &[Slot::Input],
+        Moment::ToolAfter | Moment::ToolFailed => &[Slot::Output],
+        _ => &[],
+    };
+    let row = EventSpec::new(name, moment).subject(subject).order(Order::UntilRefused);
+    // A rule may rewrite; a pipeline that calls us takes no rewrites.
+    row.rewrites(PatchRule::Chain, slots).heeds(&[]).may(MAY).can(can)
 }
 
 /// Refusing after the fact is words; refusing the end of an iteration is words for the next one.

@@ -2,19 +2,22 @@
 //! same grammar everywhere; our own file speaks every moment.
 
 mod action;
+mod child;
 mod config;
 mod events;
 mod payload;
 mod reply;
+mod rule;
 mod terms;
 #[cfg(test)]
 mod tests;
 mod variables;
 mod verdict;
+mod webhook;
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
+    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook, Last,
     Outcome, Place, Reply, Roots, ToolWord, Verdict,
 };
 
@@ -43,8 +46,8 @@ impl Dialect for Unified {
         config::places(roots)
     }
 
-    fn load(&self, found: &[Found], _: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
-        config::load(found)
+    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+        config::load(found, roots)
     }
 
     fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
@@ -55,12 +58,20 @@ impl Dialect for Unified {
         variables::fact(event, carry, name)
     }
 
+    fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
+        child::objection(event, hook)
+    }
+
     fn stage(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
         payload::stage(event, hook, carry)
     }
 
-    fn read(&self, _: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read(hook, outcome)
+    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+        verdict::read(event, hook, outcome)
+    }
+
+    fn leave(&self, hook: &Hook, outcome: &Outcome, last: &mut Last) {
+        verdict::leave(hook, outcome, last);
     }
 
     fn reply(&self, event: &Event, decision: &Decision) -> Reply {

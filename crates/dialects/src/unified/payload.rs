@@ -12,7 +12,7 @@ use gambrel_model::{
 };
 use serde_json::Value;
 
-use super::{Unified, events, variables};
+use super::{Unified, child, events, rule, variables, webhook};
 use crate::payload::{Heard, loose_text, object, row, text};
 
 /// Understands `{"hook_point":"on_iteration_complete","vars":{…}}`.
@@ -116,8 +116,19 @@ fn task(task: &Value) -> Task {
     }
 }
 
-/// A command in bash where there is one, with every variable filled in and in its environment.
+/// What an action of any type is run with.
 pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
+    let call = match hook.draft.action.as_str() {
+        "webhook" => webhook::stage(event, hook, carry),
+        "spawn" => child::stage(event, hook, carry),
+        "rule" => rule::stage(event, hook, carry),
+        _ => return command(event, hook, carry),
+    };
+    Call { cwd: folder(event, hook), pace: hook.draft.terms.pace(), ..call }
+}
+
+/// A command in bash where there is one, with every variable filled in and in its environment.
+fn command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let config = &hook.draft.config;
     let lookup = |name: &str| variables::value(event, carry, name);
     let command = text(config, "command").unwrap_or_default();
@@ -127,10 +138,15 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let own = config.get("env").and_then(Value::as_object);
     env.extend(own.into_iter().flatten().map(|(name, value)| (name.clone(), plain(value))));
     env.extend(filled.env);
-    // An `ERROR` that the process happens to have is not the contract's.
-    let unset =
-        [variables::ERROR].into_iter().filter(|gone| env.iter().all(|(name, _)| name != gone));
-    let unset = unset.map(str::to_owned).collect();
+    let passed = webhook::list(config, "pass_env");
+    env.extend(
+        passed.iter().filter_map(|name| Some((name.clone(), event.secrets.get(name)?.clone()))),
+    );
+    // An `ERROR` that the process happens to have is not the contract's; nor is what came from
+    // the user's secrets a hook's, unless it is passed on by name.
+    let names = std::iter::once(variables::ERROR).chain(event.secrets.keys().map(String::as_str));
+    let set = |gone: &&str| env.iter().any(|(name, _)| name == gone);
+    let unset = names.filter(|name| !set(name)).map(str::to_owned).collect();
     let cwd = folder(event, hook);
     Call {
         program: Program::Shell { shell: Shell::BashOrSh, text: filled.text },

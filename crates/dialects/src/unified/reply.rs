@@ -52,7 +52,7 @@ fn action(step: &Step) -> Value {
     let status = match outcome.map(|outcome| &outcome.end) {
         None => "skipped",
         Some(End::Detached) => "started",
-        Some(End::Exited(0) | End::Answered) => "success",
+        Some(_) if step.ok == Some(true) => "success",
         Some(_) => "failed",
     };
     let mut action = json!({

@@ -10,6 +10,8 @@ use crate::document::Fields;
 
 /// 002, fields: seconds between retries.
 const PAUSE: Duration = Duration::from_secs(5);
+/// Before a request is sent again for the first time; longer each time.
+const RESEND: Duration = Duration::from_secs(1);
 /// More attempts than this are a mistake.
 const RETRIES: u64 = 100;
 
@@ -18,7 +20,8 @@ pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
     let waits = fields.flag("await").unwrap_or(kind.waits);
     let policy = policy(fields);
     let retries = retries(fields, kind, policy);
-    let pause = fields.seconds("retry_delay").unwrap_or(PAUSE);
+    let sends = kind.word == "webhook";
+    let pause = fields.seconds("retry_delay").unwrap_or(if sends { RESEND } else { PAUSE });
     let failed = failed(policy == "abort", row);
     if policy == "abort" && !waits {
         let message = "nobody waits for this action, so its failure cannot abort anything";
@@ -26,6 +29,7 @@ pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
     }
     Terms {
         waits,
+        rejected: rejected(fields, kind, row).unwrap_or_default(),
         timeout: timeout(fields, kind),
         retries,
         pause,
@@ -65,6 +69,20 @@ fn late(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Option<Verdict
     Some(failed(policy == "abort", row))
 }
 
+/// House §6.4: a person's no aborts, unless the author says what it means, or what a failure does.
+fn rejected(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Option<Verdict> {
+    if !kind.takes.contains(&"on_reject") {
+        return None;
+    }
+    let said = fields.word("on_reject", &["abort", "continue"]);
+    let written = fields.has("on_failure");
+    let aborts = match said {
+        Some(word) => word == "abort",
+        None => !written || policy(fields) == "abort",
+    };
+    Some(failed(aborts, row))
+}
+
 fn timeout(fields: &mut Fields<'_>, kind: &Type) -> Duration {
     let written = fields.seconds("timeout");
     if written == Some(Duration::ZERO) {
@@ -84,7 +102,8 @@ fn retries(fields: &mut Fields<'_>, kind: &Type, policy: &str) -> u32 {
         let message = format!("`retries` is at most {RETRIES}");
         fields.complain("retries", message, "a hook that fails so often needs another remedy");
     }
-    if policy != "retry" {
+    // 002, webhook: what could not be sent is sent again, whatever a failure means.
+    if policy != "retry" && kind.word != "webhook" {
         if written.is_some() && kind.word == "shell" {
             let message = "`retries` counts only with `on_failure: retry`";
             doubt(fields, "retries", message, "add `on_failure: retry`, or leave it out");

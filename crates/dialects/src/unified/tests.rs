@@ -43,7 +43,8 @@ fn at(point: &str, action: &str) -> Hook {
 
 fn arrival() -> Arrival {
     let env = BTreeMap::from([("HOME_TOWN".to_owned(), "Ulm".to_owned())]);
-    Arrival { id: "f".into(), at: 1_763_238_316_000, cwd: "/project".into(), env: Arc::new(env) }
+    let (at, cwd, env) = (1_763_238_316_000, "/project".into(), Arc::new(env));
+    Arrival { id: "f".into(), at, cwd, env, ..Arrival::default() }
 }
 
 fn event(native: Value) -> Event {

@@ -9,6 +9,7 @@ mod reading;
 mod session;
 mod spool;
 mod take_in;
+mod tickets;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gambrel_model::ledger::{Ledger, LedgerError, Record, SessionState, TrustEntry};
+use gambrel_model::ticket::{Answer, Opened, Taken, Ticket};
 
 use crate::redact::Redactor;
 use folder::Folder;
@@ -65,6 +67,13 @@ impl LocalLedger {
     pub fn with_limits(dir: PathBuf, redactor: Redactor, limits: Limits) -> Self {
         Self { folder: Folder::new(dir), redactor, spool: Spool::default(), limits }
     }
+
+    /// Names this ledger among those of a machine, and tells nothing about it.
+    pub fn mark(&self) -> String {
+        let place = self.folder.path("");
+        let place = std::fs::canonicalize(&place).unwrap_or(place);
+        crate::token::hashed(&place.display().to_string())[..16].to_owned()
+    }
 }
 
 impl Ledger for LocalLedger {
@@ -101,5 +110,29 @@ impl Ledger for LocalLedger {
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError> {
         trust::amend(&self.folder, &self.redactor, change)
+    }
+
+    fn open_ticket(&self, asked: &Ticket) -> Result<Opened, LedgerError> {
+        tickets::open(&self.folder, &self.redactor, asked)
+    }
+
+    fn ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
+        tickets::by_id(&self.folder, id)
+    }
+
+    fn ticket_of(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
+        tickets::by_token(&self.folder, token)
+    }
+
+    fn tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
+        tickets::all(&self.folder)
+    }
+
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<Taken, LedgerError> {
+        tickets::answer(&self.folder, id, answer)
+    }
+
+    fn note_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> Result<(), LedgerError> {
+        tickets::note(&self.folder, id, note)
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::database::{self, Failure, Intake};
 use super::folder::Folder;
 use super::lock::Held;
-use super::{LocalLedger, session, spool};
+use super::{LocalLedger, session, spool, tickets};
 
 /// Held by the one process that takes in.
 const TURN: &str = "take.lock";
@@ -76,6 +76,7 @@ impl LocalLedger {
             taken.notices.push(format!("{firings} old firings were removed from the journal"));
         }
         let sessions = session::forget(&self.folder, limits.age)?;
+        tickets::forget(&self.folder, limits.age)?;
         if sessions > 0 {
             let days = limits.age.as_secs() / SECONDS_A_DAY;
             let gone = format!("{sessions} sessions untouched for {days} days were forgotten");

@@ -23,6 +23,8 @@ mod owed_is_kept_until_removed;
 #[cfg(test)]
 mod private_files;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod readonly_folder_says_so;
 #[cfg(test)]
 mod redaction_is_complete;
@@ -34,6 +36,14 @@ mod secrets_never_reach_disk;
 mod single_bit_flips_are_detected;
 #[cfg(test)]
 mod spool_is_rotated;
+#[cfg(test)]
+mod the_same_question_has_the_same_ticket;
+#[cfg(test)]
+mod tickets_are_forgotten_with_age;
+#[cfg(test)]
+mod tickets_have_one_answer;
+#[cfg(test)]
+mod tokens_are_known_only_to_their_bearers;
 #[cfg(test)]
 mod trust_of_others_is_refused;
 #[cfg(test)]

@@ -22,7 +22,9 @@ pub struct Case {
     /// Paths in the project (`~/…` in the home) and their text. `@ROOT@` and `@HOME@` are filled in.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Scripts, by path in the project; or inline commands, by their text.
+    /// Scripts, by path in the project; inline commands, by their text; receivers of requests, by
+    /// their path (`/guard`, at `http://127.0.0.1:@PORT@/guard`); tools of MCP servers, as
+    /// `mcp:server/tool` (in the file `mcp-server.py`).
     #[serde(default)]
     pub hooks: BTreeMap<String, Behaviour>,
     /// One event…
@@ -60,6 +62,12 @@ pub struct Behaviour {
     pub fails_first: u32,
     /// Not executable (real run only matters).
     pub plain_file: bool,
+    /// Of a child pipeline: what it leaves as `output.json`.
+    pub output: Option<Value>,
+    /// Of a receiver (`/path`): the status of its answer; `stdout` is the body.
+    pub status: Option<u16>,
+    /// Of a receiver: what it posts to the link that the message brings.
+    pub answers: Option<Value>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -125,6 +133,8 @@ pub struct Given {
     /// Arguments after the script.
     pub args: Option<Vec<String>>,
     pub times: Option<usize>,
+    /// The secret that the request must be signed with (Standard Webhooks).
+    pub signed_by: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

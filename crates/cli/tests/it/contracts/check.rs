@@ -199,7 +199,11 @@ fn handed(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[Handed]) 
     if let Some(text) = &expect.stdin_text {
         same(wrong, &format!("{hook} stdin"), text, &run.stdin);
     }
-    for (name, value) in &expect.env {
+    if let Some(secret) = expect.signed_by.as_ref().filter(|secret| !is_signed(run, secret)) {
+        wrong.push(format!("{hook}: not signed with {secret}: {:?}", run.env));
+    }
+    let anything = |name: &str, value: &str| value == "*" && run.env.contains_key(name);
+    for (name, value) in expect.env.iter().filter(|(name, value)| !anything(name, value)) {
         same(
             wrong,
             &format!("{hook} env {name}"),
@@ -217,6 +221,20 @@ fn handed(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[Handed]) 
     if let Some(args) = expect.args.as_ref().filter(|args| **args != run.args) {
         wrong.push(format!("{hook}: expected arguments {args:?}, saw {:?}", run.args));
     }
+}
+
+/// Whether a request bears the signature of Standard Webhooks, computed here anew.
+fn is_signed(run: &Handed, secret: &str) -> bool {
+    use base64::Engine as _;
+    use hmac::{KeyInit as _, Mac as _};
+    let base64 = base64::engine::general_purpose::STANDARD;
+    let header = |name: &str| run.env.get(name).cloned().unwrap_or_default();
+    let key = base64.decode(secret.trim_start_matches("whsec_")).unwrap();
+    let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(&key).unwrap();
+    let signed = format!("{}.{}.{}", header("webhook-id"), header("webhook-timestamp"), run.stdin);
+    mac.update(signed.as_bytes());
+    let expected = format!("v1,{}", base64.encode(mac.finalize().into_bytes()));
+    !header("webhook-id").is_empty() && header("webhook-signature") == expected
 }
 
 fn files(wrong: &mut Vec<String>, expect: &Expect, root: &Path) {

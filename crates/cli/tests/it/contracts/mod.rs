@@ -6,7 +6,9 @@ mod case;
 mod check;
 mod claims;
 mod real;
+mod receiver;
 mod scripted;
+mod tools;
 
 use std::path::PathBuf;
 

@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use super::case::{Behaviour, Case, Fire};
 use super::check::{Handed, Seen, differences};
+use super::receiver::{self, is_path};
+use super::tools;
 
 /// A case's folders; the project's path has a space in it, as people's paths do.
 pub struct Ground {
@@ -17,6 +19,8 @@ pub struct Ground {
     pub base: PathBuf,
     pub root: PathBuf,
     pub home: PathBuf,
+    /// Where the receiver listens; 0 where nobody does.
+    pub port: u16,
 }
 
 impl Ground {
@@ -24,10 +28,14 @@ impl Ground {
         let temp = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(temp.path()).unwrap();
         let (root, home) = (base.join("the project"), base.join("home"));
+        let given = base.join("given");
+        let paths = case.hooks.iter().filter(|(name, _)| is_path(name));
+        let paths: BTreeMap<_, _> = paths.map(|(n, b)| (n.clone(), b.clone())).collect();
+        let port = if paths.is_empty() { 0 } else { receiver::listen(paths, given) };
         for folder in [&root, &home, &base.join("given"), &base.join("tmp")] {
             std::fs::create_dir_all(folder).unwrap();
         }
-        let ground = Self { _temp: temp, base, root, home };
+        let ground = Self { _temp: temp, base, root, home, port };
         for (path, text) in &case.files {
             ground.write(path, &ground.filled(text));
         }
@@ -50,6 +58,7 @@ impl Ground {
     pub fn filled(&self, text: &str) -> String {
         text.replace("@ROOT@", &self.root.to_string_lossy())
             .replace("@HOME@", &self.home.to_string_lossy())
+            .replace("@PORT@", &self.port.to_string())
     }
 
     pub fn filled_json(&self, value: &Value) -> Value {
@@ -76,9 +85,17 @@ impl Ground {
     }
 }
 
+/// What a hook was given is written down under this name.
+pub fn file_of(name: &str) -> String {
+    name.replace(['/', '~', ':'], "_")
+}
+
 /// Whether a hook's name is a script of the project, not an inline command.
 pub fn is_script(name: &str) -> bool {
-    !name.contains(' ') && (name.contains('/') || name.contains('.') || name.starts_with("on_"))
+    let elsewhere = is_path(name) || tools::is_tool(name);
+    !elsewhere
+        && !name.contains(' ')
+        && (name.contains('/') || name.contains('.') || name.starts_with("on_"))
 }
 
 pub fn run(case: &Case) -> Vec<String> {
@@ -87,6 +104,7 @@ pub fn run(case: &Case) -> Vec<String> {
         return Vec::new();
     }
     let ground = Ground::lay(case);
+    tools::lay(&ground, &case.hooks);
     for (name, behaviour) in case.hooks.iter().filter(|(name, b)| is_script(name) && !b.missing) {
         script(&ground, name, behaviour);
     }
@@ -130,23 +148,33 @@ pub fn filled_expect(ground: &Ground, mut expect: super::case::Expect) -> super:
 fn script(ground: &Ground, name: &str, behaviour: &Behaviour) {
     let path = ground.path(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let given = ground.base.join("given").join(name.replace(['/', '~'], "_"));
+    let given = ground.base.join("given").join(file_of(name));
     let beside = |ending: &str| PathBuf::from(format!("{}.{ending}", given.to_string_lossy()));
     let (out, err) = (beside("out"), beside("err"));
     std::fs::write(&out, ground.filled(&behaviour.stdout)).unwrap();
     std::fs::write(&err, ground.filled(&behaviour.stderr)).unwrap();
     let quoted = |path: &Path| format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"));
+    let left = beside("left");
+    let child = match &behaviour.output {
+        Some(output) => {
+            std::fs::write(&left, output.to_string()).unwrap();
+            let copy = format!("cp {} \"$s/output.json\"", quoted(&left));
+            format!("p=; for a; do [ \"$p\" = --session-dir ] && s=$a; p=$a; done; {copy}\n")
+        }
+        None => String::new(),
+    };
     let last = match (behaviour.hangs, behaviour.signal) {
         (true, _) => "sleep 600 & wait".to_owned(),
         (_, Some(signal)) => format!("kill -{signal} $$; sleep 5"),
         _ => format!("exit {}", behaviour.exit),
     };
     let text = format!(
-        "#!/bin/sh\nn=1; while ! mkdir {g}.$n 2>/dev/null; do n=$((n+1)); done\nd={g}.$n\ncat > \"$d/stdin\"\nenv -0 > \"$d/env\" 2>/dev/null || env > \"$d/env\"\n: > \"$d/args\"; for a; do printf '%s\\0' \"$a\" >> \"$d/args\"; done\nif [ $n -le {first} ]; then echo 'not yet' >&2; exit 9; fi\ncat {o}\ncat {e} >&2\n{last}\n",
+        "#!/bin/sh\nn=1; while ! mkdir {g}.$n 2>/dev/null; do n=$((n+1)); done\nd={g}.$n\ncat > \"$d/stdin\"\nenv -0 > \"$d/env\" 2>/dev/null || env > \"$d/env\"\n: > \"$d/args\"; for a; do printf '%s\\0' \"$a\" >> \"$d/args\"; done\nif [ $n -le {first} ]; then echo 'not yet' >&2; exit 9; fi\n{child}cat {o}\ncat {e} >&2\n{last}\n",
         g = quoted(&given),
         o = quoted(&out),
         e = quoted(&err),
         first = behaviour.fails_first,
+        child = child,
     );
     let text = if name.ends_with("js") { node_script(&given, behaviour, ground) } else { text };
     std::fs::write(&path, text).unwrap();
@@ -233,12 +261,13 @@ fn replace_tree(from: &Path, to: &Path) {
 type ByHook = BTreeMap<String, Vec<Handed>>;
 
 fn handed_by_hook(ground: &Ground, case: &Case) -> ByHook {
-    let scripts = case.hooks.keys().filter(|name| is_script(name));
+    let told = |name: &&String| is_script(name) || is_path(name) || tools::is_tool(name);
+    let scripts = case.hooks.keys().filter(told);
     scripts.map(|name| (name.clone(), handed(ground, name))).collect()
 }
 
 fn handed(ground: &Ground, name: &str) -> Vec<Handed> {
-    let base = ground.base.join("given").join(name.replace(['/', '~'], "_"));
+    let base = ground.base.join("given").join(file_of(name));
     let mut runs = Vec::new();
     for n in 1.. {
         let folder = PathBuf::from(format!("{}.{n}", base.to_string_lossy()));
@@ -275,7 +304,7 @@ fn newer(before: &ByHook, now: ByHook) -> ByHook {
 /// Forgets the runs of the first firing, so that hooks that count see the same again.
 fn clear_given(ground: &Ground, before: &ByHook) {
     for (name, runs) in before {
-        let base = ground.base.join("given").join(name.replace(['/', '~'], "_"));
+        let base = ground.base.join("given").join(file_of(name));
         for n in runs.len() + 1.. {
             if std::fs::remove_dir_all(format!("{}.{n}", base.to_string_lossy())).is_err() {
                 break;

@@ -6,8 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use gambrel::actions::RuleAction;
 use gambrel::ledger::MemoryLedger;
-use gambrel::model::{Action, Captured, End, Job, Outcome, Program};
+use gambrel::model::request::from_body;
+use gambrel::model::{
+    Action, Call, Captured, End, Job, Outcome, Program, Request, Spawn, ToolRequest,
+};
 use gambrel::{Gambrel, Setup, TrustMode};
 
 use super::case::{Behaviour, Case, Fire};
@@ -76,8 +80,15 @@ fn fire(
             }
         }
     }
-    let written = Written { hooks: filled_hooks(ground, case), given: Arc::clone(given) };
-    let gambrel = Gambrel::compose(setup, Arc::clone(ledger) as _, vec![Box::new(written)]);
+    let runner = setup.runner();
+    let written = Written { hooks: filled_hooks(ground, case), given: Arc::clone(given), runner };
+    let written = Arc::new(written);
+    let words = ["shell", "webhook", "mcp_tool", "spawn"];
+    let action = |word| Box::new(By(word, Arc::clone(&written))) as Box<dyn Action>;
+    let mut actions: Vec<_> = words.into_iter().map(action).collect();
+    // A rule starts nothing: it is itself in both runs.
+    actions.push(Box::new(RuleAction::default()));
+    let gambrel = Gambrel::compose(setup, Arc::clone(ledger) as _, actions);
     let event = ground.filled(&fire.event.to_string());
     let mut event = match gambrel.receive(&fire.from, event.as_bytes()) {
         Ok(event) => event,
@@ -105,23 +116,121 @@ fn filled_hooks(ground: &Ground, case: &Case) -> BTreeMap<String, Behaviour> {
     case.hooks.iter().map(|(name, b)| (name.clone(), fill(b))).collect()
 }
 
-/// The action `shell`, as the case wrote it down.
+/// An action by its word, as the case wrote it down.
+struct By(&'static str, Arc<Written>);
+
 struct Written {
+    runner: Vec<String>,
     hooks: BTreeMap<String, Behaviour>,
     given: Arc<Mutex<BTreeMap<String, Vec<Handed>>>>,
 }
 
-impl Action for Written {
+impl Action for By {
     fn name(&self) -> &'static str {
-        "shell"
+        self.0
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        jobs.iter().map(|job| self.one(job)).collect()
+        let one = |job| match self.0 {
+            "webhook" => self.1.request(job),
+            "mcp_tool" => self.1.tool(job),
+            "spawn" => self.1.child(job),
+            _ => self.1.one(job),
+        };
+        jobs.iter().map(one).collect()
     }
 }
 
 impl Written {
+    fn behaviour(&self, name: &str, handed: Handed, times: u32) -> Option<(&Behaviour, u32)> {
+        let behaviour = self.hooks.get(name)?;
+        let tries = (behaviour.fails_first + 1).min(times);
+        let mut given = self.given.lock().unwrap();
+        let runs = given.entry(name.to_owned()).or_default();
+        runs.extend(std::iter::repeat_n(handed, tries as usize));
+        Some((behaviour, tries))
+    }
+
+    /// As the action `webhook` would bring it back.
+    fn request(&self, job: &Job<'_>) -> Outcome {
+        let request: Request = from_body(&job.call.body).unwrap();
+        let target = request.url.split_once("://").map_or("", |(_, rest)| rest);
+        let target = target.find('/').map_or("/", |at| &target[at..]).to_owned();
+        let path = target.split('?').next().unwrap_or_default().to_owned();
+        let headers = request.headers.iter().map(|(k, v)| (k.to_lowercase(), v.clone())).collect();
+        let body = if request.body.is_null() { String::new() } else { request.body.to_string() };
+        let handed = Handed { stdin: body, env: headers, args: vec![request.method, target] };
+        let tries = if request.ask.is_some() || job.call.pace.retries > 0 {
+            1 + job.call.pace.retries
+        } else {
+            1
+        };
+        let Some((behaviour, attempts)) = self.behaviour(&path, handed, tries) else {
+            return Outcome::of(End::Unstarted("connection refused".into()));
+        };
+        if !job.call.pace.waits {
+            return Outcome::of(End::Detached);
+        }
+        if behaviour.hangs {
+            return Outcome { attempts, ..Outcome::of(End::Late) };
+        }
+        let failed = attempts <= behaviour.fails_first;
+        let status = if failed { 503 } else { behaviour.status.unwrap_or(200) };
+        let fault = (status >= 300).then(|| format!("HTTP {status} Said"));
+        let mut answer = serde_json::json!({"status": status});
+        if request.ask.is_some() && fault.is_none() {
+            let Some(said) = &behaviour.answers else {
+                return Outcome { attempts, ..Outcome::of(End::Late) };
+            };
+            answer = said.clone();
+            answer["body"] = said.to_string().into();
+        }
+        Outcome {
+            stdout: Captured::from_text(&behaviour.stdout),
+            answer: Some(answer),
+            fault,
+            attempts,
+            ..Outcome::of(End::Answered)
+        }
+    }
+
+    /// As the action `spawn` would bring it back.
+    fn child(&self, job: &Job<'_>) -> Outcome {
+        let spawn: Spawn = from_body(&job.call.body).unwrap();
+        let folder = spawn.children.join(&spawn.name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let inputs = folder.join("inputs.json");
+        std::fs::write(&inputs, spawn.inputs.to_string()).unwrap();
+        let text = |path: &PathBuf| path.display().to_string();
+        let own = [spawn.pipeline, "--session-dir".into(), text(&folder), "--inputs".into()];
+        let argv = self.runner.iter().cloned().chain(own).chain([text(&inputs)]).collect();
+        let call = Call { program: Program::Exec(argv), ..job.call.clone() };
+        let mut outcome = self.one(&Job { call: &call, errand: None });
+        let name = self.hooks.keys().find(|name| self.runner.iter().any(|w| w.contains(*name)));
+        let output = name.and_then(|name| self.hooks[name].output.clone());
+        let output = output.map(|output| output.to_string()).unwrap_or_default();
+        outcome.answer = Some(serde_json::json!({"output": output}));
+        outcome
+    }
+
+    /// As the action `mcp_tool` would bring it back.
+    fn tool(&self, job: &Job<'_>) -> Outcome {
+        let request: ToolRequest = from_body(&job.call.body).unwrap();
+        let name = format!("mcp:{}/{}", request.server, request.tool);
+        let env = job.call.env.iter().cloned().collect();
+        let handed = Handed { stdin: request.input.to_string(), env, args: Vec::new() };
+        let Some((behaviour, _)) = self.behaviour(&name, handed, 1) else {
+            let fault = Some("unknown tool".to_owned());
+            return Outcome { fault, ..Outcome::of(End::Answered) };
+        };
+        if behaviour.hangs {
+            return Outcome::of(End::Late);
+        }
+        let fault = (behaviour.exit != 0).then(|| behaviour.stdout.clone());
+        let stdout = Captured::from_text(&behaviour.stdout);
+        Outcome { stdout, fault, ..Outcome::of(End::Answered) }
+    }
+
     fn one(&self, job: &Job<'_>) -> Outcome {
         let (text, words) = match &job.call.program {
             Program::Shell { text, .. } => (text.clone(), shell_words(text)),

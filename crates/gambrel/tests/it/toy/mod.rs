@@ -71,6 +71,8 @@ impl Dialect for Toy {
                     priority: 0,
                     idle: None,
                     shadowed_by: None,
+                    strict: false,
+                    once: false,
                     twin: None,
                 });
             }
@@ -99,6 +101,8 @@ impl Dialect for Toy {
             native,
             line: None,
             patched: Default::default(),
+            seen: Default::default(),
+            secrets: arrival.secrets,
             env: arrival.env,
         })
     }

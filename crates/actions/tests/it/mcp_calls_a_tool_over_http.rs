@@ -1,0 +1,133 @@
+//! A server that is reached over HTTP: answers as one message or as events, under the same guard as
+//! every other request.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use gambrel_actions::{McpAction, WebSettings};
+use gambrel_model::request::to_body;
+use gambrel_model::{Call, End, Outcome, Pace, ToolRequest};
+use serde_json::{Value, json};
+
+use crate::receiver::{Got, Receiver, answer, hold, keeps_secret, run};
+use crate::stand::unstarted;
+
+fn tool(url: &str, tool: &str) -> Outcome {
+    let request = ToolRequest {
+        server: "far".to_owned(),
+        url: Some(url.to_owned()),
+        headers: vec![("Authorization".to_owned(), "Bearer t0k".to_owned())],
+        tool: tool.to_owned(),
+        input: json!({ "a": 1 }),
+        ..ToolRequest::default()
+    };
+    let pace = Pace { timeout: Duration::from_secs(3), ..Pace::default() };
+    let call = Call { body: to_body(&request), pace, ..Call::default() };
+    let outcome = run(&McpAction::new(WebSettings::default()), &call);
+    keeps_secret(&outcome, &["s3cret", "t0k"]);
+    assert!(outcome.took < Duration::from_secs(5), "{:?}", outcome.took);
+    outcome
+}
+
+fn reply(asked: &Value) -> Option<Value> {
+    let mut reply = match asked["method"].as_str()? {
+        "initialize" => json!({ "result": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "serverInfo": { "name": "far", "version": "1" },
+        } }),
+        "tools/call" if asked["params"]["name"] == "sum" => json!({ "result": {
+            "content": [{ "type": "text", "text": asked["params"]["arguments"].to_string() }],
+        } }),
+        "tools/call" => json!({ "error": { "code": -32602, "message": "Unknown tool" } }),
+        _ => return None,
+    };
+    reply["jsonrpc"] = "2.0".into();
+    reply["id"] = asked["id"].clone();
+    Some(reply)
+}
+
+fn by_json(got: &Got, stream: &mut TcpStream) {
+    match serde_json::from_str(&got.body).ok().as_ref().and_then(reply) {
+        Some(reply) => {
+            let head = "content-type: application/json\r\nmcp-session-id: abc\r\n";
+            answer(stream, "200 OK", head, &reply.to_string());
+        }
+        None => answer(stream, "202 Accepted", "", ""),
+    }
+}
+
+fn by_events(got: &Got, stream: &mut TcpStream) {
+    let Some(reply) = serde_json::from_str(&got.body).ok().as_ref().and_then(reply) else {
+        return answer(stream, "202 Accepted", "", "");
+    };
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+    let text = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
+        : hello\n\ndata: {note}\n\nid: 1\r\ndata: {reply}\r\n\r\n"
+    );
+    let _ = stream.write_all(text.as_bytes());
+    // Some servers keep the stream open after the answer.
+    hold(stream);
+}
+
+#[test]
+fn as_one_message_or_as_events() {
+    for receiver in [Receiver::new(by_json), Receiver::new(by_events)] {
+        let outcome = tool(&receiver.url("/s3cret"), "sum");
+        assert_eq!(outcome.end, End::Answered, "{outcome:?}");
+        assert_eq!(outcome.stdout.text(), r#"{"a":1}"#);
+        assert_eq!(outcome.command[1], "sum");
+        let got = receiver.got();
+        assert!(got.iter().all(|one| one.header("authorization").unwrap() == "Bearer t0k"));
+        assert!(got[0].header("accept").unwrap().contains("text/event-stream"));
+        assert_eq!(got[2].header("mcp-protocol-version").unwrap(), "2025-06-18");
+    }
+}
+
+#[test]
+fn a_session_is_kept_and_ended() {
+    let receiver = Receiver::new(by_json);
+    assert!(tool(&receiver.url("/"), "sum").succeeded());
+    let got = receiver.got();
+    assert_eq!(got[0].header("mcp-session-id"), None);
+    assert!(got[1..].iter().all(|one| one.header("mcp-session-id").unwrap() == "abc"));
+    assert!(got.last().unwrap().line.starts_with("DELETE / "), "{got:?}");
+}
+
+#[test]
+fn an_unknown_tool_is_told() {
+    let receiver = Receiver::new(by_json);
+    let outcome = tool(&receiver.url("/"), "nothing");
+    assert_eq!(outcome.end, End::Answered);
+    assert!(outcome.fault.unwrap().contains("Unknown tool"));
+}
+
+#[test]
+fn a_server_that_does_not_speak_it_is_not_started() {
+    let cases: [(Receiver, &str); 4] = [
+        (Receiver::new(|_, s| answer(s, "404 Not Found", "", "s3cret")), "HTTP 404"),
+        (Receiver::new(|_, s| answer(s, "302 Found", "location: /\r\n", "")), "not followed"),
+        (Receiver::new(|_, s| answer(s, "200 OK", "content-type: text/html\r\n", "<p>")), "hand"),
+        (Receiver::new(|_, _| {}), "no answer"),
+    ];
+    for (receiver, words) in cases {
+        let outcome = tool(&receiver.url("/s3cret"), "sum");
+        assert!(unstarted(&outcome).contains(words), "{words}: {outcome:?}");
+    }
+    for url in ["https://10.0.0.1/s3cret", "http://example.test/s3cret", "https://u:p@localhost/"] {
+        assert!(unstarted(&tool(url, "sum")).contains("refused: "), "{url}");
+    }
+}
+
+#[test]
+fn one_that_never_answers_is_late() {
+    let silent = Receiver::new(|_, stream| hold(stream));
+    assert_eq!(tool(&silent.url("/"), "sum").end, End::Late);
+    let endless = Receiver::new(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n");
+        while stream.write_all(&[b' '; 65536]).is_ok() {}
+    });
+    // Too long to be a message: there is no need to wait for the end of it.
+    assert!(unstarted(&tool(&endless.url("/"), "sum")).contains("handshake"));
+}

@@ -1,0 +1,174 @@
+//! A receiver of requests on this machine, written by hand so that it can do everything wrong, and
+//! the calls that are made to it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use gambrel_actions::{WebSettings, WebhookAction};
+use gambrel_model::request::to_body;
+use gambrel_model::{Action, Call, Job, Outcome, Pace, Request};
+use serde_json::{Value, json};
+
+/// One request as it came.
+#[derive(Debug, Clone)]
+pub struct Got {
+    /// `POST /path HTTP/1.1`.
+    pub line: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    /// How many came before it.
+    pub earlier: usize,
+}
+
+impl Got {
+    /// All values of a header, joined.
+    pub fn header(&self, name: &str) -> Option<String> {
+        let all = self.headers.iter().filter(|(known, _)| known == name);
+        let all: Vec<&str> = all.map(|(_, value)| value.as_str()).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+}
+
+type Behaviour = dyn Fn(&Got, &mut TcpStream) + Send + Sync;
+
+/// It listens as long as it lives.
+pub struct Receiver {
+    pub address: SocketAddr,
+    got: Arc<Mutex<Vec<Got>>>,
+    gone: Arc<AtomicBool>,
+}
+
+impl Receiver {
+    /// That does this with every request.
+    pub fn new(behaviour: impl Fn(&Got, &mut TcpStream) + Send + Sync + 'static) -> Self {
+        Self::on(TcpListener::bind("127.0.0.1:0").unwrap(), behaviour)
+    }
+
+    pub fn on(
+        listener: TcpListener,
+        behaviour: impl Fn(&Got, &mut TcpStream) + Send + Sync + 'static,
+    ) -> Self {
+        let address = listener.local_addr().unwrap();
+        let (got, gone) = (Arc::<Mutex<Vec<Got>>>::default(), Arc::<AtomicBool>::default());
+        let this = Self { address, got: Arc::clone(&got), gone: Arc::clone(&gone) };
+        let behaviour: Arc<Behaviour> = Arc::new(behaviour);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if gone.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (got, behaviour) = (Arc::clone(&got), Arc::clone(&behaviour));
+                thread::spawn(move || serve(stream, &got, &*behaviour));
+            }
+        });
+        this
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.address.port())
+    }
+
+    pub fn got(&self) -> Vec<Got> {
+        self.got.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.gone.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(("127.0.0.1", self.address.port()));
+    }
+}
+
+fn serve(mut stream: TcpStream, got: &Mutex<Vec<Got>>, behaviour: &Behaviour) {
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(20)));
+    let Some(mut request) = read(&stream) else { return };
+    let mut all = got.lock().unwrap();
+    request.earlier = all.len();
+    all.push(request.clone());
+    drop(all);
+    behaviour(&request, &mut stream);
+}
+
+/// The next request of a connection.
+pub fn read(stream: impl Read) -> Option<Got> {
+    let mut reader = BufReader::new(stream);
+    let mut next = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
+        Some(line.trim_end().to_owned())
+    };
+    let line = next()?;
+    let mut headers = Vec::new();
+    loop {
+        let line = next()?;
+        let Some((name, value)) = line.split_once(": ") else { break };
+        headers.push((name.to_ascii_lowercase(), value.to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let mut body = vec![0; length.map_or(0, |(_, length)| length.parse().unwrap())];
+    reader.read_exact(&mut body).ok()?;
+    Some(Got { line, headers, body: String::from_utf8(body).unwrap(), earlier: 0 })
+}
+
+/// Answers and closes.
+pub fn answer(mut stream: impl Write, status: &str, headers: &str, body: &str) {
+    let length = body.len();
+    let text = format!(
+        "HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    );
+    let _ = stream.write_all(text.as_bytes());
+    let _ = stream.flush();
+}
+
+/// Holds a connection open until the other side lets go of it.
+pub fn hold(stream: &mut TcpStream) {
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
+    let _ = stream.read(&mut [0; 1]);
+}
+
+/// A request with ten seconds.
+pub fn post(url: &str) -> Request {
+    Request {
+        url: url.to_owned(),
+        method: "POST".to_owned(),
+        body: json!({ "n": 1 }),
+        ..Request::default()
+    }
+}
+
+pub fn call(request: &Request) -> Call {
+    let pace = Pace {
+        timeout: Duration::from_secs(10),
+        pause: Duration::from_millis(1),
+        ..Pace::default()
+    };
+    Call { body: to_body(request), pace, ..Call::default() }
+}
+
+pub fn run(action: &dyn Action, call: &Call) -> Outcome {
+    action.run(&[Job { call, errand: None }]).remove(0)
+}
+
+pub fn send(request: &Request) -> Outcome {
+    run(&WebhookAction::new(WebSettings::default()), &call(request))
+}
+
+/// Nothing that a record shows holds any of these.
+pub fn keeps_secret(outcome: &Outcome, secrets: &[&str]) {
+    let text = serde_json::to_string(&json!([
+        outcome.command,
+        outcome.remarks,
+        outcome.fault,
+        format!("{:?}", outcome.end),
+        outcome.answer.clone().unwrap_or(Value::Null),
+    ]))
+    .unwrap();
+    for secret in secrets {
+        assert!(!text.contains(secret), "{secret} is in {text}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Somebody at the other end of a request, for real: an HTTP receiver on this machine that writes
+//! down what it got and answers as the case says. Hooks whose name begins with `/` are its paths.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::case::Behaviour;
+
+/// Whether a hook's name is a path of the receiver.
+pub fn is_path(name: &str) -> bool {
+    name.starts_with('/')
+}
+
+/// Listens until the test ends; tells the port.
+pub fn listen(hooks: BTreeMap<String, Behaviour>, given: PathBuf) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let hooks = Arc::new(hooks);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (hooks, given) = (Arc::clone(&hooks), given.clone());
+            std::thread::spawn(move || drop(serve(stream, &hooks, &given)));
+        }
+    });
+    port
+}
+
+fn serve(
+    mut stream: TcpStream,
+    hooks: &BTreeMap<String, Behaviour>,
+    given: &Path,
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let mut words = first.split(' ');
+    let (method, target) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let mut headers = Vec::new();
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        let (name, value) = (name.to_lowercase(), value.trim().to_owned());
+        if name == "content-length" {
+            length = value.parse().unwrap_or(0);
+        }
+        headers.push(format!("{name}={value}"));
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let path = target.split('?').next().unwrap_or(target);
+    let Some(behaviour) = hooks.get(path) else {
+        return stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
+    };
+    let nth = write_down(given, path, &body, &headers, &[method, target]);
+    if behaviour.hangs {
+        std::thread::sleep(Duration::from_secs(600));
+    }
+    let status = if nth <= behaviour.fails_first { 503 } else { behaviour.status.unwrap_or(200) };
+    let text = &behaviour.stdout;
+    write!(
+        stream,
+        "HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+        text.len()
+    )?;
+    stream.flush()?;
+    drop(stream);
+    if let Some(answer) = behaviour.answers.as_ref().filter(|_| status < 400) {
+        let message = format!("{} {}", headers.join(" "), String::from_utf8_lossy(&body));
+        answer_back(&message, &answer.to_string());
+    }
+    Ok(())
+}
+
+fn write_down(given: &Path, name: &str, body: &[u8], headers: &[String], args: &[&str]) -> u32 {
+    let base = given.join(super::real::file_of(name));
+    let mut nth = 1;
+    let folder = loop {
+        let folder = PathBuf::from(format!("{}.{nth}", base.to_string_lossy()));
+        if std::fs::create_dir(&folder).is_ok() {
+            break folder;
+        }
+        nth += 1;
+    };
+    std::fs::write(folder.join("env"), headers.join("\0")).unwrap();
+    std::fs::write(folder.join("args"), args.join("\0")).unwrap();
+    std::fs::write(folder.join("stdin"), body).unwrap();
+    nth
+}
+
+/// Posts an answer to the link that the message brought.
+fn answer_back(message: &str, answer: &str) {
+    let Some(at) = message.find("http://localhost:") else { return };
+    let link: String = message[at..].chars().take_while(|c| !"\"?\\ ".contains(*c)).collect();
+    let rest = link.trim_start_matches("http://");
+    let Some((host, path)) = rest.split_once('/') else { return };
+    let Ok(mut stream) = TcpStream::connect(host) else { return };
+    let _gone = write!(
+        stream,
+        "POST /{path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}",
+        answer.len()
+    );
+    let mut told = String::new();
+    let _gone = stream.read_to_string(&mut told);
+}

@@ -1,0 +1,141 @@
+//! Handlers that ask somebody else instead of starting a command: an address over HTTP, or a tool
+//! of an MCP server. What they are sent is the hook input, or pieces of it.
+
+use std::collections::BTreeMap;
+
+use gambrel_model::request::to_body;
+use gambrel_model::{Call, Hook, Program, Request, ToolRequest};
+use serde_json::Value;
+
+use crate::payload::{loose_text, text};
+
+/// The request of an `http` handler: the hook input as JSON.
+pub fn http(hook: &Hook, input: Value, env: &BTreeMap<String, String>) -> Call {
+    let config = &hook.draft.config;
+    let allowed = list(config, "allowedEnvVars");
+    let value = |name: &str| {
+        let may = allowed.iter().any(|allowed| allowed == name);
+        env.get(name).filter(|_| may).cloned().unwrap_or_default()
+    };
+    let headers = config.get("headers").and_then(Value::as_object);
+    let headers = headers.into_iter().flatten();
+    let request = Request {
+        url: text(config, "url").unwrap_or_default(),
+        method: "POST".into(),
+        headers: headers
+            .map(|(name, written)| (name.clone(), dollars(&loose_text(written), &value)))
+            .collect(),
+        body: input,
+        allow: list(config, "reachable"),
+        exchange_ms: u64::try_from(hook.draft.terms.timeout.as_millis()).unwrap_or(0),
+        ..Request::default()
+    };
+    Call { body: to_body(&request), ..Call::default() }
+}
+
+/// The call of an `mcp_tool` handler.
+pub fn tool(hook: &Hook, input: &Value, env: &BTreeMap<String, String>) -> Call {
+    let config = &hook.draft.config;
+    let server = config.get("serverDefinition").cloned().unwrap_or_default();
+    let filled = |written: &str| defaults(written, env);
+    let word = |value: &Value| filled(&loose_text(value));
+    let pairs = |key: &str| -> Vec<(String, String)> {
+        let pairs = server.get(key).and_then(Value::as_object);
+        pairs.into_iter().flatten().map(|(name, value)| (name.clone(), word(value))).collect()
+    };
+    let url = text(&server, "url").map(|url| filled(&url));
+    let request = ToolRequest {
+        server: text(config, "server").unwrap_or_default(),
+        headers: pairs("headers"),
+        allow: list(config, "reachable"),
+        tool: text(config, "tool").unwrap_or_default(),
+        input: config.get("input").map_or_else(
+            || Value::Object(Default::default()),
+            |written| interpolated(written, input),
+        ),
+        url: url.clone(),
+    };
+    let command = text(&server, "command").map(|command| filled(&command));
+    let args = server.get("args").and_then(Value::as_array).into_iter().flatten().map(word);
+    let program = match (url, command) {
+        (None, Some(command)) => Program::Exec(std::iter::once(command).chain(args).collect()),
+        _ => Program::None,
+    };
+    Call { program, env: pairs("env"), body: to_body(&request), ..Call::default() }
+}
+
+fn list(config: &Value, key: &str) -> Vec<String> {
+    let items = config.get(key).and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// `${a.b.0}` in every text of a tool's input is what stands there in the hook input; what is not
+/// there is empty. One pass: what was put in is never looked at again.
+fn interpolated(written: &Value, input: &Value) -> Value {
+    match written {
+        Value::String(text) => Value::String(braces(text, &|path| {
+            let found = path.split('.').try_fold(input, |at, key| match at {
+                Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+                other => other.get(key),
+            });
+            Some(found.map(loose_text).unwrap_or_default())
+        })),
+        Value::Array(items) => items.iter().map(|item| interpolated(item, input)).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), interpolated(value, input)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        other => other.clone(),
+    }
+}
+
+/// `${NAME}` and `${NAME:-else}` of a server's definition. A name without a value stays as it is.
+fn defaults(written: &str, env: &BTreeMap<String, String>) -> String {
+    braces(written, &|inside| match inside.split_once(":-") {
+        Some((name, otherwise)) => {
+            Some(env.get(name).filter(|value| !value.is_empty()).map_or(otherwise, |v| v).into())
+        }
+        None => env.get(inside).cloned(),
+    })
+}
+
+/// Every `${…}` as `value` says, in one pass; `None` leaves it.
+fn braces(written: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(written.len());
+    let mut rest = written;
+    while let Some((before, after)) = rest.split_once("${") {
+        out.push_str(before);
+        let Some((inside, beyond)) = after.split_once('}') else {
+            out.push_str("${");
+            rest = after;
+            continue;
+        };
+        match value(inside) {
+            Some(value) => out.push_str(&value),
+            None => out.push_str(&format!("${{{inside}}}")),
+        }
+        rest = beyond;
+    }
+    out + rest
+}
+
+/// `$NAME` and `${NAME}`, in one pass.
+fn dollars(written: &str, value: &dyn Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(written.len());
+    let mut rest = written;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let braced = after.strip_prefix('{').and_then(|inside| inside.split_once('}'));
+        let bare = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let (name, beyond) = braced.unwrap_or_else(|| after.split_at(bare.unwrap_or(after.len())));
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            out.push('$');
+            rest = after;
+            continue;
+        }
+        out.push_str(&value(name));
+        rest = beyond;
+    }
+    out + rest
+}

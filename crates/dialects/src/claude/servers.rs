@@ -1,0 +1,60 @@
+//! MCP servers that `mcp_tool` handlers may call: `.mcp.json` of the project and of plugins. What
+//! a server is started from becomes part of the hook, so that it is trusted together with it.
+
+use std::collections::BTreeMap;
+
+use gambrel_model::{Complaint, Found};
+use serde_json::Value;
+
+use crate::document::{Content, Document, Language};
+
+/// The tag of such a file among the places.
+pub const TAG: &str = "servers";
+
+/// Servers by name, of one file each.
+#[derive(Default)]
+pub struct Servers(BTreeMap<String, Value>);
+
+impl Servers {
+    /// What all files name; the first to name a server defines it.
+    pub fn of(found: &[Found], complaints: &mut Vec<Complaint>) -> Self {
+        let mut servers = Self::default();
+        for file in found.iter().filter(|file| file.place.tag == TAG) {
+            match Document::parse(&file.place.path, &file.text, Language::Jsonc) {
+                Ok(mut document) => {
+                    complaints.append(&mut document.complaints);
+                    servers.take(&document, complaints);
+                }
+                Err(complaint) => complaints.push(complaint),
+            }
+        }
+        servers
+    }
+
+    fn take(&mut self, document: &Document<'_>, complaints: &mut Vec<Complaint>) {
+        let Some(named) = document.root.get("mcpServers") else { return };
+        for (key, server) in named.entries() {
+            let name = key.text().unwrap_or_default().to_owned();
+            let sound = ["command", "url"].iter().any(|need| server.get(need).is_some());
+            if !matches!(server.content, Content::Map(_)) || !sound {
+                let message = format!("the server `{name}` has neither `command` nor `url`");
+                complaints.push(
+                    Complaint::error(document.spot_of(key), message)
+                        .help("write {\"command\": \"…\", \"args\": [ … ]} or {\"url\": \"…\"}"),
+                );
+                continue;
+            }
+            self.0.entry(name).or_insert_with(|| server.to_value());
+        }
+    }
+
+    /// The server of a name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// All names.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+}

@@ -1,0 +1,64 @@
+//! What the user prefers for all dialects: `gambrel/config.yaml` in the user's configuration
+//! folder. Only the user's own file is read: a repository must not choose what runs, or where a
+//! request may go.
+
+use gambrel_model::{Complaint, Found, Holding, Place, Roots, Scope};
+
+use crate::document::{Document, Fields, Language};
+
+/// The tag of the file among a dialect's places.
+pub const TAG: &str = "preferences";
+
+/// What the file says, and what the environment says instead.
+#[derive(Debug, Clone, Default)]
+pub struct Preferences {
+    /// The command that answers prompts: reads one on stdin, writes the answer to stdout.
+    pub model: Option<String>,
+    /// The same for questions that need tools.
+    pub agent: Option<String>,
+    /// Hosts and address ranges of the inside that requests may reach.
+    pub allow: Vec<String>,
+}
+
+/// Where the file is.
+pub fn place(roots: &Roots) -> Option<Place> {
+    let path = roots.config_home.as_ref()?.join("gambrel/config.yaml");
+    Some(Place { path, scope: Scope::User, holding: Holding::Text, tag: TAG })
+}
+
+/// Reads it off what was found.
+pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> Preferences {
+    let mut preferences = Preferences::default();
+    for file in found.iter().filter(|file| file.place.tag == TAG) {
+        match Document::parse(&file.place.path, &file.text, Language::Yaml) {
+            Ok(mut document) => {
+                complaints.append(&mut document.complaints);
+                preferences = of(&document, complaints);
+            }
+            Err(complaint) => complaints.push(complaint),
+        }
+    }
+    let named = |name: &str| roots.var(name).map(str::to_owned);
+    preferences.model = named("GAMBREL_MODEL_COMMAND").or(preferences.model);
+    preferences.agent = named("GAMBREL_AGENT_COMMAND").or(preferences.agent);
+    preferences.agent = preferences.agent.or_else(|| preferences.model.clone());
+    preferences
+}
+
+fn of(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> Preferences {
+    let mut texts = |section: &str, key: &str| {
+        let node = document.root.get(section)?;
+        let mut fields = Fields::of(document, node);
+        let text = fields.text(key).filter(|text| !text.trim().is_empty());
+        complaints.append(&mut fields.complaints);
+        text
+    };
+    let (model, agent) = (texts("model", "command"), texts("agent", "command"));
+    let allow = document.root.get("http").and_then(|http| {
+        let mut fields = Fields::of(document, http);
+        let hosts = fields.texts("allow");
+        complaints.append(&mut fields.complaints);
+        hosts
+    });
+    Preferences { model, agent, allow: allow.unwrap_or_default() }
+}

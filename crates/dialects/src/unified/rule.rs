@@ -1,0 +1,129 @@
+//! The action `rule`: a regular expression on a fact, and what its match means. No process is
+//! started; the look itself is the action's.
+
+use gambrel_model::request::to_body;
+use gambrel_model::tool::text_block;
+use gambrel_model::{
+    Call, Carry, Complaint, Ear, Event, EventSpec, Hook, Look, Moment, Outcome, Pattern, Quoted,
+    Ruling, Slot, Verdict,
+};
+use serde_json::{Value, json};
+
+use super::events::is_own;
+use super::variables::{is_known, value};
+use crate::document::Fields;
+use crate::payload::text;
+
+/// What a match does; one of them stands in a rule, with the pattern as its value.
+pub const DOES: [&str; 4] = ["block", "ask", "say", "redact"];
+/// Looked at where the author names no fact.
+const WHOLE: &str = "INPUT";
+const RESULT: &str = "RESULT";
+const MARK: &str = "[redacted]";
+
+/// Looks at the fields of a rule.
+pub fn look(fields: &mut Fields<'_>, row: &EventSpec) {
+    let written: Vec<&str> = DOES.into_iter().filter(|word| fields.has(word)).collect();
+    let [does] = written.as_slice() else {
+        let message = "a rule does one thing: block, ask, say or redact";
+        return fields.complain("rule", message, "write one of them with a regular expression");
+    };
+    if let Some(pattern) = fields.quoted(does) {
+        if let Err(why) = Pattern::compile(&pattern.text) {
+            let last = why.lines().last().unwrap_or_default();
+            let message = format!("`{does}` is not a valid regular expression: {last}");
+            fields.complaints.push(Complaint::error(pattern.spot, message));
+        }
+    }
+    let (_, _) = (fields.text("message"), fields.text("with"));
+    if let Some(fact) = fields.quoted("fact").filter(|fact| !is_fact(&fact.text)) {
+        fields.complaints.push(unknown_fact(fact));
+    }
+    if *does == "redact" && slot(row).is_none() {
+        let message = format!("there is nothing to redact at {}", row.name);
+        fields.complain(does, message, "use it at on_tool_before or on_tool_after");
+    }
+}
+
+fn is_fact(name: &str) -> bool {
+    is_known(name) || [WHOLE, RESULT].contains(&name)
+}
+
+fn unknown_fact(fact: Quoted) -> Complaint {
+    let message = format!("`{}` is no fact of ours: it is read from the caller's vars", fact.text);
+    Complaint::warning(fact.spot, message).help("for example TOOL_COMMAND, PROMPT, RESULT or INPUT")
+}
+
+fn slot(row: &EventSpec) -> Option<Slot> {
+    match row.moment {
+        Moment::ToolBefore | Moment::ToolPermission => Some(Slot::Input),
+        Moment::ToolAfter | Moment::ToolFailed => Some(Slot::Output),
+        _ => None,
+    }
+}
+
+fn does(config: &Value) -> Option<(&'static str, String)> {
+    DOES.into_iter().find_map(|word| Some((word, text(config, word)?)))
+}
+
+/// The text that is looked at, and the pattern.
+pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
+    let config = &hook.draft.config;
+    let (word, pattern) = does(config).unwrap_or_default();
+    let named = text(config, "fact");
+    let usual = match event.moment {
+        Moment::ToolAfter | Moment::ToolFailed => RESULT,
+        Moment::ToolBefore | Moment::ToolPermission => WHOLE,
+        Moment::Error => "ERROR",
+        _ => "PROMPT",
+    };
+    let input = word == "redact" && slot(event.row) == Some(Slot::Input);
+    let fact = if input { WHOLE } else { named.as_deref().unwrap_or(usual) };
+    let with = text(config, "with").unwrap_or_else(|| MARK.into());
+    let look =
+        Look { pattern, value: seen(event, carry, fact), with: (word == "redact").then_some(with) };
+    Call { body: to_body(&look), ..Call::default() }
+}
+
+fn seen(event: &Event, carry: &Carry, fact: &str) -> Value {
+    let tool = event.facts.tool.as_ref();
+    match fact {
+        WHOLE => tool.map(|tool| tool.args.clone()).unwrap_or_default(),
+        RESULT => json!(tool.and_then(|t| t.result.as_ref()).map(|r| r.text())),
+        name => json!(value(event, carry, name)),
+    }
+}
+
+/// What a match means.
+pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    let config = &hook.draft.config;
+    let Some(answer) = outcome.answer.as_ref().filter(|answer| answer["matched"] == true) else {
+        return Verdict::default();
+    };
+    let Some((word, pattern)) = does(config) else { return Verdict::default() };
+    let found = answer["found"].as_str().unwrap_or_default();
+    let reason = text(config, "message").unwrap_or_else(|| match word {
+        "say" => found.to_owned(),
+        _ => format!("`{found}` is not allowed here (rule `{pattern}`)"),
+    });
+    let row = hook.row_for(event).unwrap_or(event.row);
+    match word {
+        "block" if is_own(row) => Verdict::ruled(Ruling::Halt, reason),
+        "block" => Verdict::ruled(Ruling::Deny, reason),
+        "ask" => Verdict::ruled(Ruling::Ask, reason),
+        "say" => Verdict::says(Ear::Agent, reason),
+        _ => redacted(row, &answer["value"]),
+    }
+}
+
+/// The same value with every match replaced.
+fn redacted(row: &EventSpec, clean: &Value) -> Verdict {
+    match slot(row) {
+        Some(Slot::Output) => {
+            let text = clean.as_str().unwrap_or_default();
+            Verdict::default().patching(Slot::Output, json!({"content": [text_block(text)]}))
+        }
+        Some(slot) => Verdict::default().patching(slot, clean.clone()),
+        None => Verdict::default(),
+    }
+}

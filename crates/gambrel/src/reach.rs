@@ -1,0 +1,38 @@
+//! The actions that reach beyond this process over a network, put together with the listener that
+//! takes answers in. Compiled only where the program is built with them.
+
+use std::sync::Arc;
+
+use gambrel_actions::{Desk, Listening, Settings, WebSettings, WebhookAction};
+use gambrel_ledger::LocalLedger;
+use gambrel_model::{Action, Ledger};
+
+/// The rows of requests, and of tools where they are built in.
+pub fn actions(settings: Settings, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dyn Action>> {
+    let desk = ledger.map(desk);
+    let web = WebSettings { settings, desk, ..WebSettings::default() };
+    vec![
+        #[cfg(feature = "mcp")]
+        Box::new(gambrel_actions::McpAction::new(web.clone())),
+        Box::new(WebhookAction::new(web)),
+    ]
+}
+
+/// Where answers come in while somebody waits for one.
+fn desk(ledger: &Arc<LocalLedger>) -> Desk {
+    let ours = counter(ledger);
+    let listen = move |port: u16| {
+        let listening = gambrel_server::listen(&ours, port).map_err(|error| error.to_string())?;
+        Ok(Listening { base: listening.base().to_owned(), keep: Box::new(listening) })
+    };
+    Desk { ledger: Arc::clone(ledger) as Arc<dyn Ledger + Send + Sync>, listen: Arc::new(listen) }
+}
+
+/// The same tickets for a page of all of them, if it has a key.
+pub fn counter(ledger: &Arc<LocalLedger>) -> gambrel_server::Desk {
+    gambrel_server::Desk {
+        ledger: Arc::clone(ledger) as Arc<dyn Ledger + Send + Sync>,
+        key: None,
+        mark: ledger.mark(),
+    }
+}

@@ -1,0 +1,57 @@
+//! A regular expression as people write it: linear where that is enough, with lookaround (bounded)
+//! where it is asked for. Compiled once by whoever keeps it.
+
+use regex_lite::Regex;
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub enum Pattern {
+    /// Unanchored, in linear time.
+    Plain(Regex),
+    /// One that looks around, as JavaScript's can; its work is bounded.
+    LooksAround(Box<fancy_regex::Regex>),
+}
+
+impl Pattern {
+    /// Compiles a text. The error is the regex engine's.
+    pub fn compile(text: &str) -> Result<Self, String> {
+        Regex::new(text).map(Self::Plain).or_else(|plain| {
+            fancy_regex::RegexBuilder::new(text)
+                .backtrack_limit(100_000)
+                .build()
+                .map(|regex| Self::LooksAround(Box::new(regex)))
+                .map_err(|_| plain.to_string())
+        })
+    }
+
+    /// Whether it stands somewhere in a text. A search that was given up counts as met: a guard
+    /// fires more often, never less.
+    pub fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Plain(regex) => regex.is_match(text),
+            Self::LooksAround(regex) => regex.is_match(text).unwrap_or(true),
+        }
+    }
+
+    /// The first place where it stands; empty when the search was given up.
+    pub fn find<'t>(&self, text: &'t str) -> Option<&'t str> {
+        match self {
+            Self::Plain(regex) => regex.find(text).map(|found| found.as_str()),
+            Self::LooksAround(regex) => match regex.find(text) {
+                Ok(found) => found.map(|found| found.as_str()),
+                Err(_) => Some(""),
+            },
+        }
+    }
+
+    /// The text with every match replaced by exactly `with`.
+    pub fn replaced(&self, text: &str, with: &str) -> String {
+        match self {
+            Self::Plain(regex) => regex.replace_all(text, regex_lite::NoExpand(with)).into_owned(),
+            // What cannot be searched to its end is kept back as a whole.
+            Self::LooksAround(regex) => regex
+                .try_replacen(text, 0, fancy_regex::NoExpand(with))
+                .map_or_else(|_| with.to_owned(), |clean| clean.into_owned()),
+        }
+    }
+}

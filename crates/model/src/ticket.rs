@@ -1,0 +1,95 @@
+//! A question that waits for a person or a service: what was shown, until when it counts, and the
+//! one answer it got. The ledger keeps it; no page, port or process is known here.
+
+use serde::{Deserialize, Serialize};
+
+/// One question.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ticket {
+    /// Its short name, for people and for commands.
+    pub id: String,
+    /// What makes two questions the same one: a process that is started again finds its ticket.
+    pub key: String,
+    /// When it was opened, milliseconds since the epoch.
+    pub at: u64,
+    /// When it stops counting, milliseconds since the epoch.
+    pub expires: u64,
+    /// The session that waits.
+    pub session: String,
+    /// The project's folder.
+    pub project: String,
+    /// The hook that asks.
+    pub hook: String,
+    /// One line: what is to be decided.
+    pub title: String,
+    /// What the person is shown, name by name.
+    pub shown: Vec<(String, String)>,
+    /// Whether the message that brings its link has gone out.
+    pub sent: bool,
+    /// Whether the one who waited has taken the answer, or has given up.
+    pub spent: bool,
+    /// What was answered.
+    pub answer: Option<Answer>,
+}
+
+/// What a person or a service said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// The word: `approve`, `reject`, or anything else.
+    pub action: String,
+    /// Words to it.
+    pub message: String,
+    /// The answer as it came.
+    pub body: String,
+    /// Who is known to have said it: the bearer of a link, a command.
+    pub by: String,
+    /// Milliseconds since the epoch.
+    pub at: u64,
+}
+
+/// A ticket for the one who asks, with the secret that answers it.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The ticket.
+    pub ticket: Ticket,
+    /// 256 bits, as text for a link. The ledger itself keeps only its hash.
+    pub token: String,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// It is the answer.
+    Recorded(Answer),
+    /// Another was there before, and stands.
+    Already(Answer),
+    /// The question does not count any more.
+    Expired,
+    /// There is no such question.
+    Unknown,
+}
+
+/// Where a ticket stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// It can be answered.
+    Open,
+    /// It was.
+    Answered,
+    /// It was not, and cannot be any more.
+    Expired,
+}
+
+impl Ticket {
+    /// Where it stands at a time.
+    pub fn standing(&self, now: u64) -> Standing {
+        match (&self.answer, self.spent || now >= self.expires) {
+            (Some(_), _) => Standing::Answered,
+            (None, true) => Standing::Expired,
+            (None, false) => Standing::Open,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+// What a module sees as `pi` and `ctx`. The same text runs in the embedded engine and in a
+// sidecar: all it knows of the world is `host` (effect, ask, exec, show, typebox, stub, path,
+// hasUI, NotAFactory). `contexts` is context.js.
+(host, contexts) => {
+  "use strict";
+  const { parse, stringify } = JSON;
+  const handlers = new Map();
+  const commands = new Map();
+  const renderers = new Map();
+  const none = [];
+  const now = { event: "" };
+  let ready = false;
+
+  const messageOf = (err) => {
+    try {
+      return `${err instanceof Error ? err.message : String(err)}`;
+    } catch {
+      return "unknown error";
+    }
+  };
+  const stackOf = (err) => {
+    try {
+      return typeof err?.stack === "string" ? err.stack : "";
+    } catch {
+      return "";
+    }
+  };
+  const effect = (type, fields) => host.effect(stringify({ type, ...fields }));
+  const log = (level) => (...words) => effect("log", { level, message: words.map(host.show).join(" ") });
+  const act = (type, ...names) => (...args) => {
+    const fields = {};
+    names.forEach((name, at) => (fields[name] = args[at]));
+    effect(type, fields);
+  };
+
+  // ── pi ──
+  const channels = new Map();
+  const initialised = (word) => {
+    if (!ready) throw new Error(`${word} handler not initialized`);
+  };
+  const pi = {
+    on(event, handler) {
+      const list = handlers.get(event);
+      if (list) list.push(handler);
+      else handlers.set(event, [handler]);
+    },
+    sendMessage(message, options) {
+      initialised("sendMessage");
+      const how = typeof options === "boolean" ? { triggerTurn: options } : (options ?? {});
+      effect("sendMessage", { message, options: how });
+    },
+    sendUserMessage(content, options) {
+      initialised("sendUserMessage");
+      effect("sendUserMessage", { content, options: options ?? {} });
+    },
+    appendEntry(customType, data) {
+      initialised("appendEntry");
+      effect("appendEntry", { customType, data });
+    },
+    registerCommand(name, options) {
+      commands.set(name, options ?? {});
+    },
+    registerMessageRenderer(customType, renderer) {
+      renderers.set(customType, renderer);
+    },
+    exec: (command, args, options) => host.exec(command, args, options),
+    logger: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error"), trace: log("debug") },
+    events: {
+      on(channel, listener) {
+        const list = channels.get(channel) ?? [];
+        list.push(listener);
+        channels.set(channel, list);
+        return () => list.splice(list.indexOf(listener) >>> 0, 1);
+      },
+      emit(channel, value) {
+        for (const listener of [...(channels.get(channel) ?? none)]) {
+          try {
+            listener(value);
+          } catch (err) {
+            effect("log", { level: "error", message: messageOf(err) });
+          }
+        }
+      },
+    },
+    registerTool: (tool) => effect("registerTool", { name: tool?.name, description: tool?.description }),
+    registerShortcut: act("registerShortcut", "key"),
+    registerFlag: act("registerFlag", "name"),
+    registerProvider: act("registerProvider", "name"),
+    setSessionName: act("setSessionName", "name"),
+    setLabel: act("setLabel", "label"),
+    setActiveTools: act("setActiveTools", "tools"),
+    setThinkingLevel: act("setThinkingLevel", "level"),
+    setModel: async () => false,
+    getFlag: () => undefined,
+    getSessionName: () => undefined,
+    getThinkingLevel: () => "off",
+    getActiveTools: () => [],
+    getAllTools: () => [],
+    getCommands: () => [...commands].map(([name, c]) => ({ name, description: c?.description })),
+  };
+  const late = (name, make) => Object.defineProperty(pi, name, { get: make, enumerable: true, configurable: true });
+  late("typebox", () => host.typebox());
+  late("pi", () => host.stub("pi"));
+  late("zod", () => host.stub("zod"));
+  late("arktype", () => host.stub("arktype"));
+
+  // ── what the host calls ──
+  const { Context, CommandContext } = contexts(host, effect, now);
+  const load = async (space) => {
+    if (typeof space.default !== "function") throw new host.NotAFactory();
+    await space.default(pi);
+    ready = true;
+  };
+
+  const report = (handlers, results, truthy, errors, event) =>
+    `{"handlers":${handlers},"results":[${results}],"truthy":[${truthy}],` +
+    `"errors":${errors.length ? stringify(errors) : "[]"}${event === undefined ? "" : `,"event":${event}`}}`;
+  const failure = (err, event) => ({ hookPath: host.path, event, error: messageOf(err), stack: stackOf(err), fatal: err === null });
+  const written = (result) => {
+    const text = stringify(result);
+    if (text === undefined) throw new TypeError(`a ${typeof result} is no result`);
+    return text;
+  };
+
+  const emit = async (eventText, restText) => {
+    const rest = parse(restText);
+    const shared = parse(eventText);
+    const list = handlers.get(shared.type) ?? none;
+    const ctx = new Context(rest.ctx);
+    const { stop, chain } = rest;
+    const results = [];
+    const truthy = [];
+    const errors = [];
+    let chained;
+    now.event = shared.type;
+    for (let at = 0; at < list.length; at++) {
+      const handler = list[at];
+      const event = rest.fresh ? parse(eventText) : shared;
+      if (chain && chained !== undefined) event[chain] = rest.fresh ? parse(chained) : event[chain];
+      const before = results.length;
+      try {
+        const result = await handler(event, ctx);
+        results.push(result ? written(result) : "null");
+        truthy.push(!!result);
+        if (result && chain && result[chain]) {
+          chained = stringify(result[chain]);
+          if (!rest.fresh) shared[chain] = result[chain];
+        }
+        if (result && stop && result[stop]) break;
+      } catch (err) {
+        if (results.length === before) results.push("null"), truthy.push(false);
+        errors.push(failure(err, shared.type));
+        if (!rest.catch) break;
+      }
+    }
+    return report(list.length, results, truthy, errors, changed(eventText, shared, errors));
+  };
+
+  const changed = (before, shared, errors) => {
+    try {
+      const after = stringify(shared);
+      if (after === before || after === stringify(parse(before))) return undefined;
+      return after;
+    } catch (err) {
+      errors.push(failure(err, now.event));
+      return undefined;
+    }
+  };
+
+  const command = async (name, args, restText) => {
+    const found = commands.get(name);
+    now.event = `command:${name}`;
+    if (typeof found?.handler !== "function") {
+      return report(0, [], [], [failure(new Error(`no command named ${name}`), now.event)]);
+    }
+    try {
+      const result = await found.handler(args, new CommandContext(parse(restText).ctx));
+      return report(1, [result ? written(result) : "null"], [!!result], []);
+    } catch (err) {
+      return report(1, ["null"], [false], [failure(err, now.event)]);
+    }
+  };
+
+  const listed = () =>
+    stringify({
+      commands: [...commands].map(([name, c]) => ({ name, description: c?.description })),
+      events: [...handlers].map(([name, list]) => ({ name, handlers: list.length })),
+      renderers: [...renderers.keys()],
+    });
+
+  return { load, emit, command, listed, messageOf, stackOf };
+}

@@ -1,0 +1,208 @@
+// The embedded engine's side of the border: natives in, the globals of a module out. Natives are
+// kept in this closure; a module reaches them only through shims.
+(natives, path, hasUI, api, contexts) => {
+  "use strict";
+  const { parse, stringify } = JSON;
+  const waiting = new Map();
+  const modules = new Map();
+
+  // ── natives: see src/ops/mod.rs ──
+  const unwrap = (said) => {
+    if (said.err === undefined) return said.ok;
+    const { message, ...fields } = said.err;
+    throw Object.assign(new Error(message), fields);
+  };
+  const __op = (name, args) => unwrap(parse(natives.op(name, stringify(args ?? null))));
+  const __open = (name, args, onEvent) => {
+    const id = natives.start(name, stringify(args ?? null));
+    waiting.set(id, onEvent);
+    return {
+      id,
+      send: (value) => unwrap(parse(natives.send(id, stringify(value ?? null)))),
+      close: () => (waiting.delete(id), natives.close(id)),
+    };
+  };
+  const wait = (id) =>
+    new Promise((resolve, reject) => {
+      waiting.set(id, (said) => {
+        try {
+          resolve(unwrap(said));
+        } catch (err) {
+          reject(err);
+        }
+      });
+    });
+  const __start = (name, args) => wait(natives.start(name, stringify(args ?? null)));
+  const deliver = (id, text, last) => {
+    const receive = waiting.get(id);
+    if (last) waiting.delete(id);
+    receive?.(parse(text), last);
+  };
+
+  // ── shims: CommonJS bodies, run when first asked for ──
+  const need = (name) => {
+    const key = name.startsWith("node:") ? name.slice(5) : name;
+    const known = modules.get(key);
+    if (known) return known.exports;
+    const body = natives.shim(key);
+    if (!body) throw Object.assign(new Error(`Cannot find module '${name}'`), { code: "MODULE_NOT_FOUND" });
+    const module = { exports: {} };
+    modules.set(key, module);
+    body(module, module.exports, need, __op, __start, __open);
+    return module.exports;
+  };
+
+  // ── globals ──
+  const define = (name, value) =>
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+  const lazily = (shim, ...names) => {
+    for (const name of names) {
+      Object.defineProperty(globalThis, name, {
+        configurable: true,
+        get() {
+          let value;
+          try {
+            value = need(shim)[name];
+          } catch {}
+          define(name, value);
+          return value;
+        },
+        set: (value) => define(name, value),
+      });
+    }
+  };
+
+  class Timer {
+    constructor(id) {
+      this.id = id;
+    }
+    ref() {
+      return this;
+    }
+    unref() {
+      return this;
+    }
+    hasRef() {
+      return true;
+    }
+    [Symbol.toPrimitive]() {
+      return this.id;
+    }
+  }
+  const arm = (run, delay, args, again) => {
+    if (typeof run !== "function") throw new TypeError("The callback must be a function");
+    const pause = Math.min(Math.max(Number(delay) || 0, again ? 1 : 0), 0x7fffffff);
+    const timer = new Timer(natives.timer(pause));
+    const ring = () => {
+      if (again) {
+        timer.id = natives.timer(pause);
+        waiting.set(timer.id, ring);
+      }
+      run(...args);
+    };
+    waiting.set(timer.id, ring);
+    return timer;
+  };
+  const disarm = (timer) => {
+    const id = timer instanceof Timer ? timer.id : timer;
+    if (typeof id === "number") waiting.delete(id), natives.close(id);
+  };
+  define("setTimeout", (run, delay, ...args) => arm(run, delay, args, false));
+  define("setInterval", (run, delay, ...args) => arm(run, delay, args, true));
+  define("setImmediate", (run, ...args) => arm(run, 0, args, false));
+  define("clearTimeout", disarm);
+  define("clearInterval", disarm);
+  define("clearImmediate", disarm);
+
+  const show = (value) => {
+    if (typeof value === "string") return value;
+    if (value instanceof Error) return value.stack ? `${value}\n${value.stack}` : String(value);
+    try {
+      return (typeof value === "object" && stringify(value)) || String(value);
+    } catch {
+      return Object.prototype.toString.call(value);
+    }
+  };
+  const log = (level, words) =>
+    natives.effect(stringify({ type: "log", level, message: words.map(show).join(" ") }));
+  const says = (level) => (...words) => log(level, words);
+  const quiet = () => {};
+  define("console", {
+    log: says("info"), info: says("info"), debug: says("debug"), trace: says("debug"),
+    warn: says("warn"), error: says("error"), dir: says("info"), table: says("info"),
+    assert: (ok, ...words) => ok || log("error", ["Assertion failed", ...words]),
+    group: says("info"), groupEnd: quiet, time: quiet, timeEnd: quiet, timeLog: quiet, count: quiet, clear: quiet,
+  });
+  lazily("process", "process");
+  lazily("lowered", "babelHelpers");
+  lazily("web", "AbortController", "AbortSignal", "Event", "EventTarget", "TextEncoder", "TextDecoder", "structuredClone");
+  lazily("url", "URL", "URLSearchParams");
+  lazily("buffer", "Buffer", "atob", "btoa", "Blob");
+  lazily("fetch", "fetch", "Headers", "Request", "Response");
+  Object.defineProperty(globalThis, "crypto", {
+    configurable: true,
+    get() {
+      const value = need("crypto").webcrypto ?? need("crypto");
+      define("crypto", value);
+      return value;
+    },
+  });
+  define("require", need);
+  define("global", globalThis);
+
+  // ── the API ──
+  const exec = (command, args, options) =>
+    new Promise((resolve, reject) => {
+      const { signal, ...rest } = options ?? {};
+      const ask = { ...rest, command: String(command), args: [...(args ?? [])].map(String) };
+      const run = __open("exec", ask, (said) => {
+        if (said.err === undefined) return resolve(said.ok);
+        try {
+          unwrap(said);
+        } catch (err) {
+          reject(err);
+        }
+      });
+      const stop = () => run.send({ kill: true });
+      if (signal?.aborted) stop();
+      else signal?.addEventListener?.("abort", stop);
+    });
+  class NotAFactory extends Error {}
+  const host = {
+    path, hasUI, exec, show, NotAFactory,
+    effect: natives.effect,
+    ask: (text) => wait(natives.ask(text)),
+    typebox: () => need("typebox"),
+    stub: (name) => need("host").stub(name),
+  };
+  const { load, emit, command, listed, messageOf, stackOf } = api(host, contexts);
+
+  // Rejections that nobody has listened to yet; what is left when a call settles is told.
+  const unheard = new Map();
+  const rejected = (promise, reason, handled) => void (handled ? unheard.delete(promise) : unheard.set(promise, reason));
+  const tell = () => {
+    for (const reason of unheard.values()) {
+      const message = `a promise was rejected and nobody listened: ${messageOf(reason)}`;
+      natives.effect(stringify({ type: "warning", message }));
+    }
+    unheard.clear();
+  };
+  const settle = (text) => {
+    if (unheard.size) tell();
+    natives.settle(text);
+  };
+  const failed = (err) => settle(stringify({
+    failed: messageOf(err), stack: stackOf(err), bare: err instanceof NotAFactory, fatal: err === null,
+  }));
+  const settled = (promise, done) => void promise.then(done, failed);
+  return Object.freeze({
+    deliver,
+    need,
+    rejected,
+    load: (space) => settled(load(space), () => settle("{}")),
+    imported: settled,
+    emit: (event, rest) => settled(emit(event, rest), settle),
+    command: (name, args, rest) => settled(command(name, args, rest), settle),
+    listed,
+  });
+}

@@ -1,0 +1,165 @@
+// The same API in a full host (bun or node), for modules that need more than the embedded engine
+// has. One line of JSON a word, both ways; every line to the parent begins with a mark that only
+// we know, because a module's own children may write to the same stream.
+const fs = await import("node:fs");
+const { createInterface } = await import("node:readline");
+const nodeModule = await import("node:module");
+const { pathToFileURL } = await import("node:url");
+const { parse, stringify } = JSON;
+
+let mark = "";
+let next = 1;
+const waiting = new Map();
+const line = (value) => {
+  const bytes = Buffer.from(`${mark}${stringify(value)}\n`);
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += fs.writeSync(1, bytes, at);
+    } catch (err) {
+      if (err.code !== "EAGAIN") throw err;
+    }
+  }
+};
+const unwrap = (said) => {
+  if (said.err === undefined) return said.ok;
+  const { message, ...fields } = said.err;
+  throw Object.assign(new Error(message), fields);
+};
+const wait = (word) =>
+  new Promise((resolve, reject) => {
+    const id = next++;
+    waiting.set(id, (said) => {
+      try {
+        resolve(unwrap(said));
+      } catch (err) {
+        reject(err);
+      }
+    });
+    line({ ...word, id });
+  });
+const effect = (text) => line({ effect: text });
+
+const show = (value) => {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return value.stack ?? String(value);
+  try {
+    return (typeof value === "object" && stringify(value)) || String(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+};
+const log = (level) => (...words) => effect(stringify({ type: "log", level, message: words.map(show).join(" ") }));
+for (const [name, level] of [["log", "info"], ["info", "info"], ["debug", "debug"], ["trace", "debug"], ["warn", "warn"], ["error", "error"], ["dir", "info"]]) {
+  console[name] = log(level);
+}
+const write = (level) => (text, encoding, done) => {
+  log(level)(String(text).replace(/\n$/, ""));
+  const after = typeof encoding === "function" ? encoding : done;
+  if (typeof after === "function") queueMicrotask(after);
+  return true;
+};
+process.stdout.write = write("info");
+process.stderr.write = write("error");
+const leave = process.reallyExit.bind(process);
+process.exit = process.reallyExit = process.abort = (code) => {
+  throw Object.assign(new Error(`process.exit(${code ?? ""}) was called`), { code: "ERR_PROCESS_EXIT" });
+};
+const unnoticed = (err) => effect(stringify({ type: "warning", message: `a callback failed: ${worded(err)}` }));
+process.on("uncaughtException", unnoticed);
+process.on("unhandledRejection", unnoticed);
+let worded = String;
+
+const exec = (command, args, options) => {
+  const { signal, ...rest } = options ?? {};
+  const id = next;
+  const run = wait({ start: "exec", args: { ...rest, command: String(command), args: [...(args ?? [])].map(String) } });
+  const stop = () => line({ send: id, value: { kill: true } });
+  if (signal?.aborted) stop();
+  else signal?.addEventListener?.("abort", stop);
+  return run;
+};
+
+// Stand-ins, the same texts that the embedded engine uses.
+const modules = new Map();
+const needed = (shims) => {
+  const need = (name) => {
+    if (!modules.has(name)) {
+      const module = { exports: {} };
+      modules.set(name, module);
+      const ops = (op, args) => op === "warn" && effect(stringify({ type: "warning", message: args.message }));
+      new Function("module", "exports", "need", "__op", shims[name])(module, module.exports, need, ops);
+    }
+    return modules.get(name).exports;
+  };
+  return need;
+};
+
+const HOOKS = `let known;
+export const initialize = (given) => { known = given; };
+export const resolve = async (specifier, context, next) => {
+  const url = known.links[context.parentURL]?.[specifier];
+  if (url) return { url, shortCircuit: true };
+  try {
+    return await next(specifier, context);
+  } catch (err) {
+    if (!(specifier in known.stubs)) throw err;
+    return { url: "gambrel:" + specifier, shortCircuit: true };
+  }
+};
+export const load = async (url, context, next) => {
+  const source = url.startsWith("gambrel:") ? known.stubs[url.slice(8)] : known.sources[url];
+  if (source === undefined) return next(url, context);
+  return { format: "module", source, shortCircuit: true };
+};`;
+
+class NotAFactory extends Error {}
+let module;
+const told = (err) =>
+  line({ settled: stringify({ failed: module ? module.messageOf(err) : show(err), stack: module?.stackOf(err), bare: err instanceof NotAFactory }) });
+
+const begin = async (word) => {
+  const need = needed(word.shims);
+  globalThis.__gambrel = { need };
+  Object.defineProperty(globalThis, "babelHelpers", { get: () => need("lowered").babelHelpers });
+  const host = {
+    path: word.path, hasUI: word.hasUI, effect, exec, show, NotAFactory,
+    ask: (text) => wait({ ask: text }),
+    typebox: () => need("typebox"),
+    stub: (name) => need("host").stub(name),
+  };
+  module = api(host, contexts);
+  worded = module.messageOf;
+  if (typeof Bun === "undefined") {
+    const hooks = `data:text/javascript,${encodeURIComponent(HOOKS)}`;
+    nodeModule.register(hooks, { data: { sources: word.sources, links: word.links, stubs: word.stubs } });
+  }
+  await module.load(await import(pathToFileURL(word.path).href));
+  return "{}";
+};
+
+const receive = (word) => {
+  if (word.answer !== undefined) {
+    waiting.get(word.answer)?.(word.said);
+    waiting.delete(word.answer);
+    return;
+  }
+  const done = (text) => line({ settled: text });
+  if (word.op === "load") {
+    mark = word.mark;
+    try {
+      process.chdir(word.cwd);
+    } catch {}
+    begin(word).then(done, told);
+  } else if (word.op === "emit") module.emit(word.event, word.rest).then(done, told);
+  else if (word.op === "command") module.command(word.name, word.args, word.rest).then(done, told);
+  else if (word.op === "listed") done(module.listed());
+};
+const input = createInterface({ input: process.stdin });
+input.on("line", (text) => {
+  try {
+    receive(parse(text));
+  } catch (err) {
+    told(err);
+  }
+});
+input.on("close", () => leave(0));

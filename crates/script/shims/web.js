@@ -1,0 +1,152 @@
+// The few web globals that the language itself lacks.
+class Event {
+  constructor(type) {
+    this.type = type;
+    this.target = null;
+  }
+}
+class EventTarget {
+  #listeners = new Map();
+  addEventListener(type, listener, options) {
+    const list = this.#listeners.get(type) ?? [];
+    if (!list.some((l) => l.listener === listener)) list.push({ listener, once: options?.once === true });
+    this.#listeners.set(type, list);
+  }
+  removeEventListener(type, listener) {
+    this.#listeners.set(type, (this.#listeners.get(type) ?? []).filter((l) => l.listener !== listener));
+  }
+  dispatchEvent(event) {
+    event.target = this;
+    this[`on${event.type}`]?.(event);
+    for (const { listener, once } of [...(this.#listeners.get(event.type) ?? [])]) {
+      if (once) this.removeEventListener(event.type, listener);
+      typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
+    }
+    return true;
+  }
+}
+const abortError = () => Object.assign(new Error("This operation was aborted"), { name: "AbortError", code: "ABORT_ERR" });
+const fire = Symbol("fire");
+class AbortSignal extends EventTarget {
+  aborted = false;
+  reason = undefined;
+  onabort = null;
+  [fire](reason) {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason === undefined ? abortError() : reason;
+    this.dispatchEvent(new Event("abort"));
+  }
+  throwIfAborted() {
+    if (this.aborted) throw this.reason;
+  }
+  static abort(reason) {
+    const signal = new AbortSignal();
+    signal[fire](reason);
+    return signal;
+  }
+  static timeout(ms) {
+    const signal = new AbortSignal();
+    const late = Object.assign(new Error("The operation timed out"), { name: "TimeoutError" });
+    setTimeout(() => signal[fire](late), ms);
+    return signal;
+  }
+  static any(signals) {
+    const signal = new AbortSignal();
+    for (const one of signals) {
+      if (one.aborted) signal[fire](one.reason);
+      else one.addEventListener("abort", () => signal[fire](one.reason));
+    }
+    return signal;
+  }
+}
+class AbortController {
+  signal = new AbortSignal();
+  abort(reason) {
+    this.signal[fire](reason);
+  }
+}
+
+class TextEncoder {
+  encoding = "utf-8";
+  encode(text = "") {
+    const bytes = [];
+    for (const mark of String(text)) {
+      let code = mark.codePointAt(0);
+      if (code >= 0xd800 && code <= 0xdfff) code = 0xfffd;
+      if (code < 0x80) bytes.push(code);
+      else if (code < 0x800) bytes.push(0xc0 | (code >> 6), 0x80 | (code & 63));
+      else if (code < 0x10000) bytes.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
+      else bytes.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 63), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
+    }
+    return new Uint8Array(bytes);
+  }
+}
+const decode = (bytes, fatal) => {
+  const out = [];
+  const bad = () => {
+    if (fatal) throw new TypeError("The encoded data was not valid");
+    out.push("\ufffd");
+  };
+  for (let i = 0; i < bytes.length; ) {
+    const lead = bytes[i++];
+    const more = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xf0 && lead < 0xf5 ? 3 : -1;
+    if (more < 0) {
+      bad();
+      continue;
+    }
+    let code = more === 0 ? lead : lead & (0x3f >> more);
+    let read = 0;
+    for (; read < more && (bytes[i + read] & 0xc0) === 0x80; read++) code = (code << 6) | (bytes[i + read] & 63);
+    i += read;
+    const least = [0, 0x80, 0x800, 0x10000][more];
+    if (read < more || code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) bad();
+    else out.push(String.fromCodePoint(code));
+  }
+  return out.join("");
+};
+class TextDecoder {
+  encoding = "utf-8";
+  constructor(_label, options) {
+    this.fatal = options?.fatal === true;
+  }
+  decode(input) {
+    if (input === undefined) return "";
+    const bytes = input instanceof ArrayBuffer ? new Uint8Array(input) : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+    const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+    return decode(start ? bytes.subarray(3) : bytes, this.fatal);
+  }
+}
+
+const copy = (value, seen) => {
+  if (typeof value === "function" || typeof value === "symbol") {
+    throw Object.assign(new Error(`${String(value)} could not be cloned.`), { name: "DataCloneError" });
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (seen.has(value)) return seen.get(value);
+  const keep = (made) => (seen.set(value, made), made);
+  if (value instanceof Date) return keep(new Date(value.getTime()));
+  if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
+  if (value instanceof ArrayBuffer) return keep(value.slice(0));
+  if (ArrayBuffer.isView(value)) return keep(value.slice());
+  if (value instanceof Map) {
+    const made = keep(new Map());
+    for (const [k, v] of value) made.set(copy(k, seen), copy(v, seen));
+    return made;
+  }
+  if (value instanceof Set) {
+    const made = keep(new Set());
+    for (const v of value) made.add(copy(v, seen));
+    return made;
+  }
+  if (value instanceof Error) {
+    const made = keep(new (globalThis[value.name] ?? Error)(value.message));
+    made.stack = value.stack;
+    return made;
+  }
+  const made = keep(Array.isArray(value) ? [] : {});
+  for (const key of Object.keys(value)) made[key] = copy(value[key], seen);
+  return made;
+};
+const structuredClone = (value) => copy(value, new Map());
+module.exports = { Event, EventTarget, AbortSignal, AbortController, TextEncoder, TextDecoder, structuredClone };

@@ -1,0 +1,99 @@
+//! The `module` action: which module a call means, one slot for each, one call at a time in each.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
+
+use crate::answer;
+use crate::berth::Berth;
+use crate::request::Request;
+use crate::settings::ScriptSettings;
+use crate::slot::Slot;
+
+const MAX_LOADED: usize = 64;
+
+/// Runs hook modules written in TypeScript or JavaScript.
+pub struct ModuleAction {
+    settings: ScriptSettings,
+    berths: Mutex<HashMap<PathBuf, Arc<Berth>>>,
+}
+
+impl ModuleAction {
+    /// An action with no module loaded yet.
+    pub fn new(settings: ScriptSettings) -> Self {
+        Self { settings, berths: Mutex::default() }
+    }
+
+    /// Ends everything that modules have left running: programs, timers, sidecars. For a host
+    /// that is about to exit; modules are loaded again if they are called again.
+    pub fn close(&self) {
+        let berths =
+            std::mem::take(&mut *self.berths.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(berths);
+    }
+
+    fn serve(&self, call: &Call) -> Outcome {
+        let request = match Request::read(&call.body) {
+            Ok(request) => request,
+            Err(why) => return Outcome::of(End::Unstarted(why)),
+        };
+        let berth = self.berth(request.path);
+        let began = Instant::now();
+        let Some(mut slot) = berth.take(call.pace.budget.unwrap_or(call.pace.timeout)) else {
+            let why = "the module was busy with another call until the deadline";
+            return answer::late(why.into(), Vec::new());
+        };
+        let pace = shortened(&call.pace, began.elapsed());
+        let served = catch_unwind(AssertUnwindSafe(|| {
+            let outcome = slot.serve(&request, call, &pace, &self.settings);
+            (outcome, slot)
+        }));
+        // After a bug of ours the slot may be half-changed: an empty one takes its place.
+        let (outcome, slot) = served.unwrap_or_else(|_| {
+            let end = End::Unstarted("the engine failed on this module".into());
+            (Outcome::of(end), Slot::default())
+        });
+        berth.give(slot);
+        outcome
+    }
+
+    fn berth(&self, path: &Path) -> Arc<Berth> {
+        let mut berths = self.berths.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(berth) = berths.get(path) {
+            return Arc::clone(berth);
+        }
+        if berths.len() >= MAX_LOADED {
+            // Those in use are held by somebody else as well.
+            berths.retain(|_, berth| Arc::strong_count(berth) > 1);
+        }
+        Arc::clone(berths.entry(path.to_path_buf()).or_default())
+    }
+}
+
+/// What is left of a pace after waiting for the module to be free.
+fn shortened(pace: &Pace, waited: Duration) -> Pace {
+    Pace {
+        timeout: pace.timeout.saturating_sub(waited),
+        budget: pace.budget.map(|budget| budget.saturating_sub(waited)),
+        ..pace.clone()
+    }
+}
+
+impl Action for ModuleAction {
+    fn name(&self) -> &'static str {
+        "module"
+    }
+
+    fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
+        let one = |job: &Job<'_>| {
+            let began = Instant::now();
+            let outcome = self.serve(job.call);
+            Outcome { took: began.elapsed(), ..outcome }
+        };
+        jobs.iter().map(one).collect()
+    }
+}

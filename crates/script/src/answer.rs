@@ -1,0 +1,89 @@
+//! From what a module's handlers said to an outcome.
+
+use std::path::Path;
+
+use gambrel_model::{End, Outcome};
+use serde_json::{Value, json};
+
+use crate::graph::LoadError;
+
+/// What nobody had to run for.
+pub fn nothing() -> Value {
+    json!({"handlers": 0, "results": [], "truthy": [], "errors": [], "effects": []})
+}
+
+/// An outcome with an answer.
+pub fn answered(answer: Value) -> Outcome {
+    Outcome { answer: Some(answer), ..Outcome::of(End::Answered) }
+}
+
+/// A module that could not be loaded.
+pub fn unstarted(error: &LoadError) -> Outcome {
+    let text = match &error.at {
+        Some(at) => format!("{} ({at})", error.message),
+        None => error.message.clone(),
+    };
+    Outcome::of(End::Unstarted(text))
+}
+
+/// A call whose time was over. What it wanted done before that is still told.
+pub fn late(why: String, effects: Vec<Value>) -> Outcome {
+    let mut answer = nothing();
+    answer["effects"] = Value::Array(effects);
+    Outcome { answer: Some(answer), remarks: vec![why], ..Outcome::of(End::Late) }
+}
+
+/// Whose handlers they were, for errors that no handler told.
+pub struct Whose<'a> {
+    /// The module's file.
+    pub path: &'a Path,
+    /// The event, or nothing for a command.
+    pub event: Option<&'a str>,
+}
+
+/// Reads what the engine's script reported: places instead of stacks, and the effects. The flag
+/// says whether the engine must not be used again.
+pub fn read(
+    text: &str,
+    effects: Vec<Value>,
+    whose: &Whose<'_>,
+    place: impl Fn(&str) -> Option<String>,
+) -> (Value, bool) {
+    let mut answer: Value = match serde_json::from_str(text) {
+        Ok(answer @ Value::Object(_)) => answer,
+        Ok(_) => broken("the handlers' answer is no object", "", whose),
+        Err(error) => broken(&format!("the handlers' answer cannot be read: {error}"), "", whose),
+    };
+    if let Some(failed) = answer["failed"].as_str() {
+        answer = broken(failed, answer["stack"].as_str().unwrap_or_default(), whose);
+    }
+    let mut spoiled = false;
+    for error in answer["errors"].as_array_mut().into_iter().flatten() {
+        spoiled |= error["fatal"] == true || is_out_of_memory(error);
+        settle(error, &place);
+    }
+    answer["effects"] = Value::Array(effects);
+    (answer, spoiled)
+}
+
+/// An answer that is nothing but one error.
+pub fn broken(message: &str, stack: &str, whose: &Whose<'_>) -> Value {
+    let mut answer = nothing();
+    answer["handlers"] = json!(1);
+    answer["errors"] = json!([{
+        "hookPath": whose.path, "event": whose.event, "error": message, "stack": stack,
+    }]);
+    answer
+}
+
+fn is_out_of_memory(error: &Value) -> bool {
+    error["error"].as_str().is_some_and(|text| text.contains("out of memory"))
+}
+
+fn settle(error: &mut Value, place: impl Fn(&str) -> Option<String>) {
+    let Some(fields) = error.as_object_mut() else { return };
+    fields.remove("fatal");
+    let stack = fields.remove("stack");
+    let at = stack.as_ref().and_then(Value::as_str).and_then(place);
+    fields.insert("at".into(), json!(at));
+}

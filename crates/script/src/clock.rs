@@ -1,0 +1,102 @@
+//! The two clocks of a call: time in which the module is active, which stands still while a
+//! person is asked, and a wall that nothing may pass. Also what interrupts running code.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use gambrel_model::Pace;
+
+/// Read by the engine while it runs code; written between runs.
+#[derive(Clone)]
+pub struct Tripwire {
+    base: Instant,
+    until: Arc<AtomicU64>,
+    tripped: Arc<AtomicBool>,
+}
+
+impl Tripwire {
+    /// One that is not armed.
+    pub fn new() -> Self {
+        let until = Arc::new(AtomicU64::new(u64::MAX));
+        Self { base: Instant::now(), until, tripped: Arc::default() }
+    }
+
+    /// Whether running code must end now; remembered.
+    pub fn reached(&self) -> bool {
+        let past = self.nanos(Instant::now()) >= self.until.load(Ordering::Relaxed);
+        if past {
+            self.tripped.store(true, Ordering::Relaxed);
+        }
+        past
+    }
+
+    /// Whether code was ended by it.
+    pub fn tripped(&self) -> bool {
+        self.tripped.load(Ordering::Relaxed)
+    }
+
+    fn arm(&self, at: Instant) {
+        self.until.store(self.nanos(at), Ordering::Relaxed);
+    }
+
+    fn nanos(&self, at: Instant) -> u64 {
+        let since = at.saturating_duration_since(self.base);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The clock of one call.
+pub struct Clock {
+    left: Duration,
+    wall: Option<Instant>,
+    wire: Tripwire,
+}
+
+impl Clock {
+    /// Starts the clock: `active` stands still in dialogs, `wall` does not.
+    fn start(active: Duration, wall: Option<Duration>, wire: Tripwire) -> Self {
+        let wall = wall.and_then(|wall| Instant::now().checked_add(wall));
+        Self { left: active, wall, wire }
+    }
+
+    /// The clock of a call with this pace.
+    pub fn paced(pace: &Pace, wire: Tripwire) -> Self {
+        let active = pace.budget.map_or(pace.timeout, |budget| budget.min(pace.timeout));
+        Self::start(active, pace.budget, wire)
+    }
+
+    /// Lets code run, and takes what it took.
+    pub fn run<T>(&mut self, code: impl FnOnce(&Tripwire) -> T) -> T {
+        let began = Instant::now();
+        if let Some(until) = self.until(began) {
+            self.wire.arm(until);
+        }
+        let made = code(&self.wire);
+        self.spend(began.elapsed());
+        made
+    }
+
+    /// Until when one may wait; `None` is for ever.
+    pub fn patience(&self, asking: bool) -> Option<Instant> {
+        if asking { self.wall } else { self.until(Instant::now()) }
+    }
+
+    /// Takes time that was waited.
+    pub fn spend(&mut self, took: Duration) {
+        self.left = self.left.saturating_sub(took);
+    }
+
+    /// Whether the time is over.
+    pub fn over(&self, asking: bool) -> bool {
+        let walled = self.wall.is_some_and(|wall| Instant::now() >= wall);
+        walled || (self.left.is_zero() && !asking) || self.wire.tripped()
+    }
+
+    fn until(&self, now: Instant) -> Option<Instant> {
+        match (now.checked_add(self.left), self.wall) {
+            (Some(active), Some(wall)) => Some(active.min(wall)),
+            (active, wall) => active.or(wall),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! One module in one engine: made, limited, loaded, called. It runs on the thread of whoever
+//! calls and belongs to nobody in between.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use rquickjs::{Context, Ctx, Function, Module, Object, Promise, Runtime};
+use serde_json::Value;
+
+use crate::clock::{Clock, Tripwire};
+use crate::desk::{Desk, Post};
+use crate::graph::Graph;
+use crate::loader::{HIDDEN, Shelf};
+use crate::natives;
+use crate::settings::ScriptSettings;
+use crate::turn::{self, Halt};
+
+const ENGINE: &str = concat!("(", include_str!("../js/engine.js"), "\n)");
+/// What a module sees as `pi`, a function of the host.
+pub const API: &str = include_str!("../js/api.js");
+/// What a handler sees as `ctx`.
+pub const CONTEXT: &str = include_str!("../js/context.js");
+
+/// A loaded module.
+pub struct Engine {
+    context: Context,
+    wire: Tripwire,
+    posts: Receiver<Post>,
+    /// What the module's natives share with us.
+    pub desk: Arc<Desk>,
+}
+
+/// One call of the engine's own script.
+pub enum Said<'a> {
+    /// An event for its handlers: the event and the terms, as JSON.
+    Emit(&'a str, &'a str),
+    /// A command: name, arguments, and the terms as JSON.
+    Command(&'a str, &'a str, &'a str),
+}
+
+impl Engine {
+    /// Makes an engine without a module in it.
+    pub fn new(
+        root: &Path,
+        graph: &Arc<Graph>,
+        settings: &ScriptSettings,
+    ) -> rquickjs::Result<Self> {
+        let runtime = Runtime::new()?;
+        runtime.set_memory_limit(settings.memory);
+        runtime.set_max_stack_size(settings.stack);
+        let wire = Tripwire::new();
+        let watched = wire.clone();
+        runtime.set_interrupt_handler(Some(Box::new(move || watched.reached())));
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            |ctx, promise, reason, handled| {
+                let told = hidden(&ctx)
+                    .and_then(|hidden| hidden.get::<_, Function<'_>>("rejected"))
+                    .and_then(|rejected| rejected.call::<_, ()>((promise, reason, handled)));
+                if told.is_err() {
+                    ctx.catch();
+                }
+            },
+        )));
+        let shelf = Shelf::new(Arc::clone(graph));
+        runtime.set_loader(shelf.clone(), shelf);
+        let context = Context::full(&runtime)?;
+        let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
+        let desk = Arc::new(desk);
+        context.with(|ctx| furnish(&ctx, &desk))?;
+        Ok(Self { context, wire, posts, desk })
+    }
+
+    /// Starts a clock that can interrupt this engine.
+    pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
+        Clock::paced(pace, self.wire.clone())
+    }
+
+    /// Imports the module and runs its factory; what the script reports of it.
+    pub fn load(&self, root: &Path, clock: &mut Clock) -> Result<String, Halt> {
+        let name = root.display().to_string();
+        self.context.with(|ctx| {
+            clock.run(|_| begin_load(&ctx, &name)).map_err(|e| self.halt(&ctx, e))?;
+            turn::drive(&ctx, &self.desk, &self.posts, clock)
+        })
+    }
+
+    /// Calls the module and waits for what its handlers say.
+    pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<String, Halt> {
+        self.context.with(|ctx| {
+            turn::catch_up(&ctx, &self.desk, &self.posts, clock)?;
+            clock.run(|_| begin_call(&ctx, said)).map_err(|e| self.halt(&ctx, e))?;
+            turn::drive(&ctx, &self.desk, &self.posts, clock)
+        })
+    }
+
+    /// What the module has registered, as JSON.
+    pub fn listed(&self) -> Option<Value> {
+        let text: String = self
+            .context
+            .with(|ctx| hidden(&ctx)?.get::<_, Function<'_>>("listed")?.call(()))
+            .ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    fn halt(&self, ctx: &Ctx<'_>, error: rquickjs::Error) -> Halt {
+        if self.wire.tripped() {
+            return Halt::interrupted();
+        }
+        Halt::from_error(ctx, &error)
+    }
+}
+
+fn furnish(ctx: &Ctx<'_>, desk: &Arc<Desk>) -> rquickjs::Result<()> {
+    let natives = natives::natives(ctx, desk)?;
+    let made: Function<'_> = ctx.eval_with_options(ENGINE, natives::named("gambrel:engine"))?;
+    let api: Function<'_> =
+        ctx.eval_with_options(format!("({API}\n)"), natives::named("gambrel:api"))?;
+    let contexts: Function<'_> =
+        ctx.eval_with_options(format!("({CONTEXT}\n)"), natives::named("gambrel:context"))?;
+    let path = desk.module.display().to_string();
+    let hidden: Object<'_> =
+        made.call((natives, path, desk.settings.ask.is_some(), api, contexts))?;
+    let property = rquickjs::object::Property::from(hidden);
+    ctx.globals().prop(HIDDEN, property)
+}
+
+fn hidden<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
+    ctx.globals().get(HIDDEN)
+}
+
+fn begin_load(ctx: &Ctx<'_>, name: &str) -> rquickjs::Result<()> {
+    let promise: Promise<'_> = Module::import(ctx, name)?;
+    let hidden = hidden(ctx)?;
+    let load: Function<'_> = hidden.get("load")?;
+    hidden.get::<_, Function<'_>>("imported")?.call((promise, load))
+}
+
+fn begin_call(ctx: &Ctx<'_>, said: &Said<'_>) -> rquickjs::Result<()> {
+    let hidden = hidden(ctx)?;
+    match said {
+        Said::Emit(event, terms) => hidden.get::<_, Function<'_>>("emit")?.call((*event, *terms)),
+        Said::Command(name, args, terms) => {
+            hidden.get::<_, Function<'_>>("command")?.call((*name, *args, *terms))
+        }
+    }
+}

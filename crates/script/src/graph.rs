@@ -1,0 +1,166 @@
+//! A module with everything it pulls in from its own folder: read once, judged once, and known
+//! again by its stamps. Knows no engine.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::positions;
+use crate::resolve;
+use crate::shims::{self, Kind};
+use crate::transpile::{self, Unit};
+
+const MAX_FILES: usize = 256;
+
+/// Why a module could not be loaded, and where.
+#[derive(Debug, Clone)]
+pub struct LoadError {
+    /// The whole sentence.
+    pub message: String,
+    /// `file` or `file:line`.
+    pub at: Option<String>,
+}
+
+impl LoadError {
+    pub(crate) fn new(message: impl Into<String>, file: &Path, line: Option<u32>) -> Self {
+        let at = match line {
+            Some(line) => format!("{}:{line}", file.display()),
+            None => file.display().to_string(),
+        };
+        Self { message: message.into(), at: Some(at) }
+    }
+}
+
+/// A module and its relatives.
+#[derive(Debug, Default)]
+pub struct Graph {
+    /// Every file, ready for an engine.
+    pub units: HashMap<PathBuf, Unit>,
+    /// Names that are used of each specifier that is no file.
+    pub names: BTreeMap<String, BTreeSet<String>>,
+    /// What the embedded engine cannot give, if anything.
+    pub lacks: Option<String>,
+    /// The same for imports that may never be reached.
+    pub may_lack: Option<String>,
+    stamps: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+type Stamp = (Option<SystemTime>, u64, u64);
+
+impl Graph {
+    /// Reads a module and all that it imports by a relative path.
+    pub fn read(root: &Path) -> Result<Self, LoadError> {
+        let mut graph = Self::default();
+        let mut queue = vec![root.to_path_buf()];
+        while let Some(path) = queue.pop() {
+            if graph.units.contains_key(&path) {
+                continue;
+            }
+            if graph.units.len() >= MAX_FILES {
+                return Err(LoadError::new("the module imports more than 256 files", root, None));
+            }
+            graph.stamps.push((path.clone(), stamp(&path)));
+            let unit = read(&path)?;
+            graph.follow(&path, &unit, &mut queue)?;
+            graph.units.insert(path, unit);
+        }
+        Ok(graph)
+    }
+
+    /// Whether no file has changed since it was read.
+    pub fn fresh(&self) -> bool {
+        self.stamps.iter().all(|(path, known)| known.is_some() && stamp(path) == *known)
+    }
+
+    /// Whether no handler for `event` can be registered, as far as the text shows.
+    pub fn never_hears(&self, event: &str) -> bool {
+        self.units.values().all(|u| !u.needs.dynamic && !u.needs.events.contains(event))
+    }
+
+    /// `file:line` of the first place in a stack that a person wrote.
+    pub fn place(&self, stack: &str) -> Option<String> {
+        positions::first_place(stack, |file| Some(&self.units.get(Path::new(file))?.positions))
+    }
+
+    fn follow(
+        &mut self,
+        path: &Path,
+        unit: &Unit,
+        queue: &mut Vec<PathBuf>,
+    ) -> Result<(), LoadError> {
+        for (specifier, names) in &unit.needs.imports {
+            if resolve::is_file(specifier) {
+                let Some(file) = resolve::resolve(path, specifier) else {
+                    let message = format!("Cannot find module '{specifier}'");
+                    return Err(LoadError::new(message, path, None));
+                };
+                queue.push(file);
+                continue;
+            }
+            self.names.entry(specifier.clone()).or_default().extend(names.iter().cloned());
+            if shims::kind(specifier) == Kind::Foreign {
+                self.lacks.get_or_insert(format!("the import '{specifier}'"));
+            }
+        }
+        for specifier in &unit.needs.required {
+            if !matches!(shims::kind(specifier), Kind::Builtin(_)) {
+                self.lacks.get_or_insert(format!("require('{specifier}')"));
+            }
+        }
+        for specifier in &unit.needs.lazy {
+            if resolve::is_file(specifier) {
+                queue.extend(resolve::resolve(path, specifier));
+            } else if shims::kind(specifier) == Kind::Foreign {
+                self.may_lack.get_or_insert(format!("the import '{specifier}'"));
+            }
+        }
+        if let Some(global) = unit.needs.globals.first() {
+            self.lacks.get_or_insert(format!("the global {global}"));
+        }
+        Ok(())
+    }
+}
+
+/// Reads one file as a module.
+pub fn read(path: &Path) -> Result<Unit, LoadError> {
+    let failed = |e: std::io::Error| LoadError::new(e.to_string(), path, None);
+    let length = std::fs::metadata(path).map_err(failed)?.len();
+    if length > transpile::MAX_TEXT as u64 {
+        return Err(LoadError::new("the file is larger than 4 MiB", path, None));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| LoadError::new("the file is not UTF-8", path, None))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    transpile::transpile(path, text).map_err(|r| LoadError::new(r.message, path, r.line))
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let node = std::os::unix::fs::MetadataExt::ino(&meta);
+    #[cfg(not(unix))]
+    let node = 0;
+    Some((meta.modified().ok(), meta.len(), node))
+}
+
+/// The files that a module pulls in by relative paths, itself not among them.
+pub fn imports(path: &Path) -> Vec<PathBuf> {
+    let mut seen = BTreeSet::from([path.to_path_buf()]);
+    let mut queue = vec![path.to_path_buf()];
+    while let Some(file) = queue.pop() {
+        // A file that is no module ends its branch; what loads it will say why.
+        let Ok(unit) = read(&file) else { continue };
+        let asked = unit.needs.imports.keys().chain(&unit.needs.lazy);
+        for specifier in asked.filter(|s| resolve::is_file(s)) {
+            if let Some(found) = resolve::resolve(&file, specifier)
+                && seen.len() <= MAX_FILES
+                && seen.insert(found.clone())
+            {
+                queue.push(found);
+            }
+        }
+    }
+    seen.remove(path);
+    seen.into_iter().collect()
+}

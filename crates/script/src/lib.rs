@@ -1,0 +1,30 @@
+//! The embedded JavaScript engine behind the `module` action. It knows calls and outcomes of the
+//! model and the API that contract 004 promises to a module; it knows no dialect, no verdict, and
+//! does nothing that a module wants done: that comes back as effects.
+
+mod action;
+mod answer;
+mod berth;
+mod clock;
+mod desk;
+mod engine;
+mod graph;
+mod loader;
+mod natives;
+mod ops;
+mod parcel;
+mod positions;
+mod request;
+mod resolve;
+mod scan;
+mod seat;
+mod settings;
+mod shims;
+mod sidecar;
+mod slot;
+mod transpile;
+mod turn;
+
+pub use action::ModuleAction;
+pub use graph::imports;
+pub use settings::{Ask, AskKind, Asker, ScriptSettings};

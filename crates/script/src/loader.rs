@@ -1,0 +1,158 @@
+//! Finds and gives modules to the engine: files of the graph, shims, and stand-ins for the host.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::Declared;
+use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Result};
+
+use crate::graph::{self, Graph};
+use crate::resolve;
+use crate::shims::{self, Kind};
+
+/// The hidden global that the engine's own script leaves.
+pub const HIDDEN: &str = "__gambrel";
+
+/// Both sides of loading, over one graph.
+#[derive(Clone)]
+pub struct Shelf {
+    graph: Arc<Graph>,
+}
+
+impl Shelf {
+    /// A shelf with the files of a graph on it.
+    pub fn new(graph: Arc<Graph>) -> Self {
+        Self { graph }
+    }
+
+    fn used(&self, specifier: &str) -> BTreeSet<String> {
+        self.graph.names.get(specifier).cloned().unwrap_or_default()
+    }
+
+    fn builtin(&self, ctx: &Ctx<'_>, name: &str) -> Result<String> {
+        let hidden: Object<'_> = ctx.globals().get(HIDDEN)?;
+        let need: Function<'_> = hidden.get("need")?;
+        let exports: Object<'_> = need.call((name,))?;
+        let mut names: BTreeSet<String> = exports.keys::<String>().collect::<Result<_>>()?;
+        let spellings = [name.to_owned(), format!("node:{name}"), format!("@sinclair/{name}")];
+        names.extend(spellings.iter().flat_map(|s| self.used(s)));
+        Ok(face(builtin_head(name), &names))
+    }
+
+    fn host(&self, specifier: &str) -> String {
+        face(host_head(specifier), &self.used(specifier))
+    }
+
+    fn file<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Module<'js, Declared>> {
+        let path = Path::new(name);
+        let code = match self.graph.units.get(path) {
+            Some(unit) => unit.code.clone(),
+            None => graph::read(path).map_err(|e| Exception::throw_message(ctx, &e.message))?.code,
+        };
+        let module = Module::declare(ctx.clone(), name, code)?;
+        let folder = path.parent().map(|p| p.display().to_string()).unwrap_or_default();
+        let meta = module.meta()?;
+        meta.set("url", format!("file://{}", escaped(name)))?;
+        meta.set("dir", folder.as_str())?;
+        meta.set("dirname", folder.as_str())?;
+        meta.set("filename", name)?;
+        meta.set("path", name)?;
+        meta.set("main", false)?;
+        Ok(module)
+    }
+}
+
+impl Resolver for Shelf {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> Result<String> {
+        if resolve::is_file(name) {
+            let found = resolve::resolve(Path::new(base), name);
+            let found = found.and_then(|path| path.into_os_string().into_string().ok());
+            return found.ok_or_else(|| missing(ctx, name));
+        }
+        match shims::kind(name) {
+            Kind::Builtin(bare) => Ok(format!("builtin:{bare}")),
+            Kind::Host => Ok(format!("host:{name}")),
+            Kind::Foreign => Err(missing(ctx, name)),
+        }
+    }
+}
+
+impl Loader for Shelf {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> Result<Module<'js, Declared>> {
+        if let Some(bare) = name.strip_prefix("builtin:") {
+            let code = self.builtin(ctx, bare)?;
+            return Module::declare(ctx.clone(), name, code);
+        }
+        if let Some(specifier) = name.strip_prefix("host:") {
+            return Module::declare(ctx.clone(), name, self.host(specifier));
+        }
+        self.file(ctx, name)
+    }
+}
+
+fn missing(ctx: &Ctx<'_>, name: &str) -> Error {
+    Exception::throw_message(ctx, &format!("Cannot find module '{name}'"))
+}
+
+/// The beginning of a module that hands on a shim.
+pub fn builtin_head(name: &str) -> String {
+    let name = quoted(name);
+    format!(
+        "const m = globalThis.{HIDDEN}.need({name});\nexport default (\"default\" in m ? m.default : m);\n"
+    )
+}
+
+/// The beginning of a module that hands on a stand-in for a package of the host.
+pub fn host_head(specifier: &str) -> String {
+    let specifier = quoted(specifier);
+    format!(
+        "const m = globalThis.{HIDDEN}.need(\"host\").space({specifier});\nexport default m.default;\n"
+    )
+}
+
+/// A module's text that hands on the fields of `m` under their names.
+pub fn face(mut head: String, names: &BTreeSet<String>) -> String {
+    let word = |name: &str| {
+        !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
+    };
+    let names = names.iter().filter(|n| *n != "default" && word(n));
+    for (at, name) in names.enumerate() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(head, "const x{at} = m.{name};\nexport {{ x{at} as {name} }};");
+    }
+    head
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A path as it stands in a URL.
+pub fn escaped(path: &str) -> String {
+    let mut url = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b'@' => {
+                url.push(char::from(byte));
+            }
+            _ => _ = write!(url, "%{byte:02X}"),
+        }
+    }
+    url
+}

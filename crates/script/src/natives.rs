@@ -1,0 +1,81 @@
+//! The functions that the engine's own script is given. Values cross as JSON text, so that
+//! nothing of the engine outlives its lock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rquickjs::context::EvalOptions;
+use rquickjs::{Ctx, Function, Object, Result};
+use serde_json::Value;
+
+use crate::desk::Desk;
+use crate::ops;
+use crate::shims;
+
+/// The natives as one object.
+pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
+    let made = Object::new(ctx.clone())?;
+    let at = Arc::clone(desk);
+    made.set(
+        "op",
+        Function::new(ctx.clone(), move |name: String, args: String| {
+            ops::said(ops::call(&at, &name, parse(&args))).to_string()
+        })?,
+    )?;
+    let at = Arc::clone(desk);
+    made.set(
+        "start",
+        Function::new(ctx.clone(), move |name: String, args: String| {
+            ops::start(&at, &name, parse(&args))
+        })?,
+    )?;
+    let at = Arc::clone(desk);
+    made.set(
+        "send",
+        Function::new(ctx.clone(), move |id: u32, value: String| {
+            ops::said(at.send(id, parse(&value))).to_string()
+        })?,
+    )?;
+    let at = Arc::clone(desk);
+    made.set("close", Function::new(ctx.clone(), move |id: u32| at.close(id))?)?;
+    let at = Arc::clone(desk);
+    made.set(
+        "timer",
+        Function::new(ctx.clone(), move |pause: f64| {
+            at.timer(Duration::try_from_secs_f64(pause / 1000.0).unwrap_or_default())
+        })?,
+    )?;
+    let at = Arc::clone(desk);
+    made.set("effect", Function::new(ctx.clone(), move |text: String| at.effect(&text))?)?;
+    let at = Arc::clone(desk);
+    made.set("settle", Function::new(ctx.clone(), move |text: String| at.settle(text))?)?;
+    let at = Arc::clone(desk);
+    made.set(
+        "ask",
+        Function::new(ctx.clone(), move |text: String| {
+            at.ask(serde_json::from_str(&text).unwrap_or_default())
+        })?,
+    )?;
+    made.set("shim", Function::new(ctx.clone(), shim)?)?;
+    Ok(made)
+}
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// A shim's body as a function, or nothing.
+fn shim<'js>(ctx: Ctx<'js>, name: String) -> Result<Option<Function<'js>>> {
+    let Some(text) = shims::text(&name) else { return Ok(None) };
+    let body = format!(
+        "(function (module, exports, need, __op, __start, __open) {{ \"use strict\"; {text}\n}})"
+    );
+    ctx.eval_with_options(body, named(&format!("gambrel:{name}"))).map(Some)
+}
+
+/// How our own scripts are evaluated.
+pub fn named(name: &str) -> EvalOptions {
+    let mut options = EvalOptions::default();
+    options.filename = Some(name.to_owned());
+    options
+}

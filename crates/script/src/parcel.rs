@@ -1,0 +1,50 @@
+//! What a sidecar is given to load: our JavaScript for each file, where each relative import
+//! leads, and the stand-ins for packages that may not be installed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::graph::Graph;
+use crate::loader::{self, escaped};
+use crate::resolve;
+use crate::shims::{self, Kind};
+
+/// The first word to a sidecar.
+pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> Value {
+    let mut sources = Map::new();
+    let mut links = Map::new();
+    for (path, unit) in &graph.units {
+        let url = url(path);
+        let asked = unit.needs.imports.keys().chain(&unit.needs.lazy);
+        let leads: BTreeMap<&String, String> = asked
+            .filter(|specifier| resolve::is_file(specifier))
+            .filter_map(|s| Some((s, self::url(&resolve::resolve(path, s)?))))
+            .collect();
+        links.insert(url.clone(), json!(leads));
+        sources.insert(url, json!(unit.code));
+    }
+    let shims: BTreeMap<_, _> =
+        ["typebox", "host", "lowered"].into_iter().map(|n| (n, shims::text(n))).collect();
+    json!({
+        "op": "load", "path": root, "hasUI": has_ui, "mark": mark, "cwd": cwd,
+        "sources": sources, "links": links, "stubs": stubs(graph), "shims": shims,
+    })
+}
+
+fn stubs(graph: &Graph) -> Map<String, Value> {
+    let stand_in = |specifier: &String| match shims::kind(specifier) {
+        Kind::Host => Some(loader::host_head(specifier)),
+        Kind::Builtin("typebox") => Some(loader::builtin_head("typebox")),
+        _ => None,
+    };
+    let named = graph.names.iter();
+    named
+        .filter_map(|(s, names)| Some((s.clone(), json!(loader::face(stand_in(s)?, names)))))
+        .collect()
+}
+
+fn url(path: &Path) -> String {
+    format!("file://{}", escaped(&path.display().to_string()))
+}

@@ -1,0 +1,52 @@
+//! From a specifier to a file on disk, as bundlers of TypeScript do it. Looks at the disk, reads
+//! nothing.
+
+use std::path::{Component, Path, PathBuf};
+
+const ENDINGS: &[&str] = &["ts", "tsx", "mts", "js", "mjs", "jsx", "cjs", "json"];
+
+/// Whether a specifier names a file.
+pub fn is_file(specifier: &str) -> bool {
+    specifier.starts_with('.') || specifier.starts_with('/') || specifier.starts_with("file://")
+}
+
+/// The file that `specifier` means when it stands in `importer`.
+pub fn resolve(importer: &Path, specifier: &str) -> Option<PathBuf> {
+    let specifier = specifier.strip_prefix("file://").unwrap_or(specifier);
+    let specifier = specifier.split(['?', '#']).next().unwrap_or(specifier);
+    let folder = importer.parent().unwrap_or(Path::new("/"));
+    let wanted = tidy(&folder.join(specifier));
+    candidates(&wanted).into_iter().find(|path| path.is_file())
+}
+
+fn candidates(wanted: &Path) -> Vec<PathBuf> {
+    let mut found = vec![wanted.to_path_buf()];
+    // `./x.js` in TypeScript means the `x.ts` that becomes it.
+    match wanted.extension().and_then(|e| e.to_str()) {
+        Some("js" | "jsx") => {
+            found.extend([wanted.with_extension("ts"), wanted.with_extension("tsx")]);
+        }
+        Some("mjs") => found.push(wanted.with_extension("mts")),
+        _ => {}
+    }
+    for ending in ENDINGS {
+        let mut name = wanted.as_os_str().to_owned();
+        name.push(".");
+        name.push(ending);
+        found.push(PathBuf::from(name));
+    }
+    found.extend(ENDINGS.iter().map(|ending| wanted.join(format!("index.{ending}"))));
+    found
+}
+
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidied = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = tidied.pop(),
+            other => tidied.push(other),
+        }
+    }
+    tidied
+}

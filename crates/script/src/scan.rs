@@ -1,0 +1,172 @@
+//! What a module asks for, read from its syntax tree after types have gone: imports, globals that
+//! the engine lacks, and the events that it registers for. It judges nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use oxc_ast::ast::{
+    Argument, BindingProperty, CallExpression, ComputedMemberExpression, Expression,
+    IdentifierReference, ImportDeclarationSpecifier, ImportExpression, ModuleExportName, Program,
+    Statement, StaticMemberExpression, StringLiteral,
+};
+use oxc_ast_visit::{Visit, walk};
+
+/// What one file asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Needs {
+    /// Specifier to the names that are used of it.
+    pub imports: BTreeMap<String, BTreeSet<String>>,
+    /// Specifiers of dynamic imports with a literal.
+    pub lazy: BTreeSet<String>,
+    /// Specifiers given to `require`.
+    pub required: BTreeSet<String>,
+    /// Globals that only a full host has: `Intl.`, `Bun.`, `require(` of something unknown.
+    pub globals: BTreeSet<&'static str>,
+    /// Events named in `.on("…")`.
+    pub events: BTreeSet<String>,
+    /// Whether events may be registered in a way that the tree does not show.
+    pub dynamic: bool,
+}
+
+/// Reads what a program asks for.
+pub fn scan(program: &Program<'_>) -> Needs {
+    let mut scan = Scan::default();
+    for statement in &program.body {
+        scan.statement(statement);
+    }
+    scan.visit_program(program);
+    scan.needs
+}
+
+#[derive(Default)]
+struct Scan {
+    needs: Needs,
+    /// Local names of `import * as x`, and their specifiers.
+    spaces: BTreeMap<String, String>,
+    /// The `on` of a call that has been read already, by where it starts.
+    read: BTreeSet<u32>,
+}
+
+impl Scan {
+    fn statement(&mut self, statement: &Statement<'_>) {
+        match statement {
+            Statement::ImportDeclaration(import) => {
+                let source = import.source.value.to_string();
+                self.needs.imports.entry(source.clone()).or_default();
+                for specifier in import.specifiers.iter().flatten() {
+                    self.specifier(&source, specifier);
+                }
+            }
+            Statement::ExportFromDeclaration(export) => {
+                let source = export.source.value.to_string();
+                let names = self.needs.imports.entry(source).or_default();
+                names.extend(export.specifiers.iter().map(|s| exported(&s.local)));
+            }
+            Statement::ExportAllDeclaration(export) => {
+                self.needs.imports.entry(export.source.value.to_string()).or_default();
+            }
+            _ => {}
+        }
+    }
+
+    fn specifier(&mut self, source: &str, specifier: &ImportDeclarationSpecifier<'_>) {
+        let name = match specifier {
+            ImportDeclarationSpecifier::ImportSpecifier(named) => exported(&named.imported),
+            ImportDeclarationSpecifier::ImportDefaultSpecifier(_) => "default".into(),
+            ImportDeclarationSpecifier::ImportNamespaceSpecifier(space) => {
+                self.spaces.insert(space.local.name.to_string(), source.into());
+                return;
+            }
+        };
+        self.needs.imports.entry(source.into()).or_default().insert(name);
+    }
+
+    fn full_host(&mut self, object: &Expression<'_>) {
+        if let Expression::Identifier(name) = object {
+            match name.name.as_str() {
+                "Intl" => _ = self.needs.globals.insert("Intl"),
+                "Bun" => _ = self.needs.globals.insert("Bun"),
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&mut self, call: &CallExpression<'_>) {
+        let literal = match call.arguments.first() {
+            Some(Argument::StringLiteral(text)) => Some(text.value.to_string()),
+            _ => None,
+        };
+        match &call.callee {
+            Expression::StaticMemberExpression(member) if member.property.name == "on" => {
+                if let Some(event) = literal {
+                    self.needs.events.insert(event);
+                    self.read.insert(member.property.span.start);
+                }
+            }
+            Expression::ComputedMemberExpression(_) => self.needs.dynamic = true,
+            Expression::Identifier(name) if name.name == "require" => match literal {
+                Some(source) => _ = self.needs.required.insert(source),
+                None => _ = self.needs.globals.insert("require"),
+            },
+            _ => {}
+        }
+    }
+}
+
+fn exported(name: &ModuleExportName<'_>) -> String {
+    name.name().to_string()
+}
+
+impl<'a> Visit<'a> for Scan {
+    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        self.call(it);
+        walk::walk_call_expression(self, it);
+    }
+
+    fn visit_static_member_expression(&mut self, it: &StaticMemberExpression<'a>) {
+        if it.property.name == "on" && !self.read.contains(&it.property.span.start) {
+            self.needs.dynamic = true;
+        }
+        if let Expression::Identifier(object) = &it.object
+            && let Some(source) = self.spaces.get(object.name.as_str())
+        {
+            let names = self.needs.imports.entry(source.clone()).or_default();
+            names.insert(it.property.name.to_string());
+        }
+        self.full_host(&it.object);
+        walk::walk_static_member_expression(self, it);
+    }
+
+    fn visit_computed_member_expression(&mut self, it: &ComputedMemberExpression<'a>) {
+        self.full_host(&it.object);
+        walk::walk_computed_member_expression(self, it);
+    }
+
+    fn visit_binding_property(&mut self, it: &BindingProperty<'a>) {
+        if it.key.static_name().is_none_or(|name| name == "on") {
+            self.needs.dynamic = true;
+        }
+        walk::walk_binding_property(self, it);
+    }
+
+    fn visit_string_literal(&mut self, it: &StringLiteral<'a>) {
+        // `pi["on"]`, `Reflect.get(pi, "on")`: somebody reaches for it by name.
+        if it.value == "on" {
+            self.needs.dynamic = true;
+        }
+    }
+
+    fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
+        if matches!(it.name.as_str(), "eval" | "Function" | "Proxy" | "Reflect") {
+            self.needs.dynamic = true;
+        }
+    }
+
+    fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
+        match &it.source {
+            Expression::StringLiteral(text) => _ = self.needs.lazy.insert(text.value.to_string()),
+            // What a computed import registers cannot be seen from here.
+            _ => self.needs.dynamic = true,
+        }
+        walk::walk_import_expression(self, it);
+    }
+}

@@ -1,0 +1,67 @@
+//! What the composition decides about modules: who answers their questions and how much they may
+//! take. Knows no engine.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Who answers the questions of modules. It blocks until a person has answered; `None` is the
+/// answer of a host without a person.
+pub type Asker = Arc<dyn Fn(&Ask) -> Option<Value> + Send + Sync>;
+
+/// How modules are run.
+#[derive(Clone)]
+pub struct ScriptSettings {
+    /// Who answers `ctx.ui` dialogs; `None` means that there is no UI.
+    pub ask: Option<Asker>,
+    /// The most memory that one module's engine may hold, in bytes.
+    pub memory: usize,
+    /// The most stack that a module's code may use, in bytes.
+    pub stack: usize,
+    /// Whether modules that need a full host may be given to bun or node.
+    pub sidecars: bool,
+    /// Whether modules may open connections (`fetch`).
+    pub fetch: bool,
+}
+
+impl Default for ScriptSettings {
+    fn default() -> Self {
+        Self { ask: None, memory: 64 << 20, stack: 512 << 10, sidecars: true, fetch: false }
+    }
+}
+
+/// One question of a module to a person.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ask {
+    /// What kind of answer it wants.
+    pub kind: AskKind,
+    /// The heading.
+    pub title: String,
+    /// What it is about (confirm).
+    pub message: Option<String>,
+    /// What may be chosen (select).
+    pub options: Vec<String>,
+    /// What stands in the field before anything is typed (input, editor).
+    pub placeholder: Option<String>,
+    /// The module that asks.
+    pub module: String,
+    /// The event whose handler asks, or `command:<name>`.
+    pub event: String,
+}
+
+/// The kinds of dialogs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskKind {
+    /// One of several, answered with its text.
+    Select,
+    /// Yes or no, answered with a bool.
+    #[default]
+    Confirm,
+    /// One line of text.
+    Input,
+    /// Many lines of text.
+    Editor,
+}

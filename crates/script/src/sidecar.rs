@@ -1,0 +1,240 @@
+//! A module that needs a full host: one bun or node process for it, spoken to in lines of JSON.
+//! The process is in a group of its own and dies with this value.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+
+use crate::clock::{Clock, Tripwire};
+use crate::desk::{Desk, Post, Surround};
+use crate::engine::{API, CONTEXT, Said};
+use crate::graph::Graph;
+use crate::ops::{self, Sink};
+use crate::parcel;
+use crate::settings::{Ask, ScriptSettings};
+use crate::turn::Halt;
+
+const SIDECAR: &str = include_str!("../js/sidecar.js");
+const MAX_LINE: u64 = 16 << 20;
+const MAX_STDERR: u64 = 4 << 10;
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A module in a process of its own.
+pub struct Sidecar {
+    child: Child,
+    words: Sender<String>,
+    posts: Receiver<Post>,
+    lines: u32,
+    /// What the module's natives share with us.
+    pub desk: Arc<Desk>,
+}
+
+/// The program that modules are given to, if there is one.
+pub fn program() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    let find =
+        |name: &str| std::env::split_paths(&paths).map(|p| p.join(name)).find(|p| p.is_file());
+    find("bun").or_else(|| find("node"))
+}
+
+impl Sidecar {
+    /// Starts the process and tells it which module to load.
+    pub fn start(
+        program: &Path,
+        root: &Path,
+        graph: &Graph,
+        settings: &ScriptSettings,
+        surround: Surround,
+    ) -> std::io::Result<Self> {
+        let mut child = command(program, &surround).spawn()?;
+        let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
+        let sink = desk.open();
+        let lines = sink.id();
+        let words = writer(child.stdin.take());
+        let mark = format!("{:016x}:", RandomState::new().hash_one(root));
+        reader(child.stdout.take(), child.stderr.take(), mark.clone(), sink);
+        let cwd = surround.cwd.display().to_string();
+        desk.place(surround);
+        let load = parcel::load(root, graph, settings.ask.is_some(), &mark, &cwd);
+        let sidecar = Self { child, words, posts, lines, desk: Arc::new(desk) };
+        sidecar.say(&load);
+        Ok(sidecar)
+    }
+
+    /// Starts a clock for a call.
+    pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
+        Clock::paced(pace, Tripwire::new())
+    }
+
+    /// Calls the module and waits for what its handlers say.
+    pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<String, Halt> {
+        self.say(&match said {
+            Said::Emit(event, rest) => json!({"op": "emit", "event": event, "rest": rest}),
+            Said::Command(name, args, rest) => {
+                json!({"op": "command", "name": name, "args": args, "rest": rest})
+            }
+        });
+        self.settle(clock)
+    }
+
+    /// What the module has registered, as JSON.
+    pub fn listed(&self, clock: &mut Clock) -> Option<Value> {
+        self.say(&json!({"op": "listed"}));
+        serde_json::from_str(&self.settle(clock).ok()?).ok()
+    }
+
+    /// Carries words both ways until the call under way has settled.
+    pub fn settle(&self, clock: &mut Clock) -> Result<String, Halt> {
+        let mut names = HashMap::new();
+        loop {
+            let asking = self.desk.asking();
+            if clock.over(asking) {
+                return Err(Halt::Late("the deadline passed while the module worked".into()));
+            }
+            let began = Instant::now();
+            let pause =
+                clock.patience(asking).map_or(LONG, |at| at.saturating_duration_since(began));
+            let post = self.posts.recv_timeout(pause).ok();
+            if !asking {
+                clock.spend(began.elapsed());
+            }
+            let Some(post) = post else { continue };
+            if post.id != self.lines {
+                self.answer(post, &mut names);
+            } else if post.last {
+                return Err(gone(&post.said));
+            } else if let Some(text) = self.heard(&post.said["ok"], &mut names) {
+                return Ok(text);
+            }
+        }
+    }
+
+    /// A report of the work that the module asked for goes back to it.
+    fn answer(&self, post: Post, names: &mut HashMap<u32, u64>) {
+        self.desk.close(post.id);
+        if let Some(theirs) = names.remove(&post.id) {
+            self.say(&json!({"answer": theirs, "said": post.said}));
+        }
+    }
+
+    /// Does what a line asks; the text when it says that the call has settled.
+    fn heard(&self, word: &Value, names: &mut HashMap<u32, u64>) -> Option<String> {
+        if let Some(text) = word["settled"].as_str() {
+            return Some(text.to_owned());
+        }
+        let theirs = word["id"].as_u64().unwrap_or_default();
+        if let Some(text) = word["effect"].as_str() {
+            self.desk.effect(text);
+        } else if let Some(text) = word["ask"].as_str() {
+            let ask: Ask = serde_json::from_str(text).unwrap_or_default();
+            names.insert(self.desk.ask(ask), theirs);
+        } else if word["start"] == "exec" {
+            names.insert(ops::start(&self.desk, "exec", word["args"].clone()), theirs);
+        } else if let Some(wanted) = word["send"].as_u64() {
+            let ours = names.iter().find(|(_, theirs)| **theirs == wanted);
+            // Work that has just ended takes no words any more.
+            let _ = ours.map(|(id, _)| self.desk.send(*id, word["value"].clone()));
+        }
+        None
+    }
+
+    fn say(&self, word: &Value) {
+        // A process that has gone is noticed by the reader.
+        let _ = self.words.send(format!("{word}\n"));
+    }
+}
+
+impl Drop for Sidecar {
+    fn drop(&mut self) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+fn gone(said: &Value) -> Halt {
+    let why = said["err"]["message"].as_str().unwrap_or("it ended");
+    Halt::Broken { message: format!("the module's process has gone: {why}"), stack: String::new() }
+}
+
+fn command(program: &Path, surround: &Surround) -> Command {
+    let script = format!("const api = ({API}\n);\nconst contexts = ({CONTEXT}\n);\n{SIDECAR}");
+    let mut command = Command::new(program);
+    if program.file_stem().is_some_and(|name| name == "node") {
+        command.args(["--no-warnings", "--input-type=module"]);
+    }
+    command.arg("-e").arg(script);
+    for name in &surround.unset {
+        command.env_remove(name);
+    }
+    command.envs(surround.env.iter().map(|(k, v)| (k, v)));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0);
+    command
+}
+
+/// A module that does not read must not hold up whoever speaks to it.
+fn writer(stdin: Option<ChildStdin>) -> Sender<String> {
+    let (words, said) = channel::<String>();
+    let named = std::thread::Builder::new().name("gambrel-sidecar-write".into());
+    let _ = named.spawn(move || {
+        let Some(mut stdin) = stdin else { return };
+        while let Ok(word) = said.recv() {
+            if stdin.write_all(word.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    words
+}
+
+fn reader(
+    stdout: Option<impl Read + Send + 'static>,
+    stderr: Option<impl Read + Send + 'static>,
+    mark: String,
+    sink: Sink,
+) {
+    let (last_words, heard) = channel();
+    let _ = std::thread::Builder::new().name("gambrel-sidecar-err".into()).spawn(move || {
+        let Some(stderr) = stderr else { return };
+        let mut text = Vec::new();
+        let mut stderr = BufReader::new(stderr);
+        let _ = stderr.by_ref().take(MAX_STDERR).read_to_end(&mut text);
+        let _ = last_words.send(String::from_utf8_lossy(&text).into_owned());
+        let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+    });
+    sink.run_with(move |sink| {
+        let mut stdout = BufReader::new(stdout?);
+        loop {
+            let mut line = Vec::new();
+            let read = stdout.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).ok()?;
+            if read == 0 || !line.ends_with(b"\n") {
+                break;
+            }
+            if !sink.event(spoken(&line, &mark)) {
+                return None;
+            }
+        }
+        heard.recv_timeout(Duration::from_millis(200)).ok()
+    });
+}
+
+/// A line of ours, or somebody else's words, which become a log.
+fn spoken(line: &[u8], mark: &str) -> Value {
+    let text = String::from_utf8_lossy(line);
+    let ours = text.strip_prefix(mark).and_then(|text| serde_json::from_str(text).ok());
+    ours.unwrap_or_else(|| {
+        let log = json!({"type": "log", "level": "info", "message": text.trim_end()});
+        json!({ "effect": log.to_string() })
+    })
+}

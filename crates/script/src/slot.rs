@@ -1,0 +1,113 @@
+//! One module over many calls: its text, and its seat while that is good. Reads the files again
+//! when they have changed, and never uses an engine again that was interrupted.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gambrel_model::{Call, Outcome, Pace};
+use serde_json::{Value, json};
+
+use crate::answer::{self, Whose};
+use crate::clock::Clock;
+use crate::desk::Surround;
+use crate::engine::Said;
+use crate::graph::{Graph, LoadError};
+use crate::request::{Request, Wish};
+use crate::seat::{Refused, Seat};
+use crate::settings::ScriptSettings;
+use crate::turn::Halt;
+
+/// A module as we know it.
+#[derive(Default)]
+pub struct Slot {
+    graph: Option<Arc<Graph>>,
+    seat: Option<Seat>,
+}
+
+impl Slot {
+    /// Does what a request asks.
+    pub fn serve(
+        &mut self,
+        request: &Request<'_>,
+        call: &Call,
+        pace: &Pace,
+        settings: &ScriptSettings,
+    ) -> Outcome {
+        let graph = match self.graph(request.path) {
+            Ok(graph) => graph,
+            Err(error) => return answer::unstarted(&prefixed(error)),
+        };
+        if request.event().is_some_and(|event| graph.never_hears(event)) {
+            return answer::answered(answer::nothing());
+        }
+        let surround = surround(request, call);
+        let (seat, mut clock) = match self.seat.take() {
+            Some(seat) => {
+                seat.desk().place(surround);
+                let clock = seat.clock(pace);
+                (seat, clock)
+            }
+            None => match Seat::take(request.path, &graph, settings, surround, pace) {
+                Ok(taken) => taken,
+                Err(Refused::Bad(error)) => return answer::unstarted(&error),
+                Err(Refused::Late(why, effects)) => return answer::late(why, effects),
+            },
+        };
+        let (outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
+        self.seat = (!spoiled).then_some(seat);
+        outcome
+    }
+
+    fn graph(&mut self, path: &Path) -> Result<Arc<Graph>, LoadError> {
+        if let Some(graph) = self.graph.as_ref().filter(|graph| graph.fresh()) {
+            return Ok(Arc::clone(graph));
+        }
+        self.seat = None;
+        self.graph = None;
+        let graph = Arc::new(Graph::read(path)?);
+        self.graph = Some(Arc::clone(&graph));
+        Ok(graph)
+    }
+}
+
+/// The outcome, and whether the seat must not be used again.
+fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) -> (Outcome, bool) {
+    let terms = request.terms();
+    let ended = match &request.wish {
+        Wish::Load => return (listed(seat, clock), false),
+        Wish::Emit(event, _) => seat.call(&Said::Emit(&event.to_string(), &terms), clock),
+        Wish::Command(name, args) => seat.call(&Said::Command(name, args, &terms), clock),
+    };
+    let effects = seat.desk().take_effects();
+    let place = |stack: &str| graph.place(stack);
+    let whose = Whose { path: request.path, event: request.event() };
+    match ended {
+        Ok(text) => {
+            let (answer, spoiled) = answer::read(&text, effects, &whose, place);
+            (answer::answered(answer), spoiled)
+        }
+        Err(Halt::Late(why)) => (answer::late(why, effects), true),
+        Err(Halt::Broken { message, stack }) => {
+            let text = answer::broken(&message, &stack, &whose).to_string();
+            (answer::answered(answer::read(&text, effects, &whose, place).0), true)
+        }
+    }
+}
+
+fn listed(seat: &Seat, clock: &mut Clock) -> Outcome {
+    let mut answer = seat.listed(clock).unwrap_or_else(|| json!({}));
+    answer["effects"] = Value::Array(seat.desk().take_effects());
+    answer::answered(answer)
+}
+
+fn prefixed(error: LoadError) -> LoadError {
+    LoadError { message: format!("Failed to load hook: {}", error.message), ..error }
+}
+
+fn surround(request: &Request<'_>, call: &Call) -> Surround {
+    let cwd = match request.ctx["cwd"].as_str() {
+        Some(cwd) if !cwd.is_empty() => PathBuf::from(cwd),
+        _ => call.cwd.clone(),
+    };
+    Surround { cwd, env: call.env.clone(), unset: call.unset.clone() }
+}

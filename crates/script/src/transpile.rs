@@ -1,0 +1,167 @@
+//! One file's text in, JavaScript and what it asks for out. It reads no disk and starts nothing.
+
+use std::path::Path;
+
+use oxc_allocator::Allocator;
+use oxc_ast::ast::Program;
+use oxc_codegen::{Codegen, CodegenOptions};
+use oxc_diagnostics::{OxcDiagnostic, Severity};
+use oxc_parser::Parser;
+use oxc_semantic::SemanticBuilder;
+use oxc_span::SourceType;
+use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
+
+use crate::positions::Positions;
+use crate::scan::{self, Needs};
+
+/// The largest text that is taken as a module.
+pub const MAX_TEXT: usize = 4 << 20;
+
+/// One file, ready for an engine.
+#[derive(Debug, Clone)]
+pub struct Unit {
+    /// JavaScript.
+    pub code: String,
+    /// From the lines of `code` to the lines that a person wrote.
+    pub positions: Positions,
+    /// What the file asks for, after types have gone.
+    pub needs: Needs,
+}
+
+/// Why a text is no module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is wrong, without a place.
+    pub message: String,
+    /// The line, from one.
+    pub line: Option<u32>,
+}
+
+/// Takes types away, lowers what the engine does not know, and notes what is asked for.
+pub fn transpile(path: &Path, text: &str) -> Result<Unit, Refusal> {
+    if text.len() > MAX_TEXT {
+        return Err(refusal("the file is larger than 4 MiB"));
+    }
+    if text.as_bytes().contains(&0) {
+        return Err(refusal("the file contains a NUL byte"));
+    }
+    if path.extension().is_some_and(|e| e == "json") {
+        return json(text);
+    }
+    // The parser recurses with the nesting of the text, and a stack that runs out ends the whole
+    // process: so the stack is as large as the text can ask for.
+    let stack = (32 << 20) + text.len().saturating_mul(6 << 10);
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .stack_size(stack)
+            .spawn_scoped(scope, || compile(path, text))
+            .map_err(|e| refusal(&format!("no thread to read it: {e}")))?
+            .join()
+            .unwrap_or_else(|_| Err(refusal("the file cannot be read as a module")))
+    })
+}
+
+fn refusal(message: &str) -> Refusal {
+    Refusal { message: message.into(), line: None }
+}
+
+fn json(text: &str) -> Result<Unit, Refusal> {
+    let value: serde_json::Value = serde_json::from_str(text)
+        .map_err(|e| Refusal { message: e.to_string(), line: u32::try_from(e.line()).ok() })?;
+    let code = format!("export default {value};\n");
+    Ok(Unit { code, positions: Positions::default(), needs: Needs::default() })
+}
+
+fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
+    let kind = source_type(path);
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, text, kind).parse();
+    refuse_on(&parsed.diagnostics, text)?;
+    if parsed.panicked {
+        return Err(refusal("the file cannot be parsed"));
+    }
+    let mut program = parsed.program;
+    let semantic = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true);
+    let scoping = semantic.build(&program).semantic.into_scoping();
+    let turned =
+        Transformer::new(&allocator, path, &options()).build_with_scoping(scoping, &mut program);
+    refuse_on(&turned.diagnostics, text)?;
+    let needs = scan::scan(&program);
+    let (code, positions) = print(path, &program);
+    Ok(Unit { code, positions, needs })
+}
+
+fn source_type(path: &Path) -> SourceType {
+    let kind = SourceType::from_path(path).unwrap_or_else(|_| SourceType::ts());
+    kind.with_module(true)
+}
+
+fn options() -> TransformOptions {
+    let mut options = TransformOptions::default();
+    options.env.es2026.explicit_resource_management = true;
+    options.decorator.legacy = true;
+    options.helper_loader.mode = HelperLoaderMode::External;
+    options
+}
+
+fn print(path: &Path, program: &Program<'_>) -> (String, Positions) {
+    let options =
+        CodegenOptions { source_map_path: Some(path.to_path_buf()), ..CodegenOptions::default() };
+    let printed = Codegen::new().with_options(options).build(program);
+    let spots = printed.map.iter().flat_map(|map| {
+        map.get_tokens().map(|t| (t.get_dst_line(), t.get_dst_col(), t.get_src_line()))
+    });
+    let positions = Positions::new(spots.collect());
+    (printed.code, positions)
+}
+
+fn refuse_on<'a>(
+    found: impl IntoIterator<Item = &'a OxcDiagnostic>,
+    text: &str,
+) -> Result<(), Refusal> {
+    let Some(first) = found.into_iter().find(|d| d.severity == Severity::Error) else {
+        return Ok(());
+    };
+    let line = first.labels.first().map(|label| line_of(text, label.offset()));
+    Err(Refusal { message: first.message.to_string(), line })
+}
+
+fn line_of(text: &str, offset: impl TryInto<usize>) -> u32 {
+    let offset = offset.try_into().unwrap_or(0).min(text.len());
+    let before = text.as_bytes().iter().take(offset).filter(|&&b| b == b'\n').count();
+    u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ts(text: &str) -> Unit {
+        transpile(Path::new("/x/a.ts"), text).unwrap()
+    }
+
+    #[test]
+    fn type_only_imports_vanish_and_lines_are_kept() {
+        let text = "import { HookAPI } from \"@oh-my-pi/x\";\n\n\ninterface A { b: string }\nexport default function (pi: HookAPI) {\n\n\tpi.on(\"tool_call\", 1 as any);\n}\n";
+        let unit = ts(text);
+        assert!(unit.needs.imports.is_empty(), "{:?}", unit.needs);
+        let line = unit.code.lines().position(|l| l.contains("pi.on")).unwrap();
+        let line = u32::try_from(line).unwrap() + 1;
+        assert_eq!(unit.positions.original(line, 4), 7);
+    }
+
+    #[test]
+    fn a_syntax_error_names_its_line() {
+        let refused = transpile(Path::new("/x/a.ts"), "const a = 1;\n\nlet = = 3;\n").unwrap_err();
+        assert_eq!(refused.line, Some(3));
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_or_read_but_never_ends_the_process() {
+        for piece in ["(", "[", "{", "!", "a=>", "a=", "if(1)", "a?", "x+", "-", "`${", "<a>", "a:"]
+        {
+            let _ = transpile(Path::new("/x/a.ts"), &piece.repeat(20_000));
+            let _ = transpile(Path::new("/x/a.ts"), &format!("{}1", piece.repeat(20_000)));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Order, truthiness, stopping, chaining, sharing, and what a failure does to the rest.
+
+use serde_json::{Value, json};
+
+use crate::stand::{Stand, bash, emit};
+
+fn run(factory: &str, body: Value) -> Value {
+    let stand = Stand::new();
+    stand.write("m.ts", &format!("export default function (pi) {{\n{factory}\n}}\n"));
+    stand.answer("m.ts", body)
+}
+
+#[test]
+fn handlers_run_in_the_order_of_registration_and_each_is_awaited() {
+    let factory = r#"
+        const seen: string[] = [];
+        pi.on("tool_call", async () => { await new Promise(r => setTimeout(r, 20)); seen.push("a"); return { n: 1 }; });
+        pi.on("tool_call", () => { seen.push("b"); return { seen: [...seen] }; });"#;
+    let answer = run(factory, bash("ls"));
+    assert_eq!(answer["results"], json!([{"n": 1}, {"seen": ["a", "b"]}]));
+    assert_eq!(answer["handlers"], 2);
+}
+
+#[test]
+fn the_first_truthy_stop_ends_the_round() {
+    let factory = r#"
+        pi.on("tool_call", () => ({ block: 0, n: 1 }));
+        pi.on("tool_call", () => ({ block: 1, n: 2 }));
+        pi.on("tool_call", () => ({ n: 3 }));"#;
+    let answer = run(factory, bash("ls"));
+    assert_eq!(answer["results"], json!([{"block": 0, "n": 1}, {"block": 1, "n": 2}]));
+    assert_eq!(answer["handlers"], 3);
+    let mut body = bash("ls");
+    body["stop"] = Value::Null;
+    assert_eq!(run(factory, body)["results"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn results_are_told_with_their_truthiness() {
+    let factory = r#"for (const r of [{}, "", 0, undefined, null, [], "x", false]) pi.on("tool_call", () => r);"#;
+    let answer = run(factory, bash("ls"));
+    assert_eq!(answer["truthy"], json!([true, false, false, false, false, true, true, false]));
+    assert_eq!(answer["results"], json!([{}, null, null, null, null, [], "x", null]));
+}
+
+#[test]
+fn an_error_ends_the_round_or_is_recorded() {
+    let factory = r#"
+        pi.on("tool_call", () => { throw new TypeError("bad day"); });
+        pi.on("tool_call", () => { throw "words"; });
+        pi.on("tool_call", () => ({ n: 3 }));"#;
+    let answer = run(factory, bash("ls"));
+    assert_eq!(answer["errors"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["errors"][0]["error"], "bad day");
+    assert_eq!(answer["errors"][0]["event"], "tool_call");
+    assert!(answer["errors"][0]["hookPath"].as_str().unwrap().ends_with("/m.ts"));
+    assert_eq!(answer["results"], json!([null]));
+    let mut body = bash("ls");
+    body["catch"] = json!(true);
+    let answer = run(factory, body);
+    assert_eq!(answer["errors"][1]["error"], "words");
+    assert_eq!(answer["results"], json!([null, null, {"n": 3}]));
+}
+
+#[test]
+fn a_change_to_the_event_is_seen_by_later_handlers_and_told() {
+    let factory = r#"
+        pi.on("tool_call", (event) => { event.input.command = "pwd"; });
+        pi.on("tool_call", (event) => ({ saw: event.input.command }));"#;
+    let answer = run(factory, bash("ls"));
+    assert_eq!(answer["results"], json!([null, {"saw": "pwd"}]));
+    assert_eq!(answer["event"]["input"]["command"], "pwd");
+    let mut body = bash("ls");
+    body["fresh"] = json!(true);
+    let answer = run(factory, body);
+    assert_eq!(answer["results"], json!([null, {"saw": "ls"}]));
+    assert_eq!(answer.get("event"), None);
+}
+
+#[test]
+fn messages_are_chained() {
+    let factory = r#"
+        pi.on("context", (event) => ({ messages: [...event.messages, "b"] }));
+        pi.on("context", () => { throw new Error("skipped"); });
+        pi.on("context", (event) => ({ messages: [...event.messages, "c"] }));"#;
+    for fresh in [true, false] {
+        let mut body = emit(json!({"type": "context", "messages": ["a"]}));
+        body["chain"] = json!("messages");
+        body["fresh"] = json!(fresh);
+        let answer = run(factory, body);
+        assert_eq!(answer["results"][2]["messages"], json!(["a", "b", "c"]));
+        assert_eq!(answer["errors"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn a_module_that_does_not_name_the_event_is_not_started() {
+    // The factory would fail if it ran.
+    let stand = Stand::new();
+    let text =
+        "export default (pi) => { pi.on(\"agent_end\", () => 1); throw new Error(\"ran\"); }";
+    stand.write("m.ts", text);
+    let answer = stand.answer("m.ts", bash("ls"));
+    assert_eq!((&answer["handlers"], &answer["errors"]), (&json!(0), &json!([])));
+    for hidden in [
+        r#"const on = "o" + "n"; pi[on]("tool_call", () => ({ n: 1 }));"#,
+        r#"for (const e of ["tool_", "x"]) pi.on(e + "call", () => ({ n: 1 }));"#,
+        r#"const { on } = pi; on.call(pi, "tool" + "_call", () => ({ n: 1 }));"#,
+        r#"const p = pi["on"]; p("tool" + "_call", () => ({ n: 1 }));"#,
+        r#"const f = pi.on; f("tool" + "_call", () => ({ n: 1 }));"#,
+        r#"pi.on("\x74ool_call", () => ({ n: 1 }));"#,
+        r#"Reflect.apply(Object.entries(pi)[0][1], pi, ["tool_" + "call", () => ({ n: 1 })]);"#,
+    ] {
+        let answer = run(hidden, bash("ls"));
+        assert_eq!(answer["results"], json!([{"n": 1}]), "{hidden}");
+    }
+}
+
+#[test]
+fn the_context_is_what_was_given() {
+    let factory = r#"pi.on("tool_call", (event, ctx) => ({
+        cwd: ctx.cwd, hasUI: ctx.hasUI, model: ctx.model, branch: ctx.sessionManager.getBranch().map(e => e.id),
+        leaf: ctx.sessionManager.getLeafId(), file: ctx.sessionManager.getSessionFile(),
+        styled: ctx.ui.theme.fg("accent", "text"), typed: ctx.ui.getEditorText(), idle: ctx.isIdle() }));"#;
+    let mut body = bash("ls");
+    body["ctx"] = json!({"cwd": "/somewhere", "hasUI": true, "model": {"id": "m"}, "session": {
+        "file": "/s", "leafId": "3", "entries": [{"id": "1"}, {"id": "2", "parentId": "1"}, {"id": "3", "parentId": "1"}]}});
+    let answer = run(factory, body);
+    let expected = json!({"cwd": "/somewhere", "hasUI": false, "model": {"id": "m"}, "branch": ["1", "3"],
+        "leaf": "3", "file": "/s", "styled": "text", "typed": "", "idle": true});
+    assert_eq!(answer["results"][0], expected);
+}

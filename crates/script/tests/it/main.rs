@@ -1,0 +1,20 @@
+//! The module action from outside: one file for each behaviour.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::print_stderr, reason = "what is left out is said")]
+
+mod stand;
+
+mod answers_whatever_the_text_is;
+mod asks_and_the_clock_stands_still;
+mod calls_handlers_as_the_contract_says;
+mod gives_the_rest_to_a_sidecar;
+mod loads_again_after_an_edit;
+mod pulls_in_relative_files;
+mod records_what_a_module_wants_done;
+mod runs_programs_for_a_module;
+mod runs_the_examples_of_the_contract;
+mod says_where_a_module_failed;
+mod stands_in_for_packages;
+mod survives_bad_code;
+mod understands_typescript;

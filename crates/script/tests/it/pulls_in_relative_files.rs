@@ -1,0 +1,68 @@
+//! Relative imports of every spelling, dynamic ones, JSON, and `import.meta`.
+
+use serde_json::json;
+
+use crate::stand::{Stand, bash};
+
+#[test]
+fn every_spelling_is_found() {
+    let stand = Stand::new();
+    stand.write("lib/a.ts", "export const a: string = 'a'; export { b as bee } from './b.js';");
+    stand.write("lib/b.ts", "import { c } from '../c/';\nexport const b = 'b' + c;");
+    stand.write("c/index.ts", "export const c = 'c';");
+    stand.write("d.mjs", "export default 'd';");
+    stand.write("data.json", "{\"e\": [1, \"\\u2028\"]}");
+    stand.write("late.ts", "export const late = (x: number) => x + 1;");
+    let text = "import * as lib from './lib/a';\nimport d from './d.mjs';\nimport data from './data.json' with { type: 'json' };
+export default (pi) => { pi.on('tool_call', async () => {
+  const { late } = await import('./late.ts'); const name = './la' + 'te';
+  const again = await import(name);
+  return { a: lib.a, bee: lib.bee, d, e: data.e[0], late: late(1), same: again.late === late };
+}); };";
+    stand.write("m.ts", text);
+    let answer = stand.answer("m.ts", bash("ls"));
+    let expected = json!({"a": "a", "bee": "bc", "d": "d", "e": 1, "late": 2, "same": true});
+    assert_eq!(answer["results"][0], expected, "{answer}");
+    let mut found = gambrel_script::imports(&stand.path("m.ts"));
+    found.sort();
+    let mut wanted: Vec<_> =
+        ["lib/a.ts", "lib/b.ts", "c/index.ts", "d.mjs", "data.json", "late.ts"]
+            .map(|name| stand.path(name))
+            .into();
+    wanted.sort();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn files_that_import_each_other() {
+    let stand = Stand::new();
+    stand.write("a.ts", "import { b } from './b'; export const a = () => b; export default (pi) => { pi.on('tool_call', () => ({ b: b() })); };");
+    stand.write("b.ts", "import { a } from './a'; export const b = () => typeof a;");
+    assert_eq!(stand.answer("a.ts", bash("ls"))["results"], json!([{"b": "function"}]));
+    assert_eq!(gambrel_script::imports(&stand.path("a.ts")), [stand.path("b.ts")]);
+}
+
+#[test]
+fn import_meta_tells_the_place() {
+    let stand = Stand::new();
+    let path = stand.write(
+        "m.ts",
+        "export default (pi) => { pi.on('tool_call', () => ({ ...import.meta })); };",
+    );
+    let meta = stand.answer("m.ts", bash("ls"))["results"][0].clone();
+    let folder = path.parent().unwrap();
+    assert_eq!(meta["filename"], json!(path));
+    assert_eq!(meta["path"], json!(path));
+    assert_eq!(meta["dirname"], json!(folder));
+    assert_eq!(meta["dir"], json!(folder));
+    let url = format!("file://{}", path.display()).replace(' ', "%20");
+    assert_eq!(meta["url"], json!(url));
+}
+
+#[test]
+fn a_handler_that_a_relative_file_registers() {
+    let stand = Stand::new();
+    stand.write("rules.ts", "export const install = (pi) => pi.on('tool_call', () => ({ n: 1 }));");
+    stand.write("m.ts", "import { install } from './rules';\nexport default install;");
+    assert_eq!(stand.answer("m.ts", bash("ls"))["results"], json!([{"n": 1}]));
+}

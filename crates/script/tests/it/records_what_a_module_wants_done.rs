@@ -1,0 +1,78 @@
+//! Effects: what a module wants done comes back as data, in order, and nothing is done here.
+
+use serde_json::json;
+
+use crate::stand::{Stand, unstarted};
+
+#[test]
+fn messages_entries_and_words_for_the_person() {
+    let stand = Stand::new();
+    let outcome = stand.handler(
+        "pi.sendMessage({ customType: 't', content: 'c', display: true }, true);
+         pi.sendMessage({ customType: 't' }, { triggerTurn: false, deliverAs: 'steer' });
+         pi.appendEntry('state', { n: 1 });
+         ctx.ui.notify('note', 'warning'); ctx.ui.setStatus('k', 'text'); ctx.ui.setStatus('k', undefined);
+         pi.logger.warn('careful', 1); ctx.abort();",
+    );
+    let expected = json!([
+        {"type": "sendMessage", "message": {"customType": "t", "content": "c", "display": true}, "options": {"triggerTurn": true}},
+        {"type": "sendMessage", "message": {"customType": "t"}, "options": {"triggerTurn": false, "deliverAs": "steer"}},
+        {"type": "appendEntry", "customType": "state", "data": {"n": 1}},
+        {"type": "notify", "message": "note", "level": "warning"},
+        {"type": "setStatus", "key": "k", "text": "text"},
+        {"type": "setStatus", "key": "k", "text": null},
+        {"type": "log", "level": "warn", "message": "careful 1"},
+        {"type": "abort"}]);
+    let answer = outcome.answer.unwrap();
+    assert_eq!(answer["effects"], expected);
+    assert_eq!(answer["errors"], json!([]));
+}
+
+#[test]
+fn the_factory_may_not_send() {
+    for word in ["sendMessage", "appendEntry"] {
+        let stand = Stand::new();
+        let outcome = stand.body(&format!("pi.on('tool_call', () => 1); pi.{word}('x', {{}});"));
+        let why = format!("Failed to load hook: {word} handler not initialized (");
+        assert!(unstarted(&outcome).starts_with(&why), "{outcome:?}");
+    }
+}
+
+#[test]
+fn commands_are_listed_run_and_missed() {
+    let stand = Stand::new();
+    let text = "export default (pi) => {
+        pi.registerCommand('a', { description: 'first', handler: () => 1 });
+        pi.registerCommand('a', { description: 'second', handler: async (args, ctx) => { ctx.ui.notify(args); const r = await ctx.branch('e1'); await ctx.navigateTree('t', { summarize: true }); return r; } });
+        pi.registerCommand('bad', { handler: () => { throw new Error('no') } });
+        pi.registerMessageRenderer('t', () => {});
+    };";
+    stand.write("m.ts", text);
+    let listed = stand.answer("m.ts", json!({"op": "commands"}));
+    assert_eq!(
+        listed["commands"],
+        json!([{"name": "a", "description": "second"}, {"name": "bad"}])
+    );
+    assert_eq!(listed["renderers"], json!(["t"]));
+    let run = |name: &str| {
+        stand.answer("m.ts", json!({"op": "command", "name": name, "args": "x y", "ctx": {}}))
+    };
+    let answer = run("a");
+    assert_eq!(answer["results"], json!([{"cancelled": false}]));
+    let types: Vec<_> =
+        answer["effects"].as_array().unwrap().iter().map(|e| e["type"].clone()).collect();
+    assert_eq!(types, ["notify", "branch", "navigateTree"]);
+    assert_eq!(run("bad")["errors"][0]["error"], "no");
+    assert_eq!(run("gone")["errors"][0]["error"], "no command named gone");
+}
+
+#[test]
+fn a_rejection_that_nobody_hears_is_told() {
+    let stand = Stand::new();
+    let code = "Promise.reject(new Error('lost')); const kept = Promise.reject(1); await kept.catch(() => {}); (async () => { throw new Error('gone') })();";
+    let answer = stand.handler(code).answer.unwrap();
+    let messages: Vec<_> =
+        answer["effects"].as_array().unwrap().iter().map(|e| e["message"].clone()).collect();
+    let told = |word: &str| json!(format!("a promise was rejected and nobody listened: {word}"));
+    assert_eq!(messages, [told("lost"), told("gone")]);
+}

@@ -1,0 +1,157 @@
+//! The four modules that contract 004 prints, word for word.
+
+use gambrel_script::{Ask, AskKind, ScriptSettings};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use crate::stand::{Stand, bash, emit};
+
+const BLOCK: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
+
+export default function (pi: HookAPI): void {
+	pi.on("tool_call", async (event, ctx) => {
+		if (event.toolName !== "bash") return;
+		const cmd = String(event.input.command ?? "");
+		if (!cmd.includes("rm -rf")) return;
+
+		if (!ctx.hasUI) return { block: true, reason: "rm -rf blocked (no UI)" };
+		const ok = await ctx.ui.confirm("Dangerous command", `Allow: ${cmd}`);
+		if (!ok) return { block: true, reason: "user denied command" };
+	});
+}
+"#;
+
+const REDACT: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
+
+export default function (pi: HookAPI): void {
+	pi.on("tool_result", async event => {
+		if (event.toolName !== "read" || event.isError) return;
+
+		const redacted = event.content.map(chunk => {
+			if (chunk.type !== "text") return chunk;
+			return { ...chunk, text: chunk.text.replaceAll(/API_KEY=\S+/g, "API_KEY=[REDACTED]") };
+		});
+
+		return { content: redacted };
+	});
+}
+"#;
+
+const CONTEXT: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
+
+export default function (pi: HookAPI): void {
+	pi.on("context", async event => {
+		const filtered = event.messages.filter(msg => !(msg.role === "custom" && msg.customType === "debug-only"));
+		return { messages: filtered };
+	});
+}
+"#;
+
+const HANDOFF: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
+
+export default function (pi: HookAPI): void {
+	pi.registerCommand("handoff", {
+		description: "Create a new session with setup message",
+		handler: async (_args, ctx) => {
+			await ctx.waitForIdle();
+			await ctx.newSession({
+				parentSession: ctx.sessionManager.getSessionFile(),
+				setup: async sm => {
+					sm.appendMessage({
+						role: "user",
+						content: [{ type: "text", text: "Continue from prior session summary." }],
+						timestamp: Date.now(),
+					});
+				},
+			});
+		},
+	});
+}
+"#;
+
+#[test]
+fn blocks_without_a_person() {
+    let stand = Stand::new();
+    stand.write("guard.ts", BLOCK);
+    let answer = stand.answer("guard.ts", bash("rm -rf /"));
+    assert_eq!(answer["results"], json!([{"block": true, "reason": "rm -rf blocked (no UI)"}]));
+    assert_eq!(answer["truthy"], json!([true]));
+    assert_eq!(answer["handlers"], 1);
+    assert_eq!(answer.get("event"), None);
+    let answer = stand.answer("guard.ts", bash("ls"));
+    assert_eq!((&answer["results"], &answer["truthy"]), (&json!([null]), &json!([false])));
+}
+
+#[test]
+fn asks_a_person() {
+    for yes in [true, false] {
+        let asked = Arc::new(std::sync::Mutex::new(Vec::<Ask>::new()));
+        let heard = Arc::clone(&asked);
+        let ask = move |ask: &Ask| {
+            heard.lock().unwrap().push(ask.clone());
+            Some(Value::Bool(yes))
+        };
+        let settings = ScriptSettings { ask: Some(Arc::new(ask)), ..Default::default() };
+        let stand = Stand::with(settings);
+        let path = stand.write("guard.ts", BLOCK);
+        let mut body = bash("rm -rf /");
+        body["ctx"]["hasUI"] = json!(true);
+        let answer = stand.answer("guard.ts", body);
+        let denied = json!({"block": true, "reason": "user denied command"});
+        assert_eq!(answer["results"], if yes { json!([null]) } else { json!([denied]) });
+        let asked = asked.lock().unwrap();
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].kind, AskKind::Confirm);
+        assert_eq!(asked[0].title, "Dangerous command");
+        assert_eq!(asked[0].message.as_deref(), Some("Allow: rm -rf /"));
+        assert_eq!(asked[0].event, "tool_call");
+        assert_eq!(asked[0].module, path.display().to_string());
+    }
+}
+
+#[test]
+fn redacts_output() {
+    let stand = Stand::new();
+    stand.write("redact.ts", REDACT);
+    let event = json!({"type": "tool_result", "toolName": "read", "isError": false,
+        "content": [{"type": "text", "text": "a API_KEY=123 b"}, {"type": "image", "data": "x"}]});
+    let answer = stand.answer("redact.ts", emit(event));
+    let expected = json!([{"content": [{"type": "text", "text": "a API_KEY=[REDACTED] b"},
+                                       {"type": "image", "data": "x"}]}]);
+    assert_eq!(answer["results"], expected);
+    assert_eq!(answer.get("event"), None);
+}
+
+#[test]
+fn changes_the_context() {
+    let stand = Stand::new();
+    stand.write("context.ts", CONTEXT);
+    let event = json!({"type": "context", "messages": [
+        {"role": "custom", "customType": "debug-only"}, {"role": "user", "content": "hi"}]});
+    let mut body = emit(event);
+    body["chain"] = json!("messages");
+    body["fresh"] = json!(true);
+    let answer = stand.answer("context.ts", body);
+    let expected = json!([{"messages": [{"role": "user", "content": "hi"}]}]);
+    assert_eq!(answer["results"], expected);
+}
+
+#[test]
+fn registers_and_runs_a_command() {
+    let stand = Stand::new();
+    stand.write("handoff.ts", HANDOFF);
+    let listed = stand.answer("handoff.ts", json!({"op": "commands"}));
+    let expected =
+        json!([{"name": "handoff", "description": "Create a new session with setup message"}]);
+    assert_eq!(listed["commands"], expected);
+    let body = json!({"op": "command", "name": "handoff", "args": "",
+                      "ctx": {"cwd": "/", "session": {"file": "/s.jsonl"}}});
+    let answer = stand.answer("handoff.ts", body);
+    assert_eq!(answer["errors"], json!([]));
+    let effects = answer["effects"].as_array().unwrap();
+    assert_eq!(effects[0]["type"], "waitForIdle");
+    assert_eq!(effects[1]["type"], "newSession");
+    assert_eq!(effects[1]["parentSession"], "/s.jsonl");
+    assert_eq!(effects[1]["setup"][0]["method"], "appendMessage");
+    assert_eq!(effects[1]["setup"][0]["args"][0]["role"], "user");
+}

@@ -1,0 +1,89 @@
+//! A folder with modules in it, and an action to call them with.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
+use gambrel_script::{ModuleAction, ScriptSettings};
+use serde_json::{Value, json};
+
+/// A folder (with a space in its name), and the action.
+pub struct Stand {
+    pub folder: tempfile::TempDir,
+    pub action: ModuleAction,
+    pub timeout: Duration,
+    pub budget: Option<Duration>,
+}
+
+/// One event on its way to one module; fields may be set.
+pub fn emit(event: Value) -> Value {
+    json!({"op": "emit", "event": event, "ctx": {"cwd": "/"}, "stop": null, "chain": null,
+           "fresh": false, "catch": true})
+}
+
+/// A tool_call event for bash.
+pub fn bash(command: &str) -> Value {
+    let event = json!({"type": "tool_call", "toolName": "bash", "toolCallId": "1",
+                       "input": {"command": command}});
+    let mut body = emit(event);
+    body["stop"] = json!("block");
+    body["catch"] = json!(false);
+    body
+}
+
+impl Stand {
+    pub fn new() -> Self {
+        Self::with(ScriptSettings::default())
+    }
+
+    pub fn with(settings: ScriptSettings) -> Self {
+        let folder = tempfile::Builder::new().prefix("a stand ").tempdir().unwrap();
+        let action = ModuleAction::new(settings);
+        Self { folder, action, timeout: Duration::from_secs(20), budget: None }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Calls `name` with a body whose path is filled in.
+    pub fn call(&self, name: &str, mut body: Value) -> Outcome {
+        body["path"] = json!(self.path(name));
+        let pace = Pace { timeout: self.timeout, budget: self.budget, ..Pace::default() };
+        let call = Call { body, pace, cwd: self.folder.path().into(), ..Call::default() };
+        self.action.run(&[Job { call: &call, errand: None }]).remove(0)
+    }
+
+    /// The answer; anything else is a failure of the test.
+    pub fn answer(&self, name: &str, body: Value) -> Value {
+        let outcome = self.call(name, body);
+        assert_eq!(outcome.end, End::Answered, "{outcome:?}");
+        outcome.answer.unwrap()
+    }
+
+    /// Writes a factory with this body and emits `tool_call` to it.
+    pub fn body(&self, factory: &str) -> Outcome {
+        self.write("m.ts", &format!("export default function (pi: any) {{\n{factory}\n}}\n"));
+        self.call("m.ts", bash("ls"))
+    }
+
+    /// The same for the body of one handler.
+    pub fn handler(&self, code: &str) -> Outcome {
+        self.body(&format!("pi.on(\"tool_call\", async (event: any, ctx: any) => {{\n{code}\n}});"))
+    }
+}
+
+/// Why a module was not started.
+pub fn unstarted(outcome: &Outcome) -> &str {
+    match &outcome.end {
+        End::Unstarted(why) => why,
+        other => panic!("{other:?}"),
+    }
+}

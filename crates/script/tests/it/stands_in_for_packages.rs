@@ -1,0 +1,75 @@
+//! Packages of the host do nothing and say so; typebox builds real schemas; what needs a full
+//! host names what it needs.
+
+use gambrel_script::ScriptSettings;
+use serde_json::json;
+
+use crate::stand::{Stand, bash, unstarted};
+
+#[test]
+fn host_packages_can_be_used_without_harm() {
+    let stand = Stand::new();
+    let text = r#"import { Container, Text as T, isToolCallEventType } from "@mariozechner/pi-coding-agent";
+import * as tui from "@oh-my-pi/pi-tui";
+import Whole from "@oh-my-pi/pi-ai";
+class Box extends Container { constructor() { super(1); this.kept = 2; } render() { return this.kept; } }
+export default (pi) => { pi.on("tool_call", (event) => {
+  const t = new T("x", 0); t.setText("y"); tui.something.deep.call("a"); new tui.Other(); Whole.x();
+  return { kept: new Box().render(), bash: isToolCallEventType("bash", event), read: isToolCallEventType("read", event), text: `${tui.word}`, none: pi.pi.any.thing() };
+}); };"#;
+    stand.write("m.ts", text);
+    let answer = stand.answer("m.ts", bash("ls"));
+    assert_eq!(answer["errors"], json!([]));
+    let expected = json!({"kept": 2, "bash": true, "read": false, "text": ""});
+    assert_eq!(answer["results"][0], expected);
+    let warnings = answer["effects"].as_array().unwrap().iter().filter(|e| e["type"] == "warning");
+    assert!(warnings.count() >= 3, "{answer}");
+}
+
+#[test]
+fn typebox_builds_schemas() {
+    let stand = Stand::new();
+    for source in ["typebox", "@sinclair/typebox"] {
+        let text = format!(
+            "import {{ Type, type Static }} from '{source}';
+const S = Type.Object({{ a: Type.String({{ description: 'd' }}), b: Type.Optional(Type.Array(Type.Number())), c: Type.Union([Type.Literal('x'), Type.Null()]) }});
+export default (pi) => {{ pi.on('tool_call', () => ({{ S, same: pi.typebox.Type === Type }})); }};"
+        );
+        stand.write("m.ts", &text);
+        let expected = json!({"same": true, "S": {"type": "object", "required": ["a", "c"], "properties": {
+            "a": {"type": "string", "description": "d"},
+            "b": {"type": "array", "items": {"type": "number"}},
+            "c": {"anyOf": [{"const": "x", "type": "string"}, {"type": "null"}]}}}});
+        assert_eq!(stand.answer("m.ts", bash("ls"))["results"][0], expected);
+    }
+}
+
+#[test]
+fn builtins_are_found_under_both_names() {
+    let stand = Stand::new();
+    let text = "import p, { pid } from 'node:process'; import * as q from 'process';
+export default (pi) => { pi.on('tool_call', async () => { const r = await import('node:process'); return { same: p === process && q.pid === pid && r.default === p && require('process') === p }; }); };";
+    stand.write("m.ts", text);
+    assert_eq!(stand.answer("m.ts", bash("ls"))["results"][0], json!({"same": true}));
+}
+
+#[test]
+fn what_needs_a_full_host_is_named() {
+    let settings = ScriptSettings { sidecars: false, ..Default::default() };
+    let stand = Stand::with(settings);
+    for (line, named) in [
+        ("import yaml from 'yaml'; yaml;", "'yaml'"),
+        ("import http from 'node:http'; http;", "'node:http'"),
+        ("const y = require('left-pad');", "'left-pad'"),
+        ("new Intl.DateTimeFormat();", "Intl"),
+        ("Bun.file('x');", "Bun"),
+    ] {
+        stand.write(
+            "m.ts",
+            &format!("{line}\nexport default (pi) => {{ pi.on('tool_call', () => 1); }};"),
+        );
+        let outcome = stand.call("m.ts", bash("ls"));
+        let why = unstarted(&outcome);
+        assert!(why.starts_with("Failed to load hook: ") && why.contains(named), "{why}");
+    }
+}

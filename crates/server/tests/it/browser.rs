@@ -1,0 +1,191 @@
+//! A real Chromium without a window, steered over the pipes of its DevTools protocol: messages are
+//! JSON, each ended by a zero byte. The shell puts our pipes where it expects them.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::scene::until;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+const PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+
+/// A started browser; gone when dropped.
+pub(crate) struct Browser {
+    child: Child,
+    to: Option<ChildStdin>,
+    from: Receiver<Value>,
+    last: u64,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Nothing, and a word about it, where there is none.
+    pub(crate) fn start() -> Option<Self> {
+        let Some(program) = program() else {
+            eprintln!("SKIPPED: no Chromium here; install chromium or set CHROMIUM to its path");
+            assert!(std::env::var_os("CI").is_none(), "Chromium is required in CI");
+            return None;
+        };
+        let profile = tempfile::tempdir().unwrap();
+        let mut child = Command::new("sh")
+            .args(["-c", PIPES])
+            .arg(program)
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .args(["--no-first-run", "--disable-background-networking", "--disable-extensions"])
+            .args(["--no-proxy-server", "--hide-scrollbars", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let to = child.stdin.take();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let (heard, from) = channel();
+        std::thread::spawn(move || {
+            let mut message = Vec::new();
+            while out.read_until(0, &mut message).is_ok_and(|count| count > 0) {
+                message.pop();
+                let told = serde_json::from_slice(&message).unwrap_or_default();
+                message.clear();
+                if heard.send(told).is_err() {
+                    break;
+                }
+            }
+        });
+        Some(Self { child, to, from, last: 0, _profile: profile })
+    }
+
+    /// A tab with a page in it.
+    pub(crate) fn open(&mut self, url: &str) -> Tab<'_> {
+        let target = self.call(None, "Target.createTarget", json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = self.call(None, "Target.attachToTarget", attach);
+        let session = session["sessionId"].as_str().unwrap().to_owned();
+        let mut tab = Tab { browser: self, session };
+        tab.go(url);
+        tab
+    }
+
+    fn call(&mut self, session: Option<&str>, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let mut message = json!({ "id": self.last, "method": method, "params": params });
+        if let Some(session) = session {
+            message["sessionId"] = session.into();
+        }
+        let to = self.to.as_mut().unwrap();
+        to.write_all(format!("{message}\0").as_bytes()).unwrap();
+        to.flush().unwrap();
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let told = self.from.recv_timeout(left).unwrap_or_else(|why| panic!("{method}: {why}"));
+            if told["id"] == self.last {
+                assert!(told["error"].is_null(), "{method}: {told}");
+                return told["result"].clone();
+            }
+        }
+    }
+}
+
+impl Drop for Browser {
+    /// The end of its pipe makes it end by itself, with all of its processes.
+    fn drop(&mut self) {
+        drop(self.to.take());
+        let end = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < end {
+            if self.child.try_wait().is_ok_and(|status| status.is_some()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// One page.
+pub(crate) struct Tab<'a> {
+    browser: &'a mut Browser,
+    session: String,
+}
+
+impl Tab<'_> {
+    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+        self.browser.call(Some(&self.session), method, params)
+    }
+
+    pub(crate) fn go(&mut self, url: &str) {
+        let went = self.call("Page.navigate", json!({ "url": url }));
+        assert!(went["errorText"].is_null(), "{url}: {went}");
+        // The old document must not be taken for the new one.
+        let there = json!(url).to_string();
+        let start = format!("location.href === {there} || location.pathname === '/'");
+        until("the page is there", || (self.run(&start) == true).then_some(()));
+        until("the page is complete", || {
+            (self.run("document.readyState") == "complete").then_some(())
+        });
+    }
+
+    /// What an expression is on the page; nothing while the page changes.
+    pub(crate) fn run(&mut self, expression: &str) -> Value {
+        let ask = json!({ "expression": expression, "returnByValue": true });
+        self.call("Runtime.evaluate", ask)["result"]["value"].clone()
+    }
+
+    pub(crate) fn text(&mut self) -> String {
+        self.run("document.body ? document.body.innerText : ''").as_str().unwrap_or("").to_owned()
+    }
+
+    /// Waits for words on the page.
+    pub(crate) fn reads(&mut self, words: &str) {
+        let mut last = String::new();
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            last = self.text();
+            if last.contains(words) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("{words:?} is not on the page: {last}");
+    }
+
+    /// A click with the mouse, in the middle of an element.
+    pub(crate) fn click(&mut self, selector: &str) {
+        let chosen = json!(selector).to_string();
+        let place = self.run(&format!(
+            "(() => {{ const e = document.querySelector({chosen}); e.scrollIntoView(); \
+             const r = e.getBoundingClientRect(); \
+             return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
+        ));
+        assert!(place.is_array(), "no {selector} on the page: {}", self.text());
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({
+                "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1,
+            });
+            self.call("Input.dispatchMouseEvent", event);
+        }
+    }
+
+    pub(crate) fn type_into(&mut self, selector: &str, text: &str) {
+        self.click(selector);
+        self.call("Input.insertText", json!({ "text": text }));
+    }
+}
+
+fn program() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("CHROMIUM") {
+        return Some(named.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut all = NAMES.iter().flat_map(|name| folders.iter().map(move |dir| dir.join(name)));
+    all.find(|program| program.is_file())
+}
