@@ -8,7 +8,9 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gambrel_dialects::claude::schema;
 
+use crate::approvals::{AnswerArgs, ApprovalsArgs};
 use crate::printer;
+use crate::serve::ServeArgs;
 
 /// Wrong usage or unusable configuration.
 pub const USAGE: u8 = 64;
@@ -82,6 +84,14 @@ pub enum Command {
     Trust(TrustArgs),
     /// Take trust back.
     Untrust(UntrustArgs),
+    /// List the questions that wait for a person's answer.
+    Approvals(ApprovalsArgs),
+    /// Say yes to a question.
+    Approve(AnswerArgs),
+    /// Say no to a question.
+    Deny(AnswerArgs),
+    /// Serve the page of open approvals, and the links that were sent out.
+    Serve(ServeArgs),
     /// Make an agent call gambrel, so that hooks of every dialect run inside it.
     Install(InstallArgs),
     /// Take that back, and leave everything else as it is.
@@ -353,6 +363,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Show(args) => crate::log::show(folder, &args),
         Command::Trust(args) => crate::trust::run(folder, &args),
         Command::Untrust(args) => crate::trust::untrust(folder, &args),
+        Command::Approvals(args) => crate::approvals::run(folder, &args),
+        Command::Approve(args) => crate::approvals::approve(folder, &args),
+        Command::Deny(args) => crate::approvals::deny(folder, &args),
+        Command::Serve(args) => crate::serve::run(folder, &args),
         Command::Install(args) => crate::install::run(folder, &args),
         Command::Uninstall(args) => crate::install::undo(folder, &args),
         Command::Demo(args) => crate::demo::run(&args),

@@ -9,6 +9,26 @@ use gambrel::{Gambrel, Setup, TrustMode};
 
 use crate::args::{FireArgs, Sources, TrustWord, Usage};
 
+/// Set by agents in the environment of what they run: none of them may speak for a person.
+const AGENT_MARKS: [&str; 7] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "AI_AGENT",
+    "GEMINI_CLI",
+    "CODEX_SANDBOX",
+    "OPENCODE",
+    "GAMBREL_FIRING",
+];
+
+/// Refuses where an agent has left its mark: what follows is a person's to do.
+pub fn refuse_agents(gambrel: &Gambrel, what: &str) -> anyhow::Result<()> {
+    let env = &gambrel.setup().env;
+    if let Some(mark) = AGENT_MARKS.iter().find(|mark| env.contains_key(**mark)) {
+        bail!("{mark} is set: an agent may not {what} for a person; use your own terminal");
+    }
+    Ok(())
+}
+
 /// The surroundings of this process, with what was typed.
 pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Result<Setup> {
     let mut setup = Setup::of_process();

@@ -1,5 +1,6 @@
 //! The binary `gambrel`: arguments in, one call, an exit code out.
 
+mod approvals;
 mod args;
 mod check;
 mod demo;
@@ -13,6 +14,7 @@ mod look;
 mod printer;
 mod salvage;
 mod schema;
+mod serve;
 mod shells;
 mod snippet;
 mod stdin;

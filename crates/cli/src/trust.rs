@@ -12,17 +12,6 @@ use serde_json::{Value, json};
 use crate::args::{TrustArgs, USAGE, UntrustArgs, Usage};
 use crate::{list, look, printer};
 
-/// Set by agents in the environment of what they run: none of them may trust for a person.
-const AGENT_MARKS: [&str; 7] = [
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "AI_AGENT",
-    "GEMINI_CLI",
-    "CODEX_SANDBOX",
-    "OPENCODE",
-    "GAMBREL_FIRING",
-];
-
 /// Shows, asks, and trusts.
 pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     let mut setup = look::setup(folder, None)?;
@@ -34,7 +23,7 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
         show(&project, args.json);
         return Ok(0);
     }
-    refuse_agents(&gambrel)?;
+    look::refuse_agents(&gambrel, "trust hooks")?;
     let chosen = chosen(&project, &args.ids, args.all)?;
     let chosen: Vec<&Hook> =
         chosen.into_iter().filter(|(_, trust)| *trust != Trust::Trusted).map(|(h, _)| h).collect();
@@ -84,14 +73,6 @@ pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8
 fn of_project<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Trust)> {
     let standing = list::standing(gambrel, loaded).into_iter();
     standing.filter(|(hook, _)| !hook.draft.source.scope.is_own()).collect()
-}
-
-fn refuse_agents(gambrel: &Gambrel) -> anyhow::Result<()> {
-    let env = &gambrel.setup().env;
-    if let Some(mark) = AGENT_MARKS.iter().find(|mark| env.contains_key(**mark)) {
-        bail!("{mark} is set: an agent may not trust hooks for a person; use your own terminal");
-    }
-    Ok(())
 }
 
 fn chosen<'h>(

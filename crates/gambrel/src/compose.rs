@@ -226,6 +226,13 @@ fn secret_pairs(text: &str) -> Vec<(String, String)> {
     text.lines().filter_map(pair).collect()
 }
 
+/// A key that nobody can guess, for whoever opens a page to one person.
+pub fn fresh_key() -> std::io::Result<String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// A name for a firing: sorted by time, and hard to guess.
 fn new_id() -> String {
     let mut bytes = [0_u8; 6];

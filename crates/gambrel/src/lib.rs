@@ -21,11 +21,13 @@ mod compose;
 mod reach;
 mod setup;
 
-pub use compose::{Fired, Gambrel};
+pub use compose::{Fired, Gambrel, fresh_key};
 pub use gambrel_actions as actions;
 pub use gambrel_dialects::DIALECTS;
 pub use gambrel_engine::{Candidate, Fate, Loaded, Options, Trust, TrustMode};
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;
 pub use gambrel_model::{Complaint, Decision, Event, Reply, Ruling, Verdict};
+#[cfg(feature = "http")]
+pub use gambrel_server as server;
 pub use setup::Setup;

@@ -9,11 +9,21 @@ fn main() {
         std::fs::write(&path, format!("export default (pi) => {{ pi.on('tool_call', async (event, ctx) => {{ {code} }}); }};")).unwrap();
         let action = gambrel_script::ModuleAction::new(Default::default());
         let body = serde_json::json!({"op":"emit","path":path,"event":{"type":"tool_call","toolName":"bash","input":{"command":"rm -rf /"}},"ctx":{"cwd":"/"}});
-        let call = Call { body, pace: Pace { timeout: Duration::from_secs(1), ..Pace::default() }, ..Call::default() };
+        let call = Call {
+            body,
+            pace: Pace { timeout: Duration::from_secs(1), ..Pace::default() },
+            ..Call::default()
+        };
         let began = Instant::now();
         let outcome = action.run(&[Job { call: &call, errand: None }]).remove(0);
         let ran = began.elapsed();
         drop(action);
-        println!("{:8.2} s +{:6.2} {:?} {} | {code}", ran.as_secs_f64(), (began.elapsed() - ran).as_secs_f64(), outcome.end, outcome.answer.map(|a| a["errors"][0]["error"].to_string()).unwrap_or_default());
+        println!(
+            "{:8.2} s +{:6.2} {:?} {} | {code}",
+            ran.as_secs_f64(),
+            (began.elapsed() - ran).as_secs_f64(),
+            outcome.end,
+            outcome.answer.map(|a| a["errors"][0]["error"].to_string()).unwrap_or_default()
+        );
     }
 }

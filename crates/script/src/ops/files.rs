@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use rustix::fs::Access;
+use rustix::fs::{Access, AtFlags, Timespec, Timestamps};
 use serde_json::{Value, json};
 
 use super::descriptors::{fill, opened, place, whole};
@@ -38,7 +38,7 @@ pub fn change(desk: &Desk, args: Value) -> Result<Value, OpError> {
     let nothing = |()| Value::Null;
     let text = |path: std::path::PathBuf| json!(path.display().to_string());
     let done = match what {
-        "unlink" => unlink(&path).map(nothing),
+        "unlink" => fs::remove_file(&path).map(nothing),
         "rmdir" => fs::remove_dir(&path).map(nothing),
         "rename" => fs::rename(&path, &to).map(nothing),
         "copyfile" => copy(&path, &to, args["exclusive"] == true).map(nothing),
@@ -54,19 +54,12 @@ pub fn change(desk: &Desk, args: Value) -> Result<Value, OpError> {
                 .map(nothing)
         }
         "utime" => touch(&path, &args).map(nothing),
-        "truncate" => fs::OpenOptions::new()
-            .write(true)
-            .open(&path)
+        "truncate" => opened(desk, &json!({"path": shown, "how": {"write": true}}))
             .and_then(|file| file.set_len(args["length"].as_u64().unwrap_or_default()))
             .map(nothing),
         _ => return Err(OpError::new(format!("no native named {what}"))),
     };
     done.map_err(|error| OpError::io(&error, what, shown))
-}
-
-/// Node says of a folder what the system says of it: that it is none of unlink's business.
-fn unlink(path: &Path) -> io::Result<()> {
-    fs::remove_file(path)
 }
 
 fn copy(from: &Path, to: &Path, exclusive: bool) -> io::Result<()> {
@@ -92,8 +85,10 @@ fn access(path: &Path, args: &Value) -> io::Result<()> {
 fn touch(path: &Path, args: &Value) -> io::Result<()> {
     let at = |name: &str| {
         let seconds = args[name].as_f64().filter(|s| *s >= 0.0).unwrap_or_default();
-        SystemTime::UNIX_EPOCH + Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        let since = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let tv_sec = since.as_secs().try_into().unwrap_or_default();
+        Timespec { tv_sec, tv_nsec: since.subsec_nanos().into() }
     };
-    let times = fs::FileTimes::new().set_accessed(at("atime")).set_modified(at("mtime"));
-    fs::File::open(path)?.set_times(times)
+    let times = Timestamps { last_access: at("atime"), last_modification: at("mtime") };
+    Ok(rustix::fs::utimensat(rustix::fs::CWD, path, &times, AtFlags::empty())?)
 }

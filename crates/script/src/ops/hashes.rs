@@ -12,6 +12,15 @@ use crate::desk::Desk;
 
 const MAX_RANDOM: u64 = 1 << 20;
 
+/// A key may have any length, so making the code cannot fail; an empty one would be no match.
+macro_rules! mac {
+    ($hash:ty, $key:expr, $data:expr) => {
+        Hmac::<$hash>::new_from_slice($key)
+            .map(|mac| mac.chain_update($data).finalize().into_bytes().to_vec())
+            .unwrap_or_default()
+    };
+}
+
 /// The digest of `data`, or its HMAC where there is a `key`.
 pub fn digest(_: &Desk, args: Value) -> Result<Value, OpError> {
     let data = bytes::field(&args, "data");
@@ -28,16 +37,6 @@ pub fn digest(_: &Desk, args: Value) -> Result<Value, OpError> {
     };
     Ok(json!(bytes::packed(&made)))
 }
-
-/// A key may have any length, so making the code cannot fail; an empty one would be no match.
-macro_rules! mac {
-    ($hash:ty, $key:expr, $data:expr) => {
-        Hmac::<$hash>::new_from_slice($key)
-            .map(|mac| mac.chain_update($data).finalize().into_bytes().to_vec())
-            .unwrap_or_default()
-    };
-}
-use mac;
 
 fn one<D: Digest>(data: &[u8], coded: Option<Vec<u8>>) -> Vec<u8> {
     coded.unwrap_or_else(|| D::digest(data).to_vec())

@@ -121,8 +121,11 @@ impl Care {
         while !(self.ended && self.open == 0) {
             match self.next(heard) {
                 Ok(Word::Gone) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(word) if self.hear(word, group, sink) => {}
-                Ok(_) => break,
+                Ok(word) => {
+                    if !self.hear(word, group, sink) {
+                        break;
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) if self.ended || self.late => break,
                 Err(RecvTimeoutError::Timeout) => {
                     self.late = true;
