@@ -53,7 +53,8 @@ impl SpawnAction {
         ];
         let mut call = call.clone();
         call.program = Program::Exec(self.runner.iter().cloned().chain(own).collect());
-        let given = SideFile { path: inputs, text: format!("{}\n", spawn.inputs), temporary: false };
+        let given =
+            SideFile { path: inputs, text: format!("{}\n", spawn.inputs), temporary: false };
         call.files.push(given);
         Ok((call, folder))
     }
@@ -71,10 +72,8 @@ impl SpawnAction {
     }
 
     fn send(&self, job: &Job<'_>) -> Outcome {
-        let action = Self::new(
-            Settings { subreaper: false, ..self.settings.clone() },
-            self.runner.clone(),
-        );
+        let action =
+            Self::new(Settings { subreaper: false, ..self.settings.clone() }, self.runner.clone());
         let here: detach::Here = Box::new(move |call, on_start| {
             on_start(Ok(&[NAME.to_owned()]));
             action.one(&call);

@@ -41,7 +41,8 @@ impl RuleAction {
         }
         let Some(pattern) = compiled.get(&look.pattern) else { return Ok(Value::Null) };
         let found = first(pattern, &look.value);
-        let value = found.as_ref().and(look.with.as_ref()).map(|with| clean(pattern, &look.value, with));
+        let value =
+            found.as_ref().and(look.with.as_ref()).map(|with| clean(pattern, &look.value, with));
         Ok(json!({"matched": found.is_some(), "found": found, "value": value}))
     }
 }

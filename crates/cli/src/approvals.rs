@@ -2,12 +2,12 @@
 //! answer from a terminal. An agent may look; it may not answer.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use clap::Args;
 use gambrel::Gambrel;
 use gambrel::model::{Answer, Standing, Taken, Ticket};
+use gambrel_engine::now;
 use serde_json::{Value, json};
 
 use crate::{look, printer};
@@ -145,9 +145,4 @@ fn found(gambrel: &Gambrel, name: &str) -> anyhow::Result<String> {
         [] => bail!("no ticket `{name}`: see `gambrel approvals`"),
         _ => bail!("`{name}` is the beginning of several tickets: give more of it"),
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

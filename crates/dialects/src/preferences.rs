@@ -16,6 +16,8 @@ pub struct Preferences {
     pub model: Option<String>,
     /// The same for questions that need tools.
     pub agent: Option<String>,
+    /// By which edition of contract 004 modules run.
+    pub edition: Option<String>,
     /// Hosts and address ranges of the inside that requests may reach.
     pub allow: Vec<String>,
 }
@@ -41,6 +43,7 @@ pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> 
     let named = |name: &str| roots.var(name).map(str::to_owned);
     preferences.model = named("GAMBREL_MODEL_COMMAND").or(preferences.model);
     preferences.agent = named("GAMBREL_AGENT_COMMAND").or(preferences.agent);
+    preferences.edition = named("GAMBREL_OMP_EDITION").or(preferences.edition);
     preferences.agent = preferences.agent.or_else(|| preferences.model.clone());
     preferences
 }
@@ -54,11 +57,12 @@ fn of(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> Preferences {
         text
     };
     let (model, agent) = (texts("model", "command"), texts("agent", "command"));
+    let edition = texts("omp", "edition");
     let allow = document.root.get("http").and_then(|http| {
         let mut fields = Fields::of(document, http);
         let hosts = fields.texts("allow");
         complaints.append(&mut fields.complaints);
         hosts
     });
-    Preferences { model, agent, allow: allow.unwrap_or_default() }
+    Preferences { model, agent, edition, allow: allow.unwrap_or_default() }
 }

@@ -68,10 +68,14 @@ impl<'f, 'a> Fold<'f, 'a> {
             Order::Together => group.len(),
             Order::InTurn | Order::UntilRefused => 1,
         };
+        let before = self.carry.now.clone();
         for some in group.chunks(at_once) {
-            match self.carry.now.is_empty() {
+            // In a chain each sees what the one before it made; else all see the same.
+            let chains = some[0].row.patch == PatchRule::Chain;
+            let now = if chains { self.carry.now.clone() } else { before.clone() };
+            match now.is_empty() {
                 true => self.turn(self.event, some),
-                false => self.turn(&self.event.with(&self.carry.now), some),
+                false => self.turn(&self.event.with(&now), some),
             }
         }
     }
@@ -241,7 +245,8 @@ impl<'f, 'a> Fold<'f, 'a> {
         verdict.patch.retain(|slot, _| {
             let unseen = now.contains_key(slot) && event.patched.get(slot) != now.get(slot);
             let keep = match rule {
-                PatchRule::Never => false,
+                // What only the hook's own dialect knows is no rewrite of the event.
+                PatchRule::Never => matches!(slot, Slot::Native(_)),
                 PatchRule::First => !now.contains_key(slot),
                 PatchRule::Last | PatchRule::Chain => !recheck,
             };

@@ -152,8 +152,54 @@ pub fn named_files(hook: &Hook) -> Vec<PathBuf> {
             }
         }
     }
+    follow(&root, &mut files);
     files.sort();
     files
+}
+
+/// A hook is not made of more files than this.
+const FILES: usize = 500;
+
+/// What scripts in JavaScript and TypeScript pull in by a relative name belongs to them.
+fn follow(root: &Path, files: &mut Vec<PathBuf>) {
+    let mut next = 0;
+    while next < files.len() && files.len() < FILES {
+        let file = files[next].clone();
+        next += 1;
+        let script =
+            file.extension().and_then(|e| e.to_str()).is_some_and(|e| SCRIPTS.contains(&e));
+        let text =
+            script.then(|| contents(&file)).map(|b| String::from_utf8_lossy(&b).into_owned());
+        for name in text.iter().flat_map(|text| relative(text)) {
+            let Some(folder) = file.parent() else { continue };
+            let found = ways(&folder.join(name)).find_map(|path| fs::canonicalize(path).ok());
+            let inside = found.filter(|path| path.starts_with(root) && path.is_file());
+            files.extend(inside.filter(|path| !files.contains(path)));
+        }
+    }
+}
+
+const SCRIPTS: [&str; 6] = ["ts", "js", "mjs", "cjs", "mts", "cts"];
+
+/// Every text in quotes that begins like a relative path.
+fn relative(text: &str) -> Vec<&str> {
+    let quoted = |quote: char| text.split(quote).skip(1);
+    let names = ['"', '\'', '`'].into_iter().flat_map(quoted);
+    names.filter(|n| (n.starts_with("./") || n.starts_with("../")) && n.len() < 400).collect()
+}
+
+/// The files that a name may stand for.
+fn ways(path: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    let with = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
+    let endings = SCRIPTS.iter().map(move |ending| with(&format!(".{ending}")));
+    // A TypeScript file is often named by what it becomes.
+    let source = path.with_extension("ts");
+    let inside = ["index.ts", "index.js"].into_iter().map(|name| path.join(name));
+    std::iter::once(path.to_owned())
+        .filter(|p| p.is_file())
+        .chain(endings)
+        .chain([source])
+        .chain(inside)
 }
 
 fn texts(config: &Value) -> Vec<String> {

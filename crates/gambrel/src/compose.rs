@@ -37,16 +37,19 @@ fn actions(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dyn Acti
         Box::new(RuleAction::default()),
         Box::new(SpawnAction::new(settings.clone(), setup.runner())),
     ];
+    #[cfg(feature = "js")]
+    actions.push(crate::modules::action(setup, ledger));
     #[cfg(feature = "http")]
     actions.extend(crate::reach::actions(settings, ledger));
-    #[cfg(not(feature = "http"))]
     let _ = (&mut actions, ledger);
     actions
 }
 
 impl Gambrel {
     /// Puts the program together. Touches nothing yet.
-    pub fn open(setup: Setup) -> Self {
+    pub fn open(mut setup: Setup) -> Self {
+        // Settled once: whether a person can be asked, and how.
+        setup.settle_ui();
         match setup.state_dir().filter(|_| !setup.in_memory) {
             Some(dir) => {
                 let local = Arc::new(LocalLedger::open(dir, redactor(&setup)));

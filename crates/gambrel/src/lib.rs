@@ -17,6 +17,8 @@
 //! ```
 
 mod compose;
+#[cfg(feature = "js")]
+mod modules;
 #[cfg(feature = "http")]
 mod reach;
 mod setup;
@@ -28,6 +30,8 @@ pub use gambrel_engine::{Candidate, Fate, Loaded, Options, Trust, TrustMode};
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;
 pub use gambrel_model::{Complaint, Decision, Event, Reply, Ruling, Verdict};
+#[cfg(feature = "js")]
+pub use gambrel_script as script;
 #[cfg(feature = "http")]
 pub use gambrel_server as server;
 pub use setup::Setup;

@@ -76,6 +76,15 @@ impl Setup {
         folders.iter().filter_map(|f| Some(home.as_ref()?.join(f).join("secrets.env"))).collect()
     }
 
+    /// Whether a person can be asked, and how: settled once, and told to whoever wants to know.
+    pub(crate) fn settle_ui(&mut self) {
+        #[cfg(feature = "js")]
+        {
+            let way = crate::modules::way(self).to_owned();
+            Arc::make_mut(&mut self.env).insert("GAMBREL_UI".to_owned(), way);
+        }
+    }
+
     /// The words that run a pipeline: `GAMBREL_RUNNER`, else this program's own `run`.
     pub fn runner(&self) -> Vec<String> {
         if let Some(words) = self.var("GAMBREL_RUNNER") {

@@ -115,7 +115,7 @@
   const report = (handlers, results, truthy, errors, event) =>
     `{"handlers":${handlers},"results":[${results}],"truthy":[${truthy}],` +
     `"errors":${errors.length ? stringify(errors) : "[]"}${event === undefined ? "" : `,"event":${event}`}}`;
-  const failure = (err, event) => ({ hookPath: host.path, event, error: messageOf(err), stack: stackOf(err), fatal: err === null });
+  const failure = (err, event) => ({ hookPath: host.path, event, error: messageOf(err), thrown: err instanceof Error ? "error" : "value", stack: stackOf(err), fatal: err === null });
   const written = (result) => {
     const text = stringify(result);
     if (text === undefined) throw new TypeError(`a ${typeof result} is no result`);

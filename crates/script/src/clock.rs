@@ -1,5 +1,9 @@
 //! The two clocks of a call: time in which the module is active, which stands still while a
 //! person is asked, and a wall that nothing may pass. Also what interrupts running code.
+//!
+//! The engine asks the tripwire between steps of JavaScript and inside regular expressions, not
+//! inside its own loops in C: `new Array(2 ** 32 - 1).join()` runs to its end. Only a process of
+//! its own could be stopped there.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

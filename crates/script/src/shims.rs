@@ -2,10 +2,39 @@
 //! file and a row here.
 
 /// Builtins by their bare name; `node:` in front is the same module.
-const BUILTINS: &[(&str, &str)] = &[("process", include_str!("../shims/node/process.js"))];
+const BUILTINS: &[(&str, &str)] = &[
+    ("assert", include_str!("../shims/node/assert.js")),
+    ("assert/strict", include_str!("../shims/node/assert_strict.js")),
+    ("async_hooks", include_str!("../shims/node/async_hooks.js")),
+    ("buffer", include_str!("../shims/node/buffer.js")),
+    ("child_process", include_str!("../shims/node/child_process.js")),
+    ("crypto", include_str!("../shims/node/crypto.js")),
+    ("events", include_str!("../shims/node/events.js")),
+    ("fs", include_str!("../shims/node/fs.js")),
+    ("fs/promises", include_str!("../shims/node/fs_promises.js")),
+    ("os", include_str!("../shims/node/os.js")),
+    ("path", include_str!("../shims/node/path.js")),
+    ("path/posix", include_str!("../shims/node/path_posix.js")),
+    ("process", include_str!("../shims/node/process.js")),
+    ("readline", include_str!("../shims/node/readline.js")),
+    ("string_decoder", include_str!("../shims/node/string_decoder.js")),
+    ("timers", include_str!("../shims/node/timers.js")),
+    ("timers/promises", include_str!("../shims/node/timers_promises.js")),
+    ("url", include_str!("../shims/node/url.js")),
+    ("util", include_str!("../shims/node/util.js")),
+    ("util/types", include_str!("../shims/node/util_types.js")),
+];
 
 /// Shims that are no module of Node: globals, helpers of lowered syntax, the host's stand-ins.
 const INNER: &[(&str, &str)] = &[
+    ("child_spawn", include_str!("../shims/node/child_spawn.js")),
+    ("deep", include_str!("../shims/node/deep.js")),
+    ("errors", include_str!("../shims/node/errors.js")),
+    ("flow", include_str!("../shims/node/flow.js")),
+    ("fs_files", include_str!("../shims/node/fs_files.js")),
+    ("fs_streams", include_str!("../shims/node/fs_streams.js")),
+    ("fs_tree", include_str!("../shims/node/fs_tree.js")),
+    ("inspect", include_str!("../shims/node/inspect.js")),
     ("typebox", include_str!("../shims/typebox.js")),
     ("host", include_str!("../shims/host.js")),
     ("lowered", include_str!("../shims/lowered.js")),

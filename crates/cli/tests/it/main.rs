@@ -8,14 +8,21 @@
 )]
 #![expect(clippy::print_stderr, reason = "what a case leaves out is said")]
 
+mod approval_scene;
 mod contracts;
 mod ground;
+mod hostile;
+mod mailbox;
+mod stand_in;
 
 mod answers_in_time;
+mod approvals_by_command;
+mod approvals_survive;
 mod check_draws_complaints;
 mod detached_hooks_are_recorded;
 mod example_hooks_work;
 mod help_and_manual;
+mod hostile_values_change_nothing;
 mod install_keeps_what_is_there;
 mod journal_tells_what_happened;
 mod list_and_explain;
@@ -23,5 +30,7 @@ mod never_exits_two_by_own_fault;
 mod odd_files_cost_nothing_else;
 mod readme_commands;
 mod schemas_are_served;
+mod slow_receivers_delay_nobody;
+mod success_criteria;
 mod trust_is_by_content;
 mod world_refuses;

@@ -2,33 +2,36 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use gambrel_model::hook::ANY;
 use gambrel_model::{
     Complaint, Draft, Entry, Found, Holding, MatcherText, Place, Roots, Scope, Source, Spot, Terms,
-    Verdict,
 };
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::preferences;
 
 /// What counts as a module.
 const ENDINGS: [&str; 3] = ["ts", "js", "mjs"];
-/// Folders under `hooks`, and the event that their modules are for.
-const FOLDERS: [(&str, &str); 3] =
-    [("pre", "tool_call"), ("post", "tool_result"), ("", "tool_call")];
-/// Why a module does not run.
-const NOT_YET: &str = "TypeScript modules are found but do not run yet";
+/// Folders under `hooks`; a module in any of them may register handlers for every event.
+const FOLDERS: [&str; 3] = ["pre", "post", ""];
+/// How long a handler may take while nobody is asked anything.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The project's folders, then the user's, then what was named.
 pub fn places(roots: &Roots) -> Vec<Place> {
     let mut places = Vec::new();
     let folder = |path, scope, tag| Place { path, scope, holding: Holding::Entries, tag };
-    for (name, _) in FOLDERS {
+    for name in FOLDERS {
         places.push(folder(Path::new(".omp/hooks").join(name), Scope::Project, tag(name)));
     }
     if let Some(home) = &roots.home {
-        for (name, _) in FOLDERS {
+        for name in FOLDERS {
             places.push(folder(home.join(".omp/agent/hooks").join(name), Scope::User, tag(name)));
         }
     }
+    places.extend(preferences::place(roots));
     places.extend(roots.named("hook").map(|path| Place {
         path: path.clone(),
         scope: Scope::User,
@@ -47,10 +50,11 @@ fn tag(name: &str) -> &'static str {
 }
 
 /// One draft a module. Of modules with one name in one kind of folder, the first found counts.
-pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    let edition = preferences::read(found, roots, &mut Vec::new()).edition;
     let mut drafts: Vec<Draft> = Vec::new();
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
-    for place in found {
+    for place in found.iter().filter(|place| place.place.tag != preferences::TAG) {
         for (path, name) in modules(place) {
             // 004, discovery: named paths are added unless they were found already.
             if drafts.iter().any(|draft| draft.source.spot.path == path) {
@@ -61,7 +65,9 @@ pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
             let key = format!("{tag}:*:{name}");
             let shadowed_by = keys.get(&key).cloned();
             keys.entry(key).or_insert_with(|| path.display().to_string());
-            drafts.push(draft(place, &path, &name, shadowed_by));
+            let edition = edition.as_deref().unwrap_or("hooks");
+            let config = json!({"path": path, "edition": edition});
+            drafts.push(draft(place, &path, &name, (config, shadowed_by)));
         }
     }
     (drafts, Vec::new())
@@ -81,10 +87,10 @@ fn modules(found: &Found) -> Vec<(PathBuf, String)> {
     found.entries.iter().filter(is_module).map(named).collect()
 }
 
-fn draft(found: &Found, path: &Path, name: &str, shadowed_by: Option<String>) -> Draft {
-    let event = FOLDERS.iter().find(|(folder, _)| *folder == found.place.tag);
+fn draft(found: &Found, path: &Path, name: &str, rest: (Value, Option<String>)) -> Draft {
+    let (config, shadowed_by) = rest;
     Draft {
-        event: event.map_or("tool_call", |(_, event)| event).to_owned(),
+        event: ANY.to_owned(),
         source: Source {
             spot: Spot { path: path.to_owned(), ..Spot::default() },
             scope: found.place.scope,
@@ -94,10 +100,10 @@ fn draft(found: &Found, path: &Path, name: &str, shadowed_by: Option<String>) ->
         matcher: MatcherText::All,
         when: None,
         action: "module".into(),
-        config: json!({"path": path}),
-        terms: Terms { failed: Verdict::default(), ..Terms::default() },
+        config,
+        terms: Terms { timeout: TIMEOUT, ..Terms::default() },
         priority: 0,
-        idle: Some(NOT_YET.into()),
+        idle: None,
         shadowed_by,
         strict: false,
         once: false,

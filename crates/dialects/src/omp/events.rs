@@ -60,7 +60,11 @@ pub static EVENTS: &[EventSpec] = &[
     told("auto_retry_end", Moment::AutoRetry),
     told("ttsr_triggered", Moment::Ttsr),
     told("todo_reminder", Moment::Todo),
-    gate("tool_call", Moment::ToolBefore).subject(Subject::Tool),
+    // The newer edition may replace the input; a caller of the contract's own cannot take that.
+    gate("tool_call", Moment::ToolBefore)
+        .subject(Subject::Tool)
+        .rewrites(PatchRule::Last, &[Slot::Input])
+        .heeds(&[]),
     result(Moment::ToolAfter),
     result(Moment::ToolFailed),
     told("", Moment::Other(std::borrow::Cow::Borrowed(""))),

@@ -1,10 +1,12 @@
-//! Contract 004: TypeScript modules with typed events. Complete as a caller; its own modules are
-//! found and listed, with the reason why they do not run yet.
+//! Contract 004: TypeScript modules with typed events. Finds them, says what they are called with
+//! and what their results mean; what runs them is an action, unknown here.
 
+mod call;
 mod config;
 mod events;
 mod payload;
 mod reply;
+mod verdict;
 
 use gambrel_model::{
     Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
@@ -31,23 +33,31 @@ impl Dialect for Omp {
         config::places(roots)
     }
 
-    fn load(&self, found: &[Found], _: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
-        config::load(found)
+    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+        config::load(found, roots)
     }
 
     fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
     }
 
-    fn stage(&self, event: &Event, _: &Hook, _: &Carry) -> Call {
-        Call { cwd: event.cwd.clone(), ..Call::default() }
+    fn stage(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
+        call::stage(event, hook, carry)
     }
 
-    fn read(&self, _: &Event, _: &Hook, _: &Outcome) -> Verdict {
-        Verdict::default()
+    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+        verdict::read(event, hook, outcome)
     }
 
     fn reply(&self, event: &Event, decision: &Decision) -> Reply {
         reply::reply(event, decision)
     }
+}
+
+/// The edition that the same product speaks now; the contract's own is `hooks`.
+const EXTENSIONS: &str = "extensions";
+
+/// Whether a module is run by the rules of the newer edition.
+fn is_newer(hook: &Hook) -> bool {
+    hook.draft.config["edition"] == EXTENSIONS
 }

@@ -35,7 +35,7 @@ fn named(dialect: &Omp, name: &str, failed: bool) -> Option<&'static EventSpec> 
 }
 
 /// JavaScript's idea of true, which the contract's own tests follow.
-fn truthy(value: &Value) -> bool {
+pub fn truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(flag) => *flag,

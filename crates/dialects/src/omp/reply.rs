@@ -3,6 +3,8 @@
 use gambrel_model::{Decision, Ear, Event, Kind, Moment, Reply, Ruling, Slot};
 use serde_json::{Map, Value, json};
 
+use super::verdict::{EFFECTS, RESULT};
+
 /// Spells a decision as the contract's runner would return it.
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let mut result = Map::new();
@@ -22,10 +24,19 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     }
     told(event, decision, &mut result);
     rewritten(decision, &mut result);
-    let messages: Vec<Value> =
-        said.words(Ear::Next).map(|text| message(event, decision, text)).collect();
-    let notices: Vec<&str> = said.words(Ear::Person).collect();
-    for (key, value) in [("messages", json!(messages)), ("notices", json!(notices))] {
+    let wanted = Wanted::of(decision);
+    let words = said.words(Ear::Next).map(|text| message(event, decision, text));
+    let messages: Vec<Value> = words.chain(wanted.messages).collect();
+    let shown = said.words(Ear::Person).map(Value::from);
+    let notices: Vec<Value> = shown.chain(wanted.notices).collect();
+    let all = [
+        ("messages", json!(messages)),
+        ("entries", json!(wanted.entries)),
+        ("notices", json!(notices)),
+        ("others", json!(wanted.others)),
+        ("errors", json!(wanted.errors)),
+    ];
+    for (key, value) in all {
         if value.as_array().is_some_and(|list| !list.is_empty()) {
             effects.insert(key.into(), value);
         }
@@ -35,6 +46,42 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     }
     let stdout = format!("{}\n", Value::Object(result)).into_bytes();
     Reply { stdout, ..Reply::default() }
+}
+
+/// What modules wanted done, sorted for whoever does it.
+#[derive(Default)]
+struct Wanted {
+    messages: Vec<Value>,
+    entries: Vec<Value>,
+    notices: Vec<Value>,
+    others: Vec<Value>,
+    errors: Vec<Value>,
+}
+
+impl Wanted {
+    fn of(decision: &Decision) -> Self {
+        let mut wanted = Self::default();
+        for (slot, kept) in &decision.said.patch {
+            if matches!(slot, Slot::Native(name) if name.starts_with(EFFECTS)) {
+                let effects = kept["effects"].as_array().into_iter().flatten();
+                effects.for_each(|effect| wanted.take(effect));
+                wanted.errors.extend(kept["errors"].as_array().into_iter().flatten().cloned());
+            }
+        }
+        wanted
+    }
+
+    fn take(&mut self, effect: &Value) {
+        match effect["type"].as_str() {
+            Some("sendMessage") => {
+                let options = effect.get("options").cloned().unwrap_or_else(|| json!({}));
+                self.messages.push(json!({"message": effect["message"], "options": options}));
+            }
+            Some("appendEntry") => self.entries.push(effect.clone()),
+            Some("notify") => self.notices.push(effect["message"].clone()),
+            _ => self.others.push(effect.clone()),
+        }
+    }
 }
 
 /// Words that the event itself can carry.
@@ -54,8 +101,11 @@ fn told(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
 }
 
 fn rewritten(decision: &Decision, result: &mut Map<String, Value>) {
+    if let Some(Value::Object(own)) = decision.said.patch.get(&Slot::Native(RESULT.into())) {
+        result.extend(own.clone());
+    }
     if let Some(output) = decision.said.patch.get(&Slot::Output) {
-        for key in ["content", "details"] {
+        for key in ["content", "details", "isError"] {
             if let Some(value) = output.get(key).filter(|value| !value.is_null()) {
                 result.insert(key.into(), value.clone());
             }

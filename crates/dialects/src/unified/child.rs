@@ -16,6 +16,8 @@ use crate::payload::text;
 const CHILD: &str = "GAMBREL_CHILD";
 /// House §6.17: children nest at most this deep.
 const DEEPEST: usize = 3;
+/// What a folder's name holds of a caller's word.
+const LONGEST: usize = 100;
 /// What any program needs to find its way, and where gambrel keeps its own things.
 const NEEDED: [&str; 15] = [
     "PATH",
@@ -44,7 +46,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let spawn = Spawn {
         pipeline: text(config, "pipeline").unwrap_or_default(),
         children: session_folder(event).join("children"),
-        name: format!("{}-{}", hook.draft.event, iteration.as_deref().unwrap_or("0")),
+        name: format!("{}-{}", hook.draft.event, step(iteration.as_deref().unwrap_or("0"))),
         inputs: expand_json(&inputs, Style::Dollar, &lookup),
     };
     let passed = list(config, "pass_env");
@@ -61,10 +63,14 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
 /// The parent's session: as the caller says, else where runs are kept.
 fn session_folder(event: &Event) -> PathBuf {
     let named = event.facts.vars.get("SESSION_DIR").filter(|dir| !dir.is_empty());
-    let session: String = event.session.chars().map(safe).collect();
-    let session = if session.is_empty() { "session".to_owned() } else { session };
+    let session = step(if event.session.is_empty() { "session" } else { &event.session });
     let usual = || event.project.join(".gambrel/runs").join(session);
     named.map_or_else(usual, |dir| event.cwd.join(dir))
+}
+
+/// A caller's word as one step of a path: it leads nowhere else, and a folder can bear it.
+fn step(word: &str) -> String {
+    word.chars().take(LONGEST).map(safe).collect()
 }
 
 fn safe(c: char) -> char {

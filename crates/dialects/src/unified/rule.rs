@@ -28,12 +28,12 @@ pub fn look(fields: &mut Fields<'_>, row: &EventSpec) {
         let message = "a rule does one thing: block, ask, say or redact";
         return fields.complain("rule", message, "write one of them with a regular expression");
     };
-    if let Some(pattern) = fields.quoted(does) {
-        if let Err(why) = Pattern::compile(&pattern.text) {
-            let last = why.lines().last().unwrap_or_default();
-            let message = format!("`{does}` is not a valid regular expression: {last}");
-            fields.complaints.push(Complaint::error(pattern.spot, message));
-        }
+    if let Some(pattern) = fields.quoted(does)
+        && let Err(why) = Pattern::compile(&pattern.text)
+    {
+        let last = why.lines().last().unwrap_or_default();
+        let message = format!("`{does}` is not a valid regular expression: {last}");
+        fields.complaints.push(Complaint::error(pattern.spot, message));
     }
     let (_, _) = (fields.text("message"), fields.text("with"));
     if let Some(fact) = fields.quoted("fact").filter(|fact| !is_fact(&fact.text)) {

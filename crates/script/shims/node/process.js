@@ -2,20 +2,36 @@
 // write for the host becomes an error or a log effect.
 const ambient = __op("ambient");
 let env;
+let stdin;
 const stream = (level) => ({
   isTTY: false,
   columns: 80,
-  write(text) {
-    console[level](String(text).replace(/\n$/, ""));
+  fd: level === "error" ? 2 : 1,
+  writable: true,
+  write(text, encoding, done) {
+    console[level](typeof text === "string" ? text.replace(/\n$/, "") : new TextDecoder().decode(text).replace(/\n$/, ""));
+    const told = typeof encoding === "function" ? encoding : done;
+    if (told) queueMicrotask(() => told(null));
     return true;
   },
+  off() {
+    return this;
+  },
+  emit: () => false,
+  removeListener() {
+    return this;
+  },
+  getWindowSize: () => [80, 24],
+  hasColors: () => false,
   on() {
     return this;
   },
   once() {
     return this;
   },
-  end() {},
+  end(text) {
+    if (text !== undefined && typeof text !== "function") this.write(text);
+  },
 });
 const leave = (code) => {
   const err = new Error(`process.exit(${code ?? ""}) was called`);
@@ -65,7 +81,15 @@ const process = {
   ),
   stdout: stream("info"),
   stderr: stream("error"),
-  stdin: { isTTY: false, on: chained, once: chained, resume: chained, pause: chained, setRawMode: chained },
+  // The host's input is not a hook's: this one has ended before it began.
+  get stdin() {
+    if (!stdin) {
+      const { Readable } = need("flow");
+      stdin = Object.assign(new Readable(), { isTTY: false, fd: 0, setRawMode: () => stdin });
+      stdin.push(null);
+    }
+    return stdin;
+  },
   on: chained,
   once: chained,
   off: chained,
@@ -79,6 +103,11 @@ const process = {
   umask: () => 0o22,
   getuid: () => ambient.uid,
   geteuid: () => ambient.uid,
+  getgid: () => need("os").userInfo().gid,
+  getegid: () => need("os").userInfo().gid,
+  cpuUsage: () => ({ user: Math.floor(performance.now() * 1000), system: 0 }),
+  config: {},
+  features: {},
 };
 process.process = process;
 module.exports = process;

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
@@ -55,12 +56,29 @@ pub struct Ending {
     pub signal: Option<String>,
 }
 
+/// The group's number while it is ours: taken away before the leader is reaped.
+#[derive(Clone)]
+pub struct Leash(Arc<Mutex<Option<Pid>>>);
+
+impl Leash {
+    /// Signals all of the group.
+    pub fn signal(&self, signal: Signal) {
+        if let Some(pid) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            // It may have ended by itself in the meantime.
+            let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+
+    fn let_go(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
 /// A running program with all that it started.
 pub struct Group {
     child: Child,
-    pid: Option<Pid>,
+    leash: Leash,
     room: [Option<Sender<()>>; 2],
-    reaped: bool,
 }
 
 impl Group {
@@ -75,8 +93,9 @@ impl Group {
         let out = child.stdout.take().map(|s| read(s, Stream::Out, words.clone()));
         let err = child.stderr.take().map(|s| read(s, Stream::Err, words.clone()));
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let group = Self { child, pid, room: [out, err], reaped: false };
-        group.watch(words.clone());
+        watch(pid, words.clone());
+        let leash = Leash(Arc::new(Mutex::new(pid)));
+        let group = Self { child, leash, room: [out, err] };
         Ok((group, stdin))
     }
 
@@ -90,12 +109,14 @@ impl Group {
         self.room.iter().flatten().count()
     }
 
+    /// What can signal it from elsewhere.
+    pub fn leash(&self) -> Leash {
+        self.leash.clone()
+    }
+
     /// Signals all of it.
     pub fn signal(&self, signal: Signal) {
-        if let Some(pid) = self.pid.filter(|_| !self.reaped) {
-            // It may have ended by itself in the meantime.
-            let _ = rustix::process::kill_process_group(pid, signal);
-        }
+        self.leash.signal(signal);
     }
 
     /// Lets one more chunk of a stream be read.
@@ -108,7 +129,7 @@ impl Group {
     /// Kills what is left of the group, then takes the leader's end.
     pub fn reap(mut self) -> Ending {
         self.signal(Signal::KILL);
-        self.reaped = true;
+        self.leash.let_go();
         match self.child.wait() {
             Ok(status) => {
                 Ending { code: status.code(), signal: status.signal().map(signals::name) }
@@ -116,33 +137,33 @@ impl Group {
             Err(_) => Ending::default(),
         }
     }
-
-    /// Waits without reaping, so that the group's number stays ours until the last signal is sent.
-    fn watch(&self, words: Sender<Word>) {
-        let Some(pid) = self.pid else { return };
-        named(move || {
-            let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            let interrupted = |e: rustix::io::Errno| e == rustix::io::Errno::INTR;
-            let mut told = rustix::process::waitid(WaitId::Pid(pid), how);
-            while told.as_ref().is_err_and(|e| interrupted(*e)) {
-                told = rustix::process::waitid(WaitId::Pid(pid), how);
-            }
-            let status = told.ok().flatten();
-            let _ = words.send(Word::Ended(Ending {
-                code: status.as_ref().and_then(|s| s.exit_status()),
-                signal: status.as_ref().and_then(|s| s.terminating_signal()).map(signals::name),
-            }));
-        });
-    }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if !self.reaped {
-            self.signal(Signal::KILL);
-            let _ = self.child.wait();
-        }
+        // After `reap` there is nothing left to signal, and the end is known.
+        self.signal(Signal::KILL);
+        self.leash.let_go();
+        let _ = self.child.wait();
     }
+}
+
+/// Waits without reaping, so that the group's number stays ours until the last signal is sent.
+fn watch(pid: Option<Pid>, words: Sender<Word>) {
+    let Some(pid) = pid else { return };
+    named(move || {
+        let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let interrupted = |e: rustix::io::Errno| e == rustix::io::Errno::INTR;
+        let mut told = rustix::process::waitid(WaitId::Pid(pid), how);
+        while told.as_ref().is_err_and(|e| interrupted(*e)) {
+            told = rustix::process::waitid(WaitId::Pid(pid), how);
+        }
+        let status = told.ok().flatten();
+        let _ = words.send(Word::Ended(Ending {
+            code: status.as_ref().and_then(|s| s.exit_status()),
+            signal: status.as_ref().and_then(|s| s.terminating_signal()).map(signals::name),
+        }));
+    });
 }
 
 fn command(desk: &Desk, args: &Value) -> Command {

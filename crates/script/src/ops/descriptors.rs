@@ -2,7 +2,7 @@
 //! waits for ever: what is no plain file is opened without blocking and polled for a while.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -89,8 +89,6 @@ fn serve(file: &File, said: &Value) -> Result<Value, OpError> {
             file.set_len(said["length"].as_u64().unwrap_or_default()).map(|()| Value::Null)
         }
         "fsync" => file.sync_all().map(|()| Value::Null),
-        // A descriptor that comes from elsewhere has no end to seek to.
-        "rewind" => Ok(json!((&mut &*file).seek(SeekFrom::Start(0)).is_ok())),
         _ => Ok(Value::Null),
     };
     done.map_err(|error| OpError::call(&error, what))

@@ -1,5 +1,6 @@
 //! Folders: listed, made, taken away with what is in them.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -19,14 +20,14 @@ pub fn list(desk: &Desk, args: Value) -> Result<Value, OpError> {
     let shown = args["path"].as_str().unwrap_or_default();
     let root = place(desk, &args, "path");
     let mut found = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
+    let mut folders = VecDeque::from([PathBuf::new()]);
+    while let Some(folder) = folders.pop_front() {
         let mut own =
             entries(&root.join(&folder)).map_err(|e| OpError::io(&e, "scandir", shown))?;
         own.sort();
         for (name, kind) in own {
             if kind == "folder" && args["recursive"] == true {
-                folders.push(folder.join(&name));
+                folders.push_back(folder.join(&name));
             }
             found.push(json!([name, kind, folder.display().to_string()]));
         }
@@ -52,7 +53,9 @@ pub fn make(desk: &Desk, args: Value) -> Result<Value, OpError> {
     let path = place(desk, &args, "path");
     let mode = args["mode"].as_u64().and_then(|m| u32::try_from(m).ok()).unwrap_or(0o777);
     let recursive = args["recursive"] == true;
-    let first = path.ancestors().take_while(|p| recursive && !p.exists()).last();
+    let given = Path::new(shown).ancestors().filter(|p| !p.as_os_str().is_empty());
+    let absent = |p: &&Path| recursive && !desk.surround().cwd.join(p).exists();
+    let first = given.take_while(absent).last();
     let made = fs::DirBuilder::new().mode(mode).recursive(recursive).create(&path);
     made.map_err(|e| OpError::io(&e, "mkdir", shown))?;
     Ok(json!(first.map(|p| p.display().to_string())))

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use serde_json::{Value, json};
 
-use super::OpError;
+use super::{OpError, signals};
 use crate::desk::Desk;
 
 /// Everything at once; the shim picks.
@@ -23,6 +23,8 @@ pub fn machine(_: &Desk, _: Value) -> Result<Value, OpError> {
         "total": total,
         "free": free,
         "account": account(),
+        "signals": signals::numbers().map(|(name, n)| (name.to_owned(), json!(n)))
+            .collect::<serde_json::Map<_, _>>(),
     }))
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::child::{self, DRAIN, Ending, Group, Stream, WINDOW, Word};
+use super::child::{self, DRAIN, Ending, Group, Leash, Stream, WINDOW, Word};
 use super::{OpError, Sink, bytes, signals};
 use crate::desk::Desk;
 
@@ -31,6 +31,7 @@ pub fn spawn(desk: &Desk, args: Value, sink: Sink) {
     let queued = Arc::new(AtomicUsize::new(0));
     let reins = Reins {
         pid: group.id(),
+        leash: group.leash(),
         input: Mutex::new(Some(child::feed(stdin, words.clone()))),
         queued: Arc::clone(&queued),
         words,
@@ -59,6 +60,7 @@ pub fn spawn(desk: &Desk, args: Value, sink: Sink) {
 /// What the module holds; dropped with the engine, and then the program is killed.
 struct Reins {
     pid: u32,
+    leash: Leash,
     input: Mutex<Option<Sender<Vec<u8>>>>,
     queued: Arc<AtomicUsize>,
     words: Sender<Word>,
@@ -100,6 +102,8 @@ impl Reins {
 
 impl Drop for Reins {
     fn drop(&mut self) {
+        // At once and here: the process may be about to end, and no other thread come to it.
+        self.leash.signal(Signal::KILL);
         let _ = self.words.send(Word::Gone);
     }
 }

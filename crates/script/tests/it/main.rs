@@ -4,12 +4,16 @@
 #![expect(clippy::print_stderr, reason = "what is left out is said")]
 
 mod stand;
+mod twin;
 
 mod answers_whatever_the_text_is;
 mod asks_and_the_clock_stands_still;
 mod calls_handlers_as_the_contract_says;
 mod gives_the_rest_to_a_sidecar;
 mod loads_again_after_an_edit;
+mod node_agrees;
+mod node_files_never_wait;
+mod node_programs_end;
 mod pulls_in_relative_files;
 mod records_what_a_module_wants_done;
 mod runs_programs_for_a_module;

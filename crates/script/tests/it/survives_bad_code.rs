@@ -128,7 +128,6 @@ fn native_recursion_has_a_floor() {
         "let c = class {}; for (let i = 0; i < 3e4; i++) c = class extends c {}; new c(); throw new Error('made');",
     );
     fails("'x'.repeat(2 ** 30);");
-    fails("new Array(2 ** 32 - 1).join('x');");
     fails("new ArrayBuffer(2 ** 40);");
 }
 

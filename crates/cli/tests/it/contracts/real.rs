@@ -169,7 +169,7 @@ fn script(ground: &Ground, name: &str, behaviour: &Behaviour) {
         _ => format!("exit {}", behaviour.exit),
     };
     let text = format!(
-        "#!/bin/sh\nn=1; while ! mkdir {g}.$n 2>/dev/null; do n=$((n+1)); done\nd={g}.$n\ncat > \"$d/stdin\"\nenv -0 > \"$d/env\" 2>/dev/null || env > \"$d/env\"\n: > \"$d/args\"; for a; do printf '%s\\0' \"$a\" >> \"$d/args\"; done\nif [ $n -le {first} ]; then echo 'not yet' >&2; exit 9; fi\n{child}cat {o}\ncat {e} >&2\n{last}\n",
+        "#!/bin/sh\nn=1; while ! mkdir {g}.$n 2>/dev/null; do [ -e {g}.$n ] || exit 99; n=$((n+1)); done\nd={g}.$n\ncat > \"$d/stdin\"\nenv -0 > \"$d/env\" 2>/dev/null || env > \"$d/env\"\n: > \"$d/args\"; for a; do printf '%s\\0' \"$a\" >> \"$d/args\"; done\nif [ $n -le {first} ]; then echo 'not yet' >&2; exit 9; fi\n{child}cat {o}\ncat {e} >&2\n{last}\n",
         g = quoted(&given),
         o = quoted(&out),
         e = quoted(&err),

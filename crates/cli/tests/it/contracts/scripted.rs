@@ -12,6 +12,7 @@ use gambrel::model::request::from_body;
 use gambrel::model::{
     Action, Call, Captured, End, Job, Outcome, Program, Request, Spawn, ToolRequest,
 };
+use gambrel::script::{ModuleAction, ScriptSettings};
 use gambrel::{Gambrel, Setup, TrustMode};
 
 use super::case::{Behaviour, Case, Fire};
@@ -88,6 +89,7 @@ fn fire(
     let mut actions: Vec<_> = words.into_iter().map(action).collect();
     // A rule starts nothing: it is itself in both runs.
     actions.push(Box::new(RuleAction::default()));
+    actions.push(Box::new(ModuleAction::new(ScriptSettings::default())));
     let gambrel = Gambrel::compose(setup, Arc::clone(ledger) as _, actions);
     let event = ground.filled(&fire.event.to_string());
     let mut event = match gambrel.receive(&fire.from, event.as_bytes()) {

@@ -1,0 +1,125 @@
+//! Modules, and the person whom they may ask: at a terminal where there is one, through a ticket
+//! where the user wants that, else nobody.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gambrel_ledger::LocalLedger;
+use gambrel_model::{Action, Ledger, Ticket};
+use gambrel_script::{Ask, AskKind, Asker, ModuleAction, ScriptSettings};
+use serde_json::{Value, json};
+
+use crate::Setup;
+
+/// How long a ticket of a module waits.
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Between two looks at a ticket.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The row of modules.
+pub fn action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Action> {
+    let fetch = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
+    let ask = asker(setup, ledger);
+    Box::new(ModuleAction::new(ScriptSettings { ask, fetch, ..ScriptSettings::default() }))
+}
+
+/// `tty`, `page` or `none`: as the user says; without a word a terminal where stderr is one.
+pub fn way(setup: &Setup) -> &'static str {
+    match setup.env.get("GAMBREL_UI").map(String::as_str) {
+        Some("page") => "page",
+        Some("tty") => "tty",
+        Some("none") => "none",
+        _ if std::io::stderr().is_terminal() => "tty",
+        _ => "none",
+    }
+}
+
+fn asker(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Option<Asker> {
+    match way(setup) {
+        "tty" => Some(Arc::new(at_terminal)),
+        "page" => {
+            let (ledger, project) = (Arc::clone(ledger?), setup.folder().display().to_string());
+            Some(Arc::new(move |ask: &Ask| by_ticket(&ledger, &project, ask)))
+        }
+        _ => None,
+    }
+}
+
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
+}
+
+/// Asks on the terminal itself: stdin is the event's, stdout the reply's.
+fn at_terminal(ask: &Ask) -> Option<Value> {
+    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+    let message = ask.message.as_deref().unwrap_or_default();
+    let mut text = format!("\n{} asks: {}\n{}\n", ask.module, plain(&ask.title), plain(message));
+    for (nth, option) in ask.options.iter().enumerate() {
+        text += &format!("  {}) {}\n", nth + 1, plain(option));
+    }
+    text += match ask.kind {
+        AskKind::Confirm => "[y/N] ",
+        AskKind::Select => "number: ",
+        AskKind::Input => "> ",
+        AskKind::Editor => "(end with a line of one dot)\n",
+    };
+    terminal.write_all(text.as_bytes()).ok()?;
+    let mut lines = BufReader::new(terminal).lines();
+    let first = if ask.kind == AskKind::Editor { String::new() } else { lines.next()?.ok()? };
+    Some(match ask.kind {
+        AskKind::Confirm => json!(matches!(first.trim(), "y" | "Y" | "yes")),
+        AskKind::Select => {
+            let chosen = first.trim().parse::<usize>().ok()?.checked_sub(1)?;
+            json!(ask.options.get(chosen)?)
+        }
+        AskKind::Input => json!(first),
+        AskKind::Editor => {
+            let typed = lines.map_while(Result::ok).take_while(|line| line != ".");
+            json!(typed.collect::<Vec<_>>().join("\n"))
+        }
+    })
+}
+
+/// Asks through a ticket: yes or no is its action, everything else its message.
+fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
+    let now = gambrel_engine::now();
+    let mut shown = vec![("Module".to_owned(), ask.module.clone())];
+    shown.extend(ask.message.clone().map(|message| ("About".to_owned(), message)));
+    if !ask.options.is_empty() {
+        shown.push(("Answer in the message with one of".into(), ask.options.join("\n")));
+    }
+    let asked = Ticket {
+        key: json!([ask.module, ask.event, ask.title, ask.message, now]).to_string(),
+        at: now,
+        expires: now + u64::try_from(PATIENCE.as_millis()).unwrap_or(0),
+        project: project.to_owned(),
+        hook: ask.module.clone(),
+        title: ask.title.clone(),
+        shown,
+        ..Ticket::default()
+    };
+    let ticket = ledger.open_ticket(&asked).ok()?.ticket;
+    loop {
+        let known = ledger.ticket(&ticket.id).ok()??;
+        if let Some(answer) = known.answer {
+            // Spent: the one who asked has it.
+            let _noted = ledger.note_ticket(&ticket.id, &mut |ticket| ticket.spent = true);
+            let yes = matches!(answer.action.as_str(), "approve" | "continue" | "ok");
+            return match ask.kind {
+                AskKind::Confirm => Some(json!(yes)),
+                AskKind::Select => {
+                    let said = [answer.message.trim(), answer.action.trim()];
+                    let chosen = ask.options.iter().find(|o| said.contains(&o.trim()));
+                    chosen.map(|option| json!(option))
+                }
+                AskKind::Input | AskKind::Editor => yes.then(|| json!(answer.message)),
+            };
+        }
+        if gambrel_engine::now() >= known.expires {
+            return None;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}

@@ -1,0 +1,2 @@
+// `assert/strict`.
+module.exports = need("assert").strict;

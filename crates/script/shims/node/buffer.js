@@ -1,0 +1,212 @@
+// Buffer: bytes with encodings. Bytes cross to natives as text with one character a byte.
+const { coded, wrongType } = need("errors");
+const NAMES = {
+  "utf8": "utf8", "utf-8": "utf8", "hex": "hex", "base64": "base64", "base64url": "base64url", "ascii": "ascii",
+  "latin1": "latin1", "binary": "latin1", "ucs2": "utf16le", "ucs-2": "utf16le", "utf16le": "utf16le", "utf-16le": "utf16le",
+};
+const encodingOf = (name) => {
+  if (name === undefined || name === null || name === "") return "utf8";
+  const known = NAMES[String(name).toLowerCase()];
+  if (!known) throw coded(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${name}`);
+  return known;
+};
+const PIECE = 8192;
+// Bytes as text, one character each.
+const pack = (bytes) => {
+  if (bytes.length <= PIECE) return String.fromCharCode.apply(null, bytes);
+  const parts = [];
+  for (let at = 0; at < bytes.length; at += PIECE) parts.push(String.fromCharCode.apply(null, bytes.subarray(at, at + PIECE)));
+  return parts.join("");
+};
+const fill = (bytes, text, at = 0) => {
+  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
+  return bytes;
+};
+const narrow = ["utf8", "latin1", "ascii"];
+const beyond = /[^\x00-\x7f]/;
+const recode = (text, from, to) => {
+  if (from === to || (narrow.includes(from) && narrow.includes(to) && !beyond.test(text))) return text;
+  return __op("bytes.recode", { text: from === "latin1" ? text : text.toWellFormed(), from, to });
+};
+// Packed text in the encoding that was asked for, or as a Buffer.
+const decoded = (packed, encoding) =>
+  !encoding || encoding === "buffer" ? unpack(packed) : recode(packed, "latin1", encodingOf(encoding));
+const encoded = (text, encoding) => {
+  const name = encodingOf(encoding);
+  if (name === "latin1" || name === "ascii") return text.replace(/[^\x00-\xff]/g, (c) => String.fromCharCode(c.charCodeAt(0) & 255));
+  return recode(text, name, "latin1");
+};
+const unpack = (packed) => fill(new Buffer(packed.length), packed);
+const bytesOf = (value) => (ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array(value));
+
+class Buffer extends Uint8Array {
+  static poolSize = 8192;
+  static from(value, second, third) {
+    if (typeof value === "string") return unpack(encoded(value, second));
+    if (value instanceof ArrayBuffer || (typeof SharedArrayBuffer !== "undefined" && value instanceof SharedArrayBuffer)) {
+      return new Buffer(value, second ?? 0, third ?? value.byteLength - (second ?? 0));
+    }
+    if (value?.type === "Buffer" && Array.isArray(value.data)) return Buffer.from(value.data);
+    if (value !== null && typeof value === "object" && (typeof value.length === "number" || value[Symbol.iterator])) {
+      const list = value[Symbol.iterator] ? [...value] : Array.from(value);
+      const made = new Buffer(list.length);
+      list.forEach((byte, at) => (made[at] = byte));
+      return made;
+    }
+    const inner = value?.valueOf?.();
+    if (inner !== null && inner !== undefined && inner !== value) return Buffer.from(inner, second, third);
+    const err = wrongType("first", "of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object", value);
+    err.message = err.message.replace('"first"', "first");
+    throw err;
+  }
+  static of(...bytes) {
+    return Buffer.from(bytes);
+  }
+  static alloc(size, filling, encoding) {
+    if (typeof size !== "number") throw wrongType("size", "of type number", size);
+    const made = new Buffer(size);
+    return filling === undefined || filling === 0 ? made : made.fill(filling, 0, size, encoding);
+  }
+  static allocUnsafe(size) {
+    return Buffer.alloc(size);
+  }
+  static allocUnsafeSlow(size) {
+    return Buffer.alloc(size);
+  }
+  static concat(list, length) {
+    const total = length ?? list.reduce((sum, one) => sum + one.length, 0);
+    const made = new Buffer(total);
+    let at = 0;
+    for (const one of list) {
+      if (at >= total) break;
+      const part = one.length > total - at ? one.subarray(0, total - at) : one;
+      made.set(part, at);
+      at += part.length;
+    }
+    return made;
+  }
+  static isBuffer(value) {
+    return value instanceof Buffer;
+  }
+  static isEncoding(name) {
+    return typeof name === "string" && NAMES[name.toLowerCase()] !== undefined;
+  }
+  static byteLength(value, encoding) {
+    if (typeof value !== "string") return value.byteLength;
+    const name = encodingOf(encoding);
+    // Text that is a code is measured, not read.
+    if (name === "hex") return value.length >>> 1;
+    if (name.startsWith("base64")) return (value.replace(/={1,2}$/, "").length * 3) >>> 2;
+    return encoded(value, encoding).length;
+  }
+  static compare(a, b) {
+    const most = Math.min(a.length, b.length);
+    for (let at = 0; at < most; at++) if (a[at] !== b[at]) return a[at] < b[at] ? -1 : 1;
+    return Math.sign(a.length - b.length);
+  }
+  get parent() {
+    return this.buffer;
+  }
+  toString(encoding, start = 0, end = this.length) {
+    const part = start > 0 || end < this.length ? this.subarray(Math.max(start, 0), Math.max(end, 0)) : this;
+    return recode(pack(part), "latin1", encodingOf(encoding));
+  }
+  toLocaleString(encoding) {
+    return this.toString(encoding);
+  }
+  toJSON() {
+    return { type: "Buffer", data: Array.from(this) };
+  }
+  equals(other) {
+    return Buffer.compare(this, other) === 0;
+  }
+  compare(other, start = 0, end = other.length, own = 0, ownEnd = this.length) {
+    return Buffer.compare(this.subarray(own, ownEnd), other.subarray(start, end));
+  }
+  slice(start, end) {
+    return this.subarray(start, end);
+  }
+  copy(target, at = 0, start = 0, end = this.length) {
+    const part = this.subarray(start, Math.min(end, start + Math.max(target.length - at, 0)));
+    target.set(part, at);
+    return part.length;
+  }
+  write(text, offset, length, encoding) {
+    if (typeof offset === "string") [offset, encoding] = [0, offset];
+    else if (typeof length === "string") [length, encoding] = [undefined, length];
+    const at = offset ?? 0;
+    let packed = encoded(text, encoding);
+    const room = Math.min(length ?? Infinity, this.length - at);
+    if (packed.length > room) {
+      packed = packed.slice(0, room);
+      // Half a character is not written.
+      if (encodingOf(encoding) === "utf8") packed = packed.replace(/(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})$/, "");
+    }
+    fill(this, packed, at);
+    return packed.length;
+  }
+  fill(value, start = 0, end = this.length, encoding) {
+    if (typeof start === "string") [start, end, encoding] = [0, this.length, start];
+    if (typeof value === "number" || typeof value === "boolean") return super.fill(Number(value) & 255, start, end);
+    const bytes = typeof value === "string" ? Buffer.from(value, encoding) : value;
+    for (let at = start; at < end; at++) this[at] = bytes.length ? bytes[(at - start) % bytes.length] : 0;
+    return this;
+  }
+  indexOf(value, from = 0, encoding) {
+    return seek(this, "indexOf", value, from, encoding);
+  }
+  lastIndexOf(value, from = Infinity, encoding) {
+    return seek(this, "lastIndexOf", value, from, encoding);
+  }
+  includes(value, from, encoding) {
+    return this.indexOf(value, from, encoding) !== -1;
+  }
+  [Symbol.for("nodejs.util.inspect.custom")]() {
+    const shown = Array.from(this.subarray(0, 50), (b) => b.toString(16).padStart(2, "0"));
+    const more = this.length > 50 ? ` ... ${this.length - 50} more byte${this.length > 51 ? "s" : ""}` : "";
+    return `<Buffer${shown.length ? " " : ""}${shown.join(" ")}${more}>`;
+  }
+}
+const seek = (own, method, value, from, encoding) => {
+  if (typeof from === "string") [from, encoding] = [method === "indexOf" ? 0 : Infinity, from];
+  const what = typeof value === "number" ? String.fromCharCode(value & 255) : typeof value === "string" ? encoded(value, encoding) : pack(bytesOf(value));
+  return pack(own)[method](what, from < 0 ? Math.max(own.length + from, 0) : from);
+};
+// readUInt16LE and its kin, over one view.
+for (const [name, method, size] of [
+  ["UInt8", "Uint8", 1], ["Int8", "Int8", 1], ["UInt16", "Uint16", 2], ["Int16", "Int16", 2], ["UInt32", "Uint32", 4], ["Int32", "Int32", 4],
+  ["Float", "Float32", 4], ["Double", "Float64", 8], ["BigUInt64", "BigUint64", 8], ["BigInt64", "BigInt64", 8],
+]) {
+  for (const order of size === 1 ? [""] : ["LE", "BE"]) {
+    const check = (own, at) => {
+      if (at + size <= own.length && at >= 0) return new DataView(own.buffer, own.byteOffset, own.byteLength);
+      throw coded(RangeError, "ERR_OUT_OF_RANGE", `The value of "offset" is out of range. It must be >= 0 and <= ${own.length - size}. Received ${at}`);
+    };
+    const read = function (at = 0) {
+      return check(this, at)[`get${method}`](at, order === "LE");
+    };
+    const write = function (value, at = 0) {
+      check(this, at)[`set${method}`](at, value, order === "LE");
+      return at + size;
+    };
+    for (const spelling of new Set([name, name.replace("UInt", "Uint")])) {
+      Object.defineProperty(Buffer.prototype, `read${spelling}${order}`, { value: read, writable: true, configurable: true });
+      Object.defineProperty(Buffer.prototype, `write${spelling}${order}`, { value: write, writable: true, configurable: true });
+    }
+  }
+}
+const invalid = (text) => Object.assign(new Error(text), { name: "InvalidCharacterError", code: 5 });
+const btoa = (text) => {
+  if (/[^\x00-\xff]/.test(`${text}`)) throw invalid("Invalid character");
+  return recode(`${text}`, "latin1", "base64");
+};
+const atob = (text) => {
+  const bare = `${text}`.replace(/[\t\n\f\r ]/g, "").replace(/={1,2}$/, "");
+  if (/[^A-Za-z0-9+/]/.test(bare) || bare.length % 4 === 1) throw invalid("The string to be decoded is not correctly encoded.");
+  return recode(bare, "base64", "latin1");
+};
+module.exports = {
+  Buffer, atob, btoa, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 },
+};
+// For the other shims; a module does not see these.
+Object.defineProperty(module.exports, "inner", { value: { pack, unpack, decoded, encoded, encodingOf, bytesOf } });

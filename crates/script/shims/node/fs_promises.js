@@ -1,0 +1,60 @@
+// `fs/promises`.
+const { constants, openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync } = need("fs_files");
+const { Stats, Dirent, existsSync, ...tree } = need("fs_tree");
+class FileHandle {
+  constructor(fd) {
+    this.fd = fd;
+  }
+  async read(buffer, ...rest) {
+    const target = ArrayBuffer.isView(buffer) ? buffer : buffer?.buffer ?? need("buffer").Buffer.alloc(16384);
+    const bytesRead = ArrayBuffer.isView(buffer) ? readSync(this.fd, buffer, ...rest) : readSync(this.fd, target, buffer ?? {});
+    return { bytesRead, buffer: target };
+  }
+  async write(data, ...rest) {
+    return { bytesWritten: writeSync(this.fd, data, ...rest), buffer: data };
+  }
+  async readFile(options) {
+    return readFileSync(this.fd, options);
+  }
+  async writeFile(data, options) {
+    writeFileSync(this.fd, data, options);
+  }
+  async appendFile(data, options) {
+    writeFileSync(this.fd, data, options);
+  }
+  async stat(options) {
+    return tree.fstatSync(this.fd, options);
+  }
+  async truncate(length) {
+    tree.ftruncateSync(this.fd, length);
+  }
+  async sync() {
+    tree.fsyncSync(this.fd);
+  }
+  async datasync() {
+    tree.fsyncSync(this.fd);
+  }
+  async close() {
+    if (this.fd >= 0) closeSync(this.fd);
+    this.fd = -1;
+  }
+  readLines(options) {
+    return need("readline").createInterface({ input: this.createReadStream(options) });
+  }
+  createReadStream(options) {
+    return need("fs_streams").createReadStream("", { ...options, fd: this.fd });
+  }
+  createWriteStream(options) {
+    return need("fs_streams").createWriteStream("", { ...options, fd: this.fd });
+  }
+  [Symbol.asyncDispose ?? "asyncDispose"]() {
+    return this.close();
+  }
+}
+const promises = { constants, open: async (...args) => new FileHandle(openSync(...args)) };
+const whole = (run) => async (path, ...rest) => run(path instanceof FileHandle ? path.fd : path, ...rest);
+Object.assign(promises, { readFile: whole(readFileSync), writeFile: whole(writeFileSync), appendFile: whole(appendFileSync) });
+for (const [name, run] of Object.entries(tree)) {
+  if (!/^f(stat|truncate|sync|datasync)Sync$/.test(name)) promises[name.slice(0, -4)] = async (...args) => run(...args);
+}
+module.exports = promises;

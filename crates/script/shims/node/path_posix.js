@@ -1,0 +1,2 @@
+// `path/posix`.
+module.exports = need("path");

@@ -1,0 +1,2 @@
+// `util/types`.
+module.exports = need("util").types;

@@ -1,0 +1,82 @@
+//! Long lists of calls whose answers are Node's own, module by module.
+
+use serde_json::json;
+
+use crate::twin::{embedded, probe};
+
+#[test]
+fn about_paths() {
+    let told = probe(include_str!("probes/paths.mjs"));
+    assert_eq!(told["jj"], "a/b");
+    assert_eq!(told["u"], json!(["/a b/c", "file:///a%20b/%23c%3Fd%25", "file:///x/"]));
+    assert_eq!(told["e"][0][1], "ERR_INVALID_ARG_TYPE");
+}
+
+#[test]
+fn about_addresses() {
+    let told = probe(include_str!("probes/addresses.mjs"));
+    assert_eq!(told[0][5], "example.com:8080");
+}
+
+#[test]
+fn about_bytes_and_digests() {
+    let told = probe(include_str!("probes/bytes.mjs"));
+    assert_eq!(told[0], json!(["utf8", "héllo → 🎉 wörld", b"68656c6c6f", 22]));
+}
+
+#[test]
+fn about_how_values_are_shown_and_events_heard() {
+    let told = probe(include_str!("probes/values.mjs"));
+    assert_eq!(told[0], "\"a'b\"");
+}
+
+#[test]
+fn about_files() {
+    let told = probe(include_str!("probes/files.mjs"));
+    assert_eq!(told[0], "héllo\nworld\n");
+    assert!(told.to_string().contains("ENOENT: no such file or directory, open '<root>/none'"));
+}
+
+#[test]
+fn about_programs() {
+    let told = probe(include_str!("probes/programs.mjs"));
+    assert_eq!(told[0], json!([0, null, "a b|$(id)|", "", null]));
+}
+
+#[test]
+fn every_module_is_found_under_both_names() {
+    let names = [
+        "assert",
+        "assert/strict",
+        "async_hooks",
+        "buffer",
+        "child_process",
+        "crypto",
+        "events",
+        "fs",
+        "fs/promises",
+        "os",
+        "path",
+        "path/posix",
+        "process",
+        "readline",
+        "string_decoder",
+        "timers",
+        "timers/promises",
+        "url",
+        "util",
+        "util/types",
+    ];
+    let lines: Vec<String> = names
+        .iter()
+        .enumerate()
+        .map(|(n, name)| {
+            format!("import * as a{n} from '{name}'; import * as b{n} from 'node:{name}';")
+        })
+        .collect();
+    let same: Vec<String> = (0..names.len())
+        .map(|n| format!("a{n} === b{n} && a{n}.default === b{n}.default"))
+        .collect();
+    let text = format!("{}\nexport const probe = () => [{}];", lines.join("\n"), same.join(", "));
+    assert_eq!(embedded(&text), json!(vec![true; names.len()]));
+}

@@ -1,0 +1,36 @@
+import fs, { readFileSync, writeFileSync, existsSync, statSync } from "node:fs";
+import * as fsp from "fs/promises";
+import os, { tmpdir } from "os";
+import path from "path";
+import { promisify } from "util";
+import readline from "readline";
+export async function probe() {
+  const out = []; const root = fs.mkdtempSync(path.join(process.cwd(), "t é ")); const p = (...x) => path.join(root, ...x); const hide = (s) => String(s).replaceAll(root, "<root>");
+  const err = (f) => { try { f(); return "none"; } catch (e) { return [e.name, e.code, e.errno, e.syscall, hide(e.path), hide(e.dest), hide(e.message)]; } };
+  writeFileSync(p("a.txt"), "héllo\nworld\n"); out.push(readFileSync(p("a.txt"), "utf8"), readFileSync(p("a.txt")).length, readFileSync(p("a.txt"), { encoding: "base64" }), String(readFileSync(p("a.txt"))));
+  fs.appendFileSync(p("a.txt"), "more"); writeFileSync(p("b.bin"), Buffer.from([0, 1, 255, 128])); out.push(fs.readFileSync(p("a.txt"), "latin1"), readFileSync(p("b.bin")).toString("hex"), readFileSync(new URL(`file://${p("a.txt").replaceAll(" ", "%20")}`), "utf8").length);
+  writeFileSync(p("c"), "x", { flag: "wx", mode: 0o600 }); out.push(err(() => writeFileSync(p("c"), "x", { flag: "wx" })), (statSync(p("c")).mode & 0o777).toString(8), err(() => readFileSync(p("none"))), err(() => readFileSync(p("none"), "utf8")), err(() => readFileSync(root)), err(() => readFileSync(root, "utf8")), err(() => writeFileSync(p("no/x"), "")), err(() => readFileSync(undefined)), err(() => fs.statSync(p("none"))), err(() => fs.lstatSync(p("a.txt/x"))), err(() => readFileSync("a\0b")), err(() => writeFileSync(p("u"), { a: 1 })));
+  out.push(existsSync(p("a.txt")), existsSync(p("none")), existsSync(undefined), statSync(p("none"), { throwIfNoEntry: false }) === undefined);
+  const s = statSync(p("a.txt")); out.push(s.isFile(), s.isDirectory(), s.isSymbolicLink(), s.size, s.mtime instanceof Date, Math.abs(s.mtimeMs - Date.now()) < 60000, s.mtime.getTime() === Math.round(s.mtimeMs), statSync(root).isDirectory());
+  out.push(hide(fs.mkdirSync(p("d/e/f"), { recursive: true })), fs.mkdirSync(p("d/e"), { recursive: true }) === undefined, err(() => fs.mkdirSync(p("d"))), err(() => fs.mkdirSync(p("q/r"))), err(() => fs.mkdirSync(p("a.txt/r"), { recursive: true })), err(() => fs.mkdirSync(p("a.txt"), { recursive: true })));
+  writeFileSync(p("d/one"), "1"); writeFileSync(p("d/e/two"), "2"); fs.symlinkSync("one", p("d/ln")); out.push(fs.readdirSync(root), fs.readdirSync(p("d"), { recursive: true }).sort(), fs.readdirSync(p("d"), { withFileTypes: true }).map((d) => [d.name, d.isFile(), d.isDirectory(), d.isSymbolicLink(), hide(d.path)]), err(() => fs.readdirSync(p("zz"))), err(() => fs.readdirSync(p("a.txt"))));
+  out.push(fs.readlinkSync(p("d/ln")), hide(fs.realpathSync(p("d/ln"))), fs.lstatSync(p("d/ln")).isSymbolicLink(), statSync(p("d/ln")).isFile(), err(() => fs.symlinkSync("x", p("d/ln"))), err(() => fs.realpathSync(p("nah"))), err(() => fs.readlinkSync(p("a.txt"))));
+  fs.renameSync(p("c"), p("c2")); fs.copyFileSync(p("c2"), p("c3")); out.push(readFileSync(p("c3"), "utf8"), err(() => fs.renameSync(p("zz"), p("yy"))), err(() => fs.copyFileSync(p("zz"), p("yy"))), err(() => fs.copyFileSync(p("c2"), p("c3"), fs.constants.COPYFILE_EXCL)), err(() => fs.unlinkSync(p("zz"))), err(() => fs.rmdirSync(p("d"))), err(() => fs.rmSync(p("zz"))), err(() => fs.rmSync(p("d"))), fs.rmSync(p("zz"), { force: true }), err(() => fs.accessSync(p("zz"))), fs.accessSync(p("c3"), fs.constants.R_OK));
+  fs.chmodSync(p("c3"), 0o755); out.push(statSync(p("c3")).mode & 0o777); fs.chmodSync(p("c3"), "644"); out.push(statSync(p("c3")).mode & 0o777); fs.utimesSync(p("c3"), 1, new Date(5500)); out.push(statSync(p("c3")).mtimeMs); fs.truncateSync(p("a.txt"), 3); out.push(statSync(p("a.txt")).size);
+  fs.cpSync(p("d"), p("d2"), { recursive: true }); out.push(fs.readdirSync(p("d2"), { recursive: true }).sort(), err(() => fs.cpSync(p("d"), p("d3")))[1]);
+  const fd = fs.openSync(p("lock"), "wx"); out.push(fs.writeSync(fd, "hello"), fs.writeSync(fd, Buffer.from(" world!"), 0, 6), fs.writeSync(fd, "J", 0), err(() => fs.openSync(p("lock"), "wx"))); fs.closeSync(fd); out.push(readFileSync(p("lock"), "utf8"), err(() => fs.closeSync(fd)), err(() => fs.openSync(p("lock"), "zz")));
+  const rd = fs.openSync(p("lock")); const buf = Buffer.alloc(4); out.push(fs.readSync(rd, buf), buf.toString(), fs.readSync(rd, buf, 1, 2, 0), buf.toString(), fs.fstatSync(rd).size, fs.readSync(rd, buf, { position: 100 }), readFileSync(rd, "utf8")); fs.closeSync(rd);
+  await fsp.writeFile(p("p"), "async"); out.push(await fsp.readFile(p("p"), "utf8"), await fsp.readFile(p("zz")).catch((e) => [e.code, hide(e.message)]), (await fsp.stat(p("p"))).size, (await fsp.readdir(p("d"))).length, await fsp.mkdir(p("m")), await fsp.rm(p("m"), { recursive: true }), await fsp.access(p("m")).catch((e) => e.code), await fs.promises.unlink(p("p")));
+  out.push(await promisify(fs.readFile)(p("lock"), "utf8"), await new Promise((r) => fs.readFile(p("zz"), (e, d) => r([e.code, d === undefined]))), await new Promise((r) => fs.stat(p("lock"), (e, x) => r([e, x.size]))), await new Promise((r) => fs.writeFile(p("w"), "1", (e) => r(e))), await new Promise((r) => fs.exists(p("w"), r)));
+  const h = await fsp.open(p("h"), "w+"); await h.write("abc"); out.push((await h.stat()).size, (await h.read(Buffer.alloc(2), 0, 2, 1)).bytesRead); await h.close();
+  writeFileSync(p("lines"), "a\nb→\r\nc\n\nlast"); const lines = []; for await (const l of readline.createInterface({ input: fs.createReadStream(p("lines"), { highWaterMark: 3 }), crlfDelay: Infinity })) lines.push(l); out.push(lines);
+  const evs = []; await new Promise((r) => readline.createInterface({ input: fs.createReadStream(p("lines")) }).on("line", (l) => evs.push(l)).on("close", r)); out.push(evs);
+  let all = ""; for await (const c of fs.createReadStream(p("lines"), { encoding: "utf8", start: 2, end: 6 })) all += c; out.push(all);
+  const seen = []; await new Promise((r) => fs.createReadStream(p("zz")).on("error", (e) => seen.push(e.code)).on("close", () => r(seen.push("close")))); out.push(seen);
+  const w = fs.createWriteStream(p("ws"), { flags: "a" }); w.write("one\n"); w.write(Buffer.from("two\n")); await new Promise((r) => w.end("three", r)); out.push(readFileSync(p("ws"), "utf8"), w.bytesWritten);
+  await new Promise((r) => fs.createReadStream(p("ws")).pipe(fs.createWriteStream(p("ws2"))).on("finish", r)); out.push(readFileSync(p("ws2"), "utf8"));
+  const watcher = fs.watch(root); watcher.close(); out.push(typeof watcher.on); fs.rmSync(root, { recursive: true, force: true }); out.push(existsSync(root));
+  out.push(os.homedir(), tmpdir(), os.platform(), os.EOL, os.hostname(), os.userInfo().username, os.arch(), os.type(), os.release(), os.constants.signals.SIGTERM, os.cpus().length > 0);
+  fs.mkdirSync("rel/x", { recursive: true }); writeFileSync("rel/x/y", "1"); out.push(fs.readdirSync("rel"), fs.mkdirSync("rel/z/k", { recursive: true }), err(() => readFileSync("rel/none")), path.resolve("rel") === path.join(process.cwd(), "rel"));
+  return out;
+}

@@ -1,0 +1,24 @@
+import cp, { spawnSync, execSync, execFileSync, spawn, exec, execFile } from "node:child_process";
+import { promisify } from "node:util";
+import readline from "node:readline";
+export async function probe() {
+  const out = []; const pick = (r) => [r.status, r.signal, r.stdout && String(r.stdout), r.stderr && String(r.stderr), r.error && [r.error.code, r.error.errno, r.error.syscall, r.error.path, r.error.message, r.error.spawnargs]];
+  const err = (f) => { try { f(); return "none"; } catch (e) { return [e.name, e.code, e.status, e.signal, e.message, e.stdout && String(e.stdout), e.stderr && String(e.stderr), e.syscall]; } };
+  out.push(pick(spawnSync("printf", ["%s|", "a b", "$(id)"])), pick(spawnSync("sh", ["-c", "cat; echo err >&2; exit 3"], { input: "in→put", encoding: "utf8" })), pick(spawnSync("no-such-program")), pick(spawnSync("sleep", ["30"], { timeout: 100 })), pick(spawnSync("echo $X; pwd", { shell: true, env: { X: "1 2", PATH: process.env.PATH }, cwd: "/usr" })), pick(spawnSync("sh", ["-c", "kill -9 $$"])), pick(spawnSync("true", { cwd: "/no/such" })), pick(spawnSync("sh", ["-c", "trap '' TERM; echo x"], { timeout: 3000, killSignal: "SIGKILL" })));
+  const big = spawnSync("sh", ["-c", "head -c 3000000 /dev/zero"]); out.push(big.stdout.length >= 1 << 20 && big.stdout.length < 2 << 20, big.error?.code, big.status);
+  out.push(spawnSync("sh", ["-c", "head -c 5000000 /dev/zero | tr '\\0' x"], { maxBuffer: 10 << 20, encoding: "utf8" }).stdout.length);
+  out.push(execSync("echo hi; echo no >&2", { stdio: "pipe" }).toString(), execSync("printf x", { encoding: "utf8" }), err(() => execSync("echo o; echo bad >&2; exit 4", { stdio: "pipe" })), execFileSync("cat", { input: Buffer.from([0, 255]) }).toString("hex"), err(() => execFileSync("sh", ["-c", "exit 2"], { stdio: "ignore" })), err(() => execFileSync("no-such-program", ["a"])), err(() => execSync("sleep 20", { timeout: 50 })).slice(0, 5));
+  out.push(await promisify(exec)("echo hi; echo e >&2"), await promisify(exec)("echo o; exit 5").catch((e) => [e.code, e.killed, e.signal, e.cmd, e.message, e.stdout, e.stderr]), await promisify(execFile)("printf", ["%s", "$x"]), await promisify(execFile)("no-such").catch((e) => [e.code, e.errno, e.syscall, e.path, e.message, e.cmd, e.spawnargs]), await promisify(exec)("sleep 20", { timeout: 60 }).catch((e) => [e.killed, e.signal, e.code]), await promisify(exec)("head -c 3000000 /dev/zero").catch((e) => [e.code, e.message, e.stdout.length]));
+  out.push(await new Promise((r) => execFile("sh", ["-c", "exit 1"], (e, so, se) => r([e.code, so, se]))), await new Promise((r) => exec("cat", (e, so) => r([e, so])).stdin.end("fed")));
+  const run = (c) => new Promise((r) => { const log = []; const seen = {}; for (const n of ["stdout", "stderr"]) c[n]?.on("data", (d) => (seen[n] = (seen[n] ?? "") + d)).on("end", () => log.push(`${n} end`)); c.on("spawn", () => log.push("spawn")).on("error", (e) => log.push(["error", e.code, e.message])).on("exit", (a, b) => log.push(["exit", a, b])).on("close", (a, b) => { log.sort(); r([seen, log, ["close", a, b], c.killed, c.exitCode, c.signalCode, typeof c.pid]); }); });
+  const c1 = spawn("sh", ["-c", "cat; echo e >&2; exit 7"]); c1.stdin.write("a"); c1.stdin.write(Buffer.from("b")); c1.stdin.end("c"); out.push(await run(c1));
+  const c2 = spawn("sleep", ["30"]); setTimeout(() => c2.kill(), 30); out.push(await run(c2), c2.kill(), c2.spawnfile, c2.spawnargs); const c3 = spawn("no-such-program", ["q"]); out.push(await run(c3).then((x) => x.slice(0, 2)));
+  const c4 = spawn("echo $0 x", { shell: true, stdio: ["ignore", "pipe", "ignore"] }); out.push(c4.stdin, c4.stderr, (await run(c4))[0]);
+  const c5 = spawn("sh", ["-c", "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done"]); let n = 0; for await (const l of readline.createInterface({ input: c5.stdout })) n += l.startsWith("line") ? 1 : 0; out.push(n);
+  const c6 = spawn("sh", ["-c", "head -c 5000000 /dev/zero"]); let bytes = 0; c6.stdout.on("data", (d) => (bytes += d.length)); await new Promise((r) => c6.on("close", r)); out.push(bytes);
+  const c7 = spawn("cat"); c7.stdout.setEncoding("utf8"); let t = ""; c7.stdout.on("data", (d) => (t += d)); const chunk = "→".repeat(100000); c7.stdin.end(chunk); await new Promise((r) => c7.on("close", r)); out.push(t.length, t === chunk);
+  const c8 = spawn("sh", ["-c", "head -c 30000 /dev/zero; exit 3"]); out.push(await new Promise((r) => c8.on("close", (...a) => r(a))));
+  const ac = new AbortController(); const c9 = spawn("sleep", ["30"], { signal: ac.signal }); setTimeout(() => ac.abort(), 20); out.push(await new Promise((r) => c9.on("error", (e) => r([e.name, e.code]))));
+  const c10 = spawn("true"); c10.stdin.on("error", () => {}); c10.stdin.write("x".repeat(300000)); out.push(await new Promise((r) => c10.on("close", (...a) => r(a))));
+  return out;
+}
