@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gambrel_ledger::LocalLedger;
 use gambrel_model::{Action, Ledger, Ticket};
-use gambrel_script::{Ask, AskKind, Asker, ModuleAction, ScriptSettings};
+use gambrel_script::{Ask, AskKind, Asker, ModuleAction, ScriptSettings, WatchedModules};
 use serde_json::{Value, json};
 
 use crate::Setup;
@@ -22,7 +22,12 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub fn action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Action> {
     let fetch = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
     let ask = asker(setup, ledger);
-    Box::new(ModuleAction::new(ScriptSettings { ask, fetch, ..ScriptSettings::default() }))
+    let settings = ScriptSettings { ask, fetch, ..ScriptSettings::default() };
+    match setup.adopts_orphans {
+        // A program of its own must answer in time, whatever a module does.
+        true => Box::new(WatchedModules::new(settings)),
+        false => Box::new(ModuleAction::new(settings)),
+    }
 }
 
 /// `tty`, `page` or `none`: as the user says; without a word a terminal where stderr is one.

@@ -41,6 +41,8 @@ pub struct Surround {
     pub env: Vec<(String, String)>,
     /// Taken out of it.
     pub unset: Vec<String>,
+    /// When the call ends, whatever it waits for; unknown where a person may be asked.
+    pub until: Option<std::time::Instant>,
 }
 
 /// The desk of one module's engine.

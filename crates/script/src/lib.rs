@@ -24,7 +24,9 @@ mod sidecar;
 mod slot;
 mod transpile;
 mod turn;
+mod watch;
 
 pub use action::ModuleAction;
 pub use graph::imports;
 pub use settings::{Ask, AskKind, Asker, ScriptSettings};
+pub use watch::WatchedModules;

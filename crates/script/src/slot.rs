@@ -40,7 +40,7 @@ impl Slot {
         if request.event().is_some_and(|event| graph.never_hears(event)) {
             return answer::answered(answer::nothing());
         }
-        let surround = surround(request, call);
+        let surround = surround(request, call, pace, settings);
         let (seat, mut clock) = match self.seat.take() {
             Some(seat) => {
                 seat.desk().place(surround);
@@ -104,10 +104,17 @@ fn prefixed(error: LoadError) -> LoadError {
     LoadError { message: format!("Failed to load hook: {}", error.message), ..error }
 }
 
-fn surround(request: &Request<'_>, call: &Call) -> Surround {
+fn surround(
+    request: &Request<'_>,
+    call: &Call,
+    pace: &Pace,
+    settings: &ScriptSettings,
+) -> Surround {
     let cwd = match request.ctx["cwd"].as_str() {
         Some(cwd) if !cwd.is_empty() => PathBuf::from(cwd),
         _ => call.cwd.clone(),
     };
-    Surround { cwd, env: call.env.clone(), unset: call.unset.clone() }
+    let left = pace.budget.map_or(pace.timeout, |budget| budget.min(pace.timeout));
+    let until = std::time::Instant::now().checked_add(left).filter(|_| settings.ask.is_none());
+    Surround { cwd, env: call.env.clone(), unset: call.unset.clone(), until }
 }

@@ -71,7 +71,7 @@ fn defaults_are_the_contracts() {
     let (drafts, _) = load("hooks:\n  on_error:\n    - {type: spawn, pipeline: p}\n");
     assert!(drafts[0].terms.waits);
     assert_eq!(drafts[0].terms.timeout, Duration::from_secs(3_600));
-    assert_eq!(drafts[0].idle.as_deref(), Some("spawn actions do not run yet"));
+    assert_eq!(drafts[0].idle, None);
 }
 
 #[test]
@@ -235,6 +235,7 @@ fn places_come_in_the_order_of_the_contract() {
         ".gambrel/hooks.yaml",
         "/c/gambrel/hooks.yaml",
         "/c/agent-pipelines/hooks.yaml",
+        "/c/gambrel/config.yaml",
     ];
     assert_eq!(paths, wanted.map(std::path::PathBuf::from));
 }
@@ -439,6 +440,7 @@ fn replies_list_own_actions_with_their_fate() {
         dialect: dialect.into(),
         action: "shell".into(),
         ran: outcome.is_some(),
+        ok: outcome.as_ref().map(Outcome::succeeded),
         outcome,
         why: why.into(),
         ..Step::default()

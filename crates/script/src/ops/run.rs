@@ -30,6 +30,8 @@ pub fn run(desk: &Desk, args: Value) -> Result<Value, OpError> {
     let asked = args["maxBuffer"].as_u64().and_then(|n| usize::try_from(n).ok());
     let most = asked.unwrap_or(usize::MAX).min(desk.settings.memory / 4);
     let mut watch = Watch::new(&args, most, group.streams());
+    // The engine's own deadline does not reach into a wait like this one.
+    watch.until = desk.surround().until.map_or(watch.until, |end| end.min(watch.until));
     watch.follow(&group, &heard);
     let end = group.reap();
     let [out, err] = watch.kept;

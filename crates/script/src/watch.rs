@@ -1,0 +1,100 @@
+//! Modules under watch: for a program that must answer in time whatever a module does. Loops inside
+//! the engine's own C code cannot be interrupted, so the call is made on a thread of its own, and
+//! one that does not come back is given up. It costs a thread a call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
+
+use crate::action::ModuleAction;
+use crate::answer;
+use crate::settings::{Ask, ScriptSettings};
+
+/// How long past its deadline a call may take to end by itself.
+const GRACE: Duration = Duration::from_millis(500);
+/// Between two looks at the clock.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs hook modules and always comes back.
+pub struct WatchedModules {
+    inner: Arc<ModuleAction>,
+    dialogs: Arc<Dialogs>,
+}
+
+/// How long people have been asked: time that no module is charged for.
+#[derive(Default)]
+struct Dialogs {
+    open: AtomicBool,
+    spent: AtomicU64,
+}
+
+impl WatchedModules {
+    /// An action with no module loaded yet.
+    pub fn new(mut settings: ScriptSettings) -> Self {
+        let dialogs = Arc::new(Dialogs::default());
+        let counted = Arc::clone(&dialogs);
+        settings.ask = settings.ask.take().map(|ask| {
+            let counting = move |asked: &Ask| {
+                let began = Instant::now();
+                counted.open.store(true, Ordering::SeqCst);
+                let answer = ask(asked);
+                let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                counted.spent.fetch_add(took, Ordering::SeqCst);
+                counted.open.store(false, Ordering::SeqCst);
+                answer
+            };
+            Arc::new(counting) as crate::settings::Asker
+        });
+        Self { inner: Arc::new(ModuleAction::new(settings)), dialogs }
+    }
+
+    fn watch(&self, call: &Call) -> Outcome {
+        let began = Instant::now();
+        let (inner, own) = (Arc::clone(&self.inner), call.clone());
+        let (sender, answers) = channel();
+        let work = move || {
+            let outcome = inner.run(&[Job { call: &own, errand: None }]).pop();
+            // Nobody listens any more once the call was given up.
+            let _ = sender.send(outcome);
+        };
+        if let Err(error) = std::thread::Builder::new().name("module".into()).spawn(work) {
+            return Outcome::of(End::Unstarted(format!("no thread for the module: {error}")));
+        }
+        let spent = self.dialogs.spent.load(Ordering::SeqCst);
+        loop {
+            match answers.recv_timeout(LOOK) {
+                Ok(Some(outcome)) => return outcome,
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => {
+                    return Outcome::of(End::Unstarted("the module's thread failed".into()));
+                }
+                Err(RecvTimeoutError::Timeout) if self.is_over(&call.pace, began, spent) => {
+                    let why = "the engine does not come back: the call is given up";
+                    let late = answer::late(why.into(), Vec::new());
+                    return Outcome { took: began.elapsed(), ..late };
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn is_over(&self, pace: &Pace, began: Instant, spent: u64) -> bool {
+        let wall = pace.budget.is_some_and(|budget| began.elapsed() > budget + GRACE);
+        let asked = self.dialogs.spent.load(Ordering::SeqCst).saturating_sub(spent);
+        let active = began.elapsed().saturating_sub(Duration::from_millis(asked));
+        let asking = self.dialogs.open.load(Ordering::SeqCst);
+        wall || (!asking && active > pace.timeout + GRACE)
+    }
+}
+
+impl Action for WatchedModules {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
+        jobs.iter().map(|job| self.watch(job.call)).collect()
+    }
+}
