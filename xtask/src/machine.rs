@@ -18,6 +18,7 @@ pub const PARTS: &[Part] = &[
     Part { program: "bash", package: "bash", without: "hooks in bash" },
     Part { program: "python3", package: "python3", without: "hooks in Python" },
     Part { program: "node", package: "nodejs", without: "team hooks in JavaScript" },
+    Part { program: "chromium", package: "chromium", without: "the approvals page in a browser" },
     Part {
         program: "strace",
         package: "strace",

@@ -6,6 +6,7 @@ mod schemas;
 mod shell;
 mod test;
 mod tidy;
+mod tools;
 
 use std::process::ExitCode;
 

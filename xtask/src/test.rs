@@ -1,10 +1,11 @@
 //! The two things that must hold: all tests, and everything that CI asks.
 
-use crate::{machine, shell, tidy};
+use crate::{machine, shell, tidy, tools};
 
 /// Installs what the tests need and runs all of them.
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     machine::prepare(machine::PARTS)?;
+    tools::prepare()?;
     let mut all = vec!["test", "--workspace"];
     all.extend(args.iter().map(String::as_str));
     shell::run("cargo", &all)

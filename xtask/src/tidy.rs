@@ -16,6 +16,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("gambrel-actions", &["gambrel-model"]),
     ("gambrel-ledger", &["gambrel-model"]),
     ("gambrel-engine", &["gambrel-model"]),
+    ("gambrel-script", &["gambrel-model"]),
+    ("gambrel-server", &["gambrel-model"]),
 ];
 /// Nothing of these may be in the pure rooms.
 const IMPURE: &[&str] = &["tokio", "reqwest", "hyper", "axum", "rusqlite", "rustix", "libc"];

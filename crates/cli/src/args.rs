@@ -8,9 +8,11 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gambrel_dialects::claude::schema;
 
-use crate::approvals::{AnswerArgs, ApprovalsArgs};
+use crate::commands::CommandArgs;
+use crate::desk::approvals::{AnswerArgs, ApprovalsArgs};
+use crate::desk::serve::ServeArgs;
+use crate::init::InitArgs;
 use crate::printer;
-use crate::serve::ServeArgs;
 
 /// Wrong usage or unusable configuration.
 pub const USAGE: u8 = 64;
@@ -92,10 +94,16 @@ pub enum Command {
     Deny(AnswerArgs),
     /// Serve the page of open approvals, and the links that were sent out.
     Serve(ServeArgs),
+    /// List the slash commands that modules register.
+    Commands(ListArgs),
+    /// Run one of them.
+    Command(CommandArgs),
     /// Make an agent call gambrel, so that hooks of every dialect run inside it.
     Install(InstallArgs),
     /// Take that back, and leave everything else as it is.
     Uninstall(InstallArgs),
+    /// Write types, an example and a tsconfig for hook modules into this project.
+    Init(InitArgs),
     /// Fire the shipped example and show what its hooks did.
     Demo(JsonArgs),
     /// Print JSON Schemas of what hooks read and of what they may answer.
@@ -363,12 +371,15 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Show(args) => crate::log::show(folder, &args),
         Command::Trust(args) => crate::trust::run(folder, &args),
         Command::Untrust(args) => crate::trust::untrust(folder, &args),
-        Command::Approvals(args) => crate::approvals::run(folder, &args),
-        Command::Approve(args) => crate::approvals::approve(folder, &args),
-        Command::Deny(args) => crate::approvals::deny(folder, &args),
-        Command::Serve(args) => crate::serve::run(folder, &args),
+        Command::Approvals(args) => crate::desk::approvals::run(folder, &args),
+        Command::Approve(args) => crate::desk::approvals::approve(folder, &args),
+        Command::Deny(args) => crate::desk::approvals::deny(folder, &args),
+        Command::Serve(args) => crate::desk::serve::run(folder, &args),
+        Command::Commands(args) => crate::commands::run(folder, &args),
+        Command::Command(args) => crate::commands::one(folder, &args),
         Command::Install(args) => crate::install::run(folder, &args),
         Command::Uninstall(args) => crate::install::undo(folder, &args),
+        Command::Init(args) => crate::init::run(folder, &args),
         Command::Demo(args) => crate::demo::run(&args),
         Command::Schema(args) => crate::schema::run(&args),
         Command::Completions { shell } => crate::shells::completions(shell),

@@ -7,7 +7,7 @@ use gambrel::model::{Complaint, Severity, Spot};
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
-use crate::{look, printer, snippet};
+use crate::{commands, look, printer, snippet};
 
 /// Checks what is used here, or the named files.
 pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
@@ -19,6 +19,7 @@ pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
             let loaded = gambrel.load(None);
             hooks = loaded.hooks.len();
             complaints.extend(loaded.complaints.iter().cloned());
+            complaints.extend(commands::complaints(&gambrel, &loaded));
         }
         false => {
             for path in &args.paths {

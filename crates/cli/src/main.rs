@@ -1,12 +1,14 @@
 //! The binary `gambrel`: arguments in, one call, an exit code out.
 
-mod approvals;
 mod args;
 mod check;
+mod commands;
 mod demo;
+mod desk;
 mod doctor;
 mod explain;
 mod fire;
+mod init;
 mod install;
 mod list;
 mod log;
@@ -14,7 +16,6 @@ mod look;
 mod printer;
 mod salvage;
 mod schema;
-mod serve;
 mod shells;
 mod snippet;
 mod stdin;

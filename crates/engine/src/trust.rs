@@ -139,7 +139,9 @@ pub fn named_files(hook: &Hook) -> Vec<PathBuf> {
     let Ok(root) = fs::canonicalize(&base) else { return Vec::new() };
     let mut files: Vec<PathBuf> = Vec::new();
     for text in texts(&hook.draft.config) {
-        let words = words(&text);
+        let mut words = words(&text);
+        // An argument or a path is one word, whatever stands in it.
+        words.extend(Some(text.clone()).filter(|text| text.len() < 4_096));
         // A command may go somewhere first: `cd tools && ./check.sh`.
         let folders = words.iter().map(|word| base.join(word)).filter(|path| path.is_dir());
         let folders: Vec<PathBuf> = std::iter::once(base.clone()).chain(folders.take(8)).collect();

@@ -8,7 +8,10 @@ use gambrel_actions::{RuleAction, Settings, ShellAction, SpawnAction, Veil};
 use gambrel_dialects::DIALECTS;
 use gambrel_engine::{Candidate, Engine, Loaded, load, now};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
-use gambrel_model::{Action, Arrival, Complaint, Decision, Dialect, Event, Ledger, Reply, Spot};
+use gambrel_model::{
+    Action, Arrival, Call, Complaint, Decision, Dialect, End, Event, Job, Ledger, Outcome, Reply,
+    Spot,
+};
 
 use crate::Setup;
 
@@ -86,6 +89,15 @@ impl Gambrel {
     /// The ways to run a call.
     pub fn actions(&self) -> Vec<&dyn Action> {
         self.actions.iter().map(AsRef::as_ref).collect()
+    }
+
+    /// Runs one call by the action of a word, outside any firing.
+    pub fn call(&self, action: &str, call: &Call) -> Outcome {
+        let Some(action) = self.actions.iter().find(|known| known.name() == action) else {
+            return Outcome::of(End::Unstarted(format!("no action `{action}` is built in")));
+        };
+        let none = || Outcome::of(End::Unstarted("it did not report".to_owned()));
+        action.run(&[Job { call, errand: None }]).pop().unwrap_or_else(none)
     }
 
     /// What remembers.

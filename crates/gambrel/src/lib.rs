@@ -22,6 +22,7 @@ mod modules;
 #[cfg(feature = "http")]
 mod reach;
 mod setup;
+mod wrap;
 
 pub use compose::{Fired, Gambrel, fresh_key};
 pub use gambrel_actions as actions;
@@ -35,3 +36,4 @@ pub use gambrel_script as script;
 #[cfg(feature = "http")]
 pub use gambrel_server as server;
 pub use setup::Setup;
+pub use wrap::{ToolCall, ToolError, ToolOutput};

@@ -27,6 +27,8 @@ pub struct Ticket {
     pub shown: Vec<(String, String)>,
     /// Whether the message that brings its link has gone out.
     pub sent: bool,
+    /// The port that its link leads to; 0 before it has gone out.
+    pub port: u16,
     /// Whether the one who waited has taken the answer, or has given up.
     pub spent: bool,
     /// What was answered.

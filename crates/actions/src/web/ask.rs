@@ -42,7 +42,9 @@ pub(super) async fn ask(
     if let Some(answer) = &opened.ticket.answer {
         return wait.take(answer, Outcome { attempts: 0, ..Outcome::of(End::Answered) }).await;
     }
-    let (listening, trouble) = match listen(&desk, question.port).await {
+    // A link that is out leads to its own port, whatever the usual one is.
+    let port = if opened.ticket.port > 0 { opened.ticket.port } else { question.port };
+    let (listening, trouble) = match listen(&desk, port).await {
         Ok(listening) => (Some(listening), None),
         // Its link is out already: a command may still answer it.
         Err(why) if opened.ticket.sent => (None, Some(format!("callback: {why}"))),
@@ -54,6 +56,7 @@ pub(super) async fn ask(
     let mut outcome = Outcome { attempts: 0, ..Outcome::of(End::Answered) };
     if let Some(listening) = listening.as_ref().filter(|_| !opened.ticket.sent) {
         let link = format!("{}/callback/{}", listening.base.trim_end_matches('/'), opened.token);
+        let port = port_of(&listening.base).unwrap_or(question.port);
         let id = Some(format!("msg_{}", opened.ticket.id));
         let terms = Terms { pace, until: Some(wait.end()) };
         outcome = post.deliver(request, &link, id, &terms).await;
@@ -61,10 +64,14 @@ pub(super) async fn ask(
             wait.spend().await;
             return outcome;
         }
-        wait.note(|ticket| ticket.sent = true).await;
+        wait.note(move |ticket| (ticket.sent, ticket.port) = (true, port)).await;
     }
     outcome.remarks.extend(trouble);
     wait.for_answer(outcome).await
+}
+
+fn port_of(base: &str) -> Option<u16> {
+    base.trim_end_matches('/').rsplit_once(':')?.1.parse().ok()
 }
 
 fn unasked(why: String) -> Outcome {

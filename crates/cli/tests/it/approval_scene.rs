@@ -30,8 +30,6 @@ impl Scene {
     }
 
     pub fn on(ground: Ground, port: u16) -> Self {
-        // Not a machine's first use: see the_first_to_wait_in_a_new_ledger_takes_answers_for_all.
-        std::fs::create_dir_all(ground.base.join("state")).unwrap();
         let scene = Self { ground, mailbox: Mailbox::open(), port };
         scene.hang("on_stage_complete", TIMEOUT);
         scene

@@ -37,7 +37,7 @@ fn the_list_has_the_fixed_shape() {
     assert_eq!(by("claude")["matcher"], "Bash");
     assert_eq!(by("unified")["when"], "${ITERATION} == 2");
     assert_eq!(by("unified")["action"], "webhook");
-    assert!(by("omp")["idle"].is_string());
+    assert_eq!(by("omp")["event"], "*");
     assert!(by("iteratr")["source"].as_str().unwrap().ends_with(".iteratr.hooks.yml:4"), "{list}");
 }
 

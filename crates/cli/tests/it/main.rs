@@ -26,6 +26,7 @@ mod hostile_values_change_nothing;
 mod install_keeps_what_is_there;
 mod journal_tells_what_happened;
 mod list_and_explain;
+mod modules_ask_and_command;
 mod never_exits_two_by_own_fault;
 mod odd_files_cost_nothing_else;
 mod readme_commands;

@@ -3,6 +3,7 @@
 
 mod call;
 mod config;
+pub mod declarations;
 mod events;
 mod payload;
 mod reply;

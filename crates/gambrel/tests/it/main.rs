@@ -5,4 +5,6 @@
 mod a_sixth_dialect;
 mod rewrites;
 mod stage_door;
+#[cfg(feature = "js")]
+mod tools_are_wrapped;
 mod toy;

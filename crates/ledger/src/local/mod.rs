@@ -13,7 +13,7 @@ mod tickets;
 mod trust;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gambrel_model::ledger::{Ledger, LedgerError, Record, SessionState, TrustEntry};
@@ -70,9 +70,16 @@ impl LocalLedger {
 
     /// Names this ledger among those of a machine, and tells nothing about it.
     pub fn mark(&self) -> String {
-        let place = self.folder.path("");
-        let place = std::fs::canonicalize(&place).unwrap_or(place);
-        crate::token::hashed(&place.display().to_string())[..16].to_owned()
+        crate::token::hashed(&settled(self.folder.dir()).display().to_string())[..16].to_owned()
+    }
+}
+
+/// A path by its real name, also before the last of its folders are made.
+fn settled(path: &Path) -> PathBuf {
+    match (std::fs::canonicalize(path), path.parent(), path.file_name()) {
+        (Ok(real), _, _) => real,
+        (Err(_), Some(above), Some(name)) => settled(above).join(name),
+        _ => path.to_owned(),
     }
 }
 

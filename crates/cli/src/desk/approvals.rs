@@ -141,7 +141,8 @@ fn found(gambrel: &Gambrel, name: &str) -> anyhow::Result<String> {
         fits.retain(|ticket| ticket.id == name || ticket.standing(now) == Standing::Open);
     }
     match fits.as_slice() {
-        [ticket] if !name.is_empty() => Ok(ticket.id.clone()),
+        _ if name.is_empty() => bail!("name a ticket: see `gambrel approvals`"),
+        [ticket] => Ok(ticket.id.clone()),
         [] => bail!("no ticket `{name}`: see `gambrel approvals`"),
         _ => bail!("`{name}` is the beginning of several tickets: give more of it"),
     }

@@ -1,0 +1,172 @@
+//! `gambrel commands` and `gambrel command`: the slash commands that modules register, and running
+//! one. Only modules that may run are loaded: loading one runs its code.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use gambrel::model::{Call, Complaint, End, Hook, Outcome, Pace, Spot};
+use gambrel::{Gambrel, Loaded, Trust};
+use serde_json::{Value, json};
+
+use crate::args::ListArgs;
+use crate::{list, look, printer};
+
+/// How long a module may take to load, and a command to run.
+const LOADING: Duration = Duration::from_secs(30);
+const RUNNING: Duration = Duration::from_secs(600);
+
+/// `command`.
+#[derive(Debug, Args)]
+pub struct CommandArgs {
+    /// The command's name, with or without the slash.
+    pub name: String,
+    /// What follows it.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<String>,
+    /// Everything that the command wanted done, as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Lists every command of every module, in order.
+pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::open(look::setup(folder, Some(&args.sources))?);
+    let loaded = gambrel.load(None);
+    let mut rows = Vec::new();
+    let mut broken = false;
+    for hook in modules(&gambrel, &loaded) {
+        match listed(&gambrel, hook) {
+            Ok(commands) => {
+                rows.extend(commands.into_iter().map(|c| (c, hook.draft.source.place())))
+            }
+            Err(why) => {
+                broken = true;
+                printer::warn(&format!("gambrel: {}: {}", hook.title(), printer::line(&why, 200)));
+            }
+        }
+    }
+    if args.json {
+        let shown = |((name, about), place): &((String, String), String)| json!({"name": name, "description": about, "module": place});
+        printer::json(&rows.iter().map(shown).collect());
+        return Ok(u8::from(broken));
+    }
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|((name, about), place)| {
+            vec![format!("/{name}"), printer::line(about, 60), place.clone()]
+        })
+        .collect();
+    match cells.is_empty() {
+        true => printer::out("no module registers a command here\n"),
+        false => printer::out(&printer::table(&["COMMAND", "WHAT", "MODULE"], &cells)),
+    }
+    Ok(u8::from(broken))
+}
+
+/// Runs the command of the first module that has it.
+pub fn one(folder: Option<PathBuf>, args: &CommandArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let loaded = gambrel.load(None);
+    let name = args.name.trim_start_matches('/');
+    let modules = modules(&gambrel, &loaded);
+    let has =
+        |hook: &&&Hook| listed(&gambrel, hook).is_ok_and(|all| all.iter().any(|c| c.0 == name));
+    let Some(hook) = modules.iter().find(has) else {
+        bail!("no module registers `/{name}`: see `gambrel commands`");
+    };
+    let body = json!({
+        "op": "command", "name": name, "args": args.args.join(" "),
+        "ctx": context(&gambrel),
+    });
+    let outcome = asked(&gambrel, hook, body, RUNNING);
+    let answer = outcome.answer.clone().unwrap_or_default();
+    let failures = failures(&outcome);
+    match args.json {
+        true => printer::json(&json!({"effects": answer["effects"], "errors": failures})),
+        false => show(&answer),
+    }
+    for why in &failures {
+        printer::warn(&format!("gambrel: /{name}: {}", printer::line(why, 300)));
+    }
+    Ok(u8::from(!failures.is_empty()))
+}
+
+fn context(gambrel: &Gambrel) -> Value {
+    let ui = gambrel.setup().env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
+    json!({"cwd": gambrel.setup().folder(), "hasUI": ui})
+}
+
+/// Words that the command sent, and everything else it wanted done by name.
+fn show(answer: &Value) {
+    for effect in answer["effects"].as_array().into_iter().flatten() {
+        let kind = effect["type"].as_str().unwrap_or_default();
+        match kind {
+            "sendMessage" => {
+                let content = &effect["message"]["content"];
+                let text = content.as_str().map_or_else(|| content.to_string(), str::to_owned);
+                printer::out(&format!("{}\n", printer::clean(&text)));
+            }
+            "notify" => {
+                printer::warn(&printer::clean(effect["message"].as_str().unwrap_or_default()))
+            }
+            "log" => {}
+            _ => printer::warn(&format!("gambrel: left to a host: {kind}")),
+        }
+    }
+}
+
+fn failures(outcome: &Outcome) -> Vec<String> {
+    let answer = outcome.answer.as_ref().unwrap_or(&Value::Null);
+    let errors = answer["errors"].as_array().into_iter().flatten();
+    let told = errors.filter_map(|error| error["error"].as_str()).map(str::to_owned);
+    let ended = match &outcome.end {
+        End::Unstarted(why) => Some(why.clone()),
+        End::Late => Some("it did not end in time".to_owned()),
+        _ => None,
+    };
+    told.chain(ended).collect()
+}
+
+/// Modules that may run here, in order.
+fn modules<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<&'l Hook> {
+    let may = |trust: Trust| matches!(trust, Trust::Trusted | Trust::Managed);
+    let runs = |hook: &Hook| hook.draft.shadowed_by.is_none() && hook.draft.idle.is_none();
+    let standing = list::standing(gambrel, loaded).into_iter();
+    let fit = standing.filter(|(hook, trust)| hook.draft.action == "module" && may(*trust));
+    fit.map(|(hook, _)| hook).filter(|hook| runs(hook)).collect()
+}
+
+/// Names and descriptions of a module's commands.
+fn listed(gambrel: &Gambrel, hook: &Hook) -> Result<Vec<(String, String)>, String> {
+    let outcome = asked(gambrel, hook, json!({"op": "commands"}), LOADING);
+    if let Some(why) = failures(&outcome).into_iter().next() {
+        return Err(why);
+    }
+    let answer = outcome.answer.unwrap_or_default();
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let commands = answer["commands"].as_array().into_iter().flatten();
+    Ok(commands.map(|command| (text(command, "name"), text(command, "description"))).collect())
+}
+
+fn asked(gambrel: &Gambrel, hook: &Hook, mut body: Value, timeout: Duration) -> Outcome {
+    body["path"] = hook.draft.config["path"].clone();
+    let pace = Pace { timeout, ..Pace::default() };
+    let call = Call { body, cwd: gambrel.setup().folder(), pace, ..Call::default() };
+    gambrel.call(&hook.draft.action, &call)
+}
+
+/// What keeps modules from being loaded, for `check`.
+pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
+    let broken = |hook: &Hook| {
+        let outcome = asked(gambrel, hook, json!({"op": "load"}), LOADING);
+        let End::Unstarted(why) = outcome.end else { return None };
+        let path = &hook.draft.source.spot.path;
+        let place = why.rsplit_once('(').map(|(_, at)| at.trim_end_matches(')').to_owned());
+        let line = place.and_then(|at| at.rsplit(':').find_map(|part| part.parse().ok()));
+        let spot = Spot { line: line.unwrap_or(0), column: 1, ..Spot::file(path) };
+        Some(Complaint::error(spot, why).help("the module is left out until this is put right"))
+    };
+    modules(gambrel, loaded).into_iter().filter_map(broken).collect()
+}

@@ -1,0 +1,121 @@
+//! Modules through the binary: their slash commands, their questions to a person, and what keeps
+//! them from being loaded.
+
+use crate::ground::{Ground, text, until};
+
+const CALL: &str = r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","sessionId":"s","input":{"command":"rm -rf x"}}"#;
+
+const COMMANDS: &str = r#"
+export default (pi) => {
+  pi.registerCommand("handoff", {
+    description: "Begin anew with a summary",
+    handler: async (args, ctx) => {
+      await ctx.waitForIdle();
+      pi.sendMessage({ customType: "handoff", content: "handing off: " + args, display: true });
+      await ctx.newSession({ setup: async (sm) => { sm.appendMessage({ role: "user", content: [] }); } });
+      ctx.ui.notify("done");
+    },
+  });
+  pi.registerCommand("broken", { description: "Fails", handler: () => { throw new Error("no luck"); } });
+};
+"#;
+
+#[test]
+fn commands_are_listed_and_run() {
+    let ground = Ground::new();
+    ground.file(".omp/hooks/a.ts", COMMANDS);
+    ground.file(".omp/hooks/b.ts", "export default (pi) => pi.registerCommand('handoff', { description: 'second', handler: () => {} });\n");
+    let list = ground.json(&["commands", "--json"]);
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["handoff", "broken", "handoff"]);
+    assert_eq!(list[0]["description"], "Begin anew with a summary");
+    let ran = ground.run(&["command", "/handoff", "to", "--bob"], b"");
+    assert_eq!(text(&ran.stdout), "handing off: to --bob\n", "{}", text(&ran.stderr));
+    assert!(text(&ran.stderr).contains("done") && text(&ran.stderr).contains("newSession"));
+    let effects = ground.json(&["command", "--json", "handoff"])["effects"].clone();
+    let kinds: Vec<&str> =
+        effects.as_array().unwrap().iter().map(|e| e["type"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"sendMessage") && kinds.contains(&"newSession"), "{kinds:?}");
+    let broken = ground.run(&["command", "broken"], b"");
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(text(&broken.stderr).contains("no luck"));
+    let unknown = ground.run(&["command", "nothing"], b"");
+    assert!(text(&unknown.stderr).contains("gambrel commands"), "{}", text(&unknown.stderr));
+}
+
+#[test]
+fn untrusted_modules_register_nothing() {
+    let ground = Ground::new().with("GAMBREL_TRUST", "store");
+    ground.file(".omp/hooks/a.ts", "import { writeFileSync } from 'node:fs';\nwriteFileSync('ran', '');\nexport default () => {};\n");
+    assert_eq!(ground.json(&["commands", "--json"]), serde_json::json!([]));
+    ground.run(&["check"], b"");
+    ground.run(&["fire", "--from", "omp"], CALL.as_bytes());
+    assert!(!ground.root.join("ran").exists(), "an untrusted module was loaded");
+}
+
+const ASKS: &str = r#"
+export default (pi) => pi.on("tool_call", async (event, ctx) => {
+  if (!ctx.hasUI) return { block: true, reason: "no UI" };
+  const ok = await ctx.ui.confirm("Dangerous command", `Allow: ${event.input.command}`);
+  if (!ok) return { block: true, reason: "a person said no" };
+});
+"#;
+
+fn answered_on_the_page(word: &str) -> String {
+    let ground = Ground::new().with("GAMBREL_UI", "page");
+    ground.file(".omp/hooks/a.ts", ASKS);
+    let waiting = ground.start(&["fire", "--from", "omp"], CALL.as_bytes());
+    let open = || ground.json(&["approvals", "--json"])[0]["ticket"].as_str().map(str::to_owned);
+    until("the module's question is open", || open().is_some());
+    let ticket = ground.json(&["approvals", "--json"])[0].clone();
+    assert_eq!(ticket["title"], "Dangerous command");
+    assert!(ticket["shown"].to_string().contains("Allow: rm -rf x"), "{ticket}");
+    let said = ground.run(&[word, ticket["ticket"].as_str().unwrap()], b"");
+    assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
+    text(&waiting.wait_with_output().unwrap().stdout)
+}
+
+#[test]
+fn a_question_is_answered_through_a_ticket() {
+    assert_eq!(answered_on_the_page("approve"), "{}\n");
+    assert!(answered_on_the_page("deny").contains("a person said no"));
+}
+
+#[test]
+fn without_a_person_the_module_is_told_so() {
+    let ground = Ground::new();
+    ground.file(".omp/hooks/a.ts", ASKS);
+    let reply = ground.run(&["fire", "--from", "omp"], CALL.as_bytes());
+    assert!(text(&reply.stdout).contains("no UI"), "{}", text(&reply.stdout));
+}
+
+#[test]
+fn check_says_why_a_module_cannot_be_loaded() {
+    let ground = Ground::new();
+    ground.file(
+        ".omp/hooks/a.ts",
+        "export default (pi) => {\n  pi.on('tool_call', () => {});\n  const x: = 1;\n};\n",
+    );
+    ground.file(
+        ".omp/hooks/b.ts",
+        "import x from 'no-such-package-anywhere';\nexport default () => x();\n",
+    );
+    let list = ground.json(&["check", "--json"]);
+    let all = list.to_string();
+    assert!(all.contains("Failed to load hook") && all.contains("a.ts"), "{all}");
+    assert!(all.contains("no-such-package-anywhere"), "{all}");
+}
+
+#[test]
+fn a_file_that_a_module_imports_is_trusted_with_it() {
+    let ground = Ground::new().with("GAMBREL_TRUST", "store");
+    ground.file(".omp/hooks/a.ts", "import { words } from './lib/words';\nexport default (pi) => pi.on('tool_call', () => ({ block: true, reason: words }));\n");
+    ground.file(".omp/hooks/lib/words.ts", "export const words = 'first';\n");
+    assert_eq!(ground.run(&["trust", "--all", "--yes"], b"").status.code(), Some(0));
+    let reply = ground.run(&["fire", "--from", "omp"], CALL.as_bytes());
+    assert!(text(&reply.stdout).contains("first"), "{}", text(&reply.stderr));
+    ground.file(".omp/hooks/lib/words.ts", "export const words = 'swapped';\n");
+    let decided = ground.decide("omp", CALL);
+    assert!(decided["trail"][0]["why"].as_str().unwrap().contains("changed"), "{decided}");
+}

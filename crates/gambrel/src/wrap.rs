@@ -1,0 +1,105 @@
+//! Tools of a Rust host under hooks, as contract 004 draws it: asked before, told after, and what
+//! came back may be rewritten; an error is told and stays an error.
+
+use gambrel_model::Complaint;
+use serde_json::{Value, json};
+
+use crate::Gambrel;
+
+/// One call of a tool by an agent.
+#[derive(Debug, Clone, Default)]
+pub struct ToolCall {
+    /// The session that the agent works in.
+    pub session: String,
+    /// The tool's name, in the words of contract 004 (`bash`, `read`, `edit` …) or its own.
+    pub name: String,
+    /// Names this call.
+    pub id: String,
+    /// The tool's arguments.
+    pub input: Value,
+}
+
+/// What a tool gave back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolOutput {
+    /// Blocks for the model, such as `{"type": "text", "text": "…"}`.
+    pub content: Vec<Value>,
+    /// Whatever else the host keeps of it.
+    pub details: Value,
+}
+
+/// Why a wrapped tool gave nothing back.
+#[derive(Debug)]
+pub enum ToolError<E> {
+    /// Hooks refused the call; the tool did not run.
+    Blocked(String),
+    /// The tool itself failed, with its own error.
+    Failed(E),
+    /// The call could not be understood as an event.
+    Unclear(Box<Complaint>),
+}
+
+impl Gambrel {
+    /// Runs a tool under the hooks of the folder: `tool_call`, the tool, `tool_result`.
+    ///
+    /// ```
+    /// use gambrel::{Gambrel, Setup, ToolCall, ToolOutput};
+    /// use serde_json::json;
+    ///
+    /// let gambrel = Gambrel::open(Setup::in_memory(std::env::temp_dir()));
+    /// let call = ToolCall { name: "read".into(), input: json!({"path": "a"}), ..ToolCall::default() };
+    /// let output = gambrel.wrap(&call, |_| {
+    ///     Ok::<_, String>(ToolOutput { content: vec![json!({"type": "text", "text": "hi"})], ..ToolOutput::default() })
+    /// });
+    /// assert_eq!(output.unwrap().content[0]["text"], "hi");
+    /// ```
+    pub fn wrap<E: std::fmt::Display>(
+        &self,
+        call: &ToolCall,
+        tool: impl FnOnce(&Value) -> Result<ToolOutput, E>,
+    ) -> Result<ToolOutput, ToolError<E>> {
+        let event = |kind: &str| {
+            json!({
+                "type": kind, "sessionId": call.session, "toolName": call.name,
+                "toolCallId": call.id, "input": call.input,
+            })
+        };
+        let asked = self.told(&event("tool_call")).map_err(ToolError::Unclear)?;
+        if asked["block"] == true {
+            let reason = asked["reason"].as_str().unwrap_or_default().to_owned();
+            return Err(ToolError::Blocked(reason));
+        }
+        let mut after = event("tool_result");
+        match tool(&call.input) {
+            Ok(mut output) => {
+                after["content"] = json!(output.content);
+                after["details"] = output.details.clone();
+                after["isError"] = json!(false);
+                let told = self.told(&after).map_err(ToolError::Unclear)?;
+                if let Some(content) = told["content"].as_array() {
+                    output.content.clone_from(content);
+                }
+                if let Some(details) = told.get("details").filter(|details| !details.is_null()) {
+                    output.details = details.clone();
+                }
+                Ok(output)
+            }
+            Err(error) => {
+                after["content"] = json!([{"type": "text", "text": error.to_string()}]);
+                after["isError"] = json!(true);
+                // Whatever hooks say of it, the error stands; what they have written is in the log.
+                let _told = self.told(&after);
+                Err(ToolError::Failed(error))
+            }
+        }
+    }
+
+    /// Fires an event of contract 004 and reads the merged result.
+    fn told(&self, event: &Value) -> Result<Value, Box<Complaint>> {
+        let mut event = self.receive("omp", event.to_string().as_bytes()).map_err(Box::new)?;
+        let fired = self.fire(&mut event);
+        // Nothing is lost: what could not be struck off is said once more.
+        let _kept = self.settle(&fired.decision);
+        Ok(serde_json::from_slice(&fired.reply.stdout).unwrap_or_default())
+    }
+}
