@@ -9,8 +9,7 @@ use anyhow::Context;
 use crate::{machine, shell};
 
 /// Exact versions: a comparison with something that moves is none.
-const PACKAGES: &[&str] =
-    &["typescript@7.0.2", "bun@1.4.4", "@oh-my-pi/pi-coding-agent@18.2.3"];
+const PACKAGES: &[&str] = &["typescript@7.0.2", "bun@1.4.4", "@oh-my-pi/pi-coding-agent@18.2.3"];
 /// What goes untested without them.
 const WITHOUT: &str = "types for module authors, and agreement with the real hook runner";
 

@@ -27,8 +27,8 @@ pub fn run(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
     let programs: [(&'static str, &str); 6] = [
         ("sh", "shell hooks of contracts 001 and 003 do not run"),
         ("bash", "002 falls back to sh; .sh team hooks do not run"),
-        ("node", "team hooks in .js and .mjs do not run"),
-        ("bun", "nothing here needs it yet"),
+        ("node", "team hooks in .js and .mjs do not run, nor modules that need npm packages"),
+        ("bun", "modules that need npm packages go to node instead"),
         ("pwsh", "hooks with `shell: powershell` do not run"),
         ("git", "changed files are not known"),
     ];

@@ -11,6 +11,13 @@
   const now = { event: "" };
   let ready = false;
 
+  const isError = (err) => {
+    try {
+      return err instanceof Error;
+    } catch {
+      return false;
+    }
+  };
   const messageOf = (err) => {
     try {
       return `${err instanceof Error ? err.message : String(err)}`;
@@ -115,7 +122,7 @@
   const report = (handlers, results, truthy, errors, event) =>
     `{"handlers":${handlers},"results":[${results}],"truthy":[${truthy}],` +
     `"errors":${errors.length ? stringify(errors) : "[]"}${event === undefined ? "" : `,"event":${event}`}}`;
-  const failure = (err, event) => ({ hookPath: host.path, event, error: messageOf(err), thrown: err instanceof Error ? "error" : "value", stack: stackOf(err), fatal: err === null });
+  const failure = (err, event) => ({ hookPath: host.path, event, error: messageOf(err), thrown: isError(err) ? "error" : "value", stack: stackOf(err), fatal: err === null });
   const written = (result) => {
     const text = stringify(result);
     if (text === undefined) throw new TypeError(`a ${typeof result} is no result`);

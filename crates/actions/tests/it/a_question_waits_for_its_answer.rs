@@ -229,9 +229,10 @@ fn a_message_that_does_not_arrive_asks_nobody() {
 fn whose_link_is_out_can_be_answered_without_a_listener() {
     let (office, receiver) = (Office::new(), fine());
     assert_eq!(asked(&office, &question(&receiver), 30_000, Some(2000)).end, End::Late);
-    let request = question(&receiver);
-    let ask = request.ask.clone().map(|ask| Ask { port: 1, ..ask });
-    let outcome = asked(&office, &Request { ask, ..request }, 30_000, Some(300));
+    let ticket = office.ticket();
+    assert!(ticket.port > 0, "its link's port is kept");
+    office.ledger.note_ticket(&ticket.id, &mut |ticket| ticket.port = 1).unwrap();
+    let outcome = asked(&office, &question(&receiver), 30_000, Some(300));
     assert_eq!(outcome.remarks, ["callback: port 1 is not ours"]);
     assert_eq!(outcome.answer, Some(json!({ "pending": office.ticket().id })));
 }

@@ -13,6 +13,7 @@ mod contracts;
 mod ground;
 mod hostile;
 mod mailbox;
+mod outside;
 mod stand_in;
 
 mod answers_in_time;
@@ -30,8 +31,10 @@ mod modules_ask_and_command;
 mod never_exits_two_by_own_fault;
 mod odd_files_cost_nothing_else;
 mod readme_commands;
+mod real_runner_agrees;
 mod schemas_are_served;
 mod slow_receivers_delay_nobody;
 mod success_criteria;
 mod trust_is_by_content;
+mod types_compile;
 mod world_refuses;

@@ -27,10 +27,8 @@ pub fn finish(command: &mut Command, deadline: Duration) -> (Option<i32>, String
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let readers = [
-        std::thread::spawn(move || drain(stdout)),
-        std::thread::spawn(move || drain(stderr)),
-    ];
+    let readers =
+        [std::thread::spawn(move || drain(stdout)), std::thread::spawn(move || drain(stderr))];
     let until = Instant::now() + deadline;
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {

@@ -54,7 +54,9 @@ fn the_contracts_examples_compile() {
     let ground = ground();
     for (name, module) in EXAMPLES {
         ground.file(&format!(".omp/hooks/pre/{name}"), module);
-        for (at, from) in ["pi-coding-agent", "pi-coding-agent/extensibility/hooks"].iter().enumerate() {
+        for (at, from) in
+            ["pi-coding-agent", "pi-coding-agent/extensibility/hooks"].iter().enumerate()
+        {
             let other = module.replace("pi-coding-agent/hooks", from);
             ground.file(&format!(".omp/hooks/post/{at}-{name}"), &other);
         }
@@ -96,19 +98,19 @@ fn the_contracts_examples_answer() {
 
     let text = |text: &str| json!({"type": "text", "text": text});
     let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
-    let result = |tool: &str, failed: bool| json!({"type": "tool_result", "toolName": tool, "toolCallId": "1", "input": {}, "isError": failed,
-        "content": [text("API_KEY=abc ok API_KEY=d"), image], "details": {"lines": 1}});
+    let result = |tool: &str, failed: bool| {
+        json!({"type": "tool_result", "toolName": tool, "toolCallId": "1", "input": {}, "isError": failed,
+        "content": [text("API_KEY=abc ok API_KEY=d"), image], "details": {"lines": 1}})
+    };
     let told = reply(&ground, &result("read", false));
-    assert_eq!(
-        told,
-        json!({"content": [text("API_KEY=[REDACTED] ok API_KEY=[REDACTED]"), image]})
-    );
+    assert_eq!(told, json!({"content": [text("API_KEY=[REDACTED] ok API_KEY=[REDACTED]"), image]}));
     assert_eq!(reply(&ground, &result("bash", false)), json!({}));
     assert_eq!(reply(&ground, &result("read", true)), json!({}));
 
     let kept = json!({"role": "user", "content": "hi", "timestamp": 1});
     let other = json!({"role": "custom", "customType": "other", "content": "x", "display": true});
-    let debug = json!({"role": "custom", "customType": "debug-only", "content": "x", "display": true});
+    let debug =
+        json!({"role": "custom", "customType": "debug-only", "content": "x", "display": true});
     let event = json!({"type": "context", "messages": [kept, debug, other]});
     assert_eq!(reply(&ground, &event), json!({"messages": [kept, other]}));
 }

@@ -94,7 +94,7 @@ fn one_bad_entry_leaves_the_rest() {
             Some("its `type` is missing or not known"),
             None,
             None,
-            Some("http handlers are not run yet"),
+            None,
             Some("this entry calls gambrel itself"),
         ]
     );
