@@ -97,7 +97,8 @@ pub enum Command {
     /// List the slash commands that modules register.
     Commands(ListArgs),
     /// Run one of them.
-    Command(CommandArgs),
+    #[command(name = "command")]
+    Slash(CommandArgs),
     /// Make an agent call gambrel, so that hooks of every dialect run inside it.
     Install(InstallArgs),
     /// Take that back, and leave everything else as it is.
@@ -376,7 +377,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Deny(args) => crate::desk::approvals::deny(folder, &args),
         Command::Serve(args) => crate::desk::serve::run(folder, &args),
         Command::Commands(args) => crate::commands::run(folder, &args),
-        Command::Command(args) => crate::commands::one(folder, &args),
+        Command::Slash(args) => crate::commands::one(folder, &args),
         Command::Install(args) => crate::install::run(folder, &args),
         Command::Uninstall(args) => crate::install::undo(folder, &args),
         Command::Init(args) => crate::init::run(folder, &args),

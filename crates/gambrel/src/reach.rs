@@ -20,8 +20,10 @@ pub fn actions(settings: Settings, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box
 
 /// Where answers come in while somebody waits for one.
 fn desk(ledger: &Arc<LocalLedger>) -> Desk {
-    let ours = counter(ledger);
+    let ours = Arc::clone(ledger);
+    // Nothing of it is made before somebody waits.
     let listen = move |port: u16| {
+        let ours = counter(&ours);
         let listening = gambrel_server::listen(&ours, port).map_err(|error| error.to_string())?;
         Ok(Listening { base: listening.base().to_owned(), keep: Box::new(listening) })
     };

@@ -1,6 +1,6 @@
 //! The house put together differently: a sixth dialect, a ledger in memory, actions of a test.
 
-#![expect(clippy::expect_used, reason = "a test that cannot go on stops")]
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod a_sixth_dialect;
 mod rewrites;

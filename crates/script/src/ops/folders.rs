@@ -72,11 +72,11 @@ pub fn make_temporary(desk: &Desk, args: Value) -> Result<Value, OpError> {
             Ok(()) => return Ok(json!(name)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => failed = error,
             Err(error) => {
-                return Err(OpError::io(&error, "mkdtemp", &format!("{shown}XXXXXX")));
+                return Err(OpError::io(&error, "mkdtemp", &format!("{shown}{}", "X".repeat(6))));
             }
         }
     }
-    Err(OpError::io(&failed, "mkdtemp", &format!("{shown}XXXXXX")))
+    Err(OpError::io(&failed, "mkdtemp", &format!("{shown}{}", "X".repeat(6))))
 }
 
 fn chance() -> Result<String, OpError> {
