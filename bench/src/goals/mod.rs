@@ -6,6 +6,7 @@ mod journal;
 mod languages;
 mod large;
 mod many;
+mod modules;
 mod one_hook;
 mod parallel;
 mod resident;
@@ -39,6 +40,7 @@ const GOALS: &[(&str, Goal)] = &[
     ("8", cold::measure),
     ("10", config::measure),
     ("11", journal::measure),
+    ("12", modules::measure),
     ("languages", languages::measure),
 ];
 

@@ -52,15 +52,18 @@ pub fn undo(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
     for property in hooks.iter().flat_map(CstObject::properties) {
         let name = property.decoded_name().unwrap_or_default();
         let Some(groups) = property.array_value() else { continue };
-        if clean(&groups) {
-            removed.push(name);
+        if !clean(&groups) {
+            continue;
         }
+        removed.push(name);
         if groups.elements().is_empty() {
             property.remove();
         }
     }
-    if let Some(hooks) = hooks.filter(|h| h.properties().is_empty() && !removed.is_empty()) {
-        hooks.remove();
+    let emptied = hooks.is_some_and(|h| h.properties().is_empty() && !removed.is_empty());
+    if let Some(property) = root.object_value().and_then(|top| top.get("hooks")).filter(|_| emptied)
+    {
+        property.remove();
     }
     write(&path, &before, &root)?;
     tell(args, &path, "removed", &removed.iter().map(String::as_str).collect::<Vec<_>>());
@@ -110,15 +113,17 @@ fn ours(group: &CstNode) -> impl Iterator<Item = CstNode> + use<> {
     handlers.into_iter().filter(|handler| {
         let command = handler.as_object().and_then(|h| h.get("command")?.value()?.as_string_lit());
         let command = command.and_then(|text| text.decoded_value().ok());
-        command.is_some_and(|command| bridge::is_ours(&command, None))
+        // What a person wrote by hand to call gambrel is theirs.
+        command.is_some_and(|c| bridge::is_ours(&c, None) && c.contains(" --hosted"))
     })
 }
 
 fn clean(groups: &CstArray) -> bool {
-    let mut found = false;
+    let mut any = false;
     for group in groups.elements() {
+        let mut found = false;
         for handler in ours(&group) {
-            found = true;
+            (any, found) = (true, true);
             handler.remove();
         }
         let left = group.as_object().and_then(|g| g.array_value("hooks"));
@@ -126,7 +131,7 @@ fn clean(groups: &CstArray) -> bool {
             group.remove();
         }
     }
-    found
+    any
 }
 
 /// One group with one handler. A gate whose bridge fails is refused by the host.

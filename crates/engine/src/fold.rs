@@ -71,7 +71,8 @@ impl<'f, 'a> Fold<'f, 'a> {
         let before = self.carry.now.clone();
         for some in group.chunks(at_once) {
             // In a chain each sees what the one before it made; else all see the same.
-            let chains = some[0].row.patch == PatchRule::Chain;
+            let first = &some[0];
+            let chains = first.row.patch == PatchRule::Chain || first.hook.draft.chains;
             let now = if chains { self.carry.now.clone() } else { before.clone() };
             match now.is_empty() {
                 true => self.turn(self.event, some),
@@ -112,7 +113,10 @@ impl<'f, 'a> Fold<'f, 'a> {
             catch_unwind(AssertUnwindSafe(|| dialect.stage(event, &candidate.hook, &self.carry)));
         let mut call = staged.map_err(|_| Skip::grave("a fault of gambrel's own: not staged"))?;
         let mut remark = remark.unwrap_or_default();
-        if !call.cwd.is_dir() {
+        // A folder that the agent stood in may be gone; one that the author named must be there.
+        let source = &candidate.hook.draft.source.base;
+        let named = ![&event.cwd, &event.project, source].contains(&&call.cwd);
+        if !named && !call.cwd.is_dir() {
             let there =
                 [&event.project, &self.engine.loaded.roots.root].into_iter().find(|f| f.is_dir());
             let there = there.cloned().unwrap_or_else(|| "/".into());
@@ -234,6 +238,9 @@ impl<'f, 'a> Fold<'f, 'a> {
         } else if event.patched.get(&Slot::Input) == self.carry.now.get(&Slot::Input) {
             self.informed.push(id);
         }
+        if candidate.hook.draft.chains {
+            verdict.patch.iter_mut().for_each(|(slot, new)| onto(self.carry.now.get(slot), new));
+        }
         self.carry.now.extend(verdict.patch.clone());
     }
 
@@ -280,6 +287,15 @@ impl<'f, 'a> Fold<'f, 'a> {
         decision.carry = self.carry;
         decision.paid = paid;
         decision
+    }
+}
+
+/// A rewrite with the fields of an earlier one that it says nothing of.
+fn onto(before: Option<&serde_json::Value>, new: &mut serde_json::Value) {
+    if let (Some(before), Some(new)) = (before.and_then(|b| b.as_object()), new.as_object_mut()) {
+        for (key, value) in before {
+            new.entry(key.clone()).or_insert_with(|| value.clone());
+        }
     }
 }
 

@@ -51,6 +51,9 @@ pub struct Draft {
     /// What takes its place for good.
     #[serde(default)]
     pub shadowed_by: Option<String>,
+    /// Whether its rewrites go on from those that stand, field by field, whatever its event's rule.
+    #[serde(default)]
+    pub chains: bool,
     /// Whether it counts as a refusal at a gate when it could not be asked, whoever fires it.
     #[serde(default)]
     pub strict: bool,

@@ -4,6 +4,7 @@
 (host, contexts) => {
   "use strict";
   const { parse, stringify } = JSON;
+  const Own = Promise;
   const handlers = new Map();
   const commands = new Map();
   const renderers = new Map();
@@ -129,24 +130,30 @@
     return text;
   };
 
-  const emit = async (eventText, restText) => {
-    const rest = parse(restText);
-    const shared = parse(eventText);
-    const list = handlers.get(shared.type) ?? none;
-    const ctx = new Context(rest.ctx);
+  // Terms are mostly those of the call before. What a handler could change is not kept.
+  let known = { text: "", rest: undefined };
+  const plain = (value) => typeof value !== "object" || value === null;
+  const terms = (text) => {
+    if (text === known.text) return known.rest;
+    const rest = parse(text);
+    const keeps = ([key, value]) => plain(value) || (key === "session" && Object.values(value).every(plain));
+    if (Object.entries(rest.ctx ?? {}).every(keeps)) known = { text, rest };
+    return rest;
+  };
+
+  // Handlers one after another. Of the first one the answer may be there already.
+  const walk = async (eventText, rest, shared, list, first) => {
     const { stop, chain } = rest;
+    const ctx = first?.ctx ?? new Context(rest.ctx);
     const results = [];
     const truthy = [];
     const errors = [];
     let chained;
-    now.event = shared.type;
     for (let at = 0; at < list.length; at++) {
-      const handler = list[at];
-      const event = rest.fresh ? parse(eventText) : shared;
-      if (chain && chained !== undefined) event[chain] = rest.fresh ? parse(chained) : event[chain];
-      const before = results.length;
+      const event = rest.fresh && at > 0 ? parse(eventText) : shared;
+      if (chain && chained !== undefined && rest.fresh) event[chain] = parse(chained);
       try {
-        const result = await handler(event, ctx);
+        const result = await (first && at === 0 ? first.said : list[at](event, ctx));
         results.push(result ? written(result) : "null");
         truthy.push(!!result);
         if (result && chain && result[chain]) {
@@ -155,22 +162,42 @@
         }
         if (result && stop && result[stop]) break;
       } catch (err) {
-        if (results.length === before) results.push("null"), truthy.push(false);
+        if (results.length === at) results.push("null"), truthy.push(false);
         errors.push(failure(err, shared.type));
         if (!rest.catch) break;
       }
     }
-    return report(list.length, results, truthy, errors, changed(eventText, shared, errors));
+    const told = rest.changes && !rest.fresh ? changed(eventText, shared, errors) : undefined;
+    return report(list.length, results, truthy, errors, told);
   };
 
   const changed = (before, shared, errors) => {
     try {
       const after = stringify(shared);
-      if (after === before || after === stringify(parse(before))) return undefined;
-      return after;
+      return after === stringify(parse(before)) ? undefined : after;
     } catch (err) {
       errors.push(failure(err, now.event));
       return undefined;
+    }
+  };
+
+  // The report, or a promise of it. A lone handler that has its answer at once is not waited for:
+  // the turns of promises would cost more than the handler does.
+  const emit = (eventText, restText) => {
+    const rest = terms(restText);
+    const event = parse(eventText);
+    const list = handlers.get(event.type) ?? none;
+    now.event = event.type;
+    if (list.length !== 1 || rest.changes || !host.peek) return walk(eventText, rest, event, list);
+    const ctx = new Context(rest.ctx);
+    try {
+      let said = list[0](event, ctx);
+      if (said instanceof Own) said = host.peek(said);
+      if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
+      if (typeof said.then === "function") return walk(eventText, rest, event, list, { said, ctx });
+      return `{"handlers":1,"results":[${written(said)}],"truthy":[true],"errors":[]}`;
+    } catch (err) {
+      return report(1, ["null"], [false], [failure(err, event.type)]);
     }
   };
 

@@ -167,9 +167,18 @@
       if (signal?.aborted) stop();
       else signal?.addEventListener?.("abort", stop);
     });
+  // What a promise has come to, or the promise itself while it has not.
+  const peek = (promise) => {
+    try {
+      return natives.peek(promise);
+    } catch (err) {
+      unheard.delete(promise);
+      throw err;
+    }
+  };
   class NotAFactory extends Error {}
   const host = {
-    path, hasUI, exec, show, NotAFactory,
+    path, hasUI, exec, show, peek, NotAFactory,
     effect: natives.effect,
     ask: (text) => wait(natives.ask(text)),
     typebox: () => need("typebox"),
@@ -201,7 +210,20 @@
     rejected,
     load: (space) => settled(load(space), () => settle("{}")),
     imported: settled,
-    emit: (event, rest) => settled(emit(event, rest), settle),
+    tell: () => void (unheard.size && tell()),
+    // What was told at once is given back; else it is settled later.
+    emit: (event, rest) => {
+      try {
+        const told = emit(event, rest);
+        if (typeof told === "string") {
+          if (unheard.size) tell();
+          return told;
+        }
+        settled(told, settle);
+      } catch (err) {
+        failed(err);
+      }
+    },
     command: (name, args, rest) => settled(command(name, args, rest), settle),
     listed,
   });

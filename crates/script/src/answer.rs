@@ -3,13 +3,18 @@
 use std::path::Path;
 
 use gambrel_model::{End, Outcome};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::graph::LoadError;
 
 /// What nobody had to run for.
 pub fn nothing() -> Value {
-    json!({"handlers": 0, "results": [], "truthy": [], "errors": [], "effects": []})
+    let lists = ["results", "truthy", "errors", "effects"];
+    // With room for all of it at once: this is made for every event.
+    let mut fields = Map::with_capacity(1 + lists.len());
+    fields.insert("handlers".into(), json!(0));
+    fields.extend(lists.map(|name| (name.to_owned(), Value::Array(Vec::new()))));
+    Value::Object(fields)
 }
 
 /// An outcome with an answer.

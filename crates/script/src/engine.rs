@@ -89,8 +89,11 @@ impl Engine {
     pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<String, Halt> {
         self.context.with(|ctx| {
             turn::catch_up(&ctx, &self.desk, &self.posts, clock)?;
-            clock.run(|_| begin_call(&ctx, said)).map_err(|e| self.halt(&ctx, e))?;
-            turn::drive(&ctx, &self.desk, &self.posts, clock)
+            let told = clock.run(|wire| {
+                let told = begin_call(&ctx, said).map_err(|e| self.halt(&ctx, e))?;
+                told.map(|text| turn::finish(&ctx, wire).map(|()| text)).transpose()
+            })?;
+            told.map_or_else(|| turn::drive(&ctx, &self.desk, &self.posts, clock), Ok)
         })
     }
 
@@ -136,7 +139,8 @@ fn begin_load(ctx: &Ctx<'_>, name: &str) -> rquickjs::Result<()> {
     hidden.get::<_, Function<'_>>("imported")?.call((promise, load))
 }
 
-fn begin_call(ctx: &Ctx<'_>, said: &Said<'_>) -> rquickjs::Result<()> {
+/// What the script told at once, if it did.
+fn begin_call(ctx: &Ctx<'_>, said: &Said<'_>) -> rquickjs::Result<Option<String>> {
     let hidden = hidden(ctx)?;
     match said {
         Said::Emit(event, terms) => hidden.get::<_, Function<'_>>("emit")?.call((*event, *terms)),

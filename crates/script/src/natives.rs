@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rquickjs::context::EvalOptions;
-use rquickjs::{Ctx, Function, Object, Result};
+use rquickjs::{Ctx, Function, Object, Promise, Result};
 use serde_json::Value;
 
 use crate::desk::Desk;
@@ -57,11 +57,17 @@ pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
         })?,
     )?;
     made.set("shim", Function::new(ctx.clone(), shim)?)?;
+    made.set("peek", Function::new(ctx.clone(), peek)?)?;
     Ok(made)
 }
 
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
+}
+
+/// What a promise has come to, thrown if it was refused; the promise itself while it is open.
+fn peek(promise: Promise<'_>) -> Result<rquickjs::Value<'_>> {
+    promise.result().unwrap_or_else(|| Ok(promise.clone().into_value()))
 }
 
 /// A shim's body as a function, or nothing.

@@ -40,17 +40,22 @@ pub struct Terms<'a> {
     fresh: bool,
     /// Whether the next handler runs after one has failed.
     catch: bool,
+    /// Whether what handlers did to the event itself is told.
+    changes: bool,
 }
 
 impl<'a> Request<'a> {
     /// Reads a call's body.
     pub fn read(body: &'a Value) -> Result<Self, String> {
-        let word = |name: &str| body[name].as_str();
+        // A few short keys: looking along them costs less than hashing each name.
+        let field = |name: &str| body.as_object()?.iter().find(|(key, _)| *key == name);
+        let field = |name: &str| field(name).map_or(&Value::Null, |(_, value)| value);
+        let word = |name: &str| field(name).as_str();
         let path = Path::new(word("path").ok_or("the call of a module names no path")?);
         if !path.is_absolute() {
             return Err(format!("the module's path is not absolute: {}", path.display()));
         }
-        let ctx = &body["ctx"];
+        let ctx = field("ctx");
         let wish = match word("op") {
             Some("load" | "commands") => Wish::Load,
             Some("command") => {
@@ -58,11 +63,11 @@ impl<'a> Request<'a> {
                 Wish::Command(name, word("args").unwrap_or_default())
             }
             Some("emit") => {
-                let event = &body["event"];
+                let event = field("event");
                 if !event["type"].is_string() {
                     return Err("the call's event has no type".into());
                 }
-                Wish::Emit(event, terms(body, ctx))
+                Wish::Emit(event, terms(field, ctx))
             }
             other => return Err(format!("no operation of modules is named {other:?}")),
         };
@@ -83,7 +88,7 @@ impl<'a> Request<'a> {
         let terms = match &self.wish {
             Wish::Emit(_, terms) => terms,
             _ => {
-                bare = terms(&Value::Null, self.ctx);
+                bare = terms(|_| &Value::Null, self.ctx);
                 &bare
             }
         };
@@ -92,12 +97,13 @@ impl<'a> Request<'a> {
     }
 }
 
-fn terms<'a>(body: &'a Value, ctx: &'a Value) -> Terms<'a> {
+fn terms<'a>(field: impl Fn(&str) -> &'a Value, ctx: &'a Value) -> Terms<'a> {
     Terms {
         ctx,
-        stop: body["stop"].as_str(),
-        chain: body["chain"].as_str(),
-        fresh: body["fresh"] == true,
-        catch: body["catch"] == true,
+        stop: field("stop").as_str(),
+        chain: field("chain").as_str(),
+        fresh: field("fresh") == true,
+        catch: field("catch") == true,
+        changes: field("changes") == true,
     }
 }

@@ -77,6 +77,16 @@ pub fn drive(
     }
 }
 
+/// Runs what a call that has its answer already has left to run, and tells what went wrong in it.
+pub fn finish(ctx: &Ctx<'_>, wire: &Tripwire) -> Result<(), Halt> {
+    if jobs(ctx, wire)? == 0 {
+        return Ok(());
+    }
+    let hidden: rquickjs::Result<Object<'_>> = ctx.globals().get(HIDDEN);
+    let told = hidden.and_then(|hidden| hidden.get::<_, Function<'_>>("tell")?.call(()));
+    told.map_err(|error| Halt::from_error(ctx, &error))
+}
+
 /// Delivers what became ready since the last call; waits for nothing.
 pub fn catch_up(
     ctx: &Ctx<'_>,
@@ -92,7 +102,8 @@ pub fn catch_up(
     Ok(())
 }
 
-fn jobs(ctx: &Ctx<'_>, wire: &Tripwire) -> Result<(), Halt> {
+/// Runs everything that is ready; how much it was.
+fn jobs(ctx: &Ctx<'_>, wire: &Tripwire) -> Result<u32, Halt> {
     let mut ran = 0_u32;
     while ctx.execute_pending_job() {
         ran = ran.wrapping_add(1);
@@ -101,7 +112,7 @@ fn jobs(ctx: &Ctx<'_>, wire: &Tripwire) -> Result<(), Halt> {
             return Err(Halt::interrupted());
         }
     }
-    if wire.tripped() { Err(Halt::interrupted()) } else { Ok(()) }
+    if wire.tripped() { Err(Halt::interrupted()) } else { Ok(ran) }
 }
 
 fn ready(desk: &Desk, posts: &Receiver<Post>) -> Option<Post> {

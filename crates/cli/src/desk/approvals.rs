@@ -107,7 +107,7 @@ fn answer(folder: Option<PathBuf>, args: &AnswerArgs, action: &str) -> anyhow::R
         action: action.to_owned(),
         message: args.message.clone(),
         body: json!({"action": action, "message": args.message}).to_string(),
-        by: "a person at a terminal".to_owned(),
+        by: "person at a terminal".to_owned(),
         at: now(),
     };
     let (status, told) = match gambrel.ledger().answer_ticket(&id, &answer)? {

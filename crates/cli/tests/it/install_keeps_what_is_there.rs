@@ -119,3 +119,31 @@ fn the_plugin_folder_has_the_same_entries() {
         serde_json::from_str(&std::fs::read_to_string(plugin).unwrap()).unwrap();
     assert_eq!(plugin["hooks"], installed["hooks"]);
 }
+
+#[test]
+fn a_file_without_other_hooks_is_as_it_was() {
+    for before in
+        ["{\"a\":1}\n", "{\n  // mine\n  \"a\": 1\n}\n", "{\"hooks\":{\"Stop\":[]},\"b\":2}\n"]
+    {
+        let ground = Ground::new();
+        let path = ground.file(".claude/settings.json", before);
+        for word in ["install", "uninstall", "install", "uninstall"] {
+            let output = ground.run(&[word, "claude"], b"");
+            assert_eq!(output.status.code(), Some(0), "{word}: {}", text(&output.stderr));
+        }
+        let after = std::fs::read_to_string(&path).unwrap();
+        let check = ground.json(&["check", "--json"]).to_string();
+        assert!(!check.contains("error"), "{before} became {after}: {check}");
+        assert!(after.contains("\"a\"") || after.contains("\"b\""), "{after}");
+    }
+}
+
+#[test]
+fn a_call_of_gambrel_written_by_hand_is_its_authors() {
+    let ground = Ground::new();
+    let own = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"gambrel fire --from claude --only omp"}]}]}}"#;
+    let path = ground.file(".claude/settings.json", own);
+    ground.run(&["install", "claude"], b"");
+    ground.run(&["uninstall", "claude"], b"");
+    assert!(std::fs::read_to_string(path).unwrap().contains("--only omp"));
+}

@@ -49,6 +49,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "before_agent_start",
         "a message that is null hides those of later handlers of its module",
     ),
+    (
+        "messages, then null",
+        "context",
+        "messages that are null hide those of earlier handlers of their module",
+    ),
 ];
 
 /// One module group meeting one event.
@@ -215,11 +220,10 @@ fn settled(event: &Value, mut told: Value) -> Value {
 
 /// What modules want done comes in the order of their ids from us, not in that in which they ran.
 fn by_module(told: &mut Value) {
-    for (list, field) in [("entries", "data"), ("errors", "in")] {
-        let of = |one: &Value| one[field].as_str().unwrap_or_default().to_owned();
-        let module = |one: &Value| of(one).split(' ').find(|w| w.contains("m")).map(str::to_owned);
-        told[list].as_array_mut().unwrap().sort_by_key(module);
-    }
+    let word = |one: &Value| one["data"].as_str().unwrap_or_default().chars().take(2).collect();
+    let file = |one: &Value| Path::new(one["in"].as_str().unwrap_or_default()).to_owned();
+    told["entries"].as_array_mut().unwrap().sort_by_key(|one| -> String { word(one) });
+    told["errors"].as_array_mut().unwrap().sort_by_key(file);
 }
 
 fn truthy(value: &Value) -> bool {
@@ -270,10 +274,11 @@ fn the_real_runner_decides_alike() {
     let Some(real) = real(&base, &cases) else { return };
     assert_eq!(real.len(), cases.len());
     let ours = all_ours(&ground, &cases);
-    let (mut wrong, mut differed) = (Vec::new(), BTreeSet::new());
+    let (mut wrong, mut differed, mut alike) = (Vec::new(), BTreeSet::new(), 0);
     for ((case, real), ours) in cases.iter().zip(real).zip(ours) {
         let (real, ours) = (settled(&case.event, real), settled(&case.event, ours));
         if real == ours {
+            alike += 1;
             continue;
         }
         match expected_to_differ(case) {
@@ -287,5 +292,5 @@ fn the_real_runner_decides_alike() {
     let stale: Vec<_> =
         DIFFERENCES.iter().chain(FAULTS).filter(|row| !differed.contains(*row)).collect();
     assert!(stale.is_empty(), "these differ no longer: {stale:?}");
-    eprintln!("{} cases decided alike, {} rows of differences", cases.len(), DIFFERENCES.len());
+    eprintln!("{alike} of {} cases decided alike; the rest is in the tables", cases.len());
 }

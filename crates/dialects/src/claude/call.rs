@@ -1,5 +1,7 @@
 //! What a hook is run with: its program, the environment of the contract, one JSON line on stdin.
 
+use std::collections::BTreeMap;
+
 use gambrel_model::{Call, Event, EventSpec, Hook, Program, Shell};
 use serde_json::Value;
 
@@ -39,7 +41,7 @@ fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
     Call {
         program: program(&hook.draft.config, &folders),
         env: env(event, folders),
-        unset: unset(row, &hook.draft.config),
+        unset: unset(row, &hook.draft.config, &event.env),
         stdin: Some(line(event, hook, row)),
         cwd: event.cwd.clone(),
         pace: terms.pace(),
@@ -89,8 +91,11 @@ fn effort(event: &Event) -> Option<&str> {
 }
 
 /// What a caller may have around it that this hook would not see under its own host.
-fn unset(row: &EventSpec, config: &Value) -> Vec<String> {
+fn unset(row: &EventSpec, config: &Value, env: &BTreeMap<String, String>) -> Vec<String> {
     let mut names = Vec::new();
+    if env.get("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB").is_some_and(|value| value == "1") {
+        names.extend(["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"].map(str::to_owned));
+    }
     if !has_env_file(row) {
         names.push(ENV_FILE.to_owned());
     }

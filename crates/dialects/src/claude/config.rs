@@ -116,7 +116,21 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
         reading.settings(&mut drafts);
         complaints.append(&mut reading.complaints);
     }
+    if roots.var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS").is_none() {
+        share_the_end(&mut drafts);
+    }
     (drafts, complaints)
+}
+
+/// At the end of a session all hooks share the time of the longest.
+fn share_the_end(drafts: &mut [Draft]) {
+    let ends = |draft: &&mut Draft| draft.event == "SessionEnd";
+    let longest = drafts.iter().filter(|d| d.event == "SessionEnd").map(|d| d.terms.timeout).max();
+    for draft in drafts.iter_mut().filter(ends) {
+        if draft.config.get("timeout").is_none() {
+            draft.terms.timeout = longest.unwrap_or(draft.terms.timeout);
+        }
+    }
 }
 
 /// What of a file is read, and in which language: of a skill or an agent only the frontmatter.

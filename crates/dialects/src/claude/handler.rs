@@ -97,6 +97,7 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
         priority: 0,
         idle: reading.off.clone().or(idle),
         shadowed_by: None,
+        chains: false,
         strict: false,
         once,
     })
@@ -205,8 +206,13 @@ fn unmet(reading: &Reading<'_>, fields: &mut Fields<'_>, kind: &Type) -> Option<
             fields.complain("url", refused.clone(), "add it there, or call an address that is");
             Some(refused)
         }
-        "mcp_tool" if settled.servers.get(written("server")).is_none() => {
-            let why = format!("no server `{}` in .mcp.json", written("server"));
+        "mcp_tool"
+            if settled.servers.get(written("server"), reading.file.place.scope).is_none() =>
+        {
+            let own = reading.file.place.scope.is_own();
+            let whose =
+                if own { " of yours (a project's servers are for its own hooks)" } else { "" };
+            let why = format!("no server `{}` in .mcp.json{whose}", written("server"));
             let known = settled.servers.names().join(", ");
             let help = match known.is_empty() {
                 true => "add it under \"mcpServers\" in .mcp.json".to_owned(),
@@ -264,7 +270,8 @@ fn borrow(reading: &Reading<'_>, config: &mut Value, kind: &Type) {
             vec![("allowedEnvVars", json!(may)), ("reachable", json!(settled.preferences.allow))]
         }
         "mcp_tool" => {
-            let server = settled.servers.get(named("server")).cloned().unwrap_or_default();
+            let scope = reading.file.place.scope;
+            let server = settled.servers.get(named("server"), scope).cloned().unwrap_or_default();
             vec![("serverDefinition", server), ("reachable", json!(settled.preferences.allow))]
         }
         "prompt" | "agent" => {

@@ -18,6 +18,9 @@ const STOPPED: &str = "Stopped by hook";
 /// Where rewrites go that only this dialect knows.
 pub const OWN_SLOT: &str = "claude.";
 
+/// The longest context for a classifier, in characters.
+const CLASSIFIER: usize = 2_000;
+
 /// Fields of an event's own output that have a neutral meaning.
 const NEUTRAL: [&str; 7] = [
     "hookEventName",
@@ -77,9 +80,34 @@ fn universal(row: &EventSpec, fields: &Object) -> Result<Verdict, String> {
         verdict = verdict.then(noticed(row, message));
     }
     if let Some(sequence) = sequence {
-        verdict = verdict.patching(own_slot("terminalSequence"), json!(sequence));
+        verdict = match is_harmless(sequence) {
+            true => verdict.patching(own_slot("terminalSequence"), json!(sequence)),
+            false => verdict.then(noticed(row, "a hook's `terminalSequence` was dropped")),
+        };
     }
     Ok(verdict)
+}
+
+/// Titles and notices of a terminal (OSC 0, 1, 2, 9, 99, 777) and the bell; nothing else.
+fn is_harmless(sequence: &str) -> bool {
+    let mut rest = sequence;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix('\u{7}') {
+            rest = after;
+            continue;
+        }
+        let Some(inside) = rest.strip_prefix("\u{1b}]") else { return false };
+        let number = inside.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let end = inside.find('\u{7}').map(|at| (at, 1));
+        let end = end.or_else(|| inside.find("\u{1b}\\").map(|at| (at, 2)));
+        let Some((at, length)) = end else { return false };
+        let plain = !inside[..at].chars().any(char::is_control);
+        if !plain || !["0", "1", "2", "9", "99", "777"].contains(&number) {
+            return false;
+        }
+        rest = &inside[at + length..];
+    }
+    true
 }
 
 fn specific(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
@@ -100,7 +128,11 @@ fn specific(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
         verdict = verdict.patching(Slot::Output, rewrite);
     }
     for (name, value) in own.iter().filter(|(name, _)| !NEUTRAL.contains(&name.as_str())) {
-        verdict = verdict.patching(own_slot(name), value.clone());
+        let mut value = value.clone();
+        if let Some(text) = value.as_str().filter(|_| name == "classifierContext") {
+            value = json!(text.chars().take(CLASSIFIER).collect::<String>());
+        }
+        verdict = verdict.patching(own_slot(name), value);
     }
     Ok(verdict)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gambrel_model::{Complaint, Found};
+use gambrel_model::{Complaint, Found, Scope};
 use serde_json::Value;
 
 use crate::document::{Content, Document, Language};
@@ -13,7 +13,7 @@ pub const TAG: &str = "servers";
 
 /// Servers by name, of one file each.
 #[derive(Default)]
-pub struct Servers(BTreeMap<String, Value>);
+pub struct Servers(BTreeMap<(bool, String), Value>);
 
 impl Servers {
     /// What all files name; the first to name a server defines it.
@@ -23,7 +23,7 @@ impl Servers {
             match Document::parse(&file.place.path, &file.text, Language::Jsonc) {
                 Ok(mut document) => {
                     complaints.append(&mut document.complaints);
-                    servers.take(&document, complaints);
+                    servers.take(file.place.scope, &document, complaints);
                 }
                 Err(complaint) => complaints.push(complaint),
             }
@@ -31,7 +31,7 @@ impl Servers {
         servers
     }
 
-    fn take(&mut self, document: &Document<'_>, complaints: &mut Vec<Complaint>) {
+    fn take(&mut self, scope: Scope, document: &Document<'_>, complaints: &mut Vec<Complaint>) {
         let Some(named) = document.root.get("mcpServers") else { return };
         for (key, server) in named.entries() {
             let name = key.text().unwrap_or_default().to_owned();
@@ -44,17 +44,19 @@ impl Servers {
                 );
                 continue;
             }
-            self.0.entry(name).or_insert_with(|| server.to_value());
+            self.0.entry((scope.is_own(), name)).or_insert_with(|| server.to_value());
         }
     }
 
-    /// The server of a name.
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+    /// The server of a name for hooks of a scope. The user's own hooks run without trust, so they
+    /// start nothing that a project defines.
+    pub fn get(&self, name: &str, scope: Scope) -> Option<&Value> {
+        let of = |own: bool| self.0.get(&(own, name.to_owned()));
+        if scope.is_own() { of(true) } else { of(false).or_else(|| of(true)) }
     }
 
     /// All names.
     pub fn names(&self) -> Vec<&str> {
-        self.0.keys().map(String::as_str).collect()
+        self.0.keys().map(|(_, name)| name.as_str()).collect()
     }
 }

@@ -154,6 +154,7 @@ impl Reading<'_> {
             priority: 0,
             idle: None,
             shadowed_by: None,
+            chains: false,
             strict: false,
             once: false,
             twin: None,

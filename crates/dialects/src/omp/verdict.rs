@@ -26,7 +26,7 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let effects = effects(event, hook, answer);
     let verdict = match &outcome.end {
         End::Answered => answered(&Asked { event, row, hook }, answer),
-        End::Late => late(row, hook),
+        End::Late => late(row, hook, outcome),
         End::Unstarted(why) => Verdict::default().unheard(why.clone()),
         _ => Verdict::default(),
     };
@@ -34,8 +34,8 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
 }
 
 /// A handler that does not come back is one that failed.
-fn late(row: &EventSpec, hook: &Hook) -> Verdict {
-    let after = hook.draft.terms.timeout.as_millis();
+fn late(row: &EventSpec, hook: &Hook, outcome: &Outcome) -> Verdict {
+    let after = outcome.took.as_millis();
     let why = match is_newer(hook) {
         true => format!("Extension {} timed out after {after}ms", path(hook)),
         false => format!("{FAILED}timed out after {after}ms"),
@@ -78,11 +78,10 @@ fn answered(asked: &Asked<'_>, answer: &Value) -> Verdict {
 
 fn error_text(hook: &Hook, error: &Value) -> String {
     let message = text(error, "error").unwrap_or_default();
-    let at = text(error, "at").map(|at| format!(" ({at})")).unwrap_or_default();
     match (is_newer(hook), error["thrown"] == "value") {
-        (true, _) => format!("Extension {} failed: {message}{at}", path(hook)),
-        (false, true) => format!("{FAILED}{message}{at}"),
-        (false, false) => format!("{message}{at}"),
+        (true, _) => format!("Extension {} failed: {message}", path(hook)),
+        (false, true) => format!("{FAILED}{message}"),
+        (false, false) => message,
     }
 }
 
@@ -92,11 +91,10 @@ fn merged(asked: &Asked<'_>, results: &[Value]) -> Verdict {
     let last = results.iter().rfind(|result| truthy(result));
     match &row.moment {
         Moment::ToolBefore => last.map(|result| call(asked, result)).unwrap_or_default(),
+        Moment::ToolAfter if is_newer(hook) => merged_output(hook, results),
         Moment::ToolAfter => last.map(|result| output(hook, result)).unwrap_or_default(),
         // The original error is thrown again, whatever a handler returns.
-        Moment::ToolFailed if is_newer(hook) => {
-            last.map(|result| output(hook, result)).unwrap_or_default()
-        }
+        Moment::ToolFailed if is_newer(hook) => merged_output(hook, results),
         Moment::Context => {
             let messages = results.iter().rev().find_map(|result| result.get("messages"));
             let patch = messages.filter(|messages| messages.is_array()).cloned();
@@ -105,6 +103,12 @@ fn merged(asked: &Asked<'_>, results: &[Value]) -> Verdict {
         Moment::IterationStart => {
             let message = results.iter().find_map(|result| result.get("message"));
             let message = message.filter(|message| truthy(message)).cloned();
+            // Callers of other dialects take words, not messages.
+            if !asked.event.is_from(&Omp) {
+                let text = message.map(|message| words(&message["content"])).unwrap_or_default();
+                let said = Verdict::says(Ear::Agent, text);
+                return if said.says[0].text.is_empty() { Verdict::default() } else { said };
+            }
             message.map(|m| Verdict::default().patching(Slot::Message, m)).unwrap_or_default()
         }
         _ if row.kind() == Kind::Gate => last.map(gate).unwrap_or_default(),
@@ -140,6 +144,18 @@ fn output(hook: &Hook, result: &Value) -> Verdict {
         }
     }
     Verdict::default().patching(Slot::Output, patch)
+}
+
+/// The newer edition merges results field by field.
+fn merged_output(hook: &Hook, results: &[Value]) -> Verdict {
+    let mut all = json!({});
+    for (key, value) in results.iter().filter_map(Value::as_object).flatten() {
+        all[key] = value.clone();
+    }
+    match all.as_object().is_some_and(serde_json::Map::is_empty) {
+        true => Verdict::default(),
+        false => output(hook, &all),
+    }
 }
 
 fn gate(result: &Value) -> Verdict {

@@ -119,6 +119,7 @@ fn draft(folder: &Found, entry: &Entry, event: &str, roots: &Roots) -> Draft {
         priority: 0,
         idle: None,
         shadowed_by: None,
+        chains: false,
         strict: false,
         once: false,
         twin: None,

@@ -123,6 +123,7 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
         priority,
         idle: reading.off.clone().or(idle),
         shadowed_by: None,
+        chains: false,
         strict,
         once: false,
         twin: None,

@@ -103,7 +103,8 @@ fn retries(fields: &mut Fields<'_>, kind: &Type, policy: &str) -> u32 {
         fields.complain("retries", message, "a hook that fails so often needs another remedy");
     }
     // 002, webhook: what could not be sent is sent again, whatever a failure means.
-    if policy != "retry" && kind.word != "webhook" {
+    // 002, spawn: its own table counts attempts whatever a failure means.
+    if policy != "retry" && kind.word == "shell" {
         if written.is_some() && kind.word == "shell" {
             let message = "`retries` counts only with `on_failure: retry`";
             doubt(fields, "retries", message, "add `on_failure: retry`, or leave it out");

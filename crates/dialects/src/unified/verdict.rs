@@ -29,6 +29,10 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         End::Unstarted(why) => {
             terms.failed.because(&sentence()).unheard(format!("not started: {why}"))
         }
+        // The shell's words for a command that is not there, or may not be run.
+        End::Exited(code @ (126 | 127)) => {
+            terms.failed.because(&sentence()).unheard(format!("not started: exit code {code}"))
+        }
         End::Exited(_) | End::Signalled(_) => terms.failed.because(&sentence()),
     }
 }

@@ -145,7 +145,7 @@ fn ask(event: &Event, hook: &Hook, carry: &Carry) -> Ask {
     let config = &hook.draft.config;
     let port = config.get("callback_port").and_then(Value::as_u64).unwrap_or(PORT);
     let lookup = |name: &str| match name {
-        "CALLBACK_URL" => None,
+        "CALLBACK_URL" => Some(String::new()),
         _ => value(event, carry, name),
     };
     let message = config.get("body").and_then(|body| text(body, "text"));

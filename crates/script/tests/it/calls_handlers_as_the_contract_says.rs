@@ -67,11 +67,14 @@ fn a_change_to_the_event_is_seen_by_later_handlers_and_told() {
     let factory = r#"
         pi.on("tool_call", (event) => { event.input.command = "pwd"; });
         pi.on("tool_call", (event) => ({ saw: event.input.command }));"#;
-    let answer = run(factory, bash("ls"));
+    let mut body = bash("ls");
+    body["changes"] = json!(true);
+    let answer = run(factory, body);
     assert_eq!(answer["results"], json!([null, {"saw": "pwd"}]));
     assert_eq!(answer["event"]["input"]["command"], "pwd");
     let mut body = bash("ls");
     body["fresh"] = json!(true);
+    body["changes"] = json!(true);
     let answer = run(factory, body);
     assert_eq!(answer["results"], json!([null, {"saw": "ls"}]));
     assert_eq!(answer.get("event"), None);

@@ -54,6 +54,7 @@ fn the_api_is_the_same() {
     );
     let mut body = bash("ls");
     body["ctx"]["hasUI"] = json!(true);
+    body["changes"] = json!(true);
     let answer = stand.answer("m.ts", body);
     assert_eq!(answer["errors"], json!([]), "{answer}");
     let expected = json!({"twice": 8, "say": "said hi", "net": "function", "out": "a b", "yes": true,

@@ -71,6 +71,7 @@ impl Dialect for Toy {
                     priority: 0,
                     idle: None,
                     shadowed_by: None,
+                    chains: false,
                     strict: false,
                     once: false,
                     twin: None,
