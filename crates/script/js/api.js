@@ -190,13 +190,18 @@
     now.event = event.type;
     if (list.length !== 1 || rest.changes || !host.peek) return walk(eventText, rest, event, list);
     const ctx = new Context(rest.ctx);
+    // Should it have registered more handlers, they are called as well.
+    const more = (said) => walk(eventText, rest, event, list, { said, ctx });
     try {
       let said = list[0](event, ctx);
       if (said instanceof Own) said = host.peek(said);
+      // A handler may have registered another, which is asked as well.
+      if (list.length > 1) return walk(eventText, rest, event, list, { said, ctx });
+      if (list.length > 1 || typeof said?.then === "function") return more(said);
       if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
-      if (typeof said.then === "function") return walk(eventText, rest, event, list, { said, ctx });
       return `{"handlers":1,"results":[${written(said)}],"truthy":[true],"errors":[]}`;
     } catch (err) {
+      if (list.length > 1) return more(Own.reject(err));
       return report(1, ["null"], [false], [failure(err, event.type)]);
     }
   };

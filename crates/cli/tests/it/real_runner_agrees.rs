@@ -188,7 +188,7 @@ fn settled(event: &Value, mut told: Value) -> Value {
     };
     told["result"] = match event["type"].as_str().unwrap() {
         "tool_call" if result["block"] == true => {
-            json!({"block": true, "reason": without_place(result["reason"].as_str().unwrap_or("?"))})
+            json!({"block": true, "reason": result["reason"]})
         }
         "tool_call" => json!({"block": false}),
         "tool_result" => json!({
@@ -228,14 +228,6 @@ fn by_module(told: &mut Value) {
 
 fn truthy(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false)) && value != 0 && value != ""
-}
-
-/// The words of an error without the place that we add: `words (file:line)`.
-fn without_place(reason: &str) -> &str {
-    match reason.rsplit_once(" (") {
-        Some((words, place)) if place.contains(".ts:") && place.ends_with(')') => words,
-        _ => reason,
-    }
 }
 
 fn expected_to_differ(case: &Case) -> Option<&'static (&'static str, &'static str, &'static str)> {

@@ -81,6 +81,64 @@ fn a_change_to_the_event_is_seen_by_later_handlers_and_told() {
 }
 
 #[test]
+fn a_change_that_cannot_be_told_is_an_error_only_if_it_was_asked_for() {
+    let factory = r#"pi.on("tool_call", (event) => { event.self = event; return { n: 1 }; });"#;
+    let mut body = bash("ls");
+    assert_eq!(run(factory, body.clone())["errors"], json!([]));
+    body["changes"] = json!(true);
+    let answer = run(factory, body);
+    assert_eq!(answer["errors"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["results"], json!([{"n": 1}]));
+}
+
+#[test]
+fn a_lone_handler_is_like_one_of_many() {
+    // Where it happened is not compared: every run has a folder of its own.
+    let told = |factory: &str| {
+        let mut answer = run(factory, bash("ls"));
+        for error in answer["errors"].as_array_mut().unwrap() {
+            error.as_object_mut().unwrap().retain(|key, _| key == "error" || key == "thrown");
+        }
+        let of_first = |list: &str| answer[list][0].clone();
+        json!([of_first("results"), of_first("truthy"), answer["errors"], answer["effects"]])
+    };
+    let codes = [
+        "() => 0",
+        "() => ({ n: 1 })",
+        "async () => ({ n: 1 })",
+        "async () => { await null; return { n: 1 }; }",
+        "async () => { throw new Error('bad'); }",
+        "async () => { await null; throw new Error('bad'); }",
+        "() => { throw null; }",
+        "() => Promise.reject('words')",
+        "() => ({ then: (done) => done({ n: 1 }) })",
+        "() => ({ then: (_, refuse) => refuse(new Error('bad')) })",
+        "() => ({ get then() { throw new Error('bad'); } })",
+        "() => { const Own = Promise; globalThis.Promise = class {}; return Own.resolve({ n: 1 }); }",
+        "() => { Promise.resolve().then(() => pi.appendEntry('late')); return { n: 1 }; }",
+        "() => { Promise.resolve().then(() => { throw new Error('stray'); }); return { n: 1 }; }",
+        "() => { Promise.reject(new Error('stray')); return { n: 1 }; }",
+    ];
+    for code in codes {
+        let lone = format!("pi.on('tool_call', {code});");
+        let many = format!("{lone} pi.on('tool_call', () => {{}});");
+        assert_eq!(told(&lone), told(&many), "{code}");
+    }
+}
+
+#[test]
+fn a_handler_that_is_registered_by_a_handler_is_called() {
+    for end in ["", "throw new Error('bad');", "return { n: 1 };"] {
+        let inner = "pi.on('tool_call', () => ({ inner: true }))";
+        let mut body = bash("ls");
+        body["catch"] = json!(true);
+        let answer = run(&format!("pi.on('tool_call', () => {{ {inner}; {end} }});"), body);
+        assert_eq!(answer["results"][1], json!({"inner": true}), "{end}: {answer}");
+        assert_eq!(answer["errors"].as_array().unwrap().len(), usize::from(end.contains("bad")));
+    }
+}
+
+#[test]
 fn messages_are_chained() {
     let factory = r#"
         pi.on("context", (event) => ({ messages: [...event.messages, "b"] }));
