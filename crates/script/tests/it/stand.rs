@@ -39,7 +39,7 @@ impl Stand {
     pub fn with(settings: ScriptSettings) -> Self {
         let folder = tempfile::Builder::new().prefix("a stand ").tempdir().unwrap();
         let action = ModuleAction::new(settings);
-        Self { folder, action, timeout: Duration::from_secs(20), budget: None }
+        Self { folder, action, timeout: Duration::from_secs(120), budget: None }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
