@@ -32,30 +32,6 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Faults of ours that are known: a row goes when its fault does.
-const FAULTS: &[(&str, &str, &str)] = &[
-    (
-        "cancel true",
-        "before_agent_start",
-        "`cancel` ends the asking where nothing can be cancelled",
-    ),
-    (
-        "cancel true",
-        "session.compacting",
-        "`cancel` ends the asking where nothing can be cancelled",
-    ),
-    (
-        "a message after results without one",
-        "before_agent_start",
-        "a message that is null hides those of later handlers of its module",
-    ),
-    (
-        "messages, then null",
-        "context",
-        "messages that are null hide those of earlier handlers of their module",
-    ),
-];
-
 /// One module group meeting one event.
 struct Case {
     group: String,
@@ -210,20 +186,11 @@ fn settled(event: &Value, mut told: Value) -> Value {
         }
         _ => result,
     };
-    by_module(&mut told);
     // A tool call that fails is told by its reason alone.
     if event["type"] == "tool_call" {
         told["errors"] = json!([]);
     }
     told
-}
-
-/// What modules want done comes in the order of their ids from us, not in that in which they ran.
-fn by_module(told: &mut Value) {
-    let word = |one: &Value| one["data"].as_str().unwrap_or_default().chars().take(2).collect();
-    let file = |one: &Value| Path::new(one["in"].as_str().unwrap_or_default()).to_owned();
-    told["entries"].as_array_mut().unwrap().sort_by_key(|one| -> String { word(one) });
-    told["errors"].as_array_mut().unwrap().sort_by_key(file);
 }
 
 fn truthy(value: &Value) -> bool {
@@ -234,7 +201,6 @@ fn expected_to_differ(case: &Case) -> Option<&'static (&'static str, &'static st
     let name = case.event["type"].as_str().unwrap();
     DIFFERENCES
         .iter()
-        .chain(FAULTS)
         .find(|(group, event, _)| *group == case.group && (*event == "*" || *event == name))
 }
 
@@ -281,8 +247,7 @@ fn the_real_runner_decides_alike() {
         }
     }
     assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
-    let stale: Vec<_> =
-        DIFFERENCES.iter().chain(FAULTS).filter(|row| !differed.contains(*row)).collect();
+    let stale: Vec<_> = DIFFERENCES.iter().filter(|row| !differed.contains(*row)).collect();
     assert!(stale.is_empty(), "these differ no longer: {stale:?}");
     eprintln!("{alike} of {} cases decided alike; the rest is in the tables", cases.len());
 }

@@ -1,7 +1,7 @@
 //! What a module is called with: the event object of the contract, its context, and how the
 //! handlers of this event take turns.
 
-use gambrel_model::{Call, Carry, Event, EventSpec, Hook, Moment, Slot};
+use gambrel_model::{Call, Carry, Event, EventSpec, Hook, Moment, Order, Slot};
 use serde_json::{Map, Value, json};
 
 use super::events::TOOLS;
@@ -32,7 +32,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
 fn stop(row: &EventSpec) -> Option<&'static str> {
     match row.moment {
         Moment::ToolBefore => Some("block"),
-        _ if row.kind() == gambrel_model::Kind::Gate => Some("cancel"),
+        _ if row.order == Order::UntilRefused => Some("cancel"),
         _ => None,
     }
 }

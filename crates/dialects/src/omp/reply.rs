@@ -61,8 +61,10 @@ struct Wanted {
 impl Wanted {
     fn of(decision: &Decision) -> Self {
         let mut wanted = Self::default();
-        for (slot, kept) in &decision.said.patch {
-            if matches!(slot, Slot::Native(name) if name.starts_with(EFFECTS)) {
+        // By the trail: what modules want is done in the order in which they ran.
+        for step in decision.trail.iter().filter(|step| step.ran && !step.recheck) {
+            let slot = Slot::Native(format!("{EFFECTS}{}", step.hook));
+            if let Some(kept) = decision.said.patch.get(&slot) {
                 let effects = kept["effects"].as_array().into_iter().flatten();
                 effects.for_each(|effect| wanted.take(effect));
                 wanted.errors.extend(kept["errors"].as_array().into_iter().flatten().cloned());

@@ -96,13 +96,13 @@ fn merged(asked: &Asked<'_>, results: &[Value]) -> Verdict {
         // The original error is thrown again, whatever a handler returns.
         Moment::ToolFailed if is_newer(hook) => merged_output(hook, results),
         Moment::Context => {
-            let messages = results.iter().rev().find_map(|result| result.get("messages"));
-            let patch = messages.filter(|messages| messages.is_array()).cloned();
+            let mut chain = results.iter().rev().filter_map(|result| result.get("messages"));
+            let patch = chain.find(|messages| messages.is_array()).cloned();
             patch.map(|m| Verdict::default().patching(Slot::Messages, m)).unwrap_or_default()
         }
         Moment::IterationStart => {
-            let message = results.iter().find_map(|result| result.get("message"));
-            let message = message.filter(|message| truthy(message)).cloned();
+            let mut messages = results.iter().filter_map(|result| result.get("message"));
+            let message = messages.find(|message| truthy(message)).cloned();
             // Callers of other dialects take words, not messages.
             if !asked.event.is_from(&Omp) {
                 let text = message.map(|message| words(&message["content"])).unwrap_or_default();
