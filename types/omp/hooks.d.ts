@@ -306,18 +306,50 @@ declare module "gambrel/hooks" {
     messages?: AgentMessage[];
   }
 
+  export interface InputEvent {
+    type: "input";
+    text: string;
+    images?: ImageContent[];
+    source: "interactive" | "rpc" | "extension";
+  }
+
+  export interface InputEventResult {
+    handled?: boolean;
+    text?: string;
+    images?: ImageContent[];
+  }
+
   export interface BeforeAgentStartEvent {
     type: "before_agent_start";
     prompt: string;
     images?: ImageContent[];
+    systemPrompt?: string[];
   }
 
   export interface BeforeAgentStartEventResult {
     message?: CustomMessagePayload;
+    systemPrompt?: string | string[];
   }
 
   export interface AgentStartEvent {
     type: "agent_start";
+  }
+
+  export interface SessionStopEvent {
+    type: "session_stop";
+    messages: AgentMessage[];
+    turn_id: number;
+    last_assistant_message?: AgentMessage;
+    session_id: string;
+    session_file?: string;
+    stop_hook_active: boolean;
+  }
+
+  export interface SessionStopResult {
+    decision?: "block";
+    continue?: boolean;
+    reason?: string;
+    additionalContext?: string;
   }
 
   export interface AgentEndEvent {
@@ -409,6 +441,176 @@ declare module "gambrel/hooks" {
     isError?: boolean;
   }
 
+  export interface UserBashEvent {
+    type: "user_bash";
+    command: string;
+    excludeFromContext: boolean;
+    cwd: string;
+  }
+
+  export interface UserBashEventResult {
+    result?: Record<string, unknown>;
+  }
+
+  export interface UserPythonEvent {
+    type: "user_python";
+    code: string;
+    excludeFromContext: boolean;
+    cwd: string;
+  }
+
+  export interface UserPythonEventResult {
+    result?: Record<string, unknown>;
+  }
+
+  export interface MessageStartEvent {
+    type: "message_start";
+    message: AgentMessage;
+  }
+
+  export interface MessageUpdateEvent {
+    type: "message_update";
+    message: AgentMessage;
+    assistantMessageEvent: Record<string, unknown>;
+  }
+
+  export interface MessageEndEvent {
+    type: "message_end";
+    message: AgentMessage;
+  }
+
+  export interface ToolExecutionStartEvent {
+    type: "tool_execution_start";
+    toolCallId: string;
+    toolName: string;
+    args: unknown;
+    intent?: string;
+  }
+
+  export interface ToolExecutionUpdateEvent {
+    type: "tool_execution_update";
+    toolCallId: string;
+    toolName: string;
+    args: unknown;
+    partialResult: unknown;
+  }
+
+  export interface ToolExecutionEndEvent {
+    type: "tool_execution_end";
+    toolCallId: string;
+    toolName: string;
+    result: unknown;
+    isError: boolean;
+  }
+
+  export interface ToolApprovalRequestedEvent {
+    type: "tool_approval_requested";
+    sessionId: string;
+    toolCallId: string;
+    toolName: string;
+    reason?: string;
+    approvalMode: string;
+  }
+
+  export interface ToolApprovalResolvedEvent {
+    type: "tool_approval_resolved";
+    sessionId: string;
+    toolCallId: string;
+    toolName: string;
+    approved: boolean;
+    reason?: string;
+  }
+
+  export interface BeforeProviderRequestEvent {
+    type: "before_provider_request";
+    payload: unknown;
+  }
+
+  export interface AfterProviderResponseEvent {
+    type: "after_provider_response";
+    status: number;
+    headers: Record<string, string>;
+    requestId?: string | null;
+    metadata?: unknown;
+  }
+
+  export interface RetryFallbackAppliedEvent {
+    type: "retry_fallback_applied";
+    from: string;
+    to: string;
+    role: string;
+  }
+
+  export interface RetryFallbackSucceededEvent {
+    type: "retry_fallback_succeeded";
+    model: string;
+    role: string;
+  }
+
+  export interface ResourcesDiscoverEvent {
+    type: "resources_discover";
+    cwd: string;
+    reason: "startup" | "reload";
+  }
+
+  export interface GoalUpdatedEvent {
+    type: "goal_updated";
+    goal: unknown;
+    state?: unknown;
+  }
+
+  export interface CredentialDisabledEvent {
+    type: "credential_disabled";
+    provider: string;
+    disabledCause: string;
+  }
+
+  export interface McpNotificationEvent {
+    type: "mcp_notification";
+    server: string;
+    method: string;
+    params: unknown;
+  }
+
+  export interface SessionBeforeForkEvent {
+    type: "session_before_fork";
+    entryId: string;
+  }
+
+  export interface SessionBeforeForkResult {
+    cancel?: boolean;
+  }
+
+  export interface ModelSelectEvent {
+    type: "model_select";
+    [field: string]: unknown;
+  }
+
+  export interface ThinkingLevelSelectEvent {
+    type: "thinking_level_select";
+    [field: string]: unknown;
+  }
+
+  export interface SessionForkEvent {
+    type: "session_fork";
+    [field: string]: unknown;
+  }
+
+  export interface SessionInfoChangedEvent {
+    type: "session_info_changed";
+    [field: string]: unknown;
+  }
+
+  export interface AgentSettledEvent {
+    type: "agent_settled";
+    [field: string]: unknown;
+  }
+
+  export interface BeforeProviderHeadersEvent {
+    type: "before_provider_headers";
+    [field: string]: unknown;
+  }
+
   export type BashToolResultEvent = ToolResultEvent & { toolName: "bash" };
   export type ReadToolResultEvent = ToolResultEvent & { toolName: "read" };
   export type WriteToolResultEvent = ToolResultEvent & { toolName: "write" };
@@ -434,8 +636,10 @@ declare module "gambrel/hooks" {
     "session_tree": [SessionTreeEvent, undefined];
     "session_shutdown": [SessionShutdownEvent, undefined];
     "context": [ContextEvent, ContextEventResult];
+    "input": [InputEvent, InputEventResult];
     "before_agent_start": [BeforeAgentStartEvent, BeforeAgentStartEventResult];
     "agent_start": [AgentStartEvent, undefined];
+    "session_stop": [SessionStopEvent, SessionStopResult];
     "agent_end": [AgentEndEvent, undefined];
     "turn_start": [TurnStartEvent, undefined];
     "turn_end": [TurnEndEvent, undefined];
@@ -447,6 +651,31 @@ declare module "gambrel/hooks" {
     "todo_reminder": [TodoReminderEvent, undefined];
     "tool_call": [ToolCallEvent, ToolCallEventResult];
     "tool_result": [ToolResultEvent, ToolResultEventResult];
+    "user_bash": [UserBashEvent, UserBashEventResult];
+    "user_python": [UserPythonEvent, UserPythonEventResult];
+    "message_start": [MessageStartEvent, undefined];
+    "message_update": [MessageUpdateEvent, undefined];
+    "message_end": [MessageEndEvent, undefined];
+    "tool_execution_start": [ToolExecutionStartEvent, undefined];
+    "tool_execution_update": [ToolExecutionUpdateEvent, undefined];
+    "tool_execution_end": [ToolExecutionEndEvent, undefined];
+    "tool_approval_requested": [ToolApprovalRequestedEvent, undefined];
+    "tool_approval_resolved": [ToolApprovalResolvedEvent, undefined];
+    "before_provider_request": [BeforeProviderRequestEvent, undefined];
+    "after_provider_response": [AfterProviderResponseEvent, undefined];
+    "retry_fallback_applied": [RetryFallbackAppliedEvent, undefined];
+    "retry_fallback_succeeded": [RetryFallbackSucceededEvent, undefined];
+    "resources_discover": [ResourcesDiscoverEvent, undefined];
+    "goal_updated": [GoalUpdatedEvent, undefined];
+    "credential_disabled": [CredentialDisabledEvent, undefined];
+    "mcp_notification": [McpNotificationEvent, undefined];
+    "session_before_fork": [SessionBeforeForkEvent, SessionBeforeForkResult];
+    "model_select": [ModelSelectEvent, undefined];
+    "thinking_level_select": [ThinkingLevelSelectEvent, undefined];
+    "session_fork": [SessionForkEvent, undefined];
+    "session_info_changed": [SessionInfoChangedEvent, undefined];
+    "agent_settled": [AgentSettledEvent, undefined];
+    "before_provider_headers": [BeforeProviderHeadersEvent, undefined];
   }
 
   export type HookEventName = keyof HookEvents;

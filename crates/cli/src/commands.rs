@@ -157,16 +157,31 @@ fn asked(gambrel: &Gambrel, hook: &Hook, mut body: Value, timeout: Duration) -> 
     gambrel.call(&hook.draft.action, &call)
 }
 
-/// What keeps modules from being loaded, for `check`.
+/// What keeps modules from being loaded, and handlers that nothing will call, for `check`.
 pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
     let broken = |hook: &Hook| {
         let outcome = asked(gambrel, hook, json!({"op": "load"}), LOADING);
-        let End::Unstarted(why) = outcome.end else { return None };
+        let End::Unstarted(why) = outcome.end else {
+            return unknown_events(hook, &outcome.answer.unwrap_or_default());
+        };
         let path = &hook.draft.source.spot.path;
         let place = why.rsplit_once('(').map(|(_, at)| at.trim_end_matches(')').to_owned());
         let line = place.and_then(|at| at.rsplit(':').find_map(|part| part.parse().ok()));
         let spot = Spot { line: line.unwrap_or(0), column: 1, ..Spot::file(path) };
-        Some(Complaint::error(spot, why).help("the module is left out until this is put right"))
+        vec![Complaint::error(spot, why).help("the module is left out until this is put right")]
     };
-    modules(gambrel, loaded).into_iter().filter_map(broken).collect()
+    modules(gambrel, loaded).into_iter().flat_map(broken).collect()
+}
+
+/// Events of a name that the table does not have: a note, since a later caller may know them.
+fn unknown_events(hook: &Hook, answer: &Value) -> Vec<Complaint> {
+    let known = |name: &str| hook.dialect.events().iter().any(|row| row.name == name);
+    let names = answer["events"].as_array().into_iter().flatten();
+    let names = names.filter_map(|event| event["name"].as_str()).filter(|name| !known(name));
+    let note = |name: &str| {
+        let spot = Spot::file(&hook.draft.source.spot.path);
+        Complaint::warning(spot, format!("registers for `{name}`, an event that is not known here"))
+            .help("its handler is called only if a caller fires an event of that name")
+    };
+    names.map(note).collect()
 }

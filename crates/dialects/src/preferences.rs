@@ -2,6 +2,8 @@
 //! folder. Only the user's own file is read: a repository must not choose what runs, or where a
 //! request may go.
 
+use std::time::Duration;
+
 use gambrel_model::{Complaint, Found, Holding, Place, Roots, Scope};
 
 use crate::document::{Document, Fields, Language};
@@ -18,6 +20,8 @@ pub struct Preferences {
     pub agent: Option<String>,
     /// By which edition of contract 004 modules run.
     pub edition: Option<String>,
+    /// How long a handler of a tool call may take there.
+    pub tool_call_timeout: Option<Duration>,
     /// Hosts and address ranges of the inside that requests may reach.
     pub allow: Vec<String>,
 }
@@ -58,11 +62,19 @@ fn of(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> Preferences {
     };
     let (model, agent) = (texts("model", "command"), texts("agent", "command"));
     let edition = texts("omp", "edition");
+    let handlers = document.root.get("omp").and_then(|omp| omp.get("extensionHandlers"));
+    let tool_call_timeout = handlers.and_then(|handlers| {
+        let mut fields = Fields::of(document, handlers);
+        let millis = fields.count("toolCallTimeoutMs").filter(|millis| *millis > 0);
+        complaints.append(&mut fields.complaints);
+        millis.map(Duration::from_millis)
+    });
     let allow = document.root.get("http").and_then(|http| {
         let mut fields = Fields::of(document, http);
         let hosts = fields.texts("allow");
         complaints.append(&mut fields.complaints);
         hosts
     });
-    Preferences { model, agent, edition, allow: allow.unwrap_or_default() }
+    let allow = allow.unwrap_or_default();
+    Preferences { model, agent, edition, tool_call_timeout, allow }
 }

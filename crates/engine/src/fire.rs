@@ -36,9 +36,9 @@ pub fn fire(engine: &Engine<'_>, event: &mut Event) -> Decision {
 pub fn recall(engine: &Engine<'_>, event: &mut Event) {
     let state = engine.ledger.session(&event.memory()).unwrap_or_default();
     let prompts = state.counts.get(debts::PROMPTS).copied().unwrap_or(0);
-    let begins = u64::from(event.moment == Moment::IterationStart);
-    event.facts.iteration.get_or_insert(prompts + begins);
     event.seen.clone_from(&state.counts);
+    let begins = u64::from(begins(event));
+    event.facts.iteration.get_or_insert(prompts + begins);
     event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);
 }
 
@@ -54,7 +54,7 @@ fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) 
     }
     event.seen.clone_from(&state.counts);
     if event.facts.iteration.is_none() {
-        if event.moment == Moment::IterationStart {
+        if begins(event) {
             *state.counts.entry(debts::PROMPTS.into()).or_default() += 1;
             let counted = engine.ledger.amend(&event.memory(), &mut |kept| {
                 *kept.counts.entry(debts::PROMPTS.into()).or_default() += 1;
@@ -67,6 +67,11 @@ fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) 
         event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);
     }
     state
+}
+
+/// A prompt that is fired under two names is one prompt.
+fn begins(event: &Event) -> bool {
+    event.moment == Moment::IterationStart && !event.from.echoes(event)
 }
 
 /// A session without a name begins: what was owed to the one before it is not this one's.

@@ -102,7 +102,8 @@ fn matching(loaded: &Loaded, event: &Event) -> Arc<[usize]> {
 }
 
 fn asked(loaded: &Loaded, event: &Event) -> Vec<usize> {
-    let Some(shelf) = loaded.index.get(&event.moment) else { return Vec::new() };
+    let shelf = loaded.index.get(&event.moment).or_else(|| loaded.index.get(&event.row.moment));
+    let Some(shelf) = shelf else { return Vec::new() };
     let mut hits = BTreeSet::new();
     let all_names = subjects_of_all(event, loaded);
     for name in &all_names {
@@ -211,7 +212,7 @@ impl Chooser<'_, '_> {
         if options.hosted && own {
             return Some(Skip::plain("hosted: the host runs its own hooks"));
         }
-        if !own && self.event.row.echo {
+        if !own && self.event.from.echoes(self.event) {
             return Some(Skip::plain(format!("heard this moment before `{}`", self.event.name)));
         }
         if let Some(by) = &hook.draft.shadowed_by {

@@ -9,7 +9,7 @@ use crate::complaint::Complaint;
 use crate::condition::Fact;
 use crate::decision::{Decision, Reply};
 use crate::event::{Arrival, Event};
-use crate::hook::{Draft, Hook};
+use crate::hook::{ANY, Draft, Hook};
 use crate::outcome::Outcome;
 use crate::place::{Found, Place, Roots};
 use crate::spec::EventSpec;
@@ -48,6 +48,17 @@ pub trait Dialect: Sync {
     fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
         let _ = (event, hook);
         None
+    }
+
+    /// The rows under which one of its hooks hears events.
+    fn rows(&self, draft: &Draft) -> Vec<&'static EventSpec> {
+        let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
+        self.events().iter().filter(hears).collect()
+    }
+
+    /// Whether hooks of other dialects have heard this moment under another name already.
+    fn echoes(&self, event: &Event) -> bool {
+        event.row.echo
     }
 
     /// Names that an event leaves in its session's memory, to be seen by later ones.

@@ -192,6 +192,10 @@ impl Event {
                 }
             }
             Slot::Messages => self.facts.messages = Some(value.clone()),
+            Slot::Prompt => {
+                let text = value.get("text").and_then(Value::as_str).map(str::to_owned);
+                self.facts.prompt = text.or(self.facts.prompt.take());
+            }
             Slot::Message | Slot::Native(_) => {}
         }
     }

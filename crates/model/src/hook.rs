@@ -234,8 +234,7 @@ impl Hook {
         mut draft: Draft,
     ) -> (Option<Self>, Vec<Complaint>) {
         let mut complaints = Vec::new();
-        let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
-        let rows: Vec<_> = dialect.events().iter().filter(hears).collect();
+        let rows = dialect.rows(&draft);
         if rows.is_empty() {
             let spot = draft.source.spot.clone();
             let message = format!("{} has no event `{}`", dialect.name(), draft.event);
@@ -267,10 +266,14 @@ impl Hook {
         self.hears(event.from.name(), event.row.name, &event.moment)
     }
 
-    /// By name for the caller's own dialect, by moment for all others.
+    /// By name for the caller's own dialect, by moment for all others. What their dialect does not
+    /// know is heard by those who hear everything.
     pub fn hears(&self, from: &str, name: &str, moment: &Moment) -> Option<&'static EventSpec> {
         let own = from == self.dialect.name();
-        let hears = |row: &&&'static EventSpec| row.moment == *moment && (!own || row.name == name);
+        let hears = |row: &&&'static EventSpec| match own {
+            true => row.name == name && (name.is_empty() || row.moment == *moment),
+            false => row.moment == *moment,
+        };
         self.rows.iter().find(hears).copied()
     }
 

@@ -120,6 +120,8 @@ pub enum Slot {
     Messages,
     /// A message put before the agent starts.
     Message,
+    /// What the person asked: `{"text": …, "images": […]}`.
+    Prompt,
     /// Something that only one dialect knows, under `dialect.field`.
     Native(String),
 }
@@ -131,6 +133,7 @@ impl From<String> for Slot {
             "output" => Self::Output,
             "messages" => Self::Messages,
             "message" => Self::Message,
+            "prompt" => Self::Prompt,
             _ => Self::Native(word),
         }
     }
@@ -143,6 +146,7 @@ impl From<Slot> for String {
             Slot::Output => "output".into(),
             Slot::Messages => "messages".into(),
             Slot::Message => "message".into(),
+            Slot::Prompt => "prompt".into(),
             Slot::Native(word) => word,
         }
     }

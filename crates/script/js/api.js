@@ -141,34 +141,80 @@
     return rest;
   };
 
+  // Whether a result ends the round: any true one, one whose field is true, or one that has these
+  // very values.
+  const ends = (stop, result) => {
+    if (!stop || stop === true) return stop === true;
+    if (typeof stop === "string") return !!result[stop];
+    return Object.entries(stop).every(([field, value]) => result[field] === value);
+  };
+  // What a field of a result makes of the next handler's event, or nothing.
+  const passed = (how, value) => {
+    if (how === "true") return value || undefined;
+    return how === "list" && value !== undefined && !Array.isArray(value) ? [value] : value;
+  };
+  // The event as the next handler sees it: shared, a copy of its own, or a new shell around what
+  // is shared.
+  const before = (rest, eventText, shared, chained, at) => {
+    if (rest.fresh === "shell") return { ...shared };
+    if (!rest.fresh || at === 0) return shared;
+    const event = parse(eventText);
+    for (const [field, text] of Object.entries(chained)) event[field] = parse(text);
+    return event;
+  };
+
   // Handlers one after another. Of the first one the answer may be there already.
   const walk = async (eventText, rest, shared, list, first) => {
-    const { stop, chain } = rest;
     const ctx = first?.ctx ?? new Context(rest.ctx);
-    const results = [];
-    const truthy = [];
-    const errors = [];
-    let chained;
-    for (let at = 0; at < list.length; at++) {
-      const event = rest.fresh && at > 0 ? parse(eventText) : shared;
-      if (chain && chained !== undefined && rest.fresh) event[chain] = parse(chained);
+    const [results, truthy, errors, chained] = [[], [], [], {}];
+    let ended = false;
+    const call = (at) => {
+      if (at > 0) host.lap?.();
+      return list[at](before(rest, eventText, shared, chained, at), ctx);
+    };
+    const said = rest.together ? await Own.allSettled(list.map(async (_, at) => call(at))) : undefined;
+    const heard = (at) => {
+      if (!said) return first && at === 0 ? first.said : call(at);
+      if (said[at].status === "rejected") throw said[at].reason;
+      return said[at].value;
+    };
+    for (let at = 0; at < (said ?? list).length && !ended; at++) {
       try {
-        const result = await (first && at === 0 ? first.said : list[at](event, ctx));
+        const result = await heard(at);
         results.push(result ? written(result) : "null");
         truthy.push(!!result);
-        if (result && chain && result[chain]) {
-          chained = stringify(result[chain]);
-          if (!rest.fresh) shared[chain] = result[chain];
+        if (!result) continue;
+        for (const [field, how] of Object.entries(rest.chain ?? {})) {
+          const value = passed(how, result[field]);
+          if (value === undefined) continue;
+          if (rest.fresh === true) chained[field] = stringify(value);
+          else shared[field] = value;
         }
-        if (result && stop && result[stop]) break;
+        ended = ends(rest.stop, result);
       } catch (err) {
         if (results.length === at) results.push("null"), truthy.push(false);
         errors.push(failure(err, shared.type));
         if (!rest.catch) break;
       }
     }
-    const told = rest.changes && !rest.fresh ? changed(eventText, shared, errors) : undefined;
-    return report(list.length, results, truthy, errors, told);
+    const told = rest.changes && rest.fresh !== true ? changed(eventText, shared, errors) : undefined;
+    return { ended, text: report(list.length, results, truthy, errors, told) };
+  };
+
+  // One event, and those that follow it in the same moment unless it was the last word.
+  const rounds = async (eventText, rest, shared, list, first) => {
+    const { ended, text } = await walk(eventText, rest, shared, list, first);
+    if ((ended && rest.closes) || !rest.then?.length) return text;
+    const more = [];
+    for (const next of rest.then) {
+      const own = stringify(next.event);
+      now.event = next.event.type;
+      host.lap?.();
+      const round = await walk(own, { ...next, ctx: rest.ctx }, parse(own), handlers.get(next.event.type) ?? none);
+      more.push(round.text);
+      if (round.ended && next.closes) break;
+    }
+    return `${text.slice(0, -1)},"then":[${more}]}`;
   };
 
   const changed = (before, shared, errors) => {
@@ -188,15 +234,13 @@
     const event = parse(eventText);
     const list = handlers.get(event.type) ?? none;
     now.event = event.type;
-    if (list.length !== 1 || rest.changes || !host.peek) return walk(eventText, rest, event, list);
+    if (list.length !== 1 || rest.changes || rest.then || !host.peek) return rounds(eventText, rest, event, list);
     const ctx = new Context(rest.ctx);
     // Should it have registered more handlers, they are called as well.
-    const more = (said) => walk(eventText, rest, event, list, { said, ctx });
+    const more = (said) => rounds(eventText, rest, event, list, { said, ctx });
     try {
-      let said = list[0](event, ctx);
+      let said = list[0](rest.fresh === "shell" ? { ...event } : event, ctx);
       if (said instanceof Own) said = host.peek(said);
-      // A handler may have registered another, which is asked as well.
-      if (list.length > 1) return walk(eventText, rest, event, list, { said, ctx });
       if (list.length > 1 || typeof said?.then === "function") return more(said);
       if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
       return `{"handlers":1,"results":[${written(said)}],"truthy":[true],"errors":[]}`;

@@ -180,6 +180,7 @@
   const host = {
     path, hasUI, exec, show, peek, NotAFactory,
     effect: natives.effect,
+    lap: natives.lap,
     ask: (text) => wait(natives.ask(text)),
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),

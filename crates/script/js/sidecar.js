@@ -124,6 +124,7 @@ const begin = async (word) => {
   const host = {
     path: word.path, hasUI: word.hasUI, effect, exec, show, NotAFactory,
     ask: (text) => wait({ ask: text }),
+    lap: () => line({ lap: true }),
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),
   };

@@ -63,9 +63,16 @@ pub fn read(
         answer = broken(failed, answer["stack"].as_str().unwrap_or_default(), whose);
     }
     let mut spoiled = false;
-    for error in answer["errors"].as_array_mut().into_iter().flatten() {
-        spoiled |= error["fatal"] == true || is_out_of_memory(error);
-        settle(error, &place);
+    let mut settled = |round: &mut Value| {
+        let Some(errors) = round.get_mut("errors") else { return };
+        for error in errors.as_array_mut().into_iter().flatten() {
+            spoiled |= error["fatal"] == true || is_out_of_memory(error);
+            settle(error, &place);
+        }
+    };
+    settled(&mut answer);
+    if let Some(then) = answer.get_mut("then") {
+        then.as_array_mut().into_iter().flatten().for_each(settled);
     }
     answer["effects"] = Value::Array(effects);
     (answer, spoiled)

@@ -52,6 +52,7 @@ impl Tripwire {
 
 /// The clock of one call.
 pub struct Clock {
+    full: Duration,
     left: Duration,
     wall: Option<Instant>,
     wire: Tripwire,
@@ -61,7 +62,7 @@ impl Clock {
     /// Starts the clock: `active` stands still in dialogs, `wall` does not.
     fn start(active: Duration, wall: Option<Duration>, wire: Tripwire) -> Self {
         let wall = wall.and_then(|wall| Instant::now().checked_add(wall));
-        Self { left: active, wall, wire }
+        Self { full: active, left: active, wall, wire }
     }
 
     /// The clock of a call with this pace.
@@ -84,6 +85,11 @@ impl Clock {
     /// Until when one may wait; `None` is for ever.
     pub fn patience(&self, asking: bool) -> Option<Instant> {
         if asking { self.wall } else { self.until(Instant::now()) }
+    }
+
+    /// The next handler has the whole time; the wall stays where it is.
+    pub fn renew(&mut self) {
+        self.left = self.full;
     }
 
     /// Takes time that was waited.

@@ -66,6 +66,7 @@ struct Papers {
     open: HashSet<u32>,
     dialogs: HashSet<u32>,
     settled: Option<String>,
+    lapped: bool,
     surround: Surround,
 }
 
@@ -129,6 +130,17 @@ impl Desk {
     /// How the call under way has ended, if it has.
     pub fn take_settled(&self) -> Option<String> {
         self.papers().settled.take()
+    }
+
+    /// Notes that another handler has its turn.
+    pub fn lap(&self) {
+        self.papers().lapped = true;
+        self.settings.pulse.beat();
+    }
+
+    /// Whether another handler has its turn since this was last asked.
+    pub fn take_lap(&self) -> bool {
+        std::mem::take(&mut self.papers().lapped)
     }
 
     /// Opens a line on which work reports.

@@ -46,6 +46,8 @@ pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
         })?,
     )?;
     let at = Arc::clone(desk);
+    made.set("lap", Function::new(ctx.clone(), move || at.lap())?)?;
+    let at = Arc::clone(desk);
     made.set("effect", Function::new(ctx.clone(), move |text: String| at.effect(&text))?)?;
     let at = Arc::clone(desk);
     made.set("settle", Function::new(ctx.clone(), move |text: String| at.settle(text))?)?;

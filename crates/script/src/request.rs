@@ -32,16 +32,26 @@ pub enum Wish<'a> {
 pub struct Terms<'a> {
     /// What handlers see as `ctx`.
     ctx: &'a Value,
-    /// The field of a result that ends the round.
-    stop: Option<&'a str>,
-    /// The field of a result that goes into the next handler's event.
-    chain: Option<&'a str>,
-    /// Whether each handler gets an event of its own.
-    fresh: bool,
+    /// What result ends the round: `true` for any true one, a field that is true, or values.
+    stop: &'a Value,
+    /// By field of a result: how it goes into the next handler's event (`true`, `given`, `list`).
+    chain: &'a Value,
+    /// Whether each handler gets an event of its own: `true`, or `"shell"` for a new object around
+    /// what is shared.
+    fresh: &'a Value,
     /// Whether the next handler runs after one has failed.
     catch: bool,
     /// Whether what handlers did to the event itself is told.
     changes: bool,
+    /// Whether handlers do not wait for one another.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    together: bool,
+    /// Whether a result that ends the round also keeps the events away that follow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    closes: bool,
+    /// Events that follow this one in the same call, each with terms of its own.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    then: &'a Value,
 }
 
 impl<'a> Request<'a> {
@@ -82,6 +92,16 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// The names of all its events; none for what is no event.
+    pub fn events(&self) -> impl Iterator<Item = &'a str> {
+        let then = match &self.wish {
+            Wish::Emit(_, terms) => terms.then.as_array(),
+            _ => None,
+        };
+        let then = then.into_iter().flatten().filter_map(|next| next["event"]["type"].as_str());
+        self.event().into_iter().chain(then)
+    }
+
     /// The terms of the call as the engine's script reads them.
     pub fn terms(&self) -> String {
         let bare;
@@ -100,10 +120,13 @@ impl<'a> Request<'a> {
 fn terms<'a>(field: impl Fn(&str) -> &'a Value, ctx: &'a Value) -> Terms<'a> {
     Terms {
         ctx,
-        stop: field("stop").as_str(),
-        chain: field("chain").as_str(),
-        fresh: field("fresh") == true,
+        stop: field("stop"),
+        chain: field("chain"),
+        fresh: field("fresh"),
         catch: field("catch") == true,
         changes: field("changes") == true,
+        together: field("together") == true,
+        closes: field("closes") == true,
+        then: field("then"),
     }
 }

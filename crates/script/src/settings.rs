@@ -2,6 +2,7 @@
 //! take. Knows no engine.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,11 +24,36 @@ pub struct ScriptSettings {
     pub sidecars: bool,
     /// Whether modules may open connections (`fetch`).
     pub fetch: bool,
+    /// Beats when a call goes on to its next handler: each has the whole time.
+    pub pulse: Pulse,
+}
+
+/// A count that only grows, for whoever watches from outside.
+#[derive(Debug, Clone, Default)]
+pub struct Pulse(Arc<AtomicU64>);
+
+impl Pulse {
+    /// Counts one more.
+    pub fn beat(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The count so far.
+    pub fn beats(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Default for ScriptSettings {
     fn default() -> Self {
-        Self { ask: None, memory: 64 << 20, stack: 512 << 10, sidecars: true, fetch: false }
+        Self {
+            ask: None,
+            memory: 64 << 20,
+            stack: 512 << 10,
+            sidecars: true,
+            fetch: false,
+            pulse: Pulse::default(),
+        }
     }
 }
 

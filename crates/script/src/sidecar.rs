@@ -114,6 +114,8 @@ impl Sidecar {
                 return Err(gone(&post.said));
             } else if let Some(text) = self.heard(&post.said["ok"], &mut names) {
                 return Ok(text);
+            } else if self.desk.take_lap() {
+                clock.renew();
             }
         }
     }
@@ -132,7 +134,9 @@ impl Sidecar {
             return Some(text.to_owned());
         }
         let theirs = word["id"].as_u64().unwrap_or_default();
-        if let Some(text) = word["effect"].as_str() {
+        if word["lap"] == true {
+            self.desk.lap();
+        } else if let Some(text) = word["effect"].as_str() {
             self.desk.effect(text);
         } else if let Some(text) = word["ask"].as_str() {
             let ask: Ask = serde_json::from_str(text).unwrap_or_default();

@@ -37,7 +37,7 @@ impl Slot {
             Ok(graph) => graph,
             Err(error) => return answer::unstarted(&prefixed(error)),
         };
-        if request.event().is_some_and(|event| graph.never_hears(event)) {
+        if request.event().is_some() && request.events().all(|event| graph.never_hears(event)) {
             return answer::answered(answer::nothing());
         }
         let surround = surround(request, call, pace, settings);

@@ -61,6 +61,9 @@ pub fn drive(
 ) -> Result<String, Halt> {
     loop {
         clock.run(|wire| jobs(ctx, wire))?;
+        if desk.take_lap() {
+            clock.renew();
+        }
         if let Some(text) = desk.take_settled() {
             return Ok(text);
         }

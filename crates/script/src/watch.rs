@@ -11,7 +11,7 @@ use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
 
 use crate::action::ModuleAction;
 use crate::answer;
-use crate::settings::{Ask, ScriptSettings};
+use crate::settings::{Ask, Pulse, ScriptSettings};
 
 /// How long past its deadline a call may take to end by itself.
 const GRACE: Duration = Duration::from_millis(500);
@@ -22,6 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct WatchedModules {
     inner: Arc<ModuleAction>,
     dialogs: Arc<Dialogs>,
+    pulse: Pulse,
 }
 
 /// How long people have been asked: time that no module is charged for.
@@ -29,6 +30,14 @@ pub struct WatchedModules {
 struct Dialogs {
     open: AtomicBool,
     spent: AtomicU64,
+}
+
+/// Since when the handler runs that has its turn.
+struct Lap {
+    began: Instant,
+    /// How long people had been asked until then.
+    spent: u64,
+    beats: u64,
 }
 
 impl WatchedModules {
@@ -48,7 +57,8 @@ impl WatchedModules {
             };
             Arc::new(counting) as crate::settings::Asker
         });
-        Self { inner: Arc::new(ModuleAction::new(settings)), dialogs }
+        let pulse = settings.pulse.clone();
+        Self { inner: Arc::new(ModuleAction::new(settings)), dialogs, pulse }
     }
 
     fn watch(&self, call: &Call) -> Outcome {
@@ -63,14 +73,17 @@ impl WatchedModules {
         if let Err(error) = std::thread::Builder::new().name("module".into()).spawn(work) {
             return Outcome::of(End::Unstarted(format!("no thread for the module: {error}")));
         }
-        let spent = self.dialogs.spent.load(Ordering::SeqCst);
+        let mut lap = self.lap();
         loop {
+            if self.pulse.beats() != lap.beats {
+                lap = self.lap();
+            }
             match answers.recv_timeout(LOOK) {
                 Ok(Some(outcome)) => return outcome,
                 Ok(None) | Err(RecvTimeoutError::Disconnected) => {
                     return Outcome::of(End::Unstarted("the module's thread failed".into()));
                 }
-                Err(RecvTimeoutError::Timeout) if self.is_over(&call.pace, began, spent) => {
+                Err(RecvTimeoutError::Timeout) if self.is_over(&call.pace, began, &lap) => {
                     let why = "the engine does not come back: the call is given up";
                     let late = answer::late(why.into(), Vec::new());
                     return Outcome { took: began.elapsed(), ..late };
@@ -80,10 +93,15 @@ impl WatchedModules {
         }
     }
 
-    fn is_over(&self, pace: &Pace, began: Instant, spent: u64) -> bool {
+    fn lap(&self) -> Lap {
+        let spent = self.dialogs.spent.load(Ordering::SeqCst);
+        Lap { began: Instant::now(), spent, beats: self.pulse.beats() }
+    }
+
+    fn is_over(&self, pace: &Pace, began: Instant, lap: &Lap) -> bool {
         let wall = pace.budget.is_some_and(|budget| began.elapsed() > budget + GRACE);
-        let asked = self.dialogs.spent.load(Ordering::SeqCst).saturating_sub(spent);
-        let active = began.elapsed().saturating_sub(Duration::from_millis(asked));
+        let asked = self.dialogs.spent.load(Ordering::SeqCst).saturating_sub(lap.spent);
+        let active = lap.began.elapsed().saturating_sub(Duration::from_millis(asked));
         let asking = self.dialogs.open.load(Ordering::SeqCst);
         wall || (!asking && active > pace.timeout + GRACE)
     }
@@ -95,6 +113,14 @@ impl Action for WatchedModules {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        jobs.iter().map(|job| self.watch(job.call)).collect()
+        if let [job] = jobs {
+            return vec![self.watch(job.call)];
+        }
+        let lost = || Outcome::of(End::Unstarted("the module's thread failed".into()));
+        std::thread::scope(|scope| {
+            let calls = jobs.iter().map(|job| job.call);
+            let watches: Vec<_> = calls.map(|call| scope.spawn(|| self.watch(call))).collect();
+            watches.into_iter().map(|watch| watch.join().unwrap_or_else(|_| lost())).collect()
+        })
     }
 }

@@ -143,7 +143,7 @@ impl Spelling<'_> {
                     self.put_own("updatedToolOutput", output);
                 }
                 Slot::Native(name) => self.native(name, value, form),
-                Slot::Input | Slot::Messages | Slot::Message => {}
+                Slot::Input | Slot::Messages | Slot::Message | Slot::Prompt => {}
             }
         }
     }

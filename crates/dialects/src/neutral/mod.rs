@@ -23,7 +23,7 @@ const ALL: Powers = Powers::ALLOW
     .and(Powers::NEXT)
     .and(Powers::SHOW);
 
-const SLOTS: &[Slot] = &[Slot::Input, Slot::Output, Slot::Messages, Slot::Message];
+const SLOTS: &[Slot] = &[Slot::Input, Slot::Output, Slot::Messages, Slot::Message, Slot::Prompt];
 
 /// One row per moment, made from the moments' own table, and one for what has no name there.
 fn table() -> &'static [EventSpec] {

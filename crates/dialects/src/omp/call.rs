@@ -1,40 +1,91 @@
 //! What a module is called with: the event object of the contract, its context, and how the
 //! handlers of this event take turns.
 
-use gambrel_model::{Call, Carry, Event, EventSpec, Hook, Moment, Order, Slot};
+use std::time::Duration;
+
+use gambrel_model::{Call, Carry, Event, EventSpec, Hook, Moment, Pace, Slot};
 use serde_json::{Map, Value, json};
 
-use super::events::TOOLS;
-use super::{Omp, is_newer};
+use super::Omp;
+use super::config::PATIENCE;
+use super::edition::{FIELD, is_newer};
+use super::events::{Rule, TOOLS, others, rule};
+use super::verdict::SYSTEM;
 use crate::payload::text;
+
+/// The system prompt, a list of texts.
+const SYSTEM_PROMPT: &str = "systemPrompt";
+/// What the newer edition gives those who say farewell.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The call of a module for an event.
 pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let row = hook.row_for(event).unwrap_or(event.row);
-    let (stop, chain) = (stop(row), (row.moment == Moment::Context).then_some("messages"));
-    let fresh = matches!(row.moment, Moment::Context | Moment::IterationStart);
-    let body = json!({
-        "op": "emit",
-        "path": hook.draft.config["path"],
-        "edition": hook.draft.config["edition"],
+    let mut body = round(event, row, hook, carry);
+    body["op"] = json!("emit");
+    body["path"] = hook.draft.config["path"].clone();
+    body["ctx"] = context(event);
+    // Callers of other dialects have one name for what happens here under several.
+    let also: Vec<Value> = match event.is_from(&Omp) {
+        true => Vec::new(),
+        false => others(row).map(|row| round(event, row, hook, carry)).collect(),
+    };
+    if !also.is_empty() {
+        body["then"] = json!(also);
+    }
+    Call { body, cwd: event.cwd.clone(), pace: pace(row, hook), ..Call::default() }
+}
+
+/// How long each handler may take.
+pub fn pace(row: &EventSpec, hook: &Hook) -> Pace {
+    let mut pace = hook.draft.terms.pace();
+    if is_newer(hook) {
+        let own = hook.draft.config.get(PATIENCE).and_then(Value::as_u64);
+        match rule(row) {
+            Rule::Call => pace.timeout = own.map_or(pace.timeout, Duration::from_millis),
+            Rule::Farewell => pace.timeout = FAREWELL,
+            _ => {}
+        }
+    }
+    pace
+}
+
+/// One event for a module's handlers, and how they take turns: what ends the asking, what goes
+/// from a result into the next handler's event, whether they share that event.
+fn round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
+    let newer = is_newer(hook);
+    let (stop, chain, fresh) = match rule(row) {
+        Rule::Call => (json!("block"), Value::Null, json!(false)),
+        Rule::Result if newer => {
+            let given = json!({"content": "given", "details": "given", "isError": "given"});
+            (Value::Null, given, json!(false))
+        }
+        // The newer edition lets handlers change the messages in place.
+        Rule::Context => {
+            let fresh = if newer { json!("shell") } else { json!(true) };
+            (Value::Null, json!({"messages": "true"}), fresh)
+        }
+        Rule::Input => {
+            (json!("handled"), json!({"text": "given", "images": "given"}), json!("shell"))
+        }
+        Rule::Start if newer => (Value::Null, json!({"systemPrompt": "list"}), json!("shell")),
+        Rule::Start => (Value::Null, Value::Null, json!(true)),
+        Rule::Stop => (json!({"decision": "block"}), Value::Null, json!(false)),
+        Rule::First => (json!(true), Value::Null, json!(false)),
+        Rule::Cancel => (json!("cancel"), Value::Null, json!(false)),
+        _ => (Value::Null, Value::Null, json!(false)),
+    };
+    json!({
         "event": object(event, row, hook, carry),
-        "ctx": context(event),
         "stop": stop,
         "chain": chain,
         "fresh": fresh,
         // 004, errors: a tool call fails closed; everything else is noted and goes on.
-        "catch": row.moment != Moment::ToolBefore,
-    });
-    Call { body, cwd: event.cwd.clone(), pace: hook.draft.terms.pace(), ..Call::default() }
-}
-
-/// The field whose truth ends the asking.
-fn stop(row: &EventSpec) -> Option<&'static str> {
-    match row.moment {
-        Moment::ToolBefore => Some("block"),
-        _ if row.order == Order::UntilRefused => Some("cancel"),
-        _ => None,
-    }
+        "catch": rule(row) != Rule::Call,
+        "changes": newer && rule(row) == Rule::Context,
+        "closes": matches!(rule(row), Rule::Input | Rule::Cancel),
+        "together": newer && rule(row) == Rule::Farewell,
+    })
 }
 
 /// The caller's own object with rewrites in their places, or one made of neutral facts.
@@ -45,17 +96,19 @@ fn object(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
     };
     if let Some(fields) = object.as_object_mut() {
         fields.remove("ctx");
-        fields.insert("type".into(), json!(row.name));
-        rewritten(event, fields);
+        fields.remove(FIELD);
+        let name = if row.name.is_empty() { &event.name } else { row.name };
+        fields.insert("type".into(), json!(name));
+        rewritten(event, row, fields);
         if is_newer(hook) {
-            chained(carry, fields);
+            chained(row, carry, fields);
         }
     }
     object
 }
 
 /// What other dialects' hooks have rewritten before.
-fn rewritten(event: &Event, fields: &mut Map<String, Value>) {
+fn rewritten(event: &Event, row: &EventSpec, fields: &mut Map<String, Value>) {
     for slot in event.patched.keys() {
         let tool = event.facts.tool.as_ref();
         match (slot, tool) {
@@ -69,18 +122,27 @@ fn rewritten(event: &Event, fields: &mut Map<String, Value>) {
             (Slot::Messages, _) => {
                 fields.insert("messages".into(), json!(event.facts.messages));
             }
+            (Slot::Prompt, _) if rule(row) == Rule::Input => {
+                fields.extend(event.patched[slot].as_object().cloned().unwrap_or_default());
+            }
             _ => {}
         }
     }
 }
 
-/// The newer edition shows each module what the one before it made of a result.
-fn chained(carry: &Carry, fields: &mut Map<String, Value>) {
+/// The newer edition shows each module what the one before it made of a result, or of the system
+/// prompt.
+fn chained(row: &EventSpec, carry: &Carry, fields: &mut Map<String, Value>) {
     let output = carry.now.get(&Slot::Output);
     for key in ["content", "details", "isError"] {
         if let Some(value) = output.and_then(|output| output.get(key)) {
             fields.insert(key.into(), value.clone());
         }
+    }
+    if rule(row) == Rule::Start {
+        let stands = carry.now.get(&Slot::Native(SYSTEM.into())).cloned();
+        let stands = stands.or_else(|| fields.get(SYSTEM_PROMPT).cloned());
+        fields.insert(SYSTEM_PROMPT.into(), stands.unwrap_or_else(|| json!([])));
     }
 }
 
@@ -105,8 +167,20 @@ fn made(event: &Event, row: &EventSpec) -> Value {
         }
         Moment::Context | Moment::IterationEnd => {
             put("messages", facts.messages.clone().unwrap_or_else(|| json!([])));
+            if rule(row) == Rule::Stop {
+                put("turn_id", json!(facts.iteration.unwrap_or_default()));
+                put("session_id", json!(event.session));
+                put("stop_hook_active", json!(facts.refusals > 0));
+            }
         }
-        Moment::IterationStart => put("prompt", json!(facts.prompt.clone().unwrap_or_default())),
+        Moment::IterationStart => {
+            let typed = rule(row) == Rule::Input;
+            let prompt = json!(facts.prompt.clone().unwrap_or_default());
+            put(if typed { "text" } else { "prompt" }, prompt);
+            if typed {
+                put("source", json!("interactive"));
+            }
+        }
         Moment::SessionSwitchBefore | Moment::SessionSwitch => {
             put("reason", json!(facts.cause.clone().unwrap_or_else(|| "new".into())));
         }

@@ -10,6 +10,7 @@ use gambrel_model::{
 };
 use serde_json::{Value, json};
 
+use super::edition::{EXTENSIONS, FIELD};
 use crate::preferences;
 
 /// What counts as a module.
@@ -18,6 +19,8 @@ const ENDINGS: [&str; 3] = ["ts", "js", "mjs"];
 const FOLDERS: [&str; 3] = ["pre", "post", ""];
 /// How long a handler may take while nobody is asked anything.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// The user's own limit for handlers of tool calls, in milliseconds.
+pub const PATIENCE: &str = "toolCallTimeoutMs";
 
 /// The project's folders, then the user's, then what was named.
 pub fn places(roots: &Roots) -> Vec<Place> {
@@ -51,7 +54,9 @@ fn tag(name: &str) -> &'static str {
 
 /// One draft a module. Of modules with one name in one kind of folder, the first found counts.
 pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
-    let edition = preferences::read(found, roots, &mut Vec::new()).edition;
+    let preferences = preferences::read(found, roots, &mut Vec::new());
+    let edition = preferences.edition.as_deref().unwrap_or("hooks");
+    let patience = preferences.tool_call_timeout.map(|most| most.as_millis() as u64);
     let mut drafts: Vec<Draft> = Vec::new();
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
     for place in found.iter().filter(|place| place.place.tag != preferences::TAG) {
@@ -65,8 +70,10 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
             let key = format!("{tag}:*:{name}");
             let shadowed_by = keys.get(&key).cloned();
             keys.entry(key).or_insert_with(|| path.display().to_string());
-            let edition = edition.as_deref().unwrap_or("hooks");
-            let config = json!({"path": path, "edition": edition});
+            let mut config = json!({"path": path, FIELD: edition});
+            if let Some(patience) = patience {
+                config[PATIENCE] = json!(patience);
+            }
             drafts.push(draft(place, &path, &name, (config, shadowed_by)));
         }
     }
@@ -105,7 +112,7 @@ fn draft(found: &Found, path: &Path, name: &str, rest: (Value, Option<String>)) 
         priority: 0,
         idle: None,
         shadowed_by,
-        chains: config["edition"] == super::EXTENSIONS,
+        chains: config[FIELD] == EXTENSIONS,
         strict: false,
         once: false,
         twin: None,

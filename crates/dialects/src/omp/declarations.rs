@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use gambrel_model::{EventSpec, Moment, Order, Slot};
+use gambrel_model::{EventSpec, Moment, Slot};
 
-use super::events::{EVENTS, TOOLS};
+use super::events::{EVENTS, Rule, TOOLS, rule};
 
 /// Everything that is not about one event.
 const WRITTEN: &str = include_str!("declarations.ts");
@@ -25,6 +25,10 @@ const OTHERS: [&str; 5] = [
 const SWITCHED: &str = "\"new\" | \"resume\" | \"fork\"";
 const TOOL: &[(&str, &str)] =
     &[("toolName", "string"), ("toolCallId", "string"), ("input", "Record<string, unknown>")];
+
+const MESSAGE: &[(&str, &str)] = &[("message", "AgentMessage")];
+/// What only its caller knows.
+const OPEN: &[(&str, &str)] = &[("[field: string]", "unknown")];
 
 /// An event's name, and its fields beside `type` with their types.
 type Payload = (&'static str, &'static [(&'static str, &'static str)]);
@@ -58,8 +62,30 @@ const PAYLOADS: &[Payload] = &[
     ),
     ("session_shutdown", &[]),
     ("context", &[("messages", "AgentMessage[]")]),
-    ("before_agent_start", &[("prompt", "string"), ("images?", "ImageContent[]")]),
+    (
+        "input",
+        &[
+            ("text", "string"),
+            ("images?", "ImageContent[]"),
+            ("source", "\"interactive\" | \"rpc\" | \"extension\""),
+        ],
+    ),
+    (
+        "before_agent_start",
+        &[("prompt", "string"), ("images?", "ImageContent[]"), ("systemPrompt?", "string[]")],
+    ),
     ("agent_start", &[]),
+    (
+        "session_stop",
+        &[
+            ("messages", "AgentMessage[]"),
+            ("turn_id", "number"),
+            ("last_assistant_message?", "AgentMessage"),
+            ("session_id", "string"),
+            ("session_file?", "string"),
+            ("stop_hook_active", "boolean"),
+        ],
+    ),
     ("agent_end", &[("messages", "AgentMessage[]"), ("willContinue?", "boolean")]),
     ("turn_start", &[("turnIndex", "number"), ("timestamp", "number")]),
     (
@@ -94,10 +120,100 @@ const PAYLOADS: &[Payload] = &[
     ("todo_reminder", &[("todos", "TodoItem[]"), ("attempt", "number"), ("maxAttempts", "number")]),
     ("tool_call", &[]),
     ("tool_result", &[("content", "Content[]"), ("details", "unknown"), ("isError?", "boolean")]),
+    ("user_bash", &[("command", "string"), ("excludeFromContext", "boolean"), ("cwd", "string")]),
+    ("user_python", &[("code", "string"), ("excludeFromContext", "boolean"), ("cwd", "string")]),
+    ("message_start", MESSAGE),
+    (
+        "message_update",
+        &[("message", "AgentMessage"), ("assistantMessageEvent", "Record<string, unknown>")],
+    ),
+    ("message_end", MESSAGE),
+    (
+        "tool_execution_start",
+        &[
+            ("toolCallId", "string"),
+            ("toolName", "string"),
+            ("args", "unknown"),
+            ("intent?", "string"),
+        ],
+    ),
+    (
+        "tool_execution_update",
+        &[
+            ("toolCallId", "string"),
+            ("toolName", "string"),
+            ("args", "unknown"),
+            ("partialResult", "unknown"),
+        ],
+    ),
+    (
+        "tool_execution_end",
+        &[
+            ("toolCallId", "string"),
+            ("toolName", "string"),
+            ("result", "unknown"),
+            ("isError", "boolean"),
+        ],
+    ),
+    (
+        "tool_approval_requested",
+        &[
+            ("sessionId", "string"),
+            ("toolCallId", "string"),
+            ("toolName", "string"),
+            ("reason?", "string"),
+            ("approvalMode", "string"),
+        ],
+    ),
+    (
+        "tool_approval_resolved",
+        &[
+            ("sessionId", "string"),
+            ("toolCallId", "string"),
+            ("toolName", "string"),
+            ("approved", "boolean"),
+            ("reason?", "string"),
+        ],
+    ),
+    ("before_provider_request", &[("payload", "unknown")]),
+    (
+        "after_provider_response",
+        &[
+            ("status", "number"),
+            ("headers", "Record<string, string>"),
+            ("requestId?", "string | null"),
+            ("metadata?", "unknown"),
+        ],
+    ),
+    ("retry_fallback_applied", &[("from", "string"), ("to", "string"), ("role", "string")]),
+    ("retry_fallback_succeeded", &[("model", "string"), ("role", "string")]),
+    ("resources_discover", &[("cwd", "string"), ("reason", "\"startup\" | \"reload\"")]),
+    ("goal_updated", &[("goal", "unknown"), ("state?", "unknown")]),
+    ("credential_disabled", &[("provider", "string"), ("disabledCause", "string")]),
+    ("mcp_notification", &[("server", "string"), ("method", "string"), ("params", "unknown")]),
+    ("session_before_fork", &[("entryId", "string")]),
+    ("model_select", OPEN),
+    ("thinking_level_select", OPEN),
+    ("session_fork", OPEN),
+    ("session_info_changed", OPEN),
+    ("agent_settled", OPEN),
+    ("before_provider_headers", OPEN),
 ];
 
 /// What a result may hold beyond what the table says of it.
 const MORE: &[Payload] = &[
+    ("before_agent_start", &[("systemPrompt?", "string | string[]")]),
+    (
+        "session_stop",
+        &[
+            ("decision?", "\"block\""),
+            ("continue?", "boolean"),
+            ("reason?", "string"),
+            ("additionalContext?", "string"),
+        ],
+    ),
+    ("user_bash", &[("result?", "Record<string, unknown>")]),
+    ("user_python", &[("result?", "Record<string, unknown>")]),
     ("session_before_branch", &[("skipConversationRestore?", "boolean")]),
     ("session_before_compact", &[("compaction?", "CompactionResult")]),
     ("session_before_tree", &[("summary?", "{ summary: string; details?: unknown }")]),
@@ -168,9 +284,10 @@ fn payload(table: &'static [Payload], name: &str) -> &'static [(&'static str, &'
 
 /// What the table lets a handler say.
 fn answer(row: &EventSpec) -> Vec<(&'static str, &'static str)> {
-    let mut fields = match (&row.moment, row.order) {
-        (Moment::ToolBefore, _) => vec![("block?", "boolean"), ("reason?", "string")],
-        (_, Order::UntilRefused) => vec![("cancel?", "boolean")],
+    let mut fields = match rule(row) {
+        Rule::Call => vec![("block?", "boolean"), ("reason?", "string")],
+        Rule::Input => vec![("handled?", "boolean")],
+        Rule::Cancel => vec![("cancel?", "boolean")],
         _ => Vec::new(),
     };
     for slot in row.slots {
@@ -179,6 +296,7 @@ fn answer(row: &EventSpec) -> Vec<(&'static str, &'static str)> {
                 &[("content?", "Content[]"), ("details?", "unknown"), ("isError?", "boolean")]
             }
             Slot::Messages => &[("messages?", "AgentMessage[]")],
+            Slot::Prompt => &[("text?", "string"), ("images?", "ImageContent[]")],
             Slot::Message => &[("message?", "CustomMessagePayload")],
             // Only the newer edition heeds it.
             Slot::Input => &[("input?", "Record<string, unknown>")],
@@ -225,7 +343,7 @@ mod tests {
         let described: Vec<&str> = PAYLOADS.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, described);
         assert!(MORE.iter().all(|(name, _)| names.contains(name)));
-        assert_eq!(names.len(), 25);
+        assert_eq!(names.len(), 52);
     }
 
     #[test]

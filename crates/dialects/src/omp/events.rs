@@ -1,7 +1,10 @@
 //! The table of contract 004: its events, and its tools. Native words stand here only.
 
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 use gambrel_model::{
-    EventSpec, Moment, Order, PatchRule, Powers, Slot, Subject, ToolKind, ToolWord,
+    EventSpec, Kind, Moment, Order, PatchRule, Powers, Slot, Subject, ToolKind, ToolWord,
 };
 
 /// Words reach the agent with its next message, and the person as notices.
@@ -25,6 +28,16 @@ const fn gate(name: &'static str, moment: Moment) -> EventSpec {
         .can(REFUSED)
 }
 
+/// An event that only this dialect has.
+const fn only(name: &'static str) -> EventSpec {
+    told(name, Moment::Other(Cow::Borrowed(name)))
+}
+
+/// One that a handler can answer in its host's stead.
+const fn answered(name: &'static str) -> EventSpec {
+    only(name).rewrites(PatchRule::Chain, &[])
+}
+
 const fn result(moment: Moment) -> EventSpec {
     told("tool_result", moment).rewrites(PatchRule::Last, &[Slot::Output]).subject(Subject::Tool)
 }
@@ -32,7 +45,8 @@ const fn result(moment: Moment) -> EventSpec {
 /// Words with the answer itself.
 const NOW: Powers = Powers::TELL.and(Powers::SHOW);
 
-/// Every event of the contract, and a last row for those that it does not know.
+/// Every event of the contract and of what came after it, and a last row for those that it does
+/// not know. Where a moment has two names, they happen in this order.
 pub static EVENTS: &[EventSpec] = &[
     told("session_start", Moment::SessionStart),
     gate("session_before_switch", Moment::SessionSwitchBefore),
@@ -46,11 +60,16 @@ pub static EVENTS: &[EventSpec] = &[
     told("session_tree", Moment::SessionTree),
     told("session_shutdown", Moment::SessionEnd).can(Powers::SHOW),
     told("context", Moment::Context).rewrites(PatchRule::Chain, &[Slot::Messages]),
+    gate("input", Moment::IterationStart).rewrites(PatchRule::Chain, &[Slot::Prompt]),
     told("before_agent_start", Moment::IterationStart)
         .rewrites(PatchRule::First, &[Slot::Message])
         .may(Powers::TELL)
         .can(NOW),
     told("agent_start", Moment::AgentStart),
+    told("session_stop", Moment::IterationEnd)
+        .rewrites(PatchRule::Chain, &[])
+        .may(BLOCK)
+        .can(REFUSED),
     told("agent_end", Moment::IterationEnd),
     told("turn_start", Moment::TurnStart),
     told("turn_end", Moment::TurnEnd),
@@ -67,8 +86,114 @@ pub static EVENTS: &[EventSpec] = &[
         .heeds(&[]),
     result(Moment::ToolAfter),
     result(Moment::ToolFailed),
-    told("", Moment::Other(std::borrow::Cow::Borrowed(""))),
+    answered("user_bash"),
+    answered("user_python"),
+    only("message_start"),
+    only("message_update"),
+    only("message_end"),
+    only("tool_execution_start"),
+    only("tool_execution_update"),
+    only("tool_execution_end"),
+    only("tool_approval_requested"),
+    only("tool_approval_resolved"),
+    only("before_provider_request"),
+    only("after_provider_response"),
+    only("retry_fallback_applied"),
+    only("retry_fallback_succeeded"),
+    only("resources_discover"),
+    only("goal_updated"),
+    only("credential_disabled"),
+    only("mcp_notification"),
+    // pi, the same product's elder relative.
+    gate("session_before_fork", Moment::Other(Cow::Borrowed("session_before_fork"))),
+    only("model_select"),
+    only("thinking_level_select"),
+    only("session_fork"),
+    only("session_info_changed"),
+    only("agent_settled"),
+    only("before_provider_headers"),
+    told("", Moment::Other(Cow::Borrowed(""))),
 ];
+
+/// The same events as the newer edition has them.
+pub fn newer() -> &'static [EventSpec] {
+    static ROWS: OnceLock<Vec<EventSpec>> = OnceLock::new();
+    ROWS.get_or_init(|| EVENTS.iter().cloned().map(renewed).collect())
+}
+
+fn renewed(row: EventSpec) -> EventSpec {
+    match rule(&row) {
+        Rule::Call => {
+            let slots = row.slots;
+            row.heeds(slots)
+        }
+        // Every message counts, and each sees the system prompt as it stands.
+        Rule::Start => {
+            let slots = row.slots;
+            row.rewrites(PatchRule::Chain, slots)
+        }
+        Rule::Farewell => row.order(Order::Together),
+        _ => row,
+    }
+}
+
+/// How handlers of an event take turns, and what counts of what they return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// A tool call: the first block ends the asking; what fails blocks.
+    Call,
+    /// A tool's result, which may be replaced.
+    Result,
+    /// The messages of one call of the model: a chain.
+    Context,
+    /// What the person typed: a chain, until somebody has handled it.
+    Input,
+    /// Messages before the agent starts.
+    Start,
+    /// The end of the agent's work, which may be put off.
+    Stop,
+    /// Nobody waits long for those who say farewell.
+    Farewell,
+    /// The first true result is the answer.
+    First,
+    /// The last true result counts; a true `cancel` ends the asking.
+    Cancel,
+    /// The last true result counts.
+    Last,
+    /// Results are discarded.
+    Observe,
+}
+
+/// The rule of a row.
+pub fn rule(row: &EventSpec) -> Rule {
+    match (&row.moment, row.kind()) {
+        (Moment::ToolBefore, _) => Rule::Call,
+        (Moment::ToolAfter | Moment::ToolFailed, _) => Rule::Result,
+        (Moment::Context, _) => Rule::Context,
+        (Moment::IterationStart, _) if row.may.has(BLOCK) => Rule::Input,
+        (Moment::IterationStart, _) => Rule::Start,
+        (Moment::IterationEnd, _) if row.may.has(BLOCK) => Rule::Stop,
+        (Moment::SessionEnd, _) => Rule::Farewell,
+        (Moment::Other(_), _) if row.patch == PatchRule::Chain => Rule::First,
+        (_, Kind::Gate) if row.may.has(BLOCK) => Rule::Cancel,
+        (_, Kind::Gate) => Rule::Last,
+        _ => Rule::Observe,
+    }
+}
+
+/// The events that happen together with this one for callers that have one name for both: what
+/// merely has happened is told once.
+pub fn others(row: &EventSpec) -> impl Iterator<Item = &'static EventSpec> {
+    let (moment, name, kind) = (row.moment.clone(), row.name, row.kind());
+    let same = move |other: &&EventSpec| other.moment == moment && other.name != name;
+    EVENTS.iter().filter(move |_| kind != Kind::Report).filter(same)
+}
+
+/// The event that comes before this one in the same moment, if its caller fires both.
+pub fn before(row: &EventSpec) -> Option<&'static EventSpec> {
+    let at = |name: &str| EVENTS.iter().position(|row| row.name == name);
+    others(row).find(|other| at(other.name) < at(row.name))
+}
 
 /// The tools; a single edit is flat, several are a list.
 pub static TOOLS: &[ToolWord] = &[

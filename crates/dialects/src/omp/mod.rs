@@ -4,9 +4,12 @@
 mod call;
 mod config;
 pub mod declarations;
+mod edition;
+mod effects;
 mod events;
 mod payload;
 mod reply;
+mod results;
 mod verdict;
 
 use gambrel_model::{
@@ -38,6 +41,28 @@ impl Dialect for Omp {
         config::load(found, roots)
     }
 
+    fn rows(&self, draft: &Draft) -> Vec<&'static EventSpec> {
+        let newer = draft.config[edition::FIELD] == edition::EXTENSIONS;
+        (if newer { events::newer() } else { events::EVENTS }).iter().collect()
+    }
+
+    fn echoes(&self, event: &Event) -> bool {
+        event.row.echo
+            || events::before(event.row).is_some_and(|row| event.seen.contains_key(&mark(row)))
+    }
+
+    fn marks(&self, event: &Event) -> Vec<String> {
+        let later = |row: &&EventSpec| !row.echo && events::before(row).is_some();
+        let first = event.is_from(self)
+            && events::before(event.row).is_none()
+            && events::others(event.row).any(|row| later(&row));
+        first.then(|| mark(event.row)).into_iter().collect()
+    }
+
+    fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
+        results::objection(event, hook)
+    }
+
     fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
     }
@@ -55,10 +80,7 @@ impl Dialect for Omp {
     }
 }
 
-/// The edition that the same product speaks now; the contract's own is `hooks`.
-const EXTENSIONS: &str = "extensions";
-
-/// Whether a module is run by the rules of the newer edition.
-fn is_newer(hook: &Hook) -> bool {
-    hook.draft.config["edition"] == EXTENSIONS
+/// What a session remembers of an event that has happened in it.
+fn mark(row: &EventSpec) -> String {
+    format!("omp:{}", row.name)
 }

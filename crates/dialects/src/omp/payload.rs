@@ -5,7 +5,8 @@ use gambrel_model::{Arrival, Complaint, Event, EventSpec, Facts, Moment, Spot, T
 use serde_json::Value;
 
 use super::Omp;
-use super::events::{EVENTS, TOOLS};
+use super::edition::{setting, speaks_newer};
+use super::events::{self, EVENTS, TOOLS};
 use crate::payload::{Heard, object, row, text};
 
 /// Understands an event object.
@@ -16,7 +17,8 @@ pub fn receive(dialect: &'static Omp, native: &[u8], arrival: Arrival) -> Result
         return Err(complaint.help("name the event, like \"type\": \"tool_call\""));
     };
     let failed = native.get("isError").is_some_and(truthy);
-    let row = named(dialect, &name, failed)
+    let newer = speaks_newer(&native, setting(&arrival.env));
+    let row = named(dialect, &name, (failed, newer))
         .ok_or_else(|| Complaint::error(Spot::default(), format!("no event `{name}`")))?;
     let ctx = native.get("ctx").cloned().unwrap_or_default();
     let field = |key: &str| text(&native, key).or_else(|| text(&ctx, key));
@@ -26,11 +28,13 @@ pub fn receive(dialect: &'static Omp, native: &[u8], arrival: Arrival) -> Result
     Ok(Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival))
 }
 
-/// A tool's result is one name for two moments.
-fn named(dialect: &Omp, name: &str, failed: bool) -> Option<&'static EventSpec> {
+/// A tool's result is one name for two moments; each edition has rows of its own.
+fn named(dialect: &Omp, name: &str, how: (bool, bool)) -> Option<&'static EventSpec> {
+    let (failed, newer) = how;
     let wanted = if failed { Moment::ToolFailed } else { Moment::ToolAfter };
-    let rows: Vec<_> = EVENTS.iter().filter(|row| row.name == name).collect();
-    let fits = rows.iter().find(|row| rows.len() > 1 && row.moment == wanted);
+    let table = if newer { events::newer() } else { EVENTS };
+    let rows: Vec<_> = table.iter().filter(|row| row.name == name).collect();
+    let fits = rows.iter().find(|row| rows.len() == 1 || row.moment == wanted);
     fits.copied().or_else(|| row(dialect, name))
 }
 
@@ -56,7 +60,7 @@ fn facts(native: &Value, failed: bool) -> Facts {
     let error = tool.as_ref().and_then(|t| t.result.as_ref()?.error.clone());
     Facts {
         tool,
-        prompt: text(native, "prompt"),
+        prompt: text(native, "prompt").or_else(|| text(native, "text")),
         error: text(native, "errorMessage").or(error),
         messages: native.get("messages").cloned(),
         cause: text(native, "reason"),

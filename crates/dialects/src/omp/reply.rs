@@ -1,33 +1,30 @@
 //! The merged result object, and our own key `effects` for what it has no place for.
 
-use gambrel_model::{Decision, Ear, Event, Kind, Moment, Reply, Ruling, Slot};
+use gambrel_model::{Decision, Dialect, Ear, Event, Moment, Reply, Ruling, Slot};
 use serde_json::{Map, Value, json};
 
-use super::verdict::{EFFECTS, RESULT};
+use super::Omp;
+use super::edition::hears_newer;
+use super::events::{Rule, TOOLS, rule};
+use super::verdict::{EFFECTS, RESULT, SYSTEM};
 
 /// Spells a decision as the contract's runner would return it.
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let mut result = Map::new();
     let mut effects = Map::new();
     let said = &decision.said;
-    let reason = said.why().join("\n");
-    match (&event.moment, said.ruling.refuses()) {
-        (Moment::ToolBefore, true) => {
-            result.insert("block".into(), json!(true));
-            result.insert("reason".into(), json!(reason));
-        }
-        (_, true) if event.kind() == Kind::Gate => {
-            result.insert("cancel".into(), json!(true));
-            result.insert("reason".into(), json!(reason));
-        }
-        _ => {}
+    rewritten(event, decision, &mut result);
+    if said.ruling.refuses() {
+        refused(event, decision, &mut result);
     }
-    told(event, decision, &mut result);
-    rewritten(decision, &mut result);
     let wanted = Wanted::of(decision);
-    let words = said.words(Ear::Next).map(|text| message(event, decision, text));
-    let messages: Vec<Value> = words.chain(wanted.messages).collect();
-    let shown = said.words(Ear::Person).map(Value::from);
+    let now = told(event, decision, &mut result);
+    let words = said.words(Ear::Next).map(|text| message(event, decision, own_message(text)));
+    let now = now.into_iter().map(|own| message(event, decision, own));
+    let messages: Vec<Value> = now.chain(words).chain(wanted.messages).collect();
+    let unsaid = unsaid(event, decision);
+    let shown = unsaid.into_iter().chain(said.words(Ear::Person).map(str::to_owned));
+    let shown = shown.map(Value::from);
     let notices: Vec<Value> = shown.chain(wanted.notices).collect();
     let all = [
         ("messages", json!(messages)),
@@ -86,49 +83,114 @@ impl Wanted {
     }
 }
 
-/// Words that the event itself can carry.
-fn told(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
-    let words: Vec<&str> = decision.said.words(Ear::Agent).collect();
-    if words.is_empty() {
-        return;
-    }
-    match event.moment {
-        Moment::IterationStart => {
-            let message =
-                json!({"customType": "gambrel", "content": words.join("\n"), "display": true});
-            result.insert("message".into(), message);
+/// A refusal, as each event says it.
+fn refused(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
+    let reason = decision.said.why().join("\n");
+    let by_modules = {
+        let mut refusers = decision.trail.iter().filter(|s| s.ran && s.verdict.refuses());
+        refusers.all(|step| step.dialect == Omp.name())
+    };
+    let word = match rule(event.row) {
+        Rule::Call => "block",
+        Rule::Input => "handled",
+        Rule::Cancel => "cancel",
+        // What a module itself has returned says it already.
+        Rule::Stop if by_modules && !result.is_empty() => return,
+        Rule::Stop => {
+            result.clear();
+            result.insert("decision".into(), json!("block"));
+            result.insert("reason".into(), json!(reason));
+            return;
         }
-        _ => drop(result.insert("context".into(), json!(words))),
+        _ => return,
+    };
+    if word == "block" {
+        result.remove("input");
     }
+    result.insert(word.into(), json!(true));
+    result.entry("reason").or_insert_with(|| json!(reason));
 }
 
-fn rewritten(decision: &Decision, result: &mut Map<String, Value>) {
-    if let Some(Value::Object(own)) = decision.said.patch.get(&Slot::Native(RESULT.into())) {
+/// Input that was handled vanishes without a word: the person hears why.
+fn unsaid(event: &Event, decision: &Decision) -> Vec<String> {
+    let swallowed = rule(event.row) == Rule::Input && decision.said.ruling.refuses();
+    let by = |hook: &str| decision.trail.iter().find(|step| step.hook == hook);
+    let other = |hook: &str| by(hook).is_none_or(|step| step.dialect != Omp.name());
+    let reasons = decision.said.reasons.iter().filter(|r| swallowed && r.ruling.refuses());
+    reasons.filter(|r| other(&r.hook)).map(|r| r.text.clone()).collect()
+}
+
+/// Words and messages that the event itself can carry; those for which it has no place.
+fn told(event: &Event, decision: &Decision, result: &mut Map<String, Value>) -> Vec<Value> {
+    let words: Vec<&str> = decision.said.words(Ear::Agent).collect();
+    if event.moment != Moment::IterationStart {
+        if !words.is_empty() {
+            result.insert("context".into(), json!(words));
+        }
+        return Vec::new();
+    }
+    let mut messages = match decision.said.patch.get(&Slot::Message).cloned() {
+        Some(Value::Array(all)) => all,
+        one => one.into_iter().collect(),
+    };
+    messages.extend((!words.is_empty()).then(|| own_message(&words.join("\n"))));
+    if messages.is_empty() {
+        return messages;
+    }
+    if hears_newer(event) {
+        result.insert("messages".into(), json!(messages));
+        return Vec::new();
+    }
+    // 004, before_agent_start: one message; the others come beside it.
+    let rest = messages.split_off(1);
+    result.extend(messages.pop().map(|first| ("message".to_owned(), first)));
+    rest
+}
+
+fn rewritten(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
+    let patch = &decision.said.patch;
+    if let Some(Value::Object(own)) = patch.get(&Slot::Native(RESULT.into())) {
         result.extend(own.clone());
     }
-    if let Some(output) = decision.said.patch.get(&Slot::Output) {
+    if let Some(output) = patch.get(&Slot::Output) {
         for key in ["content", "details", "isError"] {
             if let Some(value) = output.get(key).filter(|value| !value.is_null()) {
                 result.insert(key.into(), value.clone());
             }
         }
     }
-    for (slot, key) in [(Slot::Messages, "messages"), (Slot::Message, "message")] {
-        if let Some(value) = decision.said.patch.get(&slot) {
+    if let Some(prompt) = patch.get(&Slot::Prompt).and_then(Value::as_object) {
+        let changed = prompt.iter().filter(|(key, value)| event.native.get(*key) != Some(*value));
+        result.extend(changed.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    if patch.contains_key(&Slot::Input) {
+        let tool = event.with(patch).facts.tool.unwrap_or_default();
+        result.insert("input".into(), tool.to_native(TOOLS).1);
+    }
+    let slots = [(Slot::Messages, "messages"), (Slot::Native(SYSTEM.into()), "systemPrompt")];
+    for (slot, key) in slots {
+        if let Some(value) = patch.get(&slot) {
             result.insert(key.into(), value.clone());
         }
     }
 }
 
+/// A message of our own.
+fn own_message(text: &str) -> Value {
+    json!({"customType": "gambrel", "content": text, "display": true})
+}
+
 /// A message that a session is to be given. Where a turn has ended it begins a new one if a hook
 /// refused the end; mere words wait, else every end would be a beginning.
-fn message(event: &Event, decision: &Decision, text: &str) -> Value {
+fn message(event: &Event, decision: &Decision, message: Value) -> Value {
     let ended = event.moment == Moment::IterationEnd;
     let goes_on = matches!(decision.meant.ruling, Ruling::Ask | Ruling::Defer | Ruling::Deny);
+    // A refusal that the reply itself says needs no message to begin a turn.
+    let said = decision.said.ruling.refuses();
     json!({
-        "message": {"customType": "gambrel", "content": text, "display": true},
+        "message": message,
         "options": {
-            "triggerTurn": ended && goes_on,
+            "triggerTurn": ended && goes_on && !said,
             "deliverAs": if ended { "followUp" } else { "steer" },
         },
     })

@@ -146,7 +146,7 @@ fn messages_are_chained() {
         pi.on("context", (event) => ({ messages: [...event.messages, "c"] }));"#;
     for fresh in [true, false] {
         let mut body = emit(json!({"type": "context", "messages": ["a"]}));
-        body["chain"] = json!("messages");
+        body["chain"] = json!({"messages": "true"});
         body["fresh"] = json!(fresh);
         let answer = run(factory, body);
         assert_eq!(answer["results"][2]["messages"], json!(["a", "b", "c"]));

@@ -129,7 +129,7 @@ fn changes_the_context() {
     let event = json!({"type": "context", "messages": [
         {"role": "custom", "customType": "debug-only"}, {"role": "user", "content": "hi"}]});
     let mut body = emit(event);
-    body["chain"] = json!("messages");
+    body["chain"] = json!({"messages": "true"});
     body["fresh"] = json!(true);
     let answer = stand.answer("context.ts", body);
     let expected = json!([{"messages": [{"role": "user", "content": "hi"}]}]);

@@ -1,0 +1,237 @@
+//! What the results of a module's handlers mean, by the rule of the event and by edition: which of
+//! them counts, what it rules, what it rewrites.
+
+use gambrel_model::{Ear, Event, EventSpec, Hook, Ruling, Slot, Tool, Verdict};
+use serde_json::{Map, Value, json};
+
+use super::Omp;
+use super::edition::is_newer;
+use super::effects::words;
+use super::events::{Rule, TOOLS, rule};
+use super::payload::truthy;
+use super::verdict::{RESULT, SYSTEM, path};
+use crate::payload::text;
+
+/// The wrappers' words for a refusal without any.
+const BLOCKED: [&str; 2] =
+    ["Tool execution was blocked by a hook", "Tool execution was blocked by an extension"];
+const NOT_YET: &str = "an extension does not let the session stop";
+const OUTPUT: [&str; 3] = ["content", "details", "isError"];
+
+/// Who was asked about what.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// The event.
+    pub event: &'a Event,
+    /// The row under which the module heard it.
+    pub row: &'a EventSpec,
+    /// The module.
+    pub hook: &'a Hook,
+}
+
+/// Why a module is not asked any more: an earlier one has given the answer that ends the asking.
+pub fn objection(event: &Event, hook: &Hook) -> Option<String> {
+    // For callers of other dialects more happens here than what was answered.
+    let own = event.is_from(&Omp);
+    let stands = event.patched.get(&Slot::Native(RESULT.into())).filter(|_| own)?;
+    match rule(hook.row_for(event)?) {
+        Rule::First => Some("answered already".into()),
+        Rule::Stop if stands["decision"] == "block" => Some("blocked already".into()),
+        _ => None,
+    }
+}
+
+/// What the handlers of one module said together.
+pub fn merged(asked: &Asked<'_>, answer: &Value) -> Verdict {
+    let results = answer["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let newer = is_newer(asked.hook);
+    let last = || results.iter().rfind(|result| truthy(result));
+    match rule(asked.row) {
+        Rule::Call => last().map(|result| call(asked, result)).unwrap_or_default(),
+        Rule::Result if newer => merged_output(asked, results),
+        // The original error is thrown again, whatever a handler returns.
+        Rule::Result if asked.event.moment == gambrel_model::Moment::ToolFailed => {
+            Verdict::default()
+        }
+        Rule::Result => last().map(output).unwrap_or_default(),
+        Rule::Context => context(answer, results),
+        Rule::Input => input(asked, results),
+        Rule::Start if newer => started(asked, results),
+        Rule::Start => first_message(asked, results),
+        Rule::Stop => stop(asked, results),
+        Rule::First | Rule::Last => last().map(kept).unwrap_or_default(),
+        Rule::Cancel => last().map(gate).unwrap_or_default(),
+        Rule::Farewell | Rule::Observe => Verdict::default(),
+    }
+}
+
+fn call(asked: &Asked<'_>, result: &Value) -> Verdict {
+    let newer = is_newer(asked.hook);
+    if result.get("block").is_some_and(truthy) {
+        let reason = text(result, "reason").filter(|reason| !reason.is_empty());
+        let reason = reason.unwrap_or_else(|| BLOCKED[usize::from(newer)].into());
+        return Verdict::ruled(Ruling::Deny, reason);
+    }
+    let Some(input) = result.get("input").filter(|input| input.is_object() && newer) else {
+        return Verdict::default();
+    };
+    let tool = asked.event.facts.tool.as_ref();
+    let name = tool.map(|tool| tool.to_native(TOOLS).0).unwrap_or_default();
+    let tool = Tool::from_native(TOOLS, &name, input);
+    Verdict::default().patching(Slot::Input, tool.args)
+}
+
+/// The last result as a whole. `null` clears nothing, and whether it was an error is not for a
+/// handler to say.
+fn output(result: &Value) -> Verdict {
+    let mut patch = json!({});
+    for key in &OUTPUT[..2] {
+        if let Some(value) = result.get(key).filter(|value| !value.is_null()) {
+            patch[*key] = value.clone();
+        }
+    }
+    Verdict::default().patching(Slot::Output, patch)
+}
+
+/// The newer edition merges results field by field; `null` brings back what the tool itself said.
+fn merged_output(asked: &Asked<'_>, results: &[Value]) -> Verdict {
+    let mut patch = Map::new();
+    for (key, value) in results.iter().filter_map(Value::as_object).flatten() {
+        if OUTPUT.contains(&key.as_str()) {
+            patch.insert(key.clone(), value.clone());
+        }
+    }
+    for (key, value) in patch.iter_mut().filter(|(_, value)| value.is_null()) {
+        *value = asked.event.native.get(key).cloned().unwrap_or_default();
+    }
+    match patch.is_empty() {
+        true => Verdict::default(),
+        false => Verdict::default().patching(Slot::Output, Value::Object(patch)),
+    }
+}
+
+/// The chain's end: what the event holds, where handlers may change it, else the last that was
+/// returned.
+fn context(answer: &Value, results: &[Value]) -> Verdict {
+    let returned = results.iter().rev().filter_map(|result| result.get("messages"));
+    let mut held = answer["event"].get("messages").into_iter().chain(returned);
+    let patch = held.find(|messages| messages.is_array()).cloned();
+    patch.map(|m| Verdict::default().patching(Slot::Messages, m)).unwrap_or_default()
+}
+
+/// What was typed, as handlers have changed it; or it was handled and goes no further.
+fn input(asked: &Asked<'_>, results: &[Value]) -> Verdict {
+    let handles = |result: &&Value| result.get("handled").is_some_and(truthy);
+    if let Some(handled) = results.iter().find(handles) {
+        let reason = format!("Extension {} handled the input", path(asked.hook));
+        return kept(handled).then(Verdict::ruled(Ruling::Deny, reason));
+    }
+    let mut patch = Map::new();
+    for (key, value) in results.iter().filter_map(Value::as_object).flatten() {
+        if ["text", "images"].contains(&key.as_str()) {
+            patch.insert(key.clone(), value.clone());
+        }
+    }
+    if patch.is_empty() {
+        return Verdict::default();
+    }
+    let patch = Value::Object(patch);
+    let reading =
+        text(&patch, "text").filter(|text| asked.event.facts.prompt.as_ref() != Some(text));
+    let verdict = Verdict::default().patching(Slot::Prompt, patch);
+    match reading {
+        // Callers of other dialects send what was typed; their agent is told how to read it.
+        Some(text) if !asked.event.is_from(&Omp) => {
+            verdict.saying(Ear::Agent, format!("A hook reads the prompt as: {text}"))
+        }
+        _ => verdict,
+    }
+}
+
+/// The first message stands.
+fn first_message(asked: &Asked<'_>, results: &[Value]) -> Verdict {
+    let Some(message) = messages(results).next() else { return Verdict::default() };
+    match asked.event.is_from(&Omp) {
+        true => Verdict::default().patching(Slot::Message, message.clone()),
+        false => told([words(&message["content"])]),
+    }
+}
+
+/// All messages count, and the system prompt goes from handler to handler.
+fn started(asked: &Asked<'_>, results: &[Value]) -> Verdict {
+    let slot = Slot::Native(SYSTEM.into());
+    let prompts = results.iter().filter_map(|result| result.get("systemPrompt"));
+    let prompt = prompts.last().cloned().map(listed);
+    if !asked.event.is_from(&Omp) {
+        // Others take words: of the system prompt those that were not there before.
+        let before = asked.event.patched.get(&slot).cloned().unwrap_or_default();
+        let before = before.as_array().cloned().unwrap_or_default();
+        let parts = prompt.iter().flat_map(|p| p.as_array().into_iter().flatten());
+        let added = parts.filter(|part| !before.contains(part));
+        let added: Vec<String> = added.filter_map(Value::as_str).map(str::to_owned).collect();
+        let said = told(messages(results).map(|m| words(&m["content"])).chain(added));
+        return prompt.into_iter().fold(said, |said, prompt| said.patching(slot.clone(), prompt));
+    }
+    let mut all = asked.event.patched.get(&Slot::Message).cloned().map(listed).unwrap_or(json!([]));
+    let mut verdict = Verdict::default();
+    if let Some(all) = all.as_array_mut() {
+        let before = all.len();
+        all.extend(messages(results).cloned());
+        if all.len() > before {
+            verdict = verdict.patching(Slot::Message, json!(all));
+        }
+    }
+    prompt.into_iter().fold(verdict, |verdict, prompt| verdict.patching(slot.clone(), prompt))
+}
+
+fn messages(results: &[Value]) -> impl Iterator<Item = &Value> {
+    results.iter().filter_map(|result| result.get("message")).filter(|message| truthy(message))
+}
+
+fn listed(value: Value) -> Value {
+    if value.is_array() { value } else { json!([value]) }
+}
+
+fn told(texts: impl IntoIterator<Item = String>) -> Verdict {
+    let texts = texts.into_iter().filter(|text| !text.is_empty());
+    texts.fold(Verdict::default(), |verdict, text| verdict.saying(Ear::Agent, text))
+}
+
+/// A block, else the first wish to go on that says with what. A wish of an earlier module stands.
+fn stop(asked: &Asked<'_>, results: &[Value]) -> Verdict {
+    let said = |result: &Value, key| text(result, key).filter(|text| !text.is_empty());
+    if let Some(block) = results.iter().find(|result| result["decision"] == "block") {
+        let reason = said(block, "reason").or_else(|| said(block, "additionalContext"));
+        let reason = reason.unwrap_or_else(|| NOT_YET.into());
+        return kept(block).then(Verdict::ruled(Ruling::Deny, reason));
+    }
+    if asked.event.patched.contains_key(&Slot::Native(RESULT.into())) {
+        return Verdict::default();
+    }
+    let wish = |result: &Value| {
+        let with = said(result, "additionalContext").or_else(|| said(result, "reason"))?;
+        (result["continue"] == true).then(|| kept(result).then(Verdict::ruled(Ruling::Deny, with)))
+    };
+    results.iter().find_map(wish).unwrap_or_default()
+}
+
+fn gate(result: &Value) -> Verdict {
+    let verdict = kept(result);
+    match result.get("cancel").is_some_and(truthy) {
+        true => {
+            let reason = text(result, "reason").unwrap_or_else(|| "cancelled by a hook".into());
+            verdict.then(Verdict::ruled(Ruling::Deny, reason))
+        }
+        false => verdict,
+    }
+}
+
+/// What else stands in a result is for a caller of the same dialect.
+fn kept(result: &Value) -> Verdict {
+    let fields = result.as_object().into_iter().flatten();
+    let own: Map<String, Value> = fields
+        .filter(|(key, _)| *key != "cancel")
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    Verdict::default().patching(Slot::Native(RESULT.into()), Value::Object(own))
+}
