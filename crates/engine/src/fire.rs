@@ -106,7 +106,9 @@ fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
 
 /// What later events of the session are to see.
 fn mark(engine: &Engine<'_>, event: &Event, marks: &[String]) -> Result<(), LedgerError> {
-    let of_event = engine.loaded.dialects().flat_map(|dialect| dialect.marks(event));
+    let others = engine.loaded.dialects().filter(|dialect| !event.is_from(*dialect));
+    let of_event =
+        std::iter::once(event.from).chain(others).flat_map(|dialect| dialect.marks(event));
     let mut names: Vec<String> = marks.iter().cloned().chain(of_event).collect();
     names.retain(|name| !event.seen.contains_key(name));
     if names.is_empty() {

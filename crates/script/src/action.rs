@@ -89,11 +89,25 @@ impl Action for ModuleAction {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        let one = |job: &Job<'_>| {
+        at_once(jobs, |call| {
             let began = Instant::now();
-            let outcome = self.serve(job.call);
+            let outcome = self.serve(call);
             Outcome { took: began.elapsed(), ..outcome }
-        };
-        jobs.iter().map(one).collect()
+        })
     }
+}
+
+/// One call on this thread; of several, which do not wait for one another, each on its own.
+pub fn at_once(jobs: &[Job<'_>], serve: impl Fn(&Call) -> Outcome + Sync) -> Vec<Outcome> {
+    if let [job] = jobs {
+        return vec![serve(job.call)];
+    }
+    let lost = || Outcome::of(End::Unstarted("no thread for the module".into()));
+    std::thread::scope(|scope| {
+        let serve = &serve;
+        let thread = |call| std::thread::Builder::new().spawn_scoped(scope, move || serve(call));
+        let threads: Vec<_> = jobs.iter().map(|job| thread(job.call)).collect();
+        let ended = threads.into_iter().map(|thread| thread.ok().and_then(|t| t.join().ok()));
+        ended.map(|outcome| outcome.unwrap_or_else(lost)).collect()
+    })
 }

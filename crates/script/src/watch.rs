@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
 
-use crate::action::ModuleAction;
+use crate::action::{ModuleAction, at_once};
 use crate::answer;
 use crate::settings::{Ask, Pulse, ScriptSettings};
 
@@ -113,14 +113,6 @@ impl Action for WatchedModules {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        if let [job] = jobs {
-            return vec![self.watch(job.call)];
-        }
-        let lost = || Outcome::of(End::Unstarted("the module's thread failed".into()));
-        std::thread::scope(|scope| {
-            let calls = jobs.iter().map(|job| job.call);
-            let watches: Vec<_> = calls.map(|call| scope.spawn(|| self.watch(call))).collect();
-            watches.into_iter().map(|watch| watch.join().unwrap_or_else(|_| lost())).collect()
-        })
+        at_once(jobs, |call| self.watch(call))
     }
 }

@@ -126,13 +126,16 @@ fn input(asked: &Asked<'_>, results: &[Value]) -> Verdict {
         let reason = format!("Extension {} handled the input", path(asked.hook));
         return kept(handled).then(Verdict::ruled(Ruling::Deny, reason));
     }
-    let mut patch = Map::new();
+    // From what earlier modules made of it.
+    let stands = asked.event.patched.get(&Slot::Prompt).and_then(Value::as_object);
+    let before = stands.cloned().unwrap_or_default();
+    let mut patch = before.clone();
     for (key, value) in results.iter().filter_map(Value::as_object).flatten() {
         if ["text", "images"].contains(&key.as_str()) {
             patch.insert(key.clone(), value.clone());
         }
     }
-    if patch.is_empty() {
+    if patch == before {
         return Verdict::default();
     }
     let patch = Value::Object(patch);
