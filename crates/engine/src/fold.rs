@@ -238,8 +238,10 @@ impl<'f, 'a> Fold<'f, 'a> {
         } else if event.patched.get(&Slot::Input) == self.carry.now.get(&Slot::Input) {
             self.informed.push(id);
         }
-        if candidate.hook.draft.chains {
-            verdict.patch.iter_mut().for_each(|(slot, new)| onto(self.carry.now.get(slot), new));
+        if let Some(new) =
+            verdict.patch.get_mut(&Slot::Output).filter(|_| candidate.hook.draft.chains)
+        {
+            onto(self.carry.now.get(&Slot::Output), new);
         }
         self.carry.now.extend(verdict.patch.clone());
     }

@@ -51,7 +51,8 @@ pub struct Draft {
     /// What takes its place for good.
     #[serde(default)]
     pub shadowed_by: Option<String>,
-    /// Whether its rewrites go on from those that stand, field by field, whatever its event's rule.
+    /// Whether its rewrites go on from those that stand, whatever its event's rule; those of a
+    /// tool's result field by field.
     #[serde(default)]
     pub chains: bool,
     /// Whether it counts as a refusal at a gate when it could not be asked, whoever fires it.

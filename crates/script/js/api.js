@@ -172,7 +172,12 @@
       if (at > 0) host.lap?.();
       return list[at](before(rest, eventText, shared, chained, at), ctx);
     };
-    const said = rest.together ? await Own.allSettled(list.map(async (_, at) => call(at))) : undefined;
+    let said;
+    if (rest.together) {
+      said = [];
+      for (let at = 0; at < list.length; at++) said.push((async () => call(at))());
+      said = await Own.allSettled(said);
+    }
     const heard = (at) => {
       if (!said) return first && at === 0 ? first.said : call(at);
       if (said[at].status === "rejected") throw said[at].reason;
@@ -234,7 +239,7 @@
     const event = parse(eventText);
     const list = handlers.get(event.type) ?? none;
     now.event = event.type;
-    if (list.length !== 1 || rest.changes || rest.then || !host.peek) return rounds(eventText, rest, event, list);
+    if (list.length !== 1 || rest.changes || rest.then || rest.together || !host.peek) return rounds(eventText, rest, event, list);
     const ctx = new Context(rest.ctx);
     // Should it have registered more handlers, they are called as well.
     const more = (said) => rounds(eventText, rest, event, list, { said, ctx });

@@ -14,6 +14,7 @@ mod ground;
 mod hostile;
 mod mailbox;
 mod outside;
+mod real_runner;
 mod stand_in;
 
 mod answers_in_time;
@@ -31,6 +32,7 @@ mod modules_ask_and_command;
 mod never_exits_two_by_own_fault;
 mod odd_files_cost_nothing_else;
 mod readme_commands;
+mod real_extension_runner_agrees;
 mod real_runner_agrees;
 mod schemas_are_served;
 mod slow_receivers_delay_nobody;
