@@ -110,3 +110,20 @@ impl Clock {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lap_gives_the_whole_time_back_and_moves_no_wall() {
+        let hour = Duration::from_secs(3600);
+        let mut clock = Clock::start(hour, Some(hour), Tripwire::new());
+        let wall = clock.wall;
+        clock.spend(hour);
+        assert!(clock.over(false));
+        clock.renew();
+        assert!(!clock.over(false));
+        assert_eq!((clock.left, clock.wall), (hour, wall));
+    }
+}
