@@ -164,6 +164,7 @@ pub enum TrustWord {
   iteratr   {\"hook\":\"pre_iteration\",\"vars\":{\"session\":\"s\",\"iteration\":\"3\"}}
   teams     {\"version\":1,\"event\":\"task_completed\",\"team\":{…},\"task\":{…}}
   omp       {\"type\":\"tool_call\",\"toolName\":\"bash\",\"toolCallId\":\"1\",\"input\":{…}}
+            with \"edition\":\"extensions\" it takes other input (`input`) and several messages (`messages`)
   gambrel   {\"moment\":\"tool.before\",\"session\":\"s\",\"facts\":{\"tool\":{\"kind\":\"shell\",\"args\":{…}}}}")]
 pub struct FireArgs {
     /// The caller's dialect: claude, unified, iteratr, teams, omp or gambrel.

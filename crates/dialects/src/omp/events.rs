@@ -218,3 +218,35 @@ pub static TOOLS: &[ToolWord] = &[
     ToolWord::new(ToolKind::Fetch, "fetch", "fetch", &[]),
     ToolWord::new(ToolKind::Task, "task", "task", &[]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newer_edition_differs_where_it_should() {
+        for (old, new) in EVENTS.iter().zip(newer()) {
+            let differs = match rule(old) {
+                Rule::Call => new.heeds == [Slot::Input] && old.heeds.is_empty(),
+                Rule::Start => new.patch == PatchRule::Chain && old.patch == PatchRule::First,
+                Rule::Farewell => new.order == Order::Together && old.order == Order::InTurn,
+                _ => (old.patch, old.order, old.heeds) == (new.patch, new.order, new.heeds),
+            };
+            assert!(differs && rule(old) == rule(new), "{}", old.name);
+        }
+    }
+
+    #[test]
+    fn only_what_can_be_refused_has_two_names() {
+        let pairs: Vec<_> =
+            EVENTS.iter().filter_map(|row| Some((before(row)?.name, row.name))).collect();
+        assert_eq!(
+            pairs,
+            [
+                ("session_before_compact", "session.compacting"),
+                ("input", "before_agent_start"),
+                ("session_stop", "agent_end"),
+            ]
+        );
+    }
+}

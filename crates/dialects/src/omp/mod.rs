@@ -7,6 +7,7 @@ pub mod declarations;
 mod edition;
 mod effects;
 mod events;
+mod fields;
 mod payload;
 mod reply;
 mod results;

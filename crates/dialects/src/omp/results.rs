@@ -163,8 +163,8 @@ fn first_message(asked: &Asked<'_>, results: &[Value]) -> Verdict {
 /// All messages count, and the system prompt goes from handler to handler.
 fn started(asked: &Asked<'_>, results: &[Value]) -> Verdict {
     let slot = Slot::Native(SYSTEM.into());
-    let prompts = results.iter().filter_map(|result| result.get("systemPrompt"));
-    let prompt = prompts.last().cloned().map(listed);
+    let mut prompts = results.iter().filter_map(|result| result.get("systemPrompt"));
+    let prompt = prompts.next_back().cloned().map(listed);
     if !asked.event.is_from(&Omp) {
         // Others take words: of the system prompt those that were not there before.
         let before = asked.event.patched.get(&slot).cloned().unwrap_or_default();

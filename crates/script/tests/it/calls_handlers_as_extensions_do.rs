@@ -1,6 +1,7 @@
 //! What the newer edition of the contract adds: fields that go from hand to hand, a new shell for
 //! every handler, handlers that do not wait, events that follow, and a clock for each handler.
 
+use gambrel_model::End;
 use gambrel_script::{Pulse, ScriptSettings};
 use serde_json::{Value, json};
 
@@ -92,6 +93,21 @@ fn handlers_together_do_not_wait_for_one_another() {
     let lone = r#"pi.on("bye", () => { pi.appendEntry("once"); });"#;
     let answer = run(lone, with(json!({"type": "bye"}), json!({"together": true})));
     assert_eq!(answer["effects"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn modules_that_are_called_at_once_do_not_wait_for_one_another() {
+    let stand = Stand::new();
+    let waits = r#"import { existsSync } from "node:fs";
+        const pause = () => new Promise((done) => setTimeout(done, 5));
+        export default (pi) => pi.on("bye", async (e) => { while (!existsSync(e.sign)) await pause(); });"#;
+    let signs = r#"import { writeFileSync } from "node:fs";
+        export default (pi) => pi.on("bye", (e) => writeFileSync(e.sign, ""));"#;
+    stand.write("waits.ts", waits);
+    stand.write("signs.ts", signs);
+    let body = emit(json!({"type": "bye", "sign": stand.path("sign")}));
+    let outcomes = stand.at_once(&["waits.ts", "signs.ts"], &body);
+    assert!(outcomes.iter().all(|outcome| outcome.end == End::Answered), "{outcomes:?}");
 }
 
 #[test]

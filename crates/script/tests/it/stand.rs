@@ -54,11 +54,21 @@ impl Stand {
     }
 
     /// Calls `name` with a body whose path is filled in.
-    pub fn call(&self, name: &str, mut body: Value) -> Outcome {
-        body["path"] = json!(self.path(name));
-        let pace = Pace { timeout: self.timeout, budget: self.budget, ..Pace::default() };
-        let call = Call { body, pace, cwd: self.folder.path().into(), ..Call::default() };
-        self.action.run(&[Job { call: &call, errand: None }]).remove(0)
+    pub fn call(&self, name: &str, body: Value) -> Outcome {
+        self.at_once(&[name], &body).remove(0)
+    }
+
+    /// Calls several modules in one batch.
+    pub fn at_once(&self, names: &[&str], body: &Value) -> Vec<Outcome> {
+        let call = |name: &&str| {
+            let mut body = body.clone();
+            body["path"] = json!(self.path(name));
+            let pace = Pace { timeout: self.timeout, budget: self.budget, ..Pace::default() };
+            Call { body, pace, cwd: self.folder.path().into(), ..Call::default() }
+        };
+        let calls: Vec<Call> = names.iter().map(call).collect();
+        let jobs: Vec<_> = calls.iter().map(|call| Job { call, errand: None }).collect();
+        self.action.run(&jobs)
     }
 
     /// The answer; anything else is a failure of the test.
