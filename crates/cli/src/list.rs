@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gambrel::model::Hook;
-use gambrel::model::hook::ANY;
 use gambrel::{Gambrel, Loaded, Trust};
 use serde_json::{Value, json};
 
@@ -73,10 +72,7 @@ pub fn to_json(hook: &Hook, trust: Trust) -> Value {
         "id": hook.id,
         "dialect": hook.dialect.name(),
         "event": draft.event,
-        "moment": match hook.draft.event.as_str() {
-            ANY => Some(ANY),
-            _ => hook.rows.first().map(|row| row.moment.name()),
-        },
+        "moment": hook.moment(),
         "matcher": draft.matcher.words(),
         "when": draft.when.as_ref().map(|when| &when.text),
         "action": draft.action,

@@ -94,6 +94,12 @@ pub fn refusals_of(event: &Event) -> String {
     format!("refused:{}:{subject}", event.name)
 }
 
+/// A person's next prompt: how often the end of the last turn was refused counts no longer.
+pub fn begin_turn(state: &mut SessionState) {
+    let of_turn = |name: &str| name.starts_with("refused:") && name.ends_with(':');
+    state.counts.retain(|name, _| !of_turn(name));
+}
+
 /// Counts a refusal of an end. Once it was not refused the earlier ones are forgotten; but a task
 /// ends only once, so its count stays (000, notes: reopens are counted for a task's whole life).
 pub fn count_refusal(ledger: &dyn Ledger, event: &Event, refused: bool) -> Result<(), LedgerError> {

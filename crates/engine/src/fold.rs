@@ -208,11 +208,13 @@ impl<'f, 'a> Fold<'f, 'a> {
     ) {
         let cap = candidate.hook.draft.terms.cap.filter(|_| event.kind() == Kind::Close);
         if verdict.ruling == Ruling::Deny && cap.is_some_and(|cap| event.facts.refusals >= cap) {
-            why.push(format!("refused {} times already: words only", event.facts.refusals));
+            let often = format!("let through after {} refusals in a row", event.facts.refusals);
             verdict.ruling = Ruling::Silent;
             for reason in std::mem::take(&mut verdict.reasons) {
-                verdict.says.push(Say { ear: Ear::Person, text: reason.text, hook: reason.hook });
+                let text = format!("{} ({often})", reason.text);
+                verdict.says.push(Say { ear: Ear::Person, text, hook: reason.hook });
             }
+            why.push(often);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Looks at the places that dialects name, reads what is there, and builds hooks. One bad file or
 //! entry is one complaint; everything else loads.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
@@ -35,7 +36,16 @@ impl Loaded {
     pub(crate) fn dialects(&self) -> impl Iterator<Item = &'static dyn Dialect> {
         self.dialects.iter().copied()
     }
+
+    /// Where hooks of a moment are found. A moment that only a caller knows is also looked for
+    /// among the names that are in no dialect's table.
+    pub(crate) fn shelves(&self, moment: &Moment) -> impl Iterator<Item = &Shelf> {
+        let unnamed = matches!(moment, Moment::Other(_)).then_some(&UNNAMED);
+        [Some(moment), unnamed].into_iter().flatten().filter_map(|moment| self.index.get(moment))
+    }
 }
+
+const UNNAMED: Moment = Moment::Other(Cow::Borrowed(""));
 
 /// The hooks of one moment.
 #[derive(Default)]

@@ -4,10 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use gambrel_model::complaint::nearest;
+use gambrel_model::hook::bad_matcher;
 use gambrel_model::{
-    Complaint, Draft, EventSpec, Found, Holding, MatcherText, Place, Quoted, Roots, Scope,
+    Complaint, Draft, EventSpec, Found, Holding, MatcherText, Place, Quoted, Roots, Scope, Spot,
 };
 
+use super::Claude;
 use super::events::EVENTS;
 use super::fences::Fences;
 use super::handler::{Group, handler};
@@ -16,6 +18,7 @@ use super::owner::{self, Owner};
 use super::servers::{self, Servers};
 use super::switches::Switches;
 use crate::document::{Content, Document, Fields, Language, Node};
+use crate::payload::row;
 use crate::preferences::{self, Preferences};
 
 /// Where the administrator's file is, unless a test says otherwise.
@@ -154,23 +157,25 @@ impl<'r> Reading<'r> {
         }
         for (key, value) in hooks.entries() {
             let name = key.text().unwrap_or_default();
-            match known(self.owner.as_ref().map_or(name, |owner| owner.event(name))) {
-                Ok(row) => self.event(row, value, drafts),
-                Err((message, help)) => self.complain(key, message, help),
+            let name = self.owner.as_ref().map_or(name, |owner| owner.event(name));
+            if !EVENTS.iter().any(|row| row.name == name) {
+                self.complaints.push(unknown(name, self.document.spot_of(key)));
             }
+            self.event(name, value, drafts);
         }
     }
 
-    fn event(&mut self, row: &'static EventSpec, value: &'r Node, drafts: &mut Vec<Draft>) {
+    fn event(&mut self, name: &str, value: &'r Node, drafts: &mut Vec<Draft>) {
         let Some(groups) = value.items() else {
-            let message =
-                format!("`{}` is a list of matcher groups, not {}", row.name, value.kind());
+            let message = format!("`{name}` is a list of matcher groups, not {}", value.kind());
             return self.complain(value, message, Some(THREE_LEVELS.into()));
         };
+        let Some(row) = row(&Claude, name) else { return };
         for node in groups {
             if let Some((group, handlers)) = self.group(row, node) {
                 for node in handlers {
-                    drafts.extend(handler(self, &group, node));
+                    let draft = handler(self, &group, node);
+                    drafts.extend(draft.map(|draft| Draft { event: name.to_owned(), ..draft }));
                 }
             }
         }
@@ -185,13 +190,17 @@ impl<'r> Reading<'r> {
         let mut fields = Fields::of(self.document, node);
         let written = fields.quoted("matcher");
         let unread = fields.has("matcher") && written.is_none();
-        let idle = unread.then(|| "its matcher is not a text".to_owned());
+        let mut idle = unread.then(|| "its matcher is not a text".to_owned());
         let hooks = fields.node("hooks");
         if hooks.is_some() {
             fields.only(&["matcher", "hooks", "description"]);
         }
         self.complaints.append(&mut fields.complaints);
-        let matcher = written.map_or(MatcherText::All, |written| self.matcher(row, written));
+        let matcher = written.map_or(Ok(MatcherText::All), |written| self.matcher(row, written));
+        let matcher = matcher.unwrap_or_else(|why| {
+            idle = Some(format!("its matcher is not valid: {why}"));
+            MatcherText::All
+        });
         let Some(handlers) = hooks.and_then(Node::items) else {
             let (at, message) = match hooks {
                 Some(hooks) => {
@@ -205,9 +214,12 @@ impl<'r> Reading<'r> {
         Some((Group { row, matcher, idle }, handlers))
     }
 
-    fn matcher(&mut self, row: &EventSpec, written: Quoted) -> MatcherText {
+    fn matcher(&mut self, row: &EventSpec, written: Quoted) -> Result<MatcherText, String> {
         let meant = understood(row, written.clone());
-        self.complaints.extend(doubts(row, &meant, &written));
+        self.complaints.extend(match &meant {
+            Ok(meant) => doubts(row, meant, &written),
+            Err(why) => Some(bad_matcher(written.spot, why)),
+        });
         meant
     }
 
@@ -227,16 +239,15 @@ impl<'r> Reading<'r> {
 const THREE_LEVELS: &str =
     "three levels: \"Event\": [{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}]";
 
-fn known(name: &str) -> Result<&'static EventSpec, (String, Option<String>)> {
-    let named = || EVENTS.iter().filter(|row| !row.name.is_empty());
-    named().find(|row| row.name == name).ok_or_else(|| {
-        let near = nearest(name, named().map(|row| row.name));
-        let help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                format!("events are {}", named().map(|r| r.name).collect::<Vec<_>>().join(", "))
-            }
-        };
-        (format!("unknown event `{name}`: its hooks never run"), Some(help))
-    })
+/// A name that is not in the table: of a later day, or mistyped.
+fn unknown(name: &str, spot: Spot) -> Complaint {
+    let message = format!("unknown event `{name}`: its hooks run only if a caller names it so");
+    let named = || EVENTS.iter().map(|row| row.name).filter(|name| !name.is_empty());
+    match nearest(name, named()) {
+        Some(near) => Complaint::error(spot, message).help(format!("did you mean `{near}`?")),
+        None => {
+            let known: Vec<&str> = named().collect();
+            Complaint::warning(spot, message).help(format!("known are {}", known.join(", ")))
+        }
+    }
 }

@@ -121,7 +121,8 @@ fn idle(fields: &mut Fields<'_>, group: &Group, kind: Option<&Type>) -> Option<S
     let odd = (kind.word == "command").then(|| command_form(fields)).flatten();
     let guarded = guarded(fields, group.row);
     let unheard = (!takes(group.row, kind.word)).then(|| {
-        let why = format!("{} takes no {} handlers, so it never runs", group.row.name, kind.word);
+        let event = if group.row.name.is_empty() { "an unknown event" } else { group.row.name };
+        let why = format!("{event} takes no {} handlers, so it never runs", kind.word);
         fields.complain("type", why.clone(), "use a command here");
         why
     });

@@ -4,6 +4,7 @@
 pub mod bridge;
 mod call;
 mod config;
+mod ecmascript;
 mod events;
 mod fences;
 mod guard;

@@ -1,5 +1,6 @@
 //! Laws that every dialect keeps, in a loop over the table: a new one is covered the day it is
 //! registered.
 
+mod matchers_are_javascripts;
 mod never_panics;
 mod table;
