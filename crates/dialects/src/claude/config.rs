@@ -112,7 +112,7 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let settled = &settled;
     let mut drafts = Vec::new();
     for (file, document) in &files {
-        let off = switches.idle(file.place.scope);
+        let off = switches.idle(&file.place, roots);
         let owner = Owner::of(file, document.root.get("name").and_then(Node::text));
         let mut reading =
             Reading { file, document, roots, settled, owner, off, complaints: Vec::new() };
