@@ -132,7 +132,7 @@ fn tool_names<'a>(hook: &Hook, event: &'a Event) -> Vec<&'a str> {
     }
     let mut names: Vec<&str> =
         tool.words(hook.dialect.tools()).into_iter().map(|word| word.name).collect();
-    if names.is_empty() {
+    if names.is_empty() || hook.dialect.knows_native_names() {
         names.push(tool.name.as_str());
     }
     names

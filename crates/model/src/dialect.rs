@@ -29,6 +29,11 @@ pub trait Dialect: Sync {
         &[]
     }
 
+    /// Whether its matchers may name a tool as its caller does, besides its own words.
+    fn knows_native_names(&self) -> bool {
+        false
+    }
+
     /// Where its hooks may be, in the order in which they run.
     fn places(&self, roots: &Roots) -> Vec<Place>;
 
