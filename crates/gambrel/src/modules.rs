@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gambrel_ledger::LocalLedger;
+use gambrel_model::ticket::Wants;
 use gambrel_model::{Action, Ledger, Ticket};
 use gambrel_script::{Ask, AskKind, Asker, ModuleAction, ScriptSettings, WatchedModules};
 use serde_json::{Value, json};
@@ -87,14 +88,21 @@ fn at_terminal(ask: &Ask) -> Option<Value> {
     })
 }
 
+fn wanted(ask: &Ask) -> Wants {
+    let there = ask.placeholder.clone().unwrap_or_default();
+    match ask.kind {
+        AskKind::Confirm => Wants::Ruling,
+        AskKind::Select => Wants::Choice(ask.options.clone()),
+        AskKind::Input => Wants::Line(there),
+        AskKind::Editor => Wants::Text(there),
+    }
+}
+
 /// Asks through a ticket: yes or no is its action, everything else its message.
 fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
     let now = gambrel_engine::now();
     let mut shown = vec![("Module".to_owned(), ask.module.clone())];
     shown.extend(ask.message.clone().map(|message| ("About".to_owned(), message)));
-    if !ask.options.is_empty() {
-        shown.push(("Answer in the message with one of".into(), ask.options.join("\n")));
-    }
     let asked = Ticket {
         key: json!([ask.module, ask.event, ask.title, ask.message, now]).to_string(),
         at: now,
@@ -103,6 +111,7 @@ fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
         hook: ask.module.clone(),
         title: ask.title.clone(),
         shown,
+        wants: wanted(ask),
         ..Ticket::default()
     };
     let ticket = ledger.open_ticket(&asked).ok()?.ticket;
