@@ -14,6 +14,7 @@ fn writes_side_files_before_the_start() {
         path: stand.path(name),
         text: format!("<{name}>"),
         temporary,
+        lasting: false,
     };
     call.files = vec![file("a b/c/context.json", true), file("kept", false)];
     let outcome = stand.run(&call);
@@ -32,7 +33,7 @@ fn a_file_that_cannot_be_written_stops_the_start() {
     std::fs::write(stand.path("file"), "").unwrap();
     let mut call = stand.sh("touch ran");
     let path = stand.path("file/below");
-    call.files = vec![SideFile { path, text: String::new(), temporary: true }];
+    call.files = vec![SideFile { path, text: String::new(), temporary: true, lasting: false }];
     let outcome = stand.run(&call);
     assert!(unstarted(&outcome).starts_with("could not write "), "{outcome:?}");
     assert!(!stand.path("ran").exists());

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Claude;
 use super::events::has_env_file;
 use super::native::input;
+use super::stdout::parting;
 use super::{judge, reach};
 
 const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
@@ -45,6 +46,7 @@ fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
         stdin: Some(line(event, hook, row)),
         cwd: event.cwd.clone(),
         pace: terms.pace(),
+        parting: terms.waits.then(parting),
         ..Call::default()
     }
 }
