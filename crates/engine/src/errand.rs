@@ -33,6 +33,7 @@ impl Errand {
             cwd: event.project.clone(),
             env: event.env.clone(),
             secrets: event.secrets.clone(),
+            caller: event.caller,
         };
         Self {
             arrival,
