@@ -76,7 +76,9 @@ fn inside(folder: &Path, text: &str) -> Option<PathBuf> {
     let text = text.strip_prefix("${CLAUDE_PLUGIN_ROOT}/").unwrap_or(text);
     let path = Path::new(text);
     let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-    (!text.is_empty() && path.components().all(plain)).then(|| folder.join(path))
+    let named = path.components().filter(|part| *part != Component::CurDir);
+    (!text.is_empty() && path.components().all(plain))
+        .then(|| folder.join(named.collect::<PathBuf>()))
 }
 
 impl<'r> Reading<'r> {
