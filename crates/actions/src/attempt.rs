@@ -101,7 +101,10 @@ impl<'a> Attempt<'a> {
 
     /// Starts an attempt; what was started is the answer, or why it was not.
     pub fn start(&mut self, world: &mut World<'a>) -> Result<&[String], String> {
-        let files = if self.made == 0 { sidefile::write(&self.call.files) } else { Ok(()) };
+        let files = match self.made {
+            0 => sidefile::write(&self.call.files).map(|remarks| self.remarks.extend(remarks)),
+            _ => Ok(()),
+        };
         self.made += 1;
         let limits = Limits::of(&self.call.pace, world.now, self.budget);
         match files.and_then(|()| Process::start(self.call, limits, world)) {

@@ -9,12 +9,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gambrel_model::call::SideFile;
 
-/// Writes all of them; the error says which one could not be written.
-pub(crate) fn write(files: &[SideFile]) -> Result<(), String> {
+/// Writes all of them; the error says which one could not be written. A lasting one is only
+/// offered: where it cannot be, that is remarked on.
+pub(crate) fn write(files: &[SideFile]) -> Result<Vec<String>, String> {
+    let mut remarks = Vec::new();
     for file in files {
-        place(file).map_err(|error| format!("could not write {}: {error}", file.path.display()))?;
+        let refused = |error| format!("could not write {}: {error}", file.path.display());
+        match place(file).map_err(refused) {
+            Err(why) if file.lasting => remarks.push(why),
+            done => done?,
+        }
     }
-    Ok(())
+    Ok(remarks)
 }
 
 /// Removes the temporary ones. One that is gone already is no news.

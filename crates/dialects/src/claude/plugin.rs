@@ -129,7 +129,7 @@ pub fn bare(
             && !told.iter().any(|complaint| complaint.spot.path.starts_with(folder))
     });
     idle.map(|folder| {
-        Complaint::error(Spot::file(&folder), "this plugin has no hooks").help(LOOKED)
+        Complaint::warning(Spot::file(&folder), "this plugin has no hooks").help(LOOKED)
     })
     .collect()
 }

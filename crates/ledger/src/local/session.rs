@@ -58,6 +58,7 @@ pub(super) fn amend(
 
 /// Forgets sessions that nobody touched for `age`; tells how many.
 pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError> {
+    forget_files(folder, age)?;
     let Ok(entries) = std::fs::read_dir(folder.path(FOLDER)) else { return Ok(0) };
     let mut forgotten = 0;
     for entry in entries.flatten().filter(|entry| is_older(entry, age)) {
@@ -74,7 +75,6 @@ pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError>
             forgotten += 1;
         }
     }
-    forget_files(folder, age)?;
     Ok(forgotten)
 }
 
