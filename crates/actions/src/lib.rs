@@ -10,6 +10,7 @@ mod detach;
 mod direct;
 mod environ;
 mod guard;
+mod handover;
 mod limits;
 mod lookup;
 #[cfg(feature = "mcp")]

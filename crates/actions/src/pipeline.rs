@@ -50,8 +50,12 @@ impl SpawnAction {
         ];
         let mut call = call.clone();
         call.program = Program::Exec(self.runner.iter().cloned().chain(own).collect());
-        let given =
-            SideFile { path: inputs, text: format!("{}\n", spawn.inputs), temporary: false };
+        let given = SideFile {
+            path: inputs,
+            text: format!("{}\n", spawn.inputs),
+            temporary: false,
+            lasting: false,
+        };
         call.files.push(given);
         Ok((call, folder))
     }

@@ -60,6 +60,9 @@ pub struct Draft {
     /// Whether it runs at most once in a session.
     #[serde(default)]
     pub once: bool,
+    /// What a person is shown while it runs.
+    #[serde(default)]
+    pub status: Option<String>,
     /// Of several selected hooks with the same key only the first runs.
     #[serde(default)]
     pub twin: Option<String>,

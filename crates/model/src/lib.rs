@@ -14,6 +14,7 @@ pub mod ledger;
 pub mod matcher;
 pub mod moment;
 pub mod outcome;
+pub mod parting;
 pub mod pattern;
 pub mod place;
 pub mod request;
@@ -36,6 +37,7 @@ pub use ledger::{Debt, Ledger, LedgerError, Record, SessionState, Stage, TrustEn
 pub use matcher::{Matcher, MatcherText};
 pub use moment::{Kind, Moment};
 pub use outcome::{Captured, End, Outcome};
+pub use parting::{Parted, Parting};
 pub use pattern::Pattern;
 pub use place::{Entry, Found, Holding, Place, Roots};
 pub use request::{Ask, Look, Request, Spawn, ToolRequest};

@@ -74,6 +74,12 @@ impl ModuleAction {
     }
 }
 
+/// Whether the caller's budget ended it, not its own time.
+fn cut(outcome: &Outcome, pace: &Pace, took: Duration) -> Option<String> {
+    let first = pace.budget.is_some_and(|budget| budget < pace.timeout);
+    (outcome.end == End::Late && first).then(|| Outcome::by_budget(took))
+}
+
 /// What is left of a pace after waiting for the module to be free.
 fn shortened(pace: &Pace, waited: Duration) -> Pace {
     Pace {
@@ -92,7 +98,8 @@ impl Action for ModuleAction {
         let one = |job: &Job<'_>| {
             let began = Instant::now();
             let outcome = self.serve(job.call);
-            Outcome { took: began.elapsed(), ..outcome }
+            let took = began.elapsed();
+            Outcome { took, cut: cut(&outcome, &job.call.pace, took), ..outcome }
         };
         jobs.iter().map(one).collect()
     }

@@ -16,6 +16,7 @@ mod ignores_unread_stdin;
 mod keeps_bytes_that_are_not_utf8;
 mod kills_a_child_that_left_its_session;
 mod kills_grandchildren_on_timeout;
+mod leaves_a_hook_that_asks_for_it;
 mod leftovers_may_finish_but_not_past_the_timeout;
 #[cfg(feature = "mcp")]
 mod mcp_calls_a_tool_of_a_process;

@@ -1,7 +1,7 @@
 //! Settings files in three levels: event, matcher group, handlers. A bad entry is one complaint
 //! at its place; everything else loads.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gambrel_model::complaint::nearest;
 use gambrel_model::hook::bad_matcher;
@@ -15,6 +15,7 @@ use super::fences::Fences;
 use super::handler::{Group, handler};
 use super::matcher::{doubts, understood};
 use super::owner::{self, Owner};
+use super::plugin;
 use super::servers::{self, Servers};
 use super::switches::Switches;
 use crate::document::{Content, Document, Fields, Language, Node};
@@ -35,10 +36,8 @@ pub fn places(roots: &Roots) -> Vec<Place> {
     let from_root = |path: &PathBuf| roots.root.join(path);
     let settings = roots.named("settings").map(from_root);
     places.extend(settings.map(|path| text(path, Scope::User, "settings")));
-    let plugins: Vec<PathBuf> = roots.named("plugin").map(from_root).collect();
-    places.extend(
-        plugins.iter().map(|dir| text(dir.join("hooks/hooks.json"), Scope::User, "plugin")),
-    );
+    let plugins = plugin::folders(roots);
+    places.extend(plugins.iter().flat_map(|folder| plugin::places(folder)));
     places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
     places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
     places.push(text(".mcp.json".into(), Scope::Project, servers::TAG));
@@ -85,6 +84,8 @@ pub struct Settled {
     pub servers: Servers,
     /// Where requests may go, and which variables may go with them.
     pub fences: Fences,
+    /// Every file that was found.
+    pub files: Vec<PathBuf>,
 }
 
 /// Every handler of every file.
@@ -106,8 +107,9 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let switches = Switches::of(&files, &mut complaints);
     let settled = Settled {
         preferences: preferences::read(found, roots, &mut complaints),
-        servers: Servers::of(found, &mut complaints),
+        servers: Servers::of(found, roots, &mut complaints),
         fences: Fences::of(&files, &mut complaints),
+        files: found.iter().map(|file| file.place.path.clone()).collect(),
     };
     let settled = &settled;
     let mut drafts = Vec::new();
@@ -119,6 +121,7 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
         reading.settings(&mut drafts);
         complaints.append(&mut reading.complaints);
     }
+    complaints.extend(plugin::bare(found, &drafts, &complaints, roots));
     if roots.var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS").is_none() {
         share_the_end(&mut drafts);
     }
@@ -150,7 +153,15 @@ impl<'r> Reading<'r> {
         if !matches!(root.content, Content::Map(_)) {
             return self.complain(root, format!("settings are a map, not {}", root.kind()), None);
         }
+        if self.file.place.tag == plugin::MANIFEST {
+            return self.manifest(drafts);
+        }
         let Some(hooks) = root.get("hooks").filter(|node| !node.is_null()) else { return };
+        self.events(hooks, drafts);
+    }
+
+    /// Events and their matcher groups.
+    pub fn events(&mut self, hooks: &'r Node, drafts: &mut Vec<Draft>) {
         if !matches!(hooks.content, Content::Map(_)) {
             let help = Some("write \"hooks\": {\"PreToolUse\": [ … ]}".to_owned());
             return self.complain(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
@@ -230,9 +241,8 @@ impl<'r> Reading<'r> {
     }
 
     /// The plugin's folder, for a file that belongs to one.
-    pub fn plugin(&self) -> Option<&Path> {
-        let folder = self.file.place.path.parent()?.parent()?;
-        (self.file.place.tag == "plugin").then_some(folder)
+    pub fn plugin(&self) -> Option<PathBuf> {
+        plugin::of(&self.file.place.path, self.roots)
     }
 }
 

@@ -108,6 +108,7 @@ fn draft(found: &Found, path: &Path, name: &str, rest: (Value, Option<String>)) 
         chains: config["edition"] == super::EXTENSIONS,
         strict: false,
         once: false,
+        status: None,
         twin: None,
     }
 }

@@ -35,10 +35,13 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
 
 /// A handler that does not come back is one that failed.
 fn late(row: &EventSpec, hook: &Hook, outcome: &Outcome) -> Verdict {
-    let after = outcome.took.as_millis();
+    let late = match &outcome.cut {
+        Some(_) => outcome.lateness(hook.draft.terms.timeout),
+        None => format!("timed out after {}ms", outcome.took.as_millis()),
+    };
     let why = match is_newer(hook) {
-        true => format!("Extension {} timed out after {after}ms", path(hook)),
-        false => format!("{FAILED}timed out after {after}ms"),
+        true => format!("Extension {} {late}", path(hook)),
+        false => format!("{FAILED}{late}"),
     };
     failed(row, &why)
 }

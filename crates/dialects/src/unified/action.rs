@@ -126,6 +126,7 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
         chains: false,
         strict,
         once: false,
+        status: None,
         twin: None,
     })
 }
