@@ -4,6 +4,7 @@
 use gambrel_model::{Complaint, Found, Place, Roots, Scope};
 use serde_json::Value;
 
+use super::plugin;
 use crate::document::{Document, Fields, Node};
 
 /// Files from the strongest to the weakest word.
@@ -65,9 +66,8 @@ impl Switches {
             Scope::User => &self.user_off,
             _ => &self.off,
         };
-        let mut plugins = roots.named("plugin").map(|dir| roots.root.join(dir));
-        let of_plugin = plugins.any(|dir| place.path.starts_with(dir));
-        let strict = self.plugins_only.as_ref().filter(|_| !of_plugin);
+        let ours = || plugin::of(&place.path, roots).is_none();
+        let strict = self.plugins_only.as_ref().filter(|_| ours());
         off.as_ref().or(self.managed_only.as_ref()).or(strict).cloned()
     }
 }
