@@ -40,12 +40,13 @@
   };
 
   // ── shims: CommonJS bodies, run when first asked for ──
+  const missing = (name) => Object.assign(new Error(`Cannot find module '${name}'`), { code: "MODULE_NOT_FOUND" });
   const need = (name) => {
     const key = name.startsWith("node:") ? name.slice(5) : name;
     const known = modules.get(key);
     if (known) return known.exports;
     const body = natives.shim(key);
-    if (!body) throw Object.assign(new Error(`Cannot find module '${name}'`), { code: "MODULE_NOT_FOUND" });
+    if (!body) throw missing(name);
     const module = { exports: {} };
     modules.set(key, module);
     body(module, module.exports, need, __op, __start, __open);
@@ -147,7 +148,11 @@
       return value;
     },
   });
-  define("require", need);
+  define("require", (name) => {
+    const shim = natives.shimFor(String(name));
+    if (!shim) throw missing(name);
+    return shim === "host" ? need(shim).space(String(name)) : need(shim);
+  });
   define("global", globalThis);
 
   // ── the API ──

@@ -28,5 +28,5 @@ mod watch;
 
 pub use action::ModuleAction;
 pub use graph::imports;
-pub use settings::{Ask, AskKind, Asker, ScriptSettings};
+pub use settings::{Ask, AskKind, Asker, FullHost, ScriptSettings};
 pub use watch::WatchedModules;

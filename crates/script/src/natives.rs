@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::desk::Desk;
 use crate::ops;
-use crate::shims;
+use crate::shims::{self, Kind};
 
 /// The natives as one object.
 pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
@@ -57,6 +57,7 @@ pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
         })?,
     )?;
     made.set("shim", Function::new(ctx.clone(), shim)?)?;
+    made.set("shimFor", Function::new(ctx.clone(), shim_for)?)?;
     made.set("peek", Function::new(ctx.clone(), peek)?)?;
     Ok(made)
 }
@@ -68,6 +69,15 @@ fn parse(text: &str) -> Value {
 /// What a promise has come to, thrown if it was refused; the promise itself while it is open.
 fn peek(promise: Promise<'_>) -> Result<rquickjs::Value<'_>> {
     promise.result().unwrap_or_else(|| Ok(promise.clone().into_value()))
+}
+
+/// The shim that a name given to `require` stands for.
+fn shim_for(name: String) -> Option<&'static str> {
+    match shims::kind(&name) {
+        Kind::Builtin(shim) => Some(shim),
+        Kind::Host => Some("host"),
+        Kind::Foreign => None,
+    }
 }
 
 /// A shim's body as a function, or nothing.

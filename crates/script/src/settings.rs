@@ -1,6 +1,7 @@
 //! What the composition decides about modules: who answers their questions and how much they may
 //! take. Knows no engine.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,16 +20,34 @@ pub struct ScriptSettings {
     pub memory: usize,
     /// The most stack that a module's code may use, in bytes.
     pub stack: usize,
-    /// Whether modules that need a full host may be given to bun or node.
-    pub sidecars: bool,
+    /// Who runs modules that need a full host.
+    pub full_host: FullHost,
     /// Whether modules may open connections (`fetch`).
     pub fetch: bool,
 }
 
 impl Default for ScriptSettings {
     fn default() -> Self {
-        Self { ask: None, memory: 64 << 20, stack: 512 << 10, sidecars: true, fetch: false }
+        Self {
+            ask: None,
+            memory: 64 << 20,
+            stack: 512 << 10,
+            full_host: FullHost::default(),
+            fetch: false,
+        }
     }
+}
+
+/// The program that modules are given to which need more than the embedded engine has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum FullHost {
+    /// Bun, else node, where the path finds one.
+    #[default]
+    Found,
+    /// This bun or node.
+    At(PathBuf),
+    /// None: such modules cannot be loaded.
+    Nobody,
 }
 
 /// One question of a module to a person.

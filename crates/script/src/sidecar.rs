@@ -20,7 +20,7 @@ use crate::engine::{API, CONTEXT, Said};
 use crate::graph::Graph;
 use crate::ops::{self, Sink};
 use crate::parcel;
-use crate::settings::{Ask, ScriptSettings};
+use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
 
 const SIDECAR: &str = include_str!("../js/sidecar.js");
@@ -39,7 +39,12 @@ pub struct Sidecar {
 }
 
 /// The program that modules are given to, if there is one.
-pub fn program() -> Option<PathBuf> {
+pub fn program(wanted: &FullHost) -> Option<PathBuf> {
+    match wanted {
+        FullHost::Found => {}
+        FullHost::At(path) => return Some(path.clone()),
+        FullHost::Nobody => return None,
+    }
     let paths = std::env::var_os("PATH")?;
     let find =
         |name: &str| std::env::split_paths(&paths).map(|p| p.join(name)).find(|p| p.is_file());
@@ -170,9 +175,11 @@ fn gone(said: &Value) -> Halt {
 fn command(program: &Path, surround: &Surround) -> Command {
     let script = format!("const api = ({API}\n);\nconst contexts = ({CONTEXT}\n);\n{SIDECAR}");
     let mut command = Command::new(program);
-    if program.file_stem().is_some_and(|name| name == "node") {
-        command.args(["--no-warnings", "--input-type=module"]);
-    }
+    match program.file_stem().is_some_and(|name| name == "bun") {
+        // A package that is not there is not fetched from anywhere.
+        true => command.arg("--no-install"),
+        false => command.args(["--no-warnings", "--input-type=module"]),
+    };
     command.arg("-e").arg(script);
     for name in &surround.unset {
         command.env_remove(name);

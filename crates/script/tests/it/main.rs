@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::print_stderr, reason = "what is left out is said")]
 
+mod full_hosts;
 mod stand;
 mod twin;
 
@@ -17,6 +18,7 @@ mod node_files_never_wait;
 mod node_programs_end;
 mod pulls_in_relative_files;
 mod records_what_a_module_wants_done;
+mod requires_what_it_needs;
 mod runs_programs_for_a_module;
 mod runs_the_examples_of_the_contract;
 mod says_where_a_module_failed;
