@@ -111,9 +111,15 @@ fn show(answer: &Value) {
             "notify" => {
                 printer::warn(&printer::clean(effect["message"].as_str().unwrap_or_default()))
             }
-            "log" => {}
+            "log" | "setStatus" => {}
             _ => printer::warn(&format!("gambrel: left to a host: {kind}")),
         }
+    }
+    let statuses = answer["effects"].as_array().into_iter().flatten();
+    let texts = statuses.filter(|e| e["type"] == "setStatus").filter_map(|e| e["text"].as_str());
+    let line = texts.collect::<Vec<_>>().join(" ");
+    if !line.is_empty() {
+        printer::warn(&printer::line(&line, 80));
     }
 }
 

@@ -22,6 +22,7 @@ mod settings;
 mod shims;
 mod sidecar;
 mod slot;
+mod status;
 mod transpile;
 mod turn;
 mod watch;
