@@ -167,7 +167,11 @@ fn asked(gambrel: &Gambrel, hook: &Hook, mut body: Value, timeout: Duration) -> 
 pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
     let broken = |hook: &Hook| {
         let outcome = asked(gambrel, hook, json!({"op": "load"}), LOADING);
-        let End::Unstarted(why) = outcome.end else { return None };
+        let why = match outcome.end {
+            End::Unstarted(why) => why,
+            End::Late => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
+            _ => return None,
+        };
         let path = &hook.draft.source.spot.path;
         let place = why.rsplit_once('(').map(|(_, at)| at.trim_end_matches(')').to_owned());
         let line = place.and_then(|at| at.rsplit(':').find_map(|part| part.parse().ok()));

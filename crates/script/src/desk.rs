@@ -173,11 +173,11 @@ impl Desk {
         id
     }
 
-    /// The first timer that is due at `now`.
-    pub fn due(&self, now: Instant) -> Option<u32> {
+    /// The first timer that is due.
+    pub fn due(&self) -> Option<u32> {
         let mut papers = self.papers();
         let first = *papers.timers.first()?;
-        (first.0 <= now && papers.timers.remove(&first)).then_some(first.1)
+        (first.0 <= Instant::now() && papers.timers.remove(&first)).then_some(first.1)
     }
 
     /// When the next timer is due.

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use crate::positions;
 use crate::resolve;
@@ -45,7 +44,8 @@ pub struct Graph {
     stamps: Vec<(PathBuf, Option<Stamp>)>,
 }
 
-type Stamp = (Option<SystemTime>, u64, u64);
+/// When it was written, its size, and which file it is.
+type Stamp = [i128; 4];
 
 impl Graph {
     /// Reads a module and all that it imports by a relative path.
@@ -148,13 +148,13 @@ pub fn read(path: &Path) -> Result<Unit, LoadError> {
     transpile::transpile(path, text).map_err(|r| LoadError::new(r.message, path, r.line))
 }
 
+/// By the plain call of the system: this is asked for every event.
 fn stamp(path: &Path) -> Option<Stamp> {
-    let meta = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let node = std::os::unix::fs::MetadataExt::ino(&meta);
-    #[cfg(not(unix))]
-    let node = 0;
-    Some((meta.modified().ok(), meta.len(), node))
+    let meta = rustix::fs::stat(path).ok()?;
+    // Systems differ in how wide these are, and which have a sign.
+    let seconds = i128::from(meta.st_mtime);
+    let nanos = i128::from(meta.st_mtime_nsec);
+    Some([seconds, nanos, i128::from(meta.st_size), i128::from(meta.st_ino)])
 }
 
 /// The files that a module pulls in by relative paths, also by `require`, itself not among them.

@@ -9,6 +9,7 @@ mod clock;
 mod desk;
 mod engine;
 mod graph;
+mod lifeline;
 mod loader;
 mod natives;
 mod ops;

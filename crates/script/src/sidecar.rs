@@ -1,5 +1,5 @@
 //! A module that needs a full host: one bun or node process for it, spoken to in lines of JSON.
-//! The process is in a group of its own and dies with this value.
+//! The process is in a group of its own and dies with this value, or with this process.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -18,6 +18,7 @@ use crate::clock::{Clock, Tripwire};
 use crate::desk::{Desk, Post, Surround};
 use crate::engine::{API, CONTEXT, Said};
 use crate::graph::Graph;
+use crate::lifeline::Lifeline;
 use crate::ops::{self, Sink};
 use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
@@ -31,6 +32,7 @@ const LONG: Duration = Duration::from_secs(3600);
 /// A module in a process of its own.
 pub struct Sidecar {
     child: Child,
+    lifeline: Option<Lifeline>,
     words: Sender<String>,
     posts: Receiver<Post>,
     lines: u32,
@@ -61,6 +63,12 @@ impl Sidecar {
         surround: Surround,
     ) -> std::io::Result<Self> {
         let mut child = command(program, &surround).spawn()?;
+        let lifeline = Lifeline::tie(child.id());
+        if lifeline.is_err() {
+            // Nothing runs that could be left behind.
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+        let lifeline = Some(lifeline?);
         let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
         let sink = desk.open();
         let lines = sink.id();
@@ -70,7 +78,7 @@ impl Sidecar {
         let cwd = surround.cwd.display().to_string();
         desk.place(surround);
         let load = parcel::load(root, graph, settings.ask.is_some(), &mark, &cwd);
-        let sidecar = Self { child, words, posts, lines, desk: Arc::new(desk) };
+        let sidecar = Self { child, lifeline, words, posts, lines, desk: Arc::new(desk) };
         sidecar.say(&load);
         Ok(sidecar)
     }
@@ -163,6 +171,8 @@ impl Drop for Sidecar {
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = rustix::process::kill_process_group(pid, Signal::KILL);
         }
+        // Let go of the group while its number is still ours.
+        drop(self.lifeline.take());
         let _ = self.child.wait();
     }
 }
