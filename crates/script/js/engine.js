@@ -33,6 +33,7 @@
       });
     });
   const __start = (name, args) => wait(natives.start(name, stringify(args ?? null)));
+  const __bytes = { of: natives.bytesOf, recode: natives.recode };
   const deliver = (id, text, last) => {
     const receive = waiting.get(id);
     if (last) waiting.delete(id);
@@ -49,7 +50,7 @@
     if (!body) throw missing(name);
     const module = { exports: {} };
     modules.set(key, module);
-    body(module, module.exports, need, __op, __start, __open);
+    body(module, module.exports, need, __op, __start, __open, __bytes);
     return module.exports;
   };
 
