@@ -180,6 +180,11 @@ const begin = async (word) => {
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),
   };
+  if (word.offline) {
+    globalThis.fetch = async () => {
+      throw Object.assign(new TypeError(`fetch failed: ${word.offline}`), { code: "ERR_ACCESS_DENIED" });
+    };
+  }
   module = api(host, contexts);
   worded = module.messageOf;
   const furnish = typeof Bun === "undefined" ? furnishNode : furnishBun;

@@ -30,5 +30,5 @@ mod watch;
 
 pub use action::ModuleAction;
 pub use graph::imports;
-pub use settings::{Ask, AskKind, Asker, FullHost, ScriptSettings};
+pub use settings::{Ask, AskKind, Asker, Fetcher, FullHost, ScriptSettings};
 pub use watch::WatchedModules;

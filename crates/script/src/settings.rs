@@ -4,12 +4,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use gambrel_model::{Fetch, Fetched};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Who answers the questions of modules. It blocks until a person has answered; `None` is the
 /// answer of a host without a person.
 pub type Asker = Arc<dyn Fn(&Ask) -> Option<Value> + Send + Sync>;
+
+/// Who makes the requests of modules. It blocks until the answer is there whole; the error is for
+/// whoever wrote the module.
+pub type Fetcher = Arc<dyn Fn(&Fetch) -> Result<Fetched, String> + Send + Sync>;
 
 /// How modules are run.
 #[derive(Clone)]
@@ -22,8 +27,8 @@ pub struct ScriptSettings {
     pub stack: usize,
     /// Who runs modules that need a full host.
     pub full_host: FullHost,
-    /// Whether modules may open connections (`fetch`).
-    pub fetch: bool,
+    /// Who makes the requests of modules (`fetch`); `None` means that they may not make any.
+    pub fetch: Option<Fetcher>,
 }
 
 impl Default for ScriptSettings {
@@ -33,7 +38,7 @@ impl Default for ScriptSettings {
             memory: 64 << 20,
             stack: 512 << 10,
             full_host: FullHost::default(),
-            fetch: false,
+            fetch: None,
         }
     }
 }

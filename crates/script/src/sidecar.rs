@@ -19,7 +19,7 @@ use crate::desk::{Desk, Post, Surround};
 use crate::engine::{API, CONTEXT, Said};
 use crate::graph::Graph;
 use crate::lifeline::Lifeline;
-use crate::ops::{self, Sink};
+use crate::ops::{self, Sink, fetch};
 use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
@@ -77,7 +77,9 @@ impl Sidecar {
         reader(child.stdout.take(), child.stderr.take(), mark.clone(), sink);
         let cwd = surround.cwd.display().to_string();
         desk.place(surround);
-        let load = parcel::load(root, graph, settings.ask.is_some(), &mark, &cwd);
+        let mut load = parcel::load(root, graph, settings.ask.is_some(), &mark, &cwd);
+        // A full host has a way out of its own; without leave it is told what ours would tell.
+        load["offline"] = json!(settings.fetch.is_none().then_some(fetch::OFF));
         let sidecar = Self { child, lifeline, words, posts, lines, desk: Arc::new(desk) };
         sidecar.say(&load);
         Ok(sidecar)

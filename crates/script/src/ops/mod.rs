@@ -27,6 +27,7 @@ mod child;
 mod descriptors;
 mod exec;
 mod failures;
+pub mod fetch;
 mod files;
 mod folders;
 mod hashes;
@@ -73,7 +74,8 @@ const CALLS: &[(&str, CallOp)] = &[
     ("warn", ambient::warn),
 ];
 
-const STARTS: &[(&str, StartOp)] = &[("exec", exec::exec), ("spawn", spawn::spawn)];
+const STARTS: &[(&str, StartOp)] =
+    &[("exec", exec::exec), ("fetch", fetch::fetch), ("spawn", spawn::spawn)];
 
 /// Carries out a native that answers at once.
 pub fn call(desk: &Desk, name: &str, args: Value) -> Result<Value, OpError> {

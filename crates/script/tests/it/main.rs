@@ -11,6 +11,7 @@ mod answers_whatever_the_text_is;
 mod asks_and_the_clock_stands_still;
 mod calls_handlers_as_the_contract_says;
 mod comes_back_from_the_engines_own_loops;
+mod fetches_by_leave;
 mod gives_the_rest_to_a_sidecar;
 mod loads_again_after_an_edit;
 mod node_agrees;
