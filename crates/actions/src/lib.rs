@@ -41,4 +41,4 @@ pub use supervise::supervise_main;
 pub use veil::Veil;
 pub use watchdog::watchdog_main;
 #[cfg(feature = "http")]
-pub use web::{Desk, Listen, Listening, Lookup, WebSettings, WebhookAction};
+pub use web::{Desk, Fetcher, Listen, Listening, Lookup, WebSettings, WebhookAction};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use gambrel_ledger::LocalLedger;
 use gambrel_model::ticket::Wants;
 use gambrel_model::{Action, Ledger, Ticket};
-use gambrel_script::{Ask, AskKind, Asker, ModuleAction, ScriptSettings, WatchedModules};
+use gambrel_script::{Ask, AskKind, Asker, Fetcher, ModuleAction, ScriptSettings, WatchedModules};
 use serde_json::{Value, json};
 
 use crate::Setup;
@@ -21,7 +21,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The row of modules.
 pub fn action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Action> {
-    let fetch = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
+    let allowed = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
+    let fetch = allowed.then(fetcher);
     let ask = asker(setup, ledger);
     let settings = ScriptSettings { ask, fetch, ..ScriptSettings::default() };
     match setup.adopts_orphans {
@@ -29,6 +30,17 @@ pub fn action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Actio
         true => Box::new(WatchedModules::new(settings)),
         false => Box::new(ModuleAction::new(settings)),
     }
+}
+
+/// Who makes the requests of modules, where the user lets them make any.
+fn fetcher() -> Fetcher {
+    #[cfg(feature = "http")]
+    {
+        let fetcher = gambrel_actions::Fetcher::new(&gambrel_actions::WebSettings::default());
+        Arc::new(move |wanted| fetcher.fetch(wanted))
+    }
+    #[cfg(not(feature = "http"))]
+    Arc::new(|_| Err("this build of gambrel makes no requests".to_owned()))
 }
 
 /// `tty`, `page` or `none`: as the user says; without a word a terminal where stderr is one.

@@ -40,7 +40,7 @@ pub use outcome::{Captured, End, Outcome};
 pub use parting::{Parted, Parting};
 pub use pattern::Pattern;
 pub use place::{Entry, Found, Holding, Place, Roots};
-pub use request::{Ask, Look, Request, Spawn, ToolRequest};
+pub use request::{Ask, Fetch, Fetched, Look, Request, Spawn, ToolRequest};
 pub use said::{Loss, Said};
 pub use spec::{EventSpec, Order, PatchRule, Powers, Subject};
 pub use ticket::{Answer, Opened, Standing, Taken, Ticket};

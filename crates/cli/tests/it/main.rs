@@ -28,6 +28,8 @@ mod install_keeps_what_is_there;
 mod journal_tells_what_happened;
 mod list_and_explain;
 mod modules_ask_and_command;
+mod modules_end_with_us;
+mod modules_fetch_by_leave;
 mod modules_get_choices_from_a_person;
 mod never_exits_two_by_own_fault;
 mod odd_files_cost_nothing_else;

@@ -7,7 +7,7 @@ use gambrel_model::{
 use serde_json::{Value, json};
 
 use super::events::TOOLS;
-use super::payload::truthy;
+use super::payload::{truthy, worded};
 use super::{Omp, is_newer};
 use crate::payload::text;
 
@@ -122,7 +122,7 @@ fn merged(asked: &Asked<'_>, results: &[Value]) -> Verdict {
 
 fn call(asked: &Asked<'_>, result: &Value) -> Verdict {
     if result.get("block").is_some_and(truthy) {
-        let reason = text(result, "reason").filter(|reason| !reason.is_empty());
+        let reason = result.get("reason").filter(|reason| truthy(reason)).map(worded);
         return Verdict::ruled(Ruling::Deny, reason.unwrap_or_else(|| BLOCKED.into()));
     }
     let input = result.get("input").filter(|input| input.is_object() && is_newer(asked.hook));
