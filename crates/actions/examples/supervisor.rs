@@ -47,7 +47,8 @@ fn run(file: Option<PathBuf>, errand: Option<String>) -> io::Result<()> {
         None => io::stdin().read_to_string(&mut text).map(drop)?,
     }
     let call: Call = serde_json::from_str(&text)?;
-    let job = Job { call: &call, errand: errand.as_deref() };
+    let errand = || errand.clone().unwrap_or_default();
+    let job = Job { call: &call, errand: Some(&errand) };
     for outcome in ShellAction::new(settings()?).run(&[job]) {
         if let Some(file) = &file {
             write(file.clone(), &outcome)?;

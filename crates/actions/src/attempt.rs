@@ -1,10 +1,15 @@
 //! One job from its first attempt to its last: files before, retries with their pauses, and the
 //! budget over all of it. It knows no pipes; `process` runs the single attempt.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use gambrel_model::call::Call;
+use gambrel_model::action::Job;
+use gambrel_model::call::{Call, Pace};
 use gambrel_model::outcome::{End, Outcome};
+use rustix::process::Pid;
+
+use crate::detach::Sent;
+use crate::handover;
 
 use crate::limits::{Limits, later};
 use crate::process::{Ended, Process, World};
@@ -14,6 +19,7 @@ use crate::tree::Member;
 /// A job and how far it is.
 pub(crate) struct Attempt<'a> {
     call: &'a Call,
+    errand: Option<&'a (dyn Fn() -> String + Sync)>,
     begun: Instant,
     budget: Option<Instant>,
     made: u32,
@@ -31,14 +37,18 @@ pub(crate) struct Attempt<'a> {
 enum State<'a> {
     Waiting(Instant),
     Live(Box<Process<'a>>),
+    /// Given to somebody else while it ran.
+    Left(Box<(Pid, Sent, Outcome)>),
     Over(Box<Outcome>),
 }
 
 impl<'a> Attempt<'a> {
-    /// Of a call that has not started.
-    pub fn new(call: &'a Call, now: Instant) -> Self {
+    /// Of a job that has not started.
+    pub fn new(job: &Job<'a>, now: Instant) -> Self {
+        let call = job.call;
         Self {
             call,
+            errand: job.errand,
             begun: now,
             budget: call.pace.budget.map(|budget| later(now, budget)),
             made: 0,
@@ -49,6 +59,15 @@ impl<'a> Attempt<'a> {
             marks: Vec::new(),
             left: Vec::new(),
         }
+    }
+
+    /// Of a process that somebody else has started: there is no other attempt after it.
+    pub fn adopted(call: &'a Call, process: Process<'a>) -> Self {
+        let mut this = Self::new(&Job { call, errand: None }, Instant::now());
+        (this.made, this.hastened) = (1, true);
+        this.command.clone_from(&process.command);
+        this.state = State::Live(Box::new(process));
+        this
     }
 
     /// The child that runs now.
@@ -63,7 +82,7 @@ impl<'a> Attempt<'a> {
 
     /// Whether its outcome stands.
     pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Over(_))
+        matches!(self.state, State::Over(_) | State::Left(_))
     }
 
     /// When it has something to do by itself.
@@ -71,7 +90,7 @@ impl<'a> Attempt<'a> {
         match &self.state {
             State::Waiting(at) => Some(*at),
             State::Live(process) => Some(process.next_wake(now)),
-            State::Over(_) => None,
+            State::Over(_) | State::Left(_) => None,
         }
     }
 
@@ -82,7 +101,10 @@ impl<'a> Attempt<'a> {
 
     /// Starts an attempt; what was started is the answer, or why it was not.
     pub fn start(&mut self, world: &mut World<'a>) -> Result<&[String], String> {
-        let files = if self.made == 0 { sidefile::write(&self.call.files) } else { Ok(()) };
+        let files = match self.made {
+            0 => sidefile::write(&self.call.files).map(|remarks| self.remarks.extend(remarks)),
+            _ => Ok(()),
+        };
         self.made += 1;
         let limits = Limits::of(&self.call.pace, world.now, self.budget);
         match files.and_then(|()| Process::start(self.call, limits, world)) {
@@ -102,16 +124,48 @@ impl<'a> Attempt<'a> {
 
     /// Does what is due for the child that runs.
     pub fn step(&mut self, world: &mut World<'a>) {
+        if let Some(time) = self.live_mut().and_then(Process::goes) {
+            return self.part(time, world);
+        }
         let over = self.live_mut().is_some_and(|process| process.step(world));
         if !over {
             return;
         }
         let state = std::mem::replace(&mut self.state, State::Waiting(world.now));
         if let State::Live(process) = state {
-            let Ended { end, stdout, stderr, remarks, left } = process.finish(world);
+            let Ended { end, stdout, stderr, cut, remarks, left } = process.finish(world);
             self.left.extend(left);
             self.remarks.extend(remarks);
-            self.settle(Outcome { stdout, stderr, ..Outcome::of(end) }, world);
+            self.settle(Outcome { stdout, stderr, cut, ..Outcome::of(end) }, world);
+        }
+    }
+
+    /// Gives the child away as it runs. If nobody takes it, it is waited for as before.
+    fn part(&mut self, time: Option<Duration>, world: &mut World<'a>) {
+        let State::Live(process) = &mut self.state else { return };
+        let left = process.time_left(self.call.pace.timeout, world.now);
+        let pace = Pace { timeout: time.unwrap_or(left), budget: None, ..self.call.pace.clone() };
+        let call = Call { pace, ..self.call.clone() };
+        let sent = process
+            .leaving()
+            .and_then(|leaving| handover::send(leaving, &call, self.errand, world.settings));
+        match sent {
+            Ok(sent) => {
+                process.forget(world);
+                let remark = "left running: it asked not to be waited for".to_owned();
+                let outcome = Outcome {
+                    stdout: process.printed(),
+                    took: self.begun.elapsed(),
+                    attempts: self.made,
+                    command: std::mem::take(&mut self.command),
+                    remarks: self.remarks.drain(..).chain([remark]).collect(),
+                    ..Outcome::of(End::Detached)
+                };
+                // What belongs to it is its new owner's to look for.
+                self.marks.clear();
+                self.state = State::Left(Box::new((process.pid(), sent, outcome)));
+            }
+            Err(error) => self.remarks.push(format!("not left running: {error}")),
         }
     }
 
@@ -124,7 +178,7 @@ impl<'a> Attempt<'a> {
                 let end = End::Unstarted("a signal ended gambrel".to_owned());
                 self.close(Outcome::of(end));
             }
-            State::Over(_) => {}
+            State::Over(_) | State::Left(_) => {}
         }
     }
 
@@ -149,6 +203,13 @@ impl<'a> Attempt<'a> {
     pub fn into_outcome(self) -> Outcome {
         match self.state {
             State::Over(outcome) => *outcome,
+            State::Left(left) => {
+                let (pid, sent, mut outcome) = *left;
+                let settled = handover::settle(pid, sent);
+                outcome.end = settled.end;
+                outcome.remarks.extend(settled.remarks);
+                outcome
+            }
             State::Waiting(_) | State::Live(_) => {
                 Outcome::of(End::Unstarted("the call was not carried out".to_owned()))
             }

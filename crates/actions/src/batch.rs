@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use gambrel_model::call::Call;
+use gambrel_model::action::Job;
 use gambrel_model::outcome::Outcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -22,9 +22,20 @@ const TOGETHER: usize = 128;
 /// Is told what each attempt started, or why it did not.
 pub(crate) type OnStart<'a> = &'a mut dyn FnMut(Result<&[String], &str>);
 
-/// Runs all calls at once and gives their outcomes in the same order.
+/// Runs all jobs at once and gives their outcomes in the same order.
 pub(crate) fn run<'a>(
-    calls: &[&'a Call],
+    jobs: &[&Job<'a>],
+    settings: &'a Settings,
+    guard: &'a Guard,
+    on_start: OnStart<'_>,
+) -> Vec<Outcome> {
+    let now = Instant::now();
+    drive(jobs.iter().map(|job| Attempt::new(job, now)).collect(), settings, guard, on_start)
+}
+
+/// Drives attempts to their ends, wherever they stand.
+pub(crate) fn drive<'a>(
+    mut jobs: Vec<Attempt<'a>>,
     settings: &'a Settings,
     guard: &'a Guard,
     on_start: OnStart<'_>,
@@ -32,7 +43,6 @@ pub(crate) fn run<'a>(
     let now = Instant::now();
     let scratch = Vec::with_capacity(CHUNK);
     let mut world = World { settings, guard, now, scratch, table: None };
-    let mut jobs: Vec<Attempt<'a>> = calls.iter().map(|call| Attempt::new(call, now)).collect();
     let mut events = Vec::with_capacity(4 * jobs.len().min(TOGETHER));
     // Taken down last: if it rang, this process ends there.
     let bell = settings.heeds_signals.then(Bell::hang).flatten();
@@ -140,6 +150,7 @@ fn wait(jobs: &[Attempt<'_>], events: &mut Vec<(usize, Slot, PollFlags)>, bell: 
 
 #[cfg(test)]
 mod tests {
+    use gambrel_model::action::Job;
     use gambrel_model::call::{Call, Program};
     use gambrel_model::outcome::End;
 
@@ -159,7 +170,8 @@ mod tests {
             assert!(!start.unwrap().contains(&"1000".to_owned()), "a fault, on purpose");
         };
         let (settings, guard) = (Settings::default(), Guard::default());
-        let outcomes = run(&[&faulty, &fine], &settings, &guard, &mut on_start);
+        let jobs = [&faulty, &fine].map(|call| Job { call, errand: None });
+        let outcomes = run(&jobs.each_ref(), &settings, &guard, &mut on_start);
         let ends: Vec<End> = outcomes.into_iter().map(|outcome| outcome.end).collect();
         assert!(
             matches!(ends.as_slice(), [End::Unstarted(reason), End::Exited(0)] if reason.contains("fault")),

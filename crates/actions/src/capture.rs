@@ -43,6 +43,17 @@ impl<'a> Capture<'a> {
         }
     }
 
+    /// Of a pipe from which somebody else has read this much, or which is closed.
+    pub fn resume(fd: Option<OwnedFd>, read: Vec<u8>, settings: &'a Settings) -> Self {
+        let (total, tail) = (read.len() as u64, VecDeque::new());
+        Self { fd, settings, head: read, tail, total, spill: None, trouble: None }
+    }
+
+    /// Everything that was read so far, if all of it is kept here.
+    pub fn whole(&self) -> Option<&[u8]> {
+        (self.total <= self.head.len() as u64).then_some(&self.head)
+    }
+
     /// The pipe, while it is open.
     pub fn fd(&self) -> Option<&OwnedFd> {
         self.fd.as_ref()

@@ -96,7 +96,7 @@ impl<'a> Command<'a> {
             argv: &argv,
             env: &self.environ.entries,
             cwd: cwd.as_deref(),
-            streams,
+            streams: &streams,
         })
     }
 

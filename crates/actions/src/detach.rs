@@ -2,7 +2,7 @@
 //! in hosts that have none. We only wait to hear that the hook has started.
 
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
 use crate::guard::spawn_helper;
+use crate::handover::Left;
 use crate::process::{lift, unblock};
 use crate::settings::{SUPERVISE_WORD, Settings};
 
@@ -30,6 +31,10 @@ pub(crate) struct Order {
     pub call: Call,
     pub errand: Option<String>,
     pub stdin_length: Option<usize>,
+    /// Of a hook that runs already: its pipes come with the supervisor's start, what was read of
+    /// them after its stdin.
+    #[serde(default)]
+    pub left: Option<Left>,
 }
 
 /// What a supervisor answers once.
@@ -48,7 +53,8 @@ pub(crate) struct Sent {
     way: Way,
 }
 
-enum Way {
+/// Who has it.
+pub(crate) enum Way {
     Supervisor(OwnedFd),
     Thread(Receiver<Answer>),
     Failed(String),
@@ -59,18 +65,60 @@ pub(crate) type Here = Box<dyn FnOnce(Call, &mut dyn FnMut(Result<&[String], &st
 
 /// Sends a call of an action away.
 pub(crate) fn send(job: &Job<'_>, action: &str, settings: &Settings, here: Here) -> Sent {
-    let begun = Instant::now();
-    let way = match &settings.supervisor {
-        Some(program) => match to_supervisor(job, action, program) {
-            Ok(answers) => Way::Supervisor(answers),
-            Err(error) => Way::Failed(format!("no supervisor: {}: {error}", program.display())),
-        },
-        None => to_thread(job.call, here),
+    let Some(program) = &settings.supervisor else {
+        return Sent::by(to_thread(job.call, here));
     };
-    Sent { begun, way }
+    let stdin = job.call.stdin.as_deref();
+    let order = Order {
+        action: action.to_owned(),
+        call: Call { stdin: None, ..job.call.clone() },
+        errand: job.errand.map(|errand| errand()),
+        stdin_length: stdin.map(<[u8]>::len),
+        left: None,
+    };
+    Sent::to_supervisor(program, &order, stdin.unwrap_or_default(), &[]).unwrap_or_else(|error| {
+        Sent::by(Way::Failed(format!("no supervisor: {}: {error}", program.display())))
+    })
 }
 
 impl Sent {
+    /// Just now.
+    pub fn by(way: Way) -> Self {
+        Self { begun: Instant::now(), way }
+    }
+
+    /// To a supervisor, which is started for it with `pipes` beside its own streams.
+    pub fn to_supervisor(
+        program: &Path,
+        order: &Order,
+        stdin: &[u8],
+        pipes: &[Option<BorrowedFd<'_>>],
+    ) -> io::Result<Self> {
+        let begun = Instant::now();
+        let (their_input, input) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (answers, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (their_input, input) = (lift(their_input), lift(input));
+        let (answers, their_output) = (lift(answers), lift(their_output));
+        let mut streams = vec![Some(their_input.as_fd()), Some(their_output.as_fd()), None];
+        streams.extend_from_slice(pipes);
+        spawn_helper(program, SUPERVISE_WORD, &streams)?;
+        drop(their_input);
+        let mut line = serde_json::to_vec(order)?;
+        line.push(b'\n');
+        unblock(&input);
+        let until = begun + PATIENCE;
+        let read = order.left.iter().flat_map(|left| &left.read).map(Vec::as_slice);
+        for part in [&line, stdin].into_iter().chain(read) {
+            push(&input, part, until)?;
+        }
+        Ok(Self { begun, way: Way::Supervisor(answers) })
+    }
+
+    /// Whether it stays in this process.
+    pub fn is_here(&self) -> bool {
+        matches!(self.way, Way::Thread(_))
+    }
+
     /// Waits for word of its start, never longer than the patience since it was sent.
     pub fn confirm(self) -> Outcome {
         let until = self.begun + PATIENCE;
@@ -92,28 +140,6 @@ impl Sent {
         let remarks = remark.into_iter().chain(silent).map(str::to_owned).collect();
         Outcome { took: self.begun.elapsed(), command, remarks, ..Outcome::of(end) }
     }
-}
-
-fn to_supervisor(job: &Job<'_>, action: &str, program: &Path) -> io::Result<OwnedFd> {
-    let (their_input, input) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (answers, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (their_input, input) = (lift(their_input), lift(input));
-    let (answers, their_output) = (lift(answers), lift(their_output));
-    let streams = [Some(their_input.as_fd()), Some(their_output.as_fd()), None];
-    spawn_helper(program, SUPERVISE_WORD, streams)?;
-    drop(their_input);
-    let stdin = job.call.stdin.as_deref();
-    let call = Call { stdin: None, ..job.call.clone() };
-    let errand = job.errand.map(str::to_owned);
-    let stdin_length = stdin.map(<[u8]>::len);
-    let order = Order { action: action.to_owned(), call, errand, stdin_length };
-    let mut line = serde_json::to_vec(&order)?;
-    line.push(b'\n');
-    unblock(&input);
-    let until = Instant::now() + PATIENCE;
-    push(&input, &line, until)?;
-    push(&input, stdin.unwrap_or_default(), until)?;
-    Ok(answers)
 }
 
 fn to_thread(call: &Call, here: Here) -> Way {

@@ -82,9 +82,14 @@ impl Drop for Guard {
     }
 }
 
-/// Whether a child is a watchdog or a supervisor.
+/// Whether a child is a watchdog, a supervisor, or theirs to look after.
 pub(crate) fn is_helper(pid: Pid) -> bool {
     helpers().contains(&pid)
+}
+
+/// Takes in a child that others look after: all that is left to us is to reap it.
+pub(crate) fn keep(child: Pid) {
+    helpers().push(child);
 }
 
 /// Takes leave of helpers that have ended.
@@ -103,7 +108,7 @@ fn start(program: &Path) -> Result<OwnedFd, String> {
     let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| broken(error.into()))?;
     let (theirs, ours) = (process::lift(theirs), process::lift(ours));
     process::unblock(&ours);
-    spawn_helper(program, WATCHDOG_WORD, [Some(theirs.as_fd()), None, None]).map_err(broken)?;
+    spawn_helper(program, WATCHDOG_WORD, &[Some(theirs.as_fd()), None, None]).map_err(broken)?;
     Ok(ours)
 }
 
@@ -111,7 +116,7 @@ fn start(program: &Path) -> Result<OwnedFd, String> {
 pub(crate) fn spawn_helper(
     program: &Path,
     word: &str,
-    streams: [Option<std::os::fd::BorrowedFd<'_>>; 3],
+    streams: &[Option<std::os::fd::BorrowedFd<'_>>],
 ) -> std::io::Result<()> {
     let path = CString::new(program.as_os_str().as_bytes())?;
     let argv = [path.clone(), CString::new(word)?];

@@ -10,6 +10,7 @@ mod detach;
 mod direct;
 mod environ;
 mod guard;
+mod handover;
 mod limits;
 mod lookup;
 #[cfg(feature = "mcp")]
@@ -40,4 +41,4 @@ pub use supervise::supervise_main;
 pub use veil::Veil;
 pub use watchdog::watchdog_main;
 #[cfg(feature = "http")]
-pub use web::{Desk, Listen, Listening, Lookup, WebSettings, WebhookAction};
+pub use web::{Desk, Fetcher, Listen, Listening, Lookup, WebSettings, WebhookAction};

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use gambrel_model::call::Pace;
+use gambrel_model::outcome::Outcome;
 
 use crate::settings::LONGEST_GRACE;
 
@@ -45,6 +46,11 @@ impl Limits {
         this.deadline = polite.min(own);
         this.budget = Some(Inside { kill: before(aside), answer: before(aside / 4) });
         this
+    }
+
+    /// What ends something that has taken so long, if that is not its own timeout.
+    pub fn cut(&self, after: Duration) -> Option<String> {
+        self.by_budget.then(|| Outcome::by_budget(after))
     }
 
     /// The end of a grace that begins now.

@@ -12,7 +12,6 @@ use gambrel_model::outcome::{End, Outcome};
 use gambrel_model::request::{Spawn, from_body};
 use serde_json::json;
 
-use crate::detach;
 use crate::settings::Settings;
 use crate::shell::ShellAction;
 
@@ -25,7 +24,6 @@ const OUTPUT: u64 = 1 << 20;
 
 /// Starts child pipelines.
 pub struct SpawnAction {
-    settings: Settings,
     runner: Vec<String>,
     shell: ShellAction,
 }
@@ -33,8 +31,7 @@ pub struct SpawnAction {
 impl SpawnAction {
     /// With the words that run a pipeline: the program, and what comes before the pipeline.
     pub fn new(settings: Settings, runner: Vec<String>) -> Self {
-        let shell = ShellAction::new(settings.clone());
-        Self { settings, runner, shell }
+        Self { runner, shell: ShellAction::new(settings) }
     }
 
     /// The call with its program and its folder; the folder is made.
@@ -53,32 +50,29 @@ impl SpawnAction {
         ];
         let mut call = call.clone();
         call.program = Program::Exec(self.runner.iter().cloned().chain(own).collect());
-        let given =
-            SideFile { path: inputs, text: format!("{}\n", spawn.inputs), temporary: false };
+        let given = SideFile {
+            path: inputs,
+            text: format!("{}\n", spawn.inputs),
+            temporary: false,
+            lasting: false,
+        };
         call.files.push(given);
         Ok((call, folder))
     }
 
-    fn one(&self, call: &Call) -> Outcome {
-        let (call, folder) = match self.prepared(call) {
+    /// The folder is chosen before a call is sent away, so that children are numbered in the order
+    /// in which they were asked for.
+    fn one(&self, job: &Job<'_>) -> Outcome {
+        let (call, folder) = match self.prepared(job.call) {
             Ok(prepared) => prepared,
             Err(why) => return Outcome::of(End::Unstarted(why)),
         };
-        let mut outcome = self.shell.run_one(&call, &mut |_| {});
+        let ended = self.shell.run(&[Job { call: &call, errand: job.errand }]).pop();
+        let mut outcome = ended.unwrap_or_else(|| Outcome::of(End::Unstarted("not run".into())));
         let (output, remark) = output(&folder);
         outcome.remarks.extend(remark);
         outcome.answer = Some(json!({"folder": folder, "output": output}));
         outcome
-    }
-
-    fn send(&self, job: &Job<'_>) -> Outcome {
-        let action =
-            Self::new(Settings { subreaper: false, ..self.settings.clone() }, self.runner.clone());
-        let here: detach::Here = Box::new(move |call, on_start| {
-            on_start(Ok(&[NAME.to_owned()]));
-            action.one(&call);
-        });
-        detach::send(job, NAME, &self.settings, here).confirm()
     }
 }
 
@@ -88,11 +82,7 @@ impl Action for SpawnAction {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        let one = |job: &Job<'_>| match job.call.pace.waits {
-            true => self.one(job.call),
-            false => self.send(job),
-        };
-        jobs.iter().map(one).collect()
+        jobs.iter().map(|job| self.one(job)).collect()
     }
 }
 

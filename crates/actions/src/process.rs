@@ -2,6 +2,7 @@
 //! an end is in `process/ending.rs`. It knows one attempt only, nothing of retries.
 
 mod ending;
+mod parting;
 
 pub(crate) use ending::leave;
 
@@ -10,6 +11,7 @@ use std::time::Instant;
 
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{Captured, End};
+use gambrel_model::parting::Parting;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
@@ -49,6 +51,8 @@ pub(crate) struct Ended {
     pub end: End,
     pub stdout: Captured,
     pub stderr: Captured,
+    /// What ended it before its own time was over.
+    pub cut: Option<String>,
     pub remarks: Vec<String>,
     /// What still runs of it.
     pub left: Vec<Member>,
@@ -69,6 +73,11 @@ pub(crate) struct Process<'a> {
     stage: Stage,
     exited: bool,
     watched: bool,
+    /// Somebody else's child: it cannot be reaped here, and is known by its start.
+    foreign: Option<Member>,
+    /// How it may ask not to be waited for, until it has said something else.
+    parting: Option<&'a Parting>,
+    cut: Option<String>,
     known: Vec<Member>,
     remarks: Vec<String>,
     /// What was executed.
@@ -136,6 +145,9 @@ impl<'a> Process<'a> {
             stage: Stage::Running,
             exited: false,
             watched: false,
+            foreign: None,
+            parting: call.parting.as_ref(),
+            cut: None,
             known: Vec::new(),
             remarks: Vec::new(),
             command,
@@ -173,7 +185,10 @@ impl<'a> Process<'a> {
     fn peek(&mut self) {
         if self.pidfd.is_none() && !self.exited {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-            self.exited = !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None));
+            self.exited = match self.foreign {
+                Some(member) => !tree::lives(member),
+                None => !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None)),
+            };
         }
     }
 }

@@ -50,7 +50,8 @@ impl ShellAction {
     /// One call, with word of its start.
     pub(crate) fn run_one(&self, call: &Call, on_start: batch::OnStart<'_>) -> Outcome {
         self.prepare();
-        let mut outcomes = batch::run(&[call], &self.settings, &self.guard, on_start);
+        let mut outcomes =
+            batch::run(&[&Job { call, errand: None }], &self.settings, &self.guard, on_start);
         let none = || Outcome::of(End::Unstarted("the call was not carried out".to_owned()));
         outcomes.pop().unwrap_or_else(none)
     }
@@ -67,8 +68,7 @@ impl Action for ShellAction {
         // Fire-and-forget first: they start while we wait for the others.
         let sent: Vec<Option<Sent>> =
             jobs.iter().map(|job| (!job.call.pace.waits).then(|| self.send(job))).collect();
-        let waited: Vec<&Call> =
-            jobs.iter().map(|job| job.call).filter(|call| call.pace.waits).collect();
+        let waited: Vec<&Job<'_>> = jobs.iter().filter(|job| job.call.pace.waits).collect();
         let mut outcomes = Vec::new();
         if !waited.is_empty() {
             outcomes = batch::run(&waited, &self.settings, &self.guard, &mut |_| {});

@@ -7,24 +7,26 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use libc::{c_char, c_int, posix_spawn_file_actions_t, posix_spawnattr_t, sigset_t};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Pid;
 
-/// What is started, and what it gets as its three streams; `None` is `/dev/null`.
+/// What is started, and what it gets as its streams, three at least; `None` is `/dev/null`.
 pub(crate) struct Start<'a> {
     pub path: &'a CStr,
     pub argv: &'a [CString],
     pub env: &'a [CString],
     pub cwd: Option<&'a CStr>,
-    pub streams: [Option<BorrowedFd<'a>>; 3],
+    pub streams: &'a [Option<BorrowedFd<'a>>],
 }
 
 /// Starts a program that has no terminal, no inherited descriptor and no changed signal. The
-/// descriptors in `streams` must be 3 or higher (see `process::lift`).
+/// descriptors of the first three must be 3 or higher (see `process::lift`), those of further ones
+/// beyond the last stream: a number is overwritten while the streams are put in place.
 pub(crate) fn spawn(start: &Start<'_>) -> io::Result<Pid> {
     let actions = FileActions::new(start)?;
     let attributes = Attributes::new()?;
@@ -115,6 +117,14 @@ pub(crate) fn redirect_stdout(target: BorrowedFd<'_>) {
     unsafe { libc::dup2(target.as_raw_fd(), libc::STDOUT_FILENO) };
 }
 
+/// A descriptor that our starter gave us under this number; it goes to no child of ours.
+pub(crate) fn inherited(number: RawFd) -> OwnedFd {
+    // SAFETY: whoever started this process says that it is open, and nobody else takes it.
+    let fd = unsafe { OwnedFd::from_raw_fd(number) };
+    let _ = fcntl_setfd(&fd, FdFlags::CLOEXEC);
+    fd
+}
+
 fn pointers(strings: &[CString]) -> Vec<*mut c_char> {
     let mut list: Vec<_> = strings.iter().map(|text| text.as_ptr().cast_mut()).collect();
     list.push(ptr::null_mut());
@@ -135,10 +145,12 @@ impl FileActions {
             check(libc::posix_spawn_file_actions_init(raw.as_mut_ptr()))?;
             Self(raw.assume_init())
         };
-        for (number, stream) in (0..).zip(start.streams) {
-            this.stream(number, stream)?;
+        let mut next = 0;
+        for stream in start.streams {
+            this.stream(next, *stream)?;
+            next += 1;
         }
-        this.close_the_rest()?;
+        this.close_the_rest(next)?;
         if let Some(cwd) = start.cwd {
             // SAFETY: initialised above; the string is copied by the call.
             check(unsafe {
@@ -168,15 +180,15 @@ impl FileActions {
     }
 
     #[cfg(target_env = "gnu")]
-    fn close_the_rest(&mut self) -> io::Result<()> {
+    fn close_the_rest(&mut self, from: c_int) -> io::Result<()> {
         // SAFETY: initialised by `new`.
-        check(unsafe { libc::posix_spawn_file_actions_addclosefrom_np(&raw mut self.0, 3) })
+        check(unsafe { libc::posix_spawn_file_actions_addclosefrom_np(&raw mut self.0, from) })
     }
 
     /// Elsewhere there is no such action: what we were started with is marked once, and what we
     /// open ourselves is marked when it is opened.
     #[cfg(not(target_env = "gnu"))]
-    fn close_the_rest(&mut self) -> io::Result<()> {
+    fn close_the_rest(&mut self, _: c_int) -> io::Result<()> {
         static ONCE: std::sync::Once = std::sync::Once::new();
         const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
         // SAFETY: marks descriptors, closes none.

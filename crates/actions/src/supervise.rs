@@ -10,6 +10,7 @@ use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
 use crate::detach::{Answer, Order};
+use crate::handover::{self, Left};
 use crate::settings::Settings;
 use crate::shell::{NAME as SHELL, ShellAction};
 use crate::spawn;
@@ -29,9 +30,10 @@ pub fn supervise_main(
         Ok(order) => order,
         Err(reason) => return answer(&Answer::Unstarted(reason)),
     };
-    let outcome = match order.action.as_str() {
-        SHELL => by_shell(&order.call, settings),
-        word => by_action(&order.call, word, actions),
+    let outcome = match (order.left, order.action.as_str()) {
+        (Some(left), _) => by_adoption(&order.call, left, settings),
+        (None, SHELL) => by_shell(&order.call, settings),
+        (None, word) => by_action(&order.call, word, actions),
     };
     record(order.errand.as_deref().unwrap_or_default(), &outcome);
 }
@@ -46,6 +48,12 @@ fn by_shell(call: &Call, settings: &Settings) -> Outcome {
             answer(&Answer::of(start));
         }
     })
+}
+
+/// What runs already was started by somebody who has gone on.
+fn by_adoption(call: &Call, left: Left, settings: &Settings) -> Outcome {
+    let pipes = handover::inherited(&left);
+    handover::adopt(call, left, pipes, settings, &mut |start| answer(&Answer::of(start)))
 }
 
 /// An action without a process of its own has started once we have its call.
@@ -68,10 +76,16 @@ fn receive(input: impl Read) -> Result<Order, String> {
     input.read_until(b'\n', &mut line).map_err(|error| broken(&error))?;
     let mut order: Order = serde_json::from_slice(&line).map_err(|error| broken(&error))?;
     order.call.pace.waits = true;
-    if let Some(length) = order.stdin_length {
-        let mut stdin = vec![0; length];
-        input.read_exact(&mut stdin).map_err(|error| broken(&error))?;
-        order.call.stdin = Some(stdin);
+    // Nobody waits for it here, so nobody need be told to stop.
+    order.call.parting = None;
+    let mut part = |length: usize| {
+        let mut part = vec![0; length];
+        input.read_exact(&mut part).map(|()| part).map_err(|error| broken(&error))
+    };
+    order.call.stdin = order.stdin_length.map(&mut part).transpose()?;
+    if let Some(left) = &mut order.left {
+        let [stdout, stderr] = left.lengths;
+        left.read = [part(stdout)?, part(stderr)?];
     }
     Ok(order)
 }

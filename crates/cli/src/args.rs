@@ -54,6 +54,29 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// `gambrel fire` alone: what hosts call at every step is parsed without the tree of all commands.
+#[derive(Debug, Parser)]
+struct Firing {
+    #[arg(short = 'C')]
+    folder: Option<PathBuf>,
+    #[arg(long, default_value = "auto")]
+    color: Color,
+    #[command(flatten)]
+    args: FireArgs,
+}
+
+/// What was typed. Anything but a plain `fire` (help, another command, a mistake) goes the long way.
+fn typed() -> Result<Cli, clap::Error> {
+    let fire = std::env::args_os().nth(1).is_some_and(|word| word == "fire");
+    let short = fire.then(|| Firing::try_parse_from(std::env::args_os().skip(1)).ok()).flatten();
+    match short {
+        Some(Firing { folder, color, args }) => {
+            Ok(Cli { folder, color, command: Command::Fire(args) })
+        }
+        None => Cli::try_parse(),
+    }
+}
+
 /// When to use colour.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Color {
@@ -333,7 +356,7 @@ pub enum Described {
 
 /// Parses, calls, and turns every error into words and an exit code that is not 2.
 pub fn run() -> u8 {
-    let cli = match Cli::try_parse() {
+    let cli = match typed() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };

@@ -111,9 +111,15 @@ fn show(answer: &Value) {
             "notify" => {
                 printer::warn(&printer::clean(effect["message"].as_str().unwrap_or_default()))
             }
-            "log" => {}
+            "log" | "setStatus" => {}
             _ => printer::warn(&format!("gambrel: left to a host: {kind}")),
         }
+    }
+    let statuses = answer["effects"].as_array().into_iter().flatten();
+    let texts = statuses.filter(|e| e["type"] == "setStatus").filter_map(|e| e["text"].as_str());
+    let line = texts.collect::<Vec<_>>().join(" ");
+    if !line.is_empty() {
+        printer::warn(&printer::line(&line, 80));
     }
 }
 
@@ -161,8 +167,10 @@ fn asked(gambrel: &Gambrel, hook: &Hook, mut body: Value, timeout: Duration) -> 
 pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
     let broken = |hook: &Hook| {
         let outcome = asked(gambrel, hook, json!({"op": "load"}), LOADING);
-        let End::Unstarted(why) = outcome.end else {
-            return unknown_events(hook, &outcome.answer.unwrap_or_default());
+        let why = match outcome.end {
+            End::Unstarted(why) => why,
+            End::Late => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
+            _ => return unknown_events(hook, &outcome.answer.unwrap_or_default()),
         };
         let path = &hook.draft.source.spot.path;
         let place = why.rsplit_once('(').map(|(_, at)| at.trim_end_matches(')').to_owned());

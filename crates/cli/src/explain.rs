@@ -57,6 +57,7 @@ fn to_json(candidate: &Candidate) -> Value {
     json!({
         "hook": hook.id, "title": hook.title(), "dialect": hook.dialect.name(),
         "event": hook.draft.event, "source": hook.draft.source.place(), "runs": runs, "why": why,
+        "status": hook.draft.status,
     })
 }
 

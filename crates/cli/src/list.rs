@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gambrel::model::Hook;
-use gambrel::model::hook::ANY;
 use gambrel::{Gambrel, Loaded, Trust};
 use serde_json::{Value, json};
 
@@ -73,10 +72,7 @@ pub fn to_json(hook: &Hook, trust: Trust) -> Value {
         "id": hook.id,
         "dialect": hook.dialect.name(),
         "event": draft.event,
-        "moment": match hook.draft.event.as_str() {
-            ANY => Some(ANY),
-            _ => hook.rows.first().map(|row| row.moment.name()),
-        },
+        "moment": hook.moment(),
         "matcher": draft.matcher.words(),
         "when": draft.when.as_ref().map(|when| &when.text),
         "action": draft.action,
@@ -87,16 +83,18 @@ pub fn to_json(hook: &Hook, trust: Trust) -> Value {
         "runs": draft.idle.is_none() && draft.shadowed_by.is_none(),
         "idle": draft.idle,
         "title": hook.title(),
+        "status": draft.status,
         "config": draft.config,
     })
 }
 
 fn row(hook: &Hook, trust: Trust, shadow: Option<&str>) -> Vec<String> {
     let draft = &hook.draft;
-    let state = match (&draft.idle, shadow) {
-        (Some(why), _) => format!("{} (does not run: {})", hook.title(), why),
-        (None, Some(by)) => format!("{} (shadowed by {by})", hook.title()),
-        (None, None) => hook.title(),
+    let state = match (&draft.idle, shadow, &draft.status) {
+        (Some(why), ..) => format!("{} (does not run: {})", hook.title(), why),
+        (None, Some(by), _) => format!("{} (shadowed by {by})", hook.title()),
+        (None, None, Some(status)) => format!("{status}: {}", hook.title()),
+        (None, None, None) => hook.title(),
     };
     vec![
         hook.id.clone(),

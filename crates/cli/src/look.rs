@@ -41,6 +41,7 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
     setup.folder = folder;
     setup.supervisor = std::env::current_exe().ok();
     setup.adopts_orphans = true;
+    setup.caller = Some(std::os::unix::process::parent_id());
     setup.options.strict = setup.env.get("GAMBREL_STRICT").is_some_and(|v| v == "1" || v == "true");
     setup.options.trust = match setup.env.get("GAMBREL_TRUST").map(String::as_str) {
         Some("all") => TrustMode::All,

@@ -122,6 +122,7 @@ impl Heard {
             seen: Default::default(),
             secrets: arrival.secrets,
             env: arrival.env,
+            caller: arrival.caller,
         }
     }
 }

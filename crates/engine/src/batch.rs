@@ -6,14 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use gambrel_model::{Action, Call, End, Job, Outcome};
 
 /// A call with its action's word, and what a supervisor would need.
-pub struct Turn {
+pub struct Turn<'t> {
     pub action: String,
     pub call: Call,
-    pub errand: Option<String>,
+    pub errand: Box<dyn Fn() -> String + Sync + 't>,
 }
 
 /// Outcomes in the order of the turns.
-pub fn run(actions: &[&dyn Action], turns: &[Turn]) -> Vec<Outcome> {
+pub fn run(actions: &[&dyn Action], turns: &[Turn<'_>]) -> Vec<Outcome> {
     let mut words: Vec<&str> = turns.iter().map(|turn| turn.action.as_str()).collect();
     words.sort_unstable();
     words.dedup();
@@ -25,8 +25,8 @@ pub fn run(actions: &[&dyn Action], turns: &[Turn]) -> Vec<Outcome> {
         let running: Vec<_> = words
             .iter()
             .map(|word| {
-                let mine = |(_, turn): &(usize, &Turn)| turn.action == *word;
-                let (places, own): (Vec<usize>, Vec<&Turn>) =
+                let mine = |(_, turn): &(usize, &Turn<'_>)| turn.action == *word;
+                let (places, own): (Vec<usize>, Vec<&Turn<'_>>) =
                     turns.iter().enumerate().filter(mine).unzip();
                 (places, scope.spawn(move || by_one(actions, word, own)))
             })
@@ -41,13 +41,13 @@ pub fn run(actions: &[&dyn Action], turns: &[Turn]) -> Vec<Outcome> {
     outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(lost)).collect()
 }
 
-fn by_one(actions: &[&dyn Action], word: &str, turns: Vec<&Turn>) -> Vec<Outcome> {
+fn by_one(actions: &[&dyn Action], word: &str, turns: Vec<&Turn<'_>>) -> Vec<Outcome> {
     let Some(action) = actions.iter().find(|action| action.name() == word) else {
         let why = format!("no action `{word}` is built in");
         return turns.iter().map(|_| Outcome::of(End::Unstarted(why.clone()))).collect();
     };
     let jobs: Vec<Job<'_>> =
-        turns.iter().map(|turn| Job { call: &turn.call, errand: turn.errand.as_deref() }).collect();
+        turns.iter().map(|turn| Job { call: &turn.call, errand: Some(&*turn.errand) }).collect();
     catch_unwind(AssertUnwindSafe(|| action.run(&jobs)))
         .ok()
         .filter(|outcomes| outcomes.len() == jobs.len())

@@ -15,7 +15,7 @@ pub fn seed(event: &Event, state: &SessionState) -> (Verdict, Vec<String>) {
     let mut paid = Vec::new();
     for debt in &state.owed {
         let words = debt.verdict.says.iter().filter(|say| deliverable(event, say.ear));
-        let words: Vec<Say> = words.map(|say| Say { ear: Ear::Agent, ..say.clone() }).collect();
+        let words: Vec<Say> = words.map(told).collect();
         let told = words.len() == debt.verdict.says.len();
         seed.says.extend(words);
         let ruled = debt.verdict.ruling == Ruling::Silent || halt(event, &debt.verdict, &mut seed);
@@ -26,6 +26,12 @@ pub fn seed(event: &Event, state: &SessionState) -> (Verdict, Vec<String>) {
     (seed, paid)
 }
 
+/// The next turn is this one; what is for the person stays so.
+fn told(say: &Say) -> Say {
+    let ear = if say.ear == Ear::Person { Ear::Person } else { Ear::Agent };
+    Say { ear, ..say.clone() }
+}
+
 /// Words for the next turn wait for a turn to begin, or for the session's end; others for any
 /// event that carries words.
 fn deliverable(event: &Event, ear: Ear) -> bool {
@@ -34,7 +40,8 @@ fn deliverable(event: &Event, ear: Ear) -> bool {
     match ear {
         _ if event.moment == Moment::SessionEnd => true,
         Ear::Next => begins && (can.has(Powers::TELL) || can.has(Powers::NEXT)),
-        Ear::Agent | Ear::Person => can.has(Powers::TELL) || can.has(Powers::NEXT),
+        Ear::Agent => can.has(Powers::TELL) || can.has(Powers::NEXT),
+        Ear::Person => can.has(Powers::SHOW),
     }
 }
 
@@ -92,6 +99,12 @@ pub fn settle(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerErro
 pub fn refusals_of(event: &Event) -> String {
     let subject = event.facts.task.as_ref().map_or("", |task| task.id.as_str());
     format!("refused:{}:{subject}", event.name)
+}
+
+/// A person's next prompt: how often the end of the last turn was refused counts no longer.
+pub fn begin_turn(state: &mut SessionState) {
+    let of_turn = |name: &str| name.starts_with("refused:") && name.ends_with(':');
+    state.counts.retain(|name, _| !of_turn(name));
 }
 
 /// Counts a refusal of an end. Once it was not refused the earlier ones are forgotten; but a task

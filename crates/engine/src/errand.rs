@@ -33,6 +33,7 @@ impl Errand {
             cwd: event.project.clone(),
             env: event.env.clone(),
             secrets: event.secrets.clone(),
+            caller: event.caller,
         };
         Self {
             arrival,
@@ -58,7 +59,10 @@ pub fn attend(
     };
     let native = errand.native.to_string();
     let Ok(event) = caller.receive(native.as_bytes(), errand.arrival) else { return Ok(()) };
-    let (Some(hook), _) = Hook::build(dialect, errand.draft) else { return Ok(()) };
+    let mut draft = errand.draft;
+    // Also one that was waited for until it asked not to be.
+    draft.terms.waits = false;
+    let (Some(hook), _) = Hook::build(dialect, draft) else { return Ok(()) };
     let verdict = dialect.read(&event, &hook, outcome).by(&hook.id);
     let body = json!({
         "hook": hook.id, "source": hook.draft.source.place(), "outcome": outcome.end.word(),
@@ -70,7 +74,6 @@ pub fn attend(
     });
     ledger.journal(&[record(&event, Stage::Late, body)])?;
     let mut words = verdict;
-    words.says.retain(|say| say.ear != Ear::Person);
     // A refusal that comes after the fact is still worth hearing.
     for reason in std::mem::take(&mut words.reasons) {
         words.says.push(gambrel_model::Say {

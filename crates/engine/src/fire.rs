@@ -58,6 +58,7 @@ fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) 
             *state.counts.entry(debts::PROMPTS.into()).or_default() += 1;
             let counted = engine.ledger.amend(&event.memory(), &mut |kept| {
                 *kept.counts.entry(debts::PROMPTS.into()).or_default() += 1;
+                debts::begin_turn(kept);
             });
             troubles.extend(counted.err().map(|error| error.to_string()));
         }

@@ -86,7 +86,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         let mut calls: Vec<_> = candidates.iter().map(|c| self.call(event, c)).collect();
         let ready = candidates.iter().zip(&mut calls);
         let ready = ready.filter_map(|(c, call)| Some((c, &mut call.as_mut().ok()?.0)));
-        let turns: Vec<Turn> = ready.map(|(c, call)| prepared(event, c, call)).collect();
+        let turns: Vec<Turn<'_>> = ready.map(|(c, call)| prepared(event, c, call)).collect();
         let mut outcomes = batch::run(self.engine.actions, &turns).into_iter();
         for (candidate, call) in candidates.iter().zip(calls) {
             match call {
@@ -208,11 +208,13 @@ impl<'f, 'a> Fold<'f, 'a> {
     ) {
         let cap = candidate.hook.draft.terms.cap.filter(|_| event.kind() == Kind::Close);
         if verdict.ruling == Ruling::Deny && cap.is_some_and(|cap| event.facts.refusals >= cap) {
-            why.push(format!("refused {} times already: words only", event.facts.refusals));
+            let often = format!("let through after {} refusals in a row", event.facts.refusals);
             verdict.ruling = Ruling::Silent;
             for reason in std::mem::take(&mut verdict.reasons) {
-                verdict.says.push(Say { ear: Ear::Person, text: reason.text, hook: reason.hook });
+                let text = format!("{} ({often})", reason.text);
+                verdict.says.push(Say { ear: Ear::Person, text, hook: reason.hook });
             }
+            why.push(often);
         }
     }
 
@@ -305,15 +307,19 @@ fn onto(before: Option<&serde_json::Value>, new: &mut serde_json::Value) {
 pub(crate) const FIRING: &str = "GAMBREL_FIRING";
 
 /// A call under the firing's name, so that a hook that calls us again is known.
-fn prepared(event: &Event, candidate: &Candidate, call: &mut Call) -> Turn {
+fn prepared<'t>(event: &'t Event, candidate: &'t Candidate, call: &mut Call) -> Turn<'t> {
     let firing = match event.env.get(FIRING) {
         Some(outer) => format!("{outer}:{}", event.id),
         None => event.id.clone(),
     };
     call.env.push((FIRING.into(), firing));
-    let errand = (!call.pace.waits).then(|| Errand::of(event, &candidate.hook));
-    let errand = errand.and_then(|errand| serde_json::to_string(&errand).ok());
-    Turn { action: candidate.hook.draft.action.clone(), call: std::mem::take(call), errand }
+    // Written down only when somebody takes it along: few hooks are left to a supervisor.
+    let errand = || serde_json::to_string(&Errand::of(event, &candidate.hook)).unwrap_or_default();
+    Turn {
+        action: candidate.hook.draft.action.clone(),
+        call: std::mem::take(call),
+        errand: Box::new(errand),
+    }
 }
 
 /// Shortly before the host gives up.
@@ -338,6 +344,10 @@ fn remarks(remark: String, outcome: &Outcome, verdict: &Verdict) -> Vec<String> 
     why.extend(verdict.unheard.iter().cloned());
     why.extend(verdict.why().into_iter().map(str::to_owned));
     why.extend(outcome.remarks.iter().cloned());
+    let told = |cut: &&String| !why.iter().any(|said| said.contains(cut.as_str()));
+    why.extend(
+        outcome.cut.iter().filter(told).map(|cut| format!("cut short: {cut}")).collect::<Vec<_>>(),
+    );
     why
 }
 

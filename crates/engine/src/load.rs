@@ -1,6 +1,7 @@
 //! Looks at the places that dialects name, reads what is there, and builds hooks. One bad file or
 //! entry is one complaint; everything else loads.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
@@ -35,7 +36,16 @@ impl Loaded {
     pub(crate) fn dialects(&self) -> impl Iterator<Item = &'static dyn Dialect> {
         self.dialects.iter().copied()
     }
+
+    /// Where hooks of a moment are found. A moment that only a caller knows is also looked for
+    /// among the names that are in no dialect's table.
+    pub(crate) fn shelves(&self, moment: &Moment) -> impl Iterator<Item = &Shelf> {
+        let unnamed = matches!(moment, Moment::Other(_)).then_some(&UNNAMED);
+        [Some(moment), unnamed].into_iter().flatten().filter_map(|moment| self.index.get(moment))
+    }
 }
+
+const UNNAMED: Moment = Moment::Other(Cow::Borrowed(""));
 
 /// The hooks of one moment.
 #[derive(Default)]
@@ -55,7 +65,17 @@ pub fn load(dialects: &'static [&'static dyn Dialect], roots: Roots) -> Loaded {
     let mut ways = Ways::of(&roots);
     for dialect in dialects {
         let places = dialect.places(&roots);
-        let found = find(&places, &mut ways, &mut complaints);
+        let mut found = Vec::new();
+        for file in find(&places, &mut ways, &mut complaints) {
+            // What a file names comes right after it, and nothing comes twice.
+            let more = dialect.further(&file, &roots);
+            found.push(file);
+            for file in find(&more, &mut ways, &mut complaints) {
+                if !found.iter().any(|f: &Found| f.place.path == file.place.path) {
+                    found.push(file);
+                }
+            }
+        }
         complaints.extend(missing(&places, &found, &roots));
         if found.is_empty() {
             continue;
@@ -169,12 +189,28 @@ fn one(place: &Place, base: &Path, path: PathBuf) -> Option<Found> {
 /// What the command line named must be there: of a folder, something in it.
 fn missing(places: &[Place], found: &[Found], roots: &Roots) -> Vec<Complaint> {
     let gone = |(_, path): &(String, PathBuf)| {
-        let wanted = places.iter().map(|place| &place.path).find(|p| p.starts_with(path))?;
-        let there = found.iter().any(|f| f.place.path.starts_with(path)) || wanted.exists();
-        let message = "is named on the command line, but there is no such file";
-        (!there).then(|| Complaint::error(Spot::file(wanted), message))
+        let mut wanted = places.iter().filter(|place| place.path.starts_with(path));
+        let first = &wanted.clone().next()?.path;
+        let there = found.iter().any(|f| f.place.path.starts_with(path)) || first.exists();
+        let looked: Vec<String> = wanted.by_ref().filter_map(|place| sought(place, path)).collect();
+        let message = match looked.is_empty() {
+            true => "is named on the command line, but there is no such file".to_owned(),
+            false => format!("is named on the command line, but has none of {}", looked.join(", ")),
+        };
+        let spot = if looked.is_empty() { first } else { path };
+        (!there).then(|| Complaint::error(Spot::file(spot), message))
     };
     roots.named.iter().filter_map(gone).collect()
+}
+
+/// What is looked for inside a folder.
+fn sought(place: &Place, folder: &Path) -> Option<String> {
+    let inside = place.path.strip_prefix(folder).ok()?.display().to_string();
+    let inside = match place.holding {
+        Holding::Each(pattern) => format!("{inside}/{pattern}"),
+        Holding::Text | Holding::Entries => inside,
+    };
+    (!inside.is_empty()).then_some(inside)
 }
 
 /// Where relative places may be: the root and the folders above it, as far as a project reaches.

@@ -102,16 +102,15 @@ fn matching(loaded: &Loaded, event: &Event) -> Arc<[usize]> {
 }
 
 fn asked(loaded: &Loaded, event: &Event) -> Vec<usize> {
-    let shelf = loaded.index.get(&event.moment).or_else(|| loaded.index.get(&event.row.moment));
-    let Some(shelf) = shelf else { return Vec::new() };
     let mut hits = BTreeSet::new();
     let all_names = subjects_of_all(event, loaded);
-    for name in &all_names {
-        hits.extend(shelf.named.get(*name).into_iter().flatten().copied());
-    }
     let precise = |at: &usize| met(&loaded.hooks[*at], event);
-    hits.retain(precise);
-    hits.extend(shelf.open.iter().copied().filter(precise));
+    for shelf in loaded.shelves(&event.moment) {
+        for name in &all_names {
+            hits.extend(shelf.named.get(*name).into_iter().flatten().copied().filter(precise));
+        }
+        hits.extend(shelf.open.iter().copied().filter(precise));
+    }
     hits.into_iter().collect()
 }
 
@@ -133,7 +132,7 @@ fn tool_names<'a>(hook: &Hook, event: &'a Event) -> Vec<&'a str> {
     }
     let mut names: Vec<&str> =
         tool.words(hook.dialect.tools()).into_iter().map(|word| word.name).collect();
-    if names.is_empty() {
+    if names.is_empty() || hook.dialect.knows_native_names() {
         names.push(tool.name.as_str());
     }
     names
@@ -153,8 +152,8 @@ fn bystanders(loaded: &Arc<Loaded>, event: &Event, considered: BTreeSet<usize>) 
     let loaded = Arc::clone(loaded);
     let (from, row, moment) = (event.from.name(), event.row.name, event.moment.clone());
     Bystanders(Arc::new(move || {
-        let shelf = loaded.index.get(&moment).map(|s| s.all.as_slice()).unwrap_or_default();
-        let passed = shelf.iter().filter(|at| !considered.contains(at));
+        let on_shelves = loaded.shelves(&moment).flat_map(|shelf| &shelf.all);
+        let passed = on_shelves.filter(|at| !considered.contains(at));
         let hears = |hook: &&Arc<Hook>| hook.hears(from, row, &moment).is_some();
         let heard = passed.map(|at| &loaded.hooks[*at]).filter(hears);
         heard.map(|hook| step(hook, &not_met(hook))).collect()
@@ -306,5 +305,5 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
 }
 
 fn other_moment(hook: &Hook, moment: &Moment) -> String {
-    format!("hangs on {} ({}), not on {moment}", hook.draft.event, hook.rows[0].moment)
+    format!("hangs on {} ({}), not on {moment}", hook.draft.event, hook.moment())
 }

@@ -135,6 +135,7 @@ impl Gambrel {
             cwd: self.setup.folder(),
             env: Arc::clone(&self.setup.env),
             secrets: self.secrets(),
+            caller: self.setup.caller,
         };
         let mut event = dialect.receive(native, arrival)?;
         let text = native.trim_ascii();

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gambrel_ledger::LocalLedger;
+use gambrel_model::ticket::Wants;
 use gambrel_model::{Action, Ledger, Ticket};
-use gambrel_script::{Ask, AskKind, Asker, ModuleAction, ScriptSettings, WatchedModules};
+use gambrel_script::{Ask, AskKind, Asker, Fetcher, ModuleAction, ScriptSettings, WatchedModules};
 use serde_json::{Value, json};
 
 use crate::Setup;
@@ -20,7 +21,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The row of modules.
 pub fn action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Action> {
-    let fetch = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
+    let allowed = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
+    let fetch = allowed.then(fetcher);
     let ask = asker(setup, ledger);
     let settings = ScriptSettings { ask, fetch, ..ScriptSettings::default() };
     match setup.adopts_orphans {
@@ -28,6 +30,17 @@ pub fn action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Actio
         true => Box::new(WatchedModules::new(settings)),
         false => Box::new(ModuleAction::new(settings)),
     }
+}
+
+/// Who makes the requests of modules, where the user lets them make any.
+fn fetcher() -> Fetcher {
+    #[cfg(feature = "http")]
+    {
+        let fetcher = gambrel_actions::Fetcher::new(&gambrel_actions::WebSettings::default());
+        Arc::new(move |wanted| fetcher.fetch(wanted))
+    }
+    #[cfg(not(feature = "http"))]
+    Arc::new(|_| Err("this build of gambrel makes no requests".to_owned()))
 }
 
 /// `tty`, `page` or `none`: as the user says; without a word a terminal where stderr is one.
@@ -87,14 +100,21 @@ fn at_terminal(ask: &Ask) -> Option<Value> {
     })
 }
 
+fn wanted(ask: &Ask) -> Wants {
+    let there = ask.placeholder.clone().unwrap_or_default();
+    match ask.kind {
+        AskKind::Confirm => Wants::Ruling,
+        AskKind::Select => Wants::Choice(ask.options.clone()),
+        AskKind::Input => Wants::Line(there),
+        AskKind::Editor => Wants::Text(there),
+    }
+}
+
 /// Asks through a ticket: yes or no is its action, everything else its message.
 fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
     let now = gambrel_engine::now();
     let mut shown = vec![("Module".to_owned(), ask.module.clone())];
     shown.extend(ask.message.clone().map(|message| ("About".to_owned(), message)));
-    if !ask.options.is_empty() {
-        shown.push(("Answer in the message with one of".into(), ask.options.join("\n")));
-    }
     let asked = Ticket {
         key: json!([ask.module, ask.event, ask.title, ask.message, now]).to_string(),
         at: now,
@@ -103,6 +123,7 @@ fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
         hook: ask.module.clone(),
         title: ask.title.clone(),
         shown,
+        wants: wanted(ask),
         ..Ticket::default()
     };
     let ticket = ledger.open_ticket(&asked).ok()?.ticket;

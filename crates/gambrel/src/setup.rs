@@ -27,6 +27,8 @@ pub struct Setup {
     pub adopts_orphans: bool,
     /// Keep nothing on disk.
     pub in_memory: bool,
+    /// The process whose hooks these are: the host itself, or whoever started this program.
+    pub caller: Option<u32>,
 }
 
 impl Setup {
@@ -36,7 +38,8 @@ impl Setup {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-        Self { env: Arc::new(env.collect()), cwd, ..Self::default() }
+        let caller = Some(std::process::id());
+        Self { env: Arc::new(env.collect()), cwd, caller, ..Self::default() }
     }
 
     /// The surroundings of this process, for one folder, with a memory that ends with it.

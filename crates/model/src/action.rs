@@ -19,7 +19,7 @@ pub trait Action: Sync {
 pub struct Job<'a> {
     /// What to run.
     pub call: &'a Call,
-    /// Handed unread to the supervisor of a call that is not waited for, so that it can record
+    /// Written when a call is left to a supervisor, and handed to it unread, so that it can record
     /// and read the outcome after the caller has gone.
-    pub errand: Option<&'a str>,
+    pub errand: Option<&'a (dyn Fn() -> String + Sync)>,
 }

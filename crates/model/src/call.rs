@@ -7,6 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::parting::Parting;
+
 /// One thing to run, once, under terms already settled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Call {
@@ -28,6 +30,9 @@ pub struct Call {
     pub body: Value,
     /// How it may take its time.
     pub pace: Pace,
+    /// How it may say, while it is waited for, that it is not to be; `None` if it cannot.
+    #[serde(default)]
+    pub parting: Option<Parting>,
 }
 
 /// What a process is started from.
@@ -70,6 +75,9 @@ pub struct SideFile {
     pub text: String,
     /// Removed once the call has ended.
     pub temporary: bool,
+    /// Left as it is where it is there already: others have written to it.
+    #[serde(default)]
+    pub lasting: bool,
 }
 
 /// How long a call may run, how often it is tried, and whether anybody waits.

@@ -29,8 +29,19 @@ pub trait Dialect: Sync {
         &[]
     }
 
+    /// Whether its matchers may name a tool as its caller does, besides its own words.
+    fn knows_native_names(&self) -> bool {
+        false
+    }
+
     /// Where its hooks may be, in the order in which they run.
     fn places(&self, roots: &Roots) -> Vec<Place>;
+
+    /// More places, which a file that was found names itself.
+    fn further(&self, found: &Found, roots: &Roots) -> Vec<Place> {
+        let _ = (found, roots);
+        Vec::new()
+    }
 
     /// What is written there. Never stops at a bad entry.
     fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>);

@@ -50,6 +50,8 @@ pub struct Event {
     pub secrets: Arc<BTreeMap<String, String>>,
     /// The firing's surroundings that hooks may read: environment of the caller.
     pub env: Arc<BTreeMap<String, String>>,
+    /// The process that calls, where it is known.
+    pub caller: Option<u32>,
 }
 
 /// What the rim of the program knows when an event comes in.
@@ -67,6 +69,9 @@ pub struct Arrival {
     /// The user's secrets.
     #[serde(skip)]
     pub secrets: Arc<BTreeMap<String, String>>,
+    /// The process that calls, where it is known.
+    #[serde(default)]
+    pub caller: Option<u32>,
 }
 
 /// Neutral facts. What a caller does not have is absent.

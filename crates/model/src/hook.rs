@@ -13,7 +13,7 @@ use crate::condition::Condition;
 use crate::dialect::Dialect;
 use crate::event::Event;
 use crate::matcher::{Matcher, MatcherText};
-use crate::moment::Moment;
+use crate::moment::{Moment, snake};
 use crate::spec::EventSpec;
 use crate::verdict::Verdict;
 
@@ -61,6 +61,9 @@ pub struct Draft {
     /// Whether it runs at most once in a session.
     #[serde(default)]
     pub once: bool,
+    /// What a person is shown while it runs.
+    #[serde(default)]
+    pub status: Option<String>,
     /// Of several selected hooks with the same key only the first runs.
     #[serde(default)]
     pub twin: Option<String>,
@@ -217,7 +220,8 @@ pub struct Hook {
     pub id: String,
     /// Whose contract it follows.
     pub dialect: &'static dyn Dialect,
-    /// The rows of its dialect that bear its event's name.
+    /// The rows of its dialect that bear its event's name; for a name that is not in its table,
+    /// the row without one.
     pub rows: Vec<&'static EventSpec>,
     /// Compiled.
     pub matcher: Matcher,
@@ -235,14 +239,21 @@ impl Hook {
         mut draft: Draft,
     ) -> (Option<Self>, Vec<Complaint>) {
         let mut complaints = Vec::new();
-        let rows = dialect.rows(&draft);
+        let mut rows = dialect.rows(&draft);
+        if rows.is_empty() {
+            rows.extend(dialect.events().iter().filter(|row| row.name.is_empty()));
+        }
         if rows.is_empty() {
             let spot = draft.source.spot.clone();
             let message = format!("{} has no event `{}`", dialect.name(), draft.event);
             return (None, vec![Complaint::error(spot, message)]);
         }
         let matcher = Matcher::compile(&draft.matcher).unwrap_or_else(|why| {
-            complaints.push(bad_matcher(&draft, &why));
+            let spot = match &draft.matcher {
+                MatcherText::Pattern(quoted) => quoted.spot.clone(),
+                _ => draft.source.spot.clone(),
+            };
+            complaints.push(bad_matcher(spot, first(&why)));
             draft.idle.get_or_insert_with(|| format!("its matcher is not valid: {}", first(&why)));
             Matcher::All
         });
@@ -271,11 +282,28 @@ impl Hook {
     /// know is heard by those who hear everything.
     pub fn hears(&self, from: &str, name: &str, moment: &Moment) -> Option<&'static EventSpec> {
         let own = from == self.dialect.name();
-        let hears = |row: &&&'static EventSpec| match own {
-            true => row.name == name && (name.is_empty() || row.moment == *moment),
-            false => row.moment == *moment,
+        let hears = |row: &&&'static EventSpec| match row.name {
+            "" => self.waits_for(moment, own && name.is_empty()),
+            _ => row.moment == *moment && (!own || row.name == name),
         };
         self.rows.iter().find(hears).copied()
+    }
+
+    /// Whether an event that its dialect has no name for is meant. Who hears everything hears
+    /// what its own callers say, not what others have for themselves.
+    fn waits_for(&self, moment: &Moment, own: bool) -> bool {
+        let Moment::Other(name) = moment else { return false };
+        if self.draft.event == ANY { own } else { self.moment() == *name }
+    }
+
+    /// The name of the moment that it hangs on.
+    pub fn moment(&self) -> String {
+        let event = self.draft.event.as_str();
+        match self.rows.first() {
+            _ if event == ANY => ANY.to_owned(),
+            Some(row) if !row.name.is_empty() => row.moment.name().to_owned(),
+            _ => snake(event.strip_prefix("on_").unwrap_or(event)),
+        }
     }
 
     /// The name under which its session remembers that it has run, if it does so only once.
@@ -295,12 +323,9 @@ impl Hook {
     }
 }
 
-fn bad_matcher(draft: &Draft, why: &str) -> Complaint {
-    let spot = match &draft.matcher {
-        MatcherText::Pattern(quoted) => quoted.spot.clone(),
-        _ => draft.source.spot.clone(),
-    };
-    Complaint::error(spot, format!("the matcher is not a valid regular expression: {}", first(why)))
+/// What is said of a matcher that cannot be understood.
+pub fn bad_matcher(spot: Spot, why: &str) -> Complaint {
+    Complaint::error(spot, format!("the matcher is not a valid regular expression: {why}"))
         .help("the hook is skipped until this is put right")
 }
 

@@ -9,6 +9,10 @@ use serde_json::Value;
 use crate::ticket::{Answer, Opened, Taken, Ticket};
 use crate::verdict::Verdict;
 
+/// Beside a ledger on disk: the folder of files that belong to one session each, and that are
+/// forgotten with it.
+pub const SESSION_FILES: &str = "session-files";
+
 /// Remembers between processes. Every method may fail; no decision depends on success.
 pub trait Ledger: Sync {
     /// Appends records, together. Never waits for the disk.

@@ -21,6 +21,9 @@ pub struct Outcome {
     /// Why what came back counts as a failure all the same: a status, a tool's own error.
     #[serde(default)]
     pub fault: Option<String>,
+    /// What ended it before its own time was over, where something did.
+    #[serde(default)]
+    pub cut: Option<String>,
     /// How long all attempts took.
     pub took: Duration,
     /// How many attempts were made.
@@ -47,6 +50,8 @@ pub enum End {
     Unstarted(String),
     /// Started, and left to a supervisor.
     Detached,
+    /// Over, after it had been left running: how, nobody could see.
+    Ended,
 }
 
 impl End {
@@ -59,6 +64,7 @@ impl End {
             Self::Late => "late",
             Self::Unstarted(_) => "unstarted",
             Self::Detached => "detached",
+            Self::Ended => "ended",
         }
     }
 }
@@ -113,10 +119,24 @@ impl Outcome {
             stderr: Captured::default(),
             answer: None,
             fault: None,
+            cut: None,
             took: Duration::ZERO,
             attempts: 1,
             command: Vec::new(),
             remarks: Vec::new(),
+        }
+    }
+
+    /// What ended something whose caller waits no longer.
+    pub fn by_budget(after: Duration) -> String {
+        format!("the budget was over after {} ms", after.as_millis())
+    }
+
+    /// Why it was late, in words: by its own timeout, or cut short before.
+    pub fn lateness(&self, timeout: Duration) -> String {
+        match &self.cut {
+            Some(why) => format!("cut short: {why}"),
+            None => format!("timed out after {} s", timeout.as_secs_f64()),
         }
     }
 

@@ -3,6 +3,7 @@
 //! action reads it back.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,34 @@ pub struct Request {
     pub refused: Option<String>,
     /// The question that it brings to somebody, if the answer is waited for.
     pub ask: Option<Ask>,
+}
+
+/// A request of a hook's own code, which reads the answer itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fetch {
+    /// The address.
+    pub url: String,
+    /// `GET`, `POST` …
+    pub method: String,
+    /// Name and value.
+    pub headers: Vec<(String, String)>,
+    /// What is sent, as it is.
+    pub body: Option<Vec<u8>>,
+    /// How long the exchange may take.
+    pub limit: Duration,
+}
+
+/// What was answered to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// The status.
+    pub status: u16,
+    /// Its usual words.
+    pub words: String,
+    /// Name and value.
+    pub headers: Vec<(String, String)>,
+    /// All of the body.
+    pub body: Vec<u8>,
 }
 
 /// A question for somebody, answered through a link.

@@ -25,6 +25,8 @@ pub struct Ticket {
     pub title: String,
     /// What the person is shown, name by name.
     pub shown: Vec<(String, String)>,
+    /// What kind of answer it waits for.
+    pub wants: Wants,
     /// Whether the message that brings its link has gone out.
     pub sent: bool,
     /// The port that its link leads to; 0 before it has gone out.
@@ -33,6 +35,21 @@ pub struct Ticket {
     pub spent: bool,
     /// What was answered.
     pub answer: Option<Answer>,
+}
+
+/// The kinds of answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wants {
+    /// Yes or no, perhaps with words to it.
+    #[default]
+    Ruling,
+    /// One of these, as the message.
+    Choice(Vec<String>),
+    /// A line, as the message; this stands there before anything is typed.
+    Line(String),
+    /// A text of several lines, as the message; this stands there at first.
+    Text(String),
 }
 
 /// What a person or a service said.

@@ -284,8 +284,17 @@ impl Verdict {
 
     /// The reasons of the ruling that stands, in order, each once.
     pub fn why(&self) -> Vec<&str> {
+        self.texts(&|reason| reason.ruling == self.ruling)
+    }
+
+    /// The reasons of every refusal, also of those that a stricter one has overtaken.
+    pub fn refusals(&self) -> Vec<&str> {
+        self.texts(&|reason| reason.ruling.refuses())
+    }
+
+    fn texts(&self, counts: &dyn Fn(&Reason) -> bool) -> Vec<&str> {
         let mut texts: Vec<&str> = Vec::new();
-        for reason in self.reasons.iter().filter(|r| r.ruling == self.ruling) {
+        for reason in self.reasons.iter().filter(|reason| counts(reason)) {
             if !reason.text.is_empty() && !texts.contains(&reason.text.as_str()) {
                 texts.push(&reason.text);
             }

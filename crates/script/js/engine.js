@@ -33,6 +33,7 @@
       });
     });
   const __start = (name, args) => wait(natives.start(name, stringify(args ?? null)));
+  const __bytes = { of: natives.bytesOf, recode: natives.recode };
   const deliver = (id, text, last) => {
     const receive = waiting.get(id);
     if (last) waiting.delete(id);
@@ -40,15 +41,16 @@
   };
 
   // ── shims: CommonJS bodies, run when first asked for ──
+  const missing = (name) => Object.assign(new Error(`Cannot find module '${name}'`), { code: "MODULE_NOT_FOUND" });
   const need = (name) => {
     const key = name.startsWith("node:") ? name.slice(5) : name;
     const known = modules.get(key);
     if (known) return known.exports;
     const body = natives.shim(key);
-    if (!body) throw Object.assign(new Error(`Cannot find module '${name}'`), { code: "MODULE_NOT_FOUND" });
+    if (!body) throw missing(name);
     const module = { exports: {} };
     modules.set(key, module);
-    body(module, module.exports, need, __op, __start, __open);
+    body(module, module.exports, need, __op, __start, __open, __bytes);
     return module.exports;
   };
 
@@ -147,7 +149,11 @@
       return value;
     },
   });
-  define("require", need);
+  define("require", (name) => {
+    const shim = natives.shimFor(String(name));
+    if (!shim) throw missing(name);
+    return shim === "host" ? need(shim).space(String(name)) : need(shim);
+  });
   define("global", globalThis);
 
   // ── the API ──

@@ -4,7 +4,8 @@
 const fs = await import("node:fs");
 const { createInterface } = await import("node:readline");
 const nodeModule = await import("node:module");
-const { pathToFileURL } = await import("node:url");
+const { dirname } = await import("node:path");
+const { fileURLToPath, pathToFileURL } = await import("node:url");
 const { parse, stringify } = JSON;
 
 let mark = "";
@@ -94,9 +95,12 @@ const needed = (shims) => {
   return need;
 };
 
+// ── where modules come from: our JavaScript for the module's own files, stand-ins for packages of
+// the host that are not installed, everything else as the full host finds it ──
 const HOOKS = `let known;
 export const initialize = (given) => { known = given; };
 export const resolve = async (specifier, context, next) => {
+  if (specifier.startsWith("gambrel:")) return { url: specifier, shortCircuit: true };
   const url = known.links[context.parentURL]?.[specifier];
   if (url) return { url, shortCircuit: true };
   try {
@@ -107,10 +111,59 @@ export const resolve = async (specifier, context, next) => {
   }
 };
 export const load = async (url, context, next) => {
-  const source = url.startsWith("gambrel:") ? known.stubs[url.slice(8)] : known.sources[url];
+  const source = url.startsWith("gambrel:") ? (known.inner[url] ?? known.stubs[url.slice(8)]) : known.sources[url];
   if (source === undefined) return next(url, context);
   return { format: "module", source, shortCircuit: true };
 };`;
+
+// Node has no `require` in modules, and bun's knows no stand-ins: one that begins at the file.
+const requires = (need, stubs) => (url) => {
+  const own = nodeModule.createRequire(url);
+  // Bun resolves a stand-in to its own name.
+  const installed = (name) => {
+    try {
+      return own.resolve(name) !== name;
+    } catch {
+      return false;
+    }
+  };
+  const require = (name) => {
+    if (!Object.hasOwn(stubs, name) || installed(name)) return own(name);
+    return name.endsWith("typebox") ? need("typebox") : need("host").space(name);
+  };
+  return Object.assign(require, own);
+};
+const handOut = ({ sources, requires }) => {
+  const inner = {};
+  for (const url of requires) {
+    const name = `gambrel:require?${url}`;
+    inner[name] = `export default globalThis.__gambrel.requires(${stringify(url)});`;
+    // Imports are hoisted: at the end it changes no line.
+    sources[url] += `\nimport require from ${stringify(name)};`;
+  }
+  return inner;
+};
+const furnishNode = ({ sources, links, stubs }, inner) => {
+  const hooks = `data:text/javascript,${encodeURIComponent(HOOKS)}`;
+  nodeModule.register(hooks, { data: { sources, links, stubs, inner } });
+};
+const furnishBun = ({ path, sources, stubs }, inner) => {
+  const texts = new Map(Object.entries(sources).map(([url, text]) => [fileURLToPath(url), text]));
+  const exact = [...texts.keys()].map((file) => file.replace(/[^\w/]/g, "\\$&")).join("|");
+  const there = (name) => {
+    try {
+      return Bun.resolveSync(name, dirname(path));
+    } catch {}
+  };
+  const setup = (build) => {
+    build.onLoad({ filter: new RegExp(`^(?:${exact})$`) }, (file) => ({ contents: texts.get(file.path), loader: "js" }));
+    const missing = Object.entries(stubs).filter(([name]) => !there(name));
+    for (const [name, contents] of [...missing, ...Object.entries(inner)]) {
+      build.module(name, () => ({ contents, loader: "js" }));
+    }
+  };
+  Bun.plugin({ name: "gambrel", setup });
+};
 
 class NotAFactory extends Error {}
 let module;
@@ -119,7 +172,7 @@ const told = (err) =>
 
 const begin = async (word) => {
   const need = needed(word.shims);
-  globalThis.__gambrel = { need };
+  globalThis.__gambrel = { need, requires: requires(need, word.stubs) };
   Object.defineProperty(globalThis, "babelHelpers", { get: () => need("lowered").babelHelpers });
   const host = {
     path: word.path, hasUI: word.hasUI, effect, exec, show, NotAFactory,
@@ -128,12 +181,15 @@ const begin = async (word) => {
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),
   };
+  if (word.offline) {
+    globalThis.fetch = async () => {
+      throw Object.assign(new TypeError(`fetch failed: ${word.offline}`), { code: "ERR_ACCESS_DENIED" });
+    };
+  }
   module = api(host, contexts);
   worded = module.messageOf;
-  if (typeof Bun === "undefined") {
-    const hooks = `data:text/javascript,${encodeURIComponent(HOOKS)}`;
-    nodeModule.register(hooks, { data: { sources: word.sources, links: word.links, stubs: word.stubs } });
-  }
+  const furnish = typeof Bun === "undefined" ? furnishNode : furnishBun;
+  furnish(word, handOut(word));
   await module.load(await import(pathToFileURL(word.path).href));
   return "{}";
 };

@@ -70,41 +70,10 @@ class AbortController {
 class TextEncoder {
   encoding = "utf-8";
   encode(text = "") {
-    const bytes = [];
-    for (const mark of String(text)) {
-      let code = mark.codePointAt(0);
-      if (code >= 0xd800 && code <= 0xdfff) code = 0xfffd;
-      if (code < 0x80) bytes.push(code);
-      else if (code < 0x800) bytes.push(0xc0 | (code >> 6), 0x80 | (code & 63));
-      else if (code < 0x10000) bytes.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
-      else bytes.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 63), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
-    }
-    return new Uint8Array(bytes);
+    return new Uint8Array(__bytes.of(String(text).toWellFormed(), "utf8"));
   }
 }
-const decode = (bytes, fatal) => {
-  const out = [];
-  const bad = () => {
-    if (fatal) throw new TypeError("The encoded data was not valid");
-    out.push("\ufffd");
-  };
-  for (let i = 0; i < bytes.length; ) {
-    const lead = bytes[i++];
-    const more = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xf0 && lead < 0xf5 ? 3 : -1;
-    if (more < 0) {
-      bad();
-      continue;
-    }
-    let code = more === 0 ? lead : lead & (0x3f >> more);
-    let read = 0;
-    for (; read < more && (bytes[i + read] & 0xc0) === 0x80; read++) code = (code << 6) | (bytes[i + read] & 63);
-    i += read;
-    const least = [0, 0x80, 0x800, 0x10000][more];
-    if (read < more || code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) bad();
-    else out.push(String.fromCodePoint(code));
-  }
-  return out.join("");
-};
+const { toBase64 } = Uint8Array.prototype;
 class TextDecoder {
   encoding = "utf-8";
   constructor(_label, options) {
@@ -112,9 +81,13 @@ class TextDecoder {
   }
   decode(input) {
     if (input === undefined) return "";
-    const bytes = input instanceof ArrayBuffer ? new Uint8Array(input) : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+    const bytes = need("buffer").inner.bytesOf(input);
     const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-    return decode(start ? bytes.subarray(3) : bytes, this.fatal);
+    try {
+      return __bytes.recode(toBase64.call(bytes.subarray(start)), "base64", this.fatal ? "utf8!" : "utf8");
+    } catch {
+      throw Object.assign(new TypeError("The encoded data was not valid for encoding utf-8"), { code: "ERR_ENCODING_INVALID_ENCODED_DATA" });
+    }
   }
 }
 

@@ -1,8 +1,9 @@
 //! The `module` action: which module a call means, one slot for each, one call at a time in each.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,14 +13,15 @@ use crate::answer;
 use crate::berth::Berth;
 use crate::request::Request;
 use crate::settings::ScriptSettings;
-use crate::slot::Slot;
+use crate::slot::{Slot, Turn};
 
 const MAX_LOADED: usize = 64;
 
 /// Runs hook modules written in TypeScript or JavaScript.
 pub struct ModuleAction {
     settings: ScriptSettings,
-    berths: Mutex<HashMap<PathBuf, Arc<Berth>>>,
+    /// By the path's own bytes: they are hashed for every event.
+    berths: Mutex<HashMap<OsString, Arc<Berth>>>,
 }
 
 impl ModuleAction {
@@ -36,20 +38,20 @@ impl ModuleAction {
         drop(berths);
     }
 
-    fn serve(&self, call: &Call) -> Outcome {
+    fn serve(&self, call: &Call, began: Instant) -> Outcome {
         let request = match Request::read(&call.body) {
             Ok(request) => request,
             Err(why) => return Outcome::of(End::Unstarted(why)),
         };
         let berth = self.berth(request.path);
-        let began = Instant::now();
-        let Some(mut slot) = berth.take(call.pace.budget.unwrap_or(call.pace.timeout)) else {
+        let patience = call.pace.budget.unwrap_or(call.pace.timeout);
+        let Some((mut slot, waited)) = berth.take(patience) else {
             let why = "the module was busy with another call until the deadline";
             return answer::late(why.into(), Vec::new());
         };
-        let pace = shortened(&call.pace, began.elapsed());
+        let turn = Turn { call, pace: shortened(&call.pace, waited), began: began + waited };
         let served = catch_unwind(AssertUnwindSafe(|| {
-            let outcome = slot.serve(&request, call, &pace, &self.settings);
+            let outcome = slot.serve(&request, &turn, &self.settings);
             (outcome, slot)
         }));
         // After a bug of ours the slot may be half-changed: an empty one takes its place.
@@ -63,15 +65,21 @@ impl ModuleAction {
 
     fn berth(&self, path: &Path) -> Arc<Berth> {
         let mut berths = self.berths.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(berth) = berths.get(path) {
+        if let Some(berth) = berths.get(path.as_os_str()) {
             return Arc::clone(berth);
         }
         if berths.len() >= MAX_LOADED {
             // Those in use are held by somebody else as well.
             berths.retain(|_, berth| Arc::strong_count(berth) > 1);
         }
-        Arc::clone(berths.entry(path.to_path_buf()).or_default())
+        Arc::clone(berths.entry(path.into()).or_default())
     }
+}
+
+/// Whether the caller's budget ended it, not its own time.
+fn cut(outcome: &Outcome, pace: &Pace, took: Duration) -> Option<String> {
+    let first = pace.budget.is_some_and(|budget| budget < pace.timeout);
+    (outcome.end == End::Late && first).then(|| Outcome::by_budget(took))
 }
 
 /// What is left of a pace after waiting for the module to be free.
@@ -91,8 +99,9 @@ impl Action for ModuleAction {
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
         at_once(jobs, |call| {
             let began = Instant::now();
-            let outcome = self.serve(call);
-            Outcome { took: began.elapsed(), ..outcome }
+            let outcome = self.serve(call, began);
+            let took = began.elapsed();
+            Outcome { took, cut: cut(&outcome, &call.pace, took), ..outcome }
         })
     }
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::ops::{OpError, Sink};
 use crate::settings::{Ask, ScriptSettings};
+use crate::status::Statuses;
 
 const MAX_EFFECTS: usize = 1_000;
 const MAX_EFFECT_BYTES: usize = 1 << 20;
@@ -59,6 +60,7 @@ pub struct Desk {
 #[derive(Default)]
 struct Papers {
     effects: Vec<Value>,
+    statuses: Statuses,
     effect_bytes: usize,
     dropped: usize,
     timers: BTreeSet<(Instant, u32)>,
@@ -81,7 +83,7 @@ impl Desk {
     /// Notes something that the module wants done.
     pub fn effect(&self, text: &str) {
         let mut papers = self.papers();
-        if papers.effects.len() >= MAX_EFFECTS
+        if papers.effects.len() + papers.statuses.len() >= MAX_EFFECTS
             || papers.effect_bytes + text.len() > MAX_EFFECT_BYTES
         {
             papers.dropped += 1;
@@ -89,6 +91,7 @@ impl Desk {
         }
         papers.effect_bytes += text.len();
         match serde_json::from_str(text) {
+            Ok(value) if papers.statuses.take(&value) => {}
             Ok(value) => papers.effects.push(value),
             Err(_) => papers.dropped += 1,
         }
@@ -103,6 +106,7 @@ impl Desk {
     pub fn take_effects(&self) -> Vec<Value> {
         let mut papers = self.papers();
         let mut effects = std::mem::take(&mut papers.effects);
+        effects.extend(papers.statuses.give());
         papers.effect_bytes = 0;
         let dropped = std::mem::take(&mut papers.dropped);
         if dropped > 0 {
@@ -181,11 +185,11 @@ impl Desk {
         id
     }
 
-    /// The first timer that is due at `now`.
-    pub fn due(&self, now: Instant) -> Option<u32> {
+    /// The first timer that is due.
+    pub fn due(&self) -> Option<u32> {
         let mut papers = self.papers();
         let first = *papers.timers.first()?;
-        (first.0 <= now && papers.timers.remove(&first)).then_some(first.1)
+        (first.0 <= Instant::now() && papers.timers.remove(&first)).then_some(first.1)
     }
 
     /// When the next timer is due.

@@ -124,6 +124,8 @@ fn furnish(ctx: &Ctx<'_>, desk: &Arc<Desk>) -> rquickjs::Result<()> {
     let path = desk.module.display().to_string();
     let hidden: Object<'_> =
         made.call((natives, path, desk.settings.ask.is_some(), api, contexts))?;
+    // Kept where no name has to be looked up: it is called for every event.
+    let _ = ctx.store_userdata(hidden.get::<_, Function<'_>>("emit")?);
     let property = rquickjs::object::Property::from(hidden);
     ctx.globals().prop(HIDDEN, property)
 }
@@ -141,11 +143,14 @@ fn begin_load(ctx: &Ctx<'_>, name: &str) -> rquickjs::Result<()> {
 
 /// What the script told at once, if it did.
 fn begin_call(ctx: &Ctx<'_>, said: &Said<'_>) -> rquickjs::Result<Option<String>> {
-    let hidden = hidden(ctx)?;
     match said {
-        Said::Emit(event, terms) => hidden.get::<_, Function<'_>>("emit")?.call((*event, *terms)),
+        Said::Emit(event, terms) => {
+            let kept = ctx.userdata::<Function<'_>>().map(|emit| emit.clone());
+            let emit = kept.map_or_else(|| hidden(ctx)?.get("emit"), Ok)?;
+            emit.call((*event, *terms))
+        }
         Said::Command(name, args, terms) => {
-            hidden.get::<_, Function<'_>>("command")?.call((*name, *args, *terms))
+            hidden(ctx)?.get::<_, Function<'_>>("command")?.call((*name, *args, *terms))
         }
     }
 }

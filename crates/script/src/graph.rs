@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use crate::positions;
 use crate::resolve;
@@ -45,7 +44,8 @@ pub struct Graph {
     stamps: Vec<(PathBuf, Option<Stamp>)>,
 }
 
-type Stamp = (Option<SystemTime>, u64, u64);
+/// When it was written, its size, and which file it is.
+type Stamp = [i128; 4];
 
 impl Graph {
     /// Reads a module and all that it imports by a relative path.
@@ -103,9 +103,15 @@ impl Graph {
             }
         }
         for specifier in &unit.needs.required {
-            if !matches!(shims::kind(specifier), Kind::Builtin(_)) {
+            if resolve::is_file(specifier)
+                && let Some(file) = resolve::resolve(path, specifier)
+            {
+                self.watch(&file);
+            }
+            if shims::kind(specifier) == Kind::Foreign {
                 self.lacks.get_or_insert(format!("require('{specifier}')"));
             }
+            self.names.entry(specifier.clone()).or_default();
         }
         for specifier in &unit.needs.lazy {
             if resolve::is_file(specifier) {
@@ -118,6 +124,13 @@ impl Graph {
             self.lacks.get_or_insert(format!("the global {global}"));
         }
         Ok(())
+    }
+
+    /// A file that the full host reads for itself: with what it pulls in, it is part of the module.
+    fn watch(&mut self, file: &Path) {
+        let relatives = imports(file);
+        let all = relatives.iter().map(PathBuf::as_path).chain([file]);
+        self.stamps.extend(all.map(|path| (path.to_path_buf(), stamp(path))));
     }
 }
 
@@ -135,23 +148,24 @@ pub fn read(path: &Path) -> Result<Unit, LoadError> {
     transpile::transpile(path, text).map_err(|r| LoadError::new(r.message, path, r.line))
 }
 
+/// By the plain call of the system: this is asked for every event.
 fn stamp(path: &Path) -> Option<Stamp> {
-    let meta = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let node = std::os::unix::fs::MetadataExt::ino(&meta);
-    #[cfg(not(unix))]
-    let node = 0;
-    Some((meta.modified().ok(), meta.len(), node))
+    let meta = rustix::fs::stat(path).ok()?;
+    // Systems differ in how wide these are, and which have a sign.
+    let seconds = i128::from(meta.st_mtime);
+    let nanos = i128::from(meta.st_mtime_nsec);
+    Some([seconds, nanos, i128::from(meta.st_size), i128::from(meta.st_ino)])
 }
 
-/// The files that a module pulls in by relative paths, itself not among them.
+/// The files that a module pulls in by relative paths, also by `require`, itself not among them.
 pub fn imports(path: &Path) -> Vec<PathBuf> {
     let mut seen = BTreeSet::from([path.to_path_buf()]);
     let mut queue = vec![path.to_path_buf()];
     while let Some(file) = queue.pop() {
         // A file that is no module ends its branch; what loads it will say why.
         let Ok(unit) = read(&file) else { continue };
-        let asked = unit.needs.imports.keys().chain(&unit.needs.lazy);
+        let needs = &unit.needs;
+        let asked = needs.imports.keys().chain(&needs.lazy).chain(&needs.required);
         for specifier in asked.filter(|s| resolve::is_file(s)) {
             if let Some(found) = resolve::resolve(&file, specifier)
                 && seen.len() <= MAX_FILES

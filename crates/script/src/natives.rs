@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rquickjs::context::EvalOptions;
-use rquickjs::{Ctx, Function, Object, Promise, Result};
+use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Promise, Result};
 use serde_json::Value;
 
 use crate::desk::Desk;
-use crate::ops;
-use crate::shims;
+use crate::ops::{self, bytes};
+use crate::shims::{self, Kind};
 
 /// The natives as one object.
 pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
@@ -59,6 +59,9 @@ pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
         })?,
     )?;
     made.set("shim", Function::new(ctx.clone(), shim)?)?;
+    made.set("shimFor", Function::new(ctx.clone(), shim_for)?)?;
+    made.set("bytesOf", Function::new(ctx.clone(), bytes_of)?)?;
+    made.set("recode", Function::new(ctx.clone(), recode)?)?;
     made.set("peek", Function::new(ctx.clone(), peek)?)?;
     Ok(made)
 }
@@ -72,11 +75,33 @@ fn peek(promise: Promise<'_>) -> Result<rquickjs::Value<'_>> {
     promise.result().unwrap_or_else(|| Ok(promise.clone().into_value()))
 }
 
+/// The bytes of a text, in memory of the engine: what a module holds is counted.
+fn bytes_of<'js>(ctx: Ctx<'js>, text: String, encoding: String) -> Result<ArrayBuffer<'js>> {
+    match bytes::decoded(&text, &encoding) {
+        Some(made) => ArrayBuffer::new_copy(ctx, made),
+        None => Err(Exception::throw_type(&ctx, &format!("Unknown encoding: {encoding}"))),
+    }
+}
+
+fn recode(ctx: Ctx<'_>, text: String, from: String, to: String) -> Result<String> {
+    let wrong = || Exception::throw_type(&ctx, &format!("The bytes are no {to}"));
+    bytes::recode(&text, &from, &to).ok_or_else(wrong)
+}
+
+/// The shim that a name given to `require` stands for.
+fn shim_for(name: String) -> Option<&'static str> {
+    match shims::kind(&name) {
+        Kind::Builtin(shim) => Some(shim),
+        Kind::Host => Some("host"),
+        Kind::Foreign => None,
+    }
+}
+
 /// A shim's body as a function, or nothing.
 fn shim<'js>(ctx: Ctx<'js>, name: String) -> Result<Option<Function<'js>>> {
     let Some(text) = shims::text(&name) else { return Ok(None) };
     let body = format!(
-        "(function (module, exports, need, __op, __start, __open) {{ \"use strict\"; {text}\n}})"
+        "(function (module, exports, need, __op, __start, __open, __bytes) {{ \"use strict\"; {text}\n}})"
     );
     ctx.eval_with_options(body, named(&format!("gambrel:{name}"))).map(Some)
 }

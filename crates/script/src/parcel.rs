@@ -15,6 +15,7 @@ use crate::shims::{self, Kind};
 pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> Value {
     let mut sources = Map::new();
     let mut links = Map::new();
+    let mut requires = Vec::new();
     for (path, unit) in &graph.units {
         let url = url(path);
         let asked = unit.needs.imports.keys().chain(&unit.needs.lazy);
@@ -23,13 +24,14 @@ pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> 
             .filter_map(|s| Some((s, self::url(&resolve::resolve(path, s)?))))
             .collect();
         links.insert(url.clone(), json!(leads));
+        requires.extend(unit.needs.requires.then(|| url.clone()));
         sources.insert(url, json!(unit.code));
     }
     let shims: BTreeMap<_, _> =
         ["typebox", "host", "lowered"].into_iter().map(|n| (n, shims::text(n))).collect();
     json!({
         "op": "load", "path": root, "hasUI": has_ui, "mark": mark, "cwd": cwd,
-        "sources": sources, "links": links, "stubs": stubs(graph), "shims": shims,
+        "sources": sources, "links": links, "requires": requires, "stubs": stubs(graph), "shims": shims,
     })
 }
 

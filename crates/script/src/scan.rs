@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oxc_ast::ast::{
-    Argument, BindingProperty, CallExpression, ComputedMemberExpression, Expression,
-    IdentifierReference, ImportDeclarationSpecifier, ImportExpression, ModuleExportName, Program,
-    Statement, StaticMemberExpression, StringLiteral,
+    Argument, BindingIdentifier, BindingProperty, CallExpression, ComputedMemberExpression,
+    Expression, IdentifierReference, ImportDeclarationSpecifier, ImportExpression,
+    ModuleExportName, Program, Statement, StaticMemberExpression, StringLiteral,
 };
 use oxc_ast_visit::{Visit, walk};
 
@@ -19,6 +19,8 @@ pub struct Needs {
     pub lazy: BTreeSet<String>,
     /// Specifiers given to `require`.
     pub required: BTreeSet<String>,
+    /// Whether `require` is meant that the host gives, and not a name of the file's own.
+    pub requires: bool,
     /// Globals that only a full host has: `Intl.`, `Bun.`, `require(` of something unknown.
     pub globals: BTreeSet<&'static str>,
     /// Events named in `.on("…")`.
@@ -34,6 +36,7 @@ pub fn scan(program: &Program<'_>) -> Needs {
         scan.statement(statement);
     }
     scan.visit_program(program);
+    scan.needs.requires &= !scan.binds_require;
     scan.needs
 }
 
@@ -44,6 +47,8 @@ struct Scan {
     spaces: BTreeMap<String, String>,
     /// The `on` of a call that has been read already, by where it starts.
     read: BTreeSet<u32>,
+    /// Whether the file has a `require` of its own somewhere.
+    binds_require: bool,
 }
 
 impl Scan {
@@ -85,6 +90,8 @@ impl Scan {
             match name.name.as_str() {
                 "Intl" => _ = self.needs.globals.insert("Intl"),
                 "Bun" => _ = self.needs.globals.insert("Bun"),
+                // `require.resolve` and its kin.
+                "require" => _ = self.needs.globals.insert("require"),
                 _ => {}
             }
         }
@@ -159,6 +166,11 @@ impl<'a> Visit<'a> for Scan {
         if matches!(it.name.as_str(), "eval" | "Function" | "Proxy" | "Reflect") {
             self.needs.dynamic = true;
         }
+        self.needs.requires |= it.name == "require";
+    }
+
+    fn visit_binding_identifier(&mut self, it: &BindingIdentifier<'a>) {
+        self.binds_require |= it.name == "require";
     }
 
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {

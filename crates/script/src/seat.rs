@@ -61,7 +61,7 @@ impl Seat {
         settings: &ScriptSettings,
         surround: Surround,
     ) -> Result<Self, String> {
-        let program = sidecar::program().filter(|_| settings.sidecars);
+        let program = sidecar::program(&settings.full_host);
         match (graph.lacks.as_ref(), graph.may_lack.as_ref(), program) {
             (Some(lack), _, None) => {
                 Err(format!("{lack} needs bun or node, and there is none to give it to"))

@@ -1,15 +1,21 @@
 //! What the composition decides about modules: who answers their questions and how much they may
 //! take. Knows no engine.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gambrel_model::{Fetch, Fetched};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Who answers the questions of modules. It blocks until a person has answered; `None` is the
 /// answer of a host without a person.
 pub type Asker = Arc<dyn Fn(&Ask) -> Option<Value> + Send + Sync>;
+
+/// Who makes the requests of modules. It blocks until the answer is there whole; the error is for
+/// whoever wrote the module.
+pub type Fetcher = Arc<dyn Fn(&Fetch) -> Result<Fetched, String> + Send + Sync>;
 
 /// How modules are run.
 #[derive(Clone)]
@@ -20,10 +26,10 @@ pub struct ScriptSettings {
     pub memory: usize,
     /// The most stack that a module's code may use, in bytes.
     pub stack: usize,
-    /// Whether modules that need a full host may be given to bun or node.
-    pub sidecars: bool,
-    /// Whether modules may open connections (`fetch`).
-    pub fetch: bool,
+    /// Who runs modules that need a full host.
+    pub full_host: FullHost,
+    /// Who makes the requests of modules (`fetch`); `None` means that they may not make any.
+    pub fetch: Option<Fetcher>,
     /// Beats when a call goes on to its next handler: each has the whole time.
     pub pulse: Pulse,
 }
@@ -50,11 +56,23 @@ impl Default for ScriptSettings {
             ask: None,
             memory: 64 << 20,
             stack: 512 << 10,
-            sidecars: true,
-            fetch: false,
+            full_host: FullHost::default(),
+            fetch: None,
             pulse: Pulse::default(),
         }
     }
+}
+
+/// The program that modules are given to which need more than the embedded engine has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum FullHost {
+    /// Bun, else node, where the path finds one.
+    #[default]
+    Found,
+    /// This bun or node.
+    At(PathBuf),
+    /// None: such modules cannot be loaded.
+    Nobody,
 }
 
 /// One question of a module to a person.

@@ -30,6 +30,7 @@ const INNER: &[(&str, &str)] = &[
     ("child_spawn", include_str!("../shims/node/child_spawn.js")),
     ("deep", include_str!("../shims/node/deep.js")),
     ("errors", include_str!("../shims/node/errors.js")),
+    ("fetch", include_str!("../shims/fetch.js")),
     ("flow", include_str!("../shims/node/flow.js")),
     ("fs_files", include_str!("../shims/node/fs_files.js")),
     ("fs_streams", include_str!("../shims/node/fs_streams.js")),

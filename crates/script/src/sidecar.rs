@@ -1,5 +1,5 @@
 //! A module that needs a full host: one bun or node process for it, spoken to in lines of JSON.
-//! The process is in a group of its own and dies with this value.
+//! The process is in a group of its own and dies with this value, or with this process.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -18,9 +18,10 @@ use crate::clock::{Clock, Tripwire};
 use crate::desk::{Desk, Post, Surround};
 use crate::engine::{API, CONTEXT, Said};
 use crate::graph::Graph;
-use crate::ops::{self, Sink};
+use crate::lifeline::Lifeline;
+use crate::ops::{self, Sink, fetch};
 use crate::parcel;
-use crate::settings::{Ask, ScriptSettings};
+use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
 
 const SIDECAR: &str = include_str!("../js/sidecar.js");
@@ -31,6 +32,7 @@ const LONG: Duration = Duration::from_secs(3600);
 /// A module in a process of its own.
 pub struct Sidecar {
     child: Child,
+    lifeline: Option<Lifeline>,
     words: Sender<String>,
     posts: Receiver<Post>,
     lines: u32,
@@ -39,7 +41,12 @@ pub struct Sidecar {
 }
 
 /// The program that modules are given to, if there is one.
-pub fn program() -> Option<PathBuf> {
+pub fn program(wanted: &FullHost) -> Option<PathBuf> {
+    match wanted {
+        FullHost::Found => {}
+        FullHost::At(path) => return Some(path.clone()),
+        FullHost::Nobody => return None,
+    }
     let paths = std::env::var_os("PATH")?;
     let find =
         |name: &str| std::env::split_paths(&paths).map(|p| p.join(name)).find(|p| p.is_file());
@@ -56,6 +63,12 @@ impl Sidecar {
         surround: Surround,
     ) -> std::io::Result<Self> {
         let mut child = command(program, &surround).spawn()?;
+        let lifeline = Lifeline::tie(child.id());
+        if lifeline.is_err() {
+            // Nothing runs that could be left behind.
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+        let lifeline = Some(lifeline?);
         let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
         let sink = desk.open();
         let lines = sink.id();
@@ -64,8 +77,10 @@ impl Sidecar {
         reader(child.stdout.take(), child.stderr.take(), mark.clone(), sink);
         let cwd = surround.cwd.display().to_string();
         desk.place(surround);
-        let load = parcel::load(root, graph, settings.ask.is_some(), &mark, &cwd);
-        let sidecar = Self { child, words, posts, lines, desk: Arc::new(desk) };
+        let mut load = parcel::load(root, graph, settings.ask.is_some(), &mark, &cwd);
+        // A full host has a way out of its own; without leave it is told what ours would tell.
+        load["offline"] = json!(settings.fetch.is_none().then_some(fetch::OFF));
+        let sidecar = Self { child, lifeline, words, posts, lines, desk: Arc::new(desk) };
         sidecar.say(&load);
         Ok(sidecar)
     }
@@ -162,6 +177,8 @@ impl Drop for Sidecar {
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = rustix::process::kill_process_group(pid, Signal::KILL);
         }
+        // Let go of the group while its number is still ours.
+        drop(self.lifeline.take());
         let _ = self.child.wait();
     }
 }
@@ -174,9 +191,11 @@ fn gone(said: &Value) -> Halt {
 fn command(program: &Path, surround: &Surround) -> Command {
     let script = format!("const api = ({API}\n);\nconst contexts = ({CONTEXT}\n);\n{SIDECAR}");
     let mut command = Command::new(program);
-    if program.file_stem().is_some_and(|name| name == "node") {
-        command.args(["--no-warnings", "--input-type=module"]);
-    }
+    match program.file_stem().is_some_and(|name| name == "bun") {
+        // A package that is not there is not fetched from anywhere.
+        true => command.arg("--no-install"),
+        false => command.args(["--no-warnings", "--input-type=module"]),
+    };
     command.arg("-e").arg(script);
     for name in &surround.unset {
         command.env_remove(name);

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use gambrel_model::{Call, Outcome, Pace};
 use serde_json::{Value, json};
@@ -24,13 +25,22 @@ pub struct Slot {
     seat: Option<Seat>,
 }
 
+/// A call whose turn it is.
+pub struct Turn<'a> {
+    /// The call.
+    pub call: &'a Call,
+    /// What is left of its pace.
+    pub pace: Pace,
+    /// When its turn came.
+    pub began: Instant,
+}
+
 impl Slot {
     /// Does what a request asks.
     pub fn serve(
         &mut self,
         request: &Request<'_>,
-        call: &Call,
-        pace: &Pace,
+        turn: &Turn<'_>,
         settings: &ScriptSettings,
     ) -> Outcome {
         let graph = match self.graph(request.path) {
@@ -40,17 +50,17 @@ impl Slot {
         if request.event().is_some() && request.events().all(|event| graph.never_hears(event)) {
             return answer::answered(answer::nothing());
         }
-        let surround = surround(request, call, pace, settings);
+        let surround = surround(request, turn, settings);
         let (seat, mut clock) = match self.seat.take() {
             Some(seat) => {
                 seat.desk().place(surround);
-                let clock = seat.clock(pace);
+                let clock = seat.clock(&turn.pace);
                 (seat, clock)
             }
-            None => match Seat::take(request.path, &graph, settings, surround, pace) {
+            None => match Seat::take(request.path, &graph, settings, surround, &turn.pace) {
                 Ok(taken) => taken,
                 Err(Refused::Bad(error)) => return answer::unstarted(&error),
-                Err(Refused::Late(why, effects)) => return answer::late(why, effects),
+                Err(Refused::Late(why, effects)) => return unfinished(request, why, effects),
             },
         };
         let (outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
@@ -104,21 +114,27 @@ fn listed(seat: &Seat, clock: &mut Clock) -> Outcome {
     answer::answered(answer)
 }
 
+/// A factory that did not end. Who asked for an answer is told that it is late, so that a gate
+/// fails as late ones do; who only wanted the module is told that it cannot be loaded.
+fn unfinished(request: &Request<'_>, why: String, effects: Vec<Value>) -> Outcome {
+    let error = prefixed(LoadError::new(why, request.path, None));
+    match request.wish {
+        Wish::Emit(..) => answer::late(error.message, effects),
+        Wish::Load | Wish::Command(..) => answer::unstarted(&error),
+    }
+}
+
 fn prefixed(error: LoadError) -> LoadError {
     LoadError { message: format!("Failed to load hook: {}", error.message), ..error }
 }
 
-fn surround(
-    request: &Request<'_>,
-    call: &Call,
-    pace: &Pace,
-    settings: &ScriptSettings,
-) -> Surround {
+fn surround(request: &Request<'_>, turn: &Turn<'_>, settings: &ScriptSettings) -> Surround {
+    let Turn { call, pace, began } = turn;
     let cwd = match request.ctx["cwd"].as_str() {
         Some(cwd) if !cwd.is_empty() => PathBuf::from(cwd),
         _ => call.cwd.clone(),
     };
     let left = pace.budget.map_or(pace.timeout, |budget| budget.min(pace.timeout));
-    let until = std::time::Instant::now().checked_add(left).filter(|_| settings.ask.is_none());
+    let until = began.checked_add(left).filter(|_| settings.ask.is_none());
     Surround { cwd, env: call.env.clone(), unset: call.unset.clone(), until }
 }

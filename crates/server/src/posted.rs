@@ -41,8 +41,10 @@ fn fields(text: &str) -> Result<Map<String, Value>, Reply> {
         return serde_json::from_str(text)
             .map_err(|error| missing(&format!("the answer is not JSON: {error}")));
     }
+    // Browsers send the lines of a text in the way of letters; everybody else breaks them by one.
+    let value = |text: String| Value::String(text.replace("\r\n", "\n"));
     let pairs = pairs::of_form(text.trim());
-    Ok(pairs.into_iter().rev().map(|(name, value)| (name, Value::String(value))).collect())
+    Ok(pairs.into_iter().rev().map(|(name, text)| (name, value(text))).collect())
 }
 
 /// A form as the JSON that it stands for.

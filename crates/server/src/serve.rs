@@ -14,9 +14,14 @@ use crate::room::{Desk, Room};
 /// How long work on the ledger that is under way at the end may still take.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Serves until it is interrupted or told to end. `on_ready` is told what links begin with, once
-/// they work.
-pub fn serve(desk: Desk, port: u16, on_ready: &mut dyn FnMut(&str)) -> Result<(), ListenError> {
+/// What a person's Ctrl-C sends.
+const INTERRUPT: u8 = 2;
+/// What the system sends to end a program.
+const TERMINATE: u8 = 15;
+
+/// Serves until it is interrupted or told to end, and returns the signal that did. `on_ready` is
+/// told what links begin with, once they work.
+pub fn serve(desk: Desk, port: u16, on_ready: &mut dyn FnMut(&str)) -> Result<u8, ListenError> {
     let place = own_place(port)?;
     let (stop, stopped) = watch::channel(false);
     let room = Arc::new(Room::new(desk, place.port, stopped.clone())?);
@@ -26,11 +31,12 @@ pub fn serve(desk: Desk, port: u16, on_ready: &mut dyn FnMut(&str)) -> Result<()
         on_ready(&base_of(place.port));
         let serving = connections::accept(place, room, stopped);
         tokio::pin!(serving);
-        tokio::select! {
-            done = &mut serving => return done,
-            () = end.wait() => stop.send_replace(true),
+        let signal = tokio::select! {
+            done = &mut serving => return done.map(|()| TERMINATE),
+            signal = end.wait() => signal,
         };
-        serving.await
+        stop.send_replace(true);
+        serving.await.map(|()| signal)
     });
     runtime.shutdown_timeout(GRACE);
     done.map_err(ListenError::Start)
@@ -51,10 +57,10 @@ impl Ends {
         Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    async fn wait(&mut self) {
+    async fn wait(&mut self) -> u8 {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => INTERRUPT,
+            _ = self.terminate.recv() => TERMINATE,
         }
     }
 }
@@ -68,7 +74,8 @@ impl Ends {
         Ok(Self)
     }
 
-    async fn wait(&mut self) {
+    async fn wait(&mut self) -> u8 {
         tokio::signal::ctrl_c().await.ok();
+        INTERRUPT
     }
 }

@@ -67,7 +67,9 @@ impl Turn for Switchboard {
             },
             Err(why) => unstarted(why),
         };
-        Outcome { took: begun.elapsed(), ..outcome }
+        let took = begun.elapsed();
+        let cut = (outcome.end == End::Late).then(|| limits.cut(took)).flatten();
+        Outcome { took, cut, ..outcome }
     }
 }
 

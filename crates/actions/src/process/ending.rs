@@ -64,14 +64,18 @@ impl<'a> Process<'a> {
         let (stdout, first) = self.stdout.finish();
         let (stderr, second) = self.stderr.finish();
         self.remarks.extend(first.into_iter().chain(second));
-        Ended { end, stdout, stderr, remarks: self.remarks, left }
+        let cut = self.cut.filter(|_| late);
+        Ended { end, stdout, stderr, cut, remarks: self.remarks, left }
     }
 
     /// Ends it soon, because this process is told to go.
     pub fn hasten(&mut self, world: &mut World<'a>) {
         let soon = self.limits.grace_end(world.now).min(world.now + PARTING);
         match &mut self.stage {
-            Stage::Running | Stage::Draining(_) => self.term(world, soon),
+            Stage::Running | Stage::Draining(_) => {
+                self.cut = Some("a signal ended gambrel".to_owned());
+                self.term(world, soon);
+            }
             Stage::Terming { until, .. } => *until = soon.min(*until),
             Stage::Sweeping { .. } => {}
         }
@@ -84,7 +88,7 @@ impl<'a> Process<'a> {
         orphans::strike(self.pid);
     }
 
-    fn id(&self) -> i32 {
+    pub(super) fn id(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
@@ -101,10 +105,8 @@ impl<'a> Process<'a> {
             return !self.held();
         }
         if world.now >= self.limits.deadline {
-            if self.limits.by_budget {
-                let after = world.now.duration_since(self.begun).as_millis();
-                self.remarks.push(format!("budget: cut short after {after} ms"));
-            } else if let Some(length) = self.limits.grace_cut() {
+            self.cut = self.limits.cut(world.now.duration_since(self.begun));
+            if let Some(length) = self.limits.grace_cut() {
                 self.remarks.push(format!("grace: cut to {length} ms"));
             }
             self.term(world, self.limits.grace_end(world.now));
@@ -149,7 +151,7 @@ impl<'a> Process<'a> {
         let members = self.members(world);
         let outside = world.table().outside(&members, self.id());
         for signal in [Signal::TERM, Signal::CONT] {
-            tree::signal_group(self.pid, signal);
+            self.signal_group(signal);
             tree::signal_all(&outside, signal);
         }
         self.stage = Stage::Terming { until, look: world.now };
@@ -158,12 +160,19 @@ impl<'a> Process<'a> {
 
     /// The last signal, before anything is reaped: until then the group's number is ours.
     fn kill(&mut self, world: &mut World<'a>) {
-        tree::signal_group(self.pid, Signal::KILL);
+        self.signal_group(Signal::KILL);
         let members = self.members(world);
         tree::signal_all(&members, Signal::KILL);
         world.table = None;
         let look = world.now + LOOK / 10;
         self.stage = Stage::Sweeping { until: self.limits.before_answer(world.now + SWEEP), look };
+    }
+
+    /// The number of a foreign child's group may be a stranger's once the child is over.
+    fn signal_group(&self, signal: Signal) {
+        if self.foreign.is_none_or(tree::lives) {
+            tree::signal_group(self.pid, signal);
+        }
     }
 
     /// Whether nobody of it lives any more; in the last stage whoever does is killed again.
@@ -219,6 +228,8 @@ impl<'a> Process<'a> {
                         .unwrap_or_else(lost);
                 }
                 Err(Errno::INTR) => {}
+                // Its parent has gone on, and whoever has it now does not tell.
+                Err(Errno::CHILD) if self.foreign.is_some() => return End::Ended,
                 Ok(None) | Err(_) => return lost(),
             }
         }

@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gambrel_model::request::{CALLBACK, Request};
+use gambrel_model::request::{CALLBACK, Fetch, Request};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::Value;
@@ -47,6 +47,18 @@ impl Letter {
         headers.insert(ID, value(ID, &own)?);
         let keys = signature::keys(&request.sign)?;
         Ok(Self { target, method, body, headers, keys, id: own })
+    }
+
+    /// Of a request that is sent as it is: no name, no signature.
+    pub fn plain(wanted: &Fetch) -> Result<Self, String> {
+        Ok(Self {
+            target: Target::read(&wanted.url, &[])?,
+            method: method(&wanted.method)?,
+            body: wanted.body.clone(),
+            headers: checked(&wanted.headers)?,
+            keys: Vec::new(),
+            id: String::new(),
+        })
     }
 
     /// The headers of a try that is made now.

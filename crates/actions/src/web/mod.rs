@@ -6,6 +6,7 @@ mod address;
 mod ask;
 mod client;
 mod exchange;
+mod fetch;
 mod letter;
 mod retry;
 mod settings;
@@ -14,6 +15,7 @@ mod target;
 mod turn;
 
 pub use action::WebhookAction;
+pub use fetch::Fetcher;
 pub use settings::{Desk, Listen, Listening, Lookup, WebSettings};
 #[cfg(feature = "mcp")]
 pub(crate) use {

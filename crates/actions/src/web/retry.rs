@@ -34,9 +34,13 @@ pub(crate) async fn send(net: &Net, letter: &Letter, patience: &Patience<'_>) ->
     let mut remarks = Vec::new();
     loop {
         made += 1;
-        let result = exchange(net, letter, patience.limit()).await;
+        let (begun, limit) = (Instant::now(), patience.limit());
+        let result = exchange(net, letter, limit).await;
         let pause = pause_after(&result).map(|asked| asked.max(patience.pause(made)));
         let mut outcome = outcome_of(result);
+        if outcome.end == End::Late && limit < patience.own_limit() {
+            outcome.cut = Some(Outcome::by_budget(begun.elapsed()));
+        }
         match pause.filter(|_| made <= patience.pace.retries) {
             Some(pause) if patience.has_time_for(pause) => tokio::time::sleep(pause).await,
             missed => {
@@ -51,8 +55,13 @@ pub(crate) async fn send(net: &Net, letter: &Letter, patience: &Patience<'_>) ->
 }
 
 impl Patience<'_> {
+    /// What one exchange may take, whoever waits for it.
+    fn own_limit(&self) -> Duration {
+        self.exchange.unwrap_or(EXCHANGE).min(self.pace.timeout)
+    }
+
     fn limit(&self) -> Duration {
-        let own = self.exchange.unwrap_or(EXCHANGE).min(self.pace.timeout);
+        let own = self.own_limit();
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         left.map_or(own, |left| left.min(own))
     }

@@ -16,7 +16,7 @@ fn in_budget(stand: &Stand, call: &Call) -> Outcome {
 }
 
 fn cut_short(outcome: &Outcome) -> bool {
-    outcome.remarks.iter().any(|remark| remark.starts_with("budget: cut short after "))
+    outcome.cut.as_ref().is_some_and(|why| why.starts_with("the budget was over after "))
 }
 
 #[test]

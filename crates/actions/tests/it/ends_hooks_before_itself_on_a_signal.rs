@@ -1,7 +1,7 @@
 //! A host that is told to go takes its hooks with it, however young they are.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use gambrel_model::{Call, End};
@@ -9,9 +9,18 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::stand::{Stand, eventually};
 
-/// A host without a watchdog, so that nobody else can end its hooks.
+/// A host without a watchdog, so that nobody else can end its hooks, and with its signals as they
+/// are at a terminal: tests that a shell runs in the background are told to ignore some.
 fn alone(stand: &Stand, call: &Call) -> Child {
-    stand.host_command(call, None).env("ALONE", "1").spawn().unwrap()
+    through(&["env", "--default-signal=INT,HUP"], &stand.host_command(call, None))
+}
+
+/// The command started by another program that becomes it.
+fn through(first: &[&str], command: &Command) -> Child {
+    let mut whole = Command::new(first[0]);
+    whole.args(&first[1..]).arg(command.get_program()).args(command.get_args()).env("ALONE", "1");
+    whole.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    whole.stdin(Stdio::null()).spawn().unwrap()
 }
 
 fn send(host: &Child, signal: Signal) {
@@ -75,12 +84,8 @@ fn the_pause_before_another_attempt_is_not_waited_for() {
 fn a_signal_that_the_host_was_told_to_ignore_stays_ignored() {
     let stand = Stand::new();
     let call = stand.sh("echo x > here; while ! test -e go; do sleep 0.02; done; exit 3");
-    let plain = stand.host_command(&call, None);
-    let mut command = std::process::Command::new("/bin/sh");
-    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(plain.get_program());
-    command.args(plain.get_args()).env("ALONE", "1");
-    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let mut host = command.spawn().unwrap();
+    let deaf = ["/bin/sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""];
+    let mut host = through(&deaf, &stand.host_command(&call, None));
     eventually("the hook", || stand.path("here").exists());
     send(&host, Signal::HUP);
     std::fs::write(stand.path("go"), "").unwrap();
@@ -93,8 +98,7 @@ fn a_signal_that_the_host_was_told_to_ignore_stays_ignored() {
 fn one_that_runs_nothing_dies_as_ever() {
     let stand = Stand::new();
     let mut command = stand.host_command(&stand.sh("true"), None);
-    let mut host =
-        command.env_remove("CALL_FILE").stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut host = command.env_remove("CALL_FILE").stdin(Stdio::piped()).spawn().unwrap();
     // It reads its call, which does not come.
     let asleep = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -11,11 +11,14 @@ mod caps_a_gigabyte_of_output;
 mod direct_and_shell_agree;
 mod ends_a_hook_that_stops_itself;
 mod ends_hooks_before_itself_on_a_signal;
+#[cfg(feature = "http")]
+mod fetches_go_the_same_way_out;
 mod gives_no_controlling_terminal;
 mod ignores_unread_stdin;
 mod keeps_bytes_that_are_not_utf8;
 mod kills_a_child_that_left_its_session;
 mod kills_grandchildren_on_timeout;
+mod leaves_a_hook_that_asks_for_it;
 mod leftovers_may_finish_but_not_past_the_timeout;
 #[cfg(feature = "mcp")]
 mod mcp_calls_a_tool_of_a_process;

@@ -14,6 +14,7 @@ fn writes_side_files_before_the_start() {
         path: stand.path(name),
         text: format!("<{name}>"),
         temporary,
+        lasting: false,
     };
     call.files = vec![file("a b/c/context.json", true), file("kept", false)];
     let outcome = stand.run(&call);
@@ -32,9 +33,31 @@ fn a_file_that_cannot_be_written_stops_the_start() {
     std::fs::write(stand.path("file"), "").unwrap();
     let mut call = stand.sh("touch ran");
     let path = stand.path("file/below");
-    call.files = vec![SideFile { path, text: String::new(), temporary: true }];
+    call.files = vec![SideFile { path, text: String::new(), temporary: true, lasting: false }];
     let outcome = stand.run(&call);
     assert!(unstarted(&outcome).starts_with("could not write "), "{outcome:?}");
     assert!(!stand.path("ran").exists());
+    stand.nobody_is_left();
+}
+
+#[test]
+fn a_lasting_file_keeps_what_others_wrote_and_stops_nobody() {
+    let stand = Stand::new();
+    std::fs::write(stand.path("file"), "").unwrap();
+    let lasting = |name: &str| SideFile {
+        path: stand.path(name),
+        text: String::new(),
+        temporary: false,
+        lasting: true,
+    };
+    let mut call = stand.sh("echo once >> kept/words; cat kept/words");
+    call.files = vec![lasting("kept/words"), lasting("file/below")];
+    assert_eq!(text(&stand.run(&call)), "once\n");
+    let kept = std::fs::metadata(stand.path("kept/words")).unwrap();
+    assert_eq!(kept.permissions().mode() & 0o777, 0o600);
+    let outcome = stand.run(&call);
+    assert_eq!(text(&outcome), "once\nonce\n");
+    assert!(outcome.remarks.iter().any(|remark| remark.starts_with("could not write ")));
+    assert_eq!(std::fs::read_dir(stand.path("kept")).unwrap().count(), 1, "no draft is left");
     stand.nobody_is_left();
 }

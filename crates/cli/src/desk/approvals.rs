@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use gambrel::Gambrel;
+use gambrel::model::ticket::Wants;
 use gambrel::model::{Answer, Standing, Taken, Ticket};
 use gambrel_engine::now;
 use serde_json::{Value, json};
@@ -82,7 +83,7 @@ fn to_json(ticket: &Ticket, now: u64) -> Value {
         "project": ticket.project, "hook": ticket.hook, "title": ticket.title,
         "shown": ticket.shown.iter().map(|(name, text)| json!({"name": name, "text": text}))
             .collect::<Vec<_>>(),
-        "at": ticket.at, "expires": ticket.expires, "sent": ticket.sent,
+        "wants": ticket.wants, "at": ticket.at, "expires": ticket.expires, "sent": ticket.sent,
         "answer": ticket.answer.as_ref().map(|answer| json!({
             "action": answer.action, "message": answer.message, "by": answer.by, "at": answer.at,
         })),
@@ -103,6 +104,9 @@ fn answer(folder: Option<PathBuf>, args: &AnswerArgs, action: &str) -> anyhow::R
     let gambrel = Gambrel::open(look::setup(folder, None)?);
     look::refuse_agents(&gambrel, "answer an approval")?;
     let id = found(&gambrel, &args.ticket)?;
+    if action == "approve" {
+        fits(&gambrel, &id, &args.message)?;
+    }
     let answer = Answer {
         action: action.to_owned(),
         message: args.message.clone(),
@@ -130,6 +134,18 @@ fn answer(folder: Option<PathBuf>, args: &AnswerArgs, action: &str) -> anyhow::R
         });
     }
     Ok(u8::from(status != "recorded"))
+}
+
+/// A question with options is answered with one of them.
+fn fits(gambrel: &Gambrel, id: &str, message: &str) -> anyhow::Result<()> {
+    let wants = gambrel.ledger().ticket(id)?.map(|ticket| ticket.wants);
+    if let Some(Wants::Choice(options)) = wants
+        && !options.iter().any(|option| option.trim() == message.trim())
+    {
+        let options: Vec<String> = options.iter().map(|o| printer::line(o, 60)).collect();
+        bail!("{id} wants one of these with --message: {}", options.join(", "));
+    }
+    Ok(())
 }
 
 /// The one ticket whose name begins so; an open one before the others.

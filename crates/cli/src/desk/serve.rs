@@ -34,7 +34,7 @@ pub fn run(folder: Option<PathBuf>, args: &ServeArgs) -> anyhow::Result<u8> {
     let key = gambrel::fresh_key()?;
     desk.key = Some(key.clone());
     let as_json = args.json;
-    gambrel::server::serve(desk, args.port, &mut |base| {
+    let signal = gambrel::server::serve(desk, args.port, &mut |base| {
         let url = format!("{base}/?key={key}");
         match as_json {
             true => printer::json(&json!({"url": url, "base": base})),
@@ -44,5 +44,5 @@ pub fn run(folder: Option<PathBuf>, args: &ServeArgs) -> anyhow::Result<u8> {
             }
         }
     })?;
-    Ok(0)
+    Ok(128 + signal)
 }

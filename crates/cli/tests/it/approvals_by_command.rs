@@ -192,5 +192,5 @@ fn the_page_of_all_questions_needs_its_key() {
     let pid = rustix::process::Pid::from_child(&served.child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let code = served.child.wait().unwrap().code();
-    assert!(matches!(code, Some(0 | 143)), "{code:?}");
+    assert_eq!(code, Some(143));
 }

@@ -61,6 +61,53 @@ fn its_words_come_with_the_next_turn() {
 }
 
 #[test]
+fn its_message_for_the_person_comes_with_the_next_event() {
+    let ground = Ground::new();
+    async_hook(&ground, r#"printf '{"systemMessage":"the build is red"}'"#, 10);
+    let decision = ground.decide("claude", &event());
+    let id = decision["id"].as_str().unwrap().to_owned();
+    until("its end is recorded", || {
+        ground.json(&["show", &id, "--json"])["late"][0]["outcome"] == "exited"
+    });
+    ground.file(".claude/settings.json", "{}");
+    // An event that shows nothing pays nothing.
+    let deaf = r#"{"hook_event_name":"Notification","session_id":"s","message":"m","notification_type":"idle_prompt"}"#;
+    ground.run(&["fire", "--from", "claude"], deaf.as_bytes());
+    let told = |g: &Ground| text(&g.run(&["fire", "--from", "claude"], BASH_LS.as_bytes()).stdout);
+    let wanted = "{\"systemMessage\":\"the build is red\"}\n";
+    until("its words are told", || told(&ground) == wanted);
+    assert_eq!(told(&ground), "", "told twice");
+}
+
+#[test]
+fn one_that_asks_on_its_first_line_is_left_at_once() {
+    let ground = Ground::new();
+    ground.script(
+        "hook.sh",
+        concat!(
+            "#!/bin/sh\ncat > /dev/null\necho '{\"async\":true,\"asyncTimeout\":20000}'\n",
+            "while [ ! -e go ]; do sleep 0.05; done\necho done > made\n",
+            "echo '{\"systemMessage\":\"made\",\"decision\":\"block\",\"reason\":\"too late\"}'\nexit 2\n",
+        ),
+    );
+    ground.guard("./hook.sh", 300);
+    let decision = ground.decide("claude", BASH_LS);
+    let step = &decision["trail"][0];
+    assert_eq!((&decision["ruling"], &step["outcome"]), (&"silent".into(), &"detached".into()));
+    assert!(step["why"].as_str().unwrap().contains("left running"), "{step}");
+    assert!(!ground.root.join("made").exists(), "the answer came first");
+    ground.file("go", "");
+    until("it has done its work", || ground.root.join("made").exists());
+    let id = decision["id"].as_str().unwrap();
+    until("its end is recorded", || {
+        ground.json(&["show", id, "--json"])["late"][0]["outcome"] == "ended"
+    });
+    ground.file(".claude/settings.json", "{}");
+    let told = || text(&ground.run(&["fire", "--from", "claude"], BASH_LS.as_bytes()).stdout);
+    until("its words are told", || told() == "{\"systemMessage\":\"made\"}\n");
+}
+
+#[test]
 fn a_unified_action_that_is_not_awaited_is_started() {
     let ground = Ground::new();
     let hooks = "hooks:\n  on_iteration_complete:\n    - type: shell\n      command: \"sleep 1; echo ${SESSION} > late.txt\"\n";

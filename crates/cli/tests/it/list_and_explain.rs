@@ -85,3 +85,16 @@ fn an_empty_folder_says_so() {
     assert!(text(&ground.run(&["list"], b"").stdout).contains("no hooks"));
     assert_eq!(ground.json(&["list", "--json"]), serde_json::json!([]));
 }
+
+#[test]
+fn what_a_hook_shows_while_it_runs_is_told() {
+    let ground = Ground::new();
+    let settings = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"true","statusMessage":"Looking it over"}]}]}}"#;
+    ground.file(".claude/settings.json", settings);
+    assert_eq!(ground.json(&["list", "--json"])[0]["status"], "Looking it over");
+    let table = text(&ground.run(&["list"], b"").stdout);
+    assert!(table.contains("Looking it over: true"), "{table}");
+    let output = ground.run(&["explain", "--from", "claude", "--json"], BASH_LS.as_bytes());
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["hooks"][0]["status"], "Looking it over");
+}

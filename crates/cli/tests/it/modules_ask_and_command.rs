@@ -1,6 +1,8 @@
 //! Modules through the binary: their slash commands, their questions to a person, and what keeps
 //! them from being loaded.
 
+use serde_json::json;
+
 use crate::ground::{Ground, text, until};
 
 const CALL: &str = r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","sessionId":"s","input":{"command":"rm -rf x"}}"#;
@@ -44,11 +46,55 @@ fn commands_are_listed_and_run() {
     assert!(text(&unknown.stderr).contains("gambrel commands"), "{}", text(&unknown.stderr));
 }
 
+/// The example of contract 004 as it stands there.
+const HANDOFF: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
+
+export default function (pi: HookAPI): void {
+	pi.registerCommand("handoff", {
+		description: "Create a new session with setup message",
+		handler: async (_args, ctx) => {
+			await ctx.waitForIdle();
+			await ctx.newSession({
+				parentSession: ctx.sessionManager.getSessionFile(),
+				setup: async sm => {
+					sm.appendMessage({
+						role: "user",
+						content: [{ type: "text", text: "Continue from prior session summary." }],
+						timestamp: Date.now(),
+					});
+				},
+			});
+		},
+	});
+}
+"#;
+
+#[test]
+fn the_contracts_handoff_leaves_its_wishes_to_the_host() {
+    let ground = Ground::new();
+    ground.file(".omp/hooks/handoff.ts", HANDOFF);
+    let told = ground.json(&["command", "--json", "handoff"]);
+    assert_eq!(told["errors"], json!([]));
+    let effects = told["effects"].as_array().unwrap();
+    assert_eq!(effects[0], json!({"type": "waitForIdle"}));
+    assert_eq!((effects.len(), &effects[1]["type"]), (2, &json!("newSession")));
+    let setup = effects[1]["setup"].as_array().unwrap();
+    assert_eq!((setup.len(), &setup[0]["method"]), (1, &json!("appendMessage")));
+    let message = &setup[0]["args"][0];
+    let words = json!([{"type": "text", "text": "Continue from prior session summary."}]);
+    assert_eq!((&message["role"], &message["content"]), (&json!("user"), &words));
+    assert!(message["timestamp"].as_u64().is_some_and(|at| at > 0), "{message}");
+    let shown = ground.run(&["command", "/handoff"], b"");
+    assert_eq!((shown.status.code(), text(&shown.stdout).as_str()), (Some(0), ""));
+    let words = text(&shown.stderr);
+    assert!(words.contains("waitForIdle") && words.contains("newSession"), "{words}");
+}
+
 #[test]
 fn untrusted_modules_register_nothing() {
     let ground = Ground::new().with("GAMBREL_TRUST", "store");
     ground.file(".omp/hooks/a.ts", "import { writeFileSync } from 'node:fs';\nwriteFileSync('ran', '');\nexport default () => {};\n");
-    assert_eq!(ground.json(&["commands", "--json"]), serde_json::json!([]));
+    assert_eq!(ground.json(&["commands", "--json"]), json!([]));
     ground.run(&["check"], b"");
     ground.run(&["fire", "--from", "omp"], CALL.as_bytes());
     assert!(!ground.root.join("ran").exists(), "an untrusted module was loaded");
@@ -105,6 +151,25 @@ fn check_says_why_a_module_cannot_be_loaded() {
     let all = list.to_string();
     assert!(all.contains("Failed to load hook") && all.contains("a.ts"), "{all}");
     assert!(all.contains("no-such-package-anywhere"), "{all}");
+}
+
+#[test]
+fn check_tells_of_a_factory_that_never_ends_and_the_others_go_on() {
+    let ground = Ground::new();
+    ground
+        .file(".omp/hooks/a.ts", "export default async (pi) => { pi.on('tool_call', () => {}); await new Promise(() => {}); };\n");
+    ground.file(".omp/hooks/b.ts", "export default (pi) => pi.registerCommand('b', { description: 'fine', handler: () => {} });\n");
+    let list = ground.json(&["check", "--json"]);
+    let complaints = list["complaints"].as_array().unwrap();
+    assert_eq!(complaints.len(), 1, "{list}");
+    let told = complaints[0].to_string();
+    assert!(told.contains("Failed to load hook: nothing that the module waits for"), "{told}");
+    assert!(told.contains("a.ts"), "{told}");
+    let commands = ground.run(&["commands"], b"");
+    assert!(text(&commands.stdout).contains("/b"), "{}", text(&commands.stdout));
+    assert!(text(&commands.stderr).contains("Failed to load hook"), "{}", text(&commands.stderr));
+    let decided = ground.decide("omp", CALL);
+    assert_eq!(decided["ruling"], "deny", "a gate is not let through: {decided}");
 }
 
 #[test]

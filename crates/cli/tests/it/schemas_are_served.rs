@@ -91,7 +91,12 @@ fn every_event_has_both_schemas() {
     assert_eq!(events.len(), 33);
     for (name, event) in events {
         assert_eq!(event["input"]["properties"]["hook_event_name"]["const"], **name);
-        assert_eq!(event["input"]["required"], json!(["hook_event_name", "session_id"]));
+        let common = ["hook_event_name", "session_id", "transcript_path", "cwd"];
+        let required = event["input"]["required"].as_array().unwrap();
+        assert!(
+            common.iter().all(|field| required.contains(&json!(field))),
+            "{name}: {required:?}"
+        );
         assert_eq!(event["input"]["additionalProperties"], true);
         let own = &event["output"]["properties"]["hookSpecificOutput"];
         assert_eq!(own["properties"]["hookEventName"]["const"], **name);
@@ -155,8 +160,10 @@ fn the_events_of_the_cases_fit() {
         // An event of a later day has no schema.
         let known = event["hook_event_name"].as_str().and_then(|e| whole["events"].get(e));
         let Some(schemas) = known else { continue };
-        let complaints = wrong(&schemas["input"], event, "event");
-        found.extend(complaints.into_iter().map(|c| format!("{name}: {c}")));
+        // A case says what it is about, and leaves out the rest.
+        let complaints = wrong(&schemas["input"], event, "event").into_iter();
+        let complaints = complaints.filter(|complaint| !complaint.ends_with(" is missing"));
+        found.extend(complaints.map(|c| format!("{name}: {c}")));
         looked_at += 1;
     }
     for odd in ODD {
@@ -199,5 +206,86 @@ fn a_wrong_document_does_not_fit() {
     let complaints = wrong(&schemas["output"], &reply, "reply").join("\n");
     for part in ["\"deny\" is none", "\"maybe\" is none", "\"hookEventName\" is missing"] {
         assert!(complaints.contains(part), "{part}: {complaints}");
+    }
+}
+
+#[test]
+fn what_other_callers_say_fits_when_a_hook_hears_it() {
+    let foreign = [
+        (
+            "PreToolUse",
+            "omp",
+            json!({"type": "tool_call", "toolName": "bash", "toolCallId": "1", "input": {"command": "ls"}}),
+        ),
+        (
+            "PostToolUse",
+            "omp",
+            json!({"type": "tool_result", "toolName": "read", "toolCallId": "1", "input": {"path": "a"}, "content": [{"type": "text", "text": "b"}], "isError": false}),
+        ),
+        (
+            "PostToolUseFailure",
+            "omp",
+            json!({"type": "tool_result", "toolName": "read", "toolCallId": "1", "input": {"path": "a"}, "content": [{"type": "text", "text": "gone"}], "isError": true}),
+        ),
+        ("UserPromptSubmit", "omp", json!({"type": "before_agent_start", "prompt": "go"})),
+        (
+            "Stop",
+            "unified",
+            json!({"hook_point": "on_iteration_complete", "vars": {"SESSION": "s"}}),
+        ),
+        (
+            "StopFailure",
+            "unified",
+            json!({"hook_point": "on_error", "vars": {"SESSION": "s", "ERROR": "odd"}}),
+        ),
+        ("SessionStart", "iteratr", json!({"hook": "session_start", "vars": {"session": "s"}})),
+        ("SessionEnd", "iteratr", json!({"hook": "session_end", "vars": {"session": "s"}})),
+        (
+            "TaskCompleted",
+            "teams",
+            json!({"event": "task_completed", "team": {"id": "t"}, "member": "m", "task": {"id": "1", "subject": "x", "status": "completed"}}),
+        ),
+        ("TeammateIdle", "teams", json!({"event": "idle", "team": {"id": "t"}, "member": "m"})),
+        ("PreCompact", "gambrel", json!({"moment": "compact.before", "session": "s", "facts": {}})),
+        ("PostCompact", "gambrel", json!({"moment": "compact.after", "session": "s", "facts": {}})),
+        (
+            "SubagentStart",
+            "gambrel",
+            json!({"moment": "subagent.start", "session": "s", "facts": {"member": "m"}}),
+        ),
+        (
+            "SubagentStop",
+            "gambrel",
+            json!({"moment": "subagent.stop", "session": "s", "facts": {"member": "m"}}),
+        ),
+        ("Notification", "gambrel", json!({"moment": "notification", "session": "s", "facts": {}})),
+        (
+            "TaskCreated",
+            "gambrel",
+            json!({"moment": "task.created", "session": "s", "facts": {"task": {"id": "1"}}}),
+        ),
+        (
+            "PermissionRequest",
+            "gambrel",
+            json!({"moment": "tool.permission", "session": "s", "facts": {"tool": {"kind": "shell", "name": "shell", "input": {"command": "ls"}}}}),
+        ),
+    ];
+    let ground = Ground::new();
+    let hooks: serde_json::Map<String, Value> = foreign
+        .iter()
+        .map(|(event, ..)| {
+            let command = format!("cat > heard-{event}.json");
+            ((*event).to_owned(), json!([{"hooks": [{"type": "command", "command": command}]}]))
+        })
+        .collect();
+    ground.file(".claude/settings.json", &json!({"hooks": hooks}).to_string());
+    let schemas = ground.json(&["schema", "claude"]);
+    for (event, from, sent) in foreign {
+        ground.run(&["fire", "--from", from, "--json"], sent.to_string().as_bytes());
+        let heard = std::fs::read(ground.root.join(format!("heard-{event}.json")));
+        let heard: Value =
+            serde_json::from_slice(&heard.unwrap_or_else(|e| panic!("{event}: {e}"))).unwrap();
+        let complaints = wrong(&schemas["events"][event]["input"], &heard, event);
+        assert!(complaints.is_empty(), "from {from}: {complaints:?}\n{heard:#}");
     }
 }

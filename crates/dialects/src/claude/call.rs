@@ -2,18 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use gambrel_model::{Call, Event, EventSpec, Hook, Program, Shell};
+use gambrel_model::ledger::SESSION_FILES;
+use gambrel_model::template::{Style, expand_plain, expand_shell};
+use gambrel_model::{Call, Event, EventSpec, Hook, Program, Shell, SideFile, Subject};
 use serde_json::Value;
 
 use super::Claude;
 use super::events::has_env_file;
 use super::native::input;
+use super::spill::{session_name, state_folder};
+use super::stdout::parting;
 use super::{judge, reach};
+use crate::payload::text;
 
 const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
 const PLUGIN_DATA: &str = "CLAUDE_PLUGIN_DATA";
 const PROJECT_DIR: &str = "CLAUDE_PROJECT_DIR";
 const ENV_FILE: &str = "CLAUDE_ENV_FILE";
+const EFFORT: &str = "CLAUDE_EFFORT";
+const AGENT: &str = "CLAUDE_CODE_AGENT";
+const PID: &str = "CLAUDE_PID";
 const USUAL: [(&str, &str); 4] = [
     ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
     ("CLAUDE_CODE_CHILD_SESSION", "1"),
@@ -26,25 +34,32 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
     let row = hook.row_for(event).or_else(|| hook.rows.first().copied()).unwrap_or(event.row);
     let mut call = match hook.draft.config.get("type").and_then(Value::as_str) {
         Some("http") => reach::http(hook, input(event, hook, row), &event.env),
-        Some("mcp_tool") => reach::tool(hook, &input(event, hook, row), &event.env),
+        Some("mcp_tool") => reach::tool(event, hook, &input(event, hook, row)),
         Some("prompt" | "agent") => judge::stage(hook, &input(event, hook, row)),
         _ => return command(event, hook, row),
     };
-    call.env.extend(env(event, folders(event, hook)));
+    // What the call has set itself stands: a server's plugin may be another than its hook's.
+    let own = env(event, folders(event, &hook.draft.config));
+    call.env.splice(0..0, own);
     Call { cwd: event.cwd.clone(), pace: hook.draft.terms.pace(), ..call }
 }
 
 /// A command, in shell form or in exec form.
 fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
-    let folders = folders(event, hook);
+    let folders = folders(event, &hook.draft.config);
     let terms = &hook.draft.terms;
+    let (file, files) = env_file(event, row);
+    let mut env = env(event, folders.clone());
+    env.extend(file.map(|path| (ENV_FILE.to_owned(), path)));
     Call {
         program: program(&hook.draft.config, &folders),
-        env: env(event, folders),
+        env,
+        files,
         unset: unset(row, &hook.draft.config, &event.env),
         stdin: Some(line(event, hook, row)),
         cwd: event.cwd.clone(),
         pace: terms.pace(),
+        parting: terms.waits.then(parting),
         ..Call::default()
     }
 }
@@ -60,9 +75,9 @@ fn line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
     line
 }
 
-/// The folders that commands refer to.
-fn folders(event: &Event, hook: &Hook) -> Vec<(&'static str, String)> {
-    let written = |key: &str| hook.draft.config.get(key)?.as_str().map(str::to_owned);
+/// The folders that a handler or a server refers to.
+pub fn folders(event: &Event, config: &Value) -> Vec<(&'static str, String)> {
+    let written = |key: &str| config.get(key)?.as_str().map(str::to_owned);
     let all = [
         (PROJECT_DIR, Some(event.project.display().to_string())),
         (PLUGIN_ROOT, written("pluginRoot")),
@@ -81,13 +96,35 @@ fn env(event: &Event, folders: Vec<(&'static str, String)>) -> Vec<(String, Stri
             env.push((name, usual.into()));
         }
     }
-    env.extend(effort(event).map(|level| ("CLAUDE_EFFORT", level.to_owned())));
+    env.extend(effort(event).map(|level| (EFFORT, level.to_owned())));
+    env.extend(agent(event).map(|name| (AGENT, name)));
+    let caller = event.caller.filter(|_| !event.env.contains_key(PID));
+    env.extend(caller.map(|pid| (PID, pid.to_string())));
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// How hard the model was told to think, where the caller says so.
 fn effort(event: &Event) -> Option<&str> {
     event.native.get("effort")?.get("level")?.as_str().filter(|_| event.is_from(&Claude))
+}
+
+/// The agent that the whole session runs as: one that runs inside it has an id as well.
+fn agent(event: &Event) -> Option<String> {
+    let inside = event.native.get("agent_id").is_some();
+    let named = text(&event.native, "agent_type").filter(|name| !name.is_empty() && !inside);
+    named.filter(|_| event.is_from(&Claude))
+}
+
+/// Where a hook may leave variables for the session: the caller's own file, else one that is kept
+/// for the session beside the ledger.
+fn env_file(event: &Event, row: &EventSpec) -> (Option<String>, Vec<SideFile>) {
+    let given = event.env.get(ENV_FILE).is_some_and(|path| !path.is_empty());
+    let folder = state_folder(event).filter(|_| has_env_file(row) && !given);
+    let Some(folder) = folder else { return (None, Vec::new()) };
+    let path = folder.join(SESSION_FILES).join(format!("{}.env", session_name(event)));
+    let shown = path.display().to_string();
+    let file = SideFile { path, text: String::new(), temporary: false, lasting: true };
+    (Some(shown), vec![file])
 }
 
 /// What a caller may have around it that this hook would not see under its own host.
@@ -98,6 +135,9 @@ fn unset(row: &EventSpec, config: &Value, env: &BTreeMap<String, String>) -> Vec
     }
     if !has_env_file(row) {
         names.push(ENV_FILE.to_owned());
+    }
+    if row.subject != Subject::Tool {
+        names.push(EFFORT.to_owned());
     }
     for (key, name) in [("pluginRoot", PLUGIN_ROOT), ("pluginData", PLUGIN_DATA)] {
         if config.get(key).is_none() {
@@ -119,10 +159,27 @@ fn program(config: &Value, folders: &[(&str, String)]) -> Program {
         Some("bash") => Shell::Bash,
         _ => Shell::Sh,
     };
-    Program::Shell { shell, text: command.to_owned() }
+    Program::Shell { shell, text: shell_text(command, shell, folders) }
 }
 
-/// Only the exec form is filled in here, element by element and in one pass; a shell does its own.
+/// In a plugin's command its folders are put in before the shell reads it, so that they are there
+/// inside single quotes as well; as data, whatever their names hold.
+fn shell_text(command: &str, shell: Shell, folders: &[(&str, String)]) -> String {
+    let own = |name: &str| {
+        let own = folders.iter().find(|(known, _)| *known == name && name != PROJECT_DIR);
+        own.map(|(_, path)| path.clone())
+    };
+    match shell {
+        // Its quotes are not those of the others: only a path that needs none is put in.
+        Shell::PowerShell => expand_plain(command, Style::Dollar, &|name| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+            own(name).filter(|path| path.chars().all(plain))
+        }),
+        _ => expand_shell(command, Style::Dollar, &own).text,
+    }
+}
+
+/// The exec form is filled in element by element and in one pass.
 fn filled(word: &str, folders: &[(&str, String)]) -> String {
     let mut out = String::with_capacity(word.len());
     let mut rest = word;

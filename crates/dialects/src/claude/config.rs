@@ -1,21 +1,25 @@
 //! Settings files in three levels: event, matcher group, handlers. A bad entry is one complaint
 //! at its place; everything else loads.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gambrel_model::complaint::nearest;
+use gambrel_model::hook::bad_matcher;
 use gambrel_model::{
-    Complaint, Draft, EventSpec, Found, Holding, MatcherText, Place, Quoted, Roots, Scope,
+    Complaint, Draft, EventSpec, Found, Holding, MatcherText, Place, Quoted, Roots, Scope, Spot,
 };
 
+use super::Claude;
 use super::events::EVENTS;
 use super::fences::Fences;
 use super::handler::{Group, handler};
 use super::matcher::{doubts, understood};
 use super::owner::{self, Owner};
+use super::plugin;
 use super::servers::{self, Servers};
 use super::switches::Switches;
 use crate::document::{Content, Document, Fields, Language, Node};
+use crate::payload::row;
 use crate::preferences::{self, Preferences};
 
 /// Where the administrator's file is, unless a test says otherwise.
@@ -32,10 +36,8 @@ pub fn places(roots: &Roots) -> Vec<Place> {
     let from_root = |path: &PathBuf| roots.root.join(path);
     let settings = roots.named("settings").map(from_root);
     places.extend(settings.map(|path| text(path, Scope::User, "settings")));
-    let plugins: Vec<PathBuf> = roots.named("plugin").map(from_root).collect();
-    places.extend(
-        plugins.iter().map(|dir| text(dir.join("hooks/hooks.json"), Scope::User, "plugin")),
-    );
+    let plugins = plugin::folders(roots);
+    places.extend(plugins.iter().flat_map(|folder| plugin::places(folder)));
     places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
     places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
     places.push(text(".mcp.json".into(), Scope::Project, servers::TAG));
@@ -82,6 +84,8 @@ pub struct Settled {
     pub servers: Servers,
     /// Where requests may go, and which variables may go with them.
     pub fences: Fences,
+    /// Every file that was found.
+    pub files: Vec<PathBuf>,
 }
 
 /// Every handler of every file.
@@ -103,19 +107,21 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let switches = Switches::of(&files, &mut complaints);
     let settled = Settled {
         preferences: preferences::read(found, roots, &mut complaints),
-        servers: Servers::of(found, &mut complaints),
+        servers: Servers::of(found, roots, &mut complaints),
         fences: Fences::of(&files, &mut complaints),
+        files: found.iter().map(|file| file.place.path.clone()).collect(),
     };
     let settled = &settled;
     let mut drafts = Vec::new();
     for (file, document) in &files {
-        let off = switches.idle(file.place.scope);
+        let off = switches.idle(&file.place, roots);
         let owner = Owner::of(file, document.root.get("name").and_then(Node::text));
         let mut reading =
             Reading { file, document, roots, settled, owner, off, complaints: Vec::new() };
         reading.settings(&mut drafts);
         complaints.append(&mut reading.complaints);
     }
+    complaints.extend(plugin::bare(found, &drafts, &complaints, roots));
     if roots.var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS").is_none() {
         share_the_end(&mut drafts);
     }
@@ -147,30 +153,40 @@ impl<'r> Reading<'r> {
         if !matches!(root.content, Content::Map(_)) {
             return self.complain(root, format!("settings are a map, not {}", root.kind()), None);
         }
+        if self.file.place.tag == plugin::MANIFEST {
+            return self.manifest(drafts);
+        }
         let Some(hooks) = root.get("hooks").filter(|node| !node.is_null()) else { return };
+        self.events(hooks, drafts);
+    }
+
+    /// Events and their matcher groups.
+    pub fn events(&mut self, hooks: &'r Node, drafts: &mut Vec<Draft>) {
         if !matches!(hooks.content, Content::Map(_)) {
             let help = Some("write \"hooks\": {\"PreToolUse\": [ … ]}".to_owned());
             return self.complain(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
         }
         for (key, value) in hooks.entries() {
             let name = key.text().unwrap_or_default();
-            match known(self.owner.as_ref().map_or(name, |owner| owner.event(name))) {
-                Ok(row) => self.event(row, value, drafts),
-                Err((message, help)) => self.complain(key, message, help),
+            let name = self.owner.as_ref().map_or(name, |owner| owner.event(name));
+            if !EVENTS.iter().any(|row| row.name == name) {
+                self.complaints.push(unknown(name, self.document.spot_of(key)));
             }
+            self.event(name, value, drafts);
         }
     }
 
-    fn event(&mut self, row: &'static EventSpec, value: &'r Node, drafts: &mut Vec<Draft>) {
+    fn event(&mut self, name: &str, value: &'r Node, drafts: &mut Vec<Draft>) {
         let Some(groups) = value.items() else {
-            let message =
-                format!("`{}` is a list of matcher groups, not {}", row.name, value.kind());
+            let message = format!("`{name}` is a list of matcher groups, not {}", value.kind());
             return self.complain(value, message, Some(THREE_LEVELS.into()));
         };
+        let Some(row) = row(&Claude, name) else { return };
         for node in groups {
             if let Some((group, handlers)) = self.group(row, node) {
                 for node in handlers {
-                    drafts.extend(handler(self, &group, node));
+                    let draft = handler(self, &group, node);
+                    drafts.extend(draft.map(|draft| Draft { event: name.to_owned(), ..draft }));
                 }
             }
         }
@@ -185,13 +201,17 @@ impl<'r> Reading<'r> {
         let mut fields = Fields::of(self.document, node);
         let written = fields.quoted("matcher");
         let unread = fields.has("matcher") && written.is_none();
-        let idle = unread.then(|| "its matcher is not a text".to_owned());
+        let mut idle = unread.then(|| "its matcher is not a text".to_owned());
         let hooks = fields.node("hooks");
         if hooks.is_some() {
             fields.only(&["matcher", "hooks", "description"]);
         }
         self.complaints.append(&mut fields.complaints);
-        let matcher = written.map_or(MatcherText::All, |written| self.matcher(row, written));
+        let matcher = written.map_or(Ok(MatcherText::All), |written| self.matcher(row, written));
+        let matcher = matcher.unwrap_or_else(|why| {
+            idle = Some(format!("its matcher is not valid: {why}"));
+            MatcherText::All
+        });
         let Some(handlers) = hooks.and_then(Node::items) else {
             let (at, message) = match hooks {
                 Some(hooks) => {
@@ -205,9 +225,12 @@ impl<'r> Reading<'r> {
         Some((Group { row, matcher, idle }, handlers))
     }
 
-    fn matcher(&mut self, row: &EventSpec, written: Quoted) -> MatcherText {
+    fn matcher(&mut self, row: &EventSpec, written: Quoted) -> Result<MatcherText, String> {
         let meant = understood(row, written.clone());
-        self.complaints.extend(doubts(row, &meant, &written));
+        self.complaints.extend(match &meant {
+            Ok(meant) => doubts(row, meant, &written),
+            Err(why) => Some(bad_matcher(written.spot, why)),
+        });
         meant
     }
 
@@ -218,25 +241,23 @@ impl<'r> Reading<'r> {
     }
 
     /// The plugin's folder, for a file that belongs to one.
-    pub fn plugin(&self) -> Option<&Path> {
-        let folder = self.file.place.path.parent()?.parent()?;
-        (self.file.place.tag == "plugin").then_some(folder)
+    pub fn plugin(&self) -> Option<PathBuf> {
+        plugin::of(&self.file.place.path, self.roots)
     }
 }
 
 const THREE_LEVELS: &str =
     "three levels: \"Event\": [{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}]";
 
-fn known(name: &str) -> Result<&'static EventSpec, (String, Option<String>)> {
-    let named = || EVENTS.iter().filter(|row| !row.name.is_empty());
-    named().find(|row| row.name == name).ok_or_else(|| {
-        let near = nearest(name, named().map(|row| row.name));
-        let help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                format!("events are {}", named().map(|r| r.name).collect::<Vec<_>>().join(", "))
-            }
-        };
-        (format!("unknown event `{name}`: its hooks never run"), Some(help))
-    })
+/// A name that is not in the table: of a later day, or mistyped.
+fn unknown(name: &str, spot: Spot) -> Complaint {
+    let message = format!("unknown event `{name}`: its hooks run only if a caller names it so");
+    let named = || EVENTS.iter().map(|row| row.name).filter(|name| !name.is_empty());
+    match nearest(name, named()) {
+        Some(near) => Complaint::error(spot, message).help(format!("did you mean `{near}`?")),
+        None => {
+            let known: Vec<&str> = named().collect();
+            Complaint::warning(spot, message).help(format!("known are {}", known.join(", ")))
+        }
+    }
 }

@@ -5,11 +5,12 @@ use gambrel_model::{Complaint, Draft, EventSpec, MatcherText, Source, Subject};
 use serde_json::{Value, json};
 
 use super::bridge;
-use super::config::{Reading, user_folder};
+use super::config::Reading;
 use super::events::takes;
 use super::guard::Rule;
 use super::judge;
 use super::owner::SKILL;
+use super::plugin;
 use super::terms::terms;
 use crate::document::{Content, Fields, Node};
 
@@ -74,8 +75,7 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
     if let Some(kind) = kind {
         fields.only(&[SHARED, kind.needs, kind.takes].concat());
     }
-    // Accepted: for a screen that we do not have.
-    fields.text("statusMessage");
+    let status = fields.text("statusMessage").filter(|text| !text.trim().is_empty());
     let in_skill = reading.owner.as_ref().is_some_and(|owner| owner.kind == SKILL);
     let once = fields.flag("once") == Some(true) && in_skill;
     reading.complaints.append(&mut fields.complaints);
@@ -100,6 +100,7 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
         chains: false,
         strict: false,
         once,
+        status,
     })
 }
 
@@ -121,7 +122,8 @@ fn idle(fields: &mut Fields<'_>, group: &Group, kind: Option<&Type>) -> Option<S
     let odd = (kind.word == "command").then(|| command_form(fields)).flatten();
     let guarded = guarded(fields, group.row);
     let unheard = (!takes(group.row, kind.word)).then(|| {
-        let why = format!("{} takes no {} handlers, so it never runs", group.row.name, kind.word);
+        let event = if group.row.name.is_empty() { "an unknown event" } else { group.row.name };
+        let why = format!("{event} takes no {} handlers, so it never runs", kind.word);
         fields.complain("type", why.clone(), "use a command here");
         why
     });
@@ -248,11 +250,7 @@ fn config(reading: &Reading<'_>, node: &Node, kind: Option<&Type>) -> Value {
         borrow(reading, &mut config, kind);
     }
     if let Some(folder) = reading.plugin() {
-        config["pluginRoot"] = json!(folder);
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(user) = user_folder(reading.roots) {
-            config["pluginData"] = json!(user.join("plugins/data").join(name.as_ref()));
-        }
+        plugin::note(&mut config, &folder, reading.roots);
     }
     config
 }

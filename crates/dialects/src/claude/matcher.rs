@@ -2,14 +2,15 @@
 
 use gambrel_model::{Complaint, EventSpec, MatcherText, Quoted, Subject};
 
+use super::ecmascript::translated;
 use super::events::has_narrow_names;
 use super::tools::ALIASES;
 
 /// What a written matcher means at an event.
-pub fn understood(row: &EventSpec, written: Quoted) -> MatcherText {
+pub fn understood(row: &EventSpec, written: Quoted) -> Result<MatcherText, String> {
     let text = written.text.as_str();
     if text.is_empty() || text == "*" {
-        return MatcherText::All;
+        return Ok(MatcherText::All);
     }
     let narrow = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '|');
     let wide = |c: char| narrow(c) || matches!(c, ' ' | ',' | '-');
@@ -18,11 +19,12 @@ pub fn understood(row: &EventSpec, written: Quoted) -> MatcherText {
         false => text.chars().all(wide),
     };
     let tools = row.subject == Subject::Tool;
-    match is_list {
-        true => MatcherText::Names(names(text, tools)),
-        false if tools => MatcherText::Pattern(with_aliases(written)),
-        false => MatcherText::Pattern(written),
+    if is_list {
+        return Ok(MatcherText::Names(names(text, tools)));
     }
+    let spelled = translated(text)?;
+    let spelled = if tools { with_aliases(spelled) } else { spelled };
+    Ok(MatcherText::Pattern(Quoted { text: spelled, ..written }))
 }
 
 fn names(text: &str, tools: bool) -> Vec<String> {
@@ -38,16 +40,10 @@ fn names(text: &str, tools: bool) -> Vec<String> {
 }
 
 /// A pattern that spells one of two names for the same tool is asked for the other as well.
-fn with_aliases(mut written: Quoted) -> Quoted {
-    let others: Vec<String> = ALIASES
-        .iter()
-        .map(|(name, alias)| replaced(&written.text, name, alias))
-        .filter(|other| *other != written.text)
-        .collect();
-    for other in others {
-        written.text = format!("{}|{other}", written.text);
-    }
-    written
+fn with_aliases(text: String) -> String {
+    let others = ALIASES.iter().map(|(name, alias)| replaced(&text, name, alias));
+    let others: Vec<String> = others.filter(|other| *other != text).collect();
+    others.into_iter().fold(text, |text, other| format!("{text}|{other}"))
 }
 
 /// Whole words only.
@@ -71,7 +67,10 @@ pub fn doubts(row: &EventSpec, meant: &MatcherText, written: &Quoted) -> Option<
     match meant {
         MatcherText::All => None,
         _ if row.subject == Subject::None => {
-            let message = format!("{} has nothing to match: its hooks always run", row.name);
+            let message = match row.name {
+                "" => "what it would be compared with is not known: its hooks always run".into(),
+                name => format!("{name} has nothing to match: its hooks always run"),
+            };
             Some(warn(message).help("leave the matcher out"))
         }
         MatcherText::Names(names) if names.is_empty() => {

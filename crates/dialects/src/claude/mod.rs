@@ -4,6 +4,7 @@
 pub mod bridge;
 mod call;
 mod config;
+mod ecmascript;
 mod events;
 mod fences;
 mod guard;
@@ -14,6 +15,7 @@ mod native;
 mod output;
 mod owner;
 mod payload;
+mod plugin;
 mod reach;
 mod reply;
 mod result;
@@ -53,6 +55,10 @@ impl Dialect for Claude {
 
     fn places(&self, roots: &Roots) -> Vec<Place> {
         config::places(roots)
+    }
+
+    fn further(&self, found: &Found, roots: &Roots) -> Vec<Place> {
+        plugin::further(found, roots)
     }
 
     fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {

@@ -122,12 +122,15 @@ fn specific(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
     if let Some(context) = context.filter(|_| row.may.has(Powers::TELL)) {
         verdict = verdict.saying(Ear::Agent, context);
     }
-    if let Some(output) = own.get("updatedToolOutput").filter(|_| row.slots.contains(&Slot::Output))
-    {
+    let output = own.get("updatedToolOutput").filter(|_| row.slots.contains(&Slot::Output));
+    if let Some(output) = output.filter(|output| !output.is_null()) {
         let rewrite = json!({"content": heard(output).content, "native": output});
         verdict = verdict.patching(Slot::Output, rewrite);
     }
-    for (name, value) in own.iter().filter(|(name, _)| !NEUTRAL.contains(&name.as_str())) {
+    // What is null is not said.
+    let said =
+        |(name, value): &(&String, &Value)| !NEUTRAL.contains(&name.as_str()) && !value.is_null();
+    for (name, value) in own.iter().filter(said) {
         let mut value = value.clone();
         if let Some(text) = value.as_str().filter(|_| name == "classifierContext") {
             value = json!(text.chars().take(CLASSIFIER).collect::<String>());

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use gambrel_model::request::to_body;
-use gambrel_model::{Call, Hook, Program, Request, ToolRequest};
+use gambrel_model::{Call, Event, Hook, Program, Request, ToolRequest};
 use serde_json::Value;
 
+use super::call;
 use crate::payload::{loose_text, text};
 
 /// The request of an `http` handler: the hook input as JSON.
@@ -34,10 +35,16 @@ pub fn http(hook: &Hook, input: Value, env: &BTreeMap<String, String>) -> Call {
 }
 
 /// The call of an `mcp_tool` handler.
-pub fn tool(hook: &Hook, input: &Value, env: &BTreeMap<String, String>) -> Call {
+pub fn tool(event: &Event, hook: &Hook, input: &Value) -> Call {
     let config = &hook.draft.config;
     let server = config.get("serverDefinition").cloned().unwrap_or_default();
-    let filled = |written: &str| defaults(written, env);
+    let folders = call::folders(event, &server);
+    let filled = |written: &str| {
+        defaults(written, &|name| {
+            let folder = folders.iter().find(|(known, _)| *known == name);
+            folder.map(|(_, path)| path).or_else(|| event.env.get(name))
+        })
+    };
     let word = |value: &Value| filled(&loose_text(value));
     let pairs = |key: &str| -> Vec<(String, String)> {
         let pairs = server.get(key).and_then(Value::as_object);
@@ -61,7 +68,10 @@ pub fn tool(hook: &Hook, input: &Value, env: &BTreeMap<String, String>) -> Call 
         (None, Some(command)) => Program::Exec(std::iter::once(command).chain(args).collect()),
         _ => Program::None,
     };
-    Call { program, env: pairs("env"), body: to_body(&request), ..Call::default() }
+    // A server of a plugin finds its plugin as a hook of it does.
+    let own = folders.iter().map(|(name, path)| ((*name).to_owned(), path.clone()));
+    let env = own.chain(pairs("env")).collect();
+    Call { program, env, body: to_body(&request), ..Call::default() }
 }
 
 fn list(config: &Value, key: &str) -> Vec<String> {
@@ -91,12 +101,12 @@ fn interpolated(written: &Value, input: &Value) -> Value {
 }
 
 /// `${NAME}` and `${NAME:-else}` of a server's definition. A name without a value stays as it is.
-fn defaults(written: &str, env: &BTreeMap<String, String>) -> String {
+fn defaults<'v>(written: &str, value: &dyn Fn(&str) -> Option<&'v String>) -> String {
     braces(written, &|inside| match inside.split_once(":-") {
         Some((name, otherwise)) => {
-            Some(env.get(name).filter(|value| !value.is_empty()).map_or(otherwise, |v| v).into())
+            Some(value(name).filter(|value| !value.is_empty()).map_or(otherwise, |v| v).into())
         }
-        None => env.get(inside).cloned(),
+        None => value(inside).cloned(),
     })
 }
 

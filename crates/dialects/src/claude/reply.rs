@@ -42,6 +42,12 @@ fn why(said: &Verdict) -> String {
     if reasons.is_empty() { BLOCKED.to_owned() } else { reasons }
 }
 
+/// What a deny beside a halt says: its own reasons are not lost in the halt's.
+fn refusal(said: &Verdict) -> String {
+    let reasons = said.refusals().join("\n");
+    if reasons.is_empty() { BLOCKED.to_owned() } else { reasons }
+}
+
 struct Spelling<'s> {
     event: &'s Event,
     said: &'s Verdict,
@@ -73,7 +79,7 @@ impl Spelling<'_> {
 
     fn block(&mut self) {
         self.put("decision", json!("block"));
-        self.put("reason", json!(why(self.said)));
+        self.put("reason", json!(refusal(self.said)));
     }
 
     /// A halt alone would let the tool run first.
@@ -85,7 +91,7 @@ impl Spelling<'_> {
         self.put_own("permissionDecision", json!(word));
         let reasons = self.said.why().join("\n");
         if ruling.refuses() || !reasons.is_empty() {
-            let reason = if ruling.refuses() { why(self.said) } else { reasons };
+            let reason = if ruling.refuses() { refusal(self.said) } else { reasons };
             self.put_own("permissionDecisionReason", json!(reason));
         }
     }

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use gambrel_model::{Complaint, Found, Scope};
+use gambrel_model::{Complaint, Found, Roots, Scope};
 use serde_json::Value;
 
+use super::plugin;
 use crate::document::{Content, Document, Language};
 
 /// The tag of such a file among the places.
@@ -17,13 +18,19 @@ pub struct Servers(BTreeMap<(bool, String), Value>);
 
 impl Servers {
     /// What all files name; the first to name a server defines it.
-    pub fn of(found: &[Found], complaints: &mut Vec<Complaint>) -> Self {
+    pub fn of(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> Self {
         let mut servers = Self::default();
         for file in found.iter().filter(|file| file.place.tag == TAG) {
             match Document::parse(&file.place.path, &file.text, Language::Jsonc) {
                 Ok(mut document) => {
                     complaints.append(&mut document.complaints);
-                    servers.take(file.place.scope, &document, complaints);
+                    let plugin = plugin::of(&file.place.path, roots);
+                    let note = |server: &mut Value| {
+                        if let Some(folder) = &plugin {
+                            plugin::note(server, folder, roots);
+                        }
+                    };
+                    servers.take(file.place.scope, &document, &note, complaints);
                 }
                 Err(complaint) => complaints.push(complaint),
             }
@@ -31,7 +38,14 @@ impl Servers {
         servers
     }
 
-    fn take(&mut self, scope: Scope, document: &Document<'_>, complaints: &mut Vec<Complaint>) {
+    /// `note` adds to a definition what it may name beside the environment.
+    fn take(
+        &mut self,
+        scope: Scope,
+        document: &Document<'_>,
+        note: &dyn Fn(&mut Value),
+        complaints: &mut Vec<Complaint>,
+    ) {
         let Some(named) = document.root.get("mcpServers") else { return };
         for (key, server) in named.entries() {
             let name = key.text().unwrap_or_default().to_owned();
@@ -44,7 +58,9 @@ impl Servers {
                 );
                 continue;
             }
-            self.0.entry((scope.is_own(), name)).or_insert_with(|| server.to_value());
+            let mut server = server.to_value();
+            note(&mut server);
+            self.0.entry((scope.is_own(), name)).or_insert(server);
         }
     }
 

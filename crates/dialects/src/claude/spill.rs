@@ -16,7 +16,8 @@ pub fn spill(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdict {
     let context = |ear: Ear| matches!(ear, Ear::Agent | Ear::Next);
     let says = verdict.says.iter_mut().filter(|say| context(say.ear) && long(&say.text));
     for (nth, say) in says.enumerate() {
-        let Some(folder) = folder(event) else { break };
+        let Some(folder) = state_folder(event) else { break };
+        let folder = folder.join("tool-results");
         let suffix = if nth == 0 { String::new() } else { format!("-{}", nth + 1) };
         let path =
             folder.join(format!("hook-{}-{}{suffix}.txt", plain(&event.id), plain(&hook.id)));
@@ -29,14 +30,23 @@ pub fn spill(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdict {
     verdict
 }
 
-/// Below the folder in which the ledger is.
-fn folder(event: &Event) -> Option<PathBuf> {
+/// The folder in which the ledger is.
+pub fn state_folder(event: &Event) -> Option<PathBuf> {
     let var = |name: &str| event.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let absolute = |name: &str| var(name).filter(|path| path.is_absolute());
     let own = var("GAMBREL_STATE_DIR").map(|dir| event.project.join(dir));
     let standard = || absolute("XDG_STATE_HOME").map(|dir| dir.join("gambrel"));
     let home = || absolute("HOME").map(|dir| dir.join(".local/state/gambrel"));
-    Some(own.or_else(standard).or_else(home)?.join("tool-results"))
+    own.or_else(standard).or_else(home)
+}
+
+/// A file's name for a session: legible, and another for one of the same name in another project.
+pub fn session_name(event: &Event) -> String {
+    let hash = event.memory().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let legible: String = plain(&event.session).chars().take(40).collect();
+    format!("{legible}-{hash:016x}")
 }
 
 /// A piece of a file's name.

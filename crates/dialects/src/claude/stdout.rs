@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use gambrel_model::Parting;
 use serde_json::Value;
 
 use super::output::Object;
 use crate::document::{Document, Language};
+
+const ASYNC: &str = "async";
 
 /// What was printed.
 #[derive(Debug, PartialEq)]
@@ -19,10 +22,23 @@ pub enum Printed {
         /// Whether readers could differ about it.
         twice: bool,
     },
-    /// The hook goes on without being waited for.
-    Async,
     /// Meant as JSON, and not readable as such.
     Bad(String),
+}
+
+/// The first line with which a hook goes on without being waited for.
+pub fn parting() -> Parting {
+    Parting { flag: ASYNC.into(), millis: "asyncTimeout".into() }
+}
+
+/// What a hook said after it asked not to be waited for; `None` if it did not ask.
+pub fn said_later(stdout: &str) -> Option<&str> {
+    // The same object over several lines comes too late to be left at, and means no less.
+    let spread = || {
+        let fields = serde_json::from_str::<Object>(stdout.trim()).ok()?;
+        (fields.get(ASYNC) == Some(&Value::Bool(true))).then_some("")
+    };
+    parting().after(stdout).or_else(spread)
 }
 
 /// Tells them apart.
@@ -31,25 +47,13 @@ pub fn printed(stdout: &str) -> Printed {
     if !text.starts_with('{') {
         return Printed::Plain(text.to_owned());
     }
-    if text.lines().next().is_some_and(says_async) {
-        return Printed::Async;
-    }
     match serde_json::from_str::<Object>(text) {
-        Ok(fields) if is_async(&fields) => Printed::Async,
         Ok(fields) => Printed::Fields { fields, twice: has_twice(text) },
         Err(error) if text.ends_with('}') => {
             Printed::Bad(format!("looks like a JSON object but is not valid JSON: {error}"))
         }
         Err(_) => Printed::Plain(text.to_owned()),
     }
-}
-
-fn says_async(line: &str) -> bool {
-    serde_json::from_str::<Object>(line).is_ok_and(|fields| is_async(&fields))
-}
-
-fn is_async(fields: &Object) -> bool {
-    fields.get("async") == Some(&Value::Bool(true))
 }
 
 fn has_twice(text: &str) -> bool {

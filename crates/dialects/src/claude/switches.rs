@@ -1,9 +1,11 @@
-//! Who may switch hooks off: `disableAllHooks` by the precedence of settings, and
-//! `allowManagedHooksOnly` of the machine's administrator.
+//! Who may switch hooks off: `disableAllHooks` by the precedence of settings, and of the machine's
+//! administrator `allowManagedHooksOnly` and `strictPluginOnlyCustomization`.
 
-use gambrel_model::{Complaint, Found, Scope};
+use gambrel_model::{Complaint, Found, Place, Roots, Scope};
+use serde_json::Value;
 
-use crate::document::{Document, Fields};
+use super::plugin;
+use crate::document::{Document, Fields, Node};
 
 /// Files from the strongest to the weakest word.
 const PRECEDENCE: [&str; 5] = ["managed", "settings", "local", "project", "user"];
@@ -17,6 +19,8 @@ pub struct Switches {
     user_off: Option<String>,
     managed_off: bool,
     managed_only: Option<String>,
+    /// For all hooks but the administrator's and those of plugins.
+    plugins_only: Option<String>,
 }
 
 impl Switches {
@@ -45,18 +49,34 @@ impl Switches {
                     let why = format!("disabled: allowManagedHooksOnly in {path}");
                     switches.managed_only = Some(why);
                 }
+                if tag == "managed" && only_plugins(document) {
+                    let why = format!("disabled: strictPluginOnlyCustomization in {path}");
+                    switches.plugins_only = Some(why);
+                }
                 complaints.append(&mut fields.complaints);
             }
         }
         switches
     }
 
-    /// Why hooks of this scope do not run, if they do not.
-    pub fn idle(&self, scope: Scope) -> Option<String> {
-        match scope {
-            Scope::Managed => self.off.clone().filter(|_| self.managed_off),
-            Scope::User => self.user_off.clone().or_else(|| self.managed_only.clone()),
-            _ => self.off.clone().or_else(|| self.managed_only.clone()),
-        }
+    /// Why hooks of a file do not run, if they do not.
+    pub fn idle(&self, place: &Place, roots: &Roots) -> Option<String> {
+        let off = match place.scope {
+            Scope::Managed => return self.off.clone().filter(|_| self.managed_off),
+            Scope::User => &self.user_off,
+            _ => &self.off,
+        };
+        let ours = || plugin::of(&place.path, roots).is_none();
+        let strict = self.plugins_only.as_ref().filter(|_| ours());
+        off.as_ref().or(self.managed_only.as_ref()).or(strict).cloned()
+    }
+}
+
+/// `true`, or a list of what is meant with hooks among it.
+fn only_plugins(document: &Document<'_>) -> bool {
+    match document.root.get("strictPluginOnlyCustomization").map(Node::to_value) {
+        Some(Value::Bool(all)) => all,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "hooks"),
+        _ => false,
     }
 }

@@ -51,7 +51,7 @@ fn timeout(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots) 
     let written = fields.seconds("timeout").filter(|written| {
         let some = !written.is_zero();
         if !some {
-            let help = "timeout is in seconds; leave it out for the default";
+            let help = "leave it out for the default";
             fields.complain("timeout", "`timeout` should be more than 0", help);
         }
         some

@@ -7,7 +7,7 @@ use super::events::{Voice, cannot_refuse, makes_worktree, plain_is_context, voic
 use super::judge;
 use super::output::{Speaker, answer, noticed, own_slot, ruled};
 use super::spill::spill;
-use super::stdout::{Printed, hides_a_decision, printed};
+use super::stdout::{Printed, hides_a_decision, printed, said_later};
 use super::tools::TOOLS;
 
 /// Reads an outcome.
@@ -16,12 +16,15 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         return Verdict::default();
     };
     let tool = event.facts.tool.as_ref().map(|tool| tool.to_native(TOOLS).0);
-    let reader = Reader { hook, outcome, speaker: Speaker { row, tool: tool.as_deref() } };
+    let stdout = outcome.stdout.text();
+    let later = said_later(&stdout);
+    let said = later.unwrap_or(&stdout);
+    let reader = Reader { hook, outcome, said, speaker: Speaker { row, tool: tool.as_deref() } };
     let mut verdict = reader.verdict();
     if cannot_refuse(row, event) && verdict.ruling == Ruling::Deny {
         verdict = shown(verdict);
     }
-    let verdict = match hook.draft.terms.waits {
+    let verdict = match hook.draft.terms.waits && later.is_none() {
         true => verdict,
         false => reader.afterwards(verdict),
     };
@@ -38,6 +41,8 @@ fn shown(mut verdict: Verdict) -> Verdict {
 struct Reader<'r> {
     hook: &'r Hook,
     outcome: &'r Outcome,
+    /// Its stdout, without a first line that asked not to be waited for.
+    said: &'r str,
     speaker: Speaker<'r>,
 }
 
@@ -55,10 +60,7 @@ impl Reader<'_> {
             }
             End::Exited(code) if makes_worktree(self.row()) => self.worktree(*code),
             End::Exited(code) => self.exited(*code),
-            End::Late => {
-                let why = format!("timed out after {} s", terms.timeout.as_secs_f64());
-                self.no_answer(&terms.late, &why)
-            }
+            End::Late => self.no_answer(&terms.late, &self.outcome.lateness(terms.timeout)),
             End::Unstarted(why) => {
                 self.no_answer(&terms.failed, &format!("could not be started: {why}"))
             }
@@ -67,23 +69,24 @@ impl Reader<'_> {
             }
             End::Answered => match &self.outcome.fault {
                 Some(fault) => self.no_answer(&terms.failed, fault),
-                None if makes_worktree(self.row()) => self.worktree(0),
+                None if makes_worktree(self.row()) => self.answered_worktree(),
                 None => self.exited(0),
             },
             End::Detached => Verdict::default(),
+            // What it printed is all that is known of it.
+            End::Ended => self.exited(0),
         }
     }
 
     fn judged(&self) -> Verdict {
-        match judge::heard(&self.outcome.stdout.text()) {
+        match judge::heard(self.said) {
             Ok(judgement) => judgement.verdict(self.row(), self.hook),
             Err(why) => self.bad_output(&why, 0),
         }
     }
 
     fn exited(&self, code: i32) -> Verdict {
-        match printed(&self.outcome.stdout.text()) {
-            Printed::Async => Verdict::default(),
+        match printed(self.said) {
             Printed::Plain(text) => self.plain(&text, code),
             Printed::Bad(why) => self.bad_output(&why, code),
             Printed::Fields { fields, twice } => match answer(&self.speaker, &fields) {
@@ -179,16 +182,23 @@ impl Reader<'_> {
         if code != 0 {
             return ruled(self.row(), Ruling::Deny, &self.refusal());
         }
-        let stdout = self.outcome.stdout.text();
-        let named = match printed(&stdout) {
-            Printed::Fields { fields, .. } => {
-                let own = fields.get("hookSpecificOutput").and_then(|own| own.get("worktreePath"));
-                own.and_then(Value::as_str).map(str::to_owned)
-            }
-            _ => None,
-        };
-        let last = || stdout.lines().map(str::trim).rfind(|line| !line.is_empty());
-        match named.or_else(|| last().map(str::to_owned)) {
+        let last = || self.said.lines().map(str::trim).rfind(|line| !line.is_empty());
+        self.made(self.named_worktree().or_else(|| last().map(str::to_owned)))
+    }
+
+    /// Who is not a command names the path in its event's own output, and nowhere else.
+    fn answered_worktree(&self) -> Verdict {
+        self.made(self.named_worktree())
+    }
+
+    fn named_worktree(&self) -> Option<String> {
+        let Printed::Fields { fields, .. } = printed(self.said) else { return None };
+        let own = fields.get("hookSpecificOutput")?.get("worktreePath")?;
+        own.as_str().filter(|path| !path.is_empty()).map(str::to_owned)
+    }
+
+    fn made(&self, path: Option<String>) -> Verdict {
+        match path {
             Some(path) => Verdict::default().patching(own_slot("worktreePath"), json!(path)),
             None => self.no_answer(&self.hook.draft.terms.failed, "bad_output: no worktree path"),
         }
@@ -198,7 +208,7 @@ impl Reader<'_> {
     fn afterwards(&self, verdict: Verdict) -> Verdict {
         let wakes = self.hook.draft.config.get("asyncRewake") == Some(&Value::Bool(true));
         if wakes && self.outcome.end == End::Exited(2) {
-            let stdout = self.outcome.stdout.text().trim().to_owned();
+            let stdout = self.said.trim().to_owned();
             let stderr = self.stderr();
             return Verdict::says(Ear::Next, if stderr.is_empty() { stdout } else { stderr });
         }

@@ -112,8 +112,24 @@ impl<'d> Fields<'d> {
                 }
                 Some(Duration::from_secs_f64(number))
             }
-            None => self.wrong(node, key, "a number of seconds", Some(IN_SECONDS.into())),
+            None => self.no_seconds(node, key),
         }
+    }
+
+    fn no_seconds<T>(&mut self, node: &Node, key: &str) -> Option<T> {
+        let written = node.to_value();
+        if let Some(number) = written.as_f64() {
+            let wrong = if number < 0.0 { "negative" } else { "so long" };
+            let help = "leave it out for the default";
+            self.complain(key, format!("`{key}` cannot be {wrong}: {written}"), help);
+            return None;
+        }
+        let number = written.as_str().map(str::trim).filter(|text| text.parse::<f64>().is_ok());
+        let help = number.map_or_else(
+            || IN_SECONDS.replace("timeout", key),
+            |number| format!("write {number} without quotes"),
+        );
+        self.wrong(node, key, "a number of seconds", Some(help))
     }
 
     /// A list of texts.

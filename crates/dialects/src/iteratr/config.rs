@@ -157,6 +157,7 @@ impl Reading<'_> {
             chains: false,
             strict: false,
             once: false,
+            status: None,
             twin: None,
         }
     }

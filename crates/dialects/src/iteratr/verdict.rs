@@ -35,11 +35,15 @@ fn output(hook: &Hook, outcome: &Outcome) -> String {
     let failed = |why: &str| format!("[Hook command failed: {why}]\n{both}");
     match &outcome.end {
         // stderr of a command that ran out of time is left out.
+        End::Late if outcome.cut.is_some() => {
+            let why = outcome.lateness(hook.draft.terms.timeout);
+            format!("[Hook {why}]\nPartial output:\n{stdout}")
+        }
         End::Late => {
             let seconds = hook.draft.terms.timeout.as_secs();
             format!("[Hook timed out after {seconds}s]\nPartial output:\n{stdout}")
         }
-        End::Exited(0) | End::Answered | End::Detached => both,
+        End::Exited(0) | End::Answered | End::Detached | End::Ended => both,
         End::Exited(code) => failed(&format!("exit status {code}")),
         End::Signalled(number) => failed(&format!("signal: {}", signal(*number))),
         End::Unstarted(why) => failed(why),

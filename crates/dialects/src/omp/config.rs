@@ -115,6 +115,7 @@ fn draft(found: &Found, path: &Path, name: &str, rest: (Value, Option<String>)) 
         chains: config[FIELD] == EXTENSIONS,
         strict: false,
         once: false,
+        status: None,
         twin: None,
     }
 }

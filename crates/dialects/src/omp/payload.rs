@@ -49,6 +49,17 @@ pub fn truthy(value: &Value) -> bool {
     }
 }
 
+/// JavaScript's idea of a value as text.
+pub fn worded(value: &Value) -> String {
+    let item = |item: &Value| if item.is_null() { String::new() } else { worded(item) };
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(item).collect::<Vec<_>>().join(","),
+        Value::Object(_) => "[object Object]".into(),
+        other => other.to_string(),
+    }
+}
+
 fn facts(native: &Value, failed: bool) -> Facts {
     let tool = text(native, "toolName").map(|name| {
         let empty = Value::Object(serde_json::Map::new());

@@ -1,5 +1,7 @@
 //! The merged result object, and our own key `effects` for what it has no place for.
 
+use std::collections::BTreeMap;
+
 use gambrel_model::{Decision, Dialect, Ear, Event, Moment, Reply, Ruling, Slot};
 use serde_json::{Map, Value, json};
 
@@ -7,6 +9,7 @@ use super::Omp;
 use super::edition::hears_newer;
 use super::events::{Rule, TOOLS, rule};
 use super::verdict::{EFFECTS, RESULT, SYSTEM};
+use crate::payload::text;
 
 /// Spells a decision as the contract's runner would return it.
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
@@ -52,6 +55,8 @@ struct Wanted {
     entries: Vec<Value>,
     notices: Vec<Value>,
     others: Vec<Value>,
+    /// One status line for all modules.
+    statuses: BTreeMap<String, Value>,
     errors: Vec<Value>,
 }
 
@@ -67,6 +72,7 @@ impl Wanted {
                 wanted.errors.extend(kept["errors"].as_array().into_iter().flatten().cloned());
             }
         }
+        wanted.others.extend(std::mem::take(&mut wanted.statuses).into_values());
         wanted
     }
 
@@ -77,6 +83,9 @@ impl Wanted {
                 self.messages.push(json!({"message": effect["message"], "options": options}));
             }
             Some("appendEntry") => self.entries.push(effect.clone()),
+            Some("setStatus") => {
+                self.statuses.insert(text(effect, "key").unwrap_or_default(), effect.clone());
+            }
             Some("notify") => self.notices.push(effect["message"].clone()),
             _ => self.others.push(effect.clone()),
         }

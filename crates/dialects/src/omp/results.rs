@@ -8,7 +8,7 @@ use super::Omp;
 use super::edition::is_newer;
 use super::effects::words;
 use super::events::{Rule, TOOLS, rule};
-use super::payload::truthy;
+use super::payload::{truthy, worded};
 use super::verdict::{RESULT, SYSTEM, path};
 use crate::payload::text;
 
@@ -68,7 +68,7 @@ pub fn merged(asked: &Asked<'_>, answer: &Value) -> Verdict {
 fn call(asked: &Asked<'_>, result: &Value) -> Verdict {
     let newer = is_newer(asked.hook);
     if result.get("block").is_some_and(truthy) {
-        let reason = text(result, "reason").filter(|reason| !reason.is_empty());
+        let reason = result.get("reason").filter(|reason| truthy(reason)).map(worded);
         let reason = reason.unwrap_or_else(|| BLOCKED[usize::from(newer)].into());
         return Verdict::ruled(Ruling::Deny, reason);
     }

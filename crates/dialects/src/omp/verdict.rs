@@ -47,21 +47,21 @@ fn rounds(asked: &Asked<'_>, answer: &Value) -> Verdict {
 /// A handler that does not come back is one that failed.
 fn late(row: &EventSpec, hook: &Hook, outcome: &Outcome, answer: &mut Value) -> Verdict {
     let newer = is_newer(hook);
-    let call = rule(row) == Rule::Call;
-    let after = match newer {
+    let limit = super::call::pace(row, hook).timeout;
+    let late = match &outcome.cut {
+        Some(_) => outcome.lateness(limit),
         // The limit, not how long it took to see that it was passed.
-        true => outcome.took.min(super::call::pace(row, hook).timeout),
-        false => outcome.took,
+        None if newer => format!("timed out after {}ms", limit.as_millis()),
+        None => format!("timed out after {}ms", outcome.took.as_millis()),
     };
-    let after = after.as_millis();
-    if newer && !call && answer.is_object() {
-        let error = format!("handler timed out after {after}ms");
+    if newer && rule(row) != Rule::Call && answer.is_object() {
+        let error = format!("handler {late}");
         let error = serde_json::json!({"hookPath": path(hook), "event": row.name, "error": error});
         answer["errors"] = Value::Array(vec![error]);
     }
     let why = match newer {
-        true => format!("Extension {} timed out after {after}ms", path(hook)),
-        false => format!("{FAILED}timed out after {after}ms"),
+        true => format!("Extension {} {late}", path(hook)),
+        false => format!("{FAILED}{late}"),
     };
     failed(row, &why)
 }

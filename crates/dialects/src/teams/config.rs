@@ -122,6 +122,7 @@ fn draft(folder: &Found, entry: &Entry, event: &str, roots: &Roots) -> Draft {
         chains: false,
         strict: false,
         once: false,
+        status: None,
         twin: None,
     }
 }

@@ -29,7 +29,10 @@ pub fn summary(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
     match &outcome.end {
         End::Unstarted(why) => parts.push(why.clone()),
-        End::Late => parts.push(format!("timeout after {}ms", outcome.took.as_millis())),
+        End::Late => parts.push(match &outcome.cut {
+            Some(why) => format!("cut short: {why}"),
+            None => format!("timeout after {}ms", outcome.took.as_millis()),
+        }),
         End::Exited(code) if *code != 0 => parts.push(format!("exit code {code}")),
         _ => {}
     }

@@ -126,6 +126,7 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
         chains: false,
         strict,
         once: false,
+        status: None,
         twin: None,
     })
 }
@@ -243,17 +244,14 @@ fn kinds(fields: &mut Fields<'_>, row: &EventSpec, tools: Vec<String>) -> Matche
     MatcherText::Names(tools)
 }
 
-/// A caller's own word for a tool that has a neutral one would never be met.
+/// A caller's own word for a tool is met by its own tools only.
 fn unusual(name: &str, spot: &Spot) -> Option<Complaint> {
     let words: Vec<&str> = Unified.tools().iter().map(|word| word.name).collect();
     if words.contains(&name) || name.contains("__") {
         return None;
     }
-    let message = format!("`{name}` is not one of our words for tools");
-    let help = format!(
-        "every caller's tools are called {} here; others keep their names",
-        words.join(", ")
-    );
+    let message = format!("`{name}` is not one of our words for tools: callers without it pass by");
+    let help = format!("for every caller's tools write {}", words.join(", "));
     Some(Complaint::warning(spot.clone(), message).help(help))
 }
 

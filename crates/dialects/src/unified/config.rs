@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 
 use gambrel_model::complaint::nearest;
-use gambrel_model::{Complaint, Draft, Found, Holding, Place, Roots, Scope};
+use gambrel_model::{Complaint, Draft, EventSpec, Found, Holding, Place, Roots, Scope};
 
 use super::action::draft;
-use super::events;
+use super::{Unified, events};
 use crate::document::{Content, Document, Fields, Language, Node};
+use crate::payload::row;
 use crate::preferences;
 
 /// What a file of hooks alone may hold.
@@ -140,8 +141,7 @@ impl Reading<'_> {
 
     fn point(&mut self, key: &Node, list: &Node) -> Vec<Draft> {
         let name = key.text().unwrap_or_default();
-        let Some(row) = events::named(name) else {
-            self.unknown(key, name);
+        let Some(row) = events::named(name).or_else(|| self.unknown(key, name)) else {
             return Vec::new();
         };
         if list.is_null() {
@@ -152,10 +152,15 @@ impl Reading<'_> {
             self.error(list, message, "begin every action with `- type:`");
             return Vec::new();
         };
-        items.iter().filter_map(|item| draft(self, row, item)).collect()
+        let mut drafts: Vec<_> = items.iter().filter_map(|item| draft(self, row, item)).collect();
+        if row.name.is_empty() {
+            drafts.iter_mut().for_each(|draft| draft.event = name.to_owned());
+        }
+        drafts
     }
 
-    fn unknown(&mut self, key: &Node, name: &str) {
+    /// A point that is not in the table; written as a moment is, it waits for a caller that names it.
+    fn unknown(&mut self, key: &Node, name: &str) -> Option<&'static EventSpec> {
         let prefixed = format!("on_{name}");
         let near = match events::named(&prefixed) {
             Some(row) => Some(row.name),
@@ -165,9 +170,11 @@ impl Reading<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => "moments are written as `on_` and their name, like `on_tool_before`".into(),
         };
-        match name.starts_with("on_") {
-            true => self.warn(key, format!("no caller is known to fire `{name}`"), &help),
-            false => self.error(key, format!("`{name}` is no hook point"), &help),
+        if !name.starts_with("on_") {
+            self.error(key, format!("`{name}` is no hook point"), &help);
+            return None;
         }
+        self.warn(key, format!("no caller is known to fire `{name}`"), &help);
+        row(&Unified, "")
     }
 }

@@ -42,6 +42,10 @@ impl Dialect for Unified {
         Neutral.tools()
     }
 
+    fn knows_native_names(&self) -> bool {
+        true
+    }
+
     fn places(&self, roots: &Roots) -> Vec<Place> {
         config::places(roots)
     }

@@ -163,8 +163,8 @@ hooks:
         .filter(|draft| draft.idle.is_none())
         .filter_map(|draft| draft.config["command"].as_str())
         .collect();
-    assert_eq!(runs, ["d", "fine"]);
-    assert_eq!(drafts.len(), 8);
+    assert_eq!(runs, ["d", "fine", "f"]);
+    assert_eq!(drafts.len(), 9);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     match &outcome.end {
         End::Answered if outcome.fault.is_some() => terms.failed.because(&sentence()),
         End::Answered if hook.draft.action == "rule" => rule::read(event, hook, outcome),
-        End::Exited(0) | End::Answered | End::Detached => Verdict::default(),
+        End::Exited(0) | End::Answered | End::Detached | End::Ended => Verdict::default(),
         End::Late => late(event, hook, outcome, &sentence()),
         // Nobody waits for it, so nothing hangs on it.
         End::Unstarted(why) if !terms.waits => {
@@ -77,10 +77,11 @@ fn summary(hook: &Hook, outcome: &Outcome) -> String {
     let end = match &outcome.end {
         End::Exited(code) => format!("exit code {code}"),
         End::Signalled(number) => format!("ended by signal {number}"),
+        End::Late if outcome.cut.is_some() => outcome.lateness(hook.draft.terms.timeout),
         End::Late => format!("not done after {} seconds", hook.draft.terms.timeout.as_secs_f64()),
         End::Unstarted(why) => why.clone(),
         End::Answered => outcome.fault.clone().unwrap_or_default(),
-        End::Detached => String::new(),
+        End::Detached | End::Ended => String::new(),
     };
     let stderr = outcome.stderr.text();
     let line = stderr.lines().map(str::trim).find(|line| !line.is_empty());

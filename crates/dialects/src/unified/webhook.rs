@@ -20,7 +20,10 @@ const SHOWN: usize = 4_000;
 
 /// Looks at the fields of a webhook.
 pub fn look(fields: &mut Fields<'_>, url: &str) {
-    let _ = fields.word("method", &METHODS);
+    let written = fields.node("method").and_then(Node::text).unwrap_or_default();
+    if !METHODS.contains(&written.to_uppercase().as_str()) {
+        let _ = fields.word("method", &METHODS);
+    }
     super::action::map(fields, "headers");
     if fields.count("callback_port").is_some_and(|port| port == 0 || port > 65_535) {
         let help = "the usual one is 8765";
@@ -80,7 +83,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let url = expand_url(&url, Style::Dollar, &lookup);
     let body = expand_json(&written_body(config), Style::Dollar, &lookup);
     let request = Request {
-        method: text(config, "method").unwrap_or_else(|| "POST".into()),
+        method: method(config),
         headers: headers.map(|(name, written)| (name.clone(), filled(written))).collect(),
         body: if to_slack(&url) { with_objects(body) } else { body },
         url,
@@ -95,7 +98,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
 
 /// 002, fields: the body is JSON; one that GET would send is not.
 fn written_body(config: &Value) -> Value {
-    let none = config.get("method").and_then(Value::as_str) == Some("GET");
+    let none = method(config) == "GET";
     let empty = || if none { Value::Null } else { json!({}) };
     config.get("body").filter(|body| !body.is_null()).cloned().unwrap_or_else(empty)
 }
@@ -219,4 +222,8 @@ pub fn rejection(answer: &Value) -> Option<String> {
         "" => format!("a person answered `{action}`"),
         words => format!("a person answered `{action}`: {words}"),
     })
+}
+
+fn method(config: &Value) -> String {
+    text(config, "method").map_or_else(|| "POST".to_owned(), |written| written.to_uppercase())
 }

@@ -62,6 +62,7 @@ fn all_the_way(dialect: &'static dyn Dialect, text: &str, output: &[u8]) {
                 End::Exited(0),
                 End::Exited(2),
                 End::Late,
+                End::Ended,
                 End::Signalled(9),
                 End::Unstarted("x".into()),
             ] {

@@ -3,7 +3,7 @@
 use std::fs::DirEntry;
 use std::time::{Duration, SystemTime};
 
-use gambrel_model::ledger::{LedgerError, SessionState};
+use gambrel_model::ledger::{LedgerError, SESSION_FILES, SessionState};
 use sha2::{Digest, Sha256};
 
 use super::folder::{Durable, Folder, refusal, trouble};
@@ -58,6 +58,7 @@ pub(super) fn amend(
 
 /// Forgets sessions that nobody touched for `age`; tells how many.
 pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError> {
+    forget_files(folder, age)?;
     let Ok(entries) = std::fs::read_dir(folder.path(FOLDER)) else { return Ok(0) };
     let mut forgotten = 0;
     for entry in entries.flatten().filter(|entry| is_older(entry, age)) {
@@ -75,6 +76,17 @@ pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError>
         }
     }
     Ok(forgotten)
+}
+
+/// What others keep for a session has its age too.
+fn forget_files(folder: &Folder, age: Duration) -> Result<(), LedgerError> {
+    let Ok(entries) = std::fs::read_dir(folder.path(SESSION_FILES)) else { return Ok(()) };
+    for entry in entries.flatten().filter(|entry| is_older(entry, age)) {
+        if let Some(name) = entry.file_name().to_str() {
+            folder.remove(&format!("{SESSION_FILES}/{name}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// A state that cannot be read would fail every later change: it is kept aside, and said.

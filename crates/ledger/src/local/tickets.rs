@@ -5,7 +5,7 @@ use std::io::Read;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gambrel_model::ledger::LedgerError;
-use gambrel_model::ticket::{Answer, Opened, Standing, Taken, Ticket};
+use gambrel_model::ticket::{Answer, Opened, Standing, Taken, Ticket, Wants};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Durable, Folder, refusal, trouble};
@@ -101,6 +101,11 @@ fn shown(asked: &Ticket, redactor: &Redactor) -> Ticket {
         at: now(),
         title: clean(&asked.title),
         shown: asked.shown.iter().map(|(name, text)| (clean(name), clean(text))).collect(),
+        wants: match &asked.wants {
+            Wants::Line(text) => Wants::Line(clean(text)),
+            Wants::Text(text) => Wants::Text(clean(text)),
+            other => other.clone(),
+        },
         answer: None,
         sent: false,
         spent: false,

@@ -33,6 +33,8 @@ mod scene;
 #[cfg(test)]
 mod secrets_never_reach_disk;
 #[cfg(test)]
+mod session_files_are_forgotten_with_age;
+#[cfg(test)]
 mod single_bit_flips_are_detected;
 #[cfg(test)]
 mod spool_is_rotated;

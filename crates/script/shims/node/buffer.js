@@ -10,48 +10,55 @@ const encodingOf = (name) => {
   if (!known) throw coded(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${name}`);
   return known;
 };
-const PIECE = 8192;
-// Bytes as text, one character each.
-const pack = (bytes) => {
-  if (bytes.length <= PIECE) return String.fromCharCode.apply(null, bytes);
-  const parts = [];
-  for (let at = 0; at < bytes.length; at += PIECE) parts.push(String.fromCharCode.apply(null, bytes.subarray(at, at + PIECE)));
-  return parts.join("");
-};
-const fill = (bytes, text, at = 0) => {
-  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
-  return bytes;
-};
+// What is shorter is done here; what is longer goes to natives, which is quicker by then.
+const SHORT = 256;
+const { toHex, toBase64 } = Uint8Array.prototype;
+const { fromBase64 } = Uint8Array;
+// Bytes as text, one character each. The engine itself writes base64: the quickest way out.
+const pack = (bytes) =>
+  bytes.length <= SHORT ? String.fromCharCode.apply(null, bytes) : __bytes.recode(toBase64.call(bytes), "base64", "latin1");
 const narrow = ["utf8", "latin1", "ascii"];
 const beyond = /[^\x00-\x7f]/;
 const recode = (text, from, to) => {
-  if (from === to || (narrow.includes(from) && narrow.includes(to) && !beyond.test(text))) return text;
-  return __op("bytes.recode", { text: from === "latin1" ? text : text.toWellFormed(), from, to });
+  if (from === to) return text;
+  if (text.length <= SHORT && narrow.includes(from) && narrow.includes(to) && !beyond.test(text)) return text;
+  return __bytes.recode(from === "latin1" ? text : text.toWellFormed(), from, to);
 };
 // Packed text in the encoding that was asked for, or as a Buffer.
 const decoded = (packed, encoding) =>
   !encoding || encoding === "buffer" ? unpack(packed) : recode(packed, "latin1", encodingOf(encoding));
+const coders = {
+  hex: (bytes) => toHex.call(bytes),
+  base64: (bytes) => toBase64.call(bytes),
+  base64url: (bytes) => toBase64.call(bytes, { alphabet: "base64url", omitPadding: true }),
+  utf8: (bytes) => (bytes.length <= SHORT ? undefined : __bytes.recode(toBase64.call(bytes), "base64", "utf8")),
+};
+const narrowed = (text) => text.replace(/[^\x00-\xff]/g, (c) => String.fromCharCode(c.charCodeAt(0) & 255));
 const encoded = (text, encoding) => {
   const name = encodingOf(encoding);
-  if (name === "latin1" || name === "ascii") return text.replace(/[^\x00-\xff]/g, (c) => String.fromCharCode(c.charCodeAt(0) & 255));
-  return recode(text, name, "latin1");
+  return name === "latin1" || name === "ascii" ? narrowed(text) : recode(text, name, "latin1");
 };
-const unpack = (packed) => fill(new Buffer(packed.length), packed);
+const unpack = (packed) => new Buffer(__bytes.of(packed, "latin1"));
+// Half characters cannot cross: they are made whole, or cut to a byte where only that counts.
+const whole = (text, name) => (text.isWellFormed() ? text : name === "latin1" || name === "ascii" ? narrowed(text) : text.toWellFormed());
+const made = (text, encoding) => {
+  const name = encodingOf(encoding);
+  return new Buffer(__bytes.of(whole(text, name), name));
+};
+const STRETCH = 1 << 16;
+const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const bytesOf = (value) => (ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array(value));
 
 class Buffer extends Uint8Array {
   static poolSize = 8192;
   static from(value, second, third) {
-    if (typeof value === "string") return unpack(encoded(value, second));
+    if (typeof value === "string") return made(value, second);
     if (value instanceof ArrayBuffer || (typeof SharedArrayBuffer !== "undefined" && value instanceof SharedArrayBuffer)) {
       return new Buffer(value, second ?? 0, third ?? value.byteLength - (second ?? 0));
     }
     if (value?.type === "Buffer" && Array.isArray(value.data)) return Buffer.from(value.data);
     if (value !== null && typeof value === "object" && (typeof value.length === "number" || value[Symbol.iterator])) {
-      const list = value[Symbol.iterator] ? [...value] : Array.from(value);
-      const made = new Buffer(list.length);
-      list.forEach((byte, at) => (made[at] = byte));
-      return made;
+      return new Buffer(value);
     }
     const inner = value?.valueOf?.();
     if (inner !== null && inner !== undefined && inner !== value) return Buffer.from(inner, second, third);
@@ -97,11 +104,16 @@ class Buffer extends Uint8Array {
     // Text that is a code is measured, not read.
     if (name === "hex") return value.length >>> 1;
     if (name.startsWith("base64")) return (value.replace(/={1,2}$/, "").length * 3) >>> 2;
-    return encoded(value, encoding).length;
+    return name === "utf8" ? __bytes.of(value.toWellFormed(), name).byteLength : value.length * (name === "utf16le" ? 2 : 1);
   }
   static compare(a, b) {
     const most = Math.min(a.length, b.length);
-    for (let at = 0; at < most; at++) if (a[at] !== b[at]) return a[at] < b[at] ? -1 : 1;
+    // Text of one character a byte is compared in one go.
+    for (let at = 0; at < most; at += STRETCH) {
+      const end = Math.min(at + STRETCH, most);
+      const told = order(pack(a.subarray(at, end)), pack(b.subarray(at, end)));
+      if (told) return told;
+    }
     return Math.sign(a.length - b.length);
   }
   get parent() {
@@ -109,7 +121,8 @@ class Buffer extends Uint8Array {
   }
   toString(encoding, start = 0, end = this.length) {
     const part = start > 0 || end < this.length ? this.subarray(Math.max(start, 0), Math.max(end, 0)) : this;
-    return recode(pack(part), "latin1", encodingOf(encoding));
+    const name = encodingOf(encoding);
+    return coders[name]?.(part) ?? recode(pack(part), "latin1", name);
   }
   toLocaleString(encoding) {
     return this.toString(encoding);
@@ -142,14 +155,17 @@ class Buffer extends Uint8Array {
       // Half a character is not written.
       if (encodingOf(encoding) === "utf8") packed = packed.replace(/(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})$/, "");
     }
-    fill(this, packed, at);
+    this.set(unpack(packed), at);
     return packed.length;
   }
   fill(value, start = 0, end = this.length, encoding) {
     if (typeof start === "string") [start, end, encoding] = [0, this.length, start];
     if (typeof value === "number" || typeof value === "boolean") return super.fill(Number(value) & 255, start, end);
     const bytes = typeof value === "string" ? Buffer.from(value, encoding) : value;
-    for (let at = start; at < end; at++) this[at] = bytes.length ? bytes[(at - start) % bytes.length] : 0;
+    if (!bytes.length) return super.fill(0, start, end);
+    this.set(bytes.subarray(0, Math.max(end - start, 0)), start);
+    // What is there already is doubled, in whole turns of the pattern.
+    for (let done = bytes.length; start + done < end; done *= 2) this.copyWithin(start + done, start, Math.min(start + done, end - done));
     return this;
   }
   indexOf(value, from = 0, encoding) {
@@ -198,12 +214,14 @@ for (const [name, method, size] of [
 const invalid = (text) => Object.assign(new Error(text), { name: "InvalidCharacterError", code: 5 });
 const btoa = (text) => {
   if (/[^\x00-\xff]/.test(`${text}`)) throw invalid("Invalid character");
-  return recode(`${text}`, "latin1", "base64");
+  return toBase64.call(unpack(`${text}`));
 };
 const atob = (text) => {
-  const bare = `${text}`.replace(/[\t\n\f\r ]/g, "").replace(/={1,2}$/, "");
-  if (/[^A-Za-z0-9+/]/.test(bare) || bare.length % 4 === 1) throw invalid("The string to be decoded is not correctly encoded.");
-  return recode(bare, "base64", "latin1");
+  try {
+    return pack(fromBase64.call(Uint8Array, `${text}`));
+  } catch {
+    throw invalid("The string to be decoded is not correctly encoded.");
+  }
 };
 module.exports = {
   Buffer, atob, btoa, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 },

@@ -4,19 +4,16 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose};
-use serde_json::{Value, json};
-
-use super::OpError;
-use crate::desk::Desk;
+use serde_json::Value;
 
 /// One character for each byte.
 pub fn packed(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// The bytes of text that has one character for each.
+/// The bytes of text that has one character for each; of wider ones the lower half counts.
 pub fn unpacked(text: &str) -> Vec<u8> {
-    text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
+    text.encode_utf16().map(|unit| unit.to_le_bytes()[0]).collect()
 }
 
 /// Bytes of a field: packed, or text in UTF-8 if `args.utf8` says so.
@@ -25,30 +22,27 @@ pub fn field(args: &Value, name: &str) -> Vec<u8> {
     if args["utf8"] == true { text.as_bytes().to_vec() } else { unpacked(text) }
 }
 
-/// Takes text in one encoding and gives it in another; `latin1` is how bytes cross.
-pub fn recode(_: &Desk, args: Value) -> Result<Value, OpError> {
-    let text = args["text"].as_str().unwrap_or_default();
-    let bytes = decoded(text, args["from"].as_str().unwrap_or_default())?;
-    encoded(&bytes, args["to"].as_str().unwrap_or_default()).map(|text| json!(text))
+/// Takes text in one encoding and gives it in another; `latin1` is how bytes cross. `None` where
+/// an encoding is unknown, or the bytes are none of `utf8!`, which makes up for nothing.
+pub fn recode(text: &str, from: &str, to: &str) -> Option<String> {
+    encoded(&decoded(text, from)?, to)
 }
 
-fn unknown(encoding: &str) -> OpError {
-    OpError::new(format!("Unknown encoding: {encoding}")).code("ERR_UNKNOWN_ENCODING")
-}
-
-fn decoded(text: &str, encoding: &str) -> Result<Vec<u8>, OpError> {
-    Ok(match encoding {
+/// The bytes of a text in an encoding.
+pub fn decoded(text: &str, encoding: &str) -> Option<Vec<u8>> {
+    Some(match encoding {
         "utf8" => text.as_bytes().to_vec(),
         "latin1" | "ascii" => unpacked(text),
         "utf16le" => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
         "hex" => from_hex(text),
         "base64" | "base64url" => from_base64(text),
-        other => return Err(unknown(other)),
+        _ => return None,
     })
 }
 
-fn encoded(bytes: &[u8], encoding: &str) -> Result<String, OpError> {
-    Ok(match encoding {
+fn encoded(bytes: &[u8], encoding: &str) -> Option<String> {
+    Some(match encoding {
+        "utf8!" => std::str::from_utf8(bytes).ok()?.to_owned(),
         "utf8" => String::from_utf8_lossy(bytes).into_owned(),
         "latin1" => packed(bytes),
         "ascii" => bytes.iter().map(|b| char::from(b & 0x7f)).collect(),
@@ -59,18 +53,22 @@ fn encoded(bytes: &[u8], encoding: &str) -> Result<String, OpError> {
                 .collect();
             String::from_utf16_lossy(&units)
         }
-        "hex" => bytes.iter().map(|b| format!("{b:02x}")).collect(),
+        "hex" => bytes.iter().flat_map(|b| [b >> 4, b & 15]).map(digit).collect(),
         "base64" => general_purpose::STANDARD.encode(bytes),
         "base64url" => general_purpose::URL_SAFE_NO_PAD.encode(bytes),
-        other => return Err(unknown(other)),
+        _ => return None,
     })
+}
+
+fn digit(of: u8) -> char {
+    char::from_digit(u32::from(of), 16).unwrap_or('0')
 }
 
 /// Up to the first pair that is no number, as Node reads it.
 fn from_hex(text: &str) -> Vec<u8> {
-    let digits: Vec<Option<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
-    let pairs = digits.chunks_exact(2).map_while(|pair| match pair {
-        [Some(high), Some(low)] => u8::try_from(high * 16 + low).ok(),
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = text.as_bytes().chunks_exact(2).map_while(|pair| match pair {
+        [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
         _ => None,
     });
     pairs.collect()
@@ -78,6 +76,9 @@ fn from_hex(text: &str) -> Vec<u8> {
 
 /// Either alphabet, with or without padding, whatever else stands between.
 fn from_base64(text: &str) -> Vec<u8> {
+    if let Ok(bytes) = general_purpose::STANDARD.decode(text) {
+        return bytes;
+    }
     let config = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);

@@ -59,9 +59,12 @@ pub fn exec(desk: &Desk, args: Value, sink: Sink) {
     let err = drain(child.stderr.take());
     sink.run(move || {
         watch(&child, words);
-        let killed = supervise(&group, &heard, limit);
+        let ended_by_us = supervise(&group, &heard, limit);
         group.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let code = child.wait().map_or(1, |status| exit_code(status, killed));
+        let status = child.wait();
+        // Whoever sent the signal: no code of its own is 0, and `killed` tells the two apart.
+        let code = status.as_ref().map_or(1, |status| status.code().unwrap_or(0));
+        let killed = ended_by_us || status.is_ok_and(|status| status.signal().is_some());
         Ok(json!({"stdout": out.text(), "stderr": err.text(), "code": code, "killed": killed}))
     });
 }
@@ -82,15 +85,6 @@ fn command(desk: &Desk, args: &Value, name: &str) -> Command {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
     command
-}
-
-/// A death by signal is code 0 with `killed` in the contract's host; ours says which signal.
-fn exit_code(status: std::process::ExitStatus, killed: bool) -> i32 {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => code,
-        (None, Some(signal)) if !killed => 128 + signal,
-        _ => 0,
-    }
 }
 
 /// Waits without reaping, so that the group's number stays ours until the last signal is sent.

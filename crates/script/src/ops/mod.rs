@@ -1,8 +1,8 @@
 //! Natives: what a shim may ask of Rust. They know JSON and the desk, no JavaScript value and no
 //! event.
 //!
-//! A shim (a CommonJS body in `shims/`, with `module, exports, need, __op, __start, __open` in
-//! scope) calls them by name:
+//! A shim (a CommonJS body in `shims/`, with `module, exports, need, __op, __start, __open,
+//! __bytes` in scope) calls them by name:
 //!
 //! * `__op(name, args) -> value`: at once. A row of [`CALLS`]. A failure is thrown as an `Error`
 //!   with `.code`, `.errno`, `.syscall`, `.path` where [`OpError`] has them.
@@ -14,18 +14,20 @@
 //!   owns (a child) must end with it.
 //!
 //! Arguments and values cross as JSON. Bytes cross as text with one character for each
-//! byte (`bytes::packed`).
+//! byte (`bytes::packed`); what may be large goes past JSON: `__bytes.of(text, encoding)` gives an
+//! `ArrayBuffer`, `__bytes.recode(text, from, to)` a text.
 //! A row of CALLS blocks the module's thread and is not interrupted by the deadline: whatever may
 //! take long needs a limit of its own there. A row of STARTS returns at once and does its work in
 //! `sink.run(…)` or on threads of its own.
 
 mod address;
 mod ambient;
-mod bytes;
+pub mod bytes;
 mod child;
 mod descriptors;
 mod exec;
 mod failures;
+pub mod fetch;
 mod files;
 mod folders;
 mod hashes;
@@ -49,7 +51,6 @@ pub type StartOp = fn(&Desk, Value, Sink);
 
 const CALLS: &[(&str, CallOp)] = &[
     ("ambient", ambient::ambient),
-    ("bytes.recode", bytes::recode),
     ("crypto.digest", hashes::digest),
     ("crypto.random", hashes::random),
     ("cwd", ambient::cwd),
@@ -73,7 +74,8 @@ const CALLS: &[(&str, CallOp)] = &[
     ("warn", ambient::warn),
 ];
 
-const STARTS: &[(&str, StartOp)] = &[("exec", exec::exec), ("spawn", spawn::spawn)];
+const STARTS: &[(&str, StartOp)] =
+    &[("exec", exec::exec), ("fetch", fetch::fetch), ("spawn", spawn::spawn)];
 
 /// Carries out a native that answers at once.
 pub fn call(desk: &Desk, name: &str, args: Value) -> Result<Value, OpError> {

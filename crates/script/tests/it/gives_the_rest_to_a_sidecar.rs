@@ -5,21 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gambrel_model::End;
-use gambrel_script::ScriptSettings;
+use gambrel_script::{FullHost, ScriptSettings};
 use serde_json::json;
 
+use crate::full_hosts::each;
 use crate::stand::{Stand, bash, unstarted};
-
-/// False, said aloud, where neither bun nor node is installed.
-fn there_is_one() -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let found =
-        std::env::split_paths(&paths).any(|p| p.join("bun").is_file() || p.join("node").is_file());
-    if !found {
-        eprintln!("SKIPPED: neither bun nor node is installed");
-    }
-    found
-}
 
 /// `node:net`, imported for its own sake, keeps it out of the embedded engine.
 fn module(body: &str) -> String {
@@ -27,9 +17,11 @@ fn module(body: &str) -> String {
 enum Level {{ Low = 4 }}\nexport default async (pi: any) => {{ pi.on('tool_call', async (event: any, ctx: any) => {{\n{body}\n}}); }};")
 }
 
-fn stand(body: &str) -> Stand {
+fn stand(host: &FullHost, body: &str) -> Stand {
     let ask = |_: &gambrel_script::Ask| Some(json!(true));
-    let stand = Stand::with(ScriptSettings { ask: Some(Arc::new(ask)), ..Default::default() });
+    let full_host = host.clone();
+    let stand =
+        Stand::with(ScriptSettings { ask: Some(Arc::new(ask)), full_host, ..Default::default() });
     stand.write(
         "node_modules/some-package/package.json",
         r#"{"name":"some-package","type":"module","exports":"./index.js"}"#,
@@ -42,101 +34,103 @@ fn stand(body: &str) -> Stand {
 
 #[test]
 fn the_api_is_the_same() {
-    if !there_is_one() {
-        return;
-    }
-    let stand = stand(
+    each(|host| {
+        let stand = stand(
+        host,
         "console.log('to the log'); process.stdout.write('also\\n'); ctx.ui.notify('note'); pi.sendMessage({ content: 'x' });
          const run = await pi.exec('printf', ['%s', 'a b']); const yes = await ctx.ui.confirm('t', 'm');
          let missing; try { await pi.exec('no-such-program-here'); } catch (e) { missing = e.code; }
          new Text('x'); event.input.command = 'changed';
          return { twice: twice(Level.Low), say: say('hi'), net: typeof net.connect, out: run.stdout, yes, missing, cwd: ctx.cwd };",
     );
-    let mut body = bash("ls");
-    body["ctx"]["hasUI"] = json!(true);
-    body["changes"] = json!(true);
-    let answer = stand.answer("m.ts", body);
-    assert_eq!(answer["errors"], json!([]), "{answer}");
-    let expected = json!({"twice": 8, "say": "said hi", "net": "function", "out": "a b", "yes": true,
+        let mut body = bash("ls");
+        body["ctx"]["hasUI"] = json!(true);
+        body["changes"] = json!(true);
+        let answer = stand.answer("m.ts", body);
+        assert_eq!(answer["errors"], json!([]), "{answer}");
+        let expected = json!({"twice": 8, "say": "said hi", "net": "function", "out": "a b", "yes": true,
                           "missing": "ENOENT", "cwd": "/"});
-    assert_eq!(answer["results"], json!([expected]));
-    assert_eq!(answer["event"]["input"]["command"], "changed");
-    let types: Vec<_> =
-        answer["effects"].as_array().unwrap().iter().map(|e| e["type"].clone()).collect();
-    assert_eq!(types, ["log", "log", "notify", "sendMessage", "warning"]);
+        assert_eq!(answer["results"], json!([expected]));
+        assert_eq!(answer["event"]["input"]["command"], "changed");
+        let types: Vec<_> =
+            answer["effects"].as_array().unwrap().iter().map(|e| e["type"].clone()).collect();
+        assert_eq!(types, ["log", "log", "notify", "sendMessage", "warning"]);
+    });
 }
 
 #[test]
 fn the_process_is_kept_and_state_with_it() {
-    if !there_is_one() {
-        return;
-    }
-    let stand = stand(
-        "globalThis.n = (globalThis.n ?? 0) + 1; return { n: globalThis.n, pid: process.pid };",
-    );
-    let first = stand.answer("m.ts", bash("ls"))["results"][0].clone();
-    let second = stand.answer("m.ts", bash("ls"))["results"][0].clone();
-    assert_eq!((&first["n"], &second["n"]), (&json!(1), &json!(2)));
-    assert_eq!(first["pid"], second["pid"]);
+    each(|host| {
+        let stand = stand(
+            host,
+            "globalThis.n = (globalThis.n ?? 0) + 1; return { n: globalThis.n, pid: process.pid };",
+        );
+        let first = stand.answer("m.ts", bash("ls"))["results"][0].clone();
+        let second = stand.answer("m.ts", bash("ls"))["results"][0].clone();
+        assert_eq!((&first["n"], &second["n"]), (&json!(1), &json!(2)));
+        assert_eq!(first["pid"], second["pid"]);
+    });
 }
 
 #[test]
 fn errors_name_the_line_that_was_written() {
-    if !there_is_one() {
-        return;
-    }
-    let stand = stand("\n\n throw new Error('here');");
-    let answer = stand.answer("m.ts", bash("ls"));
-    assert_eq!(answer["errors"][0]["error"], "here");
-    assert_eq!(answer["errors"][0]["at"], format!("{}:9", stand.path("m.ts").display()));
-    stand.write("m.ts", "import { gone } from 'no-such-package-at-all';\nexport default gone;");
-    let outcome = stand.call("m.ts", json!({"op": "load"}));
-    assert!(unstarted(&outcome).contains("no-such-package-at-all"), "{outcome:?}");
-    stand.write("m.ts", "import 'node:net';\nexport default 1;");
-    let outcome = stand.call("m.ts", json!({"op": "load"}));
-    assert!(unstarted(&outcome).starts_with("Hook must export a default function"), "{outcome:?}");
+    each(|host| {
+        let stand = stand(host, "\n\n throw new Error('here');");
+        let answer = stand.answer("m.ts", bash("ls"));
+        assert_eq!(answer["errors"][0]["error"], "here");
+        assert_eq!(answer["errors"][0]["at"], format!("{}:9", stand.path("m.ts").display()));
+        stand.write("m.ts", "import { gone } from 'no-such-package-at-all';\nexport default gone;");
+        let outcome = stand.call("m.ts", json!({"op": "load"}));
+        assert!(unstarted(&outcome).contains("no-such-package-at-all"), "{outcome:?}");
+        stand.write("m.ts", "import 'node:net';\nexport default 1;");
+        let outcome = stand.call("m.ts", json!({"op": "load"}));
+        assert!(
+            unstarted(&outcome).starts_with("Hook must export a default function"),
+            "{outcome:?}"
+        );
+    });
 }
 
 #[test]
 fn a_loop_is_killed_and_the_module_is_usable_afterwards() {
-    if !there_is_one() {
-        return;
-    }
-    let stand = stand(
-        "const mark = event.input.command; if (mark.startsWith('/')) { (await import('node:fs')).writeFileSync(mark, `${process.pid}`); for (;;); } return { fine: true };",
-    );
-    assert_eq!(stand.answer("m.ts", bash("ls"))["results"], json!([{"fine": true}]));
-    let hasty = Stand { timeout: Duration::from_secs(2), ..stand };
-    let mark = hasty.path("pid");
-    let outcome = hasty.call("m.ts", bash(mark.to_str().unwrap()));
-    assert_eq!(outcome.end, End::Late);
-    assert!(outcome.took < Duration::from_secs(6));
-    let pid = std::fs::read_to_string(&mark).unwrap();
-    let until = Instant::now() + Duration::from_secs(5);
-    while cfg!(target_os = "linux") && std::path::Path::new(&format!("/proc/{pid}")).exists() {
-        assert!(Instant::now() < until, "the process is still there");
-        std::thread::yield_now();
-    }
-    let patient = Stand { timeout: Duration::from_secs(20), ..hasty };
-    assert_eq!(patient.answer("m.ts", bash("ls"))["results"], json!([{"fine": true}]));
+    each(|host| {
+        let stand = stand(
+            host,
+            "const mark = event.input.command; if (mark.startsWith('/')) { (await import('node:fs')).writeFileSync(mark, `${process.pid}`); for (;;); } return { fine: true };",
+        );
+        assert_eq!(stand.answer("m.ts", bash("ls"))["results"], json!([{"fine": true}]));
+        let hasty = Stand { timeout: Duration::from_secs(2), ..stand };
+        let mark = hasty.path("pid");
+        let outcome = hasty.call("m.ts", bash(mark.to_str().unwrap()));
+        assert_eq!(outcome.end, End::Late);
+        assert!(outcome.took < Duration::from_secs(6));
+        let pid = std::fs::read_to_string(&mark).unwrap();
+        let until = Instant::now() + Duration::from_secs(5);
+        while cfg!(target_os = "linux") && std::path::Path::new(&format!("/proc/{pid}")).exists() {
+            assert!(Instant::now() < until, "the process is still there");
+            std::thread::yield_now();
+        }
+        let patient = Stand { timeout: Duration::from_secs(20), ..hasty };
+        assert_eq!(patient.answer("m.ts", bash("ls"))["results"], json!([{"fine": true}]));
+    });
 }
 
 #[test]
 fn leaving_and_dying_are_errors() {
-    if !there_is_one() {
-        return;
-    }
-    let stand = stand(
-        "if (event.input.command === 'exit') process.exit(2); if (event.input.command === 'die') process.kill(process.pid, 'SIGKILL'); await new Promise(r => setTimeout(r, event.input.command === 'die' ? 5000 : 0)); return { fine: true };",
-    );
-    assert_eq!(
-        stand.answer("m.ts", bash("exit"))["errors"][0]["error"],
-        "process.exit(2) was called"
-    );
-    let answer = stand.answer("m.ts", bash("die"));
-    assert!(
-        answer["errors"][0]["error"].as_str().unwrap().contains("process has gone"),
-        "{answer}"
-    );
-    assert_eq!(stand.answer("m.ts", bash("ls"))["results"], json!([{"fine": true}]));
+    each(|host| {
+        let stand = stand(
+            host,
+            "if (event.input.command === 'exit') process.exit(2); if (event.input.command === 'die') process.kill(process.pid, 'SIGKILL'); await new Promise(r => setTimeout(r, event.input.command === 'die' ? 5000 : 0)); return { fine: true };",
+        );
+        assert_eq!(
+            stand.answer("m.ts", bash("exit"))["errors"][0]["error"],
+            "process.exit(2) was called"
+        );
+        let answer = stand.answer("m.ts", bash("die"));
+        assert!(
+            answer["errors"][0]["error"].as_str().unwrap().contains("process has gone"),
+            "{answer}"
+        );
+        assert_eq!(stand.answer("m.ts", bash("ls"))["results"], json!([{"fine": true}]));
+    });
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::print_stderr, reason = "what is left out is said")]
 
+mod full_hosts;
 mod stand;
 mod twin;
 
@@ -11,6 +12,7 @@ mod asks_and_the_clock_stands_still;
 mod calls_handlers_as_extensions_do;
 mod calls_handlers_as_the_contract_says;
 mod comes_back_from_the_engines_own_loops;
+mod fetches_by_leave;
 mod gives_the_rest_to_a_sidecar;
 mod loads_again_after_an_edit;
 mod node_agrees;
@@ -18,6 +20,7 @@ mod node_files_never_wait;
 mod node_programs_end;
 mod pulls_in_relative_files;
 mod records_what_a_module_wants_done;
+mod requires_what_it_needs;
 mod runs_programs_for_a_module;
 mod runs_the_examples_of_the_contract;
 mod says_where_a_module_failed;

@@ -25,6 +25,12 @@ fn about_bytes_and_digests() {
 }
 
 #[test]
+fn about_bytes_by_the_megabyte() {
+    let told = probe(include_str!("probes/large.mjs"));
+    assert_eq!(told[0][1], 680_000);
+}
+
+#[test]
 fn about_how_values_are_shown_and_events_heard() {
     let told = probe(include_str!("probes/values.mjs"));
     assert_eq!(told[0], "\"a'b\"");

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use gambrel_script::ScriptSettings;
+use gambrel_script::{FullHost, ScriptSettings};
 use serde_json::json;
 
 use crate::stand::{Stand, bash, unstarted};
@@ -45,7 +45,7 @@ fn descriptors_run_out_and_come_back() {
 
 #[test]
 fn require_of_packages_needs_a_full_host() {
-    let stand = Stand::with(ScriptSettings { sidecars: false, ..Default::default() });
+    let stand = Stand::with(ScriptSettings { full_host: FullHost::Nobody, ..Default::default() });
     stand.write("m.ts", "import { createRequire } from 'node:module'; createRequire(import.meta.url)('x'); export default (pi) => { pi.on('tool_call', () => {}); };");
     let outcome = stand.call("m.ts", bash("ls"));
     assert!(unstarted(&outcome).contains("'node:module' needs bun or node"), "{outcome:?}");

@@ -19,13 +19,37 @@ fn messages_entries_and_words_for_the_person() {
         {"type": "sendMessage", "message": {"customType": "t"}, "options": {"triggerTurn": false, "deliverAs": "steer"}},
         {"type": "appendEntry", "customType": "state", "data": {"n": 1}},
         {"type": "notify", "message": "note", "level": "warning"},
-        {"type": "setStatus", "key": "k", "text": "text"},
-        {"type": "setStatus", "key": "k", "text": null},
         {"type": "log", "level": "warn", "message": "careful 1"},
-        {"type": "abort"}]);
+        {"type": "abort"},
+        {"type": "setStatus", "key": "k", "text": null}]);
     let answer = outcome.answer.unwrap();
     assert_eq!(answer["effects"], expected);
     assert_eq!(answer["errors"], json!([]));
+}
+
+#[test]
+fn the_status_line_is_the_last_clean_text_of_each_key() {
+    let stand = Stand::new();
+    let outcome = stand.handler(
+        r#"const s = (k, t) => ctx.ui.setStatus(k, t);
+         s('z', 'first'); s('z', 'last'); s('b', '  two\r\n\tlines \u0007 here\u009f '); s('c', '');
+         s('a', '\x1b[31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x1b\\ \u202eback'); s('gone', undefined);
+         s('long', 'x'.repeat(81)); s('wide', '漢'.repeat(41)); s('fits', 'y'.repeat(80)); s(7, 8);"#,
+    );
+    let status =
+        |key: &str, text: serde_json::Value| json!({"type": "setStatus", "key": key, "text": text});
+    let expected = json!([
+        status("7", json!("8")),
+        status("a", json!("red link back")),
+        status("b", json!("two lines here")),
+        status("c", json!(null)),
+        status("fits", json!("y".repeat(80))),
+        status("gone", json!(null)),
+        status("long", json!(format!("{}…", "x".repeat(79)))),
+        status("wide", json!(format!("{}…", "漢".repeat(39)))),
+        status("z", json!("last")),
+    ]);
+    assert_eq!(outcome.answer.unwrap()["effects"], expected);
 }
 
 #[test]

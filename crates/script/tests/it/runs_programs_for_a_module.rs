@@ -51,6 +51,14 @@ fn a_timeout_and_an_abort_kill() {
 }
 
 #[test]
+fn a_death_by_somebody_elses_signal_is_code_0_and_killed() {
+    let stand = Stand::new();
+    let outcome = stand.handler("return pi.exec('sh', ['-c', 'echo begun; kill -SEGV $$']);");
+    let expected = json!({"stdout": "begun\n", "stderr": "", "code": 0, "killed": true});
+    assert_eq!(outcome.answer.unwrap()["results"][0], expected);
+}
+
+#[test]
 fn a_gigabyte_of_output_is_capped() {
     let stand = Stand::new();
     let outcome = stand.handler("const r = await pi.exec('sh', ['-c', 'head -c 200000000 /dev/zero']); return { n: r.stdout.length };");

@@ -1,7 +1,7 @@
 //! Packages of the host do nothing and say so; typebox builds real schemas; what needs a full
 //! host names what it needs.
 
-use gambrel_script::ScriptSettings;
+use gambrel_script::{FullHost, ScriptSettings};
 use serde_json::json;
 
 use crate::stand::{Stand, bash, unstarted};
@@ -55,7 +55,7 @@ export default (pi) => { pi.on('tool_call', async () => { const r = await import
 
 #[test]
 fn what_needs_a_full_host_is_named() {
-    let settings = ScriptSettings { sidecars: false, ..Default::default() };
+    let settings = ScriptSettings { full_host: FullHost::Nobody, ..Default::default() };
     let stand = Stand::with(settings);
     for (line, named) in [
         ("import yaml from 'yaml'; yaml;", "'yaml'"),

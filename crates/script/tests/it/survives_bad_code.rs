@@ -54,16 +54,23 @@ fn a_promise_that_never_ends_is_late() {
 }
 
 #[test]
-fn a_loop_while_loading_is_late() {
+fn a_module_that_never_ends_loading_is_told_so() {
     let stand = hasty();
     for text in [
         "while (true) {}\nexport default () => {};",
         "export default (pi) => { pi.on('tool_call', () => 1); while (true) {} };",
         "await new Promise((done) => setTimeout(done, 1e9)); export default (pi) => pi.on('tool_call', () => 1);",
+        "export default async (pi) => { pi.on('tool_call', () => 1); await new Promise(() => {}); };",
+        "export default async (pi) => { pi.on('tool_call', () => 1); setInterval(() => {}, 5); await new Promise(() => {}); };",
     ] {
         stand.write("m.ts", text);
-        let outcome = stand.call("m.ts", json!({"op": "load"}));
-        assert_eq!(outcome.end, End::Late, "{text}: {outcome:?}");
+        let loaded = stand.call("m.ts", json!({"op": "load"}));
+        assert!(unstarted(&loaded).starts_with("Failed to load hook: "), "{text}: {loaded:?}");
+        if text.contains("tool_call") {
+            let asked = stand.call("m.ts", bash("ls"));
+            assert_eq!(asked.end, End::Late, "a gate is not let through: {text}");
+            assert!(asked.remarks[0].starts_with("Failed to load hook: "), "{text}: {asked:?}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use gambrel_model::End;
-use gambrel_script::ScriptSettings;
+use gambrel_script::{FullHost, ScriptSettings};
 use serde_json::{Value, json};
 
 use crate::stand::{Stand, bash};
@@ -25,7 +25,7 @@ pub fn probe(text: &str) -> Value {
 
 /// The same in our engine only.
 pub fn embedded(text: &str) -> Value {
-    let settings = ScriptSettings { sidecars: false, ..ScriptSettings::default() };
+    let settings = ScriptSettings { full_host: FullHost::Nobody, ..ScriptSettings::default() };
     let stand = Stand { timeout: LIMIT, ..Stand::with(settings) };
     stand.write("probe.mjs", text);
     stand.write(

@@ -53,14 +53,14 @@ fn card(ticket: &Ticket, now: u64) -> Markup {
             h2 id={ "title-" (ticket.id) } { (title(ticket)) }
             (facts(ticket))
             p.deadline { "Expires " (when(ticket.expires, now, true)) }
-            (form(&format!("/approvals/{}", ticket.id), &ticket.id, None))
+            (form(&format!("/approvals/{}", ticket.id), ticket, None))
         }
     }
 }
 
 fn answered(ticket: &Ticket, now: u64) -> Markup {
     let Some(answer) = &ticket.answer else { return html! {} };
-    let (word, class) = done(&answer.action);
+    let (word, class) = done(ticket, &answer.action);
     html! {
         article.card.small id={ "past-" (ticket.id) } {
             p.state.(class) { (word) }

@@ -1,6 +1,6 @@
 //! One question: what is asked, what can be said, what was said.
 
-use gambrel_model::ticket::{Answer, Ticket};
+use gambrel_model::ticket::{Answer, Ticket, Wants};
 use maud::{Markup, html};
 
 use super::frame;
@@ -18,7 +18,7 @@ pub(crate) fn question(ticket: &Ticket, token: &str, asked: Option<&str>, now: u
             h1 { (title(ticket)) }
             (facts(ticket))
             p.deadline { "Expires " (when(ticket.expires, now, true)) }
-            (form(&format!("/callback/{token}"), &ticket.id, asked))
+            (form(&format!("/callback/{token}"), ticket, asked))
         }
     };
     frame(&title(ticket), &body)
@@ -26,7 +26,7 @@ pub(crate) fn question(ticket: &Ticket, token: &str, asked: Option<&str>, now: u
 
 /// A question that has its answer.
 pub(crate) fn answered(ticket: &Ticket, answer: &Answer, note: Option<&str>, now: u64) -> Markup {
-    let (word, class) = done(&answer.action);
+    let (word, class) = done(ticket, &answer.action);
     let body = html! {
         article.card {
             p.state.(class) role="status" { (word) }
@@ -72,24 +72,73 @@ pub(super) fn facts(ticket: &Ticket) -> Markup {
     }
 }
 
-/// The ways to answer. The first button is what the return key does.
-pub(super) fn form(to: &str, id: &str, asked: Option<&str>) -> Markup {
+/// The ways to answer.
+pub(super) fn form(to: &str, ticket: &Ticket, asked: Option<&str>) -> Markup {
+    html! {
+        form method="post" action=(to) {
+            @match &ticket.wants {
+                Wants::Ruling => (ruling(&ticket.id, asked)),
+                Wants::Choice(options) => (choice(&ticket.id, options)),
+                Wants::Line(there) => {
+                    label for={ "message-" (ticket.id) } { "Your answer" }
+                    input id={ "message-" (ticket.id) } name="message" maxlength="10000"
+                        autocomplete="off" placeholder=(clean(there));
+                    (send("Send"))
+                }
+                Wants::Text(there) => {
+                    label for={ "message-" (ticket.id) } { "Your answer" }
+                    textarea id={ "message-" (ticket.id) } name="message" rows="8"
+                        maxlength="10000" { (clean(there)) }
+                    (send("Send"))
+                }
+            }
+        }
+    }
+}
+
+/// Yes or no. The first button is what the return key does.
+fn ruling(id: &str, asked: Option<&str>) -> Markup {
     let asked = asked.map(line).filter(|word| !word.is_empty() && word.chars().count() <= 64);
     let own = asked.as_deref().filter(|word| !matches!(*word, "approve" | "reject"));
     let chosen = |word: &str| asked.as_deref() == Some(word);
     html! {
-        form method="post" action=(to) {
-            label for={ "message-" (id) } { "Message " span.quiet { "(optional)" } }
-            textarea id={ "message-" (id) } name="message" rows="2" maxlength="10000" {}
-            div.buttons {
-                @if let Some(word) = own {
-                    button.own name="action" value=(word) autofocus { (word) }
-                }
-                button.approve name="action" value="approve" autofocus[chosen("approve")] {
-                    "Approve"
-                }
-                button.reject name="action" value="reject" autofocus[chosen("reject")] { "Reject" }
+        label for={ "message-" (id) } { "Message " span.quiet { "(optional)" } }
+        textarea id={ "message-" (id) } name="message" rows="2" maxlength="10000" {}
+        div.buttons {
+            @if let Some(word) = own {
+                button.own name="action" value=(word) autofocus { (word) }
             }
+            button.approve name="action" value="approve" autofocus[chosen("approve")] {
+                "Approve"
+            }
+            button.reject name="action" value="reject" autofocus[chosen("reject")] { "Reject" }
+        }
+    }
+}
+
+/// One of several. Its value is the option as it was given, not as it is shown.
+fn choice(id: &str, options: &[String]) -> Markup {
+    html! {
+        fieldset {
+            legend { "Choose one" }
+            @for (nth, option) in options.iter().enumerate() {
+                label.option for={ "option-" (id) "-" (nth) } {
+                    input type="radio" id={ "option-" (id) "-" (nth) } name="message"
+                        value=(option) required;
+                    span { (clean(option)) }
+                }
+            }
+        }
+        (send("Choose"))
+    }
+}
+
+/// Dismissing needs no answer.
+fn send(word: &str) -> Markup {
+    html! {
+        div.buttons {
+            button.approve name="action" value="approve" { (word) }
+            button.reject name="action" value="reject" formnovalidate { "Dismiss" }
         }
     }
 }
@@ -103,8 +152,10 @@ pub(super) fn given(answer: &Answer, now: u64) -> Markup {
 }
 
 /// What an action amounts to, in a word and as a colour.
-pub(super) fn done(action: &str) -> (String, &'static str) {
+pub(super) fn done(ticket: &Ticket, action: &str) -> (String, &'static str) {
     match action {
+        "approve" if ticket.wants != Wants::Ruling => ("Answered".to_owned(), "approved"),
+        "reject" if ticket.wants != Wants::Ruling => ("Dismissed".to_owned(), "rejected"),
         "approve" | "approved" => ("Approved".to_owned(), "approved"),
         "reject" | "rejected" | "deny" | "denied" => ("Rejected".to_owned(), "rejected"),
         other => (format!("Answered “{}”", line(other)), "open"),

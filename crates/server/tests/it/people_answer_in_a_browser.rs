@@ -1,7 +1,7 @@
 //! The pages in a real browser, with its own rules about forms, cookies and policies.
 
 use base64::Engine as _;
-use gambrel_model::ticket::{Opened, Ticket};
+use gambrel_model::ticket::{Opened, Ticket, Wants};
 use serde_json::json;
 
 use crate::browser::{Browser, Tab};
@@ -54,6 +54,48 @@ fn they_reject_with_a_message() {
     let answer = scene.answer(&opened).unwrap();
     assert_eq!(answer.action, "reject");
     assert_eq!(answer.message, "Not on a Friday — \"ask\" <again> & again");
+}
+
+#[test]
+fn they_choose_one_of_several_or_dismiss() {
+    let Some(mut browser) = Browser::start() else { return };
+    let scene = Scene::new();
+    let options = ["staging", "production <eu> & \"us\"", "nowhere"].map(str::to_owned);
+    let wants = Wants::Choice(options.to_vec());
+    let opened = scene.open_with(Ticket { wants: wants.clone(), ..asked("where") });
+    let mut tab = browser.open(&link(&scene, &opened));
+    tab.reads("production <eu> & \"us\"");
+    // Nothing is chosen yet, so the browser itself keeps the answer back.
+    tab.click("button.approve");
+    assert_eq!(scene.answer(&opened), None);
+    tab.click(".option:nth-of-type(2) input");
+    tab.click("button.approve");
+    tab.reads("Answered");
+    let answer = scene.answer(&opened).unwrap();
+    assert_eq!((answer.action.as_str(), &answer.message), ("approve", &options[1]));
+    let other = scene.open_with(Ticket { wants, ..asked("again") });
+    tab.go(&link(&scene, &other));
+    tab.click("button.reject");
+    tab.reads("Dismissed");
+    assert_eq!(scene.answer(&other).unwrap().action, "reject");
+}
+
+#[test]
+fn they_write_a_line_or_change_a_text() {
+    let Some(mut browser) = Browser::start() else { return };
+    let scene = Scene::new();
+    let line = scene.open_with(Ticket { wants: Wants::Line("a name".into()), ..asked("line") });
+    let mut tab = browser.open(&link(&scene, &line));
+    tab.type_into("input[name=message]", "night <build>");
+    tab.click("button.approve");
+    tab.reads("Answered");
+    assert_eq!(scene.answer(&line).unwrap().message, "night <build>");
+    let there = "first\nsecond </textarea>";
+    let text = scene.open_with(Ticket { wants: Wants::Text(there.into()), ..asked("text") });
+    tab.go(&link(&scene, &text));
+    tab.click("button.approve");
+    tab.reads("Answered");
+    assert_eq!(scene.answer(&text).unwrap().message, there);
 }
 
 #[test]

@@ -28,6 +28,7 @@ enum About {
     Path,
     Domain,
     Agent,
+    Skill,
     Unknown,
 }
 
@@ -88,6 +89,7 @@ impl Rule {
                 let met = fits(&wild(spec), &word::literal(name));
                 (!met).then(|| format!("the agent is {name}"))
             }
+            About::Skill => skill(spec, asked),
             About::Unknown => None,
         }
     }
@@ -98,6 +100,7 @@ impl Rule {
             "Bash" => About::Command,
             "WebFetch" => About::Domain,
             "Task" | "Agent" => About::Agent,
+            "Skill" | "SlashCommand" => About::Skill,
             _ if EDITING.contains(&tool) || READING.contains(&tool) => About::Path,
             _ => About::Unknown,
         }
@@ -138,22 +141,42 @@ fn holds_another(spec: &str) -> bool {
 
 /// Every command that a line would start is tried.
 fn command(spec: &str, line: &str) -> Option<String> {
-    let (head, open) = match spec.strip_suffix(":*").or_else(|| spec.strip_suffix(" *")) {
-        Some(head) => (head.trim_end(), true),
-        None => (spec, false),
-    };
+    let (head, open) = headed(spec);
     let script = Script::read(line);
     // As in the installed base: what a substitution or a here-document adds is not known before.
     let long = head.contains(char::is_whitespace);
     if script.doubtful || (long && script.woven) {
         return None;
     }
-    let bare = wild(head);
-    let more = open.then(|| [bare.as_slice(), &[Cell::Char(' '), Cell::Any]].concat());
-    let met = |text: &[Cell]| fits(&bare, text) || more.as_ref().is_some_and(|p| fits(p, text));
+    let met = opening(head, open);
     let whole = met(&word::literal(line.trim()));
     let none = !whole && !script.commands.iter().flat_map(|c| c.spellings()).any(|t| met(&t));
     none.then(|| "no sub-command matches".to_owned())
+}
+
+/// A skill by its name, with or without what it is called with.
+fn skill(spec: &str, asked: &Asked<'_>) -> Option<String> {
+    let name = asked.text(&["skill", "command"])?.trim().trim_start_matches('/');
+    let called = asked.text(&["args"]).map_or_else(|| name.to_owned(), |a| format!("{name} {a}"));
+    let (head, open) = headed(spec.trim_start_matches('/'));
+    let met = opening(head, open);
+    let none = ![name, called.trim()].iter().any(|text| met(&word::literal(text)));
+    none.then(|| format!("the skill is {name}"))
+}
+
+/// A rule's text without `:*` or ` *` at its end, and whether it had one.
+fn headed(spec: &str) -> (&str, bool) {
+    match spec.strip_suffix(":*").or_else(|| spec.strip_suffix(" *")) {
+        Some(head) => (head.trim_end(), true),
+        None => (spec, false),
+    }
+}
+
+/// Meets a text that is just the head or, where the rule is open, begins with it as words.
+fn opening(head: &str, open: bool) -> impl Fn(&[Cell]) -> bool {
+    let bare = wild(head);
+    let more = open.then(|| [bare.as_slice(), &[Cell::Char(' '), Cell::Any]].concat());
+    move |text| fits(&bare, text) || more.as_ref().is_some_and(|more| fits(more, text))
 }
 
 fn domain(spec: &str, url: &str) -> Option<String> {

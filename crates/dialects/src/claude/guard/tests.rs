@@ -242,7 +242,7 @@ fn malformed_rules_are_told_apart() {
         assert!(Rule::parse(rule).is_err(), "{rule}");
     }
     let doubt = |rule: &str| Rule::parse(rule).expect("a rule").doubt();
-    assert!(doubt("Bsh(git *)").is_some() && doubt("Skill(x)").is_some());
+    assert!(doubt("Bsh(git *)").is_some() && doubt("TodoWrite(x)").is_some());
     assert!(doubt("Bash(f (x))").is_none() && doubt("mcp__a__b").is_none());
 }
 

@@ -1,5 +1,5 @@
-//! The fields that each event sends to a hook. Only the event's name and the session are demanded:
-//! callers other than the product leave the rest out, and later ones add to it.
+//! The fields that each event sends to a hook. What the product always sends is demanded; a caller
+//! of `fire` may leave out more.
 
 use gambrel_model::EventSpec;
 use serde_json::json;
@@ -12,8 +12,8 @@ use super::record::{Field, Record, may, must};
 /// In every event.
 const COMMON: &[Field] = &[
     must("session_id", Text),
-    may("transcript_path", Text),
-    may("cwd", Text),
+    must("transcript_path", Text),
+    must("cwd", Text),
     may("prompt_id", Text),
     may("effort", Fields(&[may("level", Text)])),
     may("agent_id", Text),
@@ -24,32 +24,33 @@ const MODES: &[&str] = &["default", "plan", "acceptEdits", "auto", "dontAsk", "b
 /// Only what happens in a turn of the agent has a mode.
 const MODE: Field = may("permission_mode", Word(MODES));
 
-const TOOL_NAME: Field = may("tool_name", Text);
-const TOOL_INPUT: Field = may("tool_input", Object);
-const TOOL_USE: Field = may("tool_use_id", Text);
+const TOOL_NAME: Field = must("tool_name", Text);
+const TOOL_INPUT: Field = must("tool_input", Object);
+const TOOL_USE: Field = must("tool_use_id", Text);
 const SERVER: Field = may("mcp_server", Fields(&[may("name", Text), may("source", Text)]));
 const DURATION: Field = may("duration_ms", Number);
-const ACTIVE: Field = may("stop_hook_active", Flag);
+const ACTIVE: Field = must("stop_hook_active", Flag);
 const LAST_WORDS: Field = may("last_assistant_message", Text);
 const BACKGROUND: Field = may("background_tasks", List(&Any));
 const CRONS: Field = may("session_crons", List(&Any));
-const TRIGGER: Field = may("trigger", Word(&["manual", "auto"]));
+const TRIGGER: Field = must("trigger", Word(&["manual", "auto"]));
 const FORM: Field = may("mode", Word(&["form", "url"]));
-const SERVER_NAME: Field = may("mcp_server_name", Text);
+const SERVER_NAME: Field = must("mcp_server_name", Text);
 const ELICITATION: Field = may("elicitation_id", Text);
-const FILE: Field = may("file_path", Text);
+const FILE: Field = must("file_path", Text);
+const AGENT: &[Field] = &[must("agent_id", Text), must("agent_type", Text)];
 
 const TOOL: &[Field] = &[MODE, TOOL_NAME, TOOL_INPUT, TOOL_USE, SERVER];
 const TASK: &[Field] = &[
-    may("task_id", Text),
-    may("task_subject", Text),
+    must("task_id", Text),
+    must("task_subject", Text),
     may("task_description", Text),
     may("teammate_name", Text),
     may("team_name", Text),
 ];
 const SWITCH: &[Field] = &[
-    may("from_model", Text),
-    may("to_model", Text),
+    must("from_model", Text),
+    must("to_model", Text),
     may("requested_model", TextOrNull),
     may("context_tokens", Whole),
     may("prompt_cache_warm", Flag),
@@ -57,7 +58,7 @@ const SWITCH: &[Field] = &[
     may("estimated_cache_write_usd", Number),
     may("pricing", Word(&["configured", "catalog", "default"])),
 ];
-const CALL: &[Field] = &[TOOL_NAME, TOOL_INPUT, TOOL_USE, may("tool_response", Any)];
+const CALL: &[Field] = &[TOOL_NAME, TOOL_INPUT, TOOL_USE, must("tool_response", Any)];
 
 const STARTS: &[&str] = &["startup", "resume", "clear", "compact", "fork"];
 const PROMPTERS: &[&str] =
@@ -91,7 +92,7 @@ pub const INPUTS: &[Row] = &[
         "SessionStart",
         &[],
         &[
-            may("source", Word(STARTS)),
+            must("source", Word(STARTS)),
             may("model", Text),
             may("session_title", Text),
             may("seconds_since_last_response", Number),
@@ -100,13 +101,13 @@ pub const INPUTS: &[Row] = &[
             may("estimated_cache_write_usd", Number),
         ],
     ),
-    ("Setup", &[], &[may("trigger", Word(&["init", "maintenance"]))]),
+    ("Setup", &[], &[must("trigger", Word(&["init", "maintenance"]))]),
     (
         "InstructionsLoaded",
         &[FILE],
         &[
-            may("memory_type", Word(&["User", "Project", "Local", "Managed"])),
-            may("load_reason", Word(LOADS)),
+            must("memory_type", Word(&["User", "Project", "Local", "Managed"])),
+            must("load_reason", Word(LOADS)),
             may("globs", List(&Text)),
             may("trigger_file_path", Text),
             may("parent_file_path", Text),
@@ -115,28 +116,28 @@ pub const INPUTS: &[Row] = &[
     (
         "UserPromptSubmit",
         &[MODE],
-        &[may("prompt", Text), may("source", Word(PROMPTERS)), may("session_title", Text)],
+        &[must("prompt", Text), may("source", Word(PROMPTERS)), may("session_title", Text)],
     ),
     (
         "UserPromptExpansion",
         &[MODE],
         &[
-            may("expansion_type", Text),
-            may("command_name", Text),
-            may("command_args", Text),
-            may("command_source", Text),
-            may("prompt", Text),
+            must("expansion_type", Text),
+            must("command_name", Text),
+            must("command_args", Text),
+            must("command_source", Text),
+            must("prompt", Text),
         ],
     ),
     (
         "MessageDisplay",
         &[],
         &[
-            may("turn_id", Text),
-            may("message_id", Text),
-            may("index", Whole),
-            may("final", Flag),
-            may("delta", Text),
+            must("turn_id", Text),
+            must("message_id", Text),
+            must("index", Whole),
+            must("final", Flag),
+            must("delta", Text),
         ],
     ),
     ("PreToolUse", TOOL, &[]),
@@ -145,54 +146,54 @@ pub const INPUTS: &[Row] = &[
         &[MODE, TOOL_NAME, TOOL_INPUT, SERVER],
         &[may("permission_suggestions", List(&Object))],
     ),
-    ("PermissionDenied", &[TOOL_NAME, TOOL_INPUT, TOOL_USE, SERVER], &[may("reason", Text)]),
-    ("PostToolUse", TOOL, &[may("tool_response", Any), DURATION]),
-    ("PostToolUseFailure", TOOL, &[may("error", Text), may("is_interrupt", Flag), DURATION]),
-    ("PostToolBatch", &[MODE], &[may("tool_calls", List(&Fields(CALL)))]),
+    ("PermissionDenied", &[TOOL_NAME, TOOL_INPUT, TOOL_USE, SERVER], &[must("reason", Text)]),
+    ("PostToolUse", TOOL, &[must("tool_response", Any), DURATION]),
+    ("PostToolUseFailure", TOOL, &[must("error", Text), may("is_interrupt", Flag), DURATION]),
+    ("PostToolBatch", &[MODE], &[must("tool_calls", List(&Fields(CALL)))]),
     (
         "Notification",
         &[],
-        &[may("message", Text), may("title", Text), may("notification_type", Text)],
+        &[must("message", Text), may("title", Text), must("notification_type", Text)],
     ),
-    ("SubagentStart", &[], &[]),
+    ("SubagentStart", AGENT, &[]),
     (
         "SubagentStop",
         &[MODE, ACTIVE, LAST_WORDS, BACKGROUND, CRONS],
-        &[may("agent_transcript_path", Text)],
+        &[must("agent_id", Text), must("agent_type", Text), must("agent_transcript_path", Text)],
     ),
     ("TaskCreated", TASK, &[]),
     ("TaskCompleted", TASK, &[]),
-    ("TeammateIdle", &[], &[may("teammate_name", Text), may("team_name", Text)]),
+    ("TeammateIdle", &[], &[must("teammate_name", Text), must("team_name", Text)]),
     ("Stop", &[MODE, ACTIVE, LAST_WORDS, BACKGROUND, CRONS], &[]),
-    ("StopFailure", &[LAST_WORDS], &[may("error", Word(ERRORS)), may("error_details", Text)]),
-    ("ConfigChange", &[FILE], &[may("source", Word(SETTINGS))]),
-    ("CwdChanged", &[], &[may("old_cwd", Text), may("new_cwd", Text)]),
+    ("StopFailure", &[LAST_WORDS], &[must("error", Word(ERRORS)), may("error_details", Text)]),
+    ("ConfigChange", &[], &[must("source", Word(SETTINGS)), may("file_path", Text)]),
+    ("CwdChanged", &[], &[must("old_cwd", Text), must("new_cwd", Text)]),
     (
         "DirectoryAdded",
         &[],
-        &[may("directory", Text), may("source", Word(&["slash_command", "register_repo_root"]))],
+        &[must("directory", Text), must("source", Word(&["slash_command", "register_repo_root"]))],
     ),
-    ("FileChanged", &[FILE], &[may("event", Word(&["change", "add", "unlink"]))]),
-    ("WorktreeCreate", &[], &[may("name", Text)]),
-    ("WorktreeRemove", &[], &[may("worktree_path", Text)]),
-    ("PreCompact", &[TRIGGER], &[may("custom_instructions", TextOrNull)]),
-    ("PostCompact", &[TRIGGER], &[may("compact_summary", Text)]),
-    ("PreModelSwitch", SWITCH, &[may("source", Word(&["command", "picker", "sdk"]))]),
+    ("FileChanged", &[FILE], &[must("event", Word(&["change", "add", "unlink"]))]),
+    ("WorktreeCreate", &[], &[must("name", Text)]),
+    ("WorktreeRemove", &[], &[must("worktree_path", Text)]),
+    ("PreCompact", &[TRIGGER], &[must("custom_instructions", TextOrNull)]),
+    ("PostCompact", &[TRIGGER], &[must("compact_summary", Text)]),
+    ("PreModelSwitch", SWITCH, &[must("source", Word(&["command", "picker", "sdk"]))]),
     (
         "PostModelSwitch",
         SWITCH,
-        &[may("source", Word(&["command", "picker", "sdk", "auto", "resume"]))],
+        &[must("source", Word(&["command", "picker", "sdk", "auto", "resume"]))],
     ),
-    ("SessionEnd", &[], &[may("reason", Word(ENDS))]),
+    ("SessionEnd", &[], &[must("reason", Word(ENDS))]),
     (
         "Elicitation",
         &[SERVER_NAME, FORM, ELICITATION],
-        &[may("message", Text), may("url", Text), may("requested_schema", Object)],
+        &[must("message", Text), may("url", Text), may("requested_schema", Object)],
     ),
     (
         "ElicitationResult",
         &[SERVER_NAME, FORM, ELICITATION],
-        &[may("action", Word(&["accept", "decline", "cancel"])), may("content", Object)],
+        &[must("action", Word(&["accept", "decline", "cancel"])), may("content", Object)],
     ),
 ];
 

@@ -74,6 +74,7 @@ impl Dialect for Toy {
                     chains: false,
                     strict: false,
                     once: false,
+                    status: None,
                     twin: None,
                 });
             }
@@ -105,6 +106,7 @@ impl Dialect for Toy {
             seen: Default::default(),
             secrets: arrival.secrets,
             env: arrival.env,
+            caller: arrival.caller,
         })
     }
 

@@ -1,0 +1,53 @@
+//! A module in a process of its own does not outlive the program that started it, even where both
+//! are past asking.
+
+use std::path::Path;
+
+use crate::ground::{Ground, text, until};
+
+const CALL: &str = r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","sessionId":"s","input":{"command":"ls"}}"#;
+/// Needs a full host, tells the number of its process, and never comes back.
+const STUCK: &str = "import 'node:net'; import { writeFileSync, renameSync } from 'node:fs';
+export default (pi) => pi.on('tool_call', (event, ctx) => {
+  writeFileSync(ctx.cwd + '/pid.new', String(process.pid)); renameSync(ctx.cwd + '/pid.new', ctx.cwd + '/pid');
+  for (;;) {}
+});
+";
+
+/// Whether a process still runs; one that nobody has reaped yet does not.
+fn runs(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+/// Ends what a failed test would leave running.
+struct Leftover(String);
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        if runs(&self.0) {
+            let _ended = std::process::Command::new("kill").args(["-9", &self.0]).status();
+        }
+    }
+}
+
+#[test]
+fn a_looping_sidecar_ends_when_we_are_killed() {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let full_host = |p: &Path| p.join("bun").is_file() || p.join("node").is_file();
+    if !cfg!(target_os = "linux") || !std::env::split_paths(&paths).any(|p| full_host(&p)) {
+        eprintln!("SKIPPED: no bun or node here, or no /proc to see them in");
+        return;
+    }
+    let ground = Ground::new();
+    ground.file(".omp/hooks/stuck.ts", STUCK);
+    let mut fired = ground.start(&["fire", "--from", "omp"], CALL.as_bytes());
+    let mark = ground.root.join("pid");
+    until("the module has begun", || mark.exists());
+    let module = Leftover(text(&std::fs::read(&mark).unwrap()));
+    assert!(runs(&module.0), "it looks at the wrong process");
+    // Not to be caught: nothing of ours runs after it.
+    fired.kill().unwrap();
+    fired.wait().unwrap();
+    until("the module's process has gone", || !runs(&module.0));
+}

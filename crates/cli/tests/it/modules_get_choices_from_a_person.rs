@@ -1,0 +1,111 @@
+//! `select`, `input` and `editor` of a module, answered through a ticket or at a terminal.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::ground::{Ground, text, until};
+
+const CALL: &str =
+    r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","input":{"command":"deploy"}}"#;
+
+/// A module that refuses every tool with what it was told.
+fn module(question: &str) -> String {
+    format!(
+        "export default (pi) => pi.on('tool_call', async (_, ctx) => {{\n\
+           const said = await ctx.ui.{question};\n\
+           return {{ block: true, reason: String(said) }};\n\
+         }});\n"
+    )
+}
+
+/// What a module was told that asks `question`, when a person answers with these arguments.
+fn told(question: &str, answers: &[&[&str]]) -> String {
+    let ground = Ground::new().with("GAMBREL_UI", "page");
+    ground.file(".omp/hooks/a.ts", &module(question));
+    let waiting = ground.start(&["fire", "--from", "omp"], CALL.as_bytes());
+    let open = || ground.json(&["approvals", "--json"])[0]["ticket"].as_str().map(str::to_owned);
+    until("the module's question is open", || open().is_some());
+    let ticket = open().unwrap();
+    for answer in answers {
+        let args = [&[answer[0], ticket.as_str()], &answer[1..]].concat();
+        ground.run(&args, b"");
+    }
+    let reply = waiting.wait_with_output().unwrap().stdout;
+    let reply: serde_json::Value = serde_json::from_slice(&reply).unwrap();
+    reply["reason"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_option_is_chosen_and_nothing_else_is_taken() {
+    let question = "select('Where to?', ['staging', 'production'])";
+    let wrong: &[&str] = &["approve", "--message", "the moon"];
+    assert_eq!(told(question, &[wrong, &["approve", "--message", "production"]]), "production");
+    assert_eq!(told(question, &[&["deny"]]), "undefined");
+}
+
+#[test]
+fn words_are_typed_or_not() {
+    assert_eq!(
+        told("input('Why?', 'a reason')", &[&["approve", "-m", "it is late"]]),
+        "it is late"
+    );
+    assert_eq!(told("editor('Text', 'as it was')", &[&["approve", "-m", "a\nb"]]), "a\nb");
+    assert_eq!(told("input('Why?')", &[&["deny"]]), "undefined");
+}
+
+#[test]
+fn what_is_wanted_is_in_the_list() {
+    let ground = Ground::new().with("GAMBREL_UI", "page");
+    let module = "export default (pi) => pi.on('tool_call', async (_, ctx) => {\n\
+        await ctx.ui.select('Where to?', ['a', 'b']);\n});\n";
+    ground.file(".omp/hooks/a.ts", module);
+    let waiting = ground.start(&["fire", "--from", "omp"], CALL.as_bytes());
+    let first = || ground.json(&["approvals", "--json"])[0].clone();
+    until("the module's question is open", || first()["ticket"].is_string());
+    let ticket = first();
+    assert_eq!(ticket["wants"], json!({"choice": ["a", "b"]}));
+    let refused = ground.run(&["approve", ticket["ticket"].as_str().unwrap()], b"");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("a, b"), "{}", text(&refused.stderr));
+    ground.run(&["deny", ticket["ticket"].as_str().unwrap()], b"");
+    assert_eq!(text(&waiting.wait_with_output().unwrap().stdout), "{}\n");
+}
+
+/// What a module was told that asks at a terminal where a person types these lines.
+fn typed(question: &str, lines: &str) -> String {
+    let ground = Ground::new().with("GAMBREL_UI", "tty");
+    ground.file(".omp/hooks/a.ts", &module(question));
+    ground.file("event.json", CALL);
+    let gambrel = env!("CARGO_BIN_EXE_gambrel");
+    let fire = format!("'{gambrel}' fire --from omp < event.json > reply.json");
+    // A terminal of its own, with us at the keys.
+    let mut terminal = Command::new("script")
+        .args(["-qec", &fire, "/dev/null"])
+        .current_dir(&ground.root)
+        .env_clear()
+        .envs(ground.env.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut keys = terminal.stdin.take().unwrap();
+    keys.write_all(lines.as_bytes()).unwrap();
+    let seen = terminal.wait_with_output().unwrap();
+    drop(keys);
+    let reply = std::fs::read(ground.root.join("reply.json")).unwrap();
+    let reply: serde_json::Value = serde_json::from_slice(&reply)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&seen.stdout)));
+    reply["reason"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn at_a_terminal_they_are_typed() {
+    assert_eq!(typed("confirm('Sure?', 'It is late')", "y\n"), "true");
+    assert_eq!(typed("confirm('Sure?', 'It is late')", "\n"), "false");
+    assert_eq!(typed("select('Where to?', ['staging', 'production'])", "2\n"), "production");
+    assert_eq!(typed("select('Where to?', ['staging', 'production'])", "7\n"), "undefined");
+    assert_eq!(typed("input('Why?')", "it is late\n"), "it is late");
+    assert_eq!(typed("editor('Text')", "one\ntwo\n.\n"), "one\ntwo");
+}
