@@ -4,7 +4,7 @@
 use rquickjs::{Object, Type, Value as Js};
 use serde_json::{Map, Number, Value};
 
-/// As exact as numbers are.
+/// Below it every whole number is exact.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// The object as `JSON.stringify` would tell it; `None` where a field is no plain value.
@@ -29,16 +29,18 @@ fn scalar(value: &Js<'_>) -> Option<Value> {
         Type::Null => Some(Value::Null),
         Type::Bool => value.as_bool().map(Value::from),
         Type::Int => value.as_int().map(Value::from),
-        Type::Float => value.as_float().map(number),
+        Type::Float => value.as_float().and_then(number),
         Type::String => value.as_string()?.to_string().ok().map(Value::from),
         _ => None,
     }
 }
 
-/// Whole numbers have no point, and what is no number is nothing.
-fn number(float: f64) -> Value {
-    match float.fract() == 0.0 && float.abs() < WHOLE {
-        true => Value::from(float as i64),
-        false => Number::from_f64(float).map_or(Value::Null, Value::Number),
+/// Whole numbers have no point; those too large to be exact are left to JSON, which rounds them.
+fn number(float: f64) -> Option<Value> {
+    match (float.fract() == 0.0, float.abs() < WHOLE) {
+        (true, true) => Some(Value::from(float as i64)),
+        (true, false) => None,
+        // What is no number is nothing.
+        (false, _) => Some(Number::from_f64(float).map_or(Value::Null, Value::Number)),
     }
 }
