@@ -124,6 +124,16 @@
     `{"handlers":${handlers},"results":[${results}],"truthy":[${truthy}],` +
     `"errors":${errors.length ? stringify(errors) : "[]"}${event === undefined ? "" : `,"event":${event}`}}`;
   const failure = (err, event) => ({ hookPath: host.path, event, error: messageOf(err), thrown: isError(err) ? "error" : "value", stack: stackOf(err), fatal: err === null });
+  // An object that the host may read as it is.
+  const { getPrototypeOf, prototype } = Object;
+  const isPlain = (said) => typeof said === "object" && getPrototypeOf(said) === prototype && said.toJSON === undefined;
+  const lone = (said) => {
+    try {
+      return `{"handlers":1,"results":[${written(said)}],"truthy":[true],"errors":[]}`;
+    } catch (err) {
+      return report(1, ["null"], [false], [failure(err, now.event)]);
+    }
+  };
   const written = (result) => {
     const text = stringify(result);
     if (text === undefined) throw new TypeError(`a ${typeof result} is no result`);
@@ -232,8 +242,9 @@
     }
   };
 
-  // The report, or a promise of it. A lone handler that has its answer at once is not waited for:
-  // the turns of promises would cost more than the handler does.
+  // The report, or a promise of it, or a plain result for which `lone` makes the report. A lone
+  // handler that has its answer at once is not waited for: the turns of promises would cost more
+  // than the handler does.
   const emit = (eventText, restText) => {
     const rest = terms(restText);
     const event = parse(eventText);
@@ -248,7 +259,7 @@
       if (said instanceof Own) said = host.peek(said);
       if (list.length > 1 || typeof said?.then === "function") return more(said);
       if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
-      return `{"handlers":1,"results":[${written(said)}],"truthy":[true],"errors":[]}`;
+      return isPlain(said) ? said : lone(said);
     } catch (err) {
       if (list.length > 1) return more(Own.reject(err));
       return report(1, ["null"], [false], [failure(err, event.type)]);
@@ -276,5 +287,5 @@
       renderers: [...renderers.keys()],
     });
 
-  return { load, emit, command, listed, messageOf, stackOf };
+  return { load, emit, lone, command, listed, messageOf, stackOf };
 }

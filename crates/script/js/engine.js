@@ -3,6 +3,7 @@
 (natives, path, hasUI, api, contexts) => {
   "use strict";
   const { parse, stringify } = JSON;
+  const Own = Promise;
   const waiting = new Map();
   const modules = new Map();
 
@@ -191,7 +192,7 @@
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),
   };
-  const { load, emit, command, listed, messageOf, stackOf } = api(host, contexts);
+  const { load, emit, lone, command, listed, messageOf, stackOf } = api(host, contexts);
 
   // Rejections that nobody has listened to yet; what is left when a call settles is told.
   const unheard = new Map();
@@ -218,15 +219,15 @@
     load: (space) => settled(load(space), () => settle("{}")),
     imported: settled,
     tell: () => void (unheard.size && tell()),
-    // What was told at once is given back; else it is settled later.
+    lone,
+    // What was told at once is given back, as a report or as the one result; else it is settled
+    // later.
     emit: (event, rest) => {
       try {
         const told = emit(event, rest);
-        if (typeof told === "string") {
-          if (unheard.size) tell();
-          return told;
-        }
-        settled(told, settle);
+        if (told instanceof Own) return settled(told, settle);
+        if (unheard.size) tell();
+        return told;
       } catch (err) {
         failed(err);
       }

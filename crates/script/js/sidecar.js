@@ -2,10 +2,9 @@
 // has. One line of JSON a word, both ways; every line to the parent begins with a mark that only
 // we know, because a module's own children may write to the same stream.
 const fs = await import("node:fs");
-const { createInterface } = await import("node:readline");
 const nodeModule = await import("node:module");
 const { dirname } = await import("node:path");
-const { fileURLToPath, pathToFileURL } = await import("node:url");
+const { pathToFileURL } = await import("node:url");
 const { parse, stringify } = JSON;
 
 let mark = "";
@@ -103,6 +102,12 @@ export const resolve = async (specifier, context, next) => {
   if (specifier.startsWith("gambrel:")) return { url: specifier, shortCircuit: true };
   const url = known.links[context.parentURL]?.[specifier];
   if (url) return { url, shortCircuit: true };
+  // A name that was put together: as bundlers of TypeScript find it.
+  const endings = /^\\.{0,2}\\//.test(specifier) ? ["", ".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx", ".json", "/index.ts", "/index.js"] : [];
+  for (const ending of endings) {
+    const { href } = new URL(specifier + ending, context.parentURL);
+    if (href in known.sources) return { url: href, shortCircuit: true };
+  }
   try {
     return await next(specifier, context);
   } catch (err) {
@@ -135,20 +140,31 @@ const requires = (need, stubs) => (url) => {
 };
 const handOut = ({ sources, requires }) => {
   const inner = {};
-  for (const url of requires) {
-    const name = `gambrel:require?${url}`;
-    inner[name] = `export default globalThis.__gambrel.requires(${stringify(url)});`;
+  for (const file of requires) {
+    const name = `gambrel:require?${encodeURIComponent(file)}`;
+    inner[name] = `export default globalThis.__gambrel.requires(${stringify(file)});`;
     // Imports are hoisted: at the end it changes no line.
-    sources[url] += `\nimport require from ${stringify(name)};`;
+    sources[file] += `\nimport require from ${stringify(name)};`;
   }
   return inner;
 };
-const furnishNode = ({ sources, links, stubs }, inner) => {
+// What bun tells of a file and node does not, on the file's own first line.
+const placed = (file, text) => {
+  const told = stringify({ dir: dirname(file), dirname: dirname(file), filename: file, path: file });
+  return text.includes("import.meta") ? text.replace(/^(?:#!.*\n)?/, (head) => `${head}Object.assign(import.meta, ${told}); `) : text;
+};
+const furnishNode = (word, inner) => {
+  const href = (file) => pathToFileURL(file).href;
+  const mapped = (fields, key, value) => Object.fromEntries(Object.entries(fields).map(([k, v]) => [key(k), value(v, k)]));
+  const same = (text) => text;
+  const sources = mapped(word.sources, href, (text, file) => placed(file, text));
+  const links = mapped(word.links, href, (leads) => mapped(leads, same, href));
+  const { stubs } = word;
   const hooks = `data:text/javascript,${encodeURIComponent(HOOKS)}`;
   nodeModule.register(hooks, { data: { sources, links, stubs, inner } });
 };
 const furnishBun = ({ path, sources, stubs }, inner) => {
-  const texts = new Map(Object.entries(sources).map(([url, text]) => [fileURLToPath(url), text]));
+  const texts = new Map(Object.entries(sources));
   const exact = [...texts.keys()].map((file) => file.replace(/[^\w/]/g, "\\$&")).join("|");
   const there = (name) => {
     try {
@@ -211,12 +227,22 @@ const receive = (word) => {
   else if (word.op === "command") module.command(word.name, word.args, word.rest).then(done, told);
   else if (word.op === "listed") done(module.listed());
 };
-const input = createInterface({ input: process.stdin });
-input.on("line", (text) => {
+const heard = (text) => {
   try {
     receive(parse(text));
   } catch (err) {
     told(err);
   }
+};
+// Only a newline ends a line: a line reader would also end it at marks that JSON leaves as they are.
+let begun = [];
+process.stdin.setEncoding("utf8");
+process.stdin.on("data", (chunk) => {
+  const lines = chunk.split("\n");
+  begun.push(lines[0]);
+  if (lines.length === 1) return;
+  const first = begun.join("");
+  begun = [lines.pop()];
+  for (const line of [first, ...lines.slice(1)]) heard(line);
 });
-input.on("close", () => leave(0));
+process.stdin.on("end", () => leave(0));

@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::graph::LoadError;
 
+/// The report of one handler that has nothing to say, as the engine's script writes it.
+const QUIET: &str = r#"{"handlers":1,"results":[null],"truthy":[false],"errors":[]}"#;
 /// How many fields an answer has.
 const FIELDS: usize = 5;
 
@@ -57,8 +59,8 @@ pub fn read(
     whose: &Whose<'_>,
     place: impl Fn(&str) -> Option<String>,
 ) -> (Value, bool) {
-    if let Some(result) = lone(text) {
-        return (one(result, effects), false);
+    if text == QUIET {
+        return (of(Value::Null, false, effects), false);
     }
     let mut answer: Value = match serde_json::from_str(text) {
         Ok(answer @ Value::Object(_)) => answer,
@@ -84,18 +86,16 @@ pub fn read(
     (answer, spoiled)
 }
 
-/// The result in the report of one handler that returned something: by far the most of all.
-fn lone(text: &str) -> Option<Value> {
-    let inner = text.strip_prefix(r#"{"handlers":1,"results":["#)?;
-    serde_json::from_str(inner.strip_suffix(r#"],"truthy":[true],"errors":[]}"#)?).ok()
+/// The answer of one handler with this result, made at once instead of being read.
+pub fn one(result: Value, effects: Vec<Value>) -> Value {
+    of(result, true, effects)
 }
 
-/// The answer of one handler, made at once instead of being read.
-fn one(result: Value, effects: Vec<Value>) -> Value {
+fn of(result: Value, truthy: bool, effects: Vec<Value>) -> Value {
     let mut fields = Map::with_capacity(FIELDS);
     fields.insert("handlers".into(), json!(1));
     fields.insert("results".into(), Value::Array(vec![result]));
-    fields.insert("truthy".into(), Value::Array(vec![json!(true)]));
+    fields.insert("truthy".into(), Value::Array(vec![json!(truthy)]));
     fields.insert("errors".into(), Value::Array(Vec::new()));
     fields.insert("effects".into(), Value::Array(effects));
     Value::Object(fields)

@@ -13,6 +13,7 @@ use crate::desk::{Desk, Post};
 use crate::graph::Graph;
 use crate::loader::{HIDDEN, Shelf};
 use crate::natives;
+use crate::plain;
 use crate::settings::ScriptSettings;
 use crate::turn::{self, Halt};
 
@@ -29,6 +30,14 @@ pub struct Engine {
     posts: Receiver<Post>,
     /// What the module's natives share with us.
     pub desk: Arc<Desk>,
+}
+
+/// What a call came to.
+pub enum Told {
+    /// The report of all handlers, as JSON.
+    Report(String),
+    /// The result of the only handler there was.
+    Result(Value),
 }
 
 /// One call of the engine's own script.
@@ -86,14 +95,15 @@ impl Engine {
     }
 
     /// Calls the module and waits for what its handlers say.
-    pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<String, Halt> {
+    pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<Told, Halt> {
         self.context.with(|ctx| {
             turn::catch_up(&ctx, &self.desk, &self.posts, clock)?;
             let told = clock.run(|wire| {
                 let told = begin_call(&ctx, said).map_err(|e| self.halt(&ctx, e))?;
-                told.map(|text| turn::finish(&ctx, wire).map(|()| text)).transpose()
+                told.map(|told| turn::finish(&ctx, wire).map(|()| told)).transpose()
             })?;
-            told.map_or_else(|| turn::drive(&ctx, &self.desk, &self.posts, clock), Ok)
+            let driven = || turn::drive(&ctx, &self.desk, &self.posts, clock).map(Told::Report);
+            told.map_or_else(driven, Ok)
         })
     }
 
@@ -142,15 +152,28 @@ fn begin_load(ctx: &Ctx<'_>, name: &str) -> rquickjs::Result<()> {
 }
 
 /// What the script told at once, if it did.
-fn begin_call(ctx: &Ctx<'_>, said: &Said<'_>) -> rquickjs::Result<Option<String>> {
+fn begin_call(ctx: &Ctx<'_>, said: &Said<'_>) -> rquickjs::Result<Option<Told>> {
     match said {
         Said::Emit(event, terms) => {
             let kept = ctx.userdata::<Function<'_>>().map(|emit| emit.clone());
             let emit = kept.map_or_else(|| hidden(ctx)?.get("emit"), Ok)?;
-            emit.call((*event, *terms))
+            told(ctx, emit.call((*event, *terms))?)
         }
         Said::Command(name, args, terms) => {
-            hidden(ctx)?.get::<_, Function<'_>>("command")?.call((*name, *args, *terms))
+            let command: Function<'_> = hidden(ctx)?.get("command")?;
+            command.call::<_, ()>((*name, *args, *terms)).map(|()| None)
         }
     }
+}
+
+fn told<'js>(ctx: &Ctx<'js>, value: rquickjs::Value<'js>) -> rquickjs::Result<Option<Told>> {
+    if let Some(report) = value.as_string() {
+        return report.to_string().map(Told::Report).map(Some);
+    }
+    let Some(object) = value.as_object() else { return Ok(None) };
+    if let Some(result) = plain::read(object) {
+        return Ok(Some(Told::Result(result)));
+    }
+    let lone: Function<'_> = hidden(ctx)?.get("lone")?;
+    lone.call((object.clone(),)).map(Told::Report).map(Some)
 }

@@ -14,6 +14,7 @@ mod loader;
 mod natives;
 mod ops;
 mod parcel;
+mod plain;
 mod positions;
 mod request;
 mod resolve;

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::graph::Graph;
-use crate::loader::{self, escaped};
+use crate::loader;
 use crate::resolve;
 use crate::shims::{self, Kind};
 
@@ -17,15 +17,15 @@ pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> 
     let mut links = Map::new();
     let mut requires = Vec::new();
     for (path, unit) in &graph.units {
-        let url = url(path);
+        let file = path.display().to_string();
         let asked = unit.needs.imports.keys().chain(&unit.needs.lazy);
         let leads: BTreeMap<&String, String> = asked
             .filter(|specifier| resolve::is_file(specifier))
-            .filter_map(|s| Some((s, self::url(&resolve::resolve(path, s)?))))
+            .filter_map(|s| Some((s, resolve::resolve(path, s)?.display().to_string())))
             .collect();
-        links.insert(url.clone(), json!(leads));
-        requires.extend(unit.needs.requires.then(|| url.clone()));
-        sources.insert(url, json!(unit.code));
+        links.insert(file.clone(), json!(leads));
+        requires.extend(unit.needs.requires.then(|| file.clone()));
+        sources.insert(file, json!(unit.code));
     }
     let shims: BTreeMap<_, _> =
         ["typebox", "host", "lowered"].into_iter().map(|n| (n, shims::text(n))).collect();
@@ -45,8 +45,4 @@ fn stubs(graph: &Graph) -> Map<String, Value> {
     named
         .filter_map(|(s, names)| Some((s.clone(), json!(loader::face(stand_in(s)?, names)))))
         .collect()
-}
-
-fn url(path: &Path) -> String {
-    format!("file://{}", escaped(&path.display().to_string()))
 }

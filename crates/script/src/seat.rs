@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::clock::Clock;
 use crate::desk::{Desk, Surround};
-use crate::engine::{Engine, Said};
+use crate::engine::{Engine, Said, Told};
 use crate::graph::{Graph, LoadError};
 use crate::settings::ScriptSettings;
 use crate::sidecar::{self, Sidecar};
@@ -97,10 +97,10 @@ impl Seat {
     }
 
     /// Calls the module and waits for what its handlers say.
-    pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<String, Halt> {
+    pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<Told, Halt> {
         match self {
             Self::Engine(engine) => engine.call(said, clock),
-            Self::Sidecar(sidecar) => sidecar.call(said, clock),
+            Self::Sidecar(sidecar) => sidecar.call(said, clock).map(Told::Report),
         }
     }
 

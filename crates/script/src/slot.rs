@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::answer::{self, Whose};
 use crate::clock::Clock;
 use crate::desk::Surround;
-use crate::engine::Said;
+use crate::engine::{Said, Told};
 use crate::graph::{Graph, LoadError};
 use crate::request::{Request, Wish};
 use crate::seat::{Refused, Seat};
@@ -96,7 +96,8 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
     let place = |stack: &str| graph.place(stack);
     let whose = Whose { path: request.path, event: request.event() };
     match ended {
-        Ok(text) => {
+        Ok(Told::Result(result)) => (answer::answered(answer::one(result, effects)), false),
+        Ok(Told::Report(text)) => {
             let (answer, spoiled) = answer::read(&text, effects, &whose, place);
             (answer::answered(answer), spoiled)
         }

@@ -191,3 +191,40 @@ fn the_context_is_what_was_given() {
         "leaf": "3", "file": "/s", "styled": "text", "typed": "", "idle": true});
     assert_eq!(answer["results"][0], expected);
 }
+
+#[test]
+fn a_result_is_told_as_json_tells_it() {
+    // Each as it is, and once more inside a list, which goes another way.
+    let odd = [
+        "{ a: undefined, b: null, c: true, d: -0, e: 5.0, f: 0.1, g: 1e21, h: NaN, i: Infinity, j: 2 ** 53 - 1, k: 'é\\n\\u2028' }",
+        "{ large: 2 ** 60, larger: -(2 ** 64), whole: 2 ** 53 }",
+        "{ 2: 'b', 1: 'a', z: 1, [Symbol('s')]: 1 }",
+        "{ deep: { er: [1, { undefined }] }, date: new Date(0) }",
+        "{ f() {}, g: Symbol('x'), big: new Map([[1, 2]]) }",
+        "{ toJSON: () => ({ said: 'otherwise' }) }",
+        "new (class A { own = 1; get not() { return 2; } })()",
+        "Object.create({ inherited: 1 }, { hidden: { value: 1 }, shown: { value: 2, enumerable: true } })",
+        "Object.assign(Object.create(null), { bare: 1 })",
+        "{ get got() { return this.other; }, other: 'x' }",
+        "[1, undefined]",
+        "'text'",
+        "true",
+        "7.25",
+    ];
+    let stand = Stand::new();
+    for code in odd {
+        let alone = stand.handler(&format!("return {code};")).answer.unwrap();
+        let listed = stand.handler(&format!("return [{code}];")).answer.unwrap();
+        assert_eq!(alone["errors"], json!([]), "{code}");
+        assert_eq!(alone["results"][0], listed["results"][0][0], "{code}");
+    }
+    for code in [
+        "{ n: 1n }",
+        "{ get bad() { throw new Error('got'); } }",
+        "(() => { const o = {}; o.o = o; return o; })()",
+    ] {
+        let answer = stand.handler(&format!("return {code};")).answer.unwrap();
+        assert_eq!((&answer["results"], &answer["truthy"]), (&json!([null]), &json!([false])));
+        assert_eq!(answer["errors"].as_array().unwrap().len(), 1, "{code}: {answer}");
+    }
+}

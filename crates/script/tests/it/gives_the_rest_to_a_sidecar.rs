@@ -134,3 +134,13 @@ fn leaving_and_dying_are_errors() {
         assert_eq!(stand.answer("m.ts", bash("ls"))["results"], json!([{"fine": true}]));
     });
 }
+
+#[test]
+fn every_character_arrives_and_comes_back() {
+    each(|host| {
+        let stand = stand(host, "return { back: event.input.command };");
+        let long = "\u{2028}\u{2029}\u{85}\r\n\u{0}\u{7f}é🎉\"\\".repeat(40_000);
+        let answer = stand.answer("m.ts", bash(&long));
+        assert!(answer["results"][0]["back"] == json!(long), "{host:?}: {}", answer["errors"]);
+    });
+}

@@ -1,12 +1,27 @@
 //! Relative imports of every spelling, dynamic ones, JSON, and `import.meta`.
 
+use gambrel_script::ScriptSettings;
 use serde_json::json;
 
+use crate::full_hosts::each;
 use crate::stand::{Stand, bash};
+
+/// The embedded engine, and every full host with a reason to be one: what is given, and the first
+/// line of a module there.
+fn everywhere(test: impl Fn(&Stand, &str)) {
+    test(&Stand::new(), "");
+    each(|host| {
+        let settings = ScriptSettings { full_host: host.clone(), ..ScriptSettings::default() };
+        test(&Stand::with(settings), "import 'node:net';");
+    });
+}
 
 #[test]
 fn every_spelling_is_found() {
-    let stand = Stand::new();
+    everywhere(spellings);
+}
+
+fn spellings(stand: &Stand, head: &str) {
     stand.write("lib/a.ts", "export const a: string = 'a'; export { b as bee } from './b.js';");
     stand.write("lib/b.ts", "import { c } from '../c/';\nexport const b = 'b' + c;");
     stand.write("c/index.ts", "export const c = 'c';");
@@ -19,7 +34,7 @@ export default (pi) => { pi.on('tool_call', async () => {
   const again = await import(name);
   return { a: lib.a, bee: lib.bee, d, e: data.e[0], late: late(1), same: again.late === late };
 }); };";
-    stand.write("m.ts", text);
+    stand.write("m.ts", &format!("{head}{text}"));
     let answer = stand.answer("m.ts", bash("ls"));
     let expected = json!({"a": "a", "bee": "bc", "d": "d", "e": 1, "late": 2, "same": true});
     assert_eq!(answer["results"][0], expected, "{answer}");
@@ -44,11 +59,15 @@ fn files_that_import_each_other() {
 
 #[test]
 fn import_meta_tells_the_place() {
-    let stand = Stand::new();
-    let path = stand.write(
-        "m.ts",
-        "export default (pi) => { pi.on('tool_call', () => ({ ...import.meta })); };",
-    );
+    everywhere(meta);
+}
+
+fn meta(stand: &Stand, head: &str) {
+    let names = "url dir dirname filename path".split(' ').map(|n| format!("{n}: import.meta.{n}"));
+    let fields = names.collect::<Vec<_>>().join(", ");
+    let text =
+        format!("{head}export default (pi) => {{ pi.on('tool_call', () => ({{ {fields} }})); }};");
+    let path = stand.write("m.ts", &text);
     let meta = stand.answer("m.ts", bash("ls"))["results"][0].clone();
     let folder = path.parent().unwrap();
     assert_eq!(meta["filename"], json!(path));
