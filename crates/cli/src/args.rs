@@ -136,9 +136,16 @@ pub enum Command {
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
+        /// As JSON: `{"text": …}`.
+        #[arg(long)]
+        json: bool,
     },
     /// Print the manual page.
-    Man,
+    Man {
+        /// As JSON: `{"text": …}`.
+        #[arg(long)]
+        json: bool,
+    },
     #[command(name = "__watchdog", hide = true)]
     Watchdog,
     #[command(name = "__supervise", hide = true)]
@@ -345,6 +352,9 @@ pub struct SchemaArgs {
     /// Only what a hook may answer.
     #[arg(long, requires = "event")]
     pub output: bool,
+    /// As JSON, which schemas always are.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The dialects that have schemas.
@@ -407,8 +417,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Init(args) => crate::init::run(folder, &args),
         Command::Demo(args) => crate::demo::run(&args),
         Command::Schema(args) => crate::schema::run(&args),
-        Command::Completions { shell } => crate::shells::completions(shell),
-        Command::Man => crate::shells::man(),
+        Command::Completions { shell, json } => crate::shells::completions(shell, json),
+        Command::Man { json } => crate::shells::man(json),
         Command::Watchdog => crate::supervise::watchdog(),
         Command::Supervise => crate::supervise::supervise(),
     }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use gambrel::Gambrel;
 use gambrel::model::{Complaint, Severity, Spot};
+use gambrel::{Gambrel, Setup};
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
@@ -11,16 +11,9 @@ use crate::{commands, look, printer, snippet};
 
 /// Checks what is used here, or the named files.
 pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
-    let mut complaints = Vec::new();
-    let mut hooks = 0;
+    let (mut hooks, mut complaints) = (0, Vec::new());
     match args.paths.is_empty() {
-        true => {
-            let gambrel = Gambrel::open(look::setup(folder, Some(&args.sources))?);
-            let loaded = gambrel.load(None);
-            hooks = loaded.hooks.len();
-            complaints.extend(loaded.complaints.iter().cloned());
-            complaints.extend(commands::complaints(&gambrel, &loaded));
-        }
+        true => (hooks, complaints) = whole(look::setup(folder, Some(&args.sources))?),
         false => {
             for path in &args.paths {
                 let (found, wrong) = check_path(folder.clone(), path, args)?;
@@ -33,7 +26,19 @@ pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
     Ok(u8::from(!complaints.is_empty()))
 }
 
-/// A folder is checked as a project; a file as what its name says it is.
+/// By one of these a folder is known as a plugin of Claude Code's.
+const PLUGIN: [&str; 2] = [".claude-plugin", "hooks/hooks.json"];
+
+/// All that is used in a folder: how many hooks, and what is wrong with them.
+fn whole(setup: Setup) -> (usize, Vec<Complaint>) {
+    let gambrel = Gambrel::open(setup);
+    let loaded = gambrel.load(None);
+    let mut complaints = loaded.complaints.clone();
+    complaints.extend(commands::complaints(&gambrel, &loaded));
+    (loaded.hooks.len(), complaints)
+}
+
+/// A folder is checked as a project, or as a plugin besides; a file as what its name says it is.
 fn check_path(
     folder: Option<PathBuf>,
     path: &Path,
@@ -42,9 +47,11 @@ fn check_path(
     let mut setup = look::setup(folder, Some(&args.sources))?;
     let path = setup.cwd.join(setup.folder.clone().unwrap_or_default()).join(path);
     if path.is_dir() {
+        if PLUGIN.iter().any(|file| path.join(file).exists()) {
+            setup.named.push(("plugin".into(), path.clone()));
+        }
         setup.folder = Some(path);
-        let loaded = Gambrel::open(setup).load(None);
-        return Ok((loaded.hooks.len(), loaded.complaints.clone()));
+        return Ok(whole(setup));
     }
     if !path.exists() {
         let complaint = Complaint::error(Spot::file(&path), "no such file");

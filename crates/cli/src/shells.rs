@@ -3,20 +3,21 @@
 use std::io::Write;
 
 use clap::CommandFactory;
+use serde_json::json;
 
 use crate::args::Cli;
 use crate::printer;
 
 /// Completions for a shell.
-pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<u8> {
+pub fn completions(shell: clap_complete::Shell, as_json: bool) -> anyhow::Result<u8> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "gambrel", &mut text);
-    printer::out(&String::from_utf8_lossy(&text));
+    print(&text, as_json);
     Ok(0)
 }
 
 /// The manual page of every command, in one.
-pub fn man() -> anyhow::Result<u8> {
+pub fn man(as_json: bool) -> anyhow::Result<u8> {
     let mut text = Vec::new();
     let command = Cli::command();
     clap_mangen::Man::new(command.clone()).render(&mut text)?;
@@ -26,6 +27,14 @@ pub fn man() -> anyhow::Result<u8> {
         man.render_description_section(&mut text)?;
         man.render_options_section(&mut text)?;
     }
-    printer::out(&String::from_utf8_lossy(&text));
+    print(&text, as_json);
     Ok(0)
+}
+
+fn print(text: &[u8], as_json: bool) {
+    let text = String::from_utf8_lossy(text);
+    match as_json {
+        true => printer::json(&json!({"text": text})),
+        false => printer::out(&text),
+    }
 }

@@ -48,6 +48,7 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
 /// Forgets trust, or refuses for good.
 pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::open(look::setup(folder, None)?);
+    look::refuse_agents(&gambrel, "switch hooks off")?;
     let loaded = gambrel.load(None);
     let project = of_project(&gambrel, &loaded);
     let chosen: Vec<&Hook> =

@@ -100,17 +100,20 @@ fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     let refused = decision.meant.ruling == Ruling::Deny;
     let kept = debts::owe(engine.ledger, decision)
         .and_then(|()| debts::count_refusal(engine.ledger, event, refused))
-        .and_then(|()| mark(engine, event, &decision.marks));
+        .and_then(|()| mark(engine, event, decision));
     decision.troubles.extend(kept.err().map(|error| error.to_string()));
     journal::finished(engine.ledger, event, decision);
 }
 
 /// What later events of the session are to see.
-fn mark(engine: &Engine<'_>, event: &Event, marks: &[String]) -> Result<(), LedgerError> {
+fn mark(engine: &Engine<'_>, event: &Event, decision: &Decision) -> Result<(), LedgerError> {
+    // What was refused has not happened.
+    let happened = event.kind() != Kind::Gate || decision.meant.ruling < Ruling::Deny;
     let others = engine.loaded.dialects().filter(|dialect| !event.is_from(*dialect));
     let of_event =
         std::iter::once(event.from).chain(others).flat_map(|dialect| dialect.marks(event));
-    let mut names: Vec<String> = marks.iter().cloned().chain(of_event).collect();
+    let of_event = of_event.filter(|_| happened);
+    let mut names: Vec<String> = decision.marks.iter().cloned().chain(of_event).collect();
     names.retain(|name| !event.seen.contains_key(name));
     if names.is_empty() {
         return Ok(());

@@ -102,12 +102,13 @@ impl Setup {
         self.folder.as_ref().map_or_else(|| self.cwd.clone(), |folder| self.cwd.join(folder))
     }
 
-    /// House rule 7.1: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder, else the process's.
+    /// House rule 7.1: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder where there is such
+    /// a one, else the process's.
     pub fn root(&self, event: Option<&Event>) -> PathBuf {
         let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
         let root = named
             .or_else(|| self.absolute("CLAUDE_PROJECT_DIR"))
-            .or_else(|| event.map(|event| self.cwd.join(&event.cwd)))
+            .or_else(|| event.map(|event| self.cwd.join(&event.cwd)).filter(|dir| dir.is_dir()))
             .unwrap_or_else(|| self.cwd.clone());
         std::fs::canonicalize(&root).unwrap_or(root)
     }

@@ -316,7 +316,9 @@ impl Hook {
         self.draft.name.clone().unwrap_or_else(|| {
             let text = ["command", "url", "pipeline", "path", "tool", "prompt"]
                 .iter()
-                .find_map(|key| self.draft.config.get(key)?.as_str())
+                .find_map(|key| {
+                    self.draft.config.get(key)?.as_str().filter(|t| !t.trim().is_empty())
+                })
                 .unwrap_or(&self.draft.action);
             text.chars().take(60).collect()
         })

@@ -58,6 +58,9 @@ fn a_sparse_epic_is_said_to_be() {
 fn a_quotation_mark_hides_nothing() {
     let told = prompt(&ground(), "he said \"go\" \\ so start EPIC-01 now");
     assert!(told.contains("sparse"), "{told}");
+    for phrase in ["start\nepic 1", "begin epic_01", "work on Epic #1"] {
+        assert!(prompt(&ground(), phrase).contains("sparse"), "{phrase}");
+    }
 }
 
 #[test]

@@ -103,6 +103,8 @@ fn an_agent_may_not_trust() {
     let output = ground.run(&["trust", "--all", "--yes"], b"");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("CLAUDECODE"));
+    let output = ground.run(&["untrust", "--all"], b"");
+    assert_eq!(output.status.code(), Some(1), "an agent may not switch a guard off");
 }
 
 #[test]

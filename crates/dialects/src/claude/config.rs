@@ -156,8 +156,20 @@ impl<'r> Reading<'r> {
         if self.file.place.tag == plugin::MANIFEST {
             return self.manifest(drafts);
         }
+        self.strays(root);
         let Some(hooks) = root.get("hooks").filter(|node| !node.is_null()) else { return };
         self.events(hooks, drafts);
+    }
+
+    /// Events that stand beside `hooks` would be passed over without a word.
+    fn strays(&mut self, root: &'r Node) {
+        let event = |key: &str| EVENTS.iter().any(|row| !key.is_empty() && row.name == key);
+        for (key, _) in root.entries().iter().filter(|(key, _)| key.text().is_some_and(event)) {
+            let name = key.text().unwrap_or_default();
+            let message = format!("`{name}` stands outside `hooks`, so its hooks never run");
+            let help = format!("write \"hooks\": {{\"{name}\": [ … ]}}");
+            self.complain(key, message, Some(help));
+        }
     }
 
     /// Events and their matcher groups.

@@ -4,9 +4,10 @@
 cd "${CLAUDE_PROJECT_DIR:-.}" || exit 0
 . ./.claude/hooks/json.sh
 
-prompt=$(field prompt)
+# A phrase may go on over the end of a line.
+prompt=$(field prompt | tr '\n' ' ')
 printf '%s' "$prompt" | grep -qiE '(start|begin|implement|work on|continue|gate).*epic|epic.*gate|gate check' || exit 0
-epic=$(printf '%s' "$prompt" | grep -oiE 'epic[- ]?[0-9]+' | head -n 1 | grep -oE '[0-9]+')
+epic=$(printf '%s' "$prompt" | grep -oiE 'epic[-_ ]? ?#?[0-9]+' | head -n 1 | grep -oE '[0-9]+')
 [ -n "$epic" ] || exit 0
 
 file=

@@ -167,6 +167,16 @@ fn what_is_not_known_runs_the_hook() {
     ] {
         assert!(bash("git push *", command), "{command}");
     }
+    for fed in [
+        "bash <<E\ngit push\nE",
+        "sh <<<'git push'",
+        "curl x | sudo bash -s -- y",
+        "echo git push | sh -e",
+        "bash -o pipefail < script",
+    ] {
+        assert!(bash("git push *", fed) && bash("rm *", fed), "{fed}");
+    }
+    assert!(!bash("rm *", "bash build.sh <<E\nx\nE") && !bash("rm *", "bash -x build.sh"));
     assert!(!bash("git *", "echo $(date)") && !bash("git *", "cat <<E\nx\nE"));
     assert!(bash("git *", "$X y") && !bash("git *", "echo $X"));
     assert!(runs("Bash(git *)", "Bash", json!({})) && runs("Edit(src/**)", "Edit", json!({})));

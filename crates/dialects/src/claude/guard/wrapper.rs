@@ -67,7 +67,8 @@ pub fn started(words: &[Word]) -> Started {
             todo.extend(wrapped(&rest[1..]).into_iter().map(|after| at + 1 + after));
             started.scripts.extend(split_string(&rest[1..]));
         } else if named(&SHELLS) {
-            started.scripts.extend(script(&rest[1..]));
+            let fed = || reads_stdin(&rest[1..]).then_some(None);
+            started.scripts.extend(script(&rest[1..]).or_else(fed));
         } else if named(&EVALS) {
             let texts: Option<Vec<String>> = rest[1..].iter().map(Word::known).collect();
             started.scripts.push(texts.map(|texts| texts.join(" ")));
@@ -141,6 +142,26 @@ fn script(words: &[Word]) -> Option<Option<String>> {
         // A value of an option before `-c`, or a file: look on.
         Some(_) => script(&words[at + 1..]),
     }
+}
+
+/// Options of a shell that have a value.
+const VALUED: [&str; 5] = ["-o", "+o", "-O", "--rcfile", "--init-file"];
+
+/// Whether a shell without `-c` takes its commands from a pipe or a here-document: no file is
+/// named, or it is told to.
+fn reads_stdin(words: &[Word]) -> bool {
+    let mut words = words.iter().map(Word::known);
+    while let Some(Some(text)) = words.next() {
+        match text.as_str() {
+            "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => return true,
+            valued if VALUED.contains(&valued) => drop(words.next()),
+            long if long.starts_with("--") => {}
+            short if short.starts_with('-') && short.contains('s') => return true,
+            option if option.starts_with(['-', '+']) => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// `env -S 'git push'` is one more way to hide words.
