@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::keeper::Keeper;
 use crate::ops::{OpError, Sink};
 use crate::settings::{Ask, ScriptSettings};
 use crate::status::Statuses;
@@ -52,6 +53,8 @@ pub struct Desk {
     pub module: PathBuf,
     /// How modules are run.
     pub settings: ScriptSettings,
+    /// Who ends the module's programs if we cannot.
+    pub keeper: Keeper,
     posts: SyncSender<Post>,
     next: AtomicU32,
     papers: Mutex<Papers>,
@@ -77,7 +80,8 @@ impl Desk {
     pub fn new(module: PathBuf, settings: ScriptSettings) -> (Self, Receiver<Post>) {
         let (posts, received) = sync_channel(MAX_POSTS);
         let papers = Mutex::new(Papers::default());
-        (Self { module, settings, posts, next: AtomicU32::new(1), papers }, received)
+        let keeper = Keeper::default();
+        (Self { module, settings, keeper, posts, next: AtomicU32::new(1), papers }, received)
     }
 
     /// Notes something that the module wants done.

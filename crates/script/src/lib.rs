@@ -9,7 +9,7 @@ mod clock;
 mod desk;
 mod engine;
 mod graph;
-mod lifeline;
+mod keeper;
 mod loader;
 mod natives;
 mod ops;

@@ -18,7 +18,7 @@ use crate::clock::{Clock, Tripwire};
 use crate::desk::{Desk, Post, Surround};
 use crate::engine::{API, CONTEXT, Said};
 use crate::graph::Graph;
-use crate::lifeline::Lifeline;
+use crate::keeper::Held;
 use crate::ops::{self, Sink, fetch};
 use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
@@ -32,7 +32,7 @@ const LONG: Duration = Duration::from_secs(3600);
 /// A module in a process of its own.
 pub struct Sidecar {
     child: Child,
-    lifeline: Option<Lifeline>,
+    held: Option<Held>,
     words: Sender<String>,
     posts: Receiver<Post>,
     lines: u32,
@@ -63,13 +63,8 @@ impl Sidecar {
         surround: Surround,
     ) -> std::io::Result<Self> {
         let mut child = command(program, &surround).spawn()?;
-        let lifeline = Lifeline::tie(child.id());
-        if lifeline.is_err() {
-            // Nothing runs that could be left behind.
-            let _ = child.kill().and_then(|()| child.wait());
-        }
-        let lifeline = Some(lifeline?);
         let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
+        let held = Some(desk.keeper.take_in(&mut child)?);
         let sink = desk.open();
         let lines = sink.id();
         let words = writer(child.stdin.take());
@@ -80,7 +75,7 @@ impl Sidecar {
         let mut load = parcel::load(root, graph, settings.ask.is_some(), &mark, &cwd);
         // A full host has a way out of its own; without leave it is told what ours would tell.
         load["offline"] = json!(settings.fetch.is_none().then_some(fetch::OFF));
-        let sidecar = Self { child, lifeline, words, posts, lines, desk: Arc::new(desk) };
+        let sidecar = Self { child, held, words, posts, lines, desk: Arc::new(desk) };
         sidecar.say(&load);
         Ok(sidecar)
     }
@@ -178,7 +173,7 @@ impl Drop for Sidecar {
             let _ = rustix::process::kill_process_group(pid, Signal::KILL);
         }
         // Let go of the group while its number is still ours.
-        drop(self.lifeline.take());
+        drop(self.held.take());
         let _ = self.child.wait();
     }
 }

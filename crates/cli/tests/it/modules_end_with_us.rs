@@ -31,23 +31,44 @@ impl Drop for Leftover {
     }
 }
 
+/// Fires, waits for the number that the module writes, and kills us without a word.
+fn ends_with_us(module: &str) {
+    let ground = Ground::new();
+    ground.file(".omp/hooks/stuck.ts", module);
+    let mut fired = ground.start(&["fire", "--from", "omp"], CALL.as_bytes());
+    let mark = ground.root.join("pid");
+    until("the module has begun", || mark.exists());
+    let left = Leftover(text(&std::fs::read(&mark).unwrap()).trim().to_owned());
+    assert!(runs(&left.0), "it looks at the wrong process");
+    // Not to be caught: nothing of ours runs after it.
+    fired.kill().unwrap();
+    fired.wait().unwrap();
+    until("the process has gone", || !runs(&left.0));
+}
+
 #[test]
 fn a_looping_sidecar_ends_when_we_are_killed() {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let full_host = |p: &Path| p.join("bun").is_file() || p.join("node").is_file();
-    if !cfg!(target_os = "linux") || !std::env::split_paths(&paths).any(|p| full_host(&p)) {
-        eprintln!("SKIPPED: no bun or node here, or no /proc to see them in");
+    match cfg!(target_os = "linux") && std::env::split_paths(&paths).any(|p| full_host(&p)) {
+        true => ends_with_us(STUCK),
+        false => eprintln!("SKIPPED: no bun or node here, or no /proc to see them in"),
+    }
+}
+
+const WAITS: &str = "'sh', ['-c', 'echo $$ > pid.new; mv pid.new pid; exec sleep 600']";
+
+#[test]
+fn programs_of_a_module_end_when_we_are_killed() {
+    if !cfg!(target_os = "linux") {
+        eprintln!("SKIPPED: no /proc to see them in");
         return;
     }
-    let ground = Ground::new();
-    ground.file(".omp/hooks/stuck.ts", STUCK);
-    let mut fired = ground.start(&["fire", "--from", "omp"], CALL.as_bytes());
-    let mark = ground.root.join("pid");
-    until("the module has begun", || mark.exists());
-    let module = Leftover(text(&std::fs::read(&mark).unwrap()));
-    assert!(runs(&module.0), "it looks at the wrong process");
-    // Not to be caught: nothing of ours runs after it.
-    fired.kill().unwrap();
-    fired.wait().unwrap();
-    until("the module's process has gone", || !runs(&module.0));
+    for waits in ["await pi.exec", "await new Promise((done) => spawn", "spawnSync"] {
+        let close = if waits.contains("Promise") { ").on('exit', done))" } else { ")" };
+        ends_with_us(&format!(
+            "import {{ spawn, spawnSync }} from 'node:child_process';
+             export default (pi) => pi.on('tool_call', async () => {{ {waits}({WAITS}{close}; }});\n"
+        ));
+    }
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::{OpError, signals};
 use crate::desk::Desk;
+use crate::keeper::Held;
 
 /// How long streams may be silent after the program's own end before somebody else holds them.
 pub const DRAIN: Duration = Duration::from_millis(200);
@@ -77,6 +78,7 @@ impl Leash {
 /// A running program with all that it started.
 pub struct Group {
     child: Child,
+    held: Option<Held>,
     leash: Leash,
     room: [Option<Sender<()>>; 2],
 }
@@ -89,13 +91,14 @@ impl Group {
         words: &Sender<Word>,
     ) -> std::io::Result<(Self, Option<ChildStdin>)> {
         let mut child = command(desk, args).spawn()?;
+        let held = Some(desk.keeper.take_in(&mut child)?);
         let stdin = child.stdin.take();
         let out = child.stdout.take().map(|s| read(s, Stream::Out, words.clone()));
         let err = child.stderr.take().map(|s| read(s, Stream::Err, words.clone()));
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         watch(pid, words.clone());
         let leash = Leash(Arc::new(Mutex::new(pid)));
-        let group = Self { child, leash, room: [out, err] };
+        let group = Self { child, held, leash, room: [out, err] };
         Ok((group, stdin))
     }
 
@@ -130,6 +133,7 @@ impl Group {
     pub fn reap(mut self) -> Ending {
         self.signal(Signal::KILL);
         self.leash.let_go();
+        drop(self.held.take());
         match self.child.wait() {
             Ok(status) => {
                 Ending { code: status.code(), signal: status.signal().map(signals::name) }
@@ -144,6 +148,7 @@ impl Drop for Group {
         // After `reap` there is nothing left to signal, and the end is known.
         self.signal(Signal::KILL);
         self.leash.let_go();
+        drop(self.held.take());
         let _ = self.child.wait();
     }
 }

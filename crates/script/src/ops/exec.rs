@@ -41,8 +41,12 @@ impl Drop for Leash {
 /// Starts a program; reports `{stdout, stderr, code, killed}`.
 pub fn exec(desk: &Desk, args: Value, sink: Sink) {
     let name = args["command"].as_str().unwrap_or_default().to_owned();
-    let mut child = match command(desk, &args, &name).spawn() {
-        Ok(child) => child,
+    let spawned = command(desk, &args, &name).spawn().and_then(|mut child| {
+        let held = desk.keeper.take_in(&mut child)?;
+        Ok((child, held))
+    });
+    let (mut child, held) = match spawned {
+        Ok(spawned) => spawned,
         Err(error) => return sink.end(Err(OpError::io(&error, &format!("spawn {name}"), &name))),
     };
     let (words, heard) = channel();
@@ -61,6 +65,7 @@ pub fn exec(desk: &Desk, args: Value, sink: Sink) {
         watch(&child, words);
         let ended_by_us = supervise(&group, &heard, limit);
         group.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(held);
         let status = child.wait();
         // Whoever sent the signal: no code of its own is 0, and `killed` tells the two apart.
         let code = status.as_ref().map_or(1, |status| status.code().unwrap_or(0));
