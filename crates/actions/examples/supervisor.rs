@@ -15,7 +15,10 @@ fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let done = match words.next().as_deref() {
         Some(WATCHDOG_WORD) => {
-            watchdog_main(io::stdin());
+            // A slip is a path here, too: it gets the number.
+            watchdog_main(io::stdin(), &mut |slip, killed| {
+                let _ = fs::write(slip, killed.to_string());
+            });
             Ok(())
         }
         Some(SUPERVISE_WORD) => settings().map(|settings| {

@@ -28,7 +28,7 @@ pub(crate) struct Attempt<'a> {
     state: State<'a>,
     remarks: Vec<String>,
     command: Vec<String>,
-    /// The marks and deadlines of its attempts, for whoever looks for their orphans.
+    /// The marks of its attempts and until when these may run, for whoever looks for their orphans.
     pub marks: Vec<(String, Instant)>,
     /// What they left running, as far as it has been handed over.
     pub left: Vec<Member>,
@@ -68,6 +68,11 @@ impl<'a> Attempt<'a> {
         this.command.clone_from(&process.command);
         this.state = State::Live(Box::new(process));
         this
+    }
+
+    /// How the killing of what it leaves running is recorded.
+    pub fn slip(&self) -> Option<&'a str> {
+        self.call.slip.as_deref()
     }
 
     /// The child that runs now.
@@ -133,8 +138,11 @@ impl<'a> Attempt<'a> {
         }
         let state = std::mem::replace(&mut self.state, State::Waiting(world.now));
         if let State::Live(process) = state {
-            let Ended { end, stdout, stderr, cut, remarks, left } = process.finish(world);
+            let Ended { end, stdout, stderr, cut, remarks, left, linger } = process.finish(world);
             self.left.extend(left);
+            if let Some((_, until)) = self.marks.last_mut() {
+                *until = linger;
+            }
             self.remarks.extend(remarks);
             self.settle(Outcome { stdout, stderr, cut, ..Outcome::of(end) }, world);
         }
@@ -144,7 +152,12 @@ impl<'a> Attempt<'a> {
     fn part(&mut self, time: Option<Duration>, world: &mut World<'a>) {
         let State::Live(process) = &mut self.state else { return };
         let left = process.time_left(self.call.pace.timeout, world.now);
-        let pace = Pace { timeout: time.unwrap_or(left), budget: None, ..self.call.pace.clone() };
+        let pace = Pace {
+            timeout: time.unwrap_or(left),
+            linger: None,
+            budget: None,
+            ..self.call.pace.clone()
+        };
         let call = Call { pace, ..self.call.clone() };
         let sent = process
             .leaving()

@@ -99,10 +99,10 @@ impl<'a> Capture<'a> {
     pub fn finish(self) -> (Captured, Option<String>) {
         let mut bytes = self.head;
         let mut tail: Vec<u8> = self.tail.into();
-        let (mut spill, mut trouble) = (None, self.trouble);
+        let (mut spill, mut trouble, mut partial) = (None, self.trouble, false);
         if let Some(file) = self.spill {
             let (path, broken) = file.finish();
-            spill = Some(path);
+            (spill, partial) = (Some(path), broken.is_some());
             trouble = trouble.or(broken);
         }
         if self.total <= (bytes.len() + tail.len()) as u64 {
@@ -112,7 +112,10 @@ impl<'a> Capture<'a> {
                 let _ = fs::remove_file(path);
             }
         }
-        (Captured { bytes, tail, total: self.total, spill }, trouble)
+        (
+            Captured { bytes, tail, total: self.total, partial: partial && spill.is_some(), spill },
+            trouble,
+        )
     }
 
     fn take(&mut self, bytes: &[u8]) {

@@ -13,10 +13,13 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::orphans;
-use crate::process;
+use crate::process::{self, Trace};
 use crate::settings::WATCHDOG_WORD;
 use crate::spawn::{Start, spawn};
 use crate::tree::Member;
+
+/// An order has to fit into one write that is not taken apart.
+const SLIP: usize = 2048;
 
 /// The watchdog of one action.
 #[derive(Default)]
@@ -39,17 +42,18 @@ impl Guard {
         let _ = self.tell(program, &format!("done {leader}\n"));
     }
 
-    /// Has what a hook left running killed at its deadline.
+    /// Has what a hook left running killed when its time is over.
     pub fn until(
         &self,
         program: &Path,
-        deadline: Instant,
         members: &[Member],
-        mark: &str,
+        trace: &Trace<'_>,
     ) -> Result<(), String> {
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = trace.until.saturating_duration_since(Instant::now());
         let at = crate::watchdog::clock_ms().saturating_add(left.as_millis() as u64);
-        let line = |member: &Member| format!("until {at} {} {} {mark}\n", member.pid, member.start);
+        let short = |slip: &&str| slip.len() <= SLIP && !slip.contains('\n');
+        let (mark, slip) = (trace.mark, trace.slip.filter(short).unwrap_or_default());
+        let line = |m: &Member| format!("until {at} {} {} {mark} {slip}\n", m.pid, m.start);
         members.iter().try_for_each(|member| self.tell(program, &line(member)))
     }
 

@@ -18,6 +18,9 @@ const ASIDE: Duration = Duration::from_millis(100);
 pub(crate) struct Limits {
     /// The polite signal.
     pub deadline: Instant,
+    /// The end of what it leaves running when it ends well: nobody waits for that, so no budget
+    /// ends it.
+    pub linger: Instant,
     /// Whether the budget sets the deadline, not the hook's own timeout.
     pub by_budget: bool,
     grace: Duration,
@@ -36,7 +39,9 @@ impl Limits {
     /// grace and the killing have to fit into it, and take a tenth of it each at most.
     pub fn of(pace: &Pace, now: Instant, budget: Option<Instant>) -> Self {
         let own = later(now, pace.timeout);
-        let mut this = Self { deadline: own, by_budget: false, grace: pace.grace, budget: None };
+        let linger = pace.linger.map_or(own, |linger| later(now, linger));
+        let grace = pace.grace;
+        let mut this = Self { deadline: own, linger, by_budget: false, grace, budget: None };
         let Some(budget) = budget else { return this };
         let room = budget.saturating_duration_since(now);
         let aside = ASIDE.min(room / 10);
@@ -99,6 +104,7 @@ mod tests {
             let limits = Limits::of(&Pace::default(), now, Some(now + ms(budget)));
             assert!(limits.by_budget);
             assert_eq!(limits.deadline, now + ms(polite));
+            assert_eq!(limits.linger, now + Pace::default().timeout);
             assert_eq!(limits.grace_end(limits.deadline), now + ms(kill));
             assert!(limits.before_answer(now + ms(budget)) < now + ms(budget));
         }

@@ -8,7 +8,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::attempt::Attempt;
 use crate::guard;
-use crate::process::{World, leave};
+use crate::process::{Trace, World, leave};
 use crate::tree::{self, Member};
 
 /// Between the birth of a leader and its entry nobody may take it for an orphan.
@@ -43,11 +43,12 @@ pub(crate) fn look(jobs: &mut [Attempt<'_>], world: &World<'_>) {
     }
     let strangers = strangers();
     for job in jobs {
-        for (mark, deadline) in job.marks.clone() {
+        for (mark, until) in job.marks.clone() {
             let own = strangers.iter().filter(|member| tree::carries(member.pid, &mark));
             // Those of the hook's own group were handed over when it ended.
             let new = own.filter(|member| !job.left.contains(member)).copied();
-            if let Some(remark) = leave(&new.collect::<Vec<_>>(), deadline, &mark, world) {
+            let trace = Trace { mark: &mark, until, slip: job.slip() };
+            if let Some(remark) = leave(&new.collect::<Vec<_>>(), &trace, world) {
                 job.remark(remark);
             }
         }

@@ -4,7 +4,7 @@
 mod ending;
 mod parting;
 
-pub(crate) use ending::leave;
+pub(crate) use ending::{Trace, leave};
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
@@ -54,8 +54,9 @@ pub(crate) struct Ended {
     /// What ended it before its own time was over.
     pub cut: Option<String>,
     pub remarks: Vec<String>,
-    /// What still runs of it.
+    /// What still runs of it, and until when that may.
     pub left: Vec<Member>,
+    pub linger: Instant,
 }
 
 /// A child between its start and its end.
@@ -77,6 +78,7 @@ pub(crate) struct Process<'a> {
     foreign: Option<Member>,
     /// How it may ask not to be waited for, until it has said something else.
     parting: Option<&'a Parting>,
+    slip: Option<&'a str>,
     cut: Option<String>,
     known: Vec<Member>,
     remarks: Vec<String>,
@@ -147,6 +149,7 @@ impl<'a> Process<'a> {
             watched: false,
             foreign: None,
             parting: call.parting.as_ref(),
+            slip: call.slip.as_deref(),
             cut: None,
             known: Vec::new(),
             remarks: Vec::new(),

@@ -1,6 +1,6 @@
 //! The watchdog process: it outlives us by a moment only, kills what we were running when we
-//! died, and kills what finished hooks left behind once their time is over. It knows numbers of
-//! processes and times, nothing of hooks.
+//! died, and kills what finished hooks left behind once their time is over, which it has recorded.
+//! It knows numbers of processes and times, nothing of hooks.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -21,8 +21,9 @@ const STEP: Duration = Duration::from_millis(10);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What the re-executed program does after the word [`crate::WATCHDOG_WORD`]: reads orders until
-/// the pipe ends, and returns when nothing is left to kill.
-pub fn watchdog_main(input: impl Read + Send + 'static) {
+/// the pipe ends, and returns when nothing is left to kill. `record` is given the slip of a hook
+/// whose leftovers it has killed, and how many they were.
+pub fn watchdog_main(input: impl Read + Send + 'static, record: &mut dyn FnMut(&str, usize)) {
     // Already so when started by us; by hand it may not be.
     let _ = rustix::process::setsid();
     let _ = rustix::process::chdir("/");
@@ -36,7 +37,7 @@ pub fn watchdog_main(input: impl Read + Send + 'static) {
             }
         }
     });
-    Watchdog::default().serve(&orders);
+    Watchdog::default().serve(&orders, record);
 }
 
 /// Milliseconds of the clock that all processes share and nobody can set.
@@ -48,12 +49,19 @@ pub(crate) fn clock_ms() -> u64 {
 #[derive(Default)]
 struct Watchdog {
     watched: HashMap<i32, Kin>,
-    /// By mark and deadline: what may run until then.
-    left: Vec<(u64, Kin)>,
+    left: Vec<Left>,
+}
+
+/// What a hook left running.
+struct Left {
+    /// It may run until then.
+    until: u64,
+    kin: Kin,
+    slip: String,
 }
 
 impl Watchdog {
-    fn serve(&mut self, orders: &Receiver<String>) {
+    fn serve(&mut self, orders: &Receiver<String>, record: &mut dyn FnMut(&str, usize)) {
         loop {
             let wait = if self.left.is_empty() { Duration::from_secs(3600) } else { self.nap() };
             match orders.recv_timeout(wait) {
@@ -63,17 +71,17 @@ impl Watchdog {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.enforce();
+            self.enforce(record);
         }
         kill(self.watched.drain().map(|(_, kin)| kin).collect());
         while !self.left.is_empty() {
             thread::sleep(self.nap());
-            self.enforce();
+            self.enforce(record);
         }
     }
 
     fn obey(&mut self, line: &str) -> Option<()> {
-        let mut words = line.split(' ');
+        let mut words = line.splitn(6, ' ');
         match words.next()? {
             "watch" => {
                 let (root, mark) = (member(&mut words)?, words.next()?.to_owned());
@@ -85,32 +93,50 @@ impl Watchdog {
                 self.watched.remove(&words.next()?.parse().ok()?);
             }
             "until" => {
-                let at = words.next()?.parse().ok()?;
+                let until = words.next()?.parse().ok()?;
                 let (root, mark) = (member(&mut words)?, words.next()?.to_owned());
-                self.left.push((at, Kin { session: None, roots: vec![root], mark, since: 0 }));
+                let slip = words.next().unwrap_or_default().to_owned();
+                self.leave(Left {
+                    until,
+                    slip,
+                    kin: Kin { session: None, roots: vec![root], mark, since: 0 },
+                });
             }
             _ => {}
         }
         Some(())
     }
 
+    /// Those of one hook belong together.
+    fn leave(&mut self, new: Left) {
+        match self.left.iter_mut().find(|left| left.kin.mark == new.kin.mark) {
+            Some(left) => left.kin.roots.extend(new.kin.roots),
+            None => self.left.push(new),
+        }
+    }
+
     fn nap(&self) -> Duration {
         let now = clock_ms();
-        let next = self.left.iter().map(|(at, _)| at.saturating_sub(now)).min().unwrap_or(0);
+        let next = self.left.iter().map(|left| left.until.saturating_sub(now)).min().unwrap_or(0);
         Duration::from_millis(next).min(LOOK)
     }
 
     /// Kills what is over its time and forgets what has ended by itself.
-    fn enforce(&mut self) {
+    fn enforce(&mut self, record: &mut dyn FnMut(&str, usize)) {
         let now = clock_ms();
         let (over, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.left).into_iter().partition(|(at, _)| *at <= now);
-        kill(over.into_iter().map(|(_, kin)| kin).collect());
+            std::mem::take(&mut self.left).into_iter().partition(|left| left.until <= now);
         let mut table = None;
+        let mut members = |kin: &Kin| table.get_or_insert_with(Snapshot::take).members(kin).len();
+        let found: Vec<usize> = over.iter().map(|left| members(&left.kin)).collect();
+        let (kins, slips): (Vec<_>, Vec<_>) =
+            over.into_iter().map(|left| (left.kin, left.slip)).unzip();
+        kill(kins);
+        let killed = slips.iter().zip(found).filter(|(slip, count)| !slip.is_empty() && *count > 0);
+        killed.for_each(|(slip, count)| record(slip, count));
         self.left = rest;
-        self.left.retain(|(_, kin)| {
-            kin.roots.iter().any(|root| tree::lives(*root))
-                || !table.get_or_insert_with(Snapshot::take).members(kin).is_empty()
+        self.left.retain(|Left { kin, .. }| {
+            kin.roots.iter().any(|root| tree::lives(*root)) || members(kin) > 0
         });
     }
 }

@@ -2,11 +2,19 @@
 //! killed firing leaves behind, and a supervisor for hooks that nobody waits for.
 
 use gambrel::{DIALECTS, Gambrel, Setup};
-use gambrel_engine::{Errand, attend};
+use gambrel_engine::{Errand, Slip, attend};
 
-/// Kills what is still watched once its starter has gone.
+/// Kills what is still watched once its starter has gone, and what hooks left running too long.
 pub fn watchdog() -> anyhow::Result<u8> {
-    gambrel::actions::watchdog_main(std::io::stdin());
+    // Before it leaves the folder that a relative path in its environment is about.
+    let setup = Setup::of_process();
+    gambrel::actions::watchdog_main(std::io::stdin(), &mut |slip, killed| {
+        if let Ok(slip) = serde_json::from_str::<Slip>(slip) {
+            let gambrel = Gambrel::open(setup.clone());
+            // As with a supervisor, nobody is left to be told.
+            let _unrecorded = slip.record(gambrel.ledger(), killed);
+        }
+    });
     Ok(0)
 }
 

@@ -20,7 +20,8 @@ pub fn object(native: &[u8]) -> Result<Value, Complaint> {
         Ok(text) => std::borrow::Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(native),
     };
-    let parsed = serde_json::from_str(&text).or_else(|error| match mended(&text) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let parsed = serde_json::from_str(text).or_else(|error| match mended(text) {
         Some(mended) => serde_json::from_str(&mended),
         None => Err(error),
     });

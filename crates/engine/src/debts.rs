@@ -9,21 +9,27 @@ use gambrel_model::{
 /// The count of prompts that a session has had.
 pub const PROMPTS: &str = "prompts";
 
-/// What this caller can be told of the session's debts, and which of them that pays.
-pub fn seed(event: &Event, state: &SessionState) -> (Verdict, Vec<String>) {
+/// What this caller can be told of the session's debts, and how much of each that pays.
+pub fn seed(event: &Event, state: &SessionState) -> (Verdict, Vec<Debt>) {
     let mut seed = Verdict::default();
     let mut paid = Vec::new();
     for debt in &state.owed {
-        let words = debt.verdict.says.iter().filter(|say| deliverable(event, say.ear));
-        let words: Vec<Say> = words.map(told).collect();
-        let told = words.len() == debt.verdict.says.len();
-        seed.says.extend(words);
-        let ruled = debt.verdict.ruling == Ruling::Silent || halt(event, &debt.verdict, &mut seed);
-        if told && ruled {
-            paid.push(debt.id.clone());
+        let Verdict { ruling, reasons, says, .. } = &debt.verdict;
+        let words = says.iter().filter(|say| deliverable(event, say.ear));
+        let mut part = Verdict { says: words.cloned().collect(), ..Verdict::default() };
+        seed.says.extend(part.says.iter().map(told));
+        if *ruling != Ruling::Silent && halt(event, &debt.verdict, &mut seed) {
+            (part.ruling, part.reasons) = (*ruling, reasons.clone());
+        }
+        if !is_nothing(&part) || is_nothing(&debt.verdict) {
+            paid.push(Debt { verdict: part, ..debt.clone() });
         }
     }
     (seed, paid)
+}
+
+fn is_nothing(verdict: &Verdict) -> bool {
+    verdict.says.is_empty() && verdict.ruling == Ruling::Silent
 }
 
 /// The next turn is this one; what is for the person stays so.
@@ -72,7 +78,7 @@ fn halt(event: &Event, owed: &Verdict, seed: &mut Verdict) -> bool {
 /// Keeps what could not be said, under a name of its own.
 pub fn owe(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
     let owed = &decision.owed;
-    if owed.says.is_empty() && owed.ruling == Ruling::Silent {
+    if is_nothing(owed) {
         return Ok(());
     }
     let debt = Debt { id: decision.id.clone(), from: "hooks".into(), verdict: owed.clone() };
@@ -85,20 +91,39 @@ pub fn owe(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> 
     })
 }
 
-/// Strikes off what a reply has told.
+/// Strikes off what a reply has told; of a debt that it told in part the rest stays.
 pub fn settle(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
     if decision.paid.is_empty() {
         return Ok(());
     }
     ledger.amend(&decision.memory, &mut |state| {
-        state.owed.retain(|debt| !decision.paid.contains(&debt.id));
+        state.owed.retain_mut(|debt| match decision.paid.iter().find(|p| p.id == debt.id) {
+            Some(paid) => {
+                strike(&mut debt.verdict, &paid.verdict);
+                !is_nothing(&debt.verdict)
+            }
+            None => true,
+        });
     })
 }
 
-/// The name under which refusals of the same end are counted.
+fn strike(owed: &mut Verdict, told: &Verdict) {
+    owed.says.retain(|say| !told.says.contains(say));
+    if told.ruling == owed.ruling {
+        owed.ruling = Ruling::Silent;
+        owed.reasons.clear();
+    }
+}
+
+/// The name under which refusals of the same end are counted: of a task, of one of the session's
+/// agents, or of the session itself.
 pub fn refusals_of(event: &Event) -> String {
-    let subject = event.facts.task.as_ref().map_or("", |task| task.id.as_str());
-    format!("refused:{}:{subject}", event.name)
+    let (name, facts) = (&event.name, &event.facts);
+    match (&facts.task, facts.agent.as_ref().or(facts.member.as_ref())) {
+        (Some(task), _) => format!("refused:{name}:{}", task.id),
+        (None, Some(agent)) => format!("refused:{name}@{agent}:"),
+        (None, None) => format!("refused:{name}:"),
+    }
 }
 
 /// A person's next prompt: how often the end of the last turn was refused counts no longer.

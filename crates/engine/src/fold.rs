@@ -5,13 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use gambrel_model::{
-    Call, Carry, Decision, Ear, End, Event, Kind, Loss, Order, Outcome, PatchRule, Ruling, Say,
-    SessionState, Slot, Step, Verdict,
+    Call, Carry, Debt, Decision, Ear, End, Event, Kind, Loss, Order, Outcome, PatchRule, Ruling,
+    Say, SessionState, Slot, Step, Verdict, put_on,
 };
 
 use crate::batch::{self, Turn};
 use crate::select::{Candidate, Fate, Skip, condition, step};
-use crate::{Engine, Errand, debts};
+use crate::{Engine, Errand, Slip, debts};
 
 /// The fold's state: only grows.
 pub(crate) struct Fold<'f, 'a> {
@@ -56,7 +56,7 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// What is owed to the session comes first; which debts this answer pays.
-    pub fn seed(&mut self, state: &SessionState) -> Vec<String> {
+    pub fn seed(&mut self, state: &SessionState) -> Vec<Debt> {
         let (seed, paid) = debts::seed(self.event, state);
         self.verdict = seed;
         paid
@@ -245,7 +245,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         {
             onto(self.carry.now.get(&Slot::Output), new);
         }
-        self.carry.now.extend(verdict.patch.clone());
+        put_on(&mut self.carry.now, verdict.patch.clone());
     }
 
     /// Of several rewrites of one slot one stands; the others are on record.
@@ -254,11 +254,13 @@ impl<'f, 'a> Fold<'f, 'a> {
         let now = &self.carry.now;
         let mut dropped = Vec::new();
         verdict.patch.retain(|slot, _| {
-            let unseen = now.contains_key(slot) && event.patched.get(slot) != now.get(slot);
+            let unseen = now.contains_key(slot)
+                && !slot.is_list()
+                && event.patched.get(slot) != now.get(slot);
             let keep = match rule {
                 // What only the hook's own dialect knows is no rewrite of the event.
-                PatchRule::Never => matches!(slot, Slot::Native(_)),
-                PatchRule::First => !now.contains_key(slot),
+                PatchRule::Never => slot.is_native(),
+                PatchRule::First => slot.is_list() || !now.contains_key(slot),
                 PatchRule::Last | PatchRule::Chain => !recheck,
             };
             match (keep, unseen) {
@@ -277,7 +279,7 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// What was meant, and what of it the caller is told.
-    pub fn decide(self, paid: Vec<String>) -> Decision {
+    pub fn decide(self, paid: Vec<Debt>) -> Decision {
         let mut decision = self.decision;
         let mut meant = self.verdict;
         meant.patch = self.carry.now.clone();
@@ -313,6 +315,7 @@ fn prepared<'t>(event: &'t Event, candidate: &'t Candidate, call: &mut Call) -> 
         None => event.id.clone(),
     };
     call.env.push((FIRING.into(), firing));
+    call.slip = serde_json::to_string(&Slip::of(event, &candidate.hook)).ok();
     // Written down only when somebody takes it along: few hooks are left to a supervisor.
     let errand = || serde_json::to_string(&Errand::of(event, &candidate.hook)).unwrap_or_default();
     Turn {

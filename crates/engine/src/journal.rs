@@ -43,7 +43,8 @@ pub fn finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decision) {
         "ruling": decision.meant.ruling, "said": decision.said.ruling,
         "reasons": decision.meant.reasons, "says": decision.meant.says,
         "trail": decision.trail.iter().map(Step::to_json).collect::<Vec<_>>(),
-        "losses": decision.losses, "paid": decision.paid,
+        "losses": decision.losses,
+        "paid": decision.paid.iter().map(|debt| &debt.id).collect::<Vec<_>>(),
         "rewrote": decision.meant.patch.keys().collect::<Vec<_>>(),
     });
     let record = record(event, Stage::Finished, body);

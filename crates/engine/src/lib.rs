@@ -10,6 +10,7 @@ mod journal;
 mod load;
 mod recheck;
 mod select;
+mod slip;
 mod trust;
 
 pub use debts::settle;
@@ -17,6 +18,7 @@ pub use errand::{Errand, attend};
 pub use journal::now;
 pub use load::{Loaded, load, read_text};
 pub use select::{Candidate, Fate};
+pub use slip::Slip;
 pub use trust::{Trust, TrustMode, hash as trust_hash, key as trust_key, named_files};
 
 use std::sync::Arc;

@@ -33,6 +33,9 @@ pub struct Call {
     /// How it may say, while it is waited for, that it is not to be; `None` if it cannot.
     #[serde(default)]
     pub parting: Option<Parting>,
+    /// A short text, unread by actions, with which the killing of what it left running is recorded.
+    #[serde(default)]
+    pub slip: Option<String>,
 }
 
 /// What a process is started from.
@@ -85,6 +88,10 @@ pub struct SideFile {
 pub struct Pace {
     /// The one deadline over stdin, stdout, stderr and exit of one attempt.
     pub timeout: Duration,
+    /// How long after its start what a hook that ended well has left running may go on, if not for
+    /// as long as the hook itself.
+    #[serde(default)]
+    pub linger: Option<Duration>,
     /// Between the polite signal and the last one.
     pub grace: Duration,
     /// Attempts after the first, made only when one failed.
@@ -101,6 +108,7 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(60),
+            linger: None,
             grace: Duration::from_millis(300),
             retries: 0,
             pause: Duration::ZERO,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::carry::Carry;
 use crate::complaint::Complaint;
+use crate::ledger::Debt;
 use crate::outcome::{End, Outcome};
 use crate::said::Loss;
 use crate::verdict::{Ear, Ruling, Verdict};
@@ -32,8 +33,8 @@ pub struct Decision {
     pub owed: Verdict,
     /// What the session is to remember by name.
     pub marks: Vec<String>,
-    /// Debts that this answer pays.
-    pub paid: Vec<String>,
+    /// Debts that this answer pays, each with as much of it as is told.
+    pub paid: Vec<Debt>,
     /// What could not be said as meant.
     pub losses: Vec<Loss>,
     /// Every hook that was considered, in order.

@@ -96,9 +96,12 @@ pub struct Facts {
     /// The team that the event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<Team>,
-    /// The team member, or the sub-agent.
+    /// The team member, or the kind of sub-agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
+    /// Which of the session's sub-agents, where several of a kind may run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The error that happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -201,7 +204,7 @@ impl Event {
                 let text = value.get("text").and_then(Value::as_str).map(str::to_owned);
                 self.facts.prompt = text.or(self.facts.prompt.take());
             }
-            Slot::Message | Slot::Native(_) => {}
+            Slot::Message | Slot::Native(_) | Slot::List(_) => {}
         }
     }
 }

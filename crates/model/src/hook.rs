@@ -163,6 +163,9 @@ pub struct Terms {
     pub waits: bool,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// How long what it leaves running may go on, where nobody waits as long as that for the hook.
+    #[serde(default)]
+    pub linger: Option<Duration>,
     /// Between the polite signal and the last one.
     pub grace: Duration,
     /// Attempts after the first.
@@ -187,6 +190,7 @@ impl Terms {
     pub fn pace(&self) -> Pace {
         Pace {
             timeout: self.timeout,
+            linger: self.linger,
             grace: self.grace,
             retries: self.retries,
             pause: self.pause,
@@ -201,6 +205,7 @@ impl Default for Terms {
         Self {
             waits: true,
             timeout: Duration::from_secs(60),
+            linger: None,
             grace: Duration::from_millis(300),
             retries: 0,
             pause: Duration::ZERO,

@@ -45,4 +45,4 @@ pub use said::{Loss, Said};
 pub use spec::{EventSpec, Order, PatchRule, Powers, Subject};
 pub use ticket::{Answer, Opened, Standing, Taken, Ticket};
 pub use tool::{Tool, ToolKind, ToolResult, ToolWord};
-pub use verdict::{Duty, Ear, Patch, Reason, Ruling, Say, Slot, Verdict};
+pub use verdict::{Duty, Ear, Patch, Reason, Ruling, Say, Slot, Verdict, put_on};

@@ -80,6 +80,9 @@ pub struct Captured {
     pub total: u64,
     /// Where all of it is, if it was too large to keep here.
     pub spill: Option<PathBuf>,
+    /// Whether it was too large, or the disk too full, for that file as well.
+    #[serde(default)]
+    pub partial: bool,
 }
 
 impl Captured {
@@ -103,7 +106,9 @@ impl Captured {
         let tail = String::from_utf8_lossy(&self.tail);
         match &self.spill {
             Some(path) => {
-                format!("{head}\n… {dropped} bytes left out, all in {} …\n{tail}", path.display())
+                let much = if self.partial { "more" } else { "all" };
+                let path = path.display();
+                format!("{head}\n… {dropped} bytes left out, {much} in {path} …\n{tail}")
             }
             None => format!("{head}\n… {dropped} bytes left out …\n{tail}"),
         }

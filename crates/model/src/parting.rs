@@ -32,7 +32,8 @@ pub enum Parted {
 impl Parting {
     /// Looks at everything that was printed so far.
     pub fn heard(&self, printed: &[u8]) -> Parted {
-        let text = printed.trim_ascii_start();
+        let text = printed.strip_prefix("\u{feff}".as_bytes()).unwrap_or(printed);
+        let text = text.trim_ascii_start();
         match text.first() {
             None => return Parted::Unclear,
             Some(b'{') => {}
@@ -59,12 +60,14 @@ impl Parting {
         leaves.then(|| text.split_once('\n').map_or("", |(_, rest)| rest))
     }
 
-    fn said(&self, fields: &Map<String, Value>) -> Parted {
-        if fields.get(&self.flag) != Some(&Value::Bool(true)) {
-            return Parted::Stays;
+    /// What the fields of such an object say. A time that is no number makes no sense of it.
+    pub fn said(&self, fields: &Map<String, Value>) -> Parted {
+        let millis = fields.get(&self.millis);
+        let leaves = fields.get(&self.flag) == Some(&Value::Bool(true));
+        match leaves && millis.is_none_or(Value::is_number) {
+            true => Parted::Leaves(millis.and_then(Value::as_u64).map(Duration::from_millis)),
+            false => Parted::Stays,
         }
-        let millis = fields.get(&self.millis).and_then(Value::as_u64);
-        Parted::Leaves(millis.map(Duration::from_millis))
     }
 }
 
@@ -86,7 +89,8 @@ mod tests {
         assert_eq!(heard("{\"later\":true}"), Parted::Leaves(None));
         let timed = Parted::Leaves(Some(Duration::from_millis(50)));
         assert_eq!(heard("\n{\"later\":true,\"within\":50}\nmore"), timed);
-        assert_eq!(heard("{\"later\":true,\"within\":\"x\"}\n"), Parted::Leaves(None));
+        assert_eq!(heard("\u{feff}{\"later\":true,\"within\":-1}\n"), Parted::Leaves(None));
+        assert_eq!(heard("{\"later\":true,\"within\":\"x\"}\n"), Parted::Stays);
         for stays in ["text\n{\"later\":true}", "{\"later\":1}", "{\"later\"\n", "{}"] {
             assert_eq!(heard(stays), Parted::Stays, "{stays}");
         }

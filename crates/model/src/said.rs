@@ -41,7 +41,7 @@ impl Verdict {
     /// behind at a gate, never silence: the Allow that came with it was for other input.
     pub fn honoured(mut self, caller: &EventSpec) -> (Self, Vec<Loss>) {
         let mut losses = Vec::new();
-        let taken = |slot: &Slot| caller.heeds.contains(slot) || matches!(slot, Slot::Native(_));
+        let taken = |slot: &Slot| caller.heeds.contains(slot) || slot.is_native();
         let (kept, dropped) = self.patch.into_iter().partition(|(slot, _)| taken(slot));
         self.patch = kept;
         let dropped: std::collections::BTreeMap<Slot, Value> = dropped;

@@ -124,7 +124,24 @@ pub enum Slot {
     Prompt,
     /// Something that only one dialect knows, under `dialect.field`.
     Native(String),
+    /// A list of that kind, to which every hook adds; in writing `dialect.field[]`.
+    List(String),
 }
+
+impl Slot {
+    /// Whether only the hook's own dialect knows it: then it is no rewrite of the event.
+    pub fn is_native(&self) -> bool {
+        matches!(self, Self::Native(_) | Self::List(_))
+    }
+
+    /// Whether a later value joins an earlier one instead of taking its place.
+    pub fn is_list(&self) -> bool {
+        matches!(self, Self::List(_))
+    }
+}
+
+/// How the name of a list ends in writing.
+const LIST: &str = "[]";
 
 impl From<String> for Slot {
     fn from(word: String) -> Self {
@@ -134,7 +151,10 @@ impl From<String> for Slot {
             "messages" => Self::Messages,
             "message" => Self::Message,
             "prompt" => Self::Prompt,
-            _ => Self::Native(word),
+            _ => match word.strip_suffix(LIST) {
+                Some(list) => Self::List(list.into()),
+                None => Self::Native(word),
+            },
         }
     }
 }
@@ -148,12 +168,24 @@ impl From<Slot> for String {
             Slot::Message => "message".into(),
             Slot::Prompt => "prompt".into(),
             Slot::Native(word) => word,
+            Slot::List(word) => word + LIST,
         }
     }
 }
 
 /// Rewrites, by slot.
 pub type Patch = BTreeMap<Slot, Value>;
+
+/// Puts later rewrites on earlier ones: each takes the place of its slot's, lists grow.
+pub fn put_on(patch: &mut Patch, later: Patch) {
+    for (slot, value) in later {
+        let list = patch.get_mut(&slot).filter(|_| slot.is_list()).and_then(Value::as_array_mut);
+        match (list, value) {
+            (Some(list), Value::Array(more)) => list.extend(more),
+            (_, value) => drop(patch.insert(slot, value)),
+        }
+    }
+}
 
 /// What one hook, or all hooks together, have to say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -242,12 +274,13 @@ impl Verdict {
     }
 
     /// Both, this one first. Associative, with `Verdict::default()` as neutral element; the ruling
-    /// never loosens; of two rewrites of one slot the later stands (who that is was settled before).
+    /// never loosens; of two rewrites of one slot the later stands (who that is was settled before),
+    /// and lists are joined.
     #[must_use]
     pub fn then(mut self, next: Self) -> Self {
         self.ruling = self.ruling.max(next.ruling);
         self.reasons.extend(next.reasons);
-        self.patch.extend(next.patch);
+        put_on(&mut self.patch, next.patch);
         self.says.extend(next.says);
         self.duties.extend(next.duties);
         self.unheard.extend(next.unheard);
@@ -268,7 +301,7 @@ impl Verdict {
         }
         let slots = own.slots;
         self.patch.retain(|slot, _| {
-            let kept = slots.contains(slot) || matches!(slot, Slot::Native(_));
+            let kept = slots.contains(slot) || slot.is_native();
             if !kept {
                 losses.push(Loss::new("rewrite", format!("{} has nothing to rewrite", own.name)));
             }

@@ -65,7 +65,8 @@ impl<'a> Process<'a> {
         let (stderr, second) = self.stderr.finish();
         self.remarks.extend(first.into_iter().chain(second));
         let cut = self.cut.filter(|_| late);
-        Ended { end, stdout, stderr, cut, remarks: self.remarks, left }
+        let linger = if late { self.limits.deadline } else { self.limits.linger };
+        Ended { end, stdout, stderr, cut, remarks: self.remarks, left, linger }
     }
 
     /// Ends it soon, because this process is told to go.
@@ -245,7 +246,8 @@ impl<'a> Process<'a> {
         world.table = None;
         let kin = self.kin(group);
         let left = world.table().members(&kin);
-        if let Some(remark) = leave(&left, self.limits.deadline, &self.mark, world) {
+        let trace = Trace { mark: &self.mark, until: self.limits.linger, slip: self.slip };
+        if let Some(remark) = leave(&left, &trace, world) {
             self.remarks.push(remark);
         } else if self.held() {
             self.remarks.push("leak: a process that was not found held the output".to_owned());
@@ -254,24 +256,29 @@ impl<'a> Process<'a> {
     }
 }
 
+/// What is known of processes that a hook left running.
+pub(crate) struct Trace<'t> {
+    /// The mark in their environment.
+    pub mark: &'t str,
+    /// When they are killed.
+    pub until: Instant,
+    /// How that is recorded.
+    pub slip: Option<&'t str>,
+}
+
 /// Hands what a hook left running to the watchdog, and says so.
-pub(crate) fn leave(
-    left: &[Member],
-    deadline: Instant,
-    mark: &str,
-    world: &World<'_>,
-) -> Option<String> {
+pub(crate) fn leave(left: &[Member], trace: &Trace<'_>, world: &World<'_>) -> Option<String> {
     if left.is_empty() {
         return None;
     }
     let (count, list) = (count(left), list(left));
-    if Instant::now() >= deadline {
+    if Instant::now() >= trace.until {
         tree::signal_all(left, Signal::KILL);
         return Some(format!("leak: {count} killed at the deadline ({list})"));
     }
     let verb = if left.len() == 1 { "runs" } else { "run" };
     let told = match &world.settings.supervisor {
-        Some(program) => world.guard.until(program, deadline, left, mark),
+        Some(program) => world.guard.until(program, left, trace),
         None => Err("no watchdog here ends them".to_owned()),
     };
     let limit = told.err().map(|reason| format!("; {reason}")).unwrap_or_default();

@@ -119,6 +119,7 @@ impl<'a> Process<'a> {
             watched: false,
             foreign: Some(member),
             parting: None,
+            slip: call.slip.as_deref(),
             cut: None,
             known: Vec::new(),
             remarks: Vec::new(),

@@ -13,6 +13,7 @@ fn leftovers_may_finish_but_not_past_the_timeout() {
         "(sleep 0.6; echo x > finished) >/dev/null 2>&1 & (trap '' TERM; sleep 1000; sleep 1000) >/dev/null 2>&1 & :",
     );
     call.pace.timeout = Duration::from_secs(3);
+    call.slip = Some(stand.path("killed").display().to_string());
     let begun = Instant::now();
     stand.host(&call, None).wait().unwrap();
     let outcome = stand.outcome(&stand.path("outcome"));
@@ -22,4 +23,25 @@ fn leftovers_may_finish_but_not_past_the_timeout() {
     eventually("the work of the first", || stand.path("finished").exists());
     stand.nobody_is_left();
     assert!(begun.elapsed() >= Duration::from_secs(3), "nobody was killed before the time");
+    let killed = || std::fs::read_to_string(stand.path("killed")).unwrap_or_default();
+    eventually("a record of it", || killed().parse().is_ok_and(|count: usize| count >= 2));
+}
+
+#[test]
+fn a_budget_and_the_time_of_waiting_do_not_end_leftovers() {
+    let stand = Stand::new();
+    let mut call =
+        stand.sh("(until test -e go; do sleep 0.05; done; echo x > finished) >/dev/null 2>&1 & :");
+    call.pace.timeout = Duration::from_millis(3_000);
+    call.pace.budget = Some(Duration::from_millis(2_800));
+    call.pace.linger = Some(Duration::from_secs(60));
+    let begun = Instant::now();
+    stand.host(&call, None).wait().unwrap();
+    assert_eq!(stand.outcome(&stand.path("outcome")).end, End::Exited(0));
+    while begun.elapsed() < Duration::from_millis(3_500) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::fs::write(stand.path("go"), "").unwrap();
+    eventually("its work", || stand.path("finished").exists());
+    stand.nobody_is_left();
 }

@@ -68,7 +68,8 @@ fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
 fn line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
     let own = event.is_from(&Claude) && event.patched.is_empty();
     let mut line = match event.line.as_ref().filter(|_| own) {
-        Some(line) => line.to_vec(),
+        // The mark that a caller's file began with is no part of the line.
+        Some(line) => line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).to_vec(),
         None => serde_json::to_vec(&input(event, hook, row)).unwrap_or_default(),
     };
     line.push(b'\n');

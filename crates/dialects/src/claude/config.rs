@@ -128,11 +128,11 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     (drafts, complaints)
 }
 
-/// At the end of a session all hooks share the time of the longest.
+/// At the end of a session all hooks that are waited for share the time of the longest.
 fn share_the_end(drafts: &mut [Draft]) {
-    let ends = |draft: &&mut Draft| draft.event == "SessionEnd";
-    let longest = drafts.iter().filter(|d| d.event == "SessionEnd").map(|d| d.terms.timeout).max();
-    for draft in drafts.iter_mut().filter(ends) {
+    let ends = |draft: &Draft| draft.event == "SessionEnd" && draft.terms.waits;
+    let longest = drafts.iter().filter(|d| ends(d)).map(|d| d.terms.timeout).max();
+    for draft in drafts.iter_mut().filter(|d| ends(d)) {
         if draft.config.get("timeout").is_none() {
             draft.terms.timeout = longest.unwrap_or(draft.terms.timeout);
         }

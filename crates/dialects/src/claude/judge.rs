@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::events::{Voice, voice};
 use super::output::{noticed, ruled};
+use super::stdout::trimmed;
 use crate::payload::text;
 
 /// Under this name the handler's config holds the user's command.
@@ -55,7 +56,7 @@ pub struct Judgement {
 /// Reads an answer: the object itself, in a fence, or inside the envelope of a command that wraps
 /// its result.
 pub fn heard(stdout: &str) -> Result<Judgement, String> {
-    let bare = stdout.trim();
+    let bare = trimmed(stdout);
     let fenced = bare.strip_prefix("```").and_then(|rest| {
         let inside = rest.split_once('\n')?.1;
         Some(inside.rsplit_once("```")?.0.trim())

@@ -108,15 +108,16 @@ fn tool_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
 fn other_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
     let facts = &event.facts;
     let team = facts.team.as_ref().map(|team| team.id.as_str()).filter(|id| !id.is_empty());
+    let agent = facts.agent.clone().or_else(|| facts.member.clone()).unwrap_or_default();
     let fields = match &row.moment {
         Moment::IterationStart => json!({"prompt": facts.prompt.clone().unwrap_or_default()}),
         Moment::IterationEnd => json!({"stop_hook_active": facts.refusals > 0}),
         Moment::SubagentStop => json!({
             "stop_hook_active": facts.refusals > 0,
-            "agent_id": facts.member.clone().unwrap_or_default(),
+            "agent_id": agent,
             "agent_transcript_path": "",
         }),
-        Moment::SubagentStart => json!({"agent_id": facts.member.clone().unwrap_or_default()}),
+        Moment::SubagentStart => json!({"agent_id": agent}),
         Moment::Error => json!({"error_details": facts.error}),
         Moment::Notification => json!({"message": facts.prompt.clone().unwrap_or_default()}),
         Moment::CompactBefore => json!({"custom_instructions": ""}),

@@ -1,11 +1,12 @@
-//! The JSON that a hook may print: recognised, checked, and turned into a verdict. Exit codes are
-//! not known here.
+//! The JSON that a hook may print: checked against its schema and turned into a verdict. Exit codes
+//! are not known here.
 
 use gambrel_model::{Ear, EventSpec, Powers, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::events::{Voice, voice};
 use super::result::heard;
+use super::schema;
 use super::tools::TOOLS;
 
 /// The fields of an object.
@@ -17,6 +18,11 @@ const STOPPED: &str = "Stopped by hook";
 
 /// Where rewrites go that only this dialect knows.
 pub const OWN_SLOT: &str = "claude.";
+
+/// Paths to watch: every hook's.
+pub const WATCH: &str = "watchPaths";
+/// Lasting permissions: of everybody who allows.
+pub const PERMISSIONS: &str = "updatedPermissions";
 
 /// The longest context for a classifier, in characters.
 const CLASSIFIER: usize = 2_000;
@@ -32,23 +38,24 @@ const NEUTRAL: [&str; 7] = [
     "decision",
 ];
 
-/// Who answers: its event's row, and the tool by the name that the hook was given.
+/// Who answers: its event's row, and the event and the tool by the names that the hook was given.
 pub struct Speaker<'s> {
     /// The row of the hook's event.
     pub row: &'s EventSpec,
+    /// The event's name; events of a later day share one row.
+    pub name: &'s str,
     /// The tool that the hook was asked about.
     pub tool: Option<&'s str>,
 }
 
 /// The verdict of an answer, or what is wrong with it.
 pub fn answer(speaker: &Speaker<'_>, fields: &Object) -> Result<Verdict, String> {
-    let mut verdict = universal(speaker.row, fields)?;
-    if let Some(own) = object(fields, "hookSpecificOutput")? {
-        let name = text(own, "hookEventName")?.ok_or("`hookEventName` is missing")?;
-        if name != speaker.row.name {
-            return Err(format!("`hookEventName` is `{name}`, not `{}`", speaker.row.name));
-        }
-        verdict = verdict.then(specific(speaker, own)?);
+    if let Some(why) = schema::misfit(speaker.row, speaker.name, fields) {
+        return Err(why);
+    }
+    let mut verdict = universal(speaker.row, fields);
+    if let Some(own) = object(fields, "hookSpecificOutput") {
+        verdict = verdict.then(specific(speaker, own));
     }
     // An input that may not be used is not rewritten.
     if verdict.ruling.refuses() {
@@ -57,35 +64,30 @@ pub fn answer(speaker: &Speaker<'_>, fields: &Object) -> Result<Verdict, String>
     Ok(verdict)
 }
 
-fn universal(row: &EventSpec, fields: &Object) -> Result<Verdict, String> {
-    let goes_on = flag(fields, "continue")?;
-    flag(fields, "suppressOutput")?;
-    let stop_reason = text(fields, "stopReason")?;
-    let reason = text(fields, "reason")?;
-    let decision = word(fields, "decision", &["approve", "block"])?;
-    let message = text(fields, "systemMessage")?;
-    let sequence = text(fields, "terminalSequence")?;
+fn universal(row: &EventSpec, fields: &Object) -> Verdict {
+    let reason = text(fields, "reason");
     let mut verdict = Verdict::default();
-    if goes_on == Some(false) {
-        verdict = verdict.then(ruled(row, Ruling::Halt, stop_reason.unwrap_or(STOPPED)));
+    if flag(fields, "continue") == Some(false) {
+        let why = text(fields, "stopReason").unwrap_or(STOPPED);
+        verdict = verdict.then(ruled(row, Ruling::Halt, why));
     }
     let plain = matches!(voice(row), Voice::Block | Voice::Permission);
-    verdict = verdict.then(match decision {
+    verdict = verdict.then(match text(fields, "decision") {
         Some("block") if plain => ruled(row, Ruling::Deny, reason.unwrap_or(BLOCKED)),
         Some("block") => noticed(row, &format!("`decision` has no effect at {}", row.name)),
         Some("approve") if plain => ruled(row, Ruling::Allow, reason.unwrap_or_default()),
         _ => Verdict::default(),
     });
-    if let Some(message) = message.filter(|message| !message.is_empty()) {
+    if let Some(message) = text(fields, "systemMessage").filter(|message| !message.is_empty()) {
         verdict = verdict.then(noticed(row, message));
     }
-    if let Some(sequence) = sequence {
-        verdict = match is_harmless(sequence) {
-            true => verdict.patching(own_slot("terminalSequence"), json!(sequence)),
-            false => verdict.then(noticed(row, "a hook's `terminalSequence` was dropped")),
-        };
+    match text(fields, "terminalSequence") {
+        Some(sequence) if is_harmless(sequence) => {
+            verdict.patching(own_slot("terminalSequence"), json!(sequence))
+        }
+        Some(_) => verdict.then(noticed(row, "a hook's `terminalSequence` was dropped")),
+        None => verdict,
     }
-    Ok(verdict)
 }
 
 /// Titles and notices of a terminal (OSC 0, 1, 2, 9, 99, 777) and the bell; nothing else.
@@ -110,15 +112,15 @@ fn is_harmless(sequence: &str) -> bool {
     true
 }
 
-fn specific(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
+fn specific(speaker: &Speaker<'_>, own: &Object) -> Verdict {
     let row = speaker.row;
     let mut verdict = match voice(row) {
-        Voice::Permission => permission(speaker, own)?,
-        Voice::Request => request(speaker, own)?,
-        Voice::Action => action(row, own)?,
+        Voice::Permission => permission(speaker, own),
+        Voice::Request => request(speaker, own),
+        Voice::Action => action(row, own),
         Voice::Exit | Voice::Block => Verdict::default(),
     };
-    let context = text(own, "additionalContext")?.filter(|text| !text.is_empty());
+    let context = text(own, "additionalContext").filter(|text| !text.is_empty());
     if let Some(context) = context.filter(|_| row.may.has(Powers::TELL)) {
         verdict = verdict.saying(Ear::Agent, context);
     }
@@ -131,26 +133,24 @@ fn specific(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
     let said =
         |(name, value): &(&String, &Value)| !NEUTRAL.contains(&name.as_str()) && !value.is_null();
     for (name, value) in own.iter().filter(said) {
-        let mut value = value.clone();
-        if let Some(text) = value.as_str().filter(|_| name == "classifierContext") {
-            value = json!(text.chars().take(CLASSIFIER).collect::<String>());
-        }
-        verdict = verdict.patching(own_slot(name), value);
+        verdict = match (name.as_str(), value) {
+            (WATCH, Value::Array(_)) => verdict.patching(own_list(WATCH), value.clone()),
+            ("classifierContext", Value::String(text)) => {
+                let cut: String = text.chars().take(CLASSIFIER).collect();
+                verdict.patching(own_slot(name), json!(cut))
+            }
+            _ => verdict.patching(own_slot(name), value.clone()),
+        };
     }
-    Ok(verdict)
+    verdict
 }
 
-fn permission(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
+fn permission(speaker: &Speaker<'_>, own: &Object) -> Verdict {
     let row = speaker.row;
-    let reason = text(own, "permissionDecisionReason")?.unwrap_or_default();
-    let words = [Ruling::Allow, Ruling::Ask, Ruling::Defer, Ruling::Deny]
-        .map(|ruling| (ruling.word(), ruling))
-        .into_iter()
-        .filter(|(_, ruling)| row.may.has(ruling.power()));
-    let (names, rulings): (Vec<_>, Vec<_>) = words.unzip();
-    let said = word(own, "permissionDecision", &names)?;
-    let ruling = said.and_then(|said| names.iter().position(|name| *name == said));
-    let verdict = match ruling.map(|at| rulings[at]) {
+    let reason = text(own, "permissionDecisionReason").unwrap_or_default();
+    let said = text(own, "permissionDecision");
+    let known = [Ruling::Allow, Ruling::Ask, Ruling::Defer, Ruling::Deny];
+    let verdict = match known.into_iter().find(|ruling| said == Some(ruling.word())) {
         Some(Ruling::Deny) if reason.is_empty() => ruled(row, Ruling::Deny, BLOCKED),
         Some(ruling) => ruled(row, ruling, reason),
         None => Verdict::default(),
@@ -158,44 +158,38 @@ fn permission(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
     with_input(verdict, speaker, own)
 }
 
-fn request(speaker: &Speaker<'_>, own: &Object) -> Result<Verdict, String> {
-    let Some(decision) = object(own, "decision")? else { return Ok(Verdict::default()) };
-    let message = text(decision, "message")?.filter(|text| !text.is_empty());
-    let interrupt = flag(decision, "interrupt")? == Some(true);
-    let verdict = match word(decision, "behavior", &["allow", "deny"])? {
-        Some("allow") => {
-            let allowed = ruled(speaker.row, Ruling::Allow, "");
-            with_input(allowed, speaker, decision)?
-        }
-        Some(_) => {
-            let ruling = if interrupt { Ruling::Halt } else { Ruling::Deny };
-            ruled(speaker.row, ruling, message.unwrap_or(BLOCKED))
-        }
-        None => return Err("`behavior` is missing".into()),
-    };
-    Ok(match decision.get("updatedPermissions") {
-        Some(permissions) => verdict.patching(own_slot("updatedPermissions"), permissions.clone()),
-        None => verdict,
-    })
+fn request(speaker: &Speaker<'_>, own: &Object) -> Verdict {
+    let Some(decision) = object(own, "decision") else { return Verdict::default() };
+    if text(decision, "behavior") == Some("allow") {
+        let allowed = with_input(ruled(speaker.row, Ruling::Allow, ""), speaker, decision);
+        return match decision.get(PERMISSIONS) {
+            Some(more) => allowed.patching(own_list(PERMISSIONS), more.clone()),
+            None => allowed,
+        };
+    }
+    let message = text(decision, "message").filter(|text| !text.is_empty());
+    let interrupts = flag(decision, "interrupt") == Some(true);
+    let ruling = if interrupts { Ruling::Halt } else { Ruling::Deny };
+    ruled(speaker.row, ruling, message.unwrap_or(BLOCKED))
 }
 
 /// The answer itself stays in this dialect's own slots.
-fn action(row: &EventSpec, own: &Object) -> Result<Verdict, String> {
-    Ok(match word(own, "action", &["accept", "decline", "cancel"])? {
+fn action(row: &EventSpec, own: &Object) -> Verdict {
+    match text(own, "action") {
         Some("decline" | "cancel") => ruled(row, Ruling::Deny, BLOCKED),
         _ => Verdict::default(),
-    })
+    }
 }
 
-fn with_input(verdict: Verdict, speaker: &Speaker<'_>, from: &Object) -> Result<Verdict, String> {
-    let input = object(from, "updatedInput")?.filter(|_| speaker.row.slots.contains(&Slot::Input));
-    Ok(match (input, speaker.tool) {
+fn with_input(verdict: Verdict, speaker: &Speaker<'_>, from: &Object) -> Verdict {
+    let input = object(from, "updatedInput").filter(|_| speaker.row.slots.contains(&Slot::Input));
+    match (input, speaker.tool) {
         (Some(input), Some(name)) => {
             let tool = Tool::from_native(TOOLS, name, &Value::Object(input.clone()));
             verdict.patching(Slot::Input, tool.args)
         }
         _ => verdict,
-    })
+    }
 }
 
 /// A ruling where the event allows it; else a refusal is words for the person.
@@ -221,35 +215,21 @@ pub fn own_slot(field: &str) -> Slot {
     Slot::Native(format!("{OWN_SLOT}{field}"))
 }
 
-fn text<'a>(fields: &'a Object, key: &str) -> Result<Option<&'a str>, String> {
-    match fields.get(key) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` is not a text")),
-    }
+/// The slot of a list to which every hook adds.
+pub fn own_list(field: &str) -> Slot {
+    Slot::List(format!("{OWN_SLOT}{field}"))
 }
 
-fn word<'a>(fields: &'a Object, key: &str, words: &[&str]) -> Result<Option<&'a str>, String> {
-    match text(fields, key)? {
-        Some(said) if !words.contains(&said) => {
-            Err(format!("`{key}` is one of {}, not `{said}`", words.join(", ")))
-        }
-        said => Ok(said),
-    }
+// Of the right kind where the schema knows them; elsewhere anything, which then is not there.
+
+fn text<'a>(fields: &'a Object, key: &str) -> Option<&'a str> {
+    fields.get(key)?.as_str()
 }
 
-fn flag(fields: &Object, key: &str) -> Result<Option<bool>, String> {
-    match fields.get(key) {
-        None => Ok(None),
-        Some(Value::Bool(flag)) => Ok(Some(*flag)),
-        Some(_) => Err(format!("`{key}` is not true or false")),
-    }
+fn flag(fields: &Object, key: &str) -> Option<bool> {
+    fields.get(key)?.as_bool()
 }
 
-fn object<'a>(fields: &'a Object, key: &str) -> Result<Option<&'a Object>, String> {
-    match fields.get(key) {
-        None => Ok(None),
-        Some(Value::Object(object)) => Ok(Some(object)),
-        Some(_) => Err(format!("`{key}` is not an object")),
-    }
+fn object<'a>(fields: &'a Object, key: &str) -> Option<&'a Object> {
+    fields.get(key)?.as_object()
 }

@@ -39,6 +39,7 @@ fn facts(row: &EventSpec, native: &Value) -> Facts {
         task: task(row, native),
         team: named("team_name").map(|id| Team { id, ..Team::default() }),
         member: named("teammate_name").or_else(|| named("agent_type")),
+        agent: named("agent_id"),
         error: error(native),
         cause: cause(row, native),
         ..Facts::default()

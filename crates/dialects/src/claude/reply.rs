@@ -5,7 +5,7 @@ use gambrel_model::{Decision, Ear, Event, Kind, Powers, Reply, Ruling, Slot, Ver
 use serde_json::{Value, json};
 
 use super::events::{Voice, makes_worktree, voice};
-use super::output::{BLOCKED, OWN_SLOT, Object, own_slot};
+use super::output::{BLOCKED, OWN_SLOT, Object, PERMISSIONS, WATCH, own_list, own_slot};
 use super::result::rewritten;
 use super::tools::TOOLS;
 
@@ -48,6 +48,13 @@ fn refusal(said: &Verdict) -> String {
     if reasons.is_empty() { BLOCKED.to_owned() } else { reasons }
 }
 
+/// The entries of a list, the first of those that are alike.
+fn each_once(value: &Value) -> Value {
+    let Value::Array(entries) = value else { return value.clone() };
+    let first = |(at, entry): &(usize, &Value)| !entries[..*at].contains(entry);
+    entries.iter().enumerate().filter(first).map(|(_, entry)| entry.clone()).collect()
+}
+
 struct Spelling<'s> {
     event: &'s Event,
     said: &'s Verdict,
@@ -59,8 +66,10 @@ impl Spelling<'_> {
     fn ruling(&mut self) {
         let ruling = self.said.ruling;
         if ruling == Ruling::Halt {
+            // A refused form has no reason of its own that could stand beside the halt's.
+            let form = voice(self.event.row) == Voice::Action;
             self.put("continue", json!(false));
-            self.put("stopReason", json!(why(self.said)));
+            self.put("stopReason", json!(if form { refusal(self.said) } else { why(self.said) }));
         }
         match voice(self.event.row) {
             Voice::Permission => self.permission(ruling),
@@ -70,16 +79,23 @@ impl Spelling<'_> {
                 let action = if cancelled { "cancel" } else { "decline" };
                 self.put_own("action", json!(action));
             }
-            // Where things end, a block means "go on": beside a halt it would undo it.
-            Voice::Block if ruling == Ruling::Deny => self.block(),
-            Voice::Block if ruling.refuses() && self.event.kind() == Kind::Gate => self.block(),
+            Voice::Block if self.blocks() => {
+                self.put("decision", json!("block"));
+                self.put("reason", json!(refusal(self.said)));
+            }
             Voice::Action | Voice::Block | Voice::Exit => {}
         }
     }
 
-    fn block(&mut self) {
-        self.put("decision", json!("block"));
-        self.put("reason", json!(refusal(self.said)));
+    /// Where things end, a block means "go on": beside a halt it would undo it. After the fact
+    /// there is one beside a halt only if somebody denied.
+    fn blocks(&self) -> bool {
+        let denied = || self.said.reasons.iter().any(|reason| reason.ruling == Ruling::Deny);
+        match (self.said.ruling, self.event.kind()) {
+            (Ruling::Deny, _) | (Ruling::Halt, Kind::Gate) => true,
+            (Ruling::Halt, Kind::Report) => denied(),
+            _ => false,
+        }
     }
 
     /// A halt alone would let the tool run first.
@@ -103,15 +119,14 @@ impl Spelling<'_> {
                 if let Some(input) = self.input() {
                     decision["updatedInput"] = input;
                 }
-                let permissions = self.said.patch.get(&own_slot("updatedPermissions"));
-                if let Some(permissions) = permissions {
-                    decision["updatedPermissions"] = permissions.clone();
+                if let Some(permissions) = self.said.patch.get(&own_list(PERMISSIONS)) {
+                    decision[PERMISSIONS] = permissions.clone();
                 }
                 decision
             }
             Ruling::Deny => json!({"behavior": "deny", "message": why(self.said)}),
             Ruling::Halt => {
-                json!({"behavior": "deny", "message": why(self.said), "interrupt": true})
+                json!({"behavior": "deny", "message": refusal(self.said), "interrupt": true})
             }
             Ruling::Silent | Ruling::Ask | Ruling::Defer => return,
         };
@@ -148,7 +163,7 @@ impl Spelling<'_> {
                     let output = rewritten(value, before);
                     self.put_own("updatedToolOutput", output);
                 }
-                Slot::Native(name) => self.native(name, value, form),
+                Slot::Native(name) | Slot::List(name) => self.native(name, value, form),
                 Slot::Input | Slot::Messages | Slot::Message | Slot::Prompt => {}
             }
         }
@@ -159,7 +174,8 @@ impl Spelling<'_> {
         let Some(field) = name.strip_prefix(OWN_SLOT) else { return };
         match field {
             "terminalSequence" => self.put(field, value.clone()),
-            "updatedPermissions" if form == Voice::Request => {}
+            PERMISSIONS if form == Voice::Request => {}
+            WATCH => self.put_own(field, each_once(value)),
             // The form that was filled in is not sent with a refusal.
             "action" | "content" if form == Voice::Action && self.said.ruling.refuses() => {}
             _ => self.put_own(field, value.clone()),

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use gambrel_model::{Duty, Ear, Event, Hook, Verdict};
+use gambrel_model::{Captured, Duty, Ear, Event, Hook, Verdict};
+
+use super::stdout::trimmed;
 
 /// The longest context that is told in full, in characters.
 const MOST: usize = 10_000;
@@ -28,6 +30,18 @@ pub fn spill(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdict {
         verdict.duties.push(Duty::WriteFile { path, text });
     }
     verdict
+}
+
+/// The beginning of an output that was too large to keep, and where more of it is.
+pub fn beginning(output: &Captured) -> String {
+    let head = String::from_utf8_lossy(&output.bytes);
+    let preview: String = trimmed(&head).chars().take(PREVIEW).collect();
+    let rest = match &output.spill {
+        Some(path) if output.partial => format!("the most that is kept: {}", path.display()),
+        Some(path) => format!("all of it: {}", path.display()),
+        None => "the rest is not kept".to_owned(),
+    };
+    format!("{preview}\n… ({} bytes; {rest})", output.total)
 }
 
 /// The folder in which the ledger is.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use gambrel_model::Parting;
-use serde_json::Value;
+use gambrel_model::{Parted, Parting};
 
 use super::output::Object;
 use crate::document::{Document, Language};
 
-const ASYNC: &str = "async";
+/// What is said of an answer that is not kept whole.
+pub const LARGE: &str = "the output is larger than 1 MiB";
 
 /// What was printed.
 #[derive(Debug, PartialEq)]
@@ -28,24 +28,33 @@ pub enum Printed {
 
 /// The first line with which a hook goes on without being waited for.
 pub fn parting() -> Parting {
-    Parting { flag: ASYNC.into(), millis: "asyncTimeout".into() }
+    Parting { flag: "async".into(), millis: "asyncTimeout".into() }
 }
 
 /// What a hook said after it asked not to be waited for; `None` if it did not ask.
 pub fn said_later(stdout: &str) -> Option<&str> {
     // The same object over several lines comes too late to be left at, and means no less.
     let spread = || {
-        let fields = serde_json::from_str::<Object>(stdout.trim()).ok()?;
-        (fields.get(ASYNC) == Some(&Value::Bool(true))).then_some("")
+        let fields = serde_json::from_str::<Object>(trimmed(stdout)).ok()?;
+        matches!(parting().said(&fields), Parted::Leaves(_)).then_some("")
     };
     parting().after(stdout).or_else(spread)
 }
 
-/// Tells them apart.
-pub fn printed(stdout: &str) -> Printed {
-    let text = stdout.trim();
+/// Text without what JavaScript takes for space around it: a byte order mark is one.
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
+}
+
+/// Tells them apart. Of what was too large to keep only both ends are there, and no object can be
+/// read.
+pub fn printed(stdout: &str, whole: bool) -> Printed {
+    let text = trimmed(stdout);
     if !text.starts_with('{') {
         return Printed::Plain(text.to_owned());
+    }
+    if !whole && text.ends_with('}') {
+        return Printed::Bad(LARGE.to_owned());
     }
     match serde_json::from_str::<Object>(text) {
         Ok(fields) => Printed::Fields { fields, twice: has_twice(text) },

@@ -7,7 +7,7 @@ use gambrel_model::{EventSpec, Kind, Moment, Roots, Ruling, Terms, Verdict};
 use super::events::{Voice, makes_worktree, voice};
 use crate::document::Fields;
 
-/// A hook gets this long unless it or its event says otherwise.
+/// A hook gets this long unless it, its type or its event says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(600);
 /// At the end of a session nobody may ask for more.
 const SESSION_END_MOST: Duration = Duration::from_secs(60);
@@ -36,9 +36,15 @@ pub fn terms(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots
         true => Verdict { ruling: Ruling::Deny, ..Verdict::default() },
         false => Verdict::default(),
     };
+    let written = written(fields);
     Terms {
         waits: !detached,
-        timeout: timeout(fields, row, kind, roots),
+        timeout: match detached {
+            true => written.unwrap_or(of_kind(kind)),
+            false => timeout(written, row, kind, roots),
+        },
+        // An event's own time is how long the product waits for the hook itself.
+        linger: written.is_none().then_some(of_kind(kind)),
         late: failed.clone(),
         failed,
         cap: cap(row, roots),
@@ -46,16 +52,29 @@ pub fn terms(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots
     }
 }
 
-fn timeout(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots) -> Duration {
-    let ends_session = row.moment == Moment::SessionEnd;
-    let written = fields.seconds("timeout").filter(|written| {
+/// How long a handler of a type may take.
+fn of_kind(kind: &str) -> Duration {
+    match kind {
+        "prompt" => Duration::from_secs(30),
+        "agent" => Duration::from_secs(60),
+        _ => TIMEOUT,
+    }
+}
+
+fn written(fields: &mut Fields<'_>) -> Option<Duration> {
+    fields.seconds("timeout").filter(|written| {
         let some = !written.is_zero();
         if !some {
             let help = "leave it out for the default";
             fields.complain("timeout", "`timeout` should be more than 0", help);
         }
         some
-    });
+    })
+}
+
+/// Of a hook that is waited for.
+fn timeout(written: Option<Duration>, row: &EventSpec, kind: &str, roots: &Roots) -> Duration {
+    let ends_session = row.moment == Moment::SessionEnd;
     match written {
         Some(written) if ends_session => written.min(SESSION_END_MOST),
         Some(written) => written,
@@ -64,9 +83,7 @@ fn timeout(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots) 
             let named = named.and_then(|text| text.trim().parse().ok()).filter(|ms| *ms > 0);
             named.map_or_else(|| patience(row), Duration::from_millis)
         }
-        None if kind == "prompt" => patience(row).min(Duration::from_secs(30)),
-        None if kind == "agent" => patience(row).min(Duration::from_secs(60)),
-        None => patience(row),
+        None => patience(row).min(of_kind(kind)),
     }
 }
 

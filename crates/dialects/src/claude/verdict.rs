@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::events::{Voice, cannot_refuse, makes_worktree, plain_is_context, voice};
 use super::judge;
 use super::output::{Speaker, answer, noticed, own_slot, ruled};
-use super::spill::spill;
-use super::stdout::{Printed, hides_a_decision, printed, said_later};
+use super::spill::{beginning, spill};
+use super::stdout::{LARGE, Printed, hides_a_decision, printed, said_later, trimmed};
 use super::tools::TOOLS;
+use super::{Claude, schema};
 
 /// Reads an outcome.
 pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
@@ -19,7 +20,13 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let stdout = outcome.stdout.text();
     let later = said_later(&stdout);
     let said = later.unwrap_or(&stdout);
-    let reader = Reader { hook, outcome, said, speaker: Speaker { row, tool: tool.as_deref() } };
+    let name = match row.name {
+        "" if event.is_from(&Claude) => &event.name,
+        "" => &hook.draft.event,
+        name => name,
+    };
+    let speaker = Speaker { row, name, tool: tool.as_deref() };
+    let reader = Reader { hook, outcome, said, speaker };
     let mut verdict = reader.verdict();
     if cannot_refuse(row, event) && verdict.ruling == Ruling::Deny {
         verdict = shown(verdict);
@@ -85,8 +92,12 @@ impl Reader<'_> {
         }
     }
 
+    fn is_whole(&self) -> bool {
+        !self.outcome.stdout.cut()
+    }
+
     fn exited(&self, code: i32) -> Verdict {
-        match printed(self.said) {
+        match printed(self.said, self.is_whole()) {
             Printed::Plain(text) => self.plain(&text, code),
             Printed::Bad(why) => self.bad_output(&why, code),
             Printed::Fields { fields, twice } => match answer(&self.speaker, &fields) {
@@ -123,12 +134,19 @@ impl Reader<'_> {
     }
 
     fn text(&self, text: &str) -> Verdict {
-        let verdict = match plain_is_context(self.row()) && !text.is_empty() {
-            true => Verdict::says(Ear::Agent, text),
-            false => Verdict::default(),
+        let context = plain_is_context(self.row());
+        let verdict = match (context && !text.is_empty(), self.is_whole()) {
+            (true, true) => Verdict::says(Ear::Agent, text),
+            (true, false) => Verdict::says(Ear::Agent, beginning(&self.outcome.stdout)),
+            (false, _) => Verdict::default(),
         };
-        match self.row().kind() == Kind::Gate && hides_a_decision(text) {
-            true => verdict.then(self.bad_output("text around or in place of JSON", 0)),
+        // Where text is context, only one that ends like an object was hardly meant as text.
+        let doubtful = hides_a_decision(text) && (!context || text.ends_with('}'));
+        match self.row().kind() == Kind::Gate && doubtful {
+            true if self.is_whole() => {
+                verdict.then(self.bad_output("text around or in place of JSON", 0))
+            }
+            true => verdict.then(self.bad_output(LARGE, 0)),
             false => verdict,
         }
     }
@@ -166,7 +184,7 @@ impl Reader<'_> {
     }
 
     fn stderr(&self) -> String {
-        self.outcome.stderr.text().trim().to_owned()
+        trimmed(&self.outcome.stderr.text()).to_owned()
     }
 
     fn code(&self, code: i32) -> String {
@@ -182,19 +200,31 @@ impl Reader<'_> {
         if code != 0 {
             return ruled(self.row(), Ruling::Deny, &self.refusal());
         }
-        let last = || self.said.lines().map(str::trim).rfind(|line| !line.is_empty());
-        self.made(self.named_worktree().or_else(|| last().map(str::to_owned)))
+        let last = || self.said.lines().map(trimmed).rfind(|line| !line.is_empty());
+        match self.named_worktree() {
+            Ok(path) => self.made(path.or_else(|| last().map(str::to_owned))),
+            Err(why) => self.bad_output(&why, code),
+        }
     }
 
     /// Who is not a command names the path in its event's own output, and nowhere else.
     fn answered_worktree(&self) -> Verdict {
-        self.made(self.named_worktree())
+        match self.named_worktree() {
+            Ok(path) => self.made(path),
+            Err(why) => self.bad_output(&why, 0),
+        }
     }
 
-    fn named_worktree(&self) -> Option<String> {
-        let Printed::Fields { fields, .. } = printed(self.said) else { return None };
-        let own = fields.get("hookSpecificOutput")?.get("worktreePath")?;
-        own.as_str().filter(|path| !path.is_empty()).map(str::to_owned)
+    fn named_worktree(&self) -> Result<Option<String>, String> {
+        let Printed::Fields { fields, .. } = printed(self.said, self.is_whole()) else {
+            return Ok(None);
+        };
+        if let Some(why) = schema::misfit(self.row(), self.speaker.name, &fields) {
+            return Err(why);
+        }
+        let own = fields.get("hookSpecificOutput").and_then(|own| own.get("worktreePath"));
+        let path = own.and_then(Value::as_str).filter(|path| !path.is_empty());
+        Ok(path.map(str::to_owned))
     }
 
     fn made(&self, path: Option<String>) -> Verdict {
@@ -208,7 +238,7 @@ impl Reader<'_> {
     fn afterwards(&self, verdict: Verdict) -> Verdict {
         let wakes = self.hook.draft.config.get("asyncRewake") == Some(&Value::Bool(true));
         if wakes && self.outcome.end == End::Exited(2) {
-            let stdout = self.said.trim().to_owned();
+            let stdout = trimmed(self.said).to_owned();
             let stderr = self.stderr();
             return Verdict::says(Ear::Next, if stderr.is_empty() { stdout } else { stderr });
         }

@@ -27,8 +27,13 @@ fn patch() -> impl Strategy<Value = Patch> {
         Just(Slot::Output),
         Just(Slot::Messages),
         Just(Slot::Native("omp.compaction".into())),
+        Just(Slot::List("claude.watchPaths".into())),
     ];
-    proptest::collection::btree_map(slot, (0..9_u8).prop_map(|n| json!({"n": n})), 0..3)
+    let entry = (slot, 0..9_u8).prop_map(|(slot, n)| match slot.is_list() {
+        true => (slot, json!([n])),
+        false => (slot, json!({"n": n})),
+    });
+    proptest::collection::vec(entry, 0..3).prop_map(|entries| entries.into_iter().collect())
 }
 
 /// A verdict as a hook gives it: a ruling has its reason.
@@ -113,6 +118,21 @@ proptest! {
             texts
         };
         prop_assert_eq!(texts(&forth), texts(&back));
+    }
+
+    #[test]
+    fn every_entry_of_a_list_survives_a_merge_in_order(all in proptest::collection::vec(verdict(), 0..6)) {
+        let list = Slot::List("claude.watchPaths".into());
+        let entries = |v: &Verdict| v.patch.get(&list).and_then(|l| l.as_array()).cloned().unwrap_or_default();
+        let merged = all.iter().cloned().fold(Verdict::default(), Verdict::then);
+        prop_assert_eq!(entries(&merged), all.iter().flat_map(entries).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_slot_is_known_by_its_word(patch in patch()) {
+        for slot in patch.into_keys() {
+            prop_assert_eq!(Slot::from(String::from(slot.clone())), slot);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! JSON Schemas (draft-07) of what every event sends to a hook and of what a hook may answer,
-//! from the same tables that the dialect works by. Describes; checks nothing and writes nothing.
+//! from the same tables that the dialect works by; and whether an answer fits. Writes nothing.
 
+mod fit;
 mod input;
 mod output;
 mod record;
@@ -58,6 +59,11 @@ pub fn all() -> Value {
     json!({"$schema": DRAFT, "title": "Hook events of Claude Code", "events": events})
 }
 
+/// What is wrong with an answer at the event of that name; `None` when it fits its schema.
+pub(super) fn misfit(row: &EventSpec, name: &str, answer: &Map<String, Value>) -> Option<String> {
+    fit::misfit(&output::record(row, name).into_value(), answer)
+}
+
 /// Events of a later day have no name, and no schema.
 fn rows() -> impl Iterator<Item = &'static EventSpec> {
     EVENTS.iter().filter(|row| !row.name.is_empty())
@@ -72,7 +78,7 @@ fn pair(row: &EventSpec) -> Value {
 fn document(row: &EventSpec, way: Way) -> Value {
     let record = match way {
         Way::Input => input::record(row),
-        Way::Output => output::record(row),
+        Way::Output => output::record(row, row.name),
     };
     let mut schema = Map::new();
     schema.insert("$schema".into(), json!(DRAFT));

@@ -38,8 +38,8 @@ const WORDS: &[Field] = &[may("stopReason", Text), may("suppressOutput", Flag)];
 const REST: &[Field] =
     &[may("terminalSequence", Text), may("async", Flag), may("asyncTimeout", Number)];
 
-/// What a hook may answer.
-pub fn record(row: &EventSpec) -> Record {
+/// What a hook may answer to the event of that name: events of a later day share one row.
+pub fn record(row: &EventSpec, name: &str) -> Record {
     let plain = matches!(voice(row), Voice::Block | Voice::Permission);
     let halts = match row.may.has(Powers::HALT) {
         true => "False stops everything, whatever `decision` says.",
@@ -60,12 +60,12 @@ pub fn record(row: &EventSpec) -> Record {
         .with("decision", told(word(&["approve", "block"]), rules))
         .with("reason", Text.schema())
         .and(REST)
-        .with("hookSpecificOutput", own(row).into_value())
+        .with("hookSpecificOutput", own(row, name).into_value())
 }
 
 /// The event's own output.
-fn own(row: &EventSpec) -> Record {
-    let named = Record::default().needing("hookEventName", json!({"const": row.name}));
+fn own(row: &EventSpec, name: &str) -> Record {
+    let named = Record::default().needing("hookEventName", json!({"const": name}));
     let mut own = match voice(row) {
         Voice::Permission => named
             .with("permissionDecision", word(&rulings(row)))

@@ -1,0 +1,52 @@
+//! What is needed to write down that processes which a hook had left running were killed, long
+//! after its firing: names only, so that it fits into one order to the watchdog.
+
+use gambrel_model::{Event, Hook, Ledger, LedgerError, Record, Stage};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::journal::now;
+
+/// Whose processes they are.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Slip {
+    id: String,
+    session: String,
+    hook: String,
+    source: String,
+    /// When its event came, in milliseconds since the epoch.
+    at: u64,
+}
+
+impl Slip {
+    /// The slip of one hook at one event.
+    pub fn of(event: &Event, hook: &Hook) -> Self {
+        Self {
+            id: event.id.clone(),
+            session: event.session.clone(),
+            hook: hook.id.clone(),
+            source: hook.draft.source.place(),
+            at: event.at,
+        }
+    }
+
+    /// Records that so many of them were killed.
+    pub fn record(self, ledger: &dyn Ledger, killed: usize) -> Result<(), LedgerError> {
+        let at = now();
+        let plural = if killed == 1 { "" } else { "es" };
+        let remark = format!("leak: {killed} process{plural} killed: left running for too long");
+        let body = json!({
+            "hook": self.hook, "source": self.source, "outcome": "leak",
+            "ms": at.saturating_sub(self.at), "remarks": [remark],
+        });
+        let pid = std::process::id();
+        ledger.journal(&[Record {
+            id: self.id,
+            at,
+            step: Stage::Late,
+            session: self.session,
+            pid,
+            body,
+        }])
+    }
+}
