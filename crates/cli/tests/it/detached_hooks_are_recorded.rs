@@ -80,6 +80,23 @@ fn its_message_for_the_person_comes_with_the_next_event() {
 }
 
 #[test]
+fn words_for_two_ears_are_told_once_each() {
+    let ground = Ground::new();
+    let words = r#"printf '{"systemMessage":"red","hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"line 3"}}'"#;
+    async_hook(&ground, words, 10);
+    ground.decide("claude", &event());
+    ground.file(".claude/settings.json", "{}");
+    let told =
+        |event: &str| text(&ground.run(&["fire", "--from", "claude"], event.as_bytes()).stdout);
+    let stop = r#"{"hook_event_name":"Stop","session_id":"s","stop_hook_active":false}"#;
+    until("the person is told", || told(stop) == "{\"systemMessage\":\"red\"}\n");
+    assert_eq!(told(stop), "", "told twice");
+    let prompted = told(PROMPT);
+    assert!(prompted.contains("line 3") && !prompted.contains("red"), "{prompted}");
+    assert_eq!(told(PROMPT), "", "told twice");
+}
+
+#[test]
 fn one_that_asks_on_its_first_line_is_left_at_once() {
     let ground = Ground::new();
     ground.script(

@@ -8,10 +8,12 @@
 )]
 #![expect(clippy::print_stderr, reason = "what a case leaves out is said")]
 
+mod a_byte_order_mark_is_no_part_of_an_event;
 mod approval_scene;
 mod contracts;
 mod ground;
 mod hostile;
+mod large_context_is_kept_whole;
 mod mailbox;
 mod outside;
 mod real_runner;
@@ -43,4 +45,5 @@ mod slow_receivers_delay_nobody;
 mod success_criteria;
 mod trust_is_by_content;
 mod types_compile;
+mod what_ends_late_at_a_sessions_end;
 mod world_refuses;

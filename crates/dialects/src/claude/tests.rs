@@ -240,6 +240,23 @@ fn long_context_is_spilled_and_reasons_are_not() {
 }
 
 #[test]
+fn a_hook_that_nobody_waits_for_has_its_handlers_own_time() {
+    let time = |event: &str, handler: Value| {
+        let mut own = json!({"type": "command", "command": "x"});
+        own.as_object_mut().unwrap().extend(handler.as_object().unwrap().clone());
+        let terms = self::handler(event, own).draft.terms;
+        (terms.timeout.as_millis(), terms.linger.map(|time| time.as_millis()))
+    };
+    assert_eq!(time("SessionEnd", json!({})), (1_500, Some(600_000)));
+    assert_eq!(time("SessionEnd", json!({"timeout": 90})), (60_000, None));
+    assert_eq!(time("SessionEnd", json!({"async": true})), (600_000, Some(600_000)));
+    assert_eq!(time("SessionEnd", json!({"async": true, "timeout": 90})), (90_000, None));
+    assert_eq!(time("UserPromptSubmit", json!({})), (30_000, Some(600_000)));
+    assert_eq!(time("UserPromptSubmit", json!({"asyncRewake": true})), (600_000, Some(600_000)));
+    assert_eq!(time("Stop", json!({"timeout": 5})), (5_000, None));
+}
+
+#[test]
 fn the_table_is_whole() {
     let names: Vec<&str> = CLAUDE.events().iter().map(|row| row.name).collect();
     assert_eq!(names.len(), 34);

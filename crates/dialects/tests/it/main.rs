@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod answers_fit_their_schema;
 mod matchers_are_javascripts;
 mod never_panics;
 mod table;

@@ -1,0 +1,163 @@
+//! What the published schemas refuse is no verdict, what they take is one, and every reply fits
+//! them, whatever hooks print beside each other. Fit is checked here anew, not by the dialect.
+
+use gambrel_dialects::DIALECTS;
+use gambrel_dialects::claude::schema::{Way, names, one};
+use gambrel_model::{
+    Arrival, Captured, Decision, Dialect, End, Event, Found, Hook, Outcome, Roots, Verdict,
+};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+fn claude() -> &'static dyn Dialect {
+    *DIALECTS.iter().find(|dialect| dialect.name() == "claude").unwrap()
+}
+
+fn hook(event: &str) -> Hook {
+    let settings = json!({"hooks": {event: [{"hooks": [{"type": "command", "command": "x"}]}]}});
+    let roots = Roots { root: "/p".into(), project: "/p".into(), ..Roots::default() };
+    let place = claude().places(&roots).into_iter().find(|place| place.tag == "project").unwrap();
+    let text = settings.to_string();
+    let found = Found { place, base: "/p".into(), text, entries: Vec::new() };
+    let (mut drafts, _) = claude().load(&[found], &roots);
+    Hook::build(claude(), drafts.remove(0)).0.unwrap()
+}
+
+fn event(name: &str) -> Event {
+    let native = json!({"hook_event_name": name, "session_id": "s", "tool_name": "Bash",
+        "tool_input": {"command": "ls"}, "tool_response": "x"});
+    claude().receive(native.to_string().as_bytes(), Arrival::default()).unwrap()
+}
+
+fn read(name: &str, answer: &Value, code: i32) -> Verdict {
+    let stdout = Captured::from_text(&answer.to_string());
+    let stderr = Captured::from_text("no");
+    let outcome = Outcome { stdout, stderr, ..Outcome::of(End::Exited(code)) };
+    claude().read(&event(name), &hook(name), &outcome)
+}
+
+fn is_bad(verdict: &Verdict) -> bool {
+    verdict.unheard.iter().any(|why| why.starts_with("bad_output"))
+}
+
+fn fits(schema: &Value, value: &Value) -> bool {
+    let kind = match schema["type"].as_str() {
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("number") => value.is_number(),
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        // What nobody here knows fits nothing.
+        Some(_) => false,
+        None => true,
+    };
+    let word = schema["enum"].as_array().is_none_or(|words| words.contains(value));
+    let only = schema.get("const").is_none_or(|only| only == value);
+    let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();
+    let whole = !value.is_object()
+        || schema["required"].as_array().is_none_or(|names| names.iter().all(has));
+    let fields = value.as_object().into_iter().flatten();
+    let known = fields.filter_map(|(name, field)| Some((schema["properties"].get(name)?, field)));
+    let items = value.as_array().into_iter().flatten().map(|item| (&schema["items"], item));
+    let parts = known.chain(items).all(|(schema, part)| fits(schema, part));
+    kind && word && only && whole && parts
+}
+
+const VALUES: &str = r#"[null, true, false, 5, -1.5, "", "x", "allow", "deny", "block", "approve", "accept",
+    "decline", "ask", "defer", [], ["a"], ["a", 1], [{}], {}, {"a": 1},
+    {"behavior": "allow"}, {"behavior": "deny", "message": "m", "interrupt": true}, {"behavior": 1}]"#;
+
+/// Every field that a schema names, with every value, alone beside what is always there.
+fn answers(name: &str) -> Vec<Value> {
+    let values: Vec<Value> = serde_json::from_str(VALUES).unwrap();
+    let schema = one(name, Way::Output).unwrap();
+    let fields = |of: &Value| -> Vec<String> {
+        of["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    };
+    let own = &schema["properties"]["hookSpecificOutput"];
+    let inner = &own["properties"]["decision"];
+    let mut answers = vec![json!({}), json!({"unknown": 1})];
+    for value in &values {
+        let with = |key: &str, mut of: Map<String, Value>| {
+            of.insert(key.to_owned(), value.clone());
+            Value::Object(of)
+        };
+        let named = || Map::from_iter([("hookEventName".to_owned(), json!(name))]);
+        answers.extend(fields(&schema).iter().map(|field| with(field, Map::new())));
+        let owns = fields(own).into_iter().chain(["unknown".to_owned()]);
+        answers
+            .extend(owns.map(|field| json!({"hookSpecificOutput": with(field.as_str(), named())})));
+        for behavior in ["allow", "deny"] {
+            let decided = || Map::from_iter([("behavior".to_owned(), json!(behavior))]);
+            answers.extend(fields(inner).iter().map(|field| {
+                let mut own = named();
+                own.insert("decision".into(), with(field, decided()));
+                json!({"hookSpecificOutput": own})
+            }));
+        }
+    }
+    // Who asks not to be waited for gives no answer.
+    answers.retain(|answer| answer["async"] != true);
+    answers
+}
+
+#[test]
+fn what_the_schema_refuses_is_no_verdict_and_nothing_else() {
+    let (mut refused, mut taken) = (0, 0);
+    for name in names() {
+        let schema = one(name, Way::Output).unwrap();
+        for answer in answers(name) {
+            let bad = is_bad(&read(name, &answer, 0));
+            assert_eq!(bad, !fits(&schema, &answer), "{name}: {answer}");
+            (refused, taken) = (refused + usize::from(bad), taken + usize::from(!bad));
+        }
+    }
+    assert!(refused > 5_000 && taken > 1_000, "{refused} refused, {taken} taken");
+}
+
+#[test]
+fn exit_two_blocks_beside_any_answer() {
+    for name in names() {
+        let plain = read(name, &json!("plain text"), 2).ruling;
+        for answer in answers(name) {
+            let beside = read(name, &answer, 2).ruling;
+            assert!(beside >= plain, "{name}: {answer}: {beside:?} instead of {plain:?}");
+        }
+    }
+}
+
+/// The reply to what hooks printed at one event, merged as a firing merges it.
+fn replied(name: &str, printed: &[(Value, i32)]) -> (Verdict, String) {
+    let (event, hook) = (event(name), hook(name));
+    let row = hook.rows[0];
+    let merged = printed.iter().fold(Verdict::default(), |all, (answer, code)| {
+        all.then(read(name, answer, *code).within(row).0)
+    });
+    let said = merged.honoured(event.row).0.said_by(event.row).said;
+    let decision = Decision { said: said.clone(), ..Decision::default() };
+    let reply = claude().reply(&event, &decision);
+    (said, String::from_utf8(reply.stdout).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    #[test]
+    fn every_reply_fits_and_keeps_every_refusal(
+        at in any::<prop::sample::Index>(),
+        picks in proptest::collection::vec((any::<prop::sample::Index>(), 0..3_i32), 1..4),
+    ) {
+        let all: Vec<&str> = names().collect();
+        let name = *at.get(&all);
+        let answers = answers(name);
+        let printed: Vec<(Value, i32)> =
+            picks.iter().map(|(pick, code)| (pick.get(&answers).clone(), *code)).collect();
+        let (said, reply) = replied(name, &printed);
+        let strictest = printed.iter().map(|(answer, code)| read(name, answer, *code).ruling).max();
+        prop_assert_eq!(Some(said.ruling), strictest);
+        if name != "WorktreeCreate" && !reply.is_empty() {
+            let reply: Value = serde_json::from_str(&reply).unwrap();
+            prop_assert!(fits(&one(name, Way::Output).unwrap(), &reply), "{name}: {printed:?}: {reply}");
+        }
+    }
+}
