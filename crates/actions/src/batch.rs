@@ -121,9 +121,10 @@ fn guarded<'a>(
 fn wait(jobs: &[Attempt<'_>], events: &mut Vec<(usize, Slot, PollFlags)>, bell: Option<&Bell>) {
     let mut fds = Vec::with_capacity(events.capacity());
     let mut slots = Vec::with_capacity(events.capacity());
+    let now = Instant::now();
     for (index, job) in jobs.iter().enumerate() {
         if let Some(process) = job.live() {
-            process.interests(|slot, fd| {
+            process.interests(now, |slot, fd| {
                 slots.push((index, slot));
                 fds.push(fd);
             });
@@ -131,7 +132,6 @@ fn wait(jobs: &[Attempt<'_>], events: &mut Vec<(usize, Slot, PollFlags)>, bell: 
     }
     // After those of the jobs, so that it has no slot: that we woke is all it has to say.
     fds.extend(bell.map(|bell| PollFd::new(bell.fd(), PollFlags::IN)));
-    let now = Instant::now();
     let full = jobs.iter().filter(|job| job.live().is_some()).count() >= TOGETHER;
     let wakes = jobs.iter().filter(|job| !(full && job.live().is_none()));
     let wake = wakes.filter_map(|job| job.next_wake(now)).min();

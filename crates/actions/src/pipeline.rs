@@ -52,7 +52,7 @@ impl SpawnAction {
         call.program = Program::Exec(self.runner.iter().cloned().chain(own).collect());
         let given = SideFile {
             path: inputs,
-            text: format!("{}\n", spawn.inputs),
+            text: Some(format!("{}\n", spawn.inputs)),
             temporary: false,
             lasting: false,
         };

@@ -7,7 +7,7 @@ mod parting;
 pub(crate) use ending::{Trace, leave};
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{Captured, End};
@@ -25,6 +25,9 @@ use crate::limits::Limits;
 use crate::orphans;
 use crate::settings::Settings;
 use crate::tree::{self, Member, Snapshot};
+
+/// For so long nothing but its exit is waited for.
+const YOUNG: Duration = Duration::from_millis(2);
 
 /// What all children of a batch share.
 pub(crate) struct World<'a> {
@@ -158,8 +161,18 @@ impl<'a> Process<'a> {
         })
     }
 
+    /// A hook of a moment is heard once, when it has exited: being woken for every word and every
+    /// pipe that closes costs as much again as its start. What it prints waits in the pipe.
+    fn is_young(&self, now: Instant) -> bool {
+        let running = matches!(self.stage, Stage::Running) && !self.exited;
+        running && self.feed.is_none() && self.pidfd.is_some() && now < self.begun + YOUNG
+    }
+
     /// The descriptors to wait for.
-    pub fn interests<'p>(&'p self, mut add: impl FnMut(Slot, PollFd<'p>)) {
+    pub fn interests<'p>(&'p self, now: Instant, mut add: impl FnMut(Slot, PollFd<'p>)) {
+        if let Some(fd) = self.pidfd.as_ref().filter(|_| self.is_young(now)) {
+            return add(Slot::Exit, PollFd::new(fd, PollFlags::IN));
+        }
         if let Some(feed) = &self.feed {
             add(Slot::Stdin, PollFd::new(&feed.fd, PollFlags::OUT));
         }

@@ -31,6 +31,9 @@ pub(crate) fn remove_temporary(files: &[SideFile]) {
 }
 
 fn place(file: &SideFile) -> io::Result<()> {
+    let Some(text) = &file.text else {
+        return DirBuilder::new().recursive(true).mode(0o700).create(&file.path);
+    };
     if file.lasting && file.path.is_file() {
         return Ok(());
     }
@@ -40,7 +43,7 @@ fn place(file: &SideFile) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = folder.join(format!(".gambrel-{}-{count}.tmp", std::process::id()));
-    let written = write_new(&draft, file.text.as_bytes()).and_then(|()| match file.lasting {
+    let written = write_new(&draft, text.as_bytes()).and_then(|()| match file.lasting {
         true => stay(&draft, &file.path),
         false => fs::rename(&draft, &file.path),
     });

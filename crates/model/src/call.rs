@@ -74,8 +74,8 @@ pub enum Shell {
 pub struct SideFile {
     /// Where; missing folders are made.
     pub path: PathBuf,
-    /// What.
-    pub text: String,
+    /// What; without it, a folder is made.
+    pub text: Option<String>,
     /// Removed once the call has ended.
     pub temporary: bool,
     /// Left as it is where it is there already: others have written to it.

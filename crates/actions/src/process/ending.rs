@@ -7,7 +7,7 @@ use gambrel_model::outcome::End;
 use rustix::io::Errno;
 use rustix::process::{Signal, WaitId, WaitIdOptions, test_kill_process_group, waitid};
 
-use super::{Ended, Process, Stage, World};
+use super::{Ended, Process, Stage, World, YOUNG};
 use crate::orphans;
 use crate::settings::{DRAIN, PARTING, SWEEP, WATCH_AFTER};
 use crate::tree::{self, Kin, Member};
@@ -19,6 +19,7 @@ impl<'a> Process<'a> {
     /// When there is something to do even if no descriptor is ready.
     pub fn next_wake(&self, now: Instant) -> Instant {
         let due = match self.stage {
+            Stage::Running if self.is_young(now) => self.limits.deadline.min(self.begun + YOUNG),
             Stage::Running if self.watched => self.limits.deadline,
             Stage::Running => self.limits.deadline.min(self.begun + WATCH_AFTER),
             Stage::Draining(until) => until,

@@ -12,7 +12,7 @@ fn writes_side_files_before_the_start() {
     let mut call = stand.sh("cat 'a b/c/context.json' kept");
     let file = |name: &str, temporary| SideFile {
         path: stand.path(name),
-        text: format!("<{name}>"),
+        text: Some(format!("<{name}>")),
         temporary,
         lasting: false,
     };
@@ -33,7 +33,8 @@ fn a_file_that_cannot_be_written_stops_the_start() {
     std::fs::write(stand.path("file"), "").unwrap();
     let mut call = stand.sh("touch ran");
     let path = stand.path("file/below");
-    call.files = vec![SideFile { path, text: String::new(), temporary: true, lasting: false }];
+    call.files =
+        vec![SideFile { path, text: Some(String::new()), temporary: true, lasting: false }];
     let outcome = stand.run(&call);
     assert!(unstarted(&outcome).starts_with("could not write "), "{outcome:?}");
     assert!(!stand.path("ran").exists());
@@ -46,12 +47,13 @@ fn a_lasting_file_keeps_what_others_wrote_and_stops_nobody() {
     std::fs::write(stand.path("file"), "").unwrap();
     let lasting = |name: &str| SideFile {
         path: stand.path(name),
-        text: String::new(),
+        text: Some(String::new()),
         temporary: false,
         lasting: true,
     };
-    let mut call = stand.sh("echo once >> kept/words; cat kept/words");
-    call.files = vec![lasting("kept/words"), lasting("file/below")];
+    let mut call = stand.sh("test -d folder/below && echo once >> kept/words; cat kept/words");
+    let folder = SideFile { text: None, ..lasting("folder/below") };
+    call.files = vec![lasting("kept/words"), lasting("file/below"), folder];
     assert_eq!(text(&stand.run(&call)), "once\n");
     let kept = std::fs::metadata(stand.path("kept/words")).unwrap();
     assert_eq!(kept.permissions().mode() & 0o777, 0o600);

@@ -48,7 +48,8 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
 fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
     let folders = folders(event, &hook.draft.config);
     let terms = &hook.draft.terms;
-    let (file, files) = env_file(event, row);
+    let (file, mut files) = env_file(event, row);
+    files.extend(data_folder(&hook.draft.config));
     let mut env = env(event, folders.clone());
     env.extend(file.map(|path| (ENV_FILE.to_owned(), path)));
     Call {
@@ -124,8 +125,14 @@ fn env_file(event: &Event, row: &EventSpec) -> (Option<String>, Vec<SideFile>) {
     let Some(folder) = folder else { return (None, Vec::new()) };
     let path = folder.join(SESSION_FILES).join(format!("{}.env", session_name(event)));
     let shown = path.display().to_string();
-    let file = SideFile { path, text: String::new(), temporary: false, lasting: true };
+    let file = SideFile { path, text: Some(String::new()), temporary: false, lasting: true };
     (Some(shown), vec![file])
+}
+
+/// A plugin's hooks may count on the folder for its data.
+fn data_folder(config: &Value) -> Option<SideFile> {
+    let path = config.get("pluginData")?.as_str()?.into();
+    Some(SideFile { path, text: None, temporary: false, lasting: true })
 }
 
 /// What a caller may have around it that this hook would not see under its own host.

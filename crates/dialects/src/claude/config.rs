@@ -15,7 +15,7 @@ use super::fences::Fences;
 use super::handler::{Group, handler};
 use super::matcher::{doubts, understood};
 use super::owner::{self, Owner};
-use super::plugin;
+use super::plugin::{self, Plugins};
 use super::servers::{self, Servers};
 use super::switches::Switches;
 use crate::document::{Content, Document, Fields, Language, Node};
@@ -86,6 +86,8 @@ pub struct Settled {
     pub fences: Fences,
     /// Every file that was found.
     pub files: Vec<PathBuf>,
+    /// Where plugins keep their data.
+    pub plugins: Plugins,
 }
 
 /// Every handler of every file.
@@ -105,11 +107,13 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
         }
     }
     let switches = Switches::of(&files, &mut complaints);
+    let plugins = Plugins::of(found, roots);
     let settled = Settled {
         preferences: preferences::read(found, roots, &mut complaints),
-        servers: Servers::of(found, roots, &mut complaints),
+        servers: Servers::of(found, &plugins, roots, &mut complaints),
         fences: Fences::of(&files, &mut complaints),
         files: found.iter().map(|file| file.place.path.clone()).collect(),
+        plugins,
     };
     let settled = &settled;
     let mut drafts = Vec::new();

@@ -10,7 +10,6 @@ use super::events::takes;
 use super::guard::Rule;
 use super::judge;
 use super::owner::SKILL;
-use super::plugin;
 use super::terms::terms;
 use crate::document::{Content, Fields, Node};
 
@@ -250,7 +249,7 @@ fn config(reading: &Reading<'_>, node: &Node, kind: Option<&Type>) -> Value {
         borrow(reading, &mut config, kind);
     }
     if let Some(folder) = reading.plugin() {
-        plugin::note(&mut config, &folder, reading.roots);
+        reading.settled.plugins.note(&mut config, &folder);
     }
     config
 }

@@ -1,6 +1,7 @@
 //! Plugins: folders that the command line names. Their hooks stand in a file of their own, in
 //! their manifest, or in files inside the plugin that the manifest names.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use gambrel_model::{Complaint, Draft, Found, Holding, Place, Roots, Scope, Spot};
@@ -37,12 +38,36 @@ pub fn of(path: &Path, roots: &Roots) -> Option<PathBuf> {
     own.max_by_key(|folder| folder.components().count())
 }
 
-/// The plugin's folder, and the one for its data, under the names that a hook's config has.
-pub fn note(config: &mut Value, folder: &Path, roots: &Roots) {
-    config["pluginRoot"] = json!(folder);
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    if let Some(user) = user_folder(roots) {
-        config["pluginData"] = json!(user.join("plugins/data").join(name.as_ref()));
+/// Where each plugin keeps its data: under the name in its manifest, else its folder's.
+pub struct Plugins(BTreeMap<PathBuf, Option<PathBuf>>);
+
+impl Plugins {
+    /// Of the plugins that are named.
+    pub fn of(found: &[Found], roots: &Roots) -> Self {
+        let data = user_folder(roots).map(|user| user.join("plugins/data"));
+        let named = |folder: &Path| {
+            let own = folder.join(".claude-plugin/plugin.json");
+            let manifest = found.iter().find(|file| file.place.path == own)?;
+            let document = Document::parse(&own, &manifest.text, Language::Jsonc).ok()?;
+            let name = document.root.get("name").and_then(path)?.to_owned();
+            // One step of a path, which leads nowhere else.
+            let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+            (name.chars().all(plain) && !name.starts_with('.') && !name.is_empty()).then_some(name)
+        };
+        let place = |folder: PathBuf| {
+            let usual = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = named(&folder).unwrap_or_else(usual);
+            (folder, data.as_ref().map(|data| data.join(name)))
+        };
+        Self(folders(roots).into_iter().map(place).collect())
+    }
+
+    /// The plugin's folder, and the one for its data, under the names that a hook's config has.
+    pub fn note(&self, config: &mut Value, folder: &Path) {
+        config["pluginRoot"] = json!(folder);
+        if let Some(Some(data)) = self.0.get(folder) {
+            config["pluginData"] = json!(data);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gambrel_model::{Complaint, Found, Roots, Scope};
 use serde_json::Value;
 
-use super::plugin;
+use super::plugin::{self, Plugins};
 use crate::document::{Content, Document, Language};
 
 /// The tag of such a file among the places.
@@ -18,7 +18,12 @@ pub struct Servers(BTreeMap<(bool, String), Value>);
 
 impl Servers {
     /// What all files name; the first to name a server defines it.
-    pub fn of(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> Self {
+    pub fn of(
+        found: &[Found],
+        plugins: &Plugins,
+        roots: &Roots,
+        complaints: &mut Vec<Complaint>,
+    ) -> Self {
         let mut servers = Self::default();
         for file in found.iter().filter(|file| file.place.tag == TAG) {
             match Document::parse(&file.place.path, &file.text, Language::Jsonc) {
@@ -27,7 +32,7 @@ impl Servers {
                     let plugin = plugin::of(&file.place.path, roots);
                     let note = |server: &mut Value| {
                         if let Some(folder) = &plugin {
-                            plugin::note(server, folder, roots);
+                            plugins.note(server, folder);
                         }
                     };
                     servers.take(file.place.scope, &document, &note, complaints);

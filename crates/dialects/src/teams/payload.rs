@@ -195,7 +195,7 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
         program: Program::Exec(argv.collect()),
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         cwd: event.cwd.clone(),
-        files: vec![SideFile { path: file, text: whole, temporary: true, lasting: false }],
+        files: vec![SideFile { path: file, text: Some(whole), temporary: true, lasting: false }],
         pace: terms.pace(),
         ..Call::default()
     }
