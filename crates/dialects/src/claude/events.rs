@@ -154,6 +154,12 @@ pub fn plain_is_context(row: &EventSpec) -> bool {
         || row.moment == only("user_prompt_expansion")
 }
 
+/// Whether everything that hooks say is thrown away, the signs for a terminal included.
+pub fn discards(row: &EventSpec) -> bool {
+    row.moment == Moment::SessionEnd
+        || [only("instructions_loaded"), only("worktree_remove")].contains(&row.moment)
+}
+
 /// Whether stdout names the folder of a worktree.
 pub fn makes_worktree(row: &EventSpec) -> bool {
     row.moment == only("worktree_create")

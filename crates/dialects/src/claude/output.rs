@@ -4,7 +4,7 @@
 use gambrel_model::{Ear, EventSpec, Powers, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
-use super::events::{Voice, voice};
+use super::events::{Voice, discards, voice};
 use super::result::heard;
 use super::schema;
 use super::tools::TOOLS;
@@ -81,7 +81,7 @@ fn universal(row: &EventSpec, fields: &Object) -> Verdict {
     if let Some(message) = text(fields, "systemMessage").filter(|message| !message.is_empty()) {
         verdict = verdict.then(noticed(row, message));
     }
-    match text(fields, "terminalSequence") {
+    match text(fields, "terminalSequence").filter(|_| !discards(row)) {
         Some(sequence) if is_harmless(sequence) => {
             verdict.patching(own_slot("terminalSequence"), json!(sequence))
         }
@@ -100,9 +100,9 @@ fn is_harmless(sequence: &str) -> bool {
         }
         let Some(inside) = rest.strip_prefix("\u{1b}]") else { return false };
         let number = inside.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-        let end = inside.find('\u{7}').map(|at| (at, 1));
-        let end = end.or_else(|| inside.find("\u{1b}\\").map(|at| (at, 2)));
-        let Some((at, length)) = end else { return false };
+        let ends = [("\u{7}", 1), ("\u{1b}\\", 2)];
+        let ends = ends.iter().filter_map(|(end, length)| Some((inside.find(end)?, *length)));
+        let Some((at, length)) = ends.min() else { return false };
         let plain = !inside[..at].chars().any(char::is_control);
         if !plain || !["0", "1", "2", "9", "99", "777"].contains(&number) {
             return false;

@@ -85,11 +85,17 @@ fn write_down(given: &Path, name: &str, body: &[u8], headers: &[String], args: &
         if std::fs::create_dir(&folder).is_ok() {
             break folder;
         }
+        // A request that nobody waited for may come when its case is over.
+        if !given.exists() {
+            return nth;
+        }
         nth += 1;
     };
-    std::fs::write(folder.join("env"), headers.join("\0")).unwrap();
-    std::fs::write(folder.join("args"), args.join("\0")).unwrap();
-    std::fs::write(folder.join("stdin"), body).unwrap();
+    let parts = [("env", headers.join("\0")), ("args", args.join("\0"))];
+    for (part, text) in parts {
+        let _gone = std::fs::write(folder.join(part), text);
+    }
+    let _gone = std::fs::write(folder.join("stdin"), body);
     nth
 }
 
