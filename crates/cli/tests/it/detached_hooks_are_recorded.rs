@@ -8,7 +8,12 @@ use crate::ground::{BASH_LS, Ground, processes_naming, text, until};
 const PROMPT: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;
 
 fn async_hook(ground: &Ground, command: &str, timeout: u32) {
-    let hook = serde_json::json!({"type": "command", "command": command, "timeout": timeout, "async": true});
+    hook_with(ground, command, timeout, "async");
+}
+
+fn hook_with(ground: &Ground, command: &str, timeout: u32, flag: &str) {
+    let hook =
+        serde_json::json!({"type": "command", "command": command, "timeout": timeout, flag: true});
     let settings = serde_json::json!({"hooks": {"PostToolUse": [{"hooks": [hook]}]}});
     ground.file(".claude/settings.json", &settings.to_string());
 }
@@ -58,6 +63,25 @@ fn its_words_come_with_the_next_turn() {
     let told = |g: &Ground| text(&g.run(&["fire", "--from", "claude"], PROMPT.as_bytes()).stdout);
     until("its words are told", || told(&ground).contains("the build is green"));
     assert!(!told(&ground).contains("the build is green"), "told twice");
+}
+
+#[test]
+fn one_that_wakes_the_agent_tells_it_why_it_failed() {
+    for (flag, wakes) in [("asyncRewake", true), ("async", false)] {
+        let ground = Ground::new();
+        hook_with(&ground, "echo the build is red >&2; exit 2", 10, flag);
+        let decision = ground.decide("claude", &event());
+        assert_eq!(
+            (&decision["ruling"], &decision["trail"][0]["outcome"]),
+            (&"silent".into(), &"detached".into())
+        );
+        let id = decision["id"].as_str().unwrap().to_owned();
+        until("its end is recorded", || {
+            ground.json(&["show", &id, "--json"])["late"][0]["outcome"] == "exited"
+        });
+        let told = text(&ground.run(&["fire", "--from", "claude"], PROMPT.as_bytes()).stdout);
+        assert_eq!(told.contains("the build is red"), wakes, "{flag}: {told}");
+    }
 }
 
 #[test]
