@@ -47,27 +47,7 @@ fn commands_are_listed_and_run() {
 }
 
 /// The example of contract 004 as it stands there.
-const HANDOFF: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
-
-export default function (pi: HookAPI): void {
-	pi.registerCommand("handoff", {
-		description: "Create a new session with setup message",
-		handler: async (_args, ctx) => {
-			await ctx.waitForIdle();
-			await ctx.newSession({
-				parentSession: ctx.sessionManager.getSessionFile(),
-				setup: async sm => {
-					sm.appendMessage({
-						role: "user",
-						content: [{ type: "text", text: "Continue from prior session summary." }],
-						timestamp: Date.now(),
-					});
-				},
-			});
-		},
-	});
-}
-"#;
+const HANDOFF: &str = include_str!("fixtures/omp/handoff-command.ts");
 
 #[test]
 fn the_contracts_handoff_leaves_its_wishes_to_the_host() {

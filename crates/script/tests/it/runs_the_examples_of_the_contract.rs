@@ -6,68 +6,10 @@ use std::sync::Arc;
 
 use crate::stand::{Stand, bash, emit};
 
-const BLOCK: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
-
-export default function (pi: HookAPI): void {
-	pi.on("tool_call", async (event, ctx) => {
-		if (event.toolName !== "bash") return;
-		const cmd = String(event.input.command ?? "");
-		if (!cmd.includes("rm -rf")) return;
-
-		if (!ctx.hasUI) return { block: true, reason: "rm -rf blocked (no UI)" };
-		const ok = await ctx.ui.confirm("Dangerous command", `Allow: ${cmd}`);
-		if (!ok) return { block: true, reason: "user denied command" };
-	});
-}
-"#;
-
-const REDACT: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
-
-export default function (pi: HookAPI): void {
-	pi.on("tool_result", async event => {
-		if (event.toolName !== "read" || event.isError) return;
-
-		const redacted = event.content.map(chunk => {
-			if (chunk.type !== "text") return chunk;
-			return { ...chunk, text: chunk.text.replaceAll(/API_KEY=\S+/g, "API_KEY=[REDACTED]") };
-		});
-
-		return { content: redacted };
-	});
-}
-"#;
-
-const CONTEXT: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
-
-export default function (pi: HookAPI): void {
-	pi.on("context", async event => {
-		const filtered = event.messages.filter(msg => !(msg.role === "custom" && msg.customType === "debug-only"));
-		return { messages: filtered };
-	});
-}
-"#;
-
-const HANDOFF: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
-
-export default function (pi: HookAPI): void {
-	pi.registerCommand("handoff", {
-		description: "Create a new session with setup message",
-		handler: async (_args, ctx) => {
-			await ctx.waitForIdle();
-			await ctx.newSession({
-				parentSession: ctx.sessionManager.getSessionFile(),
-				setup: async sm => {
-					sm.appendMessage({
-						role: "user",
-						content: [{ type: "text", text: "Continue from prior session summary." }],
-						timestamp: Date.now(),
-					});
-				},
-			});
-		},
-	});
-}
-"#;
+const BLOCK: &str = include_str!("../../../cli/tests/it/fixtures/omp/block-unsafe-bash.ts");
+const REDACT: &str = include_str!("../../../cli/tests/it/fixtures/omp/redact-output.ts");
+const CONTEXT: &str = include_str!("../../../cli/tests/it/fixtures/omp/filter-context.ts");
+const HANDOFF: &str = include_str!("../../../cli/tests/it/fixtures/omp/handoff-command.ts");
 
 #[test]
 fn blocks_without_a_person() {
