@@ -10,7 +10,7 @@ use gambrel_model::{
 };
 
 use crate::batch::{self, Turn};
-use crate::select::{Candidate, Fate, Skip, condition, step};
+use crate::select::{Candidate, Fate, Skip, condition, step, unshadowed};
 use crate::{Engine, Errand, Slip, debts};
 
 /// The fold's state: only grows.
@@ -101,9 +101,7 @@ impl<'f, 'a> Fold<'f, 'a> {
 
     /// The call of a hook that is to run now, with a remark for the trail; or why it is not.
     fn call(&self, event: &Event, candidate: &Candidate) -> Result<(Call, String), Skip> {
-        if let Fate::Skipped(skip) = &candidate.fate {
-            return Err(skip.clone());
-        }
+        let shadow = self.left_out(candidate)?;
         if let Some(by) = self.refused(candidate) {
             return Err(Skip::plain(format!("denied already by {by}")));
         }
@@ -112,7 +110,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         let staged =
             catch_unwind(AssertUnwindSafe(|| dialect.stage(event, &candidate.hook, &self.carry)));
         let mut call = staged.map_err(|_| Skip::grave("a fault of gambrel's own: not staged"))?;
-        let mut remark = remark.unwrap_or_default();
+        let mut remark = shadow + &remark.unwrap_or_default();
         // A folder that the agent stood in may be gone; one that the author named must be there.
         let source = &candidate.hook.draft.source.base;
         let named = ![&event.cwd, &event.project, source].contains(&&call.cwd);
@@ -131,6 +129,24 @@ impl<'f, 'a> Fold<'f, 'a> {
             call.pace.budget = Some(left);
         }
         Ok((call, remark))
+    }
+
+    /// Whether it is left out, with a remark when it is not. A hook that could not be asked takes
+    /// nobody's place: else what a project brings along would switch off the user's own guard.
+    pub fn left_out(&self, candidate: &Candidate) -> Result<String, Skip> {
+        let by = match &candidate.fate {
+            Fate::Runs => return Ok(candidate.remark.clone()),
+            Fate::Skipped(skip) => return Err(skip.clone()),
+            Fate::Shadowed(by) => by,
+        };
+        let unasked = |step: &Step| {
+            let end = step.outcome.as_ref().map(|outcome| &outcome.end);
+            step.source == *by && end.is_none_or(|end| matches!(end, End::Unstarted(_)))
+        };
+        match self.decision.trail.iter().any(unasked) {
+            true => Ok(unshadowed(by)),
+            false => Err(Skip::plain(format!("shadowed by {by}"))),
+        }
     }
 
     fn patience(&self) -> Option<Duration> {
