@@ -90,7 +90,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         let mut outcomes = batch::run(self.engine.actions, &turns).into_iter();
         for (candidate, call) in candidates.iter().zip(calls) {
             match call {
-                Err(skip) => self.skip(candidate, &skip),
+                Err(skip) => self.skip(event, candidate, &skip),
                 Ok((_, remark)) => {
                     let outcome = outcomes.next().unwrap_or_else(batch::lost);
                     self.merge(event, candidate, outcome, remark);
@@ -124,7 +124,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         if let Some(budget) = self.engine.options.budget.or_else(|| self.patience()) {
             let left = margin(budget).saturating_sub(self.began.elapsed());
             if left.is_zero() && call.pace.waits {
-                return Err(Skip::grave("budget: the host will not wait any longer"));
+                return Err(Skip::late("budget: the host will not wait any longer"));
             }
             call.pace.budget = Some(left);
         }
@@ -158,7 +158,7 @@ impl<'f, 'a> Fold<'f, 'a> {
     fn refused(&self, candidate: &Candidate) -> Option<String> {
         let gate = self.event.kind() == Kind::Gate && !self.recheck;
         let own = candidate.hook.dialect.name();
-        let refusers = self.decision.trail.iter().filter(|s| s.ran && s.verdict.refuses());
+        let refusers = self.decision.trail.iter().filter(|s| s.verdict.refuses());
         let by_own = refusers.clone().any(|step| step.dialect == own);
         let ends = candidate.row.order == Order::UntilRefused && by_own;
         let foreign = gate && self.verdict.ruling.refuses() && !by_own;
@@ -166,9 +166,14 @@ impl<'f, 'a> Fold<'f, 'a> {
         (ends || foreign).then(first)
     }
 
-    fn skip(&mut self, candidate: &Candidate, skip: &Skip) {
+    fn skip(&mut self, event: &Event, candidate: &Candidate, skip: &Skip) {
         let mut step = step(&candidate.hook, &skip.why);
         step.recheck = self.recheck;
+        if skip.late && event.kind() == Kind::Gate {
+            let verdict = unasked(event, candidate);
+            step.verdict = verdict.ruling;
+            self.verdict = std::mem::take(&mut self.verdict).then(verdict);
+        }
         if skip.grave {
             self.verdict.unheard.push(format!("{}: {}", step.title, skip.why));
             self.insist(candidate, &skip.why);
@@ -339,6 +344,17 @@ fn prepared<'t>(event: &'t Event, candidate: &'t Candidate, call: &mut Call) -> 
         call: std::mem::take(call),
         errand: Box::new(errand),
     }
+}
+
+/// The ruling of a gate for which no time was left: it is late, and its author said what that means.
+fn unasked(event: &Event, candidate: &Candidate) -> Verdict {
+    let Candidate { hook, row, .. } = candidate;
+    let cut = Some(format!("no time was left to ask {}", hook.title()));
+    let outcome = Outcome { cut, ..Outcome::of(End::Late) };
+    let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read(event, hook, &outcome)));
+    let late = read.unwrap_or_else(|_| hook.draft.terms.failed.because("a fault of gambrel's own"));
+    let Verdict { ruling, reasons, .. } = late.by(&hook.id).bounded().within(row).0;
+    Verdict { ruling, reasons, ..Verdict::default() }
 }
 
 /// Shortly before the host gives up.

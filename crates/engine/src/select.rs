@@ -43,15 +43,21 @@ pub struct Skip {
     pub why: String,
     /// Whether a strict caller takes this for a gate that could not be asked.
     pub grave: bool,
+    /// Whether it would have run, had there been any time left.
+    pub late: bool,
 }
 
 impl Skip {
     pub(crate) fn plain(why: impl Into<String>) -> Self {
-        Self { why: why.into(), grave: false }
+        Self { why: why.into(), grave: false, late: false }
     }
 
     pub(crate) fn grave(why: impl Into<String>) -> Self {
-        Self { why: why.into(), grave: true }
+        Self { why: why.into(), grave: true, late: false }
+    }
+
+    pub(crate) fn late(why: impl Into<String>) -> Self {
+        Self { late: true, ..Self::grave(why) }
     }
 }
 
