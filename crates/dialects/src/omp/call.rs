@@ -10,6 +10,7 @@ use super::Omp;
 use super::config::PATIENCE;
 use super::edition::{FIELD, is_newer};
 use super::events::{Rule, TOOLS, others, rule};
+use super::payload::truthy;
 use super::verdict::SYSTEM;
 use crate::payload::text;
 
@@ -194,7 +195,9 @@ fn context(event: &Event) -> Value {
     let told = event.native.get("ctx").filter(|_| event.is_from(&Omp));
     let mut ctx = told.cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
     let asked = event.env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
-    ctx["hasUI"] = json!(asked);
+    // A caller that has no UI has none, wherever else questions could go.
+    let denied = ctx.get("hasUI").is_some_and(|has| !truthy(has));
+    ctx["hasUI"] = json!(asked && !denied);
     if text(&ctx, "cwd").is_none() {
         ctx["cwd"] = json!(event.cwd);
     }

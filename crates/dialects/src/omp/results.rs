@@ -248,10 +248,6 @@ fn gate(result: &Value) -> Verdict {
 
 /// What else stands in a result is for a caller of the same dialect.
 fn kept(result: &Value) -> Verdict {
-    let fields = result.as_object().into_iter().flatten();
-    let own: Map<String, Value> = fields
-        .filter(|(key, _)| *key != "cancel")
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+    let own = result.as_object().cloned().unwrap_or_default();
     Verdict::default().patching(Slot::Native(RESULT.into()), Value::Object(own))
 }
