@@ -156,6 +156,9 @@ declare module "gambrel/hooks" {
     addEventListener(type: "abort", listener: () => void): void;
   }
 
+  /** The host's own `AbortSignal`, where its types are known. */
+  export type EventSignal = typeof globalThis extends { AbortSignal: { prototype: infer Own } } ? Own : Signal;
+
   export interface Theme {
     fg(color: string, text: string): string;
     bg(color: string, text: string): string;
@@ -250,6 +253,7 @@ declare module "gambrel/hooks" {
     preparation: Record<string, unknown>;
     branchEntries: SessionEntry[];
     customInstructions?: string;
+    signal: EventSignal;
   }
 
   export interface SessionBeforeCompactResult {
@@ -278,6 +282,7 @@ declare module "gambrel/hooks" {
   export interface SessionBeforeTreeEvent {
     type: "session_before_tree";
     preparation: TreePreparation;
+    signal: EventSignal;
   }
 
   export interface SessionBeforeTreeResult {
@@ -343,6 +348,7 @@ declare module "gambrel/hooks" {
     session_id: string;
     session_file?: string;
     stop_hook_active: boolean;
+    signal: EventSignal;
   }
 
   export interface SessionStopResult {

@@ -48,6 +48,7 @@ fn why(candidate: &Candidate) -> (bool, String) {
             (true, why)
         }
         Fate::Skipped(skip) => (false, skip.why.clone()),
+        Fate::Shadowed(by) => (false, format!("shadowed by {by}")),
     }
 }
 

@@ -60,9 +60,16 @@ fn shadow<'l>(hook: &'l Hook, hooks: &'l [(&'l Hook, Trust)]) -> Option<&'l str>
         let covers = a.matcher == b.matcher || other.matcher.takes_all();
         a.twin == b.twin && a.event == b.event && covers
     };
-    let earlier = hooks.iter().map(|(other, _)| *other).take_while(|other| other.id != hook.id);
-    let mut twins = earlier.filter(|other| hook.draft.twin.is_some() && same(other));
-    hook.draft.shadowed_by.as_deref().or_else(|| twins.next().map(|twin| twin.id.as_str()))
+    // Only what runs itself takes another's place.
+    let runs = |(other, trust): &&(&Hook, Trust)| {
+        other.draft.idle.is_none() && matches!(trust, Trust::Trusted | Trust::Managed)
+    };
+    let standing = hooks.iter().filter(runs).map(|(other, _)| *other);
+    let earlier = standing.take_while(|other| other.id != hook.id);
+    let mut twins = earlier.clone().filter(|other| hook.draft.twin.is_some() && same(other));
+    let by = hook.draft.shadowed_by.as_deref();
+    by.filter(|by| earlier.clone().any(|other| other.draft.source.place() == *by))
+        .or_else(|| twins.next().map(|twin| twin.id.as_str()))
 }
 
 /// The fixed shape of a hook in lists.

@@ -10,7 +10,7 @@ use gambrel_model::{
 };
 
 use crate::batch::{self, Turn};
-use crate::select::{Candidate, Fate, Skip, condition, step};
+use crate::select::{Candidate, Fate, Skip, condition, step, unshadowed};
 use crate::{Engine, Errand, Slip, debts};
 
 /// The fold's state: only grows.
@@ -90,7 +90,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         let mut outcomes = batch::run(self.engine.actions, &turns).into_iter();
         for (candidate, call) in candidates.iter().zip(calls) {
             match call {
-                Err(skip) => self.skip(candidate, &skip),
+                Err(skip) => self.skip(event, candidate, &skip),
                 Ok((_, remark)) => {
                     let outcome = outcomes.next().unwrap_or_else(batch::lost);
                     self.merge(event, candidate, outcome, remark);
@@ -101,9 +101,7 @@ impl<'f, 'a> Fold<'f, 'a> {
 
     /// The call of a hook that is to run now, with a remark for the trail; or why it is not.
     fn call(&self, event: &Event, candidate: &Candidate) -> Result<(Call, String), Skip> {
-        if let Fate::Skipped(skip) = &candidate.fate {
-            return Err(skip.clone());
-        }
+        let shadow = self.left_out(candidate)?;
         if let Some(by) = self.refused(candidate) {
             return Err(Skip::plain(format!("denied already by {by}")));
         }
@@ -112,7 +110,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         let staged =
             catch_unwind(AssertUnwindSafe(|| dialect.stage(event, &candidate.hook, &self.carry)));
         let mut call = staged.map_err(|_| Skip::grave("a fault of gambrel's own: not staged"))?;
-        let mut remark = remark.unwrap_or_default();
+        let mut remark = shadow + &remark.unwrap_or_default();
         // A folder that the agent stood in may be gone; one that the author named must be there.
         let source = &candidate.hook.draft.source.base;
         let named = ![&event.cwd, &event.project, source].contains(&&call.cwd);
@@ -126,11 +124,29 @@ impl<'f, 'a> Fold<'f, 'a> {
         if let Some(budget) = self.engine.options.budget.or_else(|| self.patience()) {
             let left = margin(budget).saturating_sub(self.began.elapsed());
             if left.is_zero() && call.pace.waits {
-                return Err(Skip::grave("budget: the host will not wait any longer"));
+                return Err(Skip::late("budget: the host will not wait any longer"));
             }
             call.pace.budget = Some(left);
         }
         Ok((call, remark))
+    }
+
+    /// Whether it is left out, with a remark when it is not. A hook that could not be asked takes
+    /// nobody's place: else what a project brings along would switch off the user's own guard.
+    pub fn left_out(&self, candidate: &Candidate) -> Result<String, Skip> {
+        let by = match &candidate.fate {
+            Fate::Runs => return Ok(candidate.remark.clone()),
+            Fate::Skipped(skip) => return Err(skip.clone()),
+            Fate::Shadowed(by) => by,
+        };
+        let unasked = |step: &Step| {
+            let end = step.outcome.as_ref().map(|outcome| &outcome.end);
+            step.source == *by && end.is_none_or(|end| matches!(end, End::Unstarted(_)))
+        };
+        match self.decision.trail.iter().any(unasked) {
+            true => Ok(unshadowed(by)),
+            false => Err(Skip::plain(format!("shadowed by {by}"))),
+        }
     }
 
     fn patience(&self) -> Option<Duration> {
@@ -142,7 +158,7 @@ impl<'f, 'a> Fold<'f, 'a> {
     fn refused(&self, candidate: &Candidate) -> Option<String> {
         let gate = self.event.kind() == Kind::Gate && !self.recheck;
         let own = candidate.hook.dialect.name();
-        let refusers = self.decision.trail.iter().filter(|s| s.ran && s.verdict.refuses());
+        let refusers = self.decision.trail.iter().filter(|s| s.verdict.refuses());
         let by_own = refusers.clone().any(|step| step.dialect == own);
         let ends = candidate.row.order == Order::UntilRefused && by_own;
         let foreign = gate && self.verdict.ruling.refuses() && !by_own;
@@ -150,9 +166,14 @@ impl<'f, 'a> Fold<'f, 'a> {
         (ends || foreign).then(first)
     }
 
-    fn skip(&mut self, candidate: &Candidate, skip: &Skip) {
+    fn skip(&mut self, event: &Event, candidate: &Candidate, skip: &Skip) {
         let mut step = step(&candidate.hook, &skip.why);
         step.recheck = self.recheck;
+        if skip.late && event.kind() == Kind::Gate {
+            let verdict = unasked(event, candidate);
+            step.verdict = verdict.ruling;
+            self.verdict = std::mem::take(&mut self.verdict).then(verdict);
+        }
         if skip.grave {
             self.verdict.unheard.push(format!("{}: {}", step.title, skip.why));
             self.insist(candidate, &skip.why);
@@ -323,6 +344,17 @@ fn prepared<'t>(event: &'t Event, candidate: &'t Candidate, call: &mut Call) -> 
         call: std::mem::take(call),
         errand: Box::new(errand),
     }
+}
+
+/// The ruling of a gate for which no time was left: it is late, and its author said what that means.
+fn unasked(event: &Event, candidate: &Candidate) -> Verdict {
+    let Candidate { hook, row, .. } = candidate;
+    let cut = Some(format!("no time was left to ask {}", hook.title()));
+    let outcome = Outcome { cut, ..Outcome::of(End::Late) };
+    let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read(event, hook, &outcome)));
+    let late = read.unwrap_or_else(|_| hook.draft.terms.failed.because("a fault of gambrel's own"));
+    let Verdict { ruling, reasons, .. } = late.by(&hook.id).bounded().within(row).0;
+    Verdict { ruling, reasons, ..Verdict::default() }
 }
 
 /// Shortly before the host gives up.

@@ -3,7 +3,7 @@
 
 use gambrel_model::{Complaint, Kind, Loss, Reason, Ruling, Severity, Verdict};
 
-use crate::fold::{Fold, running};
+use crate::fold::Fold;
 use crate::select::{Candidate, select};
 
 impl Fold<'_, '_> {
@@ -26,7 +26,9 @@ impl Fold<'_, '_> {
         self.recheck = true;
         let again = select(self.engine, &event, &mut self.decision.troubles).candidates;
         let asks = |c: &&Candidate| !informed.contains(&c.hook.id) && c.hook.draft.terms.waits;
-        for candidate in running(&again).filter(asks) {
+        let runs = |c: &&Candidate| self.left_out(c).is_ok();
+        let again: Vec<&Candidate> = again.iter().filter(asks).filter(runs).collect();
+        for candidate in again {
             self.turn(&event, std::slice::from_ref(candidate));
         }
         self.unasked(candidates);

@@ -32,6 +32,8 @@ pub enum Fate {
     Runs,
     /// It does not, and why.
     Skipped(Skip),
+    /// It does not, unless what takes its place turns out not to run either.
+    Shadowed(String),
 }
 
 /// Why a hook does not run.
@@ -41,15 +43,21 @@ pub struct Skip {
     pub why: String,
     /// Whether a strict caller takes this for a gate that could not be asked.
     pub grave: bool,
+    /// Whether it would have run, had there been any time left.
+    pub late: bool,
 }
 
 impl Skip {
     pub(crate) fn plain(why: impl Into<String>) -> Self {
-        Self { why: why.into(), grave: false }
+        Self { why: why.into(), grave: false, late: false }
     }
 
     pub(crate) fn grave(why: impl Into<String>) -> Self {
-        Self { why: why.into(), grave: true }
+        Self { why: why.into(), grave: true, late: false }
+    }
+
+    pub(crate) fn late(why: impl Into<String>) -> Self {
+        Self { late: true, ..Self::grave(why) }
     }
 }
 
@@ -62,16 +70,16 @@ pub(crate) struct Selection {
 pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<String>) -> Selection {
     let loaded = &engine.loaded;
     let depth = event.env.get(FIRING).map_or(0, |outer| outer.split(':').count());
-    let twins = BTreeMap::new();
-    let mut chooser = Chooser { engine, event, trusted: None, twins, depth, troubles };
+    let (twins, standing) = (BTreeMap::new(), BTreeSet::new());
+    let mut chooser = Chooser { engine, event, trusted: None, twins, standing, depth, troubles };
     let mut candidates = Vec::new();
     let mut considered = BTreeSet::new();
     for at in matching(loaded, event).iter().copied() {
         let hook = &loaded.hooks[at];
         if let Some(row) = hook.row_for(event) {
             considered.insert(at);
-            let fate = chooser.fate(hook);
-            candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark: String::new() });
+            let (fate, remark) = chooser.fate(hook);
+            candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark });
         }
     }
     Selection { candidates, bystanders: bystanders(loaded, event, considered) }
@@ -186,17 +194,24 @@ struct Chooser<'e, 'a> {
     /// Read once, and only when a project hook is met.
     trusted: Option<BTreeMap<String, TrustEntry>>,
     twins: BTreeMap<(&'static str, String), String>,
+    /// Where the hooks come from that run: only they take another's place.
+    standing: BTreeSet<String>,
     /// How many firings this one is inside of.
     depth: usize,
     troubles: &'e mut Vec<String>,
 }
 
 impl Chooser<'_, '_> {
-    fn fate(&mut self, hook: &Hook) -> Fate {
-        match self.skip(hook) {
-            Some(skip) => Fate::Skipped(skip),
-            None => Fate::Runs,
+    fn fate(&mut self, hook: &Hook) -> (Fate, String) {
+        if let Some(skip) = self.skip(hook) {
+            return (Fate::Skipped(skip), String::new());
         }
+        let by = hook.draft.shadowed_by.as_ref();
+        if let Some(by) = by.filter(|by| self.standing.contains(*by)) {
+            return (Fate::Shadowed(by.clone()), String::new());
+        }
+        self.standing.insert(hook.draft.source.place());
+        (Fate::Runs, by.map(|by| unshadowed(by)).unwrap_or_default())
     }
 
     fn skip(&mut self, hook: &Hook) -> Option<Skip> {
@@ -213,9 +228,6 @@ impl Chooser<'_, '_> {
         }
         if !own && self.event.from.echoes(self.event) {
             return Some(Skip::plain(format!("heard this moment before `{}`", self.event.name)));
-        }
-        if let Some(by) = &hook.draft.shadowed_by {
-            return Some(Skip::plain(format!("shadowed by {by}")));
         }
         if let Some(why) = &hook.draft.idle {
             let off = why.starts_with("disabled") || why.starts_with("this entry");
@@ -256,6 +268,11 @@ impl Chooser<'_, '_> {
     }
 }
 
+/// What is worth knowing of a hook whose place nobody takes.
+pub(crate) fn unshadowed(by: &str) -> String {
+    format!("runs in its own place, because {by} does not")
+}
+
 /// Whether a hook's condition holds at its turn; the reason when it does not.
 pub(crate) fn condition(event: &Event, hook: &Hook, carry: &Carry) -> Result<Option<String>, Skip> {
     if let Some(why) = hook.dialect.objection(event, hook) {
@@ -286,7 +303,7 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
             continue;
         }
         match condition(event, &candidate.hook, &Carry::default()) {
-            Ok(remark) => candidate.remark = remark.unwrap_or_default(),
+            Ok(remark) => candidate.remark.extend(remark),
             Err(skip) => candidate.fate = Fate::Skipped(skip),
         }
     }

@@ -118,7 +118,7 @@ impl Setup {
         let absolute = |(word, path): &(String, PathBuf)| {
             let at_home =
                 self.home().and_then(|home| Some(home.join(path.strip_prefix("~").ok()?)));
-            (word.clone(), at_home.unwrap_or_else(|| self.cwd.join(path)))
+            (word.clone(), settled(at_home.unwrap_or_else(|| self.cwd.join(path))))
         };
         let root = self.root(event);
         let home = self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
@@ -130,6 +130,16 @@ impl Setup {
             env: Arc::clone(&self.env),
             named: self.named.iter().map(absolute).collect(),
         }
+    }
+}
+
+/// One name for a file, however its folder was written. The file itself may be a link: what stands
+/// beside the link is meant by what it names.
+fn settled(path: PathBuf) -> PathBuf {
+    let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
+    match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path,
     }
 }
 

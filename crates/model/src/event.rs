@@ -111,6 +111,12 @@ pub struct Facts {
     /// What set it off: `startup`, `manual`, a notification's type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// What is asked of the summary that a compaction makes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The summary that it made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// How often the same subject was refused in a row before.
     #[serde(skip_serializing_if = "is_zero")]
     pub refusals: u64,

@@ -48,7 +48,7 @@ pub struct Draft {
     /// Why it cannot run, if it cannot.
     #[serde(default)]
     pub idle: Option<String>,
-    /// What takes its place for good.
+    /// Where the hook stands that takes its place, as long as that one runs.
     #[serde(default)]
     pub shadowed_by: Option<String>,
     /// Whether its rewrites go on from those that stand, whatever its event's rule; those of a

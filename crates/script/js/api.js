@@ -163,12 +163,18 @@
     if (how === "true") return value || undefined;
     return how === "list" && value !== undefined && !Array.isArray(value) ? [value] : value;
   };
+  // A place for a signal is filled with one that nobody aborts.
+  const opened = (text) => {
+    const event = parse(text);
+    if (event.signal === null) event.signal = new AbortController().signal;
+    return event;
+  };
   // The event as the next handler sees it: shared, a copy of its own, or a new shell around what
   // is shared.
   const before = (rest, eventText, shared, chained, at) => {
     if (rest.fresh === "shell") return { ...shared };
     if (!rest.fresh || at === 0) return shared;
-    const event = parse(eventText);
+    const event = opened(eventText);
     for (const [field, text] of Object.entries(chained)) event[field] = parse(text);
     return event;
   };
@@ -225,7 +231,7 @@
       const own = stringify(next.event);
       now.event = next.event.type;
       host.lap?.();
-      const round = await walk(own, { ...next, ctx: rest.ctx }, parse(own), handlers.get(next.event.type) ?? none);
+      const round = await walk(own, { ...next, ctx: rest.ctx }, opened(own), handlers.get(next.event.type) ?? none);
       more.push(round.text);
       if (round.ended && next.closes) break;
     }
@@ -247,7 +253,7 @@
   // than the handler does.
   const emit = (eventText, restText) => {
     const rest = terms(restText);
-    const event = parse(eventText);
+    const event = opened(eventText);
     const list = handlers.get(event.type) ?? none;
     now.event = event.type;
     if (list.length !== 1 || rest.changes || rest.then || rest.together || !host.peek) return rounds(eventText, rest, event, list);

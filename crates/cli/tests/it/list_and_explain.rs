@@ -98,3 +98,14 @@ fn what_a_hook_shows_while_it_runs_is_told() {
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["hooks"][0]["status"], "Looking it over");
 }
+
+#[test]
+fn only_what_runs_is_listed_as_a_shadow() {
+    let ground = Ground::new();
+    ground.file(".omp/hooks/pre/guard.ts", "export default () => {}\n");
+    ground.file("../home/.omp/agent/hooks/pre/guard.ts", "export default () => {}\n");
+    let shadow = |ground: &Ground| ground.json(&["list", "--json"])[1]["shadowed_by"].clone();
+    let by = shadow(&ground);
+    assert!(by.as_str().is_some_and(|by| by.ends_with("hooks/pre/guard.ts")), "{by}");
+    assert!(shadow(&ground.with("GAMBREL_TRUST", "store")).is_null());
+}

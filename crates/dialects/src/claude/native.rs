@@ -120,8 +120,12 @@ fn other_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
         Moment::SubagentStart => json!({"agent_id": agent}),
         Moment::Error => json!({"error_details": facts.error}),
         Moment::Notification => json!({"message": facts.prompt.clone().unwrap_or_default()}),
-        Moment::CompactBefore => json!({"custom_instructions": ""}),
-        Moment::CompactAfter => json!({"compact_summary": ""}),
+        Moment::CompactBefore => {
+            json!({"custom_instructions": facts.instructions.clone().unwrap_or_default()})
+        }
+        Moment::CompactAfter => {
+            json!({"compact_summary": facts.summary.clone().unwrap_or_default()})
+        }
         Moment::TaskCreated | Moment::TaskCompleted => {
             let task = facts.task.clone().unwrap_or_default();
             let owner = task.owner.or_else(|| facts.member.clone());

@@ -42,6 +42,8 @@ fn facts(row: &EventSpec, native: &Value) -> Facts {
         agent: named("agent_id"),
         error: error(native),
         cause: cause(row, native),
+        instructions: named("custom_instructions"),
+        summary: named("compact_summary"),
         ..Facts::default()
     }
 }

@@ -49,7 +49,7 @@ pub fn receive(
 fn facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
     let tool = object.remove("tool").map(|tool| tool_fact(tool, &mut object));
     let task = object.remove("task").map(task_fact);
-    for key in ["prompt", "stage", "member", "agent", "error", "cause"] {
+    for key in ["prompt", "stage", "member", "agent", "error", "cause", "instructions", "summary"] {
         if let Some(value) = object.get_mut(key).filter(|value| !value.is_null()) {
             *value = Value::String(loose_text(value));
         }

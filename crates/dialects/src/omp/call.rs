@@ -10,6 +10,8 @@ use super::Omp;
 use super::config::PATIENCE;
 use super::edition::{FIELD, is_newer};
 use super::events::{Rule, TOOLS, others, rule};
+use super::fields::{PAYLOADS, SIGNAL};
+use super::payload::truthy;
 use super::verdict::SYSTEM;
 use crate::payload::text;
 
@@ -99,12 +101,20 @@ fn object(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
         fields.remove(FIELD);
         let name = if row.name.is_empty() { &event.name } else { row.name };
         fields.insert("type".into(), json!(name));
+        if has_signal(row) {
+            fields.insert(SIGNAL.0.into(), Value::Null);
+        }
         rewritten(event, row, fields);
         if is_newer(hook) {
             chained(row, carry, fields);
         }
     }
     object
+}
+
+fn has_signal(row: &EventSpec) -> bool {
+    let own = PAYLOADS.iter().find(|(name, _)| *name == row.name);
+    own.is_some_and(|(_, fields)| fields.contains(&SIGNAL))
 }
 
 /// What other dialects' hooks have rewritten before.
@@ -161,9 +171,27 @@ fn made(event: &Event, row: &EventSpec) -> Value {
             if row.moment != Moment::ToolBefore {
                 let result = tool.result.unwrap_or_default();
                 put("content", json!(result.content));
-                put("details", result.native);
+                // Where there are none they are undefined, which is not null.
+                if !result.native.is_null() && row.moment != Moment::ToolFailed {
+                    put("details", result.native);
+                }
                 put("isError", json!(row.moment == Moment::ToolFailed));
             }
+        }
+        Moment::CompactBefore if rule(row) == Rule::Cancel => {
+            put("preparation", json!({}));
+            put("branchEntries", json!([]));
+            if let Some(wish) = &facts.instructions {
+                put("customInstructions", json!(wish));
+            }
+        }
+        Moment::CompactBefore => {
+            put("sessionId", json!(event.session));
+            put("messages", facts.messages.clone().unwrap_or_else(|| json!([])));
+        }
+        Moment::CompactAfter => {
+            let summary = facts.summary.clone().unwrap_or_default();
+            put("compactionEntry", json!({"type": "compaction", "summary": summary}));
         }
         Moment::Context | Moment::IterationEnd => {
             put("messages", facts.messages.clone().unwrap_or_else(|| json!([])));
@@ -194,7 +222,9 @@ fn context(event: &Event) -> Value {
     let told = event.native.get("ctx").filter(|_| event.is_from(&Omp));
     let mut ctx = told.cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
     let asked = event.env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
-    ctx["hasUI"] = json!(asked);
+    // A caller that has no UI has none, wherever else questions could go.
+    let denied = ctx.get("hasUI").is_some_and(|has| !truthy(has));
+    ctx["hasUI"] = json!(asked && !denied);
     if text(&ctx, "cwd").is_none() {
         ctx["cwd"] = json!(event.cwd);
     }

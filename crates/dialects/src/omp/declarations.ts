@@ -156,6 +156,9 @@ declare module "gambrel/hooks" {
     addEventListener(type: "abort", listener: () => void): void;
   }
 
+  /** The host's own `AbortSignal`, where its types are known. */
+  export type EventSignal = typeof globalThis extends { AbortSignal: { prototype: infer Own } } ? Own : Signal;
+
   export interface Theme {
     fg(color: string, text: string): string;
     bg(color: string, text: string): string;

@@ -79,7 +79,7 @@ pub static EVENTS: &[EventSpec] = &[
     told("auto_retry_end", Moment::AutoRetry),
     told("ttsr_triggered", Moment::Ttsr),
     told("todo_reminder", Moment::Todo),
-    // The newer edition may replace the input; a caller of the contract's own cannot take that.
+    // A handler may name other input; a caller of the contract's own edition cannot take that.
     gate("tool_call", Moment::ToolBefore)
         .subject(Subject::Tool)
         .rewrites(PatchRule::Last, &[Slot::Input])

@@ -7,6 +7,8 @@ pub const TOOL: &[(&str, &str)] =
     &[("toolName", "string"), ("toolCallId", "string"), ("input", "Record<string, unknown>")];
 
 const MESSAGE: &[(&str, &str)] = &[("message", "AgentMessage")];
+/// What tells a handler that nobody waits any more. It is made where handlers run.
+pub const SIGNAL: (&str, &str) = ("signal", "EventSignal");
 /// What only its caller knows.
 const OPEN: &[(&str, &str)] = &[("[field: string]", "unknown")];
 
@@ -26,11 +28,12 @@ pub const PAYLOADS: &[Payload] = &[
             ("preparation", "Record<string, unknown>"),
             ("branchEntries", "SessionEntry[]"),
             ("customInstructions?", "string"),
+            SIGNAL,
         ],
     ),
     ("session.compacting", &[("sessionId", "string"), ("messages", "AgentMessage[]")]),
     ("session_compact", &[("compactionEntry", "SessionEntry"), ("fromExtension?", "boolean")]),
-    ("session_before_tree", &[("preparation", "TreePreparation")]),
+    ("session_before_tree", &[("preparation", "TreePreparation"), SIGNAL]),
     (
         "session_tree",
         &[
@@ -64,6 +67,7 @@ pub const PAYLOADS: &[Payload] = &[
             ("session_id", "string"),
             ("session_file?", "string"),
             ("stop_hook_active", "boolean"),
+            SIGNAL,
         ],
     ),
     ("agent_end", &[("messages", "AgentMessage[]"), ("willContinue?", "boolean")]),

@@ -75,6 +75,8 @@ fn facts(native: &Value, failed: bool) -> Facts {
         error: text(native, "errorMessage").or(error),
         messages: native.get("messages").cloned(),
         cause: text(native, "reason"),
+        instructions: text(native, "customInstructions"),
+        summary: native.get("compactionEntry").and_then(|entry| text(entry, "summary")),
         ..Facts::default()
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Omp;
 use super::edition::hears_newer;
 use super::events::{Rule, TOOLS, rule};
+use super::payload::truthy;
 use super::verdict::{EFFECTS, RESULT, SYSTEM};
 use crate::payload::text;
 
@@ -102,8 +103,9 @@ fn refused(event: &Event, decision: &Decision, result: &mut Map<String, Value>) 
     let word = match rule(event.row) {
         Rule::Call => "block",
         Rule::Input => "handled",
-        Rule::Cancel => "cancel",
         // What a module itself has returned says it already.
+        Rule::Cancel if by_modules && result.get("cancel").is_some_and(truthy) => return,
+        Rule::Cancel => "cancel",
         Rule::Stop if by_modules && !result.is_empty() => return,
         Rule::Stop => {
             result.clear();

@@ -72,13 +72,30 @@ fn call(asked: &Asked<'_>, result: &Value) -> Verdict {
         let reason = reason.unwrap_or_else(|| BLOCKED[usize::from(newer)].into());
         return Verdict::ruled(Ruling::Deny, reason);
     }
-    let Some(input) = result.get("input").filter(|input| input.is_object() && newer) else {
-        return Verdict::default();
-    };
-    let tool = asked.event.facts.tool.as_ref();
-    let name = tool.map(|tool| tool.to_native(TOOLS).0).unwrap_or_default();
+    match result.get("input").filter(|input| truthy(input)) {
+        Some(input) => other_input(asked, input),
+        None => Verdict::default(),
+    }
+}
+
+/// What the tool is to run with instead. Whether its caller can take that is the caller's matter:
+/// one that cannot is told a block.
+fn other_input(asked: &Asked<'_>, input: &Value) -> Verdict {
+    if !input.is_object() {
+        let said = input.to_string().chars().take(500).collect::<String>();
+        return Verdict::ruled(
+            Ruling::Deny,
+            format!("a hook wants input that is no object: {said}"),
+        );
+    }
+    let stands = asked.event.facts.tool.as_ref();
+    let name = stands.map(|tool| tool.to_native(TOOLS).0).unwrap_or_default();
     let tool = Tool::from_native(TOOLS, &name, input);
-    Verdict::default().patching(Slot::Input, tool.args)
+    let same = stands.is_some_and(|stands| stands.args == tool.args);
+    match same && !is_newer(asked.hook) {
+        true => Verdict::default(),
+        false => Verdict::default().patching(Slot::Input, tool.args),
+    }
 }
 
 /// The last result as a whole. `null` clears nothing, and whether it was an error is not for a
@@ -231,10 +248,6 @@ fn gate(result: &Value) -> Verdict {
 
 /// What else stands in a result is for a caller of the same dialect.
 fn kept(result: &Value) -> Verdict {
-    let fields = result.as_object().into_iter().flatten();
-    let own: Map<String, Value> = fields
-        .filter(|(key, _)| *key != "cancel")
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+    let own = result.as_object().cloned().unwrap_or_default();
     Verdict::default().patching(Slot::Native(RESULT.into()), Value::Object(own))
 }

@@ -54,7 +54,7 @@ fn late(row: &EventSpec, hook: &Hook, outcome: &Outcome, answer: &mut Value) -> 
         None if newer => format!("timed out after {}ms", limit.as_millis()),
         None => format!("timed out after {}ms", outcome.took.as_millis()),
     };
-    if newer && rule(row) != Rule::Call && answer.is_object() {
+    if rule(row) != Rule::Call && answer.is_object() {
         let error = format!("handler {late}");
         let error = serde_json::json!({"hookPath": path(hook), "event": row.name, "error": error});
         answer["errors"] = Value::Array(vec![error]);
