@@ -41,6 +41,8 @@ pub struct Graph {
     pub lacks: Option<String>,
     /// The same for imports that may never be reached.
     pub may_lack: Option<String>,
+    /// Whether code that was not read here may register handlers as well.
+    opaque: bool,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
 }
 
@@ -74,7 +76,8 @@ impl Graph {
 
     /// Whether no handler for `event` can be registered, as far as the text shows.
     pub fn never_hears(&self, event: &str) -> bool {
-        self.units.values().all(|u| !u.needs.dynamic && !u.needs.events.contains(event))
+        let deaf = |unit: &Unit| !unit.needs.dynamic && !unit.needs.events.contains(event);
+        !self.opaque && self.units.values().all(deaf)
     }
 
     /// `file:line` of the first place in a stack that a person wrote.
@@ -99,6 +102,7 @@ impl Graph {
             }
             self.names.entry(specifier.clone()).or_default().extend(names.iter().cloned());
             if shims::kind(specifier) == Kind::Foreign {
+                self.opaque |= shims::may_hear(specifier);
                 self.lacks.get_or_insert(format!("the import '{specifier}'"));
             }
         }
@@ -109,6 +113,7 @@ impl Graph {
                 self.watch(&file);
             }
             if shims::kind(specifier) == Kind::Foreign {
+                self.opaque |= shims::may_hear(specifier);
                 self.lacks.get_or_insert(format!("require('{specifier}')"));
             }
             self.names.entry(specifier.clone()).or_default();
@@ -117,9 +122,12 @@ impl Graph {
             if resolve::is_file(specifier) {
                 queue.extend(resolve::resolve(path, specifier));
             } else if shims::kind(specifier) == Kind::Foreign {
+                self.opaque |= shims::may_hear(specifier);
                 self.may_lack.get_or_insert(format!("the import '{specifier}'"));
             }
         }
+        // A `require` of a name that was put together may be of anything.
+        self.opaque |= unit.needs.globals.contains("require");
         if let Some(global) = unit.needs.globals.first() {
             self.lacks.get_or_insert(format!("the global {global}"));
         }

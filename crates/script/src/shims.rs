@@ -74,3 +74,10 @@ pub fn kind(specifier: &str) -> Kind {
     }
     Kind::Foreign
 }
+
+/// Whether what a full host gives for a specifier may register handlers, or load what does: the
+/// host's own modules do not, but for those that load others.
+pub fn may_hear(specifier: &str) -> bool {
+    let loads = ["node:module", "node:vm"].contains(&specifier);
+    loads || !(specifier.starts_with("node:") || specifier.starts_with("bun:"))
+}

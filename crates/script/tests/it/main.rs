@@ -9,6 +9,7 @@ mod twin;
 
 mod answers_whatever_the_text_is;
 mod asks_and_the_clock_stands_still;
+mod asks_guards_from_elsewhere;
 mod calls_handlers_as_extensions_do;
 mod calls_handlers_as_the_contract_says;
 mod comes_back_from_the_engines_own_loops;
