@@ -38,7 +38,7 @@ impl ModuleAction {
         drop(berths);
     }
 
-    fn serve(&self, call: &Call, began: Instant) -> Outcome {
+    fn serve(&self, call: &Call) -> Outcome {
         let request = match Request::read(&call.body) {
             Ok(request) => request,
             Err(why) => return Outcome::of(End::Unstarted(why)),
@@ -49,7 +49,7 @@ impl ModuleAction {
             let why = "the module was busy with another call until the deadline";
             return answer::late(why.into(), Vec::new());
         };
-        let turn = Turn { call, pace: shortened(&call.pace, waited), began: began + waited };
+        let turn = Turn { call, pace: shortened(&call.pace, waited) };
         let served = catch_unwind(AssertUnwindSafe(|| {
             let outcome = slot.serve(&request, &turn, &self.settings);
             (outcome, slot)
@@ -99,7 +99,7 @@ impl Action for ModuleAction {
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
         at_once(jobs, |call| {
             let began = Instant::now();
-            let outcome = self.serve(call, began);
+            let outcome = self.serve(call);
             let took = began.elapsed();
             Outcome { took, cut: cut(&outcome, &call.pace, took), ..outcome }
         })

@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use rquickjs::{Context, Ctx, Function, Module, Object, Promise, Runtime};
 use serde_json::Value;
 
-use crate::clock::{Clock, Tripwire};
+use crate::clock::Clock;
 use crate::desk::{Desk, Post};
 use crate::graph::Graph;
 use crate::loader::{HIDDEN, Shelf};
@@ -26,7 +26,6 @@ pub const CONTEXT: &str = include_str!("../js/context.js");
 /// A loaded module.
 pub struct Engine {
     context: Context,
-    wire: Tripwire,
     posts: Receiver<Post>,
     /// What the module's natives share with us.
     pub desk: Arc<Desk>,
@@ -58,8 +57,8 @@ impl Engine {
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(settings.memory);
         runtime.set_max_stack_size(settings.stack);
-        let wire = Tripwire::new();
-        let watched = wire.clone();
+        let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
+        let watched = desk.wire.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || watched.reached())));
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             |ctx, promise, reason, handled| {
@@ -74,15 +73,14 @@ impl Engine {
         let shelf = Shelf::new(Arc::clone(graph));
         runtime.set_loader(shelf.clone(), shelf);
         let context = Context::full(&runtime)?;
-        let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
         let desk = Arc::new(desk);
         context.with(|ctx| furnish(&ctx, &desk))?;
-        Ok(Self { context, wire, posts, desk })
+        Ok(Self { context, posts, desk })
     }
 
     /// Starts a clock that can interrupt this engine.
     pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
-        Clock::paced(pace, self.wire.clone())
+        Clock::paced(pace, self.desk.wire.clone())
     }
 
     /// Imports the module and runs its factory; what the script reports of it.
@@ -117,7 +115,7 @@ impl Engine {
     }
 
     fn halt(&self, ctx: &Ctx<'_>, error: rquickjs::Error) -> Halt {
-        if self.wire.tripped() {
+        if self.desk.wire.tripped() {
             return Halt::interrupted();
         }
         Halt::from_error(ctx, &error)

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::clock::{Clock, Tripwire};
+use crate::clock::Clock;
 use crate::desk::{Desk, Post, Surround};
 use crate::engine::{API, CONTEXT, Said};
 use crate::graph::Graph;
@@ -82,7 +82,7 @@ impl Sidecar {
 
     /// Starts a clock for a call.
     pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
-        Clock::paced(pace, Tripwire::new())
+        Clock::paced(pace, self.desk.wire.clone())
     }
 
     /// Calls the module and waits for what its handlers say.

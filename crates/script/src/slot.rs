@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use gambrel_model::{Call, Outcome, Pace};
 use serde_json::{Value, json};
@@ -31,8 +30,6 @@ pub struct Turn<'a> {
     pub call: &'a Call,
     /// What is left of its pace.
     pub pace: Pace,
-    /// When its turn came.
-    pub began: Instant,
 }
 
 impl Slot {
@@ -50,7 +47,7 @@ impl Slot {
         if request.event().is_some() && request.events().all(|event| graph.never_hears(event)) {
             return answer::answered(answer::nothing());
         }
-        let surround = surround(request, turn, settings);
+        let surround = surround(request, turn.call);
         let (seat, mut clock) = match self.seat.take() {
             Some(seat) => {
                 seat.desk().place(surround);
@@ -129,13 +126,10 @@ fn prefixed(error: LoadError) -> LoadError {
     LoadError { message: format!("Failed to load hook: {}", error.message), ..error }
 }
 
-fn surround(request: &Request<'_>, turn: &Turn<'_>, settings: &ScriptSettings) -> Surround {
-    let Turn { call, pace, began } = turn;
+fn surround(request: &Request<'_>, call: &Call) -> Surround {
     let cwd = match request.ctx["cwd"].as_str() {
         Some(cwd) if !cwd.is_empty() => PathBuf::from(cwd),
         _ => call.cwd.clone(),
     };
-    let left = pace.budget.map_or(pace.timeout, |budget| budget.min(pace.timeout));
-    let until = began.checked_add(left).filter(|_| settings.ask.is_none());
-    Surround { cwd, env: call.env.clone(), unset: call.unset.clone(), until }
+    Surround { cwd, env: call.env.clone(), unset: call.unset.clone() }
 }
