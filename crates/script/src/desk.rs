@@ -16,6 +16,7 @@ use crate::keeper::Keeper;
 use crate::ops::{OpError, Sink};
 use crate::settings::{Ask, ScriptSettings};
 use crate::status::Statuses;
+use crate::wellformed;
 
 const MAX_EFFECTS: usize = 1_000;
 const MAX_EFFECT_BYTES: usize = 1 << 20;
@@ -96,7 +97,7 @@ impl Desk {
             return;
         }
         papers.effect_bytes += text.len();
-        match serde_json::from_str(text) {
+        match wellformed::read(text) {
             Ok(value) if papers.statuses.take(&value) => {}
             Ok(value) => papers.effects.push(value),
             Err(_) => papers.dropped += 1,

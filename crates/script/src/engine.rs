@@ -16,6 +16,7 @@ use crate::natives;
 use crate::plain;
 use crate::settings::ScriptSettings;
 use crate::turn::{self, Halt};
+use crate::wellformed;
 
 const ENGINE: &str = concat!("(", include_str!("../js/engine.js"), "\n)");
 /// What a module sees as `pi`, a function of the host.
@@ -111,7 +112,7 @@ impl Engine {
             .context
             .with(|ctx| hidden(&ctx)?.get::<_, Function<'_>>("listed")?.call(()))
             .ok()?;
-        serde_json::from_str(&text).ok()
+        wellformed::read(&text).ok()
     }
 
     fn halt(&self, ctx: &Ctx<'_>, error: rquickjs::Error) -> Halt {

@@ -13,6 +13,7 @@ use crate::graph::{Graph, LoadError};
 use crate::settings::ScriptSettings;
 use crate::sidecar::{self, Sidecar};
 use crate::turn::Halt;
+use crate::wellformed;
 
 /// A loaded module.
 pub enum Seat {
@@ -115,7 +116,7 @@ impl Seat {
 
 /// Reads the report of a load.
 fn judge(text: &str, root: &Path, graph: &Graph) -> Result<(), LoadError> {
-    let told: Value = serde_json::from_str(text).unwrap_or_default();
+    let told: Value = wellformed::read(text).unwrap_or_default();
     match told["failed"].as_str() {
         None => Ok(()),
         Some(_) if told["bare"] == true => {

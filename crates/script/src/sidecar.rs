@@ -23,6 +23,7 @@ use crate::ops::{self, Sink, fetch};
 use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
+use crate::wellformed;
 
 const SIDECAR: &str = include_str!("../js/sidecar.js");
 const MAX_LINE: u64 = 16 << 20;
@@ -99,7 +100,7 @@ impl Sidecar {
     /// What the module has registered, as JSON.
     pub fn listed(&self, clock: &mut Clock) -> Option<Value> {
         self.say(&json!({"op": "listed"}));
-        serde_json::from_str(&self.settle(clock).ok()?).ok()
+        wellformed::read(&self.settle(clock).ok()?).ok()
     }
 
     /// Carries words both ways until the call under way has settled.
@@ -149,7 +150,7 @@ impl Sidecar {
         } else if let Some(text) = word["effect"].as_str() {
             self.desk.effect(text);
         } else if let Some(text) = word["ask"].as_str() {
-            let ask: Ask = serde_json::from_str(text).unwrap_or_default();
+            let ask: Ask = wellformed::read(text).unwrap_or_default();
             names.insert(self.desk.ask(ask), theirs);
         } else if word["start"] == "exec" {
             names.insert(ops::start(&self.desk, "exec", word["args"].clone()), theirs);
@@ -250,7 +251,7 @@ fn reader(
 /// A line of ours, or somebody else's words, which become a log.
 fn spoken(line: &[u8], mark: &str) -> Value {
     let text = String::from_utf8_lossy(line);
-    let ours = text.strip_prefix(mark).and_then(|text| serde_json::from_str(text).ok());
+    let ours = text.strip_prefix(mark).and_then(|text| wellformed::read(text).ok());
     ours.unwrap_or_else(|| {
         let log = json!({"type": "log", "level": "info", "message": text.trim_end()});
         json!({ "effect": log.to_string() })

@@ -16,6 +16,7 @@ mod comes_back_from_the_engines_own_loops;
 mod fetches_by_leave;
 mod gives_the_rest_to_a_sidecar;
 mod loads_again_after_an_edit;
+mod mends_half_characters;
 mod node_agrees;
 mod node_files_never_wait;
 mod node_programs_end;
