@@ -30,12 +30,14 @@ impl ModuleAction {
         Self { settings, berths: Mutex::default() }
     }
 
-    /// Ends everything that modules have left running: programs, timers, sidecars. For a host
-    /// that is about to exit; modules are loaded again if they are called again.
+    /// Ends everything that modules have left running: programs, timers, sidecars. Without it
+    /// programs may finish, each until its call's time is over. Modules are loaded again if they
+    /// are called again.
     pub fn close(&self) {
         let berths =
             std::mem::take(&mut *self.berths.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(berths);
+        let free = berths.into_values().filter_map(|berth| berth.take(Duration::ZERO));
+        free.for_each(|(slot, _)| slot.end());
     }
 
     fn serve(&self, call: &Call) -> Outcome {

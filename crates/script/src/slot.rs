@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use gambrel_model::{Call, Outcome, Pace};
 use serde_json::{Value, json};
@@ -40,6 +41,7 @@ impl Slot {
         turn: &Turn<'_>,
         settings: &ScriptSettings,
     ) -> Outcome {
+        let began = Instant::now();
         let graph = match self.graph(request.path) {
             Ok(graph) => graph,
             Err(error) => return answer::unstarted(&prefixed(error)),
@@ -60,9 +62,20 @@ impl Slot {
                 Err(Refused::Late(why, effects)) => return unfinished(request, why, effects),
             },
         };
-        let (outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
+        let (mut outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
+        if !spoiled {
+            let time = turn.pace.linger.unwrap_or(turn.pace.timeout);
+            outcome.remarks.extend(left(&seat, time.saturating_sub(began.elapsed())));
+        }
         self.seat = (!spoiled).then_some(seat);
         outcome
+    }
+
+    /// Ends everything that the module has left running.
+    pub fn end(self) {
+        if let Some(seat) = &self.seat {
+            seat.desk().keeper.recall();
+        }
     }
 
     fn graph(&mut self, path: &Path) -> Result<Arc<Graph>, LoadError> {
@@ -104,6 +117,14 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
             (answer::answered(answer::read(&text, effects, &whose, place).0), true)
         }
     }
+}
+
+/// After a call that ended well: what it has started and does not wait for may finish its work.
+fn left(seat: &Seat, time: Duration) -> Option<String> {
+    let names = seat.desk().keeper.part(time);
+    let (es, verb) = if names.len() == 1 { ("", "runs") } else { ("es", "run") };
+    let told = format!("leak: {} process{es} still {verb} ({})", names.len(), names.join(", "));
+    (!names.is_empty()).then_some(told)
 }
 
 fn listed(seat: &Seat, clock: &mut Clock) -> Outcome {

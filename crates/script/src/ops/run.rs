@@ -83,7 +83,7 @@ impl Watch {
             }
             Word::Done(_) => self.open = self.open.saturating_sub(1),
             Word::Ended(_) => self.ended = true,
-            Word::Used(_) | Word::Signal(_) | Word::Took(_) | Word::Gone => {}
+            Word::Used(_) | Word::Signal(_) | Word::Took(_) | Word::Gone | Word::Left(_) => {}
         }
     }
 
