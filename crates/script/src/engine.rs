@@ -15,6 +15,7 @@ use crate::loader::{HIDDEN, Shelf};
 use crate::natives;
 use crate::plain;
 use crate::settings::ScriptSettings;
+use crate::shims;
 use crate::turn::{self, Halt};
 use crate::wellformed;
 
@@ -77,6 +78,32 @@ impl Engine {
         let desk = Arc::new(desk);
         context.with(|ctx| furnish(&ctx, &desk))?;
         Ok(Self { context, posts, desk })
+    }
+
+    /// What the module wants of one of Node's modules that ours does not have, if anything.
+    pub fn lacks(&self, graph: &Graph) -> Option<String> {
+        let offered = graph.named.iter().filter_map(|(specifier, name)| {
+            let bare = shims::builtin(specifier).filter(|_| name != "default")?;
+            Some((bare, specifier, name))
+        });
+        let mut offered = offered.peekable();
+        offered.peek()?;
+        let lacking = self.context.with(|ctx| {
+            let need: Function<'_> = hidden(&ctx)?.get("need")?;
+            let has =
+                |bare: &str, name: &str| need.call::<_, Object<'_>>((bare,))?.contains_key(name);
+            for (bare, specifier, name) in offered {
+                if !has(bare, name)? {
+                    return Ok(Some((specifier, name)));
+                }
+            }
+            Ok::<_, rquickjs::Error>(None)
+        });
+        // What fails here fails again where the module is loaded, and is told there.
+        let (specifier, name) = lacking.ok()??;
+        Some(format!(
+            "The requested module '{specifier}' does not provide an export named '{name}'"
+        ))
     }
 
     /// Starts a clock that can interrupt this engine.

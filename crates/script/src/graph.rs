@@ -37,6 +37,8 @@ pub struct Graph {
     pub units: HashMap<PathBuf, Unit>,
     /// Names that are used of each specifier that is no file.
     pub names: BTreeMap<String, BTreeSet<String>>,
+    /// Specifier and name of what must be there for the module to load.
+    pub named: BTreeSet<(String, String)>,
     /// What the embedded engine cannot give, if anything.
     pub lacks: Option<String>,
     /// The same for imports that may never be reached.
@@ -91,6 +93,7 @@ impl Graph {
         unit: &Unit,
         queue: &mut Vec<PathBuf>,
     ) -> Result<(), LoadError> {
+        self.named.extend(unit.needs.named.iter().cloned());
         for (specifier, names) in &unit.needs.imports {
             if resolve::is_file(specifier) {
                 let Some(file) = resolve::resolve(path, specifier) else {

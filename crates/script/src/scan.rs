@@ -15,6 +15,8 @@ use oxc_ast_visit::{Visit, walk};
 pub struct Needs {
     /// Specifier to the names that are used of it.
     pub imports: BTreeMap<String, BTreeSet<String>>,
+    /// Specifier and name of what must be there for the file to load.
+    pub named: BTreeSet<(String, String)>,
     /// Specifiers of dynamic imports with a literal.
     pub lazy: BTreeSet<String>,
     /// Specifiers given to `require`.
@@ -63,8 +65,10 @@ impl Scan {
             }
             Statement::ExportFromDeclaration(export) => {
                 let source = export.source.value.to_string();
-                let names = self.needs.imports.entry(source).or_default();
-                names.extend(export.specifiers.iter().map(|s| exported(&s.local)));
+                self.needs.imports.entry(source.clone()).or_default();
+                for specifier in &export.specifiers {
+                    self.named(&source, exported(&specifier.local));
+                }
             }
             Statement::ExportAllDeclaration(export) => {
                 self.needs.imports.entry(export.source.value.to_string()).or_default();
@@ -82,7 +86,12 @@ impl Scan {
                 return;
             }
         };
-        self.needs.imports.entry(source.into()).or_default().insert(name);
+        self.named(source, name);
+    }
+
+    fn named(&mut self, source: &str, name: String) {
+        self.needs.imports.entry(source.into()).or_default().insert(name.clone());
+        self.needs.named.insert((source.into(), name));
     }
 
     fn full_host(&mut self, object: &Expression<'_>) {

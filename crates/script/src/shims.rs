@@ -58,13 +58,18 @@ pub fn text(name: &str) -> Option<&'static str> {
     BUILTINS.iter().chain(INNER).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
+/// The bare name of a module of Node that is offered.
+pub fn builtin(specifier: &str) -> Option<&'static str> {
+    let bare = specifier.strip_prefix("node:").unwrap_or(specifier);
+    BUILTINS.iter().find(|(name, _)| *name == bare).map(|(name, _)| *name)
+}
+
 /// What a specifier stands for.
 pub fn kind(specifier: &str) -> Kind {
     if matches!(specifier, "typebox" | "@sinclair/typebox") {
         return Kind::Builtin("typebox");
     }
-    let bare = specifier.strip_prefix("node:").unwrap_or(specifier);
-    if let Some((name, _)) = BUILTINS.iter().find(|(name, _)| *name == bare) {
+    if let Some(name) = builtin(specifier) {
         return Kind::Builtin(name);
     }
     let scoped = ["@oh-my-pi/", "@mariozechner/", "@earendil-works/"];
