@@ -15,6 +15,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("os", include_str!("../shims/node/os.js")),
     ("path", include_str!("../shims/node/path.js")),
     ("path/posix", include_str!("../shims/node/path_posix.js")),
+    ("path/win32", include_str!("../shims/node/path_win32.js")),
     ("process", include_str!("../shims/node/process.js")),
     ("readline", include_str!("../shims/node/readline.js")),
     ("string_decoder", include_str!("../shims/node/string_decoder.js")),
@@ -39,6 +40,7 @@ const INNER: &[(&str, &str)] = &[
     ("typebox", include_str!("../shims/typebox.js")),
     ("host", include_str!("../shims/host.js")),
     ("lowered", include_str!("../shims/lowered.js")),
+    ("text", include_str!("../shims/text.js")),
     ("web", include_str!("../shims/web.js")),
 ];
 
