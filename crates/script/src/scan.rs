@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oxc_ast::ast::{
-    Argument, BindingIdentifier, BindingProperty, CallExpression, ComputedMemberExpression,
-    Expression, IdentifierReference, ImportDeclarationSpecifier, ImportExpression,
-    ModuleExportName, Program, Statement, StaticMemberExpression, StringLiteral,
+    Argument, AssignmentExpression, AssignmentTarget, BindingIdentifier, BindingProperty,
+    CallExpression, ComputedMemberExpression, Expression, IdentifierReference,
+    ImportDeclarationSpecifier, ImportExpression, ModuleExportName, ObjectPropertyKind, Program,
+    Statement, StaticMemberExpression, StringLiteral,
 };
 use oxc_ast_visit::{Visit, walk};
 
@@ -27,6 +28,8 @@ pub struct Needs {
     pub globals: BTreeSet<&'static str>,
     /// Events named in `.on("…")`.
     pub events: BTreeSet<String>,
+    /// Whether the file hands out what it makes through `module.exports`, and by which names.
+    pub commonjs: Option<BTreeSet<String>>,
     /// Whether events may be registered in a way that the tree does not show.
     pub dynamic: bool,
 }
@@ -39,6 +42,8 @@ pub fn scan(program: &Program<'_>) -> Needs {
     }
     scan.visit_program(program);
     scan.needs.requires &= !scan.binds_require;
+    let commonjs = scan.mentions_exports && !scan.binds_exports && !program.body.iter().any(is_esm);
+    scan.needs.commonjs = commonjs.then_some(scan.handed_out);
     scan.needs
 }
 
@@ -51,6 +56,11 @@ struct Scan {
     read: BTreeSet<u32>,
     /// Whether the file has a `require` of its own somewhere.
     binds_require: bool,
+    /// Whether it speaks of `module` or `exports`, and whether these are its own.
+    mentions_exports: bool,
+    binds_exports: bool,
+    /// The names in `exports.name = …` and `module.exports = { name }`.
+    handed_out: BTreeSet<String>,
 }
 
 impl Scan {
@@ -128,6 +138,32 @@ impl Scan {
     }
 }
 
+fn is_esm(statement: &Statement<'_>) -> bool {
+    matches!(
+        statement,
+        Statement::ImportDeclaration(_)
+            | Statement::ExportFromDeclaration(_)
+            | Statement::ExportAllDeclaration(_)
+            | Statement::ExportDefaultDeclaration(_)
+            | Statement::ExportNamedDeclaration(_)
+    )
+}
+
+/// Whether an expression is `exports` or `module.exports`.
+fn is_exports(object: &Expression<'_>) -> bool {
+    match object {
+        Expression::Identifier(name) => name.name == "exports",
+        Expression::StaticMemberExpression(member) => is_module_exports(member),
+        _ => false,
+    }
+}
+
+fn is_module_exports(member: &StaticMemberExpression<'_>) -> bool {
+    let of =
+        |name: &Expression<'_>| matches!(name, Expression::Identifier(n) if n.name == "module");
+    member.property.name == "exports" && of(&member.object)
+}
+
 fn exported(name: &ModuleExportName<'_>) -> String {
     name.name().to_string()
 }
@@ -176,10 +212,29 @@ impl<'a> Visit<'a> for Scan {
             self.needs.dynamic = true;
         }
         self.needs.requires |= it.name == "require";
+        self.mentions_exports |= matches!(it.name.as_str(), "module" | "exports");
+    }
+
+    fn visit_assignment_expression(&mut self, it: &AssignmentExpression<'a>) {
+        if let AssignmentTarget::StaticMemberExpression(member) = &it.left {
+            if is_exports(&member.object) {
+                self.handed_out.insert(member.property.name.to_string());
+            } else if is_module_exports(member)
+                && let Expression::ObjectExpression(object) = &it.right
+            {
+                let names = object.properties.iter().filter_map(|property| match property {
+                    ObjectPropertyKind::ObjectProperty(one) => one.key.static_name(),
+                    ObjectPropertyKind::SpreadProperty(_) => None,
+                });
+                self.handed_out.extend(names.map(|name| name.to_string()));
+            }
+        }
+        walk::walk_assignment_expression(self, it);
     }
 
     fn visit_binding_identifier(&mut self, it: &BindingIdentifier<'a>) {
         self.binds_require |= it.name == "require";
+        self.binds_exports |= matches!(it.name.as_str(), "module" | "exports");
     }
 
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {

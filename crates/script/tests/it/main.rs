@@ -29,4 +29,5 @@ mod runs_the_examples_of_the_contract;
 mod says_where_a_module_failed;
 mod stands_in_for_packages;
 mod survives_bad_code;
+mod takes_what_module_exports_gives;
 mod understands_typescript;
