@@ -113,7 +113,7 @@
   late("arktype", () => host.stub("arktype"));
 
   // ── what the host calls ──
-  const { Context, CommandContext } = contexts(host, effect, now);
+  const { context, commandContext } = contexts(host, effect, now);
   const load = async (space) => {
     if (typeof space.default !== "function") throw new host.NotAFactory();
     await space.default(pi);
@@ -181,7 +181,7 @@
 
   // Handlers one after another. Of the first one the answer may be there already.
   const walk = async (eventText, rest, shared, list, first) => {
-    const ctx = first?.ctx ?? new Context(rest.ctx);
+    const ctx = first?.ctx ?? context(rest.ctx);
     const [results, truthy, errors, chained] = [[], [], [], {}];
     let ended = false;
     const call = (at) => {
@@ -257,7 +257,7 @@
     const list = handlers.get(event.type) ?? none;
     now.event = event.type;
     if (list.length !== 1 || rest.changes || rest.then || rest.together || !host.peek) return rounds(eventText, rest, event, list);
-    const ctx = new Context(rest.ctx);
+    const ctx = context(rest.ctx);
     // Should it have registered more handlers, they are called as well.
     const more = (said) => rounds(eventText, rest, event, list, { said, ctx });
     try {
@@ -279,7 +279,7 @@
       return report(0, [], [], [failure(new Error(`no command named ${name}`), now.event)]);
     }
     try {
-      const result = await found.handler(args, new CommandContext(parse(restText).ctx));
+      const result = await found.handler(args, commandContext(parse(restText).ctx));
       return report(1, [result ? written(result) : "null"], [!!result], []);
     } catch (err) {
       return report(1, ["null"], [false], [failure(err, now.event)]);

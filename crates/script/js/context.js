@@ -10,13 +10,10 @@
   const labels = (options) =>
     (Array.isArray(options) ? options : []).map((o) => (typeof o === "object" && o ? String(o.label ?? o.value) : String(o)));
 
-  class Ui {
-    #shown;
-    constructor(shown) {
-      this.#shown = shown;
-    }
-    async #ask(kind, fields, how, fallback) {
-      if (!this.#shown || how?.signal?.aborted) return fallback;
+  // Plain objects of closures: modules take them apart and spread them.
+  const dialogs = (shown) => {
+    const ask = async (kind, fields, how, fallback) => {
+      if (!shown || how?.signal?.aborted) return fallback;
       const asked = host.ask(stringify({ kind, event: now.event, ...fields }));
       const waits = [asked];
       let timer;
@@ -25,131 +22,75 @@
       const answer = await (waits.length > 1 ? Promise.race(waits) : asked);
       if (timer !== undefined) clearTimeout(timer);
       return answer ?? fallback;
-    }
-    async select(title, options, how) {
-      const offered = labels(options);
-      const answer = await this.#ask("select", { title: String(title), options: offered }, how);
+    };
+    const worded = (text) => (text === undefined ? undefined : String(text));
+    const text = async (kind, fields, how) => {
+      const answer = await ask(kind, fields, how);
       return typeof answer === "string" ? answer : undefined;
-    }
-    async confirm(title, message, how) {
-      const fields = { title: String(title), message: message === undefined ? undefined : String(message) };
-      return (await this.#ask("confirm", fields, how, false)) === true;
-    }
-    async input(title, placeholder, how) {
-      const fields = { title: String(title), placeholder: placeholder === undefined ? undefined : String(placeholder) };
-      const answer = await this.#ask("input", fields, how);
-      return typeof answer === "string" ? answer : undefined;
-    }
-    async editor(title, prefill, how) {
-      const fields = { title: String(title), placeholder: prefill === undefined ? undefined : String(prefill) };
-      const answer = await this.#ask("editor", fields, how);
-      return typeof answer === "string" ? answer : undefined;
-    }
-    notify(message, level) {
-      effect("notify", { message: String(message), level: level ?? "info" });
-    }
-    setStatus(key, text) {
-      effect("setStatus", { key: String(key), text: text === undefined || text === null ? null : String(text) });
-    }
-    setEditorText(text) {
-      if (this.#shown) effect("setEditorText", { text: String(text) });
-    }
-    getEditorText() {
-      return "";
-    }
-    async custom() {
-      return undefined;
-    }
-    setTitle(title) {
-      if (this.#shown) effect("setTitle", { title: String(title) });
-    }
-    setWidget() {}
-    setFooter() {}
-    setHeader() {}
-    setEditorComponent() {}
-    setWorkingMessage() {}
-    setToolsExpanded() {}
-    getToolsExpanded() {
-      return false;
-    }
-    onTerminalInput() {
-      return () => {};
-    }
-    pasteToEditor() {}
-    getAllThemes() {
-      return [];
-    }
-    getTheme() {
-      return undefined;
-    }
-    setTheme() {
-      return { success: false };
-    }
-    get theme() {
-      return theme;
-    }
-  }
+    };
+    return {
+      select: async (title, options, how) => text("select", { title: String(title), options: labels(options) }, how),
+      confirm: async (title, message, how) => (await ask("confirm", { title: String(title), message: worded(message) }, how, false)) === true,
+      input: async (title, placeholder, how) => text("input", { title: String(title), placeholder: worded(placeholder) }, how),
+      editor: async (title, prefill, how) => text("editor", { title: String(title), placeholder: worded(prefill) }, how),
+      notify: (message, level) => effect("notify", { message: String(message), level: level ?? "info" }),
+      setStatus: (key, text) => effect("setStatus", { key: String(key), text: text === undefined || text === null ? null : String(text) }),
+      setEditorText: (text) => void (shown && effect("setEditorText", { text: String(text) })),
+      setTitle: (title) => void (shown && effect("setTitle", { title: String(title) })),
+      ...unseen,
+    };
+  };
+  const quiet = () => {};
+  const unseen = {
+    getEditorText: () => "",
+    custom: async () => undefined,
+    setWidget: quiet,
+    setFooter: quiet,
+    setHeader: quiet,
+    setEditorComponent: quiet,
+    setWorkingMessage: quiet,
+    setToolsExpanded: quiet,
+    getToolsExpanded: () => false,
+    onTerminalInput: () => () => {},
+    pasteToEditor: quiet,
+    getAllThemes: () => [],
+    getTheme: () => undefined,
+    setTheme: () => ({ success: false }),
+    theme,
+  };
 
-  class Sessions {
-    #s;
-    #cwd;
-    constructor(session, cwd) {
-      this.#s = session ?? {};
-      this.#cwd = cwd;
-    }
-    getEntries() {
-      return [...(this.#s.entries ?? none)];
-    }
-    getBranch(from) {
-      if (from === undefined && this.#s.branch) return [...this.#s.branch];
-      const byId = new Map(this.getEntries().map((e) => [e?.id, e]));
+  const sessions = (session, cwd) => {
+    const s = session ?? {};
+    const getEntries = () => [...(s.entries ?? none)];
+    const getEntry = (id) => getEntries().find((e) => e?.id === id);
+    const getLeafId = () => s.leafId ?? s.entries?.at(-1)?.id ?? null;
+    const getBranch = (from) => {
+      if (from === undefined && s.branch) return [...s.branch];
+      const byId = new Map(getEntries().map((e) => [e?.id, e]));
       const path = [];
       const seen = new Set();
-      for (let at = byId.get(from ?? this.getLeafId()); at && !seen.has(at); at = byId.get(at.parentId)) {
+      for (let at = byId.get(from ?? getLeafId()); at && !seen.has(at); at = byId.get(at.parentId)) {
         seen.add(at);
         path.unshift(at);
       }
       return path;
-    }
-    getEntry(id) {
-      return this.getEntries().find((e) => e?.id === id);
-    }
-    getLeafId() {
-      return this.#s.leafId ?? this.#s.entries?.at(-1)?.id ?? null;
-    }
-    getLeafEntry() {
-      return this.getEntry(this.getLeafId());
-    }
-    getSessionFile() {
-      return this.#s.file ?? undefined;
-    }
-    getSessionId() {
-      return this.#s.id ?? "";
-    }
-    getSessionDir() {
-      return this.#s.dir ?? "";
-    }
-    getSessionName() {
-      return this.#s.name ?? undefined;
-    }
-    getCwd() {
-      return this.#s.cwd ?? this.#cwd;
-    }
-    getHeader() {
-      return this.#s.header ?? null;
-    }
-    getTree() {
-      return [];
-    }
-    getLabel() {
-      return undefined;
-    }
-    isPersisted() {
-      return this.#s.file !== undefined && this.#s.file !== null;
-    }
-  }
+    };
+    return {
+      getEntries, getEntry, getLeafId, getBranch,
+      getLeafEntry: () => getEntry(getLeafId()),
+      getSessionFile: () => s.file ?? undefined,
+      getSessionId: () => s.id ?? "",
+      getSessionDir: () => s.dir ?? "",
+      getSessionName: () => s.name ?? undefined,
+      getCwd: () => s.cwd ?? cwd,
+      getHeader: () => s.header ?? null,
+      getTree: () => [],
+      getLabel: () => undefined,
+      isPersisted: () => s.file !== undefined && s.file !== null,
+    };
+  };
 
-  const registry = {
+  const modelRegistry = {
     find: () => undefined,
     getAll: () => [],
     getAvailable: () => [],
@@ -158,88 +99,57 @@
     getApiKeyAndHeaders: async () => ({ ok: false, error: "no model registry here" }),
   };
 
-  // Symbols, not private fields: this object is made for every event, and they cost less.
-  const [given, sessions, ui] = [Symbol("given"), Symbol("sessions"), Symbol("ui")];
-  class Context {
-    constructor(c) {
-      const from = c ?? {};
-      this[given] = from;
-      this.cwd = from.cwd ?? "";
-      this.hasUI = from.hasUI === true && host.hasUI;
-      this.model = from.model ?? undefined;
-    }
-    get ui() {
-      return (this[ui] ??= new Ui(this.hasUI));
-    }
-    get sessionManager() {
-      return (this[sessions] ??= new Sessions(this[given].session, this.cwd));
-    }
-    get modelRegistry() {
-      return registry;
-    }
-    abort() {
-      effect("abort", {});
-    }
-    shutdown() {
-      effect("shutdown", {});
-    }
-    compact(options) {
-      effect("compact", { customInstructions: options?.customInstructions });
-    }
-    isIdle() {
-      return this[given].idle ?? true;
-    }
-    hasQueuedMessages() {
-      return false;
-    }
-    hasPendingMessages() {
-      return false;
-    }
-    getContextUsage() {
-      return this[given].contextUsage ?? undefined;
-    }
-    getSystemPrompt() {
-      return this[given].systemPrompt ?? "";
-    }
-  }
+  // This is made for every event: what does not differ is shared, and what is seldom looked at is
+  // made when it is.
+  const abort = () => effect("abort", {});
+  const shutdown = () => effect("shutdown", {});
+  const compact = (options) => effect("compact", { customInstructions: options?.customInstructions });
+  const no = () => false;
+  const context = (given) => {
+    const from = given ?? {};
+    const cwd = from.cwd ?? "";
+    const hasUI = from.hasUI === true && host.hasUI;
+    let ui, session;
+    return {
+      cwd, hasUI, modelRegistry, abort, shutdown, compact,
+      model: from.model ?? undefined,
+      get ui() {
+        return (ui ??= dialogs(hasUI));
+      },
+      get sessionManager() {
+        return (session ??= sessions(from.session, cwd));
+      },
+      isIdle: () => from.idle ?? true,
+      hasQueuedMessages: no,
+      hasPendingMessages: no,
+      getContextUsage: () => from.contextUsage ?? undefined,
+      getSystemPrompt: () => from.systemPrompt ?? "",
+    };
+  };
 
   const went = { cancelled: false };
-  class CommandContext extends Context {
-    async waitForIdle() {
-      effect("waitForIdle", {});
-    }
-    async newSession(options) {
-      const setup = [];
-      const recorder = new Proxy(Object.create(null), {
-        get: (_, method) =>
-          typeof method === "symbol" || method === "then"
-            ? undefined
-            : (...args) => void setup.push({ method, args: parse(stringify(args)) }),
-      });
-      await options?.setup?.(recorder);
-      effect("newSession", { parentSession: options?.parentSession, setup });
-      return { ...went };
-    }
-    async branch(entryId) {
-      effect("branch", { entryId });
-      return { ...went };
-    }
-    async fork(entryId) {
-      effect("branch", { entryId });
-      return { ...went };
-    }
-    async navigateTree(targetId, options) {
-      effect("navigateTree", { targetId, options });
-      return { ...went };
-    }
-    async switchSession(path) {
-      effect("switchSession", { path });
-      return { ...went };
-    }
-    async reload() {
-      effect("reload", {});
-    }
-  }
+  const gone = (type, fields) => (effect(type, fields), { ...went });
+  const newSession = async (options) => {
+    const setup = [];
+    const recorder = new Proxy(Object.create(null), {
+      get: (_, method) =>
+        typeof method === "symbol" || method === "then"
+          ? undefined
+          : (...args) => void setup.push({ method, args: parse(stringify(args)) }),
+    });
+    await options?.setup?.(recorder);
+    return gone("newSession", { parentSession: options?.parentSession, setup });
+  };
+  const branch = async (entryId) => gone("branch", { entryId });
+  const moves = {
+    newSession, branch,
+    fork: branch,
+    waitForIdle: async () => effect("waitForIdle", {}),
+    navigateTree: async (targetId, options) => gone("navigateTree", { targetId, options }),
+    switchSession: async (path) => gone("switchSession", { path }),
+    reload: async () => effect("reload", {}),
+  };
+  const commandContext = (given) => ({ ...context(given), ...moves });
 
-  return { Context, CommandContext };
+  return { context, commandContext };
 }

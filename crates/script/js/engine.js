@@ -79,14 +79,25 @@
     constructor(id) {
       this.id = id;
     }
+    #counts = true;
     ref() {
+      this.#counts = true;
       return this;
     }
     unref() {
+      this.#counts = false;
       return this;
     }
     hasRef() {
-      return true;
+      return this.#counts;
+    }
+    refresh() {
+      this.renew?.();
+      return this;
+    }
+    close() {
+      disarm(this);
+      return this;
     }
     [Symbol.toPrimitive]() {
       return this.id;
@@ -95,24 +106,33 @@
   const arm = (run, delay, args, again) => {
     if (typeof run !== "function") throw new TypeError("The callback must be a function");
     const pause = Math.min(Math.max(Number(delay) || 0, again ? 1 : 0), 0x7fffffff);
-    const timer = new Timer(natives.timer(pause));
+    const timer = new Timer();
+    const begin = () => {
+      timer.id = natives.timer(pause);
+      waiting.set(timer.id, ring);
+    };
     const ring = () => {
-      if (again) {
-        timer.id = natives.timer(pause);
-        waiting.set(timer.id, ring);
-      }
+      if (again) begin();
       run(...args);
     };
-    waiting.set(timer.id, ring);
+    const renew = () => (waiting.delete(timer.id), natives.close(timer.id), begin());
+    Object.defineProperty(timer, "renew", { value: renew, writable: true, enumerable: false });
+    begin();
     return timer;
   };
   const disarm = (timer) => {
     const id = timer instanceof Timer ? timer.id : timer;
     if (typeof id === "number") waiting.delete(id), natives.close(id);
+    // One that was cleared is not begun again.
+    if (timer instanceof Timer) timer.renew = undefined;
   };
   define("setTimeout", (run, delay, ...args) => arm(run, delay, args, false));
   define("setInterval", (run, delay, ...args) => arm(run, delay, args, true));
   define("setImmediate", (run, ...args) => arm(run, 0, args, false));
+  for (const name of ["setTimeout", "setImmediate"]) {
+    const promised = { get: () => need("timers/promises")[name], configurable: true };
+    Object.defineProperty(globalThis[name], Symbol.for("nodejs.util.promisify.custom"), promised);
+  }
   define("clearTimeout", disarm);
   define("clearInterval", disarm);
   define("clearImmediate", disarm);
@@ -138,7 +158,7 @@
   });
   lazily("process", "process");
   lazily("lowered", "babelHelpers");
-  lazily("web", "AbortController", "AbortSignal", "Event", "EventTarget", "TextEncoder", "TextDecoder", "structuredClone");
+  lazily("web", "AbortController", "AbortSignal", "DOMException", "Event", "EventTarget", "TextEncoder", "TextDecoder", "structuredClone");
   lazily("url", "URL", "URLSearchParams");
   lazily("buffer", "Buffer", "atob", "btoa", "Blob");
   lazily("fetch", "fetch", "Headers", "Request", "Response");

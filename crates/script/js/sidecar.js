@@ -16,6 +16,8 @@ const line = (value) => {
     try {
       at += fs.writeSync(1, bytes, at);
     } catch (err) {
+      // Nobody listens any more: what was begun is only finished.
+      if (err.code === "EPIPE") return;
       if (err.code !== "EAGAIN") throw err;
     }
   }
@@ -245,4 +247,5 @@ process.stdin.on("data", (chunk) => {
   begun = [lines.pop()];
   for (const line of [first, ...lines.slice(1)]) heard(line);
 });
-process.stdin.on("end", () => leave(0));
+// What was begun and not waited for has a moment to finish.
+process.stdin.on("end", () => setTimeout(leave, 2000, 0).unref());

@@ -25,7 +25,16 @@ class EventTarget {
     return true;
   }
 }
-const abortError = () => Object.assign(new Error("This operation was aborted"), { name: "AbortError", code: "ABORT_ERR" });
+const codes = { NotFoundError: 8, NotSupportedError: 9, InvalidStateError: 11, SyntaxError: 12, NetworkError: 19, AbortError: 20, TimeoutError: 23, DataCloneError: 25 };
+class DOMException extends Error {
+  constructor(message = "", options = "Error") {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    const name = typeof options === "object" ? (options?.name ?? "Error") : `${options}`;
+    const hidden = (value) => ({ value, writable: true, configurable: true, enumerable: false });
+    Object.defineProperties(this, { name: hidden(name), code: hidden(codes[name] ?? 0) });
+  }
+}
+const abortError = () => new DOMException("This operation was aborted", "AbortError");
 const fire = Symbol("fire");
 class AbortSignal extends EventTarget {
   aborted = false;
@@ -47,8 +56,7 @@ class AbortSignal extends EventTarget {
   }
   static timeout(ms) {
     const signal = new AbortSignal();
-    const late = Object.assign(new Error("The operation timed out"), { name: "TimeoutError" });
-    setTimeout(() => signal[fire](late), ms);
+    setTimeout(() => signal[fire](new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms);
     return signal;
   }
   static any(signals) {
@@ -67,33 +75,9 @@ class AbortController {
   }
 }
 
-class TextEncoder {
-  encoding = "utf-8";
-  encode(text = "") {
-    return new Uint8Array(__bytes.of(String(text).toWellFormed(), "utf8"));
-  }
-}
-const { toBase64 } = Uint8Array.prototype;
-class TextDecoder {
-  encoding = "utf-8";
-  constructor(_label, options) {
-    this.fatal = options?.fatal === true;
-  }
-  decode(input) {
-    if (input === undefined) return "";
-    const bytes = need("buffer").inner.bytesOf(input);
-    const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-    try {
-      return __bytes.recode(toBase64.call(bytes.subarray(start)), "base64", this.fatal ? "utf8!" : "utf8");
-    } catch {
-      throw Object.assign(new TypeError("The encoded data was not valid for encoding utf-8"), { code: "ERR_ENCODING_INVALID_ENCODED_DATA" });
-    }
-  }
-}
-
 const copy = (value, seen) => {
   if (typeof value === "function" || typeof value === "symbol") {
-    throw Object.assign(new Error(`${String(value)} could not be cloned.`), { name: "DataCloneError" });
+    throw new DOMException(`${String(value)} could not be cloned.`, "DataCloneError");
   }
   if (typeof value !== "object" || value === null) return value;
   if (seen.has(value)) return seen.get(value);
@@ -122,4 +106,4 @@ const copy = (value, seen) => {
   return made;
 };
 const structuredClone = (value) => copy(value, new Map());
-module.exports = { Event, EventTarget, AbortSignal, AbortController, TextEncoder, TextDecoder, structuredClone };
+module.exports = { Event, EventTarget, AbortSignal, AbortController, DOMException, structuredClone, ...need("text") };

@@ -30,15 +30,17 @@ impl ModuleAction {
         Self { settings, berths: Mutex::default() }
     }
 
-    /// Ends everything that modules have left running: programs, timers, sidecars. For a host
-    /// that is about to exit; modules are loaded again if they are called again.
+    /// Ends everything that modules have left running: programs, timers, sidecars. Without it
+    /// programs may finish, each until its call's time is over. Modules are loaded again if they
+    /// are called again.
     pub fn close(&self) {
         let berths =
             std::mem::take(&mut *self.berths.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(berths);
+        let free = berths.into_values().filter_map(|berth| berth.take(Duration::ZERO));
+        free.for_each(|(slot, _)| slot.end());
     }
 
-    fn serve(&self, call: &Call, began: Instant) -> Outcome {
+    fn serve(&self, call: &Call) -> Outcome {
         let request = match Request::read(&call.body) {
             Ok(request) => request,
             Err(why) => return Outcome::of(End::Unstarted(why)),
@@ -49,7 +51,7 @@ impl ModuleAction {
             let why = "the module was busy with another call until the deadline";
             return answer::late(why.into(), Vec::new());
         };
-        let turn = Turn { call, pace: shortened(&call.pace, waited), began: began + waited };
+        let turn = Turn { call, pace: shortened(&call.pace, waited) };
         let served = catch_unwind(AssertUnwindSafe(|| {
             let outcome = slot.serve(&request, &turn, &self.settings);
             (outcome, slot)
@@ -99,7 +101,7 @@ impl Action for ModuleAction {
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
         at_once(jobs, |call| {
             let began = Instant::now();
-            let outcome = self.serve(call, began);
+            let outcome = self.serve(call);
             let took = began.elapsed();
             Outcome { took, cut: cut(&outcome, &call.pace, took), ..outcome }
         })

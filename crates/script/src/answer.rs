@@ -6,6 +6,7 @@ use gambrel_model::{End, Outcome};
 use serde_json::{Map, Value, json};
 
 use crate::graph::LoadError;
+use crate::wellformed;
 
 /// The report of one handler that has nothing to say, as the engine's script writes it.
 const QUIET: &str = r#"{"handlers":1,"results":[null],"truthy":[false],"errors":[]}"#;
@@ -62,7 +63,7 @@ pub fn read(
     if text == QUIET {
         return (of(Value::Null, false, effects), false);
     }
-    let mut answer: Value = match serde_json::from_str(text) {
+    let mut answer: Value = match wellformed::read(text) {
         Ok(answer @ Value::Object(_)) => answer,
         Ok(_) => broken("the handlers' answer is no object", "", whose),
         Err(error) => broken(&format!("the handlers' answer cannot be read: {error}"), "", whose),

@@ -40,6 +40,12 @@ impl Tripwire {
         self.tripped.load(Ordering::Relaxed)
     }
 
+    /// When running code must end, if that is known.
+    pub fn until(&self) -> Option<Instant> {
+        let nanos = self.until.load(Ordering::Relaxed);
+        self.base.checked_add(Duration::from_nanos(nanos)).filter(|_| nanos != u64::MAX)
+    }
+
     fn arm(&self, at: Instant) {
         self.until.store(self.nanos(at), Ordering::Relaxed);
     }

@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::clock::Tripwire;
 use crate::keeper::Keeper;
 use crate::ops::{OpError, Sink};
 use crate::settings::{Ask, ScriptSettings};
 use crate::status::Statuses;
+use crate::wellformed;
 
 const MAX_EFFECTS: usize = 1_000;
 const MAX_EFFECT_BYTES: usize = 1 << 20;
@@ -43,8 +45,6 @@ pub struct Surround {
     pub env: Vec<(String, String)>,
     /// Taken out of it.
     pub unset: Vec<String>,
-    /// When the call ends, whatever it waits for; unknown where a person may be asked.
-    pub until: Option<std::time::Instant>,
 }
 
 /// The desk of one module's engine.
@@ -55,6 +55,8 @@ pub struct Desk {
     pub settings: ScriptSettings,
     /// Who ends the module's programs if we cannot.
     pub keeper: Keeper,
+    /// When the code that runs must end.
+    pub wire: Tripwire,
     posts: SyncSender<Post>,
     next: AtomicU32,
     papers: Mutex<Papers>,
@@ -81,7 +83,8 @@ impl Desk {
         let (posts, received) = sync_channel(MAX_POSTS);
         let papers = Mutex::new(Papers::default());
         let keeper = Keeper::default();
-        (Self { module, settings, keeper, posts, next: AtomicU32::new(1), papers }, received)
+        let (wire, next) = (Tripwire::new(), AtomicU32::new(1));
+        (Self { module, settings, keeper, wire, posts, next, papers }, received)
     }
 
     /// Notes something that the module wants done.
@@ -94,7 +97,7 @@ impl Desk {
             return;
         }
         papers.effect_bytes += text.len();
-        match serde_json::from_str(text) {
+        match wellformed::read(text) {
             Ok(value) if papers.statuses.take(&value) => {}
             Ok(value) => papers.effects.push(value),
             Err(_) => papers.dropped += 1,

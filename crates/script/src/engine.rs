@@ -8,14 +8,16 @@ use std::sync::mpsc::Receiver;
 use rquickjs::{Context, Ctx, Function, Module, Object, Promise, Runtime};
 use serde_json::Value;
 
-use crate::clock::{Clock, Tripwire};
+use crate::clock::Clock;
 use crate::desk::{Desk, Post};
 use crate::graph::Graph;
 use crate::loader::{HIDDEN, Shelf};
 use crate::natives;
 use crate::plain;
 use crate::settings::ScriptSettings;
+use crate::shims;
 use crate::turn::{self, Halt};
+use crate::wellformed;
 
 const ENGINE: &str = concat!("(", include_str!("../js/engine.js"), "\n)");
 /// What a module sees as `pi`, a function of the host.
@@ -26,7 +28,6 @@ pub const CONTEXT: &str = include_str!("../js/context.js");
 /// A loaded module.
 pub struct Engine {
     context: Context,
-    wire: Tripwire,
     posts: Receiver<Post>,
     /// What the module's natives share with us.
     pub desk: Arc<Desk>,
@@ -58,8 +59,8 @@ impl Engine {
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(settings.memory);
         runtime.set_max_stack_size(settings.stack);
-        let wire = Tripwire::new();
-        let watched = wire.clone();
+        let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
+        let watched = desk.wire.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || watched.reached())));
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             |ctx, promise, reason, handled| {
@@ -74,15 +75,40 @@ impl Engine {
         let shelf = Shelf::new(Arc::clone(graph));
         runtime.set_loader(shelf.clone(), shelf);
         let context = Context::full(&runtime)?;
-        let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
         let desk = Arc::new(desk);
         context.with(|ctx| furnish(&ctx, &desk))?;
-        Ok(Self { context, wire, posts, desk })
+        Ok(Self { context, posts, desk })
+    }
+
+    /// What the module wants of one of Node's modules that ours does not have, if anything.
+    pub fn lacks(&self, graph: &Graph) -> Option<String> {
+        let offered = graph.named.iter().filter_map(|(specifier, name)| {
+            let bare = shims::builtin(specifier).filter(|_| name != "default")?;
+            Some((bare, specifier, name))
+        });
+        let mut offered = offered.peekable();
+        offered.peek()?;
+        let lacking = self.context.with(|ctx| {
+            let need: Function<'_> = hidden(&ctx)?.get("need")?;
+            let has =
+                |bare: &str, name: &str| need.call::<_, Object<'_>>((bare,))?.contains_key(name);
+            for (bare, specifier, name) in offered {
+                if !has(bare, name)? {
+                    return Ok(Some((specifier, name)));
+                }
+            }
+            Ok::<_, rquickjs::Error>(None)
+        });
+        // What fails here fails again where the module is loaded, and is told there.
+        let (specifier, name) = lacking.ok()??;
+        Some(format!(
+            "The requested module '{specifier}' does not provide an export named '{name}'"
+        ))
     }
 
     /// Starts a clock that can interrupt this engine.
     pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
-        Clock::paced(pace, self.wire.clone())
+        Clock::paced(pace, self.desk.wire.clone())
     }
 
     /// Imports the module and runs its factory; what the script reports of it.
@@ -113,11 +139,11 @@ impl Engine {
             .context
             .with(|ctx| hidden(&ctx)?.get::<_, Function<'_>>("listed")?.call(()))
             .ok()?;
-        serde_json::from_str(&text).ok()
+        wellformed::read(&text).ok()
     }
 
     fn halt(&self, ctx: &Ctx<'_>, error: rquickjs::Error) -> Halt {
-        if self.wire.tripped() {
+        if self.desk.wire.tripped() {
             return Halt::interrupted();
         }
         Halt::from_error(ctx, &error)

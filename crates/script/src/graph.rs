@@ -37,10 +37,14 @@ pub struct Graph {
     pub units: HashMap<PathBuf, Unit>,
     /// Names that are used of each specifier that is no file.
     pub names: BTreeMap<String, BTreeSet<String>>,
+    /// Specifier and name of what must be there for the module to load.
+    pub named: BTreeSet<(String, String)>,
     /// What the embedded engine cannot give, if anything.
     pub lacks: Option<String>,
     /// The same for imports that may never be reached.
     pub may_lack: Option<String>,
+    /// Whether code that was not read here may register handlers as well.
+    opaque: bool,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
 }
 
@@ -74,7 +78,8 @@ impl Graph {
 
     /// Whether no handler for `event` can be registered, as far as the text shows.
     pub fn never_hears(&self, event: &str) -> bool {
-        self.units.values().all(|u| !u.needs.dynamic && !u.needs.events.contains(event))
+        let deaf = |unit: &Unit| !unit.needs.dynamic && !unit.needs.events.contains(event);
+        !self.opaque && self.units.values().all(deaf)
     }
 
     /// `file:line` of the first place in a stack that a person wrote.
@@ -88,6 +93,7 @@ impl Graph {
         unit: &Unit,
         queue: &mut Vec<PathBuf>,
     ) -> Result<(), LoadError> {
+        self.named.extend(unit.needs.named.iter().cloned());
         for (specifier, names) in &unit.needs.imports {
             if resolve::is_file(specifier) {
                 let Some(file) = resolve::resolve(path, specifier) else {
@@ -99,6 +105,7 @@ impl Graph {
             }
             self.names.entry(specifier.clone()).or_default().extend(names.iter().cloned());
             if shims::kind(specifier) == Kind::Foreign {
+                self.opaque |= shims::may_hear(specifier);
                 self.lacks.get_or_insert(format!("the import '{specifier}'"));
             }
         }
@@ -109,6 +116,7 @@ impl Graph {
                 self.watch(&file);
             }
             if shims::kind(specifier) == Kind::Foreign {
+                self.opaque |= shims::may_hear(specifier);
                 self.lacks.get_or_insert(format!("require('{specifier}')"));
             }
             self.names.entry(specifier.clone()).or_default();
@@ -117,9 +125,12 @@ impl Graph {
             if resolve::is_file(specifier) {
                 queue.extend(resolve::resolve(path, specifier));
             } else if shims::kind(specifier) == Kind::Foreign {
+                self.opaque |= shims::may_hear(specifier);
                 self.may_lack.get_or_insert(format!("the import '{specifier}'"));
             }
         }
+        // A `require` of a name that was put together may be of anything.
+        self.opaque |= unit.needs.globals.contains("require");
         if let Some(global) = unit.needs.globals.first() {
             self.lacks.get_or_insert(format!("the global {global}"));
         }

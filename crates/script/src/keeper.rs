@@ -1,28 +1,65 @@
 //! Who ends the programs of a module when we are ended ourselves and cannot: a shell that is told
-//! which groups of processes run, and kills them when the pipe ends that only we hold. Knows
-//! numbers of groups, not what they are.
+//! which groups of processes run, and kills them when the pipe ends that only we hold. Those that a
+//! call which ended well has left running may go on for a time of their own. Knows numbers of
+//! groups, not what they are.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// `+ number` and `- number` as groups come and go; what is left at the end is killed.
+/// `+ number`: ends with us; `= number seconds`: so long after us; `- number`: has ended.
 const KEEP: &str = r#"held=" "
-while read -r how id; do
+left=" "
+forget() {
+  case $held in *" $1 "*) held="${held%%" $1 "*} ${held#*" $1 "}" ;; esac
+  kept=" "
+  for one in $left; do [ "${one%%:*}" = "$1" ] || kept="$kept$one "; done
+  left=$kept
+}
+while read -r how id time; do
+  forget "$id"
   case $how in
     +) held="$held$id " ;;
-    -) case $held in *" $id "*) held="${held%%" $id "*} ${held#*" $id "}" ;; esac ;;
+    =) left="$left$id:$time " ;;
   esac
 done
-for id in $held; do kill -s KILL -- "-$id"; done"#;
+for id in $held; do kill -s KILL -- "-$id"; done
+past=0
+while :; do
+  kept=
+  for one in $left; do
+    id=${one%%:*}
+    kill -s 0 -- "-$id" || continue
+    if [ "$past" -ge "${one#*:}" ]; then kill -s KILL -- "-$id"; else kept="$kept $one"; fi
+  done
+  left=$kept
+  [ "$left" ] || exit 0
+  sleep 1 || past=86400
+  past=$((past + 1))
+done"#;
 
 /// Keeps the groups of one module. The shell is started with the first of them.
 #[derive(Clone, Default)]
 pub struct Keeper(Arc<Kept>);
 
 #[derive(Default)]
-struct Kept(Mutex<Option<Child>>);
+struct Kept(Mutex<Books>);
+
+#[derive(Default)]
+struct Books {
+    shell: Option<Child>,
+    groups: BTreeMap<u32, Entry>,
+}
+
+struct Entry {
+    /// Nothing for what the module itself runs in.
+    name: Option<String>,
+    /// Until when it may go on without its module.
+    until: Option<Instant>,
+}
 
 /// A group that is kept until this is dropped, which must be before its leader is reaped: later
 /// the number may be somebody else's.
@@ -32,46 +69,103 @@ pub struct Held {
 }
 
 impl Keeper {
-    /// Ties a group to the life of this process.
-    fn hold(&self, group: u32) -> io::Result<Held> {
-        let mut shell = self.shell();
-        if shell.is_none() {
-            *shell = Some(start()?);
-        }
-        drop(shell);
-        self.say('+', group)?;
-        Ok(Held { keeper: self.clone(), group })
-    }
-
-    /// The same for a child that leads its group; one that cannot be kept is not left running.
-    pub fn take_in(&self, child: &mut Child) -> io::Result<Held> {
-        self.hold(child.id()).inspect_err(|_| {
+    /// Ties the group that a child leads to the life of this process; a child that cannot be kept
+    /// is not left running. `name` is that of a program, not of the module's own host.
+    pub fn take_in(&self, child: &mut Child, name: Option<&str>) -> io::Result<Held> {
+        self.hold(child.id(), name).inspect_err(|_| {
             let _ = child.kill().and_then(|()| child.wait());
         })
     }
 
-    fn say(&self, how: char, group: u32) -> io::Result<()> {
-        let mut shell = self.shell();
-        let pipe = shell.as_mut().and_then(|shell| shell.stdin.as_mut());
-        let pipe = pipe.ok_or(io::ErrorKind::BrokenPipe)?;
-        writeln!(pipe, "{how} {group}")
+    /// After a call that ended well: what still runs may go on for this long when we have gone.
+    /// The names of the programs that were not left before.
+    pub fn part(&self, time: Duration) -> Vec<String> {
+        let mut books = self.books();
+        let until = Instant::now().checked_add(time);
+        let mut told = Vec::new();
+        let mut names = Vec::new();
+        for (group, entry) in &mut books.groups {
+            if entry.name.is_some() && entry.until.is_some() {
+                continue;
+            }
+            entry.until = until;
+            told.push(format!("= {group} {}", time.as_secs()));
+            names.extend(entry.name.clone());
+        }
+        // A shell that has gone ends nothing any more.
+        told.iter().for_each(|line| _ = books.say(line));
+        names
     }
 
-    fn shell(&self) -> MutexGuard<'_, Option<Child>> {
+    /// Everything ends with its module again, also what was left running.
+    pub fn recall(&self) {
+        let mut books = self.books();
+        books.groups.values_mut().for_each(|entry| entry.until = None);
+        let groups: Vec<u32> = books.groups.keys().copied().collect();
+        groups.iter().for_each(|group| _ = books.say(&format!("+ {group}")));
+    }
+
+    /// Until when a group may go on without its module, if it may.
+    pub fn until(&self, group: u32) -> Option<Instant> {
+        self.books().groups.get(&group)?.until
+    }
+
+    fn hold(&self, group: u32, name: Option<&str>) -> io::Result<Held> {
+        let mut books = self.books();
+        if books.shell.is_none() {
+            books.shell = Some(start()?);
+        }
+        books.say(&format!("+ {group}"))?;
+        let entry = Entry { name: name.map(str::to_owned), until: None };
+        books.groups.insert(group, entry);
+        drop(books);
+        Ok(Held { keeper: self.clone(), group })
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Books {
+    fn say(&mut self, line: &str) -> io::Result<()> {
+        let pipe = self.shell.as_mut().and_then(|shell| shell.stdin.as_mut());
+        let pipe = pipe.ok_or(io::ErrorKind::BrokenPipe)?;
+        writeln!(pipe, "{line}")
+    }
+}
+
+impl Held {
+    /// Ties the group to our life again.
+    pub fn recall(&self) {
+        let mut books = self.keeper.books();
+        if let Some(entry) = books.groups.get_mut(&self.group)
+            && entry.until.take().is_some()
+        {
+            let _ = books.say(&format!("+ {}", self.group));
+        }
+    }
+
+    /// Until when the group may go on without its module, if it may.
+    pub fn until(&self) -> Option<Instant> {
+        self.keeper.until(self.group)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
+        let mut books = self.keeper.books();
+        books.groups.remove(&self.group);
         // A shell that has gone holds nothing any more.
-        let _ = self.keeper.say('-', self.group);
+        let _ = books.say(&format!("- {}", self.group));
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        if let Some(shell) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
+        // Nothing is held any more: whoever holds something holds this.
+        let books = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shell) = &mut books.shell {
             let _ = shell.kill();
             let _ = shell.wait();
         }
@@ -100,11 +194,13 @@ mod tests {
     fn what_is_still_held_at_the_end_is_killed_and_nothing_else() {
         let keeper = Keeper::default();
         let mut sleepers: Vec<Child> = (0..4).map(|_| sleeper()).collect();
-        let mut held: Vec<Held> =
-            sleepers.iter_mut().map(|child| keeper.take_in(child).unwrap()).collect();
+        let mut held: Vec<Held> = sleepers
+            .iter_mut()
+            .map(|child| keeper.take_in(child, Some("sleep")).unwrap())
+            .collect();
         drop(held.remove(2));
         drop(held.remove(0));
-        let mut shell = keeper.shell().take().unwrap();
+        let mut shell = keeper.books().shell.take().unwrap();
         // As if we had gone: the pipe ends, and nobody says another word.
         drop(shell.stdin.take());
         shell.wait().unwrap();
@@ -116,5 +212,32 @@ mod tests {
             sleepers[released].kill().unwrap();
             sleepers[released].wait().unwrap();
         }
+    }
+
+    #[test]
+    fn what_was_left_running_outlives_us_for_its_time() {
+        let keeper = Keeper::default();
+        let mut sleepers: Vec<Child> = (0..4).map(|_| sleeper()).collect();
+        let hold = |at: usize, sleepers: &mut Vec<Child>| {
+            keeper.take_in(&mut sleepers[at], Some("sleep")).unwrap()
+        };
+        let _short = hold(0, &mut sleepers);
+        assert_eq!(keeper.part(Duration::from_secs(1)), ["sleep"]);
+        let ended = hold(1, &mut sleepers);
+        assert_eq!(keeper.part(Duration::from_secs(3600)), ["sleep"]);
+        let recalled = hold(2, &mut sleepers);
+        assert_eq!(keeper.part(Duration::from_secs(3600)), ["sleep"]);
+        recalled.recall();
+        let _held = hold(3, &mut sleepers);
+        drop(ended);
+        let mut shell = keeper.books().shell.take().unwrap();
+        drop(shell.stdin.take());
+        for killed in [2, 3, 0] {
+            assert_eq!(sleepers[killed].wait().unwrap().signal(), Some(9));
+        }
+        shell.wait().unwrap();
+        assert_eq!(sleepers[1].try_wait().unwrap(), None);
+        sleepers[1].kill().unwrap();
+        sleepers[1].wait().unwrap();
     }
 }

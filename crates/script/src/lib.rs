@@ -28,6 +28,7 @@ mod status;
 mod transpile;
 mod turn;
 mod watch;
+mod wellformed;
 
 pub use action::ModuleAction;
 pub use graph::imports;

@@ -134,9 +134,23 @@ pub fn face(mut head: String, names: &BTreeSet<String>) -> String {
     let names = names.iter().filter(|n| *n != "default" && word(n));
     for (at, name) in names.enumerate() {
         // Writing to a String cannot fail.
-        let _ = writeln!(head, "const x{at} = m.{name};\nexport {{ x{at} as {name} }};");
+        let _ = writeln!(head, "const x{at} = m?.{name};\nexport {{ x{at} as {name} }};");
     }
     head
+}
+
+/// A file that hands out what it makes through `module.exports`, as a module. No line moves.
+pub fn wrapped(code: &str, names: &BTreeSet<String>) -> String {
+    let (head, body) = match code.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#!") => (format!("{first}\n"), rest),
+        _ => (String::new(), code),
+    };
+    let whole = format!(
+        "{head}const m0 = {{ exports: {{}} }}; (function (module, exports, __filename, __dirname) {{ {body}
+}}).call(m0.exports, m0, m0.exports, import.meta.filename, import.meta.dirname);
+const m = m0.exports; export default (m?.__esModule ? m.default : m);\n"
+    );
+    face(whole, names)
 }
 
 fn quoted(text: &str) -> String {

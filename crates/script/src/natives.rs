@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::desk::Desk;
 use crate::ops::{self, bytes};
 use crate::shims::{self, Kind};
+use crate::wellformed;
 
 /// The natives as one object.
 pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
@@ -55,7 +56,7 @@ pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
     made.set(
         "ask",
         Function::new(ctx.clone(), move |text: String| {
-            at.ask(serde_json::from_str(&text).unwrap_or_default())
+            at.ask(wellformed::read(&text).unwrap_or_default())
         })?,
     )?;
     made.set("shim", Function::new(ctx.clone(), shim)?)?;
@@ -67,7 +68,7 @@ pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
 }
 
 fn parse(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_default()
+    wellformed::read(text).unwrap_or_default()
 }
 
 /// What a promise has come to, thrown if it was refused; the promise itself while it is open.

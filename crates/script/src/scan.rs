@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oxc_ast::ast::{
-    Argument, BindingIdentifier, BindingProperty, CallExpression, ComputedMemberExpression,
-    Expression, IdentifierReference, ImportDeclarationSpecifier, ImportExpression,
-    ModuleExportName, Program, Statement, StaticMemberExpression, StringLiteral,
+    Argument, AssignmentExpression, AssignmentTarget, BindingIdentifier, BindingProperty,
+    CallExpression, ComputedMemberExpression, Expression, IdentifierReference,
+    ImportDeclarationSpecifier, ImportExpression, ModuleExportName, ObjectPropertyKind, Program,
+    Statement, StaticMemberExpression, StringLiteral,
 };
 use oxc_ast_visit::{Visit, walk};
 
@@ -15,6 +16,8 @@ use oxc_ast_visit::{Visit, walk};
 pub struct Needs {
     /// Specifier to the names that are used of it.
     pub imports: BTreeMap<String, BTreeSet<String>>,
+    /// Specifier and name of what must be there for the file to load.
+    pub named: BTreeSet<(String, String)>,
     /// Specifiers of dynamic imports with a literal.
     pub lazy: BTreeSet<String>,
     /// Specifiers given to `require`.
@@ -25,6 +28,8 @@ pub struct Needs {
     pub globals: BTreeSet<&'static str>,
     /// Events named in `.on("…")`.
     pub events: BTreeSet<String>,
+    /// Whether the file hands out what it makes through `module.exports`, and by which names.
+    pub commonjs: Option<BTreeSet<String>>,
     /// Whether events may be registered in a way that the tree does not show.
     pub dynamic: bool,
 }
@@ -37,6 +42,8 @@ pub fn scan(program: &Program<'_>) -> Needs {
     }
     scan.visit_program(program);
     scan.needs.requires &= !scan.binds_require;
+    let commonjs = scan.mentions_exports && !scan.binds_exports && !program.body.iter().any(is_esm);
+    scan.needs.commonjs = commonjs.then_some(scan.handed_out);
     scan.needs
 }
 
@@ -49,6 +56,11 @@ struct Scan {
     read: BTreeSet<u32>,
     /// Whether the file has a `require` of its own somewhere.
     binds_require: bool,
+    /// Whether it speaks of `module` or `exports`, and whether these are its own.
+    mentions_exports: bool,
+    binds_exports: bool,
+    /// The names in `exports.name = …` and `module.exports = { name }`.
+    handed_out: BTreeSet<String>,
 }
 
 impl Scan {
@@ -63,8 +75,10 @@ impl Scan {
             }
             Statement::ExportFromDeclaration(export) => {
                 let source = export.source.value.to_string();
-                let names = self.needs.imports.entry(source).or_default();
-                names.extend(export.specifiers.iter().map(|s| exported(&s.local)));
+                self.needs.imports.entry(source.clone()).or_default();
+                for specifier in &export.specifiers {
+                    self.named(&source, exported(&specifier.local));
+                }
             }
             Statement::ExportAllDeclaration(export) => {
                 self.needs.imports.entry(export.source.value.to_string()).or_default();
@@ -82,7 +96,12 @@ impl Scan {
                 return;
             }
         };
-        self.needs.imports.entry(source.into()).or_default().insert(name);
+        self.named(source, name);
+    }
+
+    fn named(&mut self, source: &str, name: String) {
+        self.needs.imports.entry(source.into()).or_default().insert(name.clone());
+        self.needs.named.insert((source.into(), name));
     }
 
     fn full_host(&mut self, object: &Expression<'_>) {
@@ -117,6 +136,32 @@ impl Scan {
             _ => {}
         }
     }
+}
+
+fn is_esm(statement: &Statement<'_>) -> bool {
+    matches!(
+        statement,
+        Statement::ImportDeclaration(_)
+            | Statement::ExportFromDeclaration(_)
+            | Statement::ExportAllDeclaration(_)
+            | Statement::ExportDefaultDeclaration(_)
+            | Statement::ExportNamedDeclaration(_)
+    )
+}
+
+/// Whether an expression is `exports` or `module.exports`.
+fn is_exports(object: &Expression<'_>) -> bool {
+    match object {
+        Expression::Identifier(name) => name.name == "exports",
+        Expression::StaticMemberExpression(member) => is_module_exports(member),
+        _ => false,
+    }
+}
+
+fn is_module_exports(member: &StaticMemberExpression<'_>) -> bool {
+    let of =
+        |name: &Expression<'_>| matches!(name, Expression::Identifier(n) if n.name == "module");
+    member.property.name == "exports" && of(&member.object)
 }
 
 fn exported(name: &ModuleExportName<'_>) -> String {
@@ -167,10 +212,29 @@ impl<'a> Visit<'a> for Scan {
             self.needs.dynamic = true;
         }
         self.needs.requires |= it.name == "require";
+        self.mentions_exports |= matches!(it.name.as_str(), "module" | "exports");
+    }
+
+    fn visit_assignment_expression(&mut self, it: &AssignmentExpression<'a>) {
+        if let AssignmentTarget::StaticMemberExpression(member) = &it.left {
+            if is_exports(&member.object) {
+                self.handed_out.insert(member.property.name.to_string());
+            } else if is_module_exports(member)
+                && let Expression::ObjectExpression(object) = &it.right
+            {
+                let names = object.properties.iter().filter_map(|property| match property {
+                    ObjectPropertyKind::ObjectProperty(one) => one.key.static_name(),
+                    ObjectPropertyKind::SpreadProperty(_) => None,
+                });
+                self.handed_out.extend(names.map(|name| name.to_string()));
+            }
+        }
+        walk::walk_assignment_expression(self, it);
     }
 
     fn visit_binding_identifier(&mut self, it: &BindingIdentifier<'a>) {
         self.binds_require |= it.name == "require";
+        self.binds_exports |= matches!(it.name.as_str(), "module" | "exports");
     }
 
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {

@@ -13,6 +13,7 @@ use crate::graph::{Graph, LoadError};
 use crate::settings::ScriptSettings;
 use crate::sidecar::{self, Sidecar};
 use crate::turn::Halt;
+use crate::wellformed;
 
 /// A loaded module.
 pub enum Seat {
@@ -62,19 +63,26 @@ impl Seat {
         surround: Surround,
     ) -> Result<Self, String> {
         let program = sidecar::program(&settings.full_host);
+        let sidecar = |program: &Path, surround: Surround| {
+            Sidecar::start(program, root, graph, settings, surround)
+                .map(Self::Sidecar)
+                .map_err(|e| format!("{} does not start: {e}", program.display()))
+        };
         match (graph.lacks.as_ref(), graph.may_lack.as_ref(), program) {
             (Some(lack), _, None) => {
                 Err(format!("{lack} needs bun or node, and there is none to give it to"))
             }
             (Some(_), _, Some(program)) | (None, Some(_), Some(program)) => {
-                Sidecar::start(&program, root, graph, settings, surround)
-                    .map(Self::Sidecar)
-                    .map_err(|e| format!("{} does not start: {e}", program.display()))
+                sidecar(&program, surround)
             }
-            (None, _, _) => {
+            (None, _, program) => {
                 let engine = Engine::new(root, graph, settings)
                     .map_err(|error| format!("no engine: {error}"))?;
-                engine.desk.place(surround);
+                match (engine.lacks(graph), program) {
+                    (Some(lack), None) => return Err(lack),
+                    (Some(_), Some(program)) => return sidecar(&program, surround),
+                    (None, _) => engine.desk.place(surround),
+                }
                 Ok(Self::Engine(engine))
             }
         }
@@ -115,7 +123,7 @@ impl Seat {
 
 /// Reads the report of a load.
 fn judge(text: &str, root: &Path, graph: &Graph) -> Result<(), LoadError> {
-    let told: Value = serde_json::from_str(text).unwrap_or_default();
+    let told: Value = wellformed::read(text).unwrap_or_default();
     match told["failed"].as_str() {
         None => Ok(()),
         Some(_) if told["bare"] == true => {

@@ -15,6 +15,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("os", include_str!("../shims/node/os.js")),
     ("path", include_str!("../shims/node/path.js")),
     ("path/posix", include_str!("../shims/node/path_posix.js")),
+    ("path/win32", include_str!("../shims/node/path_win32.js")),
     ("process", include_str!("../shims/node/process.js")),
     ("readline", include_str!("../shims/node/readline.js")),
     ("string_decoder", include_str!("../shims/node/string_decoder.js")),
@@ -39,6 +40,7 @@ const INNER: &[(&str, &str)] = &[
     ("typebox", include_str!("../shims/typebox.js")),
     ("host", include_str!("../shims/host.js")),
     ("lowered", include_str!("../shims/lowered.js")),
+    ("text", include_str!("../shims/text.js")),
     ("web", include_str!("../shims/web.js")),
 ];
 
@@ -58,13 +60,18 @@ pub fn text(name: &str) -> Option<&'static str> {
     BUILTINS.iter().chain(INNER).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
+/// The bare name of a module of Node that is offered.
+pub fn builtin(specifier: &str) -> Option<&'static str> {
+    let bare = specifier.strip_prefix("node:").unwrap_or(specifier);
+    BUILTINS.iter().find(|(name, _)| *name == bare).map(|(name, _)| *name)
+}
+
 /// What a specifier stands for.
 pub fn kind(specifier: &str) -> Kind {
     if matches!(specifier, "typebox" | "@sinclair/typebox") {
         return Kind::Builtin("typebox");
     }
-    let bare = specifier.strip_prefix("node:").unwrap_or(specifier);
-    if let Some((name, _)) = BUILTINS.iter().find(|(name, _)| *name == bare) {
+    if let Some(name) = builtin(specifier) {
         return Kind::Builtin(name);
     }
     let scoped = ["@oh-my-pi/", "@mariozechner/", "@earendil-works/"];
@@ -73,4 +80,11 @@ pub fn kind(specifier: &str) -> Kind {
         return Kind::Host;
     }
     Kind::Foreign
+}
+
+/// Whether what a full host gives for a specifier may register handlers, or load what does: the
+/// host's own modules do not, but for those that load others.
+pub fn may_hear(specifier: &str) -> bool {
+    let loads = ["node:module", "node:vm"].contains(&specifier);
+    loads || !(specifier.starts_with("node:") || specifier.starts_with("bun:"))
 }

@@ -1,5 +1,6 @@
 //! A module that needs a full host: one bun or node process for it, spoken to in lines of JSON.
-//! The process is in a group of its own and dies with this value, or with this process.
+//! The process is in a group of its own and dies with this value, or with this process; after a
+//! call that ended well it may first finish what it has begun.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -11,10 +12,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::{Value, json};
 
-use crate::clock::{Clock, Tripwire};
+use crate::clock::Clock;
 use crate::desk::{Desk, Post, Surround};
 use crate::engine::{API, CONTEXT, Said};
 use crate::graph::Graph;
@@ -23,17 +24,19 @@ use crate::ops::{self, Sink, fetch};
 use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
+use crate::wellformed;
 
 const SIDECAR: &str = include_str!("../js/sidecar.js");
 const MAX_LINE: u64 = 16 << 20;
 const MAX_STDERR: u64 = 4 << 10;
+/// Between two looks whether a host that was left has gone.
+const LOOK: Duration = Duration::from_millis(50);
 const LONG: Duration = Duration::from_secs(3600);
 
 /// A module in a process of its own.
 pub struct Sidecar {
-    child: Child,
-    held: Option<Held>,
-    words: Sender<String>,
+    host: Option<(Child, Held)>,
+    words: Option<Sender<String>>,
     posts: Receiver<Post>,
     lines: u32,
     /// What the module's natives share with us.
@@ -64,10 +67,10 @@ impl Sidecar {
     ) -> std::io::Result<Self> {
         let mut child = command(program, &surround).spawn()?;
         let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
-        let held = Some(desk.keeper.take_in(&mut child)?);
+        let held = desk.keeper.take_in(&mut child, None)?;
         let sink = desk.open();
         let lines = sink.id();
-        let words = writer(child.stdin.take());
+        let words = Some(writer(child.stdin.take()));
         let mark = format!("{:016x}:", RandomState::new().hash_one(root));
         reader(child.stdout.take(), child.stderr.take(), mark.clone(), sink);
         let cwd = surround.cwd.display().to_string();
@@ -75,18 +78,23 @@ impl Sidecar {
         let mut load = parcel::load(root, graph, settings.ask.is_some(), &mark, &cwd);
         // A full host has a way out of its own; without leave it is told what ours would tell.
         load["offline"] = json!(settings.fetch.is_none().then_some(fetch::OFF));
-        let sidecar = Self { child, held, words, posts, lines, desk: Arc::new(desk) };
+        let host = Some((child, held));
+        let sidecar = Self { host, words, posts, lines, desk: Arc::new(desk) };
         sidecar.say(&load);
         Ok(sidecar)
     }
 
     /// Starts a clock for a call.
     pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
-        Clock::paced(pace, Tripwire::new())
+        Clock::paced(pace, self.desk.wire.clone())
     }
 
     /// Calls the module and waits for what its handlers say.
     pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<String, Halt> {
+        // While it works it ends with us.
+        if let Some((_, held)) = &self.host {
+            held.recall();
+        }
         self.say(&match said {
             Said::Emit(event, rest) => json!({"op": "emit", "event": event, "rest": rest}),
             Said::Command(name, args, rest) => {
@@ -99,7 +107,7 @@ impl Sidecar {
     /// What the module has registered, as JSON.
     pub fn listed(&self, clock: &mut Clock) -> Option<Value> {
         self.say(&json!({"op": "listed"}));
-        serde_json::from_str(&self.settle(clock).ok()?).ok()
+        wellformed::read(&self.settle(clock).ok()?).ok()
     }
 
     /// Carries words both ways until the call under way has settled.
@@ -149,7 +157,7 @@ impl Sidecar {
         } else if let Some(text) = word["effect"].as_str() {
             self.desk.effect(text);
         } else if let Some(text) = word["ask"].as_str() {
-            let ask: Ask = serde_json::from_str(text).unwrap_or_default();
+            let ask: Ask = wellformed::read(text).unwrap_or_default();
             names.insert(self.desk.ask(ask), theirs);
         } else if word["start"] == "exec" {
             names.insert(ops::start(&self.desk, "exec", word["args"].clone()), theirs);
@@ -163,19 +171,50 @@ impl Sidecar {
 
     fn say(&self, word: &Value) {
         // A process that has gone is noticed by the reader.
-        let _ = self.words.send(format!("{word}\n"));
+        let _ = self.words.as_ref().map(|words| words.send(format!("{word}\n")));
     }
 }
 
 impl Drop for Sidecar {
     fn drop(&mut self) {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        // The end of its input tells it to go.
+        drop(self.words.take());
+        let Some((child, held)) = self.host.take() else { return };
+        match held.until() {
+            None => end(child, held),
+            Some(until) => {
+                let named = std::thread::Builder::new().name("gambrel-sidecar-end".into());
+                let _ = named.spawn(move || {
+                    linger(&child, until);
+                    end(child, held);
+                });
+            }
         }
-        // Let go of the group while its number is still ours.
-        drop(self.held.take());
-        let _ = self.child.wait();
     }
+}
+
+/// Kills what is left of the group and takes its leader's end.
+fn end(mut child: Child, held: Held) {
+    if let Some(pid) = pid_of(&child) {
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    }
+    // Let go of the group while its number is still ours.
+    drop(held);
+    let _ = child.wait();
+}
+
+/// Waits without reaping until nobody of the group is left, or its time is over.
+fn linger(child: &Child, until: Instant) {
+    let Some(pid) = pid_of(child) else { return };
+    let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    let runs = || matches!(rustix::process::waitid(WaitId::Pid(pid), how), Ok(None));
+    while runs() && Instant::now() < until {
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn pid_of(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 fn gone(said: &Value) -> Halt {
@@ -250,7 +289,7 @@ fn reader(
 /// A line of ours, or somebody else's words, which become a log.
 fn spoken(line: &[u8], mark: &str) -> Value {
     let text = String::from_utf8_lossy(line);
-    let ours = text.strip_prefix(mark).and_then(|text| serde_json::from_str(text).ok());
+    let ours = text.strip_prefix(mark).and_then(|text| wellformed::read(text).ok());
     ours.unwrap_or_else(|| {
         let log = json!({"type": "log", "level": "info", "message": text.trim_end()});
         json!({ "effect": log.to_string() })

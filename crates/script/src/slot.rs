@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gambrel_model::{Call, Outcome, Pace};
 use serde_json::{Value, json};
@@ -31,8 +31,6 @@ pub struct Turn<'a> {
     pub call: &'a Call,
     /// What is left of its pace.
     pub pace: Pace,
-    /// When its turn came.
-    pub began: Instant,
 }
 
 impl Slot {
@@ -43,6 +41,7 @@ impl Slot {
         turn: &Turn<'_>,
         settings: &ScriptSettings,
     ) -> Outcome {
+        let began = Instant::now();
         let graph = match self.graph(request.path) {
             Ok(graph) => graph,
             Err(error) => return answer::unstarted(&prefixed(error)),
@@ -50,7 +49,7 @@ impl Slot {
         if request.event().is_some() && request.events().all(|event| graph.never_hears(event)) {
             return answer::answered(answer::nothing());
         }
-        let surround = surround(request, turn, settings);
+        let surround = surround(request, turn.call);
         let (seat, mut clock) = match self.seat.take() {
             Some(seat) => {
                 seat.desk().place(surround);
@@ -63,9 +62,20 @@ impl Slot {
                 Err(Refused::Late(why, effects)) => return unfinished(request, why, effects),
             },
         };
-        let (outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
+        let (mut outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
+        if !spoiled {
+            let time = turn.pace.linger.unwrap_or(turn.pace.timeout);
+            outcome.remarks.extend(left(&seat, time.saturating_sub(began.elapsed())));
+        }
         self.seat = (!spoiled).then_some(seat);
         outcome
+    }
+
+    /// Ends everything that the module has left running.
+    pub fn end(self) {
+        if let Some(seat) = &self.seat {
+            seat.desk().keeper.recall();
+        }
     }
 
     fn graph(&mut self, path: &Path) -> Result<Arc<Graph>, LoadError> {
@@ -109,6 +119,14 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
     }
 }
 
+/// After a call that ended well: what it has started and does not wait for may finish its work.
+fn left(seat: &Seat, time: Duration) -> Option<String> {
+    let names = seat.desk().keeper.part(time);
+    let (es, verb) = if names.len() == 1 { ("", "runs") } else { ("es", "run") };
+    let told = format!("leak: {} process{es} still {verb} ({})", names.len(), names.join(", "));
+    (!names.is_empty()).then_some(told)
+}
+
 fn listed(seat: &Seat, clock: &mut Clock) -> Outcome {
     let mut answer = seat.listed(clock).unwrap_or_else(|| json!({}));
     answer["effects"] = Value::Array(seat.desk().take_effects());
@@ -129,13 +147,10 @@ fn prefixed(error: LoadError) -> LoadError {
     LoadError { message: format!("Failed to load hook: {}", error.message), ..error }
 }
 
-fn surround(request: &Request<'_>, turn: &Turn<'_>, settings: &ScriptSettings) -> Surround {
-    let Turn { call, pace, began } = turn;
+fn surround(request: &Request<'_>, call: &Call) -> Surround {
     let cwd = match request.ctx["cwd"].as_str() {
         Some(cwd) if !cwd.is_empty() => PathBuf::from(cwd),
         _ => call.cwd.clone(),
     };
-    let left = pace.budget.map_or(pace.timeout, |budget| budget.min(pace.timeout));
-    let until = began.checked_add(left).filter(|_| settings.ask.is_none());
-    Surround { cwd, env: call.env.clone(), unset: call.unset.clone(), until }
+    Surround { cwd, env: call.env.clone(), unset: call.unset.clone() }
 }

@@ -11,6 +11,7 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 
+use crate::loader;
 use crate::positions::Positions;
 use crate::scan::{self, Needs};
 
@@ -87,7 +88,10 @@ fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
         Transformer::new(&allocator, path, &options()).build_with_scoping(scoping, &mut program);
     refuse_on(&turned.diagnostics, text)?;
     let needs = scan::scan(&program);
-    let (code, positions) = print(path, &program);
+    let (mut code, positions) = print(path, &program);
+    if let Some(names) = &needs.commonjs {
+        code = loader::wrapped(&code, names);
+    }
     Ok(Unit { code, positions, needs })
 }
 

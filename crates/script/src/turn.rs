@@ -115,7 +115,8 @@ fn jobs(ctx: &Ctx<'_>, wire: &Tripwire) -> Result<u32, Halt> {
             return Err(Halt::interrupted());
         }
     }
-    if wire.tripped() { Err(Halt::interrupted()) } else { Ok(ran) }
+    // What waits on the spot for a program polls nothing: whatever it came to, it came too late.
+    if wire.reached() { Err(Halt::interrupted()) } else { Ok(ran) }
 }
 
 fn ready(desk: &Desk, posts: &Receiver<Post>) -> Option<Post> {
@@ -146,7 +147,7 @@ fn deliver(ctx: &Ctx<'_>, desk: &Desk, post: Post, clock: &mut Clock) -> Result<
         let hidden: Object<'_> = ctx.globals().get(HIDDEN)?;
         let receive: Function<'_> = hidden.get("deliver")?;
         let done = receive.call::<_, ()>((post.id, text, post.last));
-        Ok::<_, Error>((done, wire.tripped()))
+        Ok::<_, Error>((done, wire.reached()))
     });
     match done {
         Ok((_, true)) => Err(Halt::interrupted()),

@@ -2,7 +2,7 @@
 const EventEmitter = need("events");
 const { needFunction } = need("errors");
 const { constants, openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync } = need("fs_files");
-const { Stats, Dirent, ...tree } = need("fs_tree");
+const { Stats, Dirent, Dir, ...tree } = need("fs_tree");
 const sync = { openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync, ...tree };
 // Files change while no module looks: a watcher is there, and never says a word.
 class FSWatcher extends EventEmitter {
@@ -28,7 +28,7 @@ const calls = (run, answers) =>
     }
     globalThis.setTimeout(() => done(null, ...answers(made, args)), 0);
   };
-const fs = { ...sync, constants, Stats, Dirent, FSWatcher, ...need("fs_streams") };
+const fs = { ...sync, constants, Stats, Dirent, Dir, FSWatcher, ...need("fs_streams") };
 const silent = ["closeSync", "writeFileSync", "appendFileSync", "rmSync", "rmdirSync", "unlinkSync", "renameSync", "copyFileSync", "accessSync", "chmodSync", "utimesSync", "truncateSync", "ftruncateSync", "fsyncSync", "cpSync", "symlinkSync", "linkSync"];
 for (const [name, run] of Object.entries(sync)) {
   const answers = silent.includes(name) ? () => [] : name === "readSync" || name === "writeSync" ? (made, args) => [made, args[1]] : (made) => [made];

@@ -1,6 +1,6 @@
 // `fs/promises`.
 const { constants, openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync } = need("fs_files");
-const { Stats, Dirent, existsSync, ...tree } = need("fs_tree");
+const { Stats, Dirent, Dir, existsSync, ...tree } = need("fs_tree");
 class FileHandle {
   constructor(fd) {
     this.fd = fd;

@@ -87,6 +87,41 @@ const readdirSync = (folder, options) => {
     return new Dirent(name(own), kind, parent ? path.join(root, parent) : root);
   });
 };
+class Dir {
+  #left;
+  constructor(folder, options) {
+    this.path = pathOf(folder);
+    this.#left = readdirSync(folder, { ...optionsOf(options), withFileTypes: true });
+  }
+  #open() {
+    if (!this.#left) throw coded(Error, "ERR_DIR_CLOSED", "Directory handle was closed");
+    return this.#left;
+  }
+  readSync() {
+    return this.#open().shift() ?? null;
+  }
+  async read() {
+    return this.readSync();
+  }
+  closeSync() {
+    this.#open();
+    this.#left = null;
+  }
+  async close() {
+    this.closeSync();
+  }
+  async *entries() {
+    try {
+      for (let one = this.readSync(); one; one = this.readSync()) yield one;
+    } finally {
+      this.closeSync();
+    }
+  }
+  [Symbol.asyncIterator]() {
+    return this.entries();
+  }
+}
+const opendirSync = (folder, options) => new Dir(folder, options);
 const mkdirSync = (folder, options) => {
   const { recursive, mode } = typeof options === "object" && options !== null ? options : { mode: options };
   const first = __op("fs.make", { path: pathOf(folder), recursive: recursive === true, mode: modeOf(mode, 0o777) });
@@ -142,7 +177,7 @@ const symlinkSync = (target, file) => pair("symlink", target, file);
 const readlinkSync = (file) => change("readlink", file);
 const seconds = (time) => (time instanceof Date ? time.getTime() / 1000 : Number(time));
 module.exports = {
-  Stats, Dirent, statSync, lstatSync, fstatSync, existsSync, readdirSync, mkdirSync, rmSync, rmdirSync, realpathSync, copyFileSync, cpSync, symlinkSync, readlinkSync,
+  Stats, Dirent, Dir, opendirSync, statSync, lstatSync, fstatSync, existsSync, readdirSync, mkdirSync, rmSync, rmdirSync, realpathSync, copyFileSync, cpSync, symlinkSync, readlinkSync,
   mkdtempSync: (prefix) => __op("fs.makeTemporary", { path: pathOf(prefix, "prefix") }),
   unlinkSync: (file) => void change("unlink", file),
   renameSync: (from, to) => pair("rename", from, to),

@@ -88,4 +88,5 @@ const path = {
   toNamespacedPath: (path) => path, sep: "/", delimiter: ":",
 };
 path.posix = path;
+Object.defineProperty(path, "win32", { enumerable: true, get: () => need("path/win32") });
 module.exports = path;

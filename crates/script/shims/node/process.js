@@ -39,12 +39,20 @@ const leave = (code) => {
   throw err;
 };
 const chained = () => process;
+// Every value of an environment is text.
+const worded = (fields) => {
+  if (typeof fields !== "object" || fields === null) return fields;
+  for (const name of Object.keys(fields)) fields[name] = `${fields[name]}`;
+  return new Proxy(fields, {
+    set: (all, name, value) => ((all[name] = typeof name === "symbol" ? value : `${value}`), true),
+  });
+};
 const process = {
   get env() {
-    return (env ??= __op("env"));
+    return (env ??= worded(__op("env")));
   },
   set env(value) {
-    env = value;
+    env = worded(value);
   },
   cwd: () => __op("cwd"),
   chdir() {

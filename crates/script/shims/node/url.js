@@ -159,9 +159,24 @@ const pathToFileURL = (path) => {
   const kept = path.endsWith("/") && !whole.endsWith("/") ? `${whole}/` : whole;
   return new URL(`file://${kept.replace(/[%\\\n\r\t?#]/g, (c) => marks[c])}`);
 };
+// What Node puts together from the parts of an address.
+const assembled = (parts) => {
+  const protocol = parts.protocol ? `${parts.protocol}`.replace(/:?$/, ":") : "";
+  const auth = parts.auth ? `${encodeURIComponent(parts.auth).replace(/%3A/i, ":")}@` : "";
+  const named = parts.hostname ? `${`${parts.hostname}`.includes(":") ? `[${parts.hostname}]` : parts.hostname}${parts.port ? `:${parts.port}` : ""}` : "";
+  const host = parts.host ? auth + parts.host : named ? auth + named : undefined;
+  const query = parts.query && typeof parts.query === "object" ? `${new URLSearchParams(Object.entries(parts.query).flatMap(([name, value]) => [value].flat().map((one) => [name, one])))}` : "";
+  let search = parts.search || (query ? `?${query}` : "");
+  let [path, hash] = [`${parts.pathname ?? ""}`.replace(/[?#]/g, encodeURIComponent), parts.hash ?? ""];
+  if (hash && hash[0] !== "#") hash = `#${hash}`;
+  if (search && search[0] !== "?") search = `?${search}`;
+  const slashed = parts.slashes || (host && /^(?:https?|ftp|gopher|file|wss?):$/.test(protocol));
+  if (slashed && path && path[0] !== "/") path = `/${path}`;
+  return protocol + (slashed || protocol === "file:" ? "//" : "") + (host ?? "") + path + search.replaceAll("#", "%23") + hash;
+};
 module.exports = {
   URL, URLSearchParams, fileURLToPath, pathToFileURL,
-  format: (url) => (typeof url === "string" ? url : url.href ?? `${url.protocol ?? ""}//${url.host ?? ""}${url.pathname ?? ""}${url.search ?? ""}${url.hash ?? ""}`),
+  format: (url) => (typeof url === "string" ? url : url instanceof URL ? url.href : assembled(url)),
   parse: (text) => {
     const url = new URL(text);
     const pick = Object.fromEntries(["href", "protocol", "host", "hostname", "port", "pathname", "search", "hash"].map((k) => [k, url[k] || null]));

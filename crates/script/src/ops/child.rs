@@ -6,14 +6,14 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::Value;
 
 use super::{OpError, signals};
 use crate::desk::Desk;
-use crate::keeper::Held;
+use crate::keeper::{Held, Keeper};
 
 /// How long streams may be silent after the program's own end before somebody else holds them.
 pub const DRAIN: Duration = Duration::from_millis(200);
@@ -46,6 +46,8 @@ pub enum Word {
     Took(Result<usize, OpError>),
     /// Nobody waits for it any more.
     Gone,
+    /// The same, but it may go on until then.
+    Left(Instant),
 }
 
 /// How a program ended: its code, or the name of the signal.
@@ -59,7 +61,7 @@ pub struct Ending {
 
 /// The group's number while it is ours: taken away before the leader is reaped.
 #[derive(Clone)]
-pub struct Leash(Arc<Mutex<Option<Pid>>>);
+pub struct Leash(Arc<Mutex<Option<Pid>>>, Keeper);
 
 impl Leash {
     /// Signals all of the group.
@@ -67,6 +69,20 @@ impl Leash {
         if let Some(pid) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             // It may have ended by itself in the meantime.
             let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+
+    /// For whoever goes: what becomes of the program. One that may not go on is killed at once and
+    /// here, because the process may be about to end and no other thread come to it.
+    pub fn drop_it(&self) -> Word {
+        let pid = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let group = pid.and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
+        match group.and_then(|group| self.1.until(group)) {
+            Some(until) => Word::Left(until),
+            None => {
+                self.signal(Signal::KILL);
+                Word::Gone
+            }
         }
     }
 
@@ -91,13 +107,14 @@ impl Group {
         words: &Sender<Word>,
     ) -> std::io::Result<(Self, Option<ChildStdin>)> {
         let mut child = command(desk, args).spawn()?;
-        let held = Some(desk.keeper.take_in(&mut child)?);
+        let name = args["file"].as_str();
+        let held = Some(desk.keeper.take_in(&mut child, name)?);
         let stdin = child.stdin.take();
         let out = child.stdout.take().map(|s| read(s, Stream::Out, words.clone()));
         let err = child.stderr.take().map(|s| read(s, Stream::Err, words.clone()));
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         watch(pid, words.clone());
-        let leash = Leash(Arc::new(Mutex::new(pid)));
+        let leash = Leash(Arc::new(Mutex::new(pid)), desk.keeper.clone());
         let group = Self { child, held, leash, room: [out, err] };
         Ok((group, stdin))
     }
@@ -126,6 +143,18 @@ impl Group {
     pub fn used(&self, stream: Stream) {
         if let Some(room) = &self.room[stream as usize] {
             let _ = room.send(());
+        }
+    }
+
+    /// Lets it go on without its module; what it writes is taken, so that it is not held up.
+    pub fn outlive(&self, heard: &Receiver<Word>, until: Instant) {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match heard.recv_timeout(left) {
+                Ok(Word::Data(stream, _)) => self.used(stream),
+                Ok(Word::Ended(_)) | Err(_) => return,
+                Ok(_) => {}
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{OpError, Sink};
 use crate::desk::Desk;
+use crate::keeper::Keeper;
 
 const MAX_OUTPUT: usize = 8 << 20;
 const TERM_TO_KILL: Duration = Duration::from_secs(5);
@@ -22,19 +23,28 @@ enum Word {
     Ended,
     Kill,
     Gone,
+    Left(Instant),
 }
 
 /// The group's number while it is ours: taken away before the leader is reaped.
 type Group = Arc<Mutex<Option<Pid>>>;
 
-/// Dropped with the engine: what still runs is killed at once, by whoever drops it, because the
-/// process may be about to end and no other thread would come to it.
-struct Leash(Sender<Word>, Group);
+/// Dropped with the engine: what still runs and was not left is killed at once, by whoever drops
+/// it, because the process may be about to end and no other thread would come to it.
+struct Leash(Sender<Word>, Group, Keeper);
 
 impl Drop for Leash {
     fn drop(&mut self) {
-        signal(&self.1, Signal::KILL);
-        let _ = self.0.send(Word::Gone);
+        let pid = *self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        let group = pid.and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
+        let word = match group.and_then(|group| self.2.until(group)) {
+            Some(until) => Word::Left(until),
+            None => {
+                signal(&self.1, Signal::KILL);
+                Word::Gone
+            }
+        };
+        let _ = self.0.send(word);
     }
 }
 
@@ -42,7 +52,7 @@ impl Drop for Leash {
 pub fn exec(desk: &Desk, args: Value, sink: Sink) {
     let name = args["command"].as_str().unwrap_or_default().to_owned();
     let spawned = command(desk, &args, &name).spawn().and_then(|mut child| {
-        let held = desk.keeper.take_in(&mut child)?;
+        let held = desk.keeper.take_in(&mut child, Some(&name))?;
         Ok((child, held))
     });
     let (mut child, held) = match spawned {
@@ -51,7 +61,7 @@ pub fn exec(desk: &Desk, args: Value, sink: Sink) {
     };
     let (words, heard) = channel();
     let group: Group = Arc::new(Mutex::new(pid_of(&child)));
-    let leash = Leash(words.clone(), Arc::clone(&group));
+    let leash = Leash(words.clone(), Arc::clone(&group), desk.keeper.clone());
     let handle = move |_| {
         let _ = leash.0.send(Word::Kill);
         Ok(Value::Null)
@@ -112,6 +122,13 @@ fn supervise(group: &Group, heard: &Receiver<Word>, limit: Option<Duration>) -> 
     match first {
         Word::Ended => return false,
         Word::Gone => signal(group, Signal::KILL),
+        Word::Left(until) => {
+            let left = until.saturating_duration_since(Instant::now());
+            if matches!(heard.recv_timeout(left), Ok(Word::Ended)) {
+                return false;
+            }
+            signal(group, Signal::KILL);
+        }
         Word::Kill => {
             signal(group, Signal::TERM);
             let until = Instant::now() + TERM_TO_KILL;
@@ -120,7 +137,7 @@ fn supervise(group: &Group, heard: &Receiver<Word>, limit: Option<Duration>) -> 
                 match heard.recv_timeout(left) {
                     Ok(Word::Ended) => break,
                     Ok(Word::Kill) => {}
-                    Ok(Word::Gone) | Err(_) => break,
+                    Ok(Word::Gone | Word::Left(_)) | Err(_) => break,
                 }
             }
             signal(group, Signal::KILL);

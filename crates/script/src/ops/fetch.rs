@@ -21,7 +21,7 @@ pub fn fetch(desk: &Desk, args: Value, sink: Sink) {
     let Some(fetcher) = desk.settings.fetch.as_ref().map(Arc::clone) else {
         return sink.end(Err(OpError::new(OFF).code("ERR_ACCESS_DENIED")));
     };
-    let left = desk.surround().until.map(|at| at.saturating_duration_since(Instant::now()));
+    let left = desk.wire.until().map(|at| at.saturating_duration_since(Instant::now()));
     let wanted = wanted(&args, left.map_or(LIMIT, |left| left.min(LIMIT)));
     sink.run(move || fetcher(&wanted).map(told).map_err(OpError::new));
 }

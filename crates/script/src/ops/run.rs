@@ -29,9 +29,8 @@ pub fn run(desk: &Desk, args: Value) -> Result<Value, OpError> {
     drop(feeding);
     let asked = args["maxBuffer"].as_u64().and_then(|n| usize::try_from(n).ok());
     let most = asked.unwrap_or(usize::MAX).min(desk.settings.memory / 4);
-    let mut watch = Watch::new(&args, most, group.streams());
     // The engine's own deadline does not reach into a wait like this one.
-    watch.until = desk.surround().until.map_or(watch.until, |end| end.min(watch.until));
+    let mut watch = Watch::new(&args, most, group.streams(), desk.wire.until());
     watch.follow(&group, &heard);
     let end = group.reap();
     let [out, err] = watch.kept;
@@ -52,10 +51,12 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(args: &Value, most: usize, open: usize) -> Self {
+    fn new(args: &Value, most: usize, open: usize, end: Option<Instant>) -> Self {
         let limit = args["timeout"].as_f64().filter(|ms| *ms > 0.0);
         let limit = limit.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-        let until = Instant::now() + limit.map_or(DEFAULT_LIMIT, |limit| limit.min(MOST));
+        let own = limit.map(|limit| Instant::now() + limit.min(MOST));
+        let until = own.into_iter().chain(end).min();
+        let until = until.unwrap_or_else(|| Instant::now() + DEFAULT_LIMIT);
         let signal = args["killSignal"].as_str().and_then(signals::named).unwrap_or(Signal::TERM);
         Self { until, signal, most, open, kept: Default::default(), ended: false, error: None }
     }
@@ -82,7 +83,7 @@ impl Watch {
             }
             Word::Done(_) => self.open = self.open.saturating_sub(1),
             Word::Ended(_) => self.ended = true,
-            Word::Used(_) | Word::Signal(_) | Word::Took(_) | Word::Gone => {}
+            Word::Used(_) | Word::Signal(_) | Word::Took(_) | Word::Gone | Word::Left(_) => {}
         }
     }
 

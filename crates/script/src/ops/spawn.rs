@@ -1,6 +1,6 @@
 //! Programs that run beside the module (`spawn`, `exec`). What they write comes as events, as fast
 //! as the module takes it; they end by themselves, by a signal, at their timeout, or with the
-//! engine that started them.
+//! engine that started them, unless its call had ended well: then at that call's limit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -57,7 +57,7 @@ pub fn spawn(desk: &Desk, args: Value, sink: Sink) {
     });
 }
 
-/// What the module holds; dropped with the engine, and then the program is killed.
+/// What the module holds; dropped with the engine, and the program with it unless it was left.
 struct Reins {
     pid: u32,
     leash: Leash,
@@ -102,9 +102,7 @@ impl Reins {
 
 impl Drop for Reins {
     fn drop(&mut self) {
-        // At once and here: the process may be about to end, and no other thread come to it.
-        self.leash.signal(Signal::KILL);
-        let _ = self.words.send(Word::Gone);
+        let _ = self.words.send(self.leash.drop_it());
     }
 }
 
@@ -125,6 +123,13 @@ impl Care {
         while !(self.ended && self.open == 0) {
             match self.next(heard) {
                 Ok(Word::Gone) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Word::Left(until)) => {
+                    if !self.ended {
+                        self.resume(group);
+                        group.outlive(heard, until);
+                    }
+                    break;
+                }
                 Ok(word) => {
                     if !self.hear(word, group, sink) {
                         break;
@@ -139,6 +144,13 @@ impl Care {
             }
         }
         self.late
+    }
+
+    /// Whoever held its output back has gone.
+    fn resume(&self, group: &Group) {
+        for (stream, room) in [Stream::Out, Stream::Err].into_iter().zip(self.room) {
+            (room..WINDOW).for_each(|_| group.used(stream));
+        }
     }
 
     fn next(&self, heard: &Receiver<Word>) -> Result<Word, RecvTimeoutError> {
@@ -183,7 +195,7 @@ impl Care {
                 self.ended = true;
                 sink.event(json!({"exited": {"code": code, "signal": signal}}))
             }
-            Word::Gone => false,
+            Word::Gone | Word::Left(_) => false,
         }
     }
 }

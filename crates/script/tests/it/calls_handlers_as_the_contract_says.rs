@@ -228,3 +228,34 @@ fn a_result_is_told_as_json_tells_it() {
         assert_eq!(answer["errors"].as_array().unwrap().len(), 1, "{code}: {answer}");
     }
 }
+
+#[test]
+fn a_context_may_be_taken_apart_and_spread() {
+    let ask = |_: &gambrel_script::Ask| Some(json!(true));
+    let settings = gambrel_script::ScriptSettings {
+        ask: Some(std::sync::Arc::new(ask)),
+        ..Default::default()
+    };
+    let stand = Stand::with(settings);
+    let handlers = [
+        "async (e, { ui: { confirm, notify }, isIdle, sessionManager: { getSessionId } }) => { notify('n'); return { yes: await confirm('t', 'm'), idle: isIdle(), id: getSessionId() }; }",
+        "async (e, ctx) => { const c = { ...ctx }; c.ui.notify('n'); return { yes: await c.ui.confirm('t'), idle: c.isIdle(), id: c.sessionManager.getSessionId() }; }",
+        "async (e, ctx) => { const { confirm, notify } = { ...ctx.ui }; notify('n'); return { yes: await confirm('t'), idle: Object.keys(ctx).includes('isIdle'), id: Object.assign({}, ctx).sessionManager.getSessionId() }; }",
+        "async (e, ctx) => { ctx.ui.notify('n'); return { yes: typeof ctx.modelRegistry.find === 'function' && ctx.ui === ctx.ui, idle: ctx.sessionManager === ctx.sessionManager, id: ctx.sessionManager.getSessionId() }; }",
+    ];
+    for handler in handlers {
+        stand.write(
+            "m.ts",
+            &format!("export default (pi: any) => {{ pi.on('tool_call', {handler}); }};"),
+        );
+        let mut body = bash("ls");
+        body["ctx"] = json!({"cwd": "/", "hasUI": true, "idle": true, "session": {"id": "s-7"}});
+        let answer = stand.answer("m.ts", body);
+        assert_eq!(
+            answer["results"],
+            json!([{"yes": true, "idle": true, "id": "s-7"}]),
+            "{answer}"
+        );
+        assert_eq!(answer["effects"][0]["message"], "n");
+    }
+}

@@ -50,6 +50,12 @@ fn about_programs() {
 }
 
 #[test]
+fn about_corners() {
+    let told = probe(include_str!("probes/corners.mjs"));
+    assert_eq!(told[0], "later");
+}
+
+#[test]
 fn every_module_is_found_under_both_names() {
     let names = [
         "assert",
@@ -64,6 +70,7 @@ fn every_module_is_found_under_both_names() {
         "os",
         "path",
         "path/posix",
+        "path/win32",
         "process",
         "readline",
         "string_decoder",

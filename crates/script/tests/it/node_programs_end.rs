@@ -98,6 +98,30 @@ fn what_a_late_module_started_ends_with_it() {
 }
 
 #[test]
+fn whoever_waits_on_the_spot_past_the_deadline_is_late_whatever_it_says_then() {
+    let codes = [
+        "spawnSync('sleep', ['600']);",
+        "try { execSync('sleep 600') } catch {} return { fine: true };",
+        "await null; spawnSync('sleep', ['600']); return { fine: true };",
+        "await new Promise((r) => setTimeout(() => { spawnSync('sleep', ['600']); r(0); }, 1));",
+    ];
+    for asks in [false, true] {
+        let ask = |_: &gambrel_script::Ask| None;
+        let ask = asks.then(|| std::sync::Arc::new(ask) as gambrel_script::Asker);
+        let settings = gambrel_script::ScriptSettings { ask, ..Default::default() };
+        let stand = Stand { timeout: Duration::from_millis(300), ..Stand::with(settings) };
+        for code in codes {
+            let outcome = handler(&stand, code);
+            assert_eq!(outcome.end, End::Late, "{code}");
+            assert!(outcome.took < Duration::from_secs(20), "{code}");
+        }
+        let sync =
+            "pi.on('tool_call', () => { require('child_process').spawnSync('sleep', ['600']) });";
+        assert_eq!(stand.body(sync).end, End::Late);
+    }
+}
+
+#[test]
 fn what_still_runs_ends_with_the_engine() {
     let stand = Stand::new();
     let path = json!(stand.path("kept"));

@@ -4,6 +4,7 @@
 use gambrel_script::{FullHost, ScriptSettings};
 use serde_json::json;
 
+use crate::full_hosts::each;
 use crate::stand::{Stand, bash, unstarted};
 
 #[test]
@@ -72,4 +73,29 @@ fn what_needs_a_full_host_is_named() {
         let why = unstarted(&outcome);
         assert!(why.starts_with("Failed to load hook: ") && why.contains(named), "{why}");
     }
+}
+
+#[test]
+fn a_name_that_a_module_of_node_does_not_have_is_told() {
+    let misspelt = "import { readFilSync } from 'node:fs'; export default (pi: any) => { pi.on('tool_call', () => readFilSync('x')); };";
+    let again = "export { readFilSync } from 'fs'; export default (pi: any) => { pi.on('tool_call', () => {}); };";
+    let space = "import * as fs from 'node:fs'; export default (pi: any) => { pi.on('tool_call', () => ({ t: typeof fs.readFilSync })); };";
+    let told = |stand: &Stand, text: &str| {
+        stand.write("m.ts", text);
+        unstarted(&stand.call("m.ts", bash("ls"))).to_owned()
+    };
+    let nobody = ScriptSettings { full_host: FullHost::Nobody, ..Default::default() };
+    let stand = Stand::with(nobody);
+    for text in [misspelt, again] {
+        assert!(told(&stand, text).contains("readFilSync"), "{text}");
+    }
+    stand.write("m.ts", space);
+    assert_eq!(stand.answer("m.ts", bash("ls"))["results"], json!([{"t": "undefined"}]));
+    each(|host| {
+        let stand = Stand::with(ScriptSettings { full_host: host.clone(), ..Default::default() });
+        assert!(told(&stand, misspelt).contains("readFilSync"), "{host:?}");
+        // What ours lacks and a full host has is found there.
+        stand.write("m.ts", "import { lchownSync } from 'node:fs'; export default (pi: any) => { pi.on('tool_call', () => ({ t: typeof lchownSync })); };");
+        assert_eq!(stand.answer("m.ts", bash("ls"))["results"], json!([{"t": "function"}]));
+    });
 }

@@ -1,0 +1,72 @@
+//! JSON as JavaScript writes it, read as text that can be written anywhere: half of a character
+//! (`"\ud83d"`), which a cut through an emoji leaves, becomes U+FFFD instead of an error.
+
+use serde::de::DeserializeOwned;
+
+const LOST: &str = "\\ufffd";
+/// `\uXXXX`.
+const ESCAPE: usize = 6;
+
+/// Reads JSON that a module's side has written.
+pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    // Nearly every text is well-formed, and nothing else is looked for in it.
+    serde_json::from_str(text).or_else(|error| match mended(text) {
+        Some(text) => serde_json::from_str(&text),
+        None => Err(error),
+    })
+}
+
+/// The text with every lone half replaced; nothing if there is none.
+fn mended(text: &str) -> Option<String> {
+    let mut made = String::with_capacity(text.len());
+    let (mut rest, mut found) = (text, false);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        made += before;
+        let (kept, length) = match (half(escape), half(escape.get(ESCAPE..).unwrap_or_default())) {
+            (Some(Half::High), Some(Half::Low)) => (true, 2 * ESCAPE),
+            (Some(_), _) => (false, ESCAPE),
+            (None, _) => (true, 2),
+        };
+        // What is no escape at all is left to whoever reads the whole.
+        let (taken, left) = escape.split_at_checked(length)?;
+        made += if kept { taken } else { LOST };
+        found |= !kept;
+        rest = left;
+    }
+    found.then(|| made + rest)
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+/// Which half of a pair an escape at the beginning of a text stands for.
+fn half(text: &str) -> Option<Half> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::High),
+        0xdc00..=0xdfff => Some(Half::Low),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn lone_halves_are_replaced_and_nothing_else() {
+        let text =
+            r#"["\ud83d","\ude00 x","\ud83d\ude00","\\ud83d","\ud83d\ud83d\ude00","\n\"\ud83d"]"#;
+        let expected =
+            json!(["\u{fffd}", "\u{fffd} x", "😀", "\\ud83d", "\u{fffd}😀", "\n\"\u{fffd}"]);
+        assert_eq!(read::<Value>(text).unwrap(), expected);
+        for wrong in [r#"["\ud83d"#, r#""\"#, r#""\ud8"#, "{", r#""\é""#] {
+            assert!(read::<Value>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
