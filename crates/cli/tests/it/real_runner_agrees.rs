@@ -16,11 +16,6 @@ const DIFFERENCES: &[Difference] = &[
         "*",
         "handlers of one module share an event; another module gets its own copy",
     ),
-    (
-        "messages changed in place",
-        "context",
-        "messages are replaced by what a handler returns; what it does to its copy is its own",
-    ),
 ];
 
 /// The events of the contract.

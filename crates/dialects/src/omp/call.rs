@@ -62,11 +62,8 @@ fn round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
             let given = json!({"content": "given", "details": "given", "isError": "given"});
             (Value::Null, given, json!(false))
         }
-        // The newer edition lets handlers change the messages in place.
-        Rule::Context => {
-            let fresh = if newer { json!("shell") } else { json!(true) };
-            (Value::Null, json!({"messages": "true"}), fresh)
-        }
+        // What a handler does to the messages in place counts as if it had returned them.
+        Rule::Context => (Value::Null, json!({"messages": "true"}), json!("shell")),
         Rule::Input => {
             (json!("handled"), json!({"text": "given", "images": "given"}), json!("shell"))
         }
@@ -84,7 +81,7 @@ fn round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
         "fresh": fresh,
         // 004, errors: a tool call fails closed; everything else is noted and goes on.
         "catch": rule(row) != Rule::Call,
-        "changes": newer && rule(row) == Rule::Context,
+        "changes": rule(row) == Rule::Context,
         "closes": matches!(rule(row), Rule::Input | Rule::Cancel),
         "together": newer && rule(row) == Rule::Farewell,
     })
