@@ -77,11 +77,17 @@ fn at_terminal(ask: &Ask) -> Option<Value> {
     for (nth, option) in ask.options.iter().enumerate() {
         text += &format!("  {}) {}\n", nth + 1, plain(option));
     }
+    let there = ask.placeholder.as_deref().unwrap_or_default();
+    if !there.is_empty() {
+        text += &format!("{}\n", plain(there));
+    }
     text += match ask.kind {
         AskKind::Confirm => "[y/N] ",
         AskKind::Select => "number: ",
         AskKind::Input => "> ",
-        AskKind::Editor => "(end with a line of one dot)\n",
+        AskKind::Editor => {
+            "(end with a line of one dot; that line alone leaves the text as it is)\n"
+        }
     };
     terminal.write_all(text.as_bytes()).ok()?;
     let mut lines = BufReader::new(terminal).lines();
@@ -95,7 +101,8 @@ fn at_terminal(ask: &Ask) -> Option<Value> {
         AskKind::Input => json!(first),
         AskKind::Editor => {
             let typed = lines.map_while(Result::ok).take_while(|line| line != ".");
-            json!(typed.collect::<Vec<_>>().join("\n"))
+            let typed = typed.collect::<Vec<_>>();
+            json!(if typed.is_empty() { there.to_owned() } else { typed.join("\n") })
         }
     })
 }

@@ -75,6 +75,13 @@
       }
       return path;
     };
+    // Entries without a parent here are roots.
+    const getTree = () => {
+      const nodes = new Map(getEntries().map((entry) => [entry?.id, { entry, children: [] }]));
+      const roots = [];
+      for (const node of nodes.values()) (nodes.get(node.entry?.parentId)?.children ?? roots).push(node);
+      return roots;
+    };
     return {
       getEntries, getEntry, getLeafId, getBranch,
       getLeafEntry: () => getEntry(getLeafId()),
@@ -84,7 +91,7 @@
       getSessionName: () => s.name ?? undefined,
       getCwd: () => s.cwd ?? cwd,
       getHeader: () => s.header ?? null,
-      getTree: () => [],
+      getTree,
       getLabel: () => undefined,
       isPersisted: () => s.file !== undefined && s.file !== null,
     };

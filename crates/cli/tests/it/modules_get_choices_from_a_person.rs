@@ -108,4 +108,5 @@ fn at_a_terminal_they_are_typed() {
     assert_eq!(typed("select('Where to?', ['staging', 'production'])", "7\n"), "undefined");
     assert_eq!(typed("input('Why?')", "it is late\n"), "it is late");
     assert_eq!(typed("editor('Text')", "one\ntwo\n.\n"), "one\ntwo");
+    assert_eq!(typed("editor('Text', 'as it was')", ".\n"), "as it was");
 }

@@ -10,13 +10,11 @@ pub const MODULES: &str = include_str!("fixtures/omp/modules.txt");
 const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fixtures/omp/real-runner.ts");
 
 /// Where we differ on purpose.
-const DIFFERENCES: &[Difference] = &[
-    (
-        "the event is shared or fresh",
-        "*",
-        "handlers of one module share an event; another module gets its own copy",
-    ),
-];
+const DIFFERENCES: &[Difference] = &[(
+    "the event is shared or fresh",
+    "*",
+    "handlers of one module share an event; another module gets its own copy",
+)];
 
 /// The events of the contract.
 pub fn events() -> Vec<Value> {

@@ -65,6 +65,12 @@ fn the_contracts_examples_compile() {
     ground.file(".omp/hooks/post/elsewhere.ts", &module);
     let module = EXAMPLES[0].1.replace("@oh-my-pi/pi-coding-agent/hooks", "gambrel/hooks");
     ground.file(".omp/hooks/post/own.ts", &module);
+    let module = "import { readFileSync } from \"node:fs\";\n\
+        import type { HookAPI } from \"gambrel/hooks\";\n\
+        export default (pi: HookAPI) => pi.on(\"turn_end\", async (_, ctx) => {\n\
+          ctx.ui.notify(`${ctx.modelRegistry.getAll().length} ${ctx.sessionManager.getTree()[0]?.entry.id}`);\n\
+          readFileSync(\"x\");\n});\n";
+    ground.file(".omp/hooks/post/node.ts", module);
     let Some((code, said)) = compile(&ground) else { return };
     assert_eq!(code, Some(0), "{said}");
 }
@@ -127,7 +133,7 @@ fn init_writes_once_and_says_so() {
     assert_eq!(fates(&["init", "omp", "--json"]), ["same"; 3]);
     let types = ground.root.join(".omp/hooks/hooks.d.ts");
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../types/omp/hooks.d.ts");
-    assert_eq!(std::fs::read(&types).unwrap(), std::fs::read(shipped).unwrap());
+    assert_eq!(std::fs::read_to_string(&types).unwrap(), std::fs::read_to_string(shipped).unwrap());
     for file in [".omp/hooks/hooks.d.ts", ".omp/hooks/pre/guard.ts", ".omp/tsconfig.json"] {
         ground.file(file, "// mine\n");
     }

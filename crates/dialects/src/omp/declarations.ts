@@ -2,6 +2,9 @@
 // which also writes them anew (`--force`). Imports of these modules are types only: nothing has
 // to be installed for a module to run.
 
+// Node's modules, where their own types are not installed.
+declare module "node:*";
+
 declare module "gambrel/hooks" {
   // ── what messages are made of ──
 
@@ -91,6 +94,12 @@ declare module "gambrel/hooks" {
     [field: string]: unknown;
   }
 
+  export interface SessionTreeNode {
+    entry: SessionEntry;
+    children: SessionTreeNode[];
+    label?: string;
+  }
+
   /** The session as the caller told it; without a caller that tells it, empty. */
   export interface ReadonlySessionManager {
     getEntries(): SessionEntry[];
@@ -104,6 +113,7 @@ declare module "gambrel/hooks" {
     getSessionName(): string | undefined;
     getCwd(): string;
     getHeader(): Record<string, unknown> | null;
+    getTree(): SessionTreeNode[];
   }
 
   /** The session that `newSession` is about to begin: what is called here is done there. */
@@ -118,6 +128,15 @@ declare module "gambrel/hooks" {
     provider: string;
     name?: string;
     [field: string]: unknown;
+  }
+
+  /** The models that the caller knows: none, where nothing tells them. */
+  export interface ModelRegistry {
+    find(provider: string, id: string): Model | undefined;
+    getAll(): Model[];
+    getAvailable(): Model[];
+    getApiKey(model: Model): Promise<string | undefined>;
+    getApiKeyForProvider(provider: string): Promise<string | undefined>;
   }
 
   export interface CompactionResult {
@@ -193,6 +212,7 @@ declare module "gambrel/hooks" {
     readonly sessionManager: ReadonlySessionManager;
     /** The model as it was when the event happened. */
     readonly model: Model | undefined;
+    readonly modelRegistry: ModelRegistry;
     isIdle(): boolean;
     abort(): void;
     hasQueuedMessages(): boolean;

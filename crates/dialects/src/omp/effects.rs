@@ -1,4 +1,5 @@
 //! What a module wanted done: kept whole for a caller of its own kind, said in words to others.
+//! What is for a person's eyes is words for all.
 
 use gambrel_model::{Ear, Event, Hook, Slot, Verdict};
 use serde_json::{Value, json};
@@ -11,23 +12,31 @@ use crate::payload::text;
 pub fn effects(event: &Event, hook: &Hook, answer: &Value) -> Verdict {
     let wanted = answer["effects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let errors = answer["errors"].as_array().filter(|errors| !errors.is_empty());
-    if event.is_from(&Omp) {
-        if wanted.is_empty() && errors.is_none() {
-            return Verdict::default();
+    if !event.is_from(&Omp) {
+        return wanted.iter().fold(Verdict::default(), said);
+    }
+    let (shown, kept): (Vec<_>, Vec<_>) = wanted.iter().partition(|effect| is_notice(effect));
+    let verdict = shown.into_iter().fold(Verdict::default(), said);
+    if kept.is_empty() && errors.is_none() {
+        return verdict;
+    }
+    let kept = json!({"effects": kept, "errors": errors});
+    verdict.patching(Slot::Native(format!("{EFFECTS}{}", hook.id)), kept)
+}
+
+fn is_notice(effect: &Value) -> bool {
+    effect["type"] == "notify"
+}
+
+/// What can be said in words, is.
+fn said(verdict: Verdict, effect: &Value) -> Verdict {
+    let mut verdict = match effect["type"].as_str() {
+        Some("sendMessage") => verdict.saying(Ear::Next, words(&effect["message"]["content"])),
+        _ if is_notice(effect) => {
+            verdict.saying(Ear::Person, text(effect, "message").unwrap_or_default())
         }
-        let kept = json!({"effects": wanted, "errors": errors});
-        return Verdict::default().patching(Slot::Native(format!("{EFFECTS}{}", hook.id)), kept);
-    }
-    let mut verdict = Verdict::default();
-    for effect in wanted {
-        verdict = match effect["type"].as_str() {
-            Some("sendMessage") => verdict.saying(Ear::Next, words(&effect["message"]["content"])),
-            Some("notify") => {
-                verdict.saying(Ear::Person, text(effect, "message").unwrap_or_default())
-            }
-            _ => verdict,
-        };
-    }
+        _ => verdict,
+    };
     verdict.says.retain(|say| !say.text.is_empty());
     verdict
 }

@@ -28,8 +28,7 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let messages: Vec<Value> = now.chain(words).chain(wanted.messages).collect();
     let unsaid = unsaid(event, decision);
     let shown = unsaid.into_iter().chain(said.words(Ear::Person).map(str::to_owned));
-    let shown = shown.map(Value::from);
-    let notices: Vec<Value> = shown.chain(wanted.notices).collect();
+    let notices: Vec<String> = shown.collect();
     let all = [
         ("messages", json!(messages)),
         ("entries", json!(wanted.entries)),
@@ -54,7 +53,6 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
 struct Wanted {
     messages: Vec<Value>,
     entries: Vec<Value>,
-    notices: Vec<Value>,
     others: Vec<Value>,
     /// One status line for all modules.
     statuses: BTreeMap<String, Value>,
@@ -87,7 +85,6 @@ impl Wanted {
             Some("setStatus") => {
                 self.statuses.insert(text(effect, "key").unwrap_or_default(), effect.clone());
             }
-            Some("notify") => self.notices.push(effect["message"].clone()),
             _ => self.others.push(effect.clone()),
         }
     }
