@@ -4,7 +4,7 @@
 use serde::de::DeserializeOwned;
 
 const LOST: &str = "\\ufffd";
-/// `\uXXXX`.
+/// How long an escape of four digits is.
 const ESCAPE: usize = 6;
 
 /// Reads JSON that a module's side has written.
