@@ -117,15 +117,19 @@ fn wanted(ask: &Ask) -> Wants {
     }
 }
 
-/// Asks through a ticket: yes or no is its action, everything else its message.
+/// Asks through a ticket: yes or no is its action, everything else its message. One that asks the
+/// same again about the same call, because it was killed or its time was over, finds its ticket
+/// and perhaps an answer in it.
 fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
     let now = gambrel_engine::now();
-    let mut shown = vec![("Module".to_owned(), ask.module.clone())];
+    let mut shown =
+        vec![("Module".to_owned(), ask.module.clone()), ("Event".to_owned(), ask.event.clone())];
     shown.extend(ask.message.clone().map(|message| ("About".to_owned(), message)));
     let asked = Ticket {
-        key: json!([ask.module, ask.event, ask.title, ask.message, now]).to_string(),
+        key: json!([ask.module, ask.session, ask.about, ask.title, ask.message]).to_string(),
         at: now,
         expires: now + u64::try_from(PATIENCE.as_millis()).unwrap_or(0),
+        session: ask.session.clone().unwrap_or_default(),
         project: project.to_owned(),
         hook: ask.module.clone(),
         title: ask.title.clone(),

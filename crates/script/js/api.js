@@ -9,7 +9,7 @@
   const commands = new Map();
   const renderers = new Map();
   const none = [];
-  const now = { event: "" };
+  const now = { event: "", text: "" };
   let ready = false;
 
   const isError = (err) => {
@@ -230,6 +230,7 @@
     for (const next of rest.then) {
       const own = stringify(next.event);
       now.event = next.event.type;
+      now.text = own;
       host.lap?.();
       const round = await walk(own, { ...next, ctx: rest.ctx }, opened(own), handlers.get(next.event.type) ?? none);
       more.push(round.text);
@@ -256,6 +257,7 @@
     const event = opened(eventText);
     const list = handlers.get(event.type) ?? none;
     now.event = event.type;
+    now.text = eventText;
     if (list.length !== 1 || rest.changes || rest.then || rest.together || !host.peek) return rounds(eventText, rest, event, list);
     const ctx = context(rest.ctx);
     // Should it have registered more handlers, they are called as well.
@@ -275,6 +277,7 @@
   const command = async (name, args, restText) => {
     const found = commands.get(name);
     now.event = `command:${name}`;
+    now.text = String(args);
     if (typeof found?.handler !== "function") {
       return report(0, [], [], [failure(new Error(`no command named ${name}`), now.event)]);
     }

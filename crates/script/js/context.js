@@ -11,10 +11,10 @@
     (Array.isArray(options) ? options : []).map((o) => (typeof o === "object" && o ? String(o.label ?? o.value) : String(o)));
 
   // Plain objects of closures: modules take them apart and spread them.
-  const dialogs = (shown) => {
+  const dialogs = (shown, session) => {
     const ask = async (kind, fields, how, fallback) => {
       if (!shown || how?.signal?.aborted) return fallback;
-      const asked = host.ask(stringify({ kind, event: now.event, ...fields }));
+      const asked = host.ask(stringify({ kind, event: now.event, about: now.text, session, ...fields }));
       const waits = [asked];
       let timer;
       if (how?.timeout > 0) waits.push(new Promise((done) => (timer = setTimeout(done, how.timeout))));
@@ -121,7 +121,7 @@
       cwd, hasUI, modelRegistry, abort, shutdown, compact,
       model: from.model ?? undefined,
       get ui() {
-        return (ui ??= dialogs(hasUI));
+        return (ui ??= dialogs(hasUI, from.session?.id));
       },
       get sessionManager() {
         return (session ??= sessions(from.session, cwd));

@@ -10,9 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::clock::Tripwire;
 use crate::keeper::Keeper;
+use crate::ops::bytes::packed;
 use crate::ops::{OpError, Sink};
 use crate::settings::{Ask, ScriptSettings};
 use crate::status::Statuses;
@@ -207,6 +209,7 @@ impl Desk {
     /// Asks a person, on a thread of its own: the asker may block for as long as it likes.
     pub fn ask(&self, mut ask: Ask) -> u32 {
         ask.module = self.module.display().to_string();
+        ask.about = packed(&Sha256::digest(&ask.about));
         let sink = self.open();
         let id = sink.id();
         self.papers().dialogs.insert(id);

@@ -93,6 +93,10 @@ pub struct Ask {
     pub module: String,
     /// The event whose handler asks, or `command:<name>`.
     pub event: String,
+    /// What that event said, as a hash: the same question about the same call is the same question.
+    pub about: String,
+    /// The session in which it happened.
+    pub session: Option<String>,
 }
 
 /// The kinds of dialogs.

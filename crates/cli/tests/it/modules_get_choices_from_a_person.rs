@@ -110,3 +110,25 @@ fn at_a_terminal_they_are_typed() {
     assert_eq!(typed("editor('Text')", "one\ntwo\n.\n"), "one\ntwo");
     assert_eq!(typed("editor('Text', 'as it was')", ".\n"), "as it was");
 }
+
+#[test]
+fn one_who_was_killed_finds_its_answer_and_another_call_asks_anew() {
+    let ground = Ground::new().with("GAMBREL_UI", "page");
+    ground.file(".omp/hooks/a.ts", &module("input('Why?')"));
+    let open = || ground.json(&["approvals", "--json"]);
+    let mut first = ground.start(&["fire", "--from", "omp"], CALL.as_bytes());
+    until("the module's question is open", || open()[0]["ticket"].is_string());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let ticket = open()[0]["ticket"].as_str().unwrap().to_owned();
+    ground.run(&["approve", &ticket, "-m", "it is late"], b"");
+    let other = CALL.replace(r#""1""#, r#""2""#);
+    let mut other = ground.start(&["fire", "--from", "omp"], other.as_bytes());
+    until("another call asks anew", || {
+        open().as_array().is_some_and(|open| open.iter().any(|t| t["ticket"] != ticket.as_str()))
+    });
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let again = ground.run(&["fire", "--from", "omp"], CALL.as_bytes());
+    assert_eq!(text(&again.stdout), "{\"block\":true,\"reason\":\"it is late\"}\n");
+}
