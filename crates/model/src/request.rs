@@ -53,6 +53,8 @@ pub struct Fetch {
     pub headers: Vec<(String, String)>,
     /// What is sent, as it is.
     pub body: Option<Vec<u8>>,
+    /// Hosts and addresses of the inside that the user lets requests reach.
+    pub allow: Vec<String>,
     /// How long the exchange may take.
     pub limit: Duration,
 }

@@ -47,6 +47,8 @@ pub struct Surround {
     pub env: Vec<(String, String)>,
     /// Taken out of it.
     pub unset: Vec<String>,
+    /// What of the inside requests may reach.
+    pub reachable: Vec<String>,
 }
 
 /// The desk of one module's engine.

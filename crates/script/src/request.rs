@@ -14,6 +14,7 @@ pub struct Request<'a> {
     pub wish: Wish<'a>,
     /// What handlers see as `ctx`.
     pub ctx: &'a Value,
+    reachable: &'a Value,
 }
 
 /// What to do with a module.
@@ -81,7 +82,13 @@ impl<'a> Request<'a> {
             }
             other => return Err(format!("no operation of modules is named {other:?}")),
         };
-        Ok(Self { path, wish, ctx })
+        Ok(Self { path, wish, ctx, reachable: field("reachable") })
+    }
+
+    /// Hosts and addresses of the inside that its requests may reach.
+    pub fn reachable(&self) -> Vec<String> {
+        let list = self.reachable.as_array().into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// The event's name, if there is one.

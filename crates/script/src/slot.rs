@@ -152,5 +152,6 @@ fn surround(request: &Request<'_>, call: &Call) -> Surround {
         Some(cwd) if !cwd.is_empty() => PathBuf::from(cwd),
         _ => call.cwd.clone(),
     };
-    Surround { cwd, env: call.env.clone(), unset: call.unset.clone() }
+    let (env, unset, reachable) = (call.env.clone(), call.unset.clone(), request.reachable());
+    Surround { cwd, env, unset, reachable }
 }

@@ -52,7 +52,7 @@ impl Letter {
     /// Of a request that is sent as it is: no name, no signature.
     pub fn plain(wanted: &Fetch) -> Result<Self, String> {
         Ok(Self {
-            target: Target::read(&wanted.url, &[])?,
+            target: Target::read(&wanted.url, &wanted.allow)?,
             method: method(&wanted.method)?,
             body: wanted.body.clone(),
             headers: checked(&wanted.headers)?,

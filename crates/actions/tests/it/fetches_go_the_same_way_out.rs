@@ -11,7 +11,8 @@ use crate::receiver::{Receiver, answer, hold};
 fn fetch(url: &str, limit: Duration) -> Result<Fetched, String> {
     let headers = vec![("x-one".to_owned(), "1".to_owned())];
     let body = Some(b"as it is".to_vec());
-    let wanted = Fetch { url: url.into(), method: "PUT".into(), headers, body, limit };
+    let wanted =
+        Fetch { url: url.into(), method: "PUT".into(), headers, body, limit, ..Fetch::default() };
     Fetcher::new(&WebSettings::default()).fetch(&wanted)
 }
 

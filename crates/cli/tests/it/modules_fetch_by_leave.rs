@@ -35,3 +35,19 @@ fn with_leave_it_is_sent_but_never_to_the_inside() {
     let said = told(&ground, "https://169.254.169.254/latest/meta-data");
     assert!(said.contains("fetch failed: refused: "), "{said}");
 }
+
+#[test]
+fn the_user_may_open_the_inside() {
+    let ground = Ground::new().with("GAMBREL_FETCH", "1");
+    // Whoever is there, or nobody: it is tried, which takes longer than a refusal.
+    let tries = "export default (pi) => pi.on('tool_call', async () => {
+      const tried = fetch('https://10.255.255.1:9/x').catch(String);
+      const waited = new Promise((done) => setTimeout(done, 500, 'still trying'));
+      return { block: true, reason: await Promise.race([tried, waited]) };
+    });\n";
+    ground.file(".omp/hooks/tries.ts", tries);
+    let said = || text(&ground.run(&["fire", "--from", "omp"], CALL.as_bytes()).stdout);
+    assert!(said().contains("fetch failed: refused: "), "{}", said());
+    ground.file("../home/.config/gambrel/config.yaml", "http: {allow: [10.255.255.1]}\n");
+    assert!(!said().contains("refused: "), "{}", said());
+}

@@ -7,7 +7,7 @@ use gambrel_model::{Call, Carry, Event, EventSpec, Hook, Moment, Pace, Slot};
 use serde_json::{Map, Value, json};
 
 use super::Omp;
-use super::config::PATIENCE;
+use super::config::{PATIENCE, REACHABLE};
 use super::edition::{FIELD, is_newer};
 use super::events::{Rule, TOOLS, others, rule};
 use super::fields::{PAYLOADS, SIGNAL};
@@ -27,6 +27,9 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     body["op"] = json!("emit");
     body["path"] = hook.draft.config["path"].clone();
     body["ctx"] = context(event);
+    if let Some(reachable) = hook.draft.config.get(REACHABLE) {
+        body[REACHABLE] = reachable.clone();
+    }
     // Callers of other dialects have one name for what happens here under several.
     let also: Vec<Value> = match event.is_from(&Omp) {
         true => Vec::new(),

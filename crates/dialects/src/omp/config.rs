@@ -22,6 +22,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// The user's own limit for handlers of tool calls, in milliseconds.
 pub const PATIENCE: &str = "toolCallTimeoutMs";
 
+/// What of the inside a module's requests may reach.
+pub const REACHABLE: &str = "reachable";
+
 /// The project's folders, then the user's, then what was named.
 pub fn places(roots: &Roots) -> Vec<Place> {
     let mut places = Vec::new();
@@ -73,6 +76,9 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
             let mut config = json!({"path": path, FIELD: edition});
             if let Some(patience) = patience {
                 config[PATIENCE] = json!(patience);
+            }
+            if !preferences.allow.is_empty() {
+                config[REACHABLE] = json!(preferences.allow);
             }
             drafts.push(draft(place, &path, &name, (config, shadowed_by)));
         }

@@ -22,11 +22,12 @@ pub fn fetch(desk: &Desk, args: Value, sink: Sink) {
         return sink.end(Err(OpError::new(OFF).code("ERR_ACCESS_DENIED")));
     };
     let left = desk.wire.until().map(|at| at.saturating_duration_since(Instant::now()));
-    let wanted = wanted(&args, left.map_or(LIMIT, |left| left.min(LIMIT)));
+    let limit = left.map_or(LIMIT, |left| left.min(LIMIT));
+    let wanted = Fetch { allow: desk.surround().reachable, limit, ..wanted(&args) };
     sink.run(move || fetcher(&wanted).map(told).map_err(OpError::new));
 }
 
-fn wanted(args: &Value, limit: Duration) -> Fetch {
+fn wanted(args: &Value) -> Fetch {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let headers = args["headers"].as_array().into_iter().flatten();
     Fetch {
@@ -34,7 +35,7 @@ fn wanted(args: &Value, limit: Duration) -> Fetch {
         method: text(&args["method"]),
         headers: headers.map(|pair| (text(&pair[0]), text(&pair[1]))).collect(),
         body: args["body"].as_str().map(bytes::unpacked),
-        limit,
+        ..Fetch::default()
     }
 }
 
