@@ -11,6 +11,9 @@ use crate::document::{Document, Fields, Language};
 /// The tag of the file among a dialect's places.
 pub const TAG: &str = "preferences";
 
+/// The editions of contract 004.
+const EDITIONS: [&str; 2] = ["hooks", "extensions"];
+
 /// What the file says, and what the environment says instead.
 #[derive(Debug, Clone, Default)]
 pub struct Preferences {
@@ -53,28 +56,32 @@ pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> 
 }
 
 fn of(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> Preferences {
-    let mut texts = |section: &str, key: &str| {
-        let node = document.root.get(section)?;
-        let mut fields = Fields::of(document, node);
-        let text = fields.text(key).filter(|text| !text.trim().is_empty());
-        complaints.append(&mut fields.complaints);
-        text
+    let mut all = Fields::of(document, &document.root);
+    all.only(&["model", "agent", "http", "omp"]);
+    let mut section = |name: &str, known: &[&str], read: &mut dyn FnMut(&mut Fields<'_>)| {
+        if let Some(node) = document.root.get(name) {
+            let mut fields = Fields::of(document, node);
+            fields.only(known);
+            read(&mut fields);
+            complaints.append(&mut fields.complaints);
+        }
     };
-    let (model, agent) = (texts("model", "command"), texts("agent", "command"));
-    let edition = texts("omp", "edition");
-    let handlers = document.root.get("omp").and_then(|omp| omp.get("extensionHandlers"));
-    let tool_call_timeout = handlers.and_then(|handlers| {
-        let mut fields = Fields::of(document, handlers);
-        let millis = fields.count("toolCallTimeoutMs").filter(|millis| *millis > 0);
-        complaints.append(&mut fields.complaints);
-        millis.map(Duration::from_millis)
+    let mut said = Preferences::default();
+    let command =
+        |fields: &mut Fields<'_>| fields.text("command").filter(|text| !text.trim().is_empty());
+    section("model", &["command"], &mut |fields| said.model = command(fields));
+    section("agent", &["command"], &mut |fields| said.agent = command(fields));
+    section("http", &["allow"], &mut |fields| {
+        said.allow = fields.texts("allow").unwrap_or_default()
     });
-    let allow = document.root.get("http").and_then(|http| {
-        let mut fields = Fields::of(document, http);
-        let hosts = fields.texts("allow");
-        complaints.append(&mut fields.complaints);
-        hosts
+    section("omp", &["edition", "extensionHandlers"], &mut |fields| {
+        said.edition = fields.word("edition", &EDITIONS).map(str::to_owned);
+        let Some(node) = fields.node("extensionHandlers") else { return };
+        let mut handlers = Fields::of(document, node);
+        let millis = handlers.count("toolCallTimeoutMs").filter(|millis| *millis > 0);
+        said.tool_call_timeout = millis.map(Duration::from_millis);
+        fields.complaints.append(&mut handlers.complaints);
     });
-    let allow = allow.unwrap_or_default();
-    Preferences { model, agent, edition, tool_call_timeout, allow }
+    complaints.append(&mut all.complaints);
+    said
 }

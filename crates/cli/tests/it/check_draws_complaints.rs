@@ -78,3 +78,16 @@ fn text_of_a_project_cannot_draw_on_the_terminal() {
     let (_, out) = check(&ground);
     assert!(!out.contains('\u{1b}'), "{out:?}");
 }
+
+#[test]
+fn mistakes_in_the_users_own_file_are_drawn() {
+    let ground = Ground::new();
+    let wrong = "omp: {edition: extension}\nmodell: {command: x}\nhttp: {alow: [a]}\n";
+    ground.file("../home/.config/gambrel/config.yaml", wrong);
+    let (code, said) = check(&ground);
+    assert_eq!(code, Some(1), "{said}");
+    for (help, place) in [("extensions", "1:16"), ("model", "2:1"), ("allow", "3:8")] {
+        assert!(said.contains(&format!("did you mean `{help}`?")), "{said}");
+        assert!(said.contains(&format!("config.yaml:{place}")), "{said}");
+    }
+}
