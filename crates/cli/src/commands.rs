@@ -1,7 +1,7 @@
 //! `gambrel commands` and `gambrel command`: the slash commands that modules register, and running
 //! one. Only modules that may run are loaded: loading one runs its code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::bail;
@@ -172,13 +172,34 @@ pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
             End::Late => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
             _ => return unknown_events(hook, &outcome.answer.unwrap_or_default()),
         };
-        let path = &hook.draft.source.spot.path;
-        let place = why.rsplit_once('(').map(|(_, at)| at.trim_end_matches(')').to_owned());
-        let line = place.and_then(|at| at.rsplit(':').find_map(|part| part.parse().ok()));
-        let spot = Spot { line: line.unwrap_or(0), column: 1, ..Spot::file(path) };
-        vec![Complaint::error(spot, why).help("the module is left out until this is put right")]
+        let (message, spot) = placed(&why, &hook.draft.source.spot.path);
+        vec![Complaint::error(spot, message).help("the module is left out until this is put right")]
     };
     modules(gambrel, loaded).into_iter().flat_map(broken).collect()
+}
+
+/// A load error without the place at its end, `(file)` or `(file:line)`, and that place: the
+/// module's own file or one that it imports.
+fn placed(why: &str, module: &Path) -> (String, Spot) {
+    let ending = why.strip_suffix(')').and_then(|why| why.rsplit_once(" ("));
+    let Some((message, at)) = ending.filter(|(_, at)| at.starts_with('/')) else {
+        return (why.to_owned(), Spot::file(module));
+    };
+    let lined = at.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+    let spot = match lined {
+        Some((file, line)) => line_of(Path::new(file), line),
+        None => Spot::file(Path::new(at)),
+    };
+    (message.to_owned(), spot)
+}
+
+/// The text on one line of a file.
+fn line_of(path: &Path, line: usize) -> Spot {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let before = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let whole = text[before..].lines().next().unwrap_or_default();
+    let start = before + (whole.len() - whole.trim_start().len());
+    Spot::within(path, &text, start, before + whole.trim_end().len())
 }
 
 /// Events of a name that the table does not have: a note, since a later caller may know them.

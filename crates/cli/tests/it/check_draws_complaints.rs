@@ -91,3 +91,16 @@ fn mistakes_in_the_users_own_file_are_drawn() {
         assert!(said.contains(&format!("config.yaml:{place}")), "{said}");
     }
 }
+
+#[test]
+fn what_keeps_a_module_from_loading_is_drawn_where_it_stands() {
+    let ground = Ground::new();
+    ground.file(
+        ".omp/hooks/pre/a.ts",
+        "import { b } from \"../lib/b.ts\";\nexport default () => b;\n",
+    );
+    ground.file(".omp/hooks/lib/b.ts", "const none = null;\n\n  none.more;\nexport const b = 1;\n");
+    let (code, out) = check(&ground);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("b.ts:3:3") && out.contains("3 |   none.more;"), "{out}");
+}
