@@ -21,7 +21,7 @@ use crate::verdict::Verdict;
 pub const ANY: &str = "*";
 
 /// A hook as it was written: text with its places, and what the dialect understood of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
     /// The native event that it hangs on.
     pub event: String,

@@ -86,20 +86,15 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
             scope: reading.file.place.scope,
             base: reading.file.base.clone(),
         },
-        name: None,
         matcher: group.matcher.clone(),
-        when: None,
         action: kind.map_or("shell", |kind| kind.action).to_owned(),
         twin: Some(twin(&config)),
         config,
         terms,
-        priority: 0,
         idle: reading.off.clone().or(idle),
-        shadowed_by: None,
-        chains: false,
-        strict: false,
         once,
         status,
+        ..Draft::default()
     })
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use gambrel_model::complaint::nearest;
 use gambrel_model::template::{Style, variables};
 use gambrel_model::{
-    Complaint, Draft, EventSpec, Found, Holding, MatcherText, Moment, Place, Quoted, Roots, Scope,
-    Severity, Source, Terms,
+    Complaint, Draft, EventSpec, Found, Holding, Moment, Place, Quoted, Roots, Scope, Severity,
+    Source, Terms,
 };
 
 use super::EVENTS;
@@ -145,20 +145,10 @@ impl Reading<'_> {
                 scope: self.file.place.scope,
                 base: self.file.base.clone(),
             },
-            name: None,
-            matcher: MatcherText::All,
-            when: None,
             action: "shell".into(),
             config: node.to_value(),
             terms,
-            priority: 0,
-            idle: None,
-            shadowed_by: None,
-            chains: false,
-            strict: false,
-            once: false,
-            status: None,
-            twin: None,
+            ..Draft::default()
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gambrel_model::hook::ANY;
 use gambrel_model::{
-    Complaint, Draft, Entry, Found, Holding, MatcherText, Place, Roots, Scope, Source, Spot, Terms,
+    Complaint, Draft, Entry, Found, Holding, Place, Roots, Scope, Source, Spot, Terms,
 };
 use serde_json::{Value, json};
 
@@ -110,18 +110,11 @@ fn draft(found: &Found, path: &Path, name: &str, rest: (Value, Option<String>)) 
             base: found.base.clone(),
         },
         name: Some(name.to_owned()),
-        matcher: MatcherText::All,
-        when: None,
         action: "module".into(),
         config: config.clone(),
         terms: Terms { timeout: TIMEOUT, ..Terms::default() },
-        priority: 0,
-        idle: None,
         shadowed_by,
         chains: config[FIELD] == EXTENSIONS,
-        strict: false,
-        once: false,
-        status: None,
-        twin: None,
+        ..Draft::default()
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gambrel_model::{
-    Complaint, Draft, Entry, Found, Holding, MatcherText, Place, Roots, Scope, Source, Spot, Terms,
+    Complaint, Draft, Entry, Found, Holding, Place, Roots, Scope, Source, Spot, Terms,
 };
 use serde_json::json;
 
@@ -104,8 +104,6 @@ fn draft(folder: &Found, entry: &Entry, event: &str, roots: &Roots) -> Draft {
             base: folder.place.path.clone(),
         },
         name: Some(format!("on_{event}")),
-        matcher: MatcherText::All,
-        when: None,
         action: "shell".into(),
         config: json!({"argv": command, "path": path, "policy": policy.word()}),
         terms: Terms {
@@ -116,14 +114,7 @@ fn draft(folder: &Found, entry: &Entry, event: &str, roots: &Roots) -> Draft {
             cap: Some(max_reopens(roots)),
             ..Terms::default()
         },
-        priority: 0,
-        idle: None,
-        shadowed_by: None,
-        chains: false,
-        strict: false,
-        once: false,
-        status: None,
-        twin: None,
+        ..Draft::default()
     }
 }
 

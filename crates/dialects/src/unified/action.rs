@@ -122,12 +122,8 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
         terms,
         priority,
         idle: reading.off.clone().or(idle),
-        shadowed_by: None,
-        chains: false,
         strict,
-        once: false,
-        status: None,
-        twin: None,
+        ..Draft::default()
     })
 }
 

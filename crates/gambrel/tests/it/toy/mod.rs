@@ -3,8 +3,8 @@
 
 use gambrel::model::{
     Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Ear, Event, EventSpec, Facts, Found,
-    Holding, Hook, MatcherText, Moment, Order, Outcome, PatchRule, Place, Powers, Program, Reply,
-    Roots, Ruling, Scope, Shell, Slot, Source, Spot, Terms, Tool, ToolKind, ToolWord, Verdict,
+    Holding, Hook, Moment, Order, Outcome, PatchRule, Place, Powers, Program, Reply, Roots, Ruling,
+    Scope, Shell, Slot, Source, Spot, Tool, ToolKind, ToolWord, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -62,20 +62,9 @@ impl Dialect for Toy {
                 drafts.push(Draft {
                     event: event.into(),
                     source: Source { spot, scope: Scope::Project, base: file.base.clone() },
-                    name: None,
-                    matcher: MatcherText::All,
-                    when: None,
                     action: "shell".into(),
                     config: json!({"command": command}),
-                    terms: Terms::default(),
-                    priority: 0,
-                    idle: None,
-                    shadowed_by: None,
-                    chains: false,
-                    strict: false,
-                    once: false,
-                    status: None,
-                    twin: None,
+                    ..Draft::default()
                 });
             }
         }
