@@ -71,7 +71,7 @@ impl SpawnAction {
         let mut outcome = ended.unwrap_or_else(|| Outcome::of(End::Unstarted("not run".into())));
         let (output, remark) = output(&folder);
         outcome.remarks.extend(remark);
-        outcome.answer = Some(json!({"folder": folder, "output": output}));
+        outcome.answer = Some(json!({"folder": folder.display().to_string(), "output": output}));
         outcome
     }
 }

@@ -95,7 +95,7 @@ pub fn one(folder: Option<PathBuf>, args: &CommandArgs) -> anyhow::Result<u8> {
 
 fn context(gambrel: &Gambrel) -> Value {
     let ui = gambrel.setup().env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
-    json!({"cwd": gambrel.setup().folder(), "hasUI": ui})
+    json!({"cwd": gambrel.setup().folder().display().to_string(), "hasUI": ui})
 }
 
 /// Words that the command sent, and everything else it wanted done by name.

@@ -2,7 +2,9 @@
 //! and an event around it.
 
 use gambrel_model::moment::snake;
-use gambrel_model::{Arrival, Complaint, Dialect, Event, EventSpec, Facts, Moment, Patch, Spot};
+use gambrel_model::{
+    Arrival, Complaint, Dialect, Event, EventSpec, Facts, Moment, Patch, Spot, wellformed,
+};
 use serde_json::Value;
 
 /// The largest event that is taken.
@@ -21,11 +23,7 @@ pub fn object(native: &[u8]) -> Result<Value, Complaint> {
         Err(_) => String::from_utf8_lossy(native),
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let parsed = serde_json::from_str(text).or_else(|error| match mended(text) {
-        Some(mended) => serde_json::from_str(&mended),
-        None => Err(error),
-    });
-    let value: Value = parsed.map_err(|error| {
+    let value: Value = wellformed::read(text).map_err(|error| {
         let at = Spot { line: error.line(), column: error.column(), ..Spot::default() };
         Complaint::error(at, format!("the event on stdin is not JSON: {error}"))
     })?;
@@ -33,33 +31,6 @@ pub fn object(native: &[u8]) -> Result<Value, Complaint> {
         Value::Object(_) => Ok(value),
         _ => Err(refuse("the event on stdin is not a JSON object".into())),
     }
-}
-
-/// JavaScript writes half a character as an escape; it becomes the replacement character. `None`
-/// when there is none.
-fn mended(text: &str) -> Option<String> {
-    let unit = |at: usize| -> Option<u32> {
-        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        u32::from_str_radix(digits, 16).ok()
-    };
-    let mut out = text.to_owned();
-    let (mut at, mut found) = (0, false);
-    while let Some(next) = text[at..].find('\\') {
-        at += next;
-        let (high, low) = (unit(at), unit(at + 6));
-        let is =
-            |unit: Option<u32>, from: u32| unit.is_some_and(|u| (from..from + 0x400).contains(&u));
-        if is(high, 0xd800) && is(low, 0xdc00) {
-            at += 12;
-        } else if is(high, 0xd800) || is(high, 0xdc00) {
-            out.replace_range(at..at + 6, "\\ufffd");
-            found = true;
-            at += 6;
-        } else {
-            at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8);
-        }
-    }
-    found.then_some(out)
 }
 
 /// A text field; anything that is not a text reads as absent.

@@ -28,7 +28,7 @@ pub fn now() -> u64 {
 pub fn accepted(ledger: &dyn Ledger, event: &Event, hooks: &[&str], troubles: &mut Vec<String>) {
     let body = json!({
         "from": event.from.name(), "event": event.name, "moment": event.moment.name(),
-        "cwd": event.cwd, "tool": event.facts.tool.as_ref().map(|tool| &tool.name),
+        "cwd": event.cwd.display().to_string(), "tool": event.facts.tool.as_ref().map(|tool| &tool.name),
     });
     let mut records = vec![record(event, Stage::Accepted, body)];
     if !hooks.is_empty() {

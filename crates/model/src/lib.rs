@@ -24,6 +24,7 @@ pub mod template;
 pub mod ticket;
 pub mod tool;
 pub mod verdict;
+pub mod wellformed;
 
 pub use action::{Action, Job};
 pub use call::{Call, Pace, Program, Shell, SideFile};

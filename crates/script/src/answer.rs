@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use gambrel_model::{End, Outcome};
+use gambrel_model::{End, Outcome, wellformed};
 use serde_json::{Map, Value, json};
 
 use crate::graph::LoadError;
-use crate::wellformed;
 
 /// The report of one handler that has nothing to say, as the engine's script writes it.
 const QUIET: &str = r#"{"handlers":1,"results":[null],"truthy":[false],"errors":[]}"#;

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use gambrel_model::wellformed;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -18,7 +19,6 @@ use crate::ops::bytes::packed;
 use crate::ops::{OpError, Sink};
 use crate::settings::{Ask, ScriptSettings};
 use crate::status::Statuses;
-use crate::wellformed;
 
 const MAX_EFFECTS: usize = 1_000;
 const MAX_EFFECT_BYTES: usize = 1 << 20;

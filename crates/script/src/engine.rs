@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use gambrel_model::wellformed;
 use rquickjs::{Context, Ctx, Function, Module, Object, Promise, Runtime};
 use serde_json::Value;
 
@@ -17,7 +18,6 @@ use crate::plain;
 use crate::settings::ScriptSettings;
 use crate::shims;
 use crate::turn::{self, Halt};
-use crate::wellformed;
 
 const ENGINE: &str = concat!("(", include_str!("../js/engine.js"), "\n)");
 /// What a module sees as `pi`, a function of the host.

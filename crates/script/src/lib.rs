@@ -28,7 +28,6 @@ mod status;
 mod transpile;
 mod turn;
 mod watch;
-mod wellformed;
 
 pub use action::ModuleAction;
 pub use graph::imports;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gambrel_model::wellformed;
 use rquickjs::context::EvalOptions;
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Promise, Result};
 use serde_json::Value;
@@ -11,7 +12,6 @@ use serde_json::Value;
 use crate::desk::Desk;
 use crate::ops::{self, bytes};
 use crate::shims::{self, Kind};
-use crate::wellformed;
 
 /// The natives as one object.
 pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use gambrel_model::wellformed;
 use serde_json::Value;
 
 use crate::clock::Clock;
@@ -13,7 +14,6 @@ use crate::graph::{Graph, LoadError};
 use crate::settings::ScriptSettings;
 use crate::sidecar::{self, Sidecar};
 use crate::turn::Halt;
-use crate::wellformed;
 
 /// A loaded module.
 pub enum Seat {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use gambrel_model::wellformed;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::{Value, json};
 
@@ -24,7 +25,6 @@ use crate::ops::{self, Sink, fetch};
 use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
-use crate::wellformed;
 
 const SIDECAR: &str = include_str!("../js/sidecar.js");
 const MAX_LINE: u64 = 16 << 20;

@@ -1,6 +1,9 @@
 //! A full disk, a locked ledger, a home that cannot be written: the decision is still made, and
 //! the loss is said on stderr.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::ground::{BASH_LS, Ground, text};
 
 fn decides_without(state: &str) {
@@ -48,4 +51,27 @@ fn no_home_at_all() {
     ground.guard("echo no >&2; exit 2", 5);
     let output = ground.run(&["fire", "--from", "claude"], BASH_LS.as_bytes());
     assert!(text(&output.stdout).contains("\"deny\""), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_folder_whose_name_is_no_text() {
+    let mut ground = Ground::new();
+    ground.root = ground.base.join(OsStr::from_bytes(b"q\xff"));
+    ground.guard("echo no >&2; exit 2", 5);
+    let module =
+        "export default (pi) => pi.on('tool_call', () => ({ block: true, reason: 'no' }));\n";
+    ground.file(".omp/hooks/a.ts", module);
+    let call =
+        r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","input":{"command":"ls"}}"#;
+    for (from, event) in [
+        (
+            "claude",
+            r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#,
+        ),
+        ("omp", call),
+    ] {
+        let output = ground.run(&["fire", "--from", from], event.as_bytes());
+        assert!(text(&output.stdout).contains("no"), "{from}: {}", text(&output.stderr));
+        assert_eq!(ground.decide(from, event)["ruling"], "deny");
+    }
 }

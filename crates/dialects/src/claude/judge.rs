@@ -1,7 +1,9 @@
 //! `prompt` and `agent` handlers: a question in words, answered by the user's own model command
 //! with `{"ok": …, "reason": …}`. Which model that is, nobody here knows.
 
-use gambrel_model::{Call, Ear, EventSpec, Hook, Kind, Program, Ruling, Shell, Verdict};
+use gambrel_model::{
+    Call, Ear, EventSpec, Hook, Kind, Program, Ruling, Shell, Verdict, wellformed,
+};
 use serde_json::Value;
 
 use super::events::{Voice, voice};
@@ -61,7 +63,7 @@ pub fn heard(stdout: &str) -> Result<Judgement, String> {
         let inside = rest.split_once('\n')?.1;
         Some(inside.rsplit_once("```")?.0.trim())
     });
-    let value: Value = serde_json::from_str(fenced.unwrap_or(bare))
+    let value: Value = wellformed::read(fenced.unwrap_or(bare))
         .map_err(|_| "the model did not answer with one JSON object".to_owned())?;
     if let (None, Some(inner)) = (value.get("ok"), value.get("result").and_then(Value::as_str)) {
         return heard(inner);

@@ -34,7 +34,7 @@ fn made(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
     let mut put = |key: &str, value: Value| drop(input.insert(key.to_owned(), value));
     put("session_id", json!(event.session));
     put("transcript_path", json!(""));
-    put("cwd", json!(event.cwd));
+    put("cwd", json!(event.cwd.display().to_string()));
     put("hook_event_name", json!(hook.draft.event));
     if has_mode(row) {
         put("permission_mode", json!("default"));

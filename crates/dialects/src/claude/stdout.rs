@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gambrel_model::{Parted, Parting};
+use gambrel_model::{Parted, Parting, wellformed};
 
 use super::output::Object;
 use crate::document::{Document, Language};
@@ -35,7 +35,7 @@ pub fn parting() -> Parting {
 pub fn said_later(stdout: &str) -> Option<&str> {
     // The same object over several lines comes too late to be left at, and means no less.
     let spread = || {
-        let fields = serde_json::from_str::<Object>(trimmed(stdout)).ok()?;
+        let fields = wellformed::read::<Object>(trimmed(stdout)).ok()?;
         matches!(parting().said(&fields), Parted::Leaves(_)).then_some("")
     };
     parting().after(stdout).or_else(spread)
@@ -56,7 +56,7 @@ pub fn printed(stdout: &str, whole: bool) -> Printed {
     if !whole && text.ends_with('}') {
         return Printed::Bad(LARGE.to_owned());
     }
-    match serde_json::from_str::<Object>(text) {
+    match wellformed::read::<Object>(text) {
         Ok(fields) => Printed::Fields { fields, twice: has_twice(text) },
         Err(error) if text.ends_with('}') => {
             Printed::Bad(format!("looks like a JSON object but is not valid JSON: {error}"))

@@ -1,10 +1,12 @@
 //! JSON with comments, through `jsonc-parser`. Stricter than that crate's default: what the
 //! installed base would refuse, we refuse, with the place.
 
-use gambrel_model::Complaint;
+use gambrel_model::{Complaint, wellformed};
 use jsonc_parser::ast::Value as Ast;
 use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use jsonc_parser::{
+    CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast,
+};
 
 use super::node::{Content, Document, Node};
 
@@ -28,17 +30,24 @@ const COLLECT: CollectOptions =
 pub fn read(document: &mut Document<'_>) -> Result<Node, Complaint> {
     let text = document.text;
     match parse_to_ast(text, &COLLECT, &OPTIONS) {
-        Ok(parsed) => match parsed.value {
-            Some(value) => Ok(convert(value, document)),
-            None => Ok(Node::empty()),
-        },
+        Ok(parsed) => Ok(tree(parsed, document)),
         Err(error) => {
+            // Half of a character costs that character, as it does everywhere.
+            if let Some(mended) = wellformed::mended(text)
+                && let Ok(parsed) = parse_to_ast(&mended, &COLLECT, &OPTIONS)
+            {
+                return Ok(tree(parsed, document));
+            }
             let range = error.range();
             let spot = document.spot(range.start, range.end);
             let complaint = Complaint::error(spot, format!("not valid JSON: {}", error.kind()));
             Err(complaint.help("comments and trailing commas are fine; everything else is JSON"))
         }
     }
+}
+
+fn tree(parsed: ParseResult<'_>, document: &mut Document<'_>) -> Node {
+    parsed.value.map_or_else(Node::empty, |value| convert(value, document))
 }
 
 fn convert(value: Ast<'_>, document: &mut Document<'_>) -> Node {

@@ -226,10 +226,14 @@ fn context(event: &Event) -> Value {
     let denied = ctx.get("hasUI").is_some_and(|has| !truthy(has));
     ctx["hasUI"] = json!(asked && !denied);
     if text(&ctx, "cwd").is_none() {
-        ctx["cwd"] = json!(event.cwd);
+        ctx["cwd"] = json!(shown(event));
     }
     if ctx.get("session").is_none_or(|session| !session.is_object()) {
-        ctx["session"] = json!({"id": event.session, "cwd": event.cwd});
+        ctx["session"] = json!({"id": event.session, "cwd": shown(event)});
     }
     ctx
+}
+
+fn shown(event: &Event) -> String {
+    event.cwd.display().to_string()
 }

@@ -73,7 +73,7 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
             let key = format!("{tag}:*:{name}");
             let shadowed_by = keys.get(&key).cloned();
             keys.entry(key).or_insert_with(|| path.display().to_string());
-            let mut config = json!({"path": path, FIELD: edition});
+            let mut config = json!({"path": path.display().to_string(), FIELD: edition});
             if let Some(patience) = patience {
                 config[PATIENCE] = json!(patience);
             }

@@ -7,7 +7,7 @@ const LOST: &str = "\\ufffd";
 /// How long an escape of four digits is.
 const ESCAPE: usize = 6;
 
-/// Reads JSON that a module's side has written.
+/// Reads JSON, whoever has written it.
 pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     // Nearly every text is well-formed, and nothing else is looked for in it.
     serde_json::from_str(text).or_else(|error| match mended(text) {
@@ -16,8 +16,8 @@ pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     })
 }
 
-/// The text with every lone half replaced; nothing if there is none.
-fn mended(text: &str) -> Option<String> {
+/// The text with every lone half replaced by as many bytes; nothing if there is none.
+pub fn mended(text: &str) -> Option<String> {
     let mut made = String::with_capacity(text.len());
     let (mut rest, mut found) = (text, false);
     while let Some(at) = rest.find('\\') {
