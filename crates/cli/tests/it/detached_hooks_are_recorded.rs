@@ -1,5 +1,5 @@
 //! Hooks that nobody waits for: the caller returns at once, their end is recorded, their words
-//! are told at the session's next turn, and their timeout holds after the caller has gone.
+//! are told with the session's next event that can carry them, and their timeout holds after the caller has gone.
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ fn its_timeout_holds_after_the_caller_has_gone() {
 }
 
 #[test]
-fn its_words_come_with_the_next_turn() {
+fn its_words_come_with_the_next_event_that_carries_words() {
     let ground = Ground::new();
     let words = r#"printf '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"the build is green"}}'"#;
     async_hook(&ground, words, 10);
@@ -60,9 +60,10 @@ fn its_words_come_with_the_next_turn() {
     until("its end is recorded", || {
         ground.json(&["show", &id, "--json"])["late"][0]["outcome"] == "exited"
     });
-    let told = |g: &Ground| text(&g.run(&["fire", "--from", "claude"], PROMPT.as_bytes()).stdout);
-    until("its words are told", || told(&ground).contains("the build is green"));
-    assert!(!told(&ground).contains("the build is green"), "told twice");
+    let told =
+        |event: &str| text(&ground.run(&["fire", "--from", "claude"], event.as_bytes()).stdout);
+    until("its words are told", || told(BASH_LS).contains("the build is green"));
+    assert!(!told(PROMPT).contains("the build is green"), "told twice");
 }
 
 #[test]
@@ -112,9 +113,10 @@ fn words_for_two_ears_are_told_once_each() {
     ground.file(".claude/settings.json", "{}");
     let told =
         |event: &str| text(&ground.run(&["fire", "--from", "claude"], event.as_bytes()).stdout);
-    let stop = r#"{"hook_event_name":"Stop","session_id":"s","stop_hook_active":false}"#;
-    until("the person is told", || told(stop) == "{\"systemMessage\":\"red\"}\n");
-    assert_eq!(told(stop), "", "told twice");
+    // One that only shows, then one that also tells.
+    let show = r#"{"hook_event_name":"PreCompact","session_id":"s","trigger":"auto","custom_instructions":""}"#;
+    until("the person is told", || told(show) == "{\"systemMessage\":\"red\"}\n");
+    assert_eq!(told(show), "", "told twice");
     let prompted = told(PROMPT);
     assert!(prompted.contains("line 3") && !prompted.contains("red"), "{prompted}");
     assert_eq!(told(PROMPT), "", "told twice");

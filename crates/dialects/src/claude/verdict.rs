@@ -234,18 +234,15 @@ impl Reader<'_> {
         }
     }
 
-    /// Nobody waited: there is nothing left to rule about, and words come at the next turn.
+    /// Nobody waited: there is nothing left to rule about, and words come with the next event that
+    /// can carry them.
     fn afterwards(&self, verdict: Verdict) -> Verdict {
         let wakes = self.hook.draft.config.get("asyncRewake") == Some(&Value::Bool(true));
         if wakes && self.outcome.end == End::Exited(2) {
             let stdout = trimmed(self.said).to_owned();
             let stderr = self.stderr();
-            return Verdict::says(Ear::Next, if stderr.is_empty() { stdout } else { stderr });
+            return Verdict::says(Ear::Agent, if stderr.is_empty() { stdout } else { stderr });
         }
-        let mut says = verdict.says;
-        for say in says.iter_mut().filter(|say| say.ear == Ear::Agent) {
-            say.ear = Ear::Next;
-        }
-        Verdict { says, unheard: verdict.unheard, ..Verdict::default() }
+        Verdict { says: verdict.says, unheard: verdict.unheard, ..Verdict::default() }
     }
 }
