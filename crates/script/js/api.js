@@ -124,20 +124,66 @@
     `{"handlers":${handlers},"results":[${results}],"truthy":[${truthy}],` +
     `"errors":${errors.length ? stringify(errors) : "[]"}${event === undefined ? "" : `,"event":${event}`}}`;
   const failure = (err, event) => ({ hookPath: host.path, event, error: messageOf(err), thrown: isError(err) ? "error" : "value", stack: stackOf(err), fatal: err === null });
-  // An object that the host may read as it is.
-  const { getPrototypeOf, prototype } = Object;
+  // ── results as JSON ──
+  const { getPrototypeOf, prototype, keys } = Object;
+  const isEnumerable = prototype.propertyIsEnumerable;
   const isPlain = (said) => typeof said === "object" && getPrototypeOf(said) === prototype && said.toJSON === undefined;
+  // Whether a field's value means the same in JSON, and stands where JSON sees it.
+  const isSimple = (value) => typeof value === "boolean" || typeof value === "string" || value === null || Number.isFinite(value);
+  const isOpen = (said, name) => said[name] === undefined || (isSimple(said[name]) && isEnumerable.call(said, name));
+  // What is read of a result wherever it has it from: itself, its class, a getter, a proxy. Of
+  // the first ones the truth counts.
+  const TRUTHS = ["block", "cancel", "handled"];
+  const READ = [...TRUTHS, "reason", "decision", "input", "content", "details", "isError", "messages", "message", "systemPrompt", "text", "images"];
+  // JSON of what JSON has no words for: long numbers in digits, a circle cut where it closes.
+  const leniently = (value, circles) => {
+    const above = [];
+    return stringify(value, function (_, inner) {
+      if (typeof inner === "bigint") return String(inner);
+      if (typeof inner !== "object" || inner === null) return inner;
+      while (above.length && above.at(-1) !== this) above.pop();
+      if (above.includes(inner)) return circles.push(inner), "[Circular]";
+      above.push(inner);
+      return inner;
+    });
+  };
+  const jsonOf = (value, circles = []) => {
+    try {
+      return stringify(value);
+    } catch {
+      return leniently(value, circles);
+    }
+  };
+  const fieldOf = (result, name, circles) => {
+    const value = result[name];
+    if (value === undefined) return undefined;
+    if (name === "reason" && !isSimple(value)) return stringify(String(value));
+    const text = jsonOf(value, circles);
+    const lies = TRUTHS.includes(name) && (text !== undefined && !!parse(text)) !== !!value;
+    return lies ? String(!!value) : text;
+  };
+  // A circle is a mistake, but for a refusal that says so itself.
+  const written = (result, errors) => {
+    const circles = [];
+    const text = textOf(result, circles);
+    if (circles.length && !result.block) errors.push(failure(new TypeError("circular reference"), now.event));
+    return text;
+  };
+  const textOf = (result, circles) => {
+    if (typeof result !== "object" && typeof result !== "function") return isSimple(result) ? stringify(result) : "true";
+    if (Array.isArray(result)) return jsonOf(result, circles);
+    if (isPlain(result) && TRUTHS.every((name) => isOpen(result, name)) && isOpen(result, "reason")) return jsonOf(result, circles);
+    const names = new Set([...keys(result), ...READ.filter((name) => name in result)]);
+    const fields = [...names].map((name) => [stringify(name), fieldOf(result, name, circles)]);
+    return `{${fields.filter(([, text]) => text !== undefined).map((pair) => pair.join(":"))}}`;
+  };
   const lone = (said) => {
     try {
-      return `{"handlers":1,"results":[${written(said)}],"truthy":[true],"errors":[]}`;
+      const errors = [];
+      return report(1, [written(said, errors)], [true], errors);
     } catch (err) {
       return report(1, ["null"], [false], [failure(err, now.event)]);
     }
-  };
-  const written = (result) => {
-    const text = stringify(result);
-    if (text === undefined) throw new TypeError(`a ${typeof result} is no result`);
-    return text;
   };
 
   // Terms are mostly those of the call before. What a handler could change is not kept.
@@ -186,7 +232,8 @@
     let ended = false;
     const call = (at) => {
       if (at > 0) host.lap?.();
-      return list[at](before(rest, eventText, shared, chained, at), ctx);
+      const handler = list[at];
+      return handler(before(rest, eventText, shared, chained, at), ctx);
     };
     let said;
     if (rest.together) {
@@ -202,13 +249,14 @@
     for (let at = 0; at < (said ?? list).length && !ended; at++) {
       try {
         const result = await heard(at);
-        results.push(result ? written(result) : "null");
+        results.push(result ? written(result, errors) : "null");
         truthy.push(!!result);
         if (!result) continue;
+        if (errors.length && !rest.catch) break;
         for (const [field, how] of Object.entries(rest.chain ?? {})) {
           const value = passed(how, result[field]);
           if (value === undefined) continue;
-          if (rest.fresh === true) chained[field] = stringify(value);
+          if (rest.fresh === true) chained[field] = jsonOf(value);
           else shared[field] = value;
         }
         ended = ends(rest.stop, result);
@@ -218,7 +266,7 @@
         if (!rest.catch) break;
       }
     }
-    const told = rest.changes && rest.fresh !== true ? changed(eventText, shared, errors) : undefined;
+    const told = rest.changes && rest.fresh !== true ? changed(eventText, shared) : undefined;
     return { ended, text: report(list.length, results, truthy, errors, told) };
   };
 
@@ -239,14 +287,15 @@
     return `${text.slice(0, -1)},"then":[${more}]}`;
   };
 
-  const changed = (before, shared, errors) => {
-    try {
-      const after = stringify(shared);
-      return after === stringify(parse(before)) ? undefined : after;
-    } catch (err) {
-      errors.push(failure(err, now.event));
-      return undefined;
+  // The fields of the event that handlers have changed.
+  const changed = (before, shared) => {
+    if (jsonOf(shared) === before) return undefined;
+    const [sent, told] = [parse(before), []];
+    for (const name of keys(shared)) {
+      const text = jsonOf(shared[name]);
+      if (text !== undefined && text !== stringify(sent[name])) told.push(`${stringify(name)}:${text}`);
     }
+    return told.length ? `{${told}}` : undefined;
   };
 
   // The report, or a promise of it, or a plain result for which `lone` makes the report. A lone
@@ -263,11 +312,12 @@
     // Should it have registered more handlers, they are called as well.
     const more = (said) => rounds(eventText, rest, event, list, { said, ctx });
     try {
-      let said = list[0](rest.fresh === "shell" ? { ...event } : event, ctx);
+      const handler = list[0];
+      let said = handler(rest.fresh === "shell" ? { ...event } : event, ctx);
       if (said instanceof Own) said = host.peek(said);
       if (list.length > 1 || typeof said?.then === "function") return more(said);
       if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
-      return isPlain(said) ? said : lone(said);
+      return isPlain(said) && (typeof rest.stop !== "string" || isOpen(said, rest.stop)) ? said : lone(said);
     } catch (err) {
       if (list.length > 1) return more(Own.reject(err));
       return report(1, ["null"], [false], [failure(err, event.type)]);
@@ -283,7 +333,8 @@
     }
     try {
       const result = await found.handler(args, commandContext(parse(restText).ctx));
-      return report(1, [result ? written(result) : "null"], [!!result], []);
+      const errors = [];
+      return report(1, [result ? written(result, errors) : "null"], [!!result], errors);
     } catch (err) {
       return report(1, ["null"], [false], [failure(err, now.event)]);
     }

@@ -40,7 +40,7 @@ fn number(float: f64) -> Option<Value> {
     match (float.fract() == 0.0, float.abs() < WHOLE) {
         (true, true) => Some(Value::from(float as i64)),
         (true, false) => None,
-        // What is no number is nothing.
-        (false, _) => Some(Number::from_f64(float).map_or(Value::Null, Value::Number)),
+        // What is no number in JSON may be true all the same.
+        (false, _) => Number::from_f64(float).map(Value::Number),
     }
 }

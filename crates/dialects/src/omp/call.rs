@@ -84,7 +84,7 @@ fn round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
         "fresh": fresh,
         // 004, errors: a tool call fails closed; everything else is noted and goes on.
         "catch": rule(row) != Rule::Call,
-        "changes": rule(row) == Rule::Context,
+        "changes": matches!(rule(row), Rule::Context | Rule::Result),
         "closes": matches!(rule(row), Rule::Input | Rule::Cancel),
         "together": newer && rule(row) == Rule::Farewell,
     })

@@ -1,7 +1,7 @@
 //! What the results of a module's handlers mean, by the rule of the event and by edition: which of
 //! them counts, what it rules, what it rewrites.
 
-use gambrel_model::{Ear, Event, EventSpec, Hook, Ruling, Slot, Tool, Verdict};
+use gambrel_model::{Ear, Event, EventSpec, Hook, Moment, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::Omp;
@@ -48,12 +48,10 @@ pub fn merged(asked: &Asked<'_>, answer: &Value) -> Verdict {
     let last = || results.iter().rfind(|result| truthy(result));
     match rule(asked.row) {
         Rule::Call => last().map(|result| call(asked, result)).unwrap_or_default(),
-        Rule::Result if newer => merged_output(asked, results),
+        Rule::Result if newer => merged_output(asked, answer, results),
         // The original error is thrown again, whatever a handler returns.
-        Rule::Result if asked.event.moment == gambrel_model::Moment::ToolFailed => {
-            Verdict::default()
-        }
-        Rule::Result => last().map(output).unwrap_or_default(),
+        Rule::Result if asked.event.moment == Moment::ToolFailed => Verdict::default(),
+        Rule::Result => output(answer, last()),
         Rule::Context => context(answer, results),
         Rule::Input => input(asked, results),
         Rule::Start if newer => started(asked, results),
@@ -98,25 +96,34 @@ fn other_input(asked: &Asked<'_>, input: &Value) -> Verdict {
     }
 }
 
-/// The last result as a whole. `null` clears nothing, and whether it was an error is not for a
-/// handler to say.
-fn output(result: &Value) -> Verdict {
+/// The last result as a whole, over what handlers have changed in place. `null` clears nothing,
+/// and whether it was an error is not for a handler to say.
+fn output(answer: &Value, last: Option<&Value>) -> Verdict {
     let mut patch = json!({});
     for key in &OUTPUT[..2] {
-        if let Some(value) = result.get(key).filter(|value| !value.is_null()) {
+        let said = [last.and_then(|last| last.get(key)), answer["event"].get(key)];
+        if let Some(value) = said.into_iter().flatten().find(|value| !value.is_null()) {
             patch[*key] = value.clone();
         }
     }
-    Verdict::default().patching(Slot::Output, patch)
+    match last.is_none() && patch == json!({}) {
+        true => Verdict::default(),
+        false => Verdict::default().patching(Slot::Output, patch),
+    }
 }
 
 /// The newer edition merges results field by field; `null` brings back what the tool itself said.
-fn merged_output(asked: &Asked<'_>, results: &[Value]) -> Verdict {
+/// The event has the end of it, with what was changed in place; the words of an error are changed
+/// only with a result.
+fn merged_output(asked: &Asked<'_>, answer: &Value, results: &[Value]) -> Verdict {
     let mut patch = Map::new();
-    for (key, value) in results.iter().filter_map(Value::as_object).flatten() {
-        if OUTPUT.contains(&key.as_str()) {
-            patch.insert(key.clone(), value.clone());
-        }
+    let own = |(key, _): &(&String, &Value)| OUTPUT.contains(&key.as_str());
+    let said = results.iter().filter_map(Value::as_object).flatten().filter(own);
+    patch.extend(said.map(|(key, value)| (key.clone(), value.clone())));
+    if asked.event.moment != Moment::ToolFailed || !patch.is_empty() {
+        let held = answer["event"].as_object().into_iter().flatten().filter(own);
+        let held = held.filter(|(key, value)| !value.is_null() && *key != OUTPUT[2]);
+        patch.extend(held.map(|(key, value)| (key.clone(), value.clone())));
     }
     for (key, value) in patch.iter_mut().filter(|(_, value)| value.is_null()) {
         *value = asked.event.native.get(key).cloned().unwrap_or_default();

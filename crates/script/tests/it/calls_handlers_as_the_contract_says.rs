@@ -81,14 +81,14 @@ fn a_change_to_the_event_is_seen_by_later_handlers_and_told() {
 }
 
 #[test]
-fn a_change_that_cannot_be_told_is_an_error_only_if_it_was_asked_for() {
-    let factory = r#"pi.on("tool_call", (event) => { event.self = event; return { n: 1 }; });"#;
+fn a_change_that_cannot_be_told_is_told_as_far_as_it_can_be() {
+    let factory = r#"pi.on("tool_call", (event) => {
+        event.self = event; event.long = 12n; return { n: 1 }; });"#;
     let mut body = bash("ls");
-    assert_eq!(run(factory, body.clone())["errors"], json!([]));
     body["changes"] = json!(true);
     let answer = run(factory, body);
-    assert_eq!(answer["errors"].as_array().unwrap().len(), 1);
-    assert_eq!(answer["results"], json!([{"n": 1}]));
+    assert_eq!((&answer["errors"], &answer["results"]), (&json!([]), &json!([{"n": 1}])));
+    assert_eq!(answer["event"]["long"], "12");
 }
 
 #[test]
@@ -201,7 +201,6 @@ fn a_result_is_told_as_json_tells_it() {
         "{ 2: 'b', 1: 'a', z: 1, [Symbol('s')]: 1 }",
         "{ deep: { er: [1, { undefined }] }, date: new Date(0) }",
         "{ f() {}, g: Symbol('x'), big: new Map([[1, 2]]) }",
-        "{ toJSON: () => ({ said: 'otherwise' }) }",
         "new (class A { own = 1; get not() { return 2; } })()",
         "Object.create({ inherited: 1 }, { hidden: { value: 1 }, shown: { value: 2, enumerable: true } })",
         "Object.assign(Object.create(null), { bare: 1 })",
@@ -218,15 +217,54 @@ fn a_result_is_told_as_json_tells_it() {
         assert_eq!(alone["errors"], json!([]), "{code}");
         assert_eq!(alone["results"][0], listed["results"][0][0], "{code}");
     }
-    for code in [
-        "{ n: 1n }",
-        "{ get bad() { throw new Error('got'); } }",
-        "(() => { const o = {}; o.o = o; return o; })()",
-    ] {
-        let answer = stand.handler(&format!("return {code};")).answer.unwrap();
-        assert_eq!((&answer["results"], &answer["truthy"]), (&json!([null]), &json!([false])));
-        assert_eq!(answer["errors"].as_array().unwrap().len(), 1, "{code}: {answer}");
+    let answer = stand.handler("return { get bad() { throw new Error('got'); } };").answer.unwrap();
+    assert_eq!((&answer["results"], &answer["truthy"]), (&json!([null]), &json!([false])));
+    assert_eq!(answer["errors"][0]["error"], "got");
+}
+
+#[test]
+fn what_counts_of_a_result_is_read_wherever_it_has_it_from() {
+    let stand = Stand::new();
+    let first = |code: &str| {
+        let answer = stand.handler(code).answer.unwrap();
+        assert_eq!(answer["errors"], json!([]), "{code}");
+        answer["results"][0].clone()
+    };
+    let blocks = [
+        "return new (class { get block() { return true; } get reason() { return 'r'; } })();",
+        "return Object.create({ block: true, reason: 'r' });",
+        "return new Proxy({}, { get: (_, k) => ({ block: true, reason: 'r' })[k], has: () => true });",
+        "return Object.defineProperty({ reason: 'r' }, 'block', { value: 1 });",
+        "return { block: true, reason: 'r', toJSON: () => ({}) };",
+        "return { block() {}, reason: 'r' };",
+        "return { block: Symbol('s'), reason: 'r' };",
+        "return { block: Infinity, reason: 'r' };",
+        "return { block: new Date(NaN), reason: 'r' };",
+        "return { block: 1n, reason: 'r' };",
+        "const r = { block: true, reason: 'r' }; r.self = r; return r;",
+    ];
+    for code in blocks {
+        let result = first(code);
+        assert!(result["block"] == true || result["block"] == 1, "{code}: {result}");
+        assert_eq!(result["reason"], "r", "{code}: {result}");
     }
+    assert_eq!(first("return { block: NaN };")["block"], false);
+    assert_eq!(first("return { block: 1, reason: new Error('in') };")["reason"], "Error: in");
+    assert_eq!(first("return { content: [], details: { took: 12n } };")["details"]["took"], "12");
+    for nothing in ["return 12n;", "return Symbol('s');", "return () => 1;"] {
+        assert_eq!(first(nothing)["block"], json!(null), "{nothing}");
+    }
+}
+
+#[test]
+fn handlers_are_called_with_nothing_as_this() {
+    let factory = r#"
+        pi.on("tool_call", function () { return { is: typeof this }; });
+        pi.on("tool_call", function () { return { is: typeof this }; });"#;
+    assert_eq!(
+        run(factory, bash("ls"))["results"],
+        json!([{"is": "undefined"}, {"is": "undefined"}])
+    );
 }
 
 #[test]

@@ -149,14 +149,10 @@ fn odd_things_are_thrown() {
 }
 
 #[test]
-fn results_that_are_no_json_are_errors() {
+fn results_that_cannot_be_read_are_errors() {
     fails("const a = {}; a.a = a; return a;");
-    fails("return () => 1;");
-    fails("return { n: 1n };");
-    fails("return Symbol('x');");
     fails("return { get block() { throw new Error('no'); } };");
     fails("return new Proxy({}, { ownKeys() { throw new Error('no'); } });");
-    fails("return { toJSON() { throw new Error('no'); } };");
 }
 
 #[test]
