@@ -1,6 +1,7 @@
 //! However a command names its scripts: what it runs is what was looked at.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use crate::ground::{BASH_LS, Ground, text};
 
@@ -81,4 +82,22 @@ fn one_file_cannot_pass_for_two() {
     fs::remove_file(&other).unwrap();
     ground.script(SCRIPT, &format!("{REFUSES}{}{PASSES}", other.display()));
     assert!(fired(&ground).1.contains("changed"));
+}
+
+#[test]
+fn a_huge_script_that_changed_does_not_run() {
+    let huge = |first: &str| format!("{first}{}", "#".repeat(17 * 1024 * 1024));
+    let ground = trusted("sh .claude/hooks/x.sh");
+    let path = ground.script(SCRIPT, &huge(REFUSES));
+    trust(&ground);
+    assert_eq!(fired(&ground).0, "deny");
+    let before = fs::metadata(&path).unwrap();
+    let other = REFUSES.replace("exit 2", "exit 0");
+    ground.script(SCRIPT, &huge(&other));
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(before.modified().unwrap()).unwrap();
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!((before.ino(), before.len()), (after.ino(), after.len()));
+    let (ruling, why) = fired(&ground);
+    assert!(ruling == "silent" && why.contains("changed"), "{ruling}, {why}");
 }
