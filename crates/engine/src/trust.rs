@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gambrel_model::{Hook, TrustEntry};
 use sha2::{Digest, Sha256};
@@ -136,4 +136,40 @@ fn made_of(hook: &Hook) -> Vec<Part> {
     let starts = Starts { here: at_root(), project: at_root(), unknown: at_root(), within };
     let leads = leads(&hook.draft.config, &starts);
     parts(leads.into_iter().map(|lead| lead.path), Some(&root))
+}
+
+/// The file that a hook would run in this folder, or with this project's, in place of one that was
+/// trusted with it. Where both are those of its definition nothing is looked up.
+pub(crate) fn stray(hook: &Hook, here: &Path, project: &Path) -> Option<PathBuf> {
+    let base = &hook.draft.source.base;
+    if here == base && project == base {
+        return None;
+    }
+    let starts = elsewhere(base, here, project)?;
+    let mut leads = leads(&hook.draft.config, &starts);
+    if leads.is_empty() {
+        return None;
+    }
+    let trusted = made_of(hook);
+    let alike = |part: &Part, path: &Path| part.path.file_name() == path.file_name();
+    leads.retain(|lead| lead.sure || trusted.iter().any(|part| alike(part, &lead.path)));
+    let known = |part: &Part| {
+        let same = |other: &Part| alike(other, &part.path) && other.mark == part.mark;
+        trusted.iter().any(|other| other.path == part.path || same(other))
+    };
+    let mut found = parts(leads.into_iter().map(|lead| lead.path), None).into_iter();
+    found.find(|part| !known(part)).map(|part| part.path)
+}
+
+/// Where names lead that are not looked up from the definition's own folder.
+fn elsewhere(base: &Path, here: &Path, project: &Path) -> Option<Starts> {
+    let base = fs::canonicalize(base).ok()?;
+    let other = |folder: &Path| fs::canonicalize(folder).ok().filter(|folder| *folder != base);
+    let (here, project) = (other(here), other(project));
+    // An expansion may stand for any folder on the way up, such as that of another repository.
+    let above = here.iter().flat_map(|here| here.ancestors().skip(1));
+    let above = above.take_while(|folder| !base.starts_with(folder)).map(Path::to_owned);
+    let unknown = here.iter().chain(&project).cloned().chain(above).collect();
+    let list = |folder: Option<PathBuf>| folder.into_iter().collect();
+    Some(Starts { unknown, here: list(here), project: list(project), within: None })
 }
