@@ -219,10 +219,11 @@ fn by_command(text: &str) -> Start {
     }
 }
 
-/// What stands before the bracket that closes, and what after it.
+/// What stands before the bracket that closes, and what after it; one far away closes nothing, so
+/// that many that are never closed take no time.
 fn balanced(text: &str, open: char, close: char) -> Option<(&str, &str)> {
     let mut depth = 1_usize;
-    for (at, c) in text.char_indices() {
+    for (at, c) in text.char_indices().take(LONGEST) {
         depth += usize::from(c == open);
         depth -= usize::from(c == close);
         if depth == 0 {
