@@ -10,7 +10,7 @@ use gambrel_model::{
 };
 
 use crate::batch::{self, Turn};
-use crate::select::{Candidate, Fate, Skip, condition, step, unshadowed};
+use crate::select::{Candidate, Fate, Skip, condition, staged, step, strayed, unshadowed};
 use crate::{Engine, Errand, Slip, debts};
 
 /// The fold's state: only grows.
@@ -106,10 +106,7 @@ impl<'f, 'a> Fold<'f, 'a> {
             return Err(Skip::plain(format!("denied already by {by}")));
         }
         let remark = condition(event, &candidate.hook, &self.carry)?;
-        let dialect = candidate.hook.dialect;
-        let staged =
-            catch_unwind(AssertUnwindSafe(|| dialect.stage(event, &candidate.hook, &self.carry)));
-        let mut call = staged.map_err(|_| Skip::grave("a fault of gambrel's own: not staged"))?;
+        let mut call = staged(event, &candidate.hook, &self.carry)?;
         let mut remark = shadow + &remark.unwrap_or_default();
         // A folder that the agent stood in may be gone; one that the author named must be there.
         let source = &candidate.hook.draft.source.base;
@@ -120,6 +117,9 @@ impl<'f, 'a> Fold<'f, 'a> {
             let there = there.cloned().unwrap_or_else(|| "/".into());
             remark += &format!("{} is gone: it ran in {}", call.cwd.display(), there.display());
             call.cwd = there;
+        }
+        if let Some(skip) = strayed(self.engine, event, &candidate.hook, &call) {
+            return Err(skip);
         }
         if let Some(budget) = self.engine.options.budget.or_else(|| self.patience()) {
             let left = margin(budget).saturating_sub(self.began.elapsed());

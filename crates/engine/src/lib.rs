@@ -2,12 +2,14 @@
 //! store by name: those come in as tables and as a ledger.
 
 mod batch;
+mod covered;
 mod debts;
 mod errand;
 mod fire;
 mod fold;
 mod journal;
 mod load;
+mod names;
 mod recheck;
 mod select;
 mod slip;

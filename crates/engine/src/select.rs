@@ -2,11 +2,14 @@
 //! considered and not chosen keeps its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
 use gambrel_model::condition::Truth;
 use gambrel_model::decision::Bystanders;
-use gambrel_model::{Carry, Event, EventSpec, Hook, Kind, Moment, Step, Subject, TrustEntry};
+use gambrel_model::{
+    Call, Carry, Event, EventSpec, Hook, Kind, Moment, Program, Step, Subject, TrustEntry,
+};
 
 use crate::fold::FIRING;
 use crate::trust::{self, Trust};
@@ -268,6 +271,28 @@ impl Chooser<'_, '_> {
     }
 }
 
+/// Why a hook that was trusted is not run with this call: a name of its own leads elsewhere from
+/// where it would run.
+pub(crate) fn strayed(
+    engine: &Engine<'_>,
+    event: &Event,
+    hook: &Hook,
+    call: &Call,
+) -> Option<Skip> {
+    if call.program == Program::None || !trust::needed(hook, engine.options.trust) {
+        return None;
+    }
+    let file = trust::stray(hook, &call.cwd, &event.project)?;
+    let why = format!("changed: {} is in place of what was trusted", file.display());
+    Some(Skip::grave(format!("{why}; a name that begins at the project's folder cannot stray")))
+}
+
+/// What a hook would be run with.
+pub(crate) fn staged(event: &Event, hook: &Hook, carry: &Carry) -> Result<Call, Skip> {
+    let staged = catch_unwind(AssertUnwindSafe(|| hook.dialect.stage(event, hook, carry)));
+    staged.map_err(|_| Skip::grave("a fault of gambrel's own: not staged"))
+}
+
 /// What is worth knowing of a hook whose place nobody takes.
 pub(crate) fn unshadowed(by: &str) -> String {
     format!("runs in its own place, because {by} does not")
@@ -302,7 +327,7 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
         if candidate.fate != Fate::Runs {
             continue;
         }
-        match condition(event, &candidate.hook, &Carry::default()) {
+        match foreseen(engine, event, &candidate.hook) {
             Ok(remark) => candidate.remark.extend(remark),
             Err(skip) => candidate.fate = Fate::Skipped(skip),
         }
@@ -319,6 +344,13 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
         selection.candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark });
     }
     selection.candidates
+}
+
+/// What its turn would find, as far as that can be told before.
+fn foreseen(engine: &Engine<'_>, event: &Event, hook: &Hook) -> Result<Option<String>, Skip> {
+    let remark = condition(event, hook, &Carry::default())?;
+    let call = staged(event, hook, &Carry::default())?;
+    strayed(engine, event, hook, &call).map_or(Ok(remark), Err)
 }
 
 fn other_moment(hook: &Hook, moment: &Moment) -> String {

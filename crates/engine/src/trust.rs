@@ -1,19 +1,15 @@
 //! Which project hooks may run: those that a person trusted, as they are now. The hash covers the
-//! definition and every file of the project that the command names.
+//! definition and every file of the project that the hook is made of.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use gambrel_model::{Hook, TrustEntry};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::Loaded;
-
-/// A script larger than this cannot be trusted by content.
-const SCRIPT_CAP: u64 = 16 * 1024 * 1024;
+use crate::covered::{Mark, Part, Starts, leads, parts};
 
 /// Which project hooks may run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -112,120 +108,68 @@ pub fn hash(hook: &Hook) -> String {
     let mut sum = Sha256::new();
     draft.define(&mut |part| sum.update(part));
     sum.update(draft.terms.timeout.as_millis().to_le_bytes());
-    for path in named_files(hook) {
-        sum.update(path.display().to_string());
-        sum.update(contents(&path));
+    for part in made_of(hook) {
+        let path = part.path.display().to_string();
+        let (kind, bytes) = match &part.mark {
+            Mark::Bytes(bytes) => (b'b', bytes.as_slice()),
+            Mark::State(text) => (b's', text.as_bytes()),
+        };
+        // With their lengths, so that no file can pass for two.
+        sum.update([kind]);
+        sum.update(path.len().to_le_bytes());
+        sum.update(path);
+        sum.update(bytes.len().to_le_bytes());
+        sum.update(bytes);
     }
     sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of a script, or a mark that never equals any.
-fn contents(path: &Path) -> Vec<u8> {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let file = fs::File::open(path)?;
-        if file.metadata()?.len() > SCRIPT_CAP {
-            return Err(std::io::Error::other("too large"));
-        }
-        let mut bytes = Vec::new();
-        file.take(SCRIPT_CAP).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    read().unwrap_or_else(|error| format!("unreadable: {error}").into_bytes())
-}
-
-/// Files under the project that a word of the command names.
+/// Files under the project that a hook is made of.
 pub fn named_files(hook: &Hook) -> Vec<PathBuf> {
-    let base = hook.draft.source.base.clone();
-    let Ok(root) = fs::canonicalize(&base) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = Vec::new();
-    for text in texts(&hook.draft.config) {
-        let mut words = words(&text);
-        // An argument or a path is one word, whatever stands in it.
-        words.extend(Some(text.clone()).filter(|text| text.len() < 4_096));
-        // A command may go somewhere first: `cd tools && ./check.sh`.
-        let folders = words.iter().map(|word| base.join(word)).filter(|path| path.is_dir());
-        let folders: Vec<PathBuf> = std::iter::once(base.clone()).chain(folders.take(8)).collect();
-        for word in &words {
-            let real = folders.iter().filter_map(|folder| fs::canonicalize(folder.join(word)).ok());
-            for path in real.filter(|path| path.starts_with(&root) && path.is_file()) {
-                if !files.contains(&path) {
-                    files.push(path);
-                }
-            }
-        }
+    made_of(hook).into_iter().map(|part| part.path).collect()
+}
+
+fn made_of(hook: &Hook) -> Vec<Part> {
+    let Ok(root) = fs::canonicalize(&hook.draft.source.base) else { return Vec::new() };
+    let at_root = || vec![root.clone()];
+    let within = Some(root.clone());
+    let starts = Starts { here: at_root(), project: at_root(), unknown: at_root(), within };
+    let leads = leads(&hook.draft.config, &starts);
+    parts(leads.into_iter().map(|lead| lead.path), Some(&root))
+}
+
+/// The file that a hook would run in this folder, or with this project's, in place of one that was
+/// trusted with it. Where both are those of its definition nothing is looked up.
+pub(crate) fn stray(hook: &Hook, here: &Path, project: &Path) -> Option<PathBuf> {
+    let base = &hook.draft.source.base;
+    if here == base && project == base {
+        return None;
     }
-    follow(&root, &mut files);
-    files.sort();
-    files
-}
-
-/// A hook is not made of more files than this.
-const FILES: usize = 500;
-
-/// What scripts in JavaScript and TypeScript pull in by a relative name belongs to them.
-fn follow(root: &Path, files: &mut Vec<PathBuf>) {
-    let mut next = 0;
-    while next < files.len() && files.len() < FILES {
-        let file = files[next].clone();
-        next += 1;
-        let script =
-            file.extension().and_then(|e| e.to_str()).is_some_and(|e| SCRIPTS.contains(&e));
-        let text =
-            script.then(|| contents(&file)).map(|b| String::from_utf8_lossy(&b).into_owned());
-        for name in text.iter().flat_map(|text| relative(text)) {
-            let Some(folder) = file.parent() else { continue };
-            let found = ways(&folder.join(name)).find_map(|path| fs::canonicalize(path).ok());
-            let inside = found.filter(|path| path.starts_with(root) && path.is_file());
-            files.extend(inside.filter(|path| !files.contains(path)));
-        }
+    let starts = elsewhere(base, here, project)?;
+    let mut leads = leads(&hook.draft.config, &starts);
+    if leads.is_empty() {
+        return None;
     }
+    let trusted = made_of(hook);
+    let alike = |part: &Part, path: &Path| part.path.file_name() == path.file_name();
+    leads.retain(|lead| lead.sure || trusted.iter().any(|part| alike(part, &lead.path)));
+    let known = |part: &Part| {
+        let same = |other: &Part| alike(other, &part.path) && other.mark == part.mark;
+        trusted.iter().any(|other| other.path == part.path || same(other))
+    };
+    let mut found = parts(leads.into_iter().map(|lead| lead.path), None).into_iter();
+    found.find(|part| !known(part)).map(|part| part.path)
 }
 
-const SCRIPTS: [&str; 6] = ["ts", "js", "mjs", "cjs", "mts", "cts"];
-
-/// Every text in quotes that begins like a relative path.
-fn relative(text: &str) -> Vec<&str> {
-    let quoted = |quote: char| text.split(quote).skip(1);
-    let names = ['"', '\'', '`'].into_iter().flat_map(quoted);
-    names.filter(|n| (n.starts_with("./") || n.starts_with("../")) && n.len() < 400).collect()
-}
-
-/// The files that a name may stand for.
-fn ways(path: &Path) -> impl Iterator<Item = PathBuf> + '_ {
-    let with = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
-    let endings = SCRIPTS.iter().map(move |ending| with(&format!(".{ending}")));
-    // A TypeScript file is often named by what it becomes.
-    let source = path.with_extension("ts");
-    let inside = ["index.ts", "index.js"].into_iter().map(|name| path.join(name));
-    std::iter::once(path.to_owned())
-        .filter(|p| p.is_file())
-        .chain(endings)
-        .chain([source])
-        .chain(inside)
-}
-
-fn texts(config: &Value) -> Vec<String> {
-    match config {
-        Value::String(text) => vec![text.clone()],
-        Value::Array(items) => items.iter().flat_map(texts).collect(),
-        Value::Object(fields) => fields.values().flat_map(texts).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Anything in a command that could be a path, with variables that stand for the project undone.
-fn words(text: &str) -> Vec<String> {
-    let mut text = text.to_owned();
-    for name in ["CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "PWD"] {
-        text = text.replace(&format!("${{{name}}}"), ".").replace(&format!("${name}"), ".");
-    }
-    let stop = |c: char| c.is_whitespace() || "\"'`;|&()<>=".contains(c);
-    let joined: String = text.chars().filter(|c| !matches!(c, '"' | '\'')).collect();
-    let split = |text: &str| text.split(stop).map(str::to_owned).collect::<Vec<_>>();
-    let mut words = split(&joined);
-    words.extend(split(&text));
-    words.retain(|word| !word.is_empty() && word != "." && word.len() < 4_096);
-    words.sort();
-    words.dedup();
-    words
+/// Where names lead that are not looked up from the definition's own folder.
+fn elsewhere(base: &Path, here: &Path, project: &Path) -> Option<Starts> {
+    let base = fs::canonicalize(base).ok()?;
+    let other = |folder: &Path| fs::canonicalize(folder).ok().filter(|folder| *folder != base);
+    let (here, project) = (other(here), other(project));
+    // An expansion may stand for any folder on the way up, such as that of another repository.
+    let above = here.iter().flat_map(|here| here.ancestors().skip(1));
+    let above = above.take_while(|folder| !base.starts_with(folder)).map(Path::to_owned);
+    let unknown = here.iter().chain(&project).cloned().chain(above).collect();
+    let list = |folder: Option<PathBuf>| folder.into_iter().collect();
+    Some(Starts { unknown, here: list(here), project: list(project), within: None })
 }

@@ -44,6 +44,8 @@ mod real_runner_agrees;
 mod schemas_are_served;
 mod slow_receivers_delay_nobody;
 mod success_criteria;
+mod trust_covers_what_a_hook_runs;
+mod trust_holds_in_other_folders;
 mod trust_is_by_content;
 mod types_compile;
 mod what_ends_late_at_a_sessions_end;
