@@ -1,19 +1,45 @@
 //! JSON as JavaScript writes it, read as text that can be written anywhere: half of a character
-//! (`"\ud83d"`), which a cut through an emoji leaves, becomes U+FFFD instead of an error.
+//! (`"\ud83d"`), which a cut through an emoji leaves, becomes U+FFFD instead of an error, and it may
+//! be nested deeper than a careful reader takes by itself.
 
 use serde::de::DeserializeOwned;
 
 const LOST: &str = "\\ufffd";
 /// How long an escape of four digits is.
 const ESCAPE: usize = 6;
+/// So deep a text may be nested: what the smallest stack holds several times.
+const DEEPEST: usize = 1_000;
 
 /// Reads JSON, whoever has written it.
 pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     // Nearly every text is well-formed, and nothing else is looked for in it.
-    serde_json::from_str(text).or_else(|error| match mended(text) {
-        Some(text) => serde_json::from_str(&text),
-        None => Err(error),
+    serde_json::from_str(text).or_else(|error| {
+        let mended = mended(text);
+        let text = mended.as_deref().unwrap_or(text);
+        if depth(text) > DEEPEST {
+            return Err(error);
+        }
+        let mut reader = serde_json::Deserializer::from_str(text);
+        reader.disable_recursion_limit();
+        T::deserialize(&mut reader).and_then(|read| reader.end().map(|()| read))
     })
+}
+
+/// How deep lists and objects stand in one another, at most.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// The text with every lone half replaced by as many bytes; nothing if there is none.
@@ -65,6 +91,10 @@ mod tests {
         let expected =
             json!(["\u{fffd}", "\u{fffd} x", "😀", "\\ud83d", "\u{fffd}😀", "\n\"\u{fffd}"]);
         assert_eq!(read::<Value>(text).unwrap(), expected);
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(read::<Value>(&nested(DEEPEST)).is_ok());
+        assert!(read::<Value>(&nested(DEEPEST + 1)).is_err());
+        assert!(read::<Value>(&nested(1_000_000)).is_err());
         for wrong in [r#"["\ud83d"#, r#""\"#, r#""\ud8"#, "{", r#""\é""#] {
             assert!(read::<Value>(wrong).is_err(), "{wrong}");
         }

@@ -75,3 +75,20 @@ fn a_folder_whose_name_is_no_text() {
         assert_eq!(ground.decide(from, event)["ruling"], "deny");
     }
 }
+
+#[test]
+fn an_event_that_is_nested_deeply() {
+    let ground = Ground::new();
+    ground.script("deep.py", "#!/usr/bin/env python3\nimport json, sys\njson.load(sys.stdin)\nprint('{\"x\":' + '[' * 150 + ']' * 150 + ',\"decision\":\"block\",\"reason\":\"seen\"}')\n");
+    ground.guard("./deep.py", 20);
+    let module = "export default (pi) => pi.on('tool_call', (e) => { pi.appendEntry('saw', JSON.stringify(e).length); });\n";
+    ground.file(".omp/hooks/a.ts", module);
+    let deep = "[".repeat(400) + &"]".repeat(400);
+    let event = BASH_LS.replace("\"ls\"", &format!("\"ls\",\"x\":{deep}"));
+    let decision = ground.decide("claude", &event);
+    assert_eq!(decision["reasons"][0]["text"], "seen", "{decision}");
+    let deeper = "[".repeat(100_000) + &"]".repeat(100_000);
+    let event = BASH_LS.replace("\"ls\"", &format!("\"ls\",\"x\":{deeper}"));
+    let refused = ground.run(&["fire", "--from", "claude", "--strict"], event.as_bytes());
+    assert!(text(&refused.stdout).contains("\"deny\""), "{}", text(&refused.stderr));
+}
