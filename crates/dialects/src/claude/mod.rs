@@ -7,6 +7,7 @@ mod config;
 mod ecmascript;
 mod events;
 mod fences;
+mod frontmatter;
 mod guard;
 mod handler;
 mod judge;
