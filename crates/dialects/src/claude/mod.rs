@@ -11,6 +11,7 @@ mod frontmatter;
 mod guard;
 mod handler;
 mod judge;
+mod kinds;
 mod matcher;
 mod native;
 mod output;
