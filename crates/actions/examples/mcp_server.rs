@@ -60,6 +60,7 @@ fn call(params: &Value) -> io::Result<Value> {
             ],
             "structuredContent": { "tool": "echo" },
         } }),
+        Some("shape") => json!({ "result": { "content": [], "structuredContent": { "a": 1 } } }),
         Some("mark") => {
             std::fs::write("mark", "")?;
             json!({ "result": { "content": [] } })

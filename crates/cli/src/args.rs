@@ -314,8 +314,9 @@ pub struct UntrustArgs {
 /// `install` and `uninstall`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The entries call `gambrel fire --from claude --hosted` for every event: Claude Code goes on running its
-own hooks, and gambrel adds those of the other dialects. Comments and order of the file are kept."
+    after_help = "The entries call `gambrel fire --from claude --hosted` for every event but WorktreeCreate, where a
+hook takes the place of Claude Code's own way to make one. Claude Code goes on running its own
+hooks, and gambrel adds those of the other dialects. Comments and order of the file are kept."
 )]
 pub struct InstallArgs {
     /// The agent.

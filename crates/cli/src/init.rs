@@ -85,7 +85,10 @@ impl Fate {
 
 /// Writes what is not there.
 pub fn run(folder: Option<PathBuf>, args: &InitArgs) -> anyhow::Result<u8> {
-    let root = look::setup(folder, None)?.root(None);
+    let setup = look::setup(folder, None)?;
+    let root = look::project(&setup);
+    // Below a project a name alone would be looked for in the wrong folder.
+    let elsewhere = setup.folder.is_none() && root != setup.root(None);
     let Begun::Omp = args.dialect;
     let files = [
         (".omp/hooks/hooks.d.ts", declarations(), args.force),
@@ -96,7 +99,8 @@ pub fn run(folder: Option<PathBuf>, args: &InitArgs) -> anyhow::Result<u8> {
     for (name, text, force) in &files {
         let path = root.join(name);
         let fate = put(&path, text, *force).with_context(|| path.display().to_string())?;
-        told.push((*name, path, fate));
+        let shown = if elsewhere { path.display().to_string() } else { (*name).to_owned() };
+        told.push((shown, path, fate));
     }
     tell(args, &told);
     Ok(0)
@@ -125,19 +129,23 @@ fn put(path: &Path, text: &str, force: bool) -> anyhow::Result<Fate> {
     }
 }
 
-fn tell(args: &InitArgs, told: &[(&str, PathBuf, Fate)]) {
+fn tell(args: &InitArgs, told: &[(String, PathBuf, Fate)]) {
     if args.json {
         let files = told.iter().map(|(_, path, fate)| json!({"file": path, "fate": fate.word()}));
         return printer::json(&json!({"files": files.collect::<Vec<_>>()}));
     }
     for (name, _, fate) in told {
         let more = match fate {
-            Fate::Kept if !name.contains("/pre/") => "  (differs; --force replaces it)",
+            Fate::Kept if !is_module(name) => "  (differs; --force replaces it)",
             _ => "",
         };
         printer::out(&format!("{:<9} {name}{more}\n", fate.word()));
     }
-    if told.iter().any(|(name, _, fate)| name.contains("/pre/") && *fate == Fate::Written) {
+    if told.iter().any(|(name, _, fate)| is_module(name) && *fate == Fate::Written) {
         printer::out("\nThe example runs once you trust it: gambrel trust\n");
     }
+}
+
+fn is_module(name: &str) -> bool {
+    name.ends_with("/pre/guard.ts")
 }

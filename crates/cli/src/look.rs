@@ -29,6 +29,12 @@ pub fn refuse_agents(gambrel: &Gambrel, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where a project's files are written: in the folder that was named, else where its hooks or its
+/// repository are.
+pub fn project(setup: &Setup) -> PathBuf {
+    if setup.folder.is_some() { setup.root(None) } else { setup.roots(None).project }
+}
+
 /// The surroundings of this process, with what was typed.
 pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Result<Setup> {
     let mut setup = Setup::of_process();

@@ -82,7 +82,11 @@ fn told(result: &CallToolResult) -> Told {
         ContentBlock::Text(text) => Some(text.text.as_str()),
         _ => None,
     });
-    let text = texts.collect::<Vec<_>>().join("\n");
+    let texts: Vec<&str> = texts.collect();
+    let text = match &result.structured_content {
+        Some(structured) if texts.is_empty() => structured.to_string(),
+        _ => texts.join("\n"),
+    };
     let failed = result.is_error == Some(true);
     let first = text.lines().next().filter(|line| !line.is_empty());
     let fault =

@@ -56,6 +56,14 @@ fn a_tool_answers() {
 }
 
 #[test]
+fn an_answer_without_text_is_its_structure() {
+    let stand = Stand::new();
+    let outcome = ran(&stand, &call(&stand, "plain", "shape", json!({})));
+    assert!(outcome.succeeded(), "{outcome:?}");
+    assert_eq!(outcome.stdout.text(), r#"{"a":1}"#);
+}
+
+#[test]
 fn a_tool_fails_or_is_unknown() {
     let stand = Stand::new();
     let outcome = ran(&stand, &call(&stand, "plain", "fail", Value::Null));

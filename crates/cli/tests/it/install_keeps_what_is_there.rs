@@ -147,3 +147,76 @@ fn a_call_of_gambrel_written_by_hand_is_its_authors() {
     ground.run(&["uninstall", "claude"], b"");
     assert!(std::fs::read_to_string(path).unwrap().contains("--only omp"));
 }
+
+/// A settings file after installing and uninstalling.
+fn there_and_back(before: &str) -> String {
+    let ground = Ground::new();
+    ground.file(".claude/settings.json", before);
+    install(&ground);
+    assert!(settings(&ground).contains("fire --from claude --hosted"));
+    assert!(ground.run(&["uninstall", "claude"], b"").status.success());
+    settings(&ground)
+}
+
+#[test]
+fn what_was_empty_before_stays() {
+    for before in [
+        "{\"hooks\":{}}",
+        "{\"hooks\": {\n  // note\n}}\n",
+        "{\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
+        "{\"hooks\": {\n  \"Stop\": [ // note\n  ]\n}}\n",
+    ] {
+        assert_eq!(there_and_back(before), before);
+    }
+    let one_line = there_and_back("{\"hooks\": { /* note */ }}\n");
+    assert_eq!(one_line.split_whitespace().collect::<String>(), "{\"hooks\":{/*note*/}}");
+}
+
+#[test]
+fn a_file_that_was_made_is_taken_away() {
+    let ground = Ground::new();
+    install(&ground);
+    install(&ground);
+    assert!(ground.run(&["uninstall", "claude"], b"").status.success());
+    assert!(!ground.root.join(".claude/settings.json").exists());
+
+    ground.file(".claude/settings.json", "{}\n");
+    install(&ground);
+    assert!(ground.run(&["uninstall", "claude"], b"").status.success());
+    assert_eq!(settings(&ground), "{}\n", "this one is its author's");
+}
+
+#[test]
+fn a_made_file_with_something_else_in_it_stays() {
+    let ground = Ground::new();
+    install(&ground);
+    let more = settings(&ground).replacen('{', "{\n  \"model\": \"opus\",", 1);
+    ground.file(".claude/settings.json", &more);
+    assert!(ground.run(&["uninstall", "claude"], b"").status.success());
+    assert!(settings(&ground).contains("opus"));
+}
+
+#[test]
+fn a_byte_order_mark_stays() {
+    let before = "\u{feff}{\n  \"model\": \"opus\"\n}\n";
+    assert_eq!(there_and_back(before), before);
+}
+
+#[test]
+fn below_a_project_it_is_the_projects_file() {
+    let ground = Ground::new();
+    ground.file(".git/HEAD", "");
+    let sub = ground.root.join("sub");
+    std::fs::create_dir_all(&sub).unwrap();
+    let there = |args: &[&str]| {
+        let output = ground.command(args).current_dir(&sub).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    there(&["install", "claude"]);
+    assert!(ground.root.join(".claude/settings.json").exists());
+    there(&["init", "omp"]);
+    assert!(ground.root.join(".omp/tsconfig.json").exists());
+    assert!(std::fs::read_dir(&sub).unwrap().next().is_none());
+    there(&["install", "claude", "-C", "."]);
+    assert!(sub.join(".claude/settings.json").exists(), "a folder that was named is meant");
+}

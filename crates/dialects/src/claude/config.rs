@@ -1,6 +1,7 @@
 //! Settings files in three levels: event, matcher group, handlers. A bad entry is one complaint
 //! at its place; everything else loads.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use gambrel_model::complaint::nearest;
@@ -12,6 +13,7 @@ use gambrel_model::{
 use super::Claude;
 use super::events::EVENTS;
 use super::fences::Fences;
+use super::frontmatter::frontmatter;
 use super::handler::{Group, handler};
 use super::matcher::{doubts, understood};
 use super::owner::{self, Owner};
@@ -93,15 +95,13 @@ pub struct Settled {
 /// Every handler of every file.
 pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut complaints = Vec::new();
-    let mut files = Vec::with_capacity(found.len());
-    for file in
-        found.iter().filter(|file| ![servers::TAG, preferences::TAG].contains(&file.place.tag))
-    {
-        let Some((text, language)) = written(file) else { continue };
-        match Document::parse(&file.place.path, text, language) {
+    let texts = texts(found, &mut complaints);
+    let mut files = Vec::with_capacity(texts.len());
+    for (file, text, language) in &texts {
+        match Document::parse(&file.place.path, text, *language) {
             Ok(mut document) => {
                 complaints.append(&mut document.complaints);
-                files.push((file, document));
+                files.push((*file, document));
             }
             Err(complaint) => complaints.push(complaint),
         }
@@ -143,12 +143,20 @@ fn share_the_end(drafts: &mut [Draft]) {
     }
 }
 
-/// What of a file is read, and in which language: of a skill or an agent only the frontmatter.
-fn written(file: &Found) -> Option<(&str, Language)> {
-    match file.place.tag {
-        owner::SKILL | owner::AGENT => Some((owner::frontmatter(&file.text)?, Language::Yaml)),
-        _ => Some((&file.text, Language::Jsonc)),
-    }
+/// What of each file is read, and in which language: of a skill or an agent only the frontmatter.
+fn texts<'f>(
+    found: &'f [Found],
+    complaints: &mut Vec<Complaint>,
+) -> Vec<(&'f Found, Cow<'f, str>, Language)> {
+    let read = |file: &'f Found| match file.place.tag {
+        servers::TAG | preferences::TAG => None,
+        owner::SKILL | owner::AGENT => {
+            let part = frontmatter(&file.place.path, &file.text, complaints)?;
+            Some((file, part, Language::Yaml))
+        }
+        _ => Some((file, Cow::Borrowed(file.text.as_str()), Language::Jsonc)),
+    };
+    found.iter().filter_map(read).collect()
 }
 
 impl<'r> Reading<'r> {

@@ -9,6 +9,7 @@ use super::config::Reading;
 use super::events::takes;
 use super::guard::Rule;
 use super::judge;
+use super::kinds::misfit;
 use super::owner::SKILL;
 use super::terms::terms;
 use crate::document::{Content, Fields, Node};
@@ -113,7 +114,7 @@ fn kind(fields: &mut Fields<'_>) -> Option<&'static Type> {
 fn idle(fields: &mut Fields<'_>, group: &Group, kind: Option<&Type>) -> Option<String> {
     let Some(kind) = kind else { return Some("its `type` is missing or not known".into()) };
     let missing = missing(fields, kind);
-    let odd = (kind.word == "command").then(|| command_form(fields)).flatten();
+    let odd = misfit(fields, kind.word);
     let guarded = guarded(fields, group.row);
     let unheard = (!takes(group.row, kind.word)).then(|| {
         let event = if group.row.name.is_empty() { "an unknown event" } else { group.row.name };
@@ -122,7 +123,7 @@ fn idle(fields: &mut Fields<'_>, group: &Group, kind: Option<&Type>) -> Option<S
         why
     });
     // Our own entry is meant to be passed over; everything else is a hook that is missed.
-    let ours = odd.clone().filter(|why| why == OURS);
+    let ours = (kind.word == "command" && odd.is_none() && calls_us(fields)).then(|| OURS.into());
     ours.or(missing).or(group.idle.clone()).or(odd).or(unheard).or(guarded)
 }
 
@@ -143,26 +144,14 @@ fn missing(fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
     idle
 }
 
-const ODD_ARGS: &str = "its `args` are not a list of texts";
 const OURS: &str = "this entry calls gambrel itself";
 
-fn command_form(fields: &mut Fields<'_>) -> Option<String> {
-    let args = fields.texts("args");
-    let written = fields.node("args").map(Node::to_value);
-    let words = written.as_ref().and_then(Value::as_array);
-    if args.is_some() && !words.is_some_and(|words| words.iter().all(Value::is_string)) {
-        fields.complain("args", "`args` should be a list of texts", "quote every element");
-        return Some(ODD_ARGS.into());
-    }
-    if fields.has("args") && args.is_none() {
-        return Some(ODD_ARGS.into());
-    }
-    let shell = fields.word("shell", &["bash", "powershell"]);
-    if fields.has("shell") && shell.is_none() {
-        return Some("its `shell` is not known".into());
-    }
+fn calls_us(fields: &Fields<'_>) -> bool {
     let command = fields.node("command").and_then(Node::text).unwrap_or_default();
-    bridge::is_ours(command, args.as_deref()).then(|| OURS.to_owned())
+    let args = fields.node("args").and_then(Node::items);
+    let args: Option<Vec<String>> =
+        args.and_then(|args| args.iter().map(|arg| arg.text().map(str::to_owned)).collect());
+    bridge::is_ours(command, args.as_deref())
 }
 
 /// Reads `if`. A rule that cannot be understood is told, and its hook runs: better asked too often.

@@ -24,6 +24,11 @@ pub const WATCH: &str = "watchPaths";
 /// Lasting permissions: of everybody who allows.
 pub const PERMISSIONS: &str = "updatedPermissions";
 
+/// Where a new worktree is.
+pub const WORKTREE: &str = "worktreePath";
+/// Another input as the hook gave it, beside its neutral form.
+pub const INPUT: &str = "updatedInput";
+
 /// The longest context for a classifier, in characters.
 const CLASSIFIER: usize = 2_000;
 
@@ -32,7 +37,7 @@ const NEUTRAL: [&str; 7] = [
     "hookEventName",
     "permissionDecision",
     "permissionDecisionReason",
-    "updatedInput",
+    INPUT,
     "additionalContext",
     "updatedToolOutput",
     "decision",
@@ -60,6 +65,7 @@ pub fn answer(speaker: &Speaker<'_>, fields: &Object) -> Result<Verdict, String>
     // An input that may not be used is not rewritten.
     if verdict.ruling.refuses() {
         verdict.patch.remove(&Slot::Input);
+        verdict.patch.remove(&own_slot(INPUT));
     }
     Ok(verdict)
 }
@@ -182,11 +188,12 @@ fn action(row: &EventSpec, own: &Object) -> Verdict {
 }
 
 fn with_input(verdict: Verdict, speaker: &Speaker<'_>, from: &Object) -> Verdict {
-    let input = object(from, "updatedInput").filter(|_| speaker.row.slots.contains(&Slot::Input));
+    let input = object(from, INPUT).filter(|_| speaker.row.slots.contains(&Slot::Input));
     match (input, speaker.tool) {
         (Some(input), Some(name)) => {
-            let tool = Tool::from_native(TOOLS, name, &Value::Object(input.clone()));
-            verdict.patching(Slot::Input, tool.args)
+            let given = Value::Object(input.clone());
+            let tool = Tool::from_native(TOOLS, name, &given);
+            verdict.patching(Slot::Input, tool.args).patching(own_slot(INPUT), given)
         }
         _ => verdict,
     }

@@ -21,6 +21,8 @@ pub struct Owner {
     pub kind: &'static str,
     /// Its name.
     pub name: String,
+    /// What else a skill may be called by: the name of its folder.
+    folder: Option<String>,
 }
 
 impl Owner {
@@ -32,8 +34,10 @@ impl Owner {
             AGENT => (AGENT, path.file_stem()),
             _ => return None,
         };
-        let name = named.map(str::to_owned).or_else(|| Some(place?.to_string_lossy().into()))?;
-        Some(Self { kind, name })
+        let place = place.map(|name| name.to_string_lossy().into_owned());
+        let name = named.map(str::to_owned).or_else(|| place.clone())?;
+        let folder = place.filter(|folder| kind == SKILL && *folder != name);
+        Some(Self { kind, name, folder })
     }
 
     /// An agent's own stop is a sub-agent's stop to everybody else.
@@ -44,16 +48,10 @@ impl Owner {
     /// Kept with the hook.
     pub fn note(&self, config: &mut Value) {
         config["owner"] = json!({"kind": self.kind, "name": self.name});
+        if let Some(folder) = &self.folder {
+            config["owner"]["folder"] = json!(folder);
+        }
     }
-}
-
-/// The part of a text between its first two lines of dashes, both included; positions stay.
-pub fn frontmatter(text: &str) -> Option<&str> {
-    let head = text.strip_prefix("---")?;
-    let first = head.find('\n')? + 3;
-    let end = text[first..].find("\n---")?;
-    let part = &text[..first + end + 1];
-    part.contains("hooks:").then_some(part)
 }
 
 /// What a session remembers of a skill.
@@ -68,10 +66,11 @@ pub fn marks(event: &Event) -> Vec<String> {
     }
     let native = &event.native;
     let of_tool = (text(native, "tool_name").as_deref() == Some("Skill"))
-        .then(|| text(native.get("tool_input")?, "skill"))
-        .flatten();
+        .then(|| native.get("tool_input"))
+        .flatten()
+        .and_then(|input| text(input, "skill").or_else(|| text(input, "command")));
     let skill = of_tool.or_else(|| text(native, "command_name"));
-    skill.map(|name| mark(name.trim_start_matches('/'))).into_iter().collect()
+    skill.map(|name| mark(name.trim().trim_start_matches('/'))).into_iter().collect()
 }
 
 /// Why a hook of a skill or an agent is not for an event.
@@ -79,10 +78,12 @@ pub fn objection(event: &Event, hook: &Hook) -> Option<String> {
     let owner = hook.draft.config.get("owner")?;
     let name = text(owner, "name")?;
     if owner.get("kind").and_then(Value::as_str) == Some(SKILL) {
+        let folder = text(owner, "folder");
+        let called = |by: &str| by == name || folder.as_deref() == Some(by);
         // A plugin's skill is called by the plugin's name as well.
         let known = event.seen.keys().any(|seen| {
             let rest = seen.strip_prefix("claude.skill:");
-            rest.is_some_and(|r| r == name || r.rsplit(':').next() == Some(name.as_str()))
+            rest.is_some_and(|r| called(r) || r.rsplit(':').next().is_some_and(called))
         });
         return (!known).then(|| format!("the skill {name} has not been invoked in this session"));
     }

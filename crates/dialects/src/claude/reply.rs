@@ -1,11 +1,16 @@
 //! A decision as hook output JSON, event by event; nothing at all when there is nothing to say.
 //! Only spells: what can be said here was settled before.
 
-use gambrel_model::{Decision, Ear, Event, Kind, Powers, Reply, Ruling, Slot, Verdict};
+use gambrel_model::{
+    Decision, Dialect, Ear, Event, Kind, Powers, Reply, Ruling, Slot, Step, Tool, Verdict,
+};
 use serde_json::{Value, json};
 
+use super::Claude;
 use super::events::{Voice, makes_worktree, voice};
-use super::output::{BLOCKED, OWN_SLOT, Object, PERMISSIONS, WATCH, own_list, own_slot};
+use super::output::{
+    BLOCKED, INPUT, OWN_SLOT, Object, PERMISSIONS, WATCH, WORKTREE, own_list, own_slot,
+};
 use super::result::rewritten;
 use super::tools::TOOLS;
 
@@ -14,7 +19,8 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let said = &decision.said;
     let worktree = makes_worktree(event.row);
     if voice(event.row) == Voice::Exit && (said.ruling == Ruling::Deny || worktree) {
-        return exit_code(said, worktree);
+        let asked = |step: &Step| step.ran && step.dialect == Claude.name();
+        return exit_code(said, worktree, decision.trail.iter().any(asked));
     }
     let mut spelling = Spelling { event, said, top: Object::new(), own: Object::new() };
     spelling.ruling();
@@ -24,17 +30,21 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
 }
 
 /// Events that know a refusal by the exit code alone.
-fn exit_code(said: &Verdict, worktree: bool) -> Reply {
+fn exit_code(said: &Verdict, worktree: bool, asked: bool) -> Reply {
     let notices = said.words(Ear::Person);
     if said.ruling.refuses() {
         let lines = [why(said)].into_iter().chain(notices.map(str::to_owned));
         let stderr = lines.map(|line| line + "\n").collect();
         return Reply { stderr, exit: 2, ..Reply::default() };
     }
-    let path = said.patch.get(&own_slot("worktreePath")).filter(|_| worktree);
-    let stdout = path.and_then(Value::as_str).map(|path| format!("{path}\n")).unwrap_or_default();
-    let stderr = notices.map(|notice| format!("{notice}\n")).collect();
-    Reply { stdout: stdout.into_bytes(), stderr, exit: 0 }
+    let path = said.patch.get(&own_slot(WORKTREE)).filter(|_| worktree).and_then(Value::as_str);
+    let stdout = path.map(|path| format!("{path}\n")).unwrap_or_default();
+    let mut stderr: String = notices.map(|notice| format!("{notice}\n")).collect();
+    let missing = worktree && asked && path.is_none();
+    if missing {
+        stderr.push_str("no hook named the path of the worktree\n");
+    }
+    Reply { stdout: stdout.into_bytes(), stderr, exit: if missing { 2 } else { 0 } }
 }
 
 fn why(said: &Verdict) -> String {
@@ -174,6 +184,7 @@ impl Spelling<'_> {
         let Some(field) = name.strip_prefix(OWN_SLOT) else { return };
         match field {
             "terminalSequence" => self.put(field, value.clone()),
+            INPUT => {}
             PERMISSIONS if form == Voice::Request => {}
             WATCH => self.put_own(field, each_once(value)),
             // The form that was filled in is not sent with a refusal.
@@ -182,10 +193,15 @@ impl Spelling<'_> {
         }
     }
 
-    /// The whole rewritten input, in the caller's own names.
+    /// The whole rewritten input: as a hook of ours gave it while that is what stands, else in
+    /// the caller's own names.
     fn input(&self) -> Option<Value> {
         let args = self.said.patch.get(&Slot::Input)?;
         let mut tool = self.event.facts.tool.clone()?;
+        let stands = |given: &&Value| Tool::from_native(TOOLS, &tool.name, given).args == *args;
+        if let Some(given) = self.said.patch.get(&own_slot(INPUT)).filter(stands) {
+            return Some(given.clone());
+        }
         tool.args = args.clone();
         Some(tool.to_native(TOOLS).1)
     }

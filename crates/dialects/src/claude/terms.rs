@@ -26,7 +26,9 @@ pub fn patience(row: &EventSpec) -> Duration {
 
 /// The terms of one handler.
 pub fn terms(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots) -> Terms {
-    let detached = [fields.flag("async"), fields.flag("asyncRewake")].contains(&Some(true));
+    // Only a command may be left alone: the other types have no such fields.
+    let detached = kind == "command"
+        && [fields.flag("async"), fields.flag("asyncRewake")].contains(&Some(true));
     let on_failure = fields.word("onFailure", &["continue", "block"]);
     // A hook that nobody waits for refuses nothing; where things end, failing must not go on
     // for ever; a request knows no exit 2 that it could count as. A worktree that could not be made is not there.

@@ -3,13 +3,13 @@
 use gambrel_model::{Ear, End, Event, EventSpec, Hook, Kind, Outcome, Ruling, Verdict};
 use serde_json::{Value, json};
 
+use super::Claude;
 use super::events::{Voice, cannot_refuse, makes_worktree, plain_is_context, voice};
 use super::judge;
-use super::output::{Speaker, answer, noticed, own_slot, ruled};
+use super::output::{Speaker, WORKTREE, answer, noticed, own_slot, ruled};
 use super::spill::{beginning, spill};
 use super::stdout::{LARGE, Printed, hides_a_decision, printed, said_later, trimmed};
 use super::tools::TOOLS;
-use super::{Claude, schema};
 
 /// Reads an outcome.
 pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
@@ -195,43 +195,27 @@ impl Reader<'_> {
         }
     }
 
-    /// Any exit but 0 fails it; the last line that is not empty is the path.
+    /// Any exit but 0 fails it; of a text the last line that is not empty is the path. Who names
+    /// none leaves that to the others.
     fn worktree(&self, code: i32) -> Verdict {
         if code != 0 {
             return ruled(self.row(), Ruling::Deny, &self.refusal());
         }
-        let last = || self.said.lines().map(trimmed).rfind(|line| !line.is_empty());
-        match self.named_worktree() {
-            Ok(path) => self.made(path.or_else(|| last().map(str::to_owned))),
-            Err(why) => self.bad_output(&why, code),
+        match printed(self.said, self.is_whole()) {
+            Printed::Plain(text) => {
+                let last = text.lines().map(trimmed).rfind(|line| !line.is_empty());
+                let named = |path| Verdict::default().patching(own_slot(WORKTREE), json!(path));
+                last.map(named).unwrap_or_default()
+            }
+            Printed::Fields { .. } | Printed::Bad(_) => self.answered_worktree(),
         }
     }
 
     /// Who is not a command names the path in its event's own output, and nowhere else.
     fn answered_worktree(&self) -> Verdict {
-        match self.named_worktree() {
-            Ok(path) => self.made(path),
-            Err(why) => self.bad_output(&why, 0),
-        }
-    }
-
-    fn named_worktree(&self) -> Result<Option<String>, String> {
-        let Printed::Fields { fields, .. } = printed(self.said, self.is_whole()) else {
-            return Ok(None);
-        };
-        if let Some(why) = schema::misfit(self.row(), self.speaker.name, &fields) {
-            return Err(why);
-        }
-        let own = fields.get("hookSpecificOutput").and_then(|own| own.get("worktreePath"));
-        let path = own.and_then(Value::as_str).filter(|path| !path.is_empty());
-        Ok(path.map(str::to_owned))
-    }
-
-    fn made(&self, path: Option<String>) -> Verdict {
-        match path {
-            Some(path) => Verdict::default().patching(own_slot("worktreePath"), json!(path)),
-            None => self.no_answer(&self.hook.draft.terms.failed, "bad_output: no worktree path"),
-        }
+        let mut verdict = self.exited(0);
+        verdict.patch.retain(|slot, path| *slot != own_slot(WORKTREE) || *path != json!(""));
+        verdict
     }
 
     /// Nobody waited: there is nothing left to rule about, and words come with the next event that
