@@ -1,7 +1,10 @@
 //! Which processes belong to a hook, as `/proc` tells it, and how they are signalled without ever
 //! hitting a stranger that got the same number. It decides nothing about when.
 
-use std::fs;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -41,21 +44,37 @@ struct Row {
 }
 
 /// The process table at one moment.
-pub(crate) struct Snapshot(Vec<Row>);
+pub(crate) struct Snapshot {
+    rows: Vec<Row>,
+    /// The marks that were looked at, by process: a hundred hooks ask for each.
+    marks: RefCell<HashMap<i32, Option<Vec<u8>>>>,
+}
 
 impl Snapshot {
     /// Reads it.
     pub fn take() -> Self {
-        let Ok(entries) = fs::read_dir("/proc") else { return Self(Vec::new()) };
+        let entries = fs::read_dir("/proc").into_iter().flatten();
         let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        Self(pids.filter_map(row).collect())
+        Self { rows: pids.filter_map(row).collect(), marks: RefCell::default() }
+    }
+
+    fn belongs(&self, row: &Row, kin: &Kin) -> bool {
+        let by_session = kin.session.is_some_and(|id| row.session == id || row.group == id);
+        let by_name = kin.roots.iter().any(|root| root.pid == row.pid && root.start == row.start);
+        by_session || by_name || (row.start >= kin.since && !row.dead && self.carries(row, kin))
+    }
+
+    fn carries(&self, row: &Row, kin: &Kin) -> bool {
+        let mut marks = self.marks.borrow_mut();
+        let mark = marks.entry(row.pid).or_insert_with(|| mark(row.pid));
+        mark.as_deref() == Some(kin.mark.as_bytes())
     }
 
     /// The living processes of a hook, its leader included. Never ourselves.
     pub fn members(&self, kin: &Kin) -> Vec<Member> {
         let own = std::process::id() as i32;
-        let rows: Vec<&Row> = self.0.iter().filter(|row| row.pid != own).collect();
-        let mut inside: Vec<bool> = rows.iter().map(|row| belongs(row, kin)).collect();
+        let rows: Vec<&Row> = self.rows.iter().filter(|row| row.pid != own).collect();
+        let mut inside: Vec<bool> = rows.iter().map(|row| self.belongs(row, kin)).collect();
         loop {
             let parents: Vec<i32> =
                 rows.iter().zip(&inside).filter(|(_, yes)| **yes).map(|(row, _)| row.pid).collect();
@@ -76,7 +95,7 @@ impl Snapshot {
 
     /// Those of them that a signal to the group does not reach.
     pub fn outside(&self, members: &[Member], group: i32) -> Vec<Member> {
-        let inside = |pid| self.0.iter().any(|row| row.pid == pid && row.group == group);
+        let inside = |pid| self.rows.iter().any(|row| row.pid == pid && row.group == group);
         members.iter().filter(|member| !inside(member.pid)).copied().collect()
     }
 }
@@ -101,9 +120,23 @@ pub(crate) fn lives(member: Member) -> bool {
 
 /// Whether this process carries the mark.
 pub(crate) fn carries(pid: i32, mark: &str) -> bool {
-    let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else { return false };
-    let wanted = format!("{MARK}={mark}");
-    environ.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
+    self::mark(pid).as_deref() == Some(mark.as_bytes())
+}
+
+/// The mark that a process carries.
+fn mark(pid: i32) -> Option<Vec<u8>> {
+    let environ = whole(&format!("/proc/{pid}/environ"))?;
+    let mut entries = environ.split(|byte| *byte == 0);
+    let value =
+        |entry: &[u8]| Some(entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?.to_vec());
+    entries.find_map(value)
+}
+
+/// All of a file that does not tell its size, in few reads.
+fn whole(path: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(4_096);
+    File::open(path).ok()?.take(u64::MAX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Our own children, whoever started them.
@@ -132,14 +165,8 @@ pub(crate) fn signal_all(members: &[Member], signal: Signal) {
     }
 }
 
-fn belongs(row: &Row, kin: &Kin) -> bool {
-    let by_session = kin.session.is_some_and(|id| row.session == id || row.group == id);
-    let by_name = kin.roots.iter().any(|root| root.pid == row.pid && root.start == row.start);
-    by_session || by_name || (row.start >= kin.since && !row.dead && carries(row.pid, &kin.mark))
-}
-
 fn row(pid: i32) -> Option<Row> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = whole(&format!("/proc/{pid}/stat"))?;
     // The name stands in parentheses and may contain anything: look for the last one.
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;

@@ -157,7 +157,6 @@ impl<'a> Process<'a> {
             tree::signal_all(&outside, signal);
         }
         self.stage = Stage::Terming { until, look: world.now };
-        world.table = None;
     }
 
     /// The last signal, before anything is reaped: until then the group's number is ours.
@@ -165,7 +164,6 @@ impl<'a> Process<'a> {
         self.signal_group(Signal::KILL);
         let members = self.members(world);
         tree::signal_all(&members, Signal::KILL);
-        world.table = None;
         let look = world.now + LOOK / 10;
         self.stage = Stage::Sweeping { until: self.limits.before_answer(world.now + SWEEP), look };
     }
@@ -194,7 +192,10 @@ impl<'a> Process<'a> {
 
     /// Says what was killed and what could not be.
     fn stay_or_go(&mut self, world: &mut World<'a>) {
-        world.table = None;
+        if !self.members(world).is_empty() {
+            // By now they may have gone.
+            world.table = None;
+        }
         let alive = self.members(world);
         let killed = self.known.len().saturating_sub(alive.len());
         if killed > 1 {

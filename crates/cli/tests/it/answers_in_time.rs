@@ -163,3 +163,17 @@ fn a_signal_ends_the_hooks_too_from_the_first_moment() {
     assert_eq!(child.wait().unwrap().code(), Some(143));
     until("the hook is gone too", || processes_naming(&path).is_empty());
 }
+
+#[test]
+fn a_hundred_hooks_that_hang_together() {
+    let ground = Ground::new();
+    let hook =
+        |n: u32| serde_json::json!({"type": "command", "command": format!("sleep 300; : {n}")});
+    let hooks: Vec<_> = (0..100).map(hook).collect();
+    let settings = serde_json::json!({"hooks": {"PreToolUse": [{"hooks": hooks}]}});
+    ground.file(".claude/settings.json", &settings.to_string());
+    let began = Instant::now();
+    ground.run(&["fire", "--from", "claude", "--budget", "5"], BASH_LS.as_bytes());
+    // Before the budget ends; process starts and a busy machine get two seconds more.
+    assert!(began.elapsed() < Duration::from_secs(7), "{:?}", began.elapsed());
+}
