@@ -69,12 +69,17 @@ pub struct Held {
 }
 
 impl Keeper {
-    /// Ties the group that a child leads to the life of this process; a child that cannot be kept
-    /// is not left running. `name` is that of a program, not of the module's own host.
-    pub fn take_in(&self, child: &mut Child, name: Option<&str>) -> io::Result<Held> {
-        self.hold(child.id(), name).inspect_err(|_| {
+    /// Starts a child that leads a group, and ties the group to the life of this process; a child
+    /// that cannot be kept is not left running. `name` is that of a program, not of the module's
+    /// own host.
+    pub fn start(&self, command: &mut Command, name: Option<&str>) -> io::Result<(Child, Held)> {
+        // The shell first: from the birth of the child on it takes one write to have it kept.
+        self.books().wake()?;
+        let mut child = command.spawn()?;
+        let held = self.hold(child.id(), name).inspect_err(|_| {
             let _ = child.kill().and_then(|()| child.wait());
-        })
+        })?;
+        Ok((child, held))
     }
 
     /// After a call that ended well: what still runs may go on for this long when we have gone.
@@ -112,9 +117,6 @@ impl Keeper {
 
     fn hold(&self, group: u32, name: Option<&str>) -> io::Result<Held> {
         let mut books = self.books();
-        if books.shell.is_none() {
-            books.shell = Some(start()?);
-        }
         books.say(&format!("+ {group}"))?;
         let entry = Entry { name: name.map(str::to_owned), until: None };
         books.groups.insert(group, entry);
@@ -128,10 +130,18 @@ impl Keeper {
 }
 
 impl Books {
+    fn wake(&mut self) -> io::Result<()> {
+        if self.shell.is_none() {
+            self.shell = Some(start()?);
+        }
+        Ok(())
+    }
+
     fn say(&mut self, line: &str) -> io::Result<()> {
         let pipe = self.shell.as_mut().and_then(|shell| shell.stdin.as_mut());
         let pipe = pipe.ok_or(io::ErrorKind::BrokenPipe)?;
-        writeln!(pipe, "{line}")
+        // In one piece: half a line is no line.
+        pipe.write_all(format!("{line}\n").as_bytes())
     }
 }
 
@@ -186,18 +196,16 @@ mod tests {
 
     use super::*;
 
-    fn sleeper() -> Child {
-        Command::new("sleep").arg("600").process_group(0).spawn().unwrap()
+    fn sleeper(keeper: &Keeper) -> (Child, Held) {
+        let mut command = Command::new("sleep");
+        keeper.start(command.arg("600").process_group(0), Some("sleep")).unwrap()
     }
 
     #[test]
     fn what_is_still_held_at_the_end_is_killed_and_nothing_else() {
         let keeper = Keeper::default();
-        let mut sleepers: Vec<Child> = (0..4).map(|_| sleeper()).collect();
-        let mut held: Vec<Held> = sleepers
-            .iter_mut()
-            .map(|child| keeper.take_in(child, Some("sleep")).unwrap())
-            .collect();
+        let (mut sleepers, mut held): (Vec<Child>, Vec<Held>) =
+            (0..4).map(|_| sleeper(&keeper)).unzip();
         drop(held.remove(2));
         drop(held.remove(0));
         let mut shell = keeper.books().shell.take().unwrap();
@@ -217,18 +225,20 @@ mod tests {
     #[test]
     fn what_was_left_running_outlives_us_for_its_time() {
         let keeper = Keeper::default();
-        let mut sleepers: Vec<Child> = (0..4).map(|_| sleeper()).collect();
-        let hold = |at: usize, sleepers: &mut Vec<Child>| {
-            keeper.take_in(&mut sleepers[at], Some("sleep")).unwrap()
+        let mut sleepers = Vec::new();
+        let hold = |sleepers: &mut Vec<Child>| {
+            let (child, held) = sleeper(&keeper);
+            sleepers.push(child);
+            held
         };
-        let _short = hold(0, &mut sleepers);
+        let _short = hold(&mut sleepers);
         assert_eq!(keeper.part(Duration::from_secs(1)), ["sleep"]);
-        let ended = hold(1, &mut sleepers);
+        let ended = hold(&mut sleepers);
         assert_eq!(keeper.part(Duration::from_secs(3600)), ["sleep"]);
-        let recalled = hold(2, &mut sleepers);
+        let recalled = hold(&mut sleepers);
         assert_eq!(keeper.part(Duration::from_secs(3600)), ["sleep"]);
         recalled.recall();
-        let _held = hold(3, &mut sleepers);
+        let _held = hold(&mut sleepers);
         drop(ended);
         let mut shell = keeper.books().shell.take().unwrap();
         drop(shell.stdin.take());

@@ -65,9 +65,8 @@ impl Sidecar {
         settings: &ScriptSettings,
         surround: Surround,
     ) -> std::io::Result<Self> {
-        let mut child = command(program, &surround).spawn()?;
         let (desk, posts) = Desk::new(root.to_path_buf(), settings.clone());
-        let held = desk.keeper.take_in(&mut child, None)?;
+        let (mut child, held) = desk.keeper.start(&mut command(program, &surround), None)?;
         let sink = desk.open();
         let lines = sink.id();
         let words = Some(writer(child.stdin.take()));

@@ -106,9 +106,9 @@ impl Group {
         args: &Value,
         words: &Sender<Word>,
     ) -> std::io::Result<(Self, Option<ChildStdin>)> {
-        let mut child = command(desk, args).spawn()?;
         let name = args["file"].as_str();
-        let held = Some(desk.keeper.take_in(&mut child, name)?);
+        let (mut child, held) = desk.keeper.start(&mut command(desk, args), name)?;
+        let held = Some(held);
         let stdin = child.stdin.take();
         let out = child.stdout.take().map(|s| read(s, Stream::Out, words.clone()));
         let err = child.stderr.take().map(|s| read(s, Stream::Err, words.clone()));

@@ -51,10 +51,7 @@ impl Drop for Leash {
 /// Starts a program; reports `{stdout, stderr, code, killed}`.
 pub fn exec(desk: &Desk, args: Value, sink: Sink) {
     let name = args["command"].as_str().unwrap_or_default().to_owned();
-    let spawned = command(desk, &args, &name).spawn().and_then(|mut child| {
-        let held = desk.keeper.take_in(&mut child, Some(&name))?;
-        Ok((child, held))
-    });
+    let spawned = desk.keeper.start(&mut command(desk, &args, &name), Some(&name));
     let (mut child, held) = match spawned {
         Ok(spawned) => spawned,
         Err(error) => return sink.end(Err(OpError::io(&error, &format!("spawn {name}"), &name))),
