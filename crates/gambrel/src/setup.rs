@@ -37,7 +37,7 @@ impl Setup {
         let env = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let cwd = std::env::current_dir().unwrap_or_else(|_| left_of_it());
         let caller = Some(std::process::id());
         Self { env: Arc::new(env.collect()), cwd, caller, ..Self::default() }
     }
@@ -131,6 +131,14 @@ impl Setup {
             named: self.named.iter().map(absolute).collect(),
         }
     }
+}
+
+/// What is left of the folder that we stand in, when it was deleted: hooks of the folders above it
+/// still count.
+fn left_of_it() -> PathBuf {
+    let named = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
+    let above = named.iter().flat_map(|path| path.ancestors()).find(|path| path.is_dir());
+    above.map_or_else(|| PathBuf::from("/"), Path::to_owned)
 }
 
 /// One name for a file, however its folder was written. The file itself may be a link: what stands

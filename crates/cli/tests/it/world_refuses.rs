@@ -2,7 +2,9 @@
 //! the loss is said on stderr.
 
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
 
 use crate::ground::{BASH_LS, Ground, text};
 
@@ -91,4 +93,23 @@ fn an_event_that_is_nested_deeply() {
     let event = BASH_LS.replace("\"ls\"", &format!("\"ls\",\"x\":{deeper}"));
     let refused = ground.run(&["fire", "--from", "claude", "--strict"], event.as_bytes());
     assert!(text(&refused.stdout).contains("\"deny\""), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_folder_that_was_deleted_under_us() {
+    let ground = Ground::new();
+    ground.guard("echo no >&2; exit 2", 5);
+    let fire = format!(
+        "mkdir -p gone/x; cd gone/x; rm -r ../../gone; exec '{}' fire --from claude",
+        env!("CARGO_BIN_EXE_gambrel")
+    );
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &fire]).env_clear().envs(ground.env.clone()).current_dir(&ground.root);
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    let cwd = format!("{{\"cwd\":\"{}\",", ground.root.join("gone/x").display());
+    let event = BASH_LS.replacen('{', &cwd, 1);
+    shell.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
+    let told = text(&shell.wait_with_output().unwrap().stdout);
+    assert!(told.contains("\"deny\""), "{told}");
 }
