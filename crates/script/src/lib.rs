@@ -23,6 +23,7 @@ mod seat;
 mod settings;
 mod shims;
 mod sidecar;
+mod sight;
 mod slot;
 mod status;
 mod transpile;

@@ -10,6 +10,9 @@ use oxc_ast::ast::{
     Statement, StaticMemberExpression, StringLiteral,
 };
 use oxc_ast_visit::{Visit, walk};
+use oxc_semantic::Scoping;
+
+use crate::sight;
 
 /// What one file asks for.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +38,7 @@ pub struct Needs {
 }
 
 /// Reads what a program asks for.
-pub fn scan(program: &Program<'_>) -> Needs {
+pub fn scan(program: &Program<'_>, scoping: &Scoping) -> Needs {
     let mut scan = Scan::default();
     for statement in &program.body {
         scan.statement(statement);
@@ -43,6 +46,7 @@ pub fn scan(program: &Program<'_>) -> Needs {
     scan.visit_program(program);
     scan.needs.requires &= !scan.binds_require;
     let commonjs = scan.mentions_exports && !scan.binds_exports && !program.body.iter().any(is_esm);
+    scan.needs.dynamic |= commonjs || !sight::plain(program, scoping);
     scan.needs.commonjs = commonjs.then_some(scan.handed_out);
     scan.needs
 }

@@ -87,7 +87,7 @@ fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
     let turned =
         Transformer::new(&allocator, path, &options()).build_with_scoping(scoping, &mut program);
     refuse_on(&turned.diagnostics, text)?;
-    let needs = scan::scan(&program);
+    let needs = scan::scan(&program, &turned.scoping);
     let (mut code, positions) = print(path, &program);
     if let Some(names) = &needs.commonjs {
         code = loader::wrapped(&code, names);
