@@ -139,6 +139,7 @@
 
   const show = (value) => {
     if (typeof value === "string") return value;
+    if (value instanceof Map || value instanceof Set) return need("inspect").inspect(value);
     if (value instanceof Error) return value.stack ? `${value}\n${value.stack}` : String(value);
     try {
       return (typeof value === "object" && stringify(value)) || String(value);
@@ -146,21 +147,31 @@
       return Object.prototype.toString.call(value);
     }
   };
-  const log = (level, words) =>
-    natives.effect(stringify({ type: "log", level, message: words.map(show).join(" ") }));
+  const filled = (words) =>
+    words.length > 1 && typeof words[0] === "string" && /%[sdifoOcj%]/.test(words[0])
+      ? need("inspect").format(...words)
+      : words.map(show).join(" ");
+  const log = (level, words) => natives.effect(stringify({ type: "log", level, message: filled(words) }));
   const says = (level) => (...words) => log(level, words);
   const quiet = () => {};
   define("console", {
     log: says("info"), info: says("info"), debug: says("debug"), trace: says("debug"),
     warn: says("warn"), error: says("error"), dir: says("info"), table: says("info"),
     assert: (ok, ...words) => ok || log("error", ["Assertion failed", ...words]),
-    group: says("info"), groupEnd: quiet, time: quiet, timeEnd: quiet, timeLog: quiet, count: quiet, clear: quiet,
+    group: says("info"), groupCollapsed: says("info"), groupEnd: quiet, dirxml: says("info"),
+    time: quiet, timeEnd: quiet, timeLog: quiet, timeStamp: quiet, count: quiet, countReset: quiet, clear: quiet,
+  });
+  // Nobody reads these; who makes one is given one.
+  const entry = (entryType) => (name) => ({ name: String(name), entryType, startTime: performance.now(), duration: 0, detail: null });
+  Object.assign(performance, {
+    mark: entry("mark"), measure: entry("measure"), clearMarks: quiet, clearMeasures: quiet,
+    getEntries: () => [], getEntriesByName: () => [], getEntriesByType: () => [],
   });
   lazily("process", "process");
   lazily("lowered", "babelHelpers");
   lazily("web", "AbortController", "AbortSignal", "DOMException", "Event", "EventTarget", "TextEncoder", "TextDecoder", "structuredClone");
   lazily("url", "URL", "URLSearchParams");
-  lazily("buffer", "Buffer", "atob", "btoa", "Blob");
+  lazily("buffer", "Buffer", "atob", "btoa");
   lazily("fetch", "fetch", "Headers", "Request", "Response");
   Object.defineProperty(globalThis, "crypto", {
     configurable: true,

@@ -39,6 +39,8 @@ pub struct Graph {
     pub names: BTreeMap<String, BTreeSet<String>>,
     /// Specifier and name of what must be there for the module to load.
     pub named: BTreeSet<(String, String)>,
+    /// The same for what a module may never reach.
+    pub members: BTreeSet<(String, String)>,
     /// What the embedded engine cannot give, if anything.
     pub lacks: Option<String>,
     /// The same for imports that may never be reached.
@@ -94,6 +96,10 @@ impl Graph {
         queue: &mut Vec<PathBuf>,
     ) -> Result<(), LoadError> {
         self.named.extend(unit.needs.named.iter().cloned());
+        self.members.extend(unit.needs.members.iter().cloned());
+        for (specifier, name) in unit.needs.members.iter().filter(|(s, _)| !resolve::is_file(s)) {
+            self.names.entry(specifier.clone()).or_default().insert(name.clone());
+        }
         for (specifier, names) in &unit.needs.imports {
             if resolve::is_file(specifier) {
                 let Some(file) = resolve::resolve(path, specifier) else {
@@ -133,6 +139,9 @@ impl Graph {
         self.opaque |= unit.needs.globals.contains("require");
         if let Some(global) = unit.needs.globals.first() {
             self.lacks.get_or_insert(format!("the global {global}"));
+        }
+        if let Some(global) = unit.needs.wishes.first() {
+            self.may_lack.get_or_insert(format!("the global {global}"));
         }
         Ok(())
     }

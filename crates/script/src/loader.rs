@@ -60,6 +60,10 @@ impl Shelf {
         meta.set("dirname", folder.as_str())?;
         meta.set("filename", name)?;
         meta.set("path", name)?;
+        meta.set("file", path.file_name().and_then(|file| file.to_str()))?;
+        let base = path.to_path_buf();
+        let resolve = move |ctx: Ctx<'_>, wanted: String| address(&ctx, &base, &wanted);
+        meta.set("resolve", Function::new(ctx.clone(), resolve)?)?;
         meta.set("main", false)?;
         Ok(module)
     }
@@ -101,6 +105,18 @@ impl Loader for Shelf {
             return Module::declare(ctx.clone(), name, self.host(specifier));
         }
         self.file(ctx, name)
+    }
+}
+
+/// What `import.meta.resolve` tells: where a specifier leads, there or not.
+fn address(ctx: &Ctx<'_>, base: &Path, wanted: &str) -> Result<String> {
+    if resolve::is_file(wanted) {
+        let found = resolve::resolve(base, wanted).unwrap_or_else(|| resolve::meant(base, wanted));
+        return Ok(format!("file://{}", escaped(&found.display().to_string())));
+    }
+    match shims::kind(wanted) {
+        Kind::Builtin(bare) if shims::builtin(bare).is_some() => Ok(format!("node:{bare}")),
+        _ => Err(missing(ctx, wanted)),
     }
 }
 

@@ -12,11 +12,15 @@ pub fn is_file(specifier: &str) -> bool {
 
 /// The file that `specifier` means when it stands in `importer`.
 pub fn resolve(importer: &Path, specifier: &str) -> Option<PathBuf> {
+    candidates(&meant(importer, specifier)).into_iter().find(|path| path.is_file())
+}
+
+/// The path that `specifier` spells out, whether anything is there or not.
+pub fn meant(importer: &Path, specifier: &str) -> PathBuf {
     let specifier = specifier.strip_prefix("file://").unwrap_or(specifier);
     let specifier = specifier.split(['?', '#']).next().unwrap_or(specifier);
     let folder = importer.parent().unwrap_or(Path::new("/"));
-    let wanted = tidy(&folder.join(specifier));
-    candidates(&wanted).into_iter().find(|path| path.is_file())
+    tidy(&folder.join(specifier))
 }
 
 fn candidates(wanted: &Path) -> Vec<PathBuf> {

@@ -81,6 +81,9 @@ impl Seat {
                 match (engine.lacks(graph), program) {
                     (Some(lack), None) => return Err(lack),
                     (Some(_), Some(program)) => return sidecar(&program, surround),
+                    (None, Some(program)) if engine.may_lack(graph) => {
+                        return sidecar(&program, surround);
+                    }
                     (None, _) => engine.desk.place(surround),
                 }
                 Ok(Self::Engine(engine))
