@@ -219,7 +219,10 @@
     path, hasUI, exec, show, peek, NotAFactory,
     effect: natives.effect,
     lap: natives.lap,
-    ask: (text) => wait(natives.ask(text)),
+    ask: (text) => {
+      const id = natives.ask(text);
+      return { answer: wait(id), drop: () => (waiting.delete(id), natives.close(id)) };
+    },
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),
   };

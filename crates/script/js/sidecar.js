@@ -198,7 +198,10 @@ const begin = async (word) => {
   Object.defineProperty(globalThis, "babelHelpers", { get: () => need("lowered").babelHelpers });
   const host = {
     path: word.path, hasUI: word.hasUI, effect, exec, show, NotAFactory,
-    ask: (text) => wait({ ask: text }),
+    ask: (text) => {
+      const id = next;
+      return { answer: wait({ ask: text }), drop: () => (waiting.delete(id), line({ drop: id })) };
+    },
     lap: () => line({ lap: true }),
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),

@@ -32,5 +32,5 @@ mod watch;
 
 pub use action::ModuleAction;
 pub use graph::imports;
-pub use settings::{Ask, AskKind, Asker, Fetcher, FullHost, Pulse, ScriptSettings};
+pub use settings::{Ask, AskKind, Asker, Fetcher, FullHost, Pulse, ScriptSettings, Standing};
 pub use watch::WatchedModules;
