@@ -7,6 +7,7 @@ mod answer;
 mod berth;
 mod clock;
 mod desk;
+mod documents;
 mod engine;
 mod graph;
 mod keeper;

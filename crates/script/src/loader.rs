@@ -9,7 +9,7 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Result};
 
-use crate::graph::{self, Graph};
+use crate::graph::{self, Graph, LoadError};
 use crate::resolve;
 use crate::shims::{self, Kind};
 
@@ -50,7 +50,10 @@ impl Shelf {
         let path = Path::new(name);
         let code = match self.graph.units.get(path) {
             Some(unit) => unit.code.clone(),
-            None => graph::read(path).map_err(|e| Exception::throw_message(ctx, &e.message))?.code,
+            None => {
+                let failed = |e: LoadError| Exception::throw_message(ctx, &e.to_string());
+                graph::read(path, false).map_err(failed)?.code
+            }
         };
         let module = Module::declare(ctx.clone(), name, code)?;
         let folder = path.parent().map(|p| p.display().to_string()).unwrap_or_default();

@@ -8,6 +8,7 @@ use oxc_ast::ast::{
     BindingProperty, CallExpression, ComputedMemberExpression, Expression, IdentifierReference,
     ImportDeclarationSpecifier, ImportExpression, ModuleExportName, ObjectPropertyKind, Program,
     Statement, StaticMemberExpression, StringLiteral, UnaryExpression, VariableDeclarator,
+    WithClause,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_semantic::{Scoping, SymbolId};
@@ -41,6 +42,8 @@ pub struct Needs {
     pub imports: BTreeMap<String, BTreeSet<String>>,
     /// Specifier and name of what must be there for the file to load.
     pub named: BTreeSet<(String, String)>,
+    /// Specifiers that are imported as texts.
+    pub texts: BTreeSet<String>,
     /// Specifiers of dynamic imports with a literal.
     pub lazy: BTreeSet<String>,
     /// Specifiers given to `require`.
@@ -110,6 +113,9 @@ impl<'s> Scan<'s> {
             Statement::ImportDeclaration(import) => {
                 let source = import.source.value.to_string();
                 self.needs.imports.entry(source.clone()).or_default();
+                if import.with_clause.as_ref().is_some_and(|with| says_text(with)) {
+                    self.needs.texts.insert(source.clone());
+                }
                 for specifier in import.specifiers.iter().flatten() {
                     self.specifier(&source, specifier);
                 }
@@ -206,6 +212,12 @@ impl<'s> Scan<'s> {
             _ => {}
         }
     }
+}
+
+/// Whether it says `with { type: "text" }`.
+fn says_text(with: &WithClause<'_>) -> bool {
+    let mut entries = with.with_entries.iter();
+    entries.any(|entry| entry.key.as_arena_str() == "type" && entry.value.value == "text")
 }
 
 fn is_require(callee: &Expression<'_>) -> bool {
