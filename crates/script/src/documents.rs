@@ -38,7 +38,7 @@ fn unit(value: &serde_json::Value) -> Unit {
 }
 
 /// JSON without its comments and without commas that nothing follows. No line moves.
-fn uncommented(text: &str) -> String {
+pub fn uncommented(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     // The comma after which nothing but blanks has come.

@@ -3,6 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::documents;
+
 const ENDINGS: &[&str] = &["ts", "tsx", "mts", "js", "mjs", "jsx", "cjs", "json"];
 
 /// Whether a specifier names a file.
@@ -35,6 +37,15 @@ pub fn meant(importer: &Path, specifier: &str) -> PathBuf {
     let specifier = specifier.split(['?', '#']).next().unwrap_or(specifier);
     let folder = importer.parent().unwrap_or(Path::new("/"));
     tidy(&folder.join(specifier))
+}
+
+/// Whether the nearest `tsconfig.json` asks for the decorators that TypeScript had first.
+pub fn wants_legacy_decorators(file: &Path) -> bool {
+    let mut paths = file.ancestors().skip(1).map(|folder| folder.join("tsconfig.json"));
+    let nearest = paths.find_map(|path| std::fs::read_to_string(path).ok());
+    let config = nearest.map(|text| serde_json::from_str(&documents::uncommented(&text)));
+    let config: serde_json::Value = config.and_then(Result::ok).unwrap_or_default();
+    config["compilerOptions"]["experimentalDecorators"] == true
 }
 
 fn spellings(wanted: &Path) -> Vec<PathBuf> {

@@ -1,9 +1,11 @@
-//! One file's text in, JavaScript and what it asks for out. It reads no disk and starts nothing.
+//! One file's text in, JavaScript and what it asks for out. It starts nothing, and reads nothing of
+//! the disk but, for a file with decorators, which kind is meant.
 
 use std::path::Path;
 
 use oxc_allocator::Allocator;
-use oxc_ast::ast::{Program, Statement};
+use oxc_ast::ast::{Decorator, Program, Statement};
+use oxc_ast_visit::Visit;
 use oxc_codegen::{Codegen, CodegenOptions};
 use oxc_diagnostics::{OxcDiagnostic, Severity};
 use oxc_parser::Parser;
@@ -78,6 +80,7 @@ fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
         return Err(refusal("the file cannot be parsed"));
     }
     let mut program = parsed.program;
+    refuse_decorators(path, &program, text)?;
     let semantic = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true);
     let scoping = semantic.build(&program).semantic.into_scoping();
     let turned =
@@ -90,6 +93,33 @@ fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
         code = loader::wrapped(&code, names);
     }
     Ok(Unit { code, positions, needs })
+}
+
+/// Only the legacy kind can be lowered; one that is run as the other would do something else than
+/// what was written.
+fn refuse_decorators(path: &Path, program: &Program<'_>, text: &str) -> Result<(), Refusal> {
+    let mut found = Decorators::default();
+    found.visit_program(program);
+    match found.first {
+        Some(offset) if !resolve::wants_legacy_decorators(path) => Err(Refusal {
+            message: "standard decorators are not supported, only those of experimentalDecorators"
+                .into(),
+            line: Some(line_of(text, offset)),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Where the first decorator stands.
+#[derive(Default)]
+struct Decorators {
+    first: Option<u32>,
+}
+
+impl<'a> Visit<'a> for Decorators {
+    fn visit_decorator(&mut self, it: &Decorator<'a>) {
+        self.first.get_or_insert(it.span.start);
+    }
 }
 
 /// What an importer says of a file has been heard, and no engine needs to hear it again.
