@@ -75,6 +75,34 @@
     }
   };
 
+  // ── stacks begin with the error's own words, which the engine leaves out ──
+  const { get: traced } = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
+  const { captureStackTrace } = Error;
+  const words = Error.prototype.toString;
+  const headed = (err, trace) => {
+    if (typeof trace !== "string" || (trace !== "" && !trace.startsWith("    at "))) return trace;
+    try {
+      return `${words.call(err)}\n${trace}`.trimEnd();
+    } catch {
+      return trace;
+    }
+  };
+  const setStack = (err, value) =>
+    void Object.defineProperty(err, "stack", { value, writable: true, configurable: true, enumerable: false });
+  Object.defineProperty(Error.prototype, "stack", {
+    configurable: true,
+    get() {
+      return headed(this, traced.call(this));
+    },
+    set(value) {
+      setStack(this, value);
+    },
+  });
+  Error.captureStackTrace = function capture(target, above) {
+    captureStackTrace(target, above ?? capture);
+    setStack(target, headed(target, target.stack));
+  };
+
   class Timer {
     constructor(id) {
       this.id = id;
@@ -140,7 +168,7 @@
   const show = (value) => {
     if (typeof value === "string") return value;
     if (value instanceof Map || value instanceof Set) return need("inspect").inspect(value);
-    if (value instanceof Error) return value.stack ? `${value}\n${value.stack}` : String(value);
+    if (value instanceof Error) return value.stack || String(value);
     try {
       return (typeof value === "object" && stringify(value)) || String(value);
     } catch {

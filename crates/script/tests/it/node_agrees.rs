@@ -56,6 +56,12 @@ fn about_programs() {
 }
 
 #[test]
+fn about_stacks() {
+    let told = probe(include_str!("probes/stacks.mjs"));
+    assert_eq!(told[0], json!(["Error: a", true, false]));
+}
+
+#[test]
 fn about_corners() {
     let told = probe(include_str!("probes/corners.mjs"));
     assert_eq!(told[0], "later");
