@@ -204,6 +204,11 @@ impl<'s> Scan<'s> {
                     self.read.insert(member.property.span.start);
                 }
             }
+            Expression::StaticMemberExpression(member)
+                if names_a_locale(&member.property.name, call.arguments.len()) =>
+            {
+                self.needs.wishes.insert("Intl");
+            }
             Expression::ComputedMemberExpression(_) => self.needs.dynamic = true,
             callee if is_require(callee) => match literal {
                 Some(source) => _ = self.needs.required.insert(source),
@@ -211,6 +216,15 @@ impl<'s> Scan<'s> {
             },
             _ => {}
         }
+    }
+}
+
+/// Whether a method with so many arguments is told how a language writes.
+fn names_a_locale(method: &str, arguments: usize) -> bool {
+    match method {
+        "localeCompare" => arguments > 1,
+        "toLocaleString" | "toLocaleDateString" | "toLocaleTimeString" => arguments > 0,
+        _ => false,
     }
 }
 

@@ -35,6 +35,11 @@ fn a_full_host_gives_it() {
             "",
             "const data = new FormData(); data.set('a', '12345678'); return { n: data.get('a').length };",
         ),
+        (
+            "",
+            "return { n: ['z', 'ä', 'a10', 'a9'].sort((a, b) => a.localeCompare(b, 'de', { numeric: true })).join() === 'ä,a9,a10,z' ? 8 : 9 };",
+        ),
+        ("", "return { n: (1234567.5).toLocaleString('de-DE') === '1.234.567,5' ? 8 : 9 };"),
         ("", "return { n: new CustomEvent('x', { detail: 8 }).detail };"),
     ];
     each(|host| {
