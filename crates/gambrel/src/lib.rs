@@ -22,6 +22,8 @@ mod modules;
 #[cfg(feature = "http")]
 mod reach;
 mod setup;
+#[cfg(feature = "js")]
+mod terminal;
 mod wrap;
 
 pub use compose::{Fired, Gambrel, fresh_key};

@@ -1,8 +1,7 @@
 //! Modules, and the person whom they may ask: at a terminal where there is one, through a ticket
 //! where the user wants that, else nobody.
 
-use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use gambrel_script::{Ask, AskKind, Asker, Fetcher, ModuleAction, ScriptSettings,
 use serde_json::{Value, json};
 
 use crate::Setup;
+use crate::terminal::Terminal;
 
 /// How long a ticket of a module waits.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -56,55 +56,16 @@ pub fn way(setup: &Setup) -> &'static str {
 
 fn asker(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Option<Asker> {
     match way(setup) {
-        "tty" => Some(Arc::new(at_terminal)),
+        "tty" => {
+            let terminal = Terminal::default();
+            Some(Arc::new(move |ask: &Ask| terminal.ask(ask)))
+        }
         "page" => {
             let (ledger, project) = (Arc::clone(ledger?), setup.folder().display().to_string());
             Some(Arc::new(move |ask: &Ask| by_ticket(&ledger, &project, ask)))
         }
         _ => None,
     }
-}
-
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
-}
-
-/// Asks on the terminal itself: stdin is the event's, stdout the reply's.
-fn at_terminal(ask: &Ask) -> Option<Value> {
-    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-    let message = ask.message.as_deref().unwrap_or_default();
-    let mut text = format!("\n{} asks: {}\n{}\n", ask.module, plain(&ask.title), plain(message));
-    for (nth, option) in ask.options.iter().enumerate() {
-        text += &format!("  {}) {}\n", nth + 1, plain(option));
-    }
-    let there = ask.placeholder.as_deref().unwrap_or_default();
-    if !there.is_empty() {
-        text += &format!("{}\n", plain(there));
-    }
-    text += match ask.kind {
-        AskKind::Confirm => "[y/N] ",
-        AskKind::Select => "number: ",
-        AskKind::Input => "> ",
-        AskKind::Editor => {
-            "(end with a line of one dot; that line alone leaves the text as it is)\n"
-        }
-    };
-    terminal.write_all(text.as_bytes()).ok()?;
-    let mut lines = BufReader::new(terminal).lines();
-    let first = if ask.kind == AskKind::Editor { String::new() } else { lines.next()?.ok()? };
-    Some(match ask.kind {
-        AskKind::Confirm => json!(matches!(first.trim(), "y" | "Y" | "yes")),
-        AskKind::Select => {
-            let chosen = first.trim().parse::<usize>().ok()?.checked_sub(1)?;
-            json!(ask.options.get(chosen)?)
-        }
-        AskKind::Input => json!(first),
-        AskKind::Editor => {
-            let typed = lines.map_while(Result::ok).take_while(|line| line != ".");
-            let typed = typed.collect::<Vec<_>>();
-            json!(if typed.is_empty() { there.to_owned() } else { typed.join("\n") })
-        }
-    })
 }
 
 fn wanted(ask: &Ask) -> Wants {
@@ -154,7 +115,7 @@ fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
                 AskKind::Input | AskKind::Editor => yes.then(|| json!(answer.message)),
             };
         }
-        if gambrel_engine::now() >= known.expires {
+        if gambrel_engine::now() >= known.expires || ask.standing.is_over() {
             return None;
         }
         std::thread::sleep(PAUSE);

@@ -15,12 +15,14 @@
     const ask = async (kind, fields, how, fallback) => {
       if (!shown || how?.signal?.aborted) return fallback;
       const asked = host.ask(stringify({ kind, event: now.event, about: now.text, session, ...fields }));
-      const waits = [asked];
+      const waits = [asked.answer];
       let timer;
       if (how?.timeout > 0) waits.push(new Promise((done) => (timer = setTimeout(done, how.timeout))));
       if (how?.signal) waits.push(new Promise((done) => how.signal.addEventListener("abort", () => done(undefined))));
-      const answer = await (waits.length > 1 ? Promise.race(waits) : asked);
+      const answer = await (waits.length > 1 ? Promise.race(waits) : asked.answer);
       if (timer !== undefined) clearTimeout(timer);
+      // Whoever gave it up may not be answered with what the next question is told.
+      if (waits.length > 1) asked.drop();
       return answer ?? fallback;
     };
     const worded = (text) => (text === undefined ? undefined : String(text));

@@ -75,6 +75,34 @@
     }
   };
 
+  // ── stacks begin with the error's own words, which the engine leaves out ──
+  const { get: traced } = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
+  const { captureStackTrace } = Error;
+  const words = Error.prototype.toString;
+  const headed = (err, trace) => {
+    if (typeof trace !== "string" || (trace !== "" && !trace.startsWith("    at "))) return trace;
+    try {
+      return `${words.call(err)}\n${trace}`.trimEnd();
+    } catch {
+      return trace;
+    }
+  };
+  const setStack = (err, value) =>
+    void Object.defineProperty(err, "stack", { value, writable: true, configurable: true, enumerable: false });
+  Object.defineProperty(Error.prototype, "stack", {
+    configurable: true,
+    get() {
+      return headed(this, traced.call(this));
+    },
+    set(value) {
+      setStack(this, value);
+    },
+  });
+  Error.captureStackTrace = function capture(target, above) {
+    captureStackTrace(target, above ?? capture);
+    setStack(target, headed(target, target.stack));
+  };
+
   class Timer {
     constructor(id) {
       this.id = id;
@@ -139,28 +167,39 @@
 
   const show = (value) => {
     if (typeof value === "string") return value;
-    if (value instanceof Error) return value.stack ? `${value}\n${value.stack}` : String(value);
+    if (value instanceof Map || value instanceof Set) return need("inspect").inspect(value);
+    if (value instanceof Error) return value.stack || String(value);
     try {
       return (typeof value === "object" && stringify(value)) || String(value);
     } catch {
       return Object.prototype.toString.call(value);
     }
   };
-  const log = (level, words) =>
-    natives.effect(stringify({ type: "log", level, message: words.map(show).join(" ") }));
+  const filled = (words) =>
+    words.length > 1 && typeof words[0] === "string" && /%[sdifoOcj%]/.test(words[0])
+      ? need("inspect").format(...words)
+      : words.map(show).join(" ");
+  const log = (level, words) => natives.effect(stringify({ type: "log", level, message: filled(words) }));
   const says = (level) => (...words) => log(level, words);
   const quiet = () => {};
   define("console", {
     log: says("info"), info: says("info"), debug: says("debug"), trace: says("debug"),
     warn: says("warn"), error: says("error"), dir: says("info"), table: says("info"),
     assert: (ok, ...words) => ok || log("error", ["Assertion failed", ...words]),
-    group: says("info"), groupEnd: quiet, time: quiet, timeEnd: quiet, timeLog: quiet, count: quiet, clear: quiet,
+    group: says("info"), groupCollapsed: says("info"), groupEnd: quiet, dirxml: says("info"),
+    time: quiet, timeEnd: quiet, timeLog: quiet, timeStamp: quiet, count: quiet, countReset: quiet, clear: quiet,
+  });
+  // Nobody reads these; who makes one is given one.
+  const entry = (entryType) => (name) => ({ name: String(name), entryType, startTime: performance.now(), duration: 0, detail: null });
+  Object.assign(performance, {
+    mark: entry("mark"), measure: entry("measure"), clearMarks: quiet, clearMeasures: quiet,
+    getEntries: () => [], getEntriesByName: () => [], getEntriesByType: () => [],
   });
   lazily("process", "process");
   lazily("lowered", "babelHelpers");
   lazily("web", "AbortController", "AbortSignal", "DOMException", "Event", "EventTarget", "TextEncoder", "TextDecoder", "structuredClone");
   lazily("url", "URL", "URLSearchParams");
-  lazily("buffer", "Buffer", "atob", "btoa", "Blob");
+  lazily("buffer", "Buffer", "atob", "btoa");
   lazily("fetch", "fetch", "Headers", "Request", "Response");
   Object.defineProperty(globalThis, "crypto", {
     configurable: true,
@@ -208,7 +247,10 @@
     path, hasUI, exec, show, peek, NotAFactory,
     effect: natives.effect,
     lap: natives.lap,
-    ask: (text) => wait(natives.ask(text)),
+    ask: (text) => {
+      const id = natives.ask(text);
+      return { answer: wait(id), drop: () => (waiting.delete(id), natives.close(id)) };
+    },
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),
   };

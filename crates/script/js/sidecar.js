@@ -5,6 +5,7 @@ const fs = await import("node:fs");
 const nodeModule = await import("node:module");
 const { dirname } = await import("node:path");
 const { pathToFileURL } = await import("node:url");
+const { format, inspect } = await import("node:util");
 const { parse, stringify } = JSON;
 
 let mark = "";
@@ -43,6 +44,7 @@ const effect = (text) => line({ effect: text });
 
 const show = (value) => {
   if (typeof value === "string") return value;
+  if (value instanceof Map || value instanceof Set) return inspect(value);
   if (value instanceof Error) return value.stack ?? String(value);
   try {
     return (typeof value === "object" && stringify(value)) || String(value);
@@ -50,7 +52,9 @@ const show = (value) => {
     return Object.prototype.toString.call(value);
   }
 };
-const log = (level) => (...words) => effect(stringify({ type: "log", level, message: words.map(show).join(" ") }));
+const filled = (words) =>
+  words.length > 1 && typeof words[0] === "string" && /%[sdifoOcj%]/.test(words[0]) ? format(...words) : words.map(show).join(" ");
+const log = (level) => (...words) => effect(stringify({ type: "log", level, message: filled(words) }));
 for (const [name, level] of [["log", "info"], ["info", "info"], ["debug", "debug"], ["trace", "debug"], ["warn", "warn"], ["error", "error"], ["dir", "info"]]) {
   console[name] = log(level);
 }
@@ -194,7 +198,10 @@ const begin = async (word) => {
   Object.defineProperty(globalThis, "babelHelpers", { get: () => need("lowered").babelHelpers });
   const host = {
     path: word.path, hasUI: word.hasUI, effect, exec, show, NotAFactory,
-    ask: (text) => wait({ ask: text }),
+    ask: (text) => {
+      const id = next;
+      return { answer: wait({ ask: text }), drop: () => (waiting.delete(id), line({ drop: id })) };
+    },
     lap: () => line({ lap: true }),
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),

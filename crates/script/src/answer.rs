@@ -29,11 +29,7 @@ pub fn answered(answer: Value) -> Outcome {
 
 /// A module that could not be loaded.
 pub fn unstarted(error: &LoadError) -> Outcome {
-    let text = match &error.at {
-        Some(at) => format!("{} ({at})", error.message),
-        None => error.message.clone(),
-    };
-    Outcome::of(End::Unstarted(text))
+    Outcome::of(End::Unstarted(error.to_string()))
 }
 
 /// A call whose time was over. What it wanted done before that is still told.

@@ -17,7 +17,7 @@ use crate::clock::Tripwire;
 use crate::keeper::Keeper;
 use crate::ops::bytes::packed;
 use crate::ops::{OpError, Sink};
-use crate::settings::{Ask, ScriptSettings};
+use crate::settings::{Ask, Questions, ScriptSettings};
 use crate::status::Statuses;
 
 const MAX_EFFECTS: usize = 1_000;
@@ -75,7 +75,7 @@ struct Papers {
     timers: BTreeSet<(Instant, u32)>,
     handles: HashMap<u32, Handle>,
     open: HashSet<u32>,
-    dialogs: HashSet<u32>,
+    questions: Questions,
     settled: Option<String>,
     lapped: bool,
     surround: Surround,
@@ -183,7 +183,7 @@ impl Desk {
         let mut papers = self.papers();
         papers.timers.retain(|(_, timer)| *timer != id);
         papers.open.remove(&id);
-        papers.dialogs.remove(&id);
+        papers.questions.close(id);
         let handle = papers.handles.remove(&id);
         drop(papers);
         drop(handle);
@@ -214,7 +214,7 @@ impl Desk {
         ask.about = packed(&Sha256::digest(&ask.about));
         let sink = self.open();
         let id = sink.id();
-        self.papers().dialogs.insert(id);
+        ask.standing = self.papers().questions.open(id);
         let asker = self.settings.ask.clone();
         sink.run(move || Ok(asker.and_then(|asker| asker(&ask)).unwrap_or(Value::Null)));
         id
@@ -222,7 +222,7 @@ impl Desk {
 
     /// Whether a person is being asked.
     pub fn asking(&self) -> bool {
-        !self.papers().dialogs.is_empty()
+        self.papers().questions.any()
     }
 
     /// Whether there is no room for more work at once.
@@ -242,5 +242,12 @@ impl Desk {
 
     fn papers(&self) -> MutexGuard<'_, Papers> {
         self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        // Nobody is left who could hear an answer.
+        self.papers().questions.close_all();
     }
 }

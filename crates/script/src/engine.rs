@@ -1,6 +1,7 @@
 //! One module in one engine: made, limited, loaded, called. It runs on the thread of whoever
 //! calls and belongs to nobody in between.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -80,30 +81,45 @@ impl Engine {
         Ok(Self { context, posts, desk })
     }
 
-    /// What the module wants of one of Node's modules that ours does not have, if anything.
+    /// What the module must have of one of Node's modules and ours does not have, if anything.
     pub fn lacks(&self, graph: &Graph) -> Option<String> {
-        let offered = graph.named.iter().filter_map(|(specifier, name)| {
-            let bare = shims::builtin(specifier).filter(|_| name != "default")?;
-            Some((bare, specifier, name))
+        let (specifier, name) = self.first_missing(&graph.named, |_, _| false)?;
+        Some(format!(
+            "The requested module '{specifier}' does not provide an export named '{name}'"
+        ))
+    }
+
+    /// Whether the module may miss something of one of Node's modules when it gets that far.
+    pub fn may_lack(&self, graph: &Graph) -> bool {
+        let missing = |wanted| self.first_missing(wanted, shims::hollow).is_some();
+        missing(&graph.members) || missing(&graph.named)
+    }
+
+    /// The first of these that ours do not have; `but` says which count as missing all the same.
+    fn first_missing<'g>(
+        &self,
+        wanted: &'g BTreeSet<(String, String)>,
+        but: impl Fn(&str, &str) -> bool,
+    ) -> Option<&'g (String, String)> {
+        let offered = wanted.iter().filter_map(|one| {
+            let bare = shims::builtin(&one.0).filter(|_| one.1 != "default")?;
+            Some((bare, one))
         });
         let mut offered = offered.peekable();
         offered.peek()?;
-        let lacking = self.context.with(|ctx| {
+        let missing = self.context.with(|ctx| {
             let need: Function<'_> = hidden(&ctx)?.get("need")?;
             let has =
                 |bare: &str, name: &str| need.call::<_, Object<'_>>((bare,))?.contains_key(name);
-            for (bare, specifier, name) in offered {
-                if !has(bare, name)? {
-                    return Ok(Some((specifier, name)));
+            for (bare, one) in offered {
+                if but(bare, &one.1) || !has(bare, &one.1)? {
+                    return Ok(Some(one));
                 }
             }
             Ok::<_, rquickjs::Error>(None)
         });
         // What fails here fails again where the module is loaded, and is told there.
-        let (specifier, name) = lacking.ok()??;
-        Some(format!(
-            "The requested module '{specifier}' does not provide an export named '{name}'"
-        ))
+        missing.ok()?
     }
 
     /// Starts a clock that can interrupt this engine.

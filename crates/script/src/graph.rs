@@ -2,6 +2,7 @@
 //! again by its stamps. Knows no engine.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::positions;
@@ -30,6 +31,15 @@ impl LoadError {
     }
 }
 
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.at {
+            Some(at) => write!(f, "{} ({at})", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
 /// A module and its relatives.
 #[derive(Debug, Default)]
 pub struct Graph {
@@ -39,6 +49,8 @@ pub struct Graph {
     pub names: BTreeMap<String, BTreeSet<String>>,
     /// Specifier and name of what must be there for the module to load.
     pub named: BTreeSet<(String, String)>,
+    /// The same for what a module may never reach.
+    pub members: BTreeSet<(String, String)>,
     /// What the embedded engine cannot give, if anything.
     pub lacks: Option<String>,
     /// The same for imports that may never be reached.
@@ -55,8 +67,8 @@ impl Graph {
     /// Reads a module and all that it imports by a relative path.
     pub fn read(root: &Path) -> Result<Self, LoadError> {
         let mut graph = Self::default();
-        let mut queue = vec![root.to_path_buf()];
-        while let Some(path) = queue.pop() {
+        let mut queue = vec![(root.to_path_buf(), false)];
+        while let Some((path, as_text)) = queue.pop() {
             if graph.units.contains_key(&path) {
                 continue;
             }
@@ -64,7 +76,7 @@ impl Graph {
                 return Err(LoadError::new("the module imports more than 256 files", root, None));
             }
             graph.stamps.push((path.clone(), stamp(&path)));
-            let unit = read(&path)?;
+            let unit = read(&path, as_text)?;
             graph.follow(&path, &unit, &mut queue)?;
             graph.units.insert(path, unit);
         }
@@ -91,16 +103,20 @@ impl Graph {
         &mut self,
         path: &Path,
         unit: &Unit,
-        queue: &mut Vec<PathBuf>,
+        queue: &mut Vec<(PathBuf, bool)>,
     ) -> Result<(), LoadError> {
         self.named.extend(unit.needs.named.iter().cloned());
+        self.members.extend(unit.needs.members.iter().cloned());
+        for (specifier, name) in unit.needs.members.iter().filter(|(s, _)| !resolve::is_file(s)) {
+            self.names.entry(specifier.clone()).or_default().insert(name.clone());
+        }
         for (specifier, names) in &unit.needs.imports {
             if resolve::is_file(specifier) {
                 let Some(file) = resolve::resolve(path, specifier) else {
                     let message = format!("Cannot find module '{specifier}'");
                     return Err(LoadError::new(message, path, None));
                 };
-                queue.push(file);
+                queue.push((file, unit.needs.texts.contains(specifier)));
                 continue;
             }
             self.names.entry(specifier.clone()).or_default().extend(names.iter().cloned());
@@ -123,7 +139,7 @@ impl Graph {
         }
         for specifier in &unit.needs.lazy {
             if resolve::is_file(specifier) {
-                queue.extend(resolve::resolve(path, specifier));
+                queue.extend(resolve::resolve(path, specifier).map(|file| (file, false)));
             } else if shims::kind(specifier) == Kind::Foreign {
                 self.opaque |= shims::may_hear(specifier);
                 self.may_lack.get_or_insert(format!("the import '{specifier}'"));
@@ -133,6 +149,9 @@ impl Graph {
         self.opaque |= unit.needs.globals.contains("require");
         if let Some(global) = unit.needs.globals.first() {
             self.lacks.get_or_insert(format!("the global {global}"));
+        }
+        if let Some(global) = unit.needs.wishes.first() {
+            self.may_lack.get_or_insert(format!("the global {global}"));
         }
         Ok(())
     }
@@ -145,8 +164,8 @@ impl Graph {
     }
 }
 
-/// Reads one file as a module.
-pub fn read(path: &Path) -> Result<Unit, LoadError> {
+/// Reads one file as a module, or as a text where it is imported so.
+pub fn read(path: &Path, as_text: bool) -> Result<Unit, LoadError> {
     let failed = |e: std::io::Error| LoadError::new(e.to_string(), path, None);
     let length = std::fs::metadata(path).map_err(failed)?.len();
     if length > transpile::MAX_TEXT as u64 {
@@ -156,7 +175,7 @@ pub fn read(path: &Path) -> Result<Unit, LoadError> {
     let text = String::from_utf8(bytes)
         .map_err(|_| LoadError::new("the file is not UTF-8", path, None))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    transpile::transpile(path, text).map_err(|r| LoadError::new(r.message, path, r.line))
+    transpile::transpile(path, text, as_text).map_err(|r| LoadError::new(r.message, path, r.line))
 }
 
 /// By the plain call of the system: this is asked for every event.
@@ -174,7 +193,7 @@ pub fn imports(path: &Path) -> Vec<PathBuf> {
     let mut queue = vec![path.to_path_buf()];
     while let Some(file) = queue.pop() {
         // A file that is no module ends its branch; what loads it will say why.
-        let Ok(unit) = read(&file) else { continue };
+        let Ok(unit) = read(&file, false) else { continue };
         let needs = &unit.needs;
         let asked = needs.imports.keys().chain(&needs.lazy).chain(&needs.required);
         for specifier in asked.filter(|s| resolve::is_file(s)) {

@@ -9,7 +9,7 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Result};
 
-use crate::graph::{self, Graph};
+use crate::graph::{self, Graph, LoadError};
 use crate::resolve;
 use crate::shims::{self, Kind};
 
@@ -50,7 +50,10 @@ impl Shelf {
         let path = Path::new(name);
         let code = match self.graph.units.get(path) {
             Some(unit) => unit.code.clone(),
-            None => graph::read(path).map_err(|e| Exception::throw_message(ctx, &e.message))?.code,
+            None => {
+                let failed = |e: LoadError| Exception::throw_message(ctx, &e.to_string());
+                graph::read(path, false).map_err(failed)?.code
+            }
         };
         let module = Module::declare(ctx.clone(), name, code)?;
         let folder = path.parent().map(|p| p.display().to_string()).unwrap_or_default();
@@ -60,6 +63,10 @@ impl Shelf {
         meta.set("dirname", folder.as_str())?;
         meta.set("filename", name)?;
         meta.set("path", name)?;
+        meta.set("file", path.file_name().and_then(|file| file.to_str()))?;
+        let base = path.to_path_buf();
+        let resolve = move |ctx: Ctx<'_>, wanted: String| address(&ctx, &base, &wanted);
+        meta.set("resolve", Function::new(ctx.clone(), resolve)?)?;
         meta.set("main", false)?;
         Ok(module)
     }
@@ -101,6 +108,18 @@ impl Loader for Shelf {
             return Module::declare(ctx.clone(), name, self.host(specifier));
         }
         self.file(ctx, name)
+    }
+}
+
+/// What `import.meta.resolve` tells: where a specifier leads, there or not.
+fn address(ctx: &Ctx<'_>, base: &Path, wanted: &str) -> Result<String> {
+    if resolve::is_file(wanted) {
+        let found = resolve::resolve(base, wanted).unwrap_or_else(|| resolve::meant(base, wanted));
+        return Ok(format!("file://{}", escaped(&found.display().to_string())));
+    }
+    match shims::kind(wanted) {
+        Kind::Builtin(bare) if shims::builtin(bare).is_some() => Ok(format!("node:{bare}")),
+        _ => Err(missing(ctx, wanted)),
     }
 }
 

@@ -1,15 +1,39 @@
 //! What a module asks for, read from its syntax tree after types have gone: imports, globals that
 //! the engine lacks, and the events that it registers for. It judges nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use oxc_ast::ast::{
-    Argument, AssignmentExpression, AssignmentTarget, BindingIdentifier, BindingProperty,
-    CallExpression, ComputedMemberExpression, Expression, IdentifierReference,
+    Argument, AssignmentExpression, AssignmentTarget, BindingIdentifier, BindingPattern,
+    BindingProperty, CallExpression, ComputedMemberExpression, Expression, IdentifierReference,
     ImportDeclarationSpecifier, ImportExpression, ModuleExportName, ObjectPropertyKind, Program,
-    Statement, StaticMemberExpression, StringLiteral,
+    Statement, StaticMemberExpression, StringLiteral, UnaryExpression, VariableDeclarator,
+    WithClause,
 };
 use oxc_ast_visit::{Visit, walk};
+use oxc_semantic::{Scoping, SymbolId};
+use oxc_syntax::operator::UnaryOperator;
+
+use crate::sight;
+
+/// Globals of the web that the engine lacks.
+const WEB: &[&str] = &[
+    "Blob",
+    "BroadcastChannel",
+    "CompressionStream",
+    "CustomEvent",
+    "DecompressionStream",
+    "File",
+    "FormData",
+    "MessageChannel",
+    "ReadableStream",
+    "TransformStream",
+    "WebAssembly",
+    "WebSocket",
+    "Worker",
+    "WritableStream",
+    "navigator",
+];
 
 /// What one file asks for.
 #[derive(Debug, Clone, Default)]
@@ -18,14 +42,20 @@ pub struct Needs {
     pub imports: BTreeMap<String, BTreeSet<String>>,
     /// Specifier and name of what must be there for the file to load.
     pub named: BTreeSet<(String, String)>,
+    /// Specifiers that are imported as texts.
+    pub texts: BTreeSet<String>,
     /// Specifiers of dynamic imports with a literal.
     pub lazy: BTreeSet<String>,
     /// Specifiers given to `require`.
     pub required: BTreeSet<String>,
     /// Whether `require` is meant that the host gives, and not a name of the file's own.
     pub requires: bool,
+    /// Specifier and name of what is looked up in what was imported or required as a whole.
+    pub members: BTreeSet<(String, String)>,
     /// Globals that only a full host has: `Intl.`, `Bun.`, `require(` of something unknown.
     pub globals: BTreeSet<&'static str>,
+    /// The same for those that a module may well do without.
+    pub wishes: BTreeSet<&'static str>,
     /// Events named in `.on("…")`.
     pub events: BTreeSet<String>,
     /// Whether the file hands out what it makes through `module.exports`, and by which names.
@@ -35,23 +65,24 @@ pub struct Needs {
 }
 
 /// Reads what a program asks for.
-pub fn scan(program: &Program<'_>) -> Needs {
-    let mut scan = Scan::default();
+pub fn scan(program: &Program<'_>, scoping: &Scoping) -> Needs {
+    let mut scan = Scan::new(scoping);
     for statement in &program.body {
         scan.statement(statement);
     }
     scan.visit_program(program);
     scan.needs.requires &= !scan.binds_require;
     let commonjs = scan.mentions_exports && !scan.binds_exports && !program.body.iter().any(is_esm);
+    scan.needs.dynamic |= commonjs || !sight::plain(program, scoping);
     scan.needs.commonjs = commonjs.then_some(scan.handed_out);
     scan.needs
 }
 
-#[derive(Default)]
-struct Scan {
+struct Scan<'s> {
+    scoping: &'s Scoping,
     needs: Needs,
-    /// Local names of `import * as x`, and their specifiers.
-    spaces: BTreeMap<String, String>,
+    /// Names that stand for a whole module, and its specifier.
+    wholes: HashMap<SymbolId, String>,
     /// The `on` of a call that has been read already, by where it starts.
     read: BTreeSet<u32>,
     /// Whether the file has a `require` of its own somewhere.
@@ -63,12 +94,28 @@ struct Scan {
     handed_out: BTreeSet<String>,
 }
 
-impl Scan {
+impl<'s> Scan<'s> {
+    fn new(scoping: &'s Scoping) -> Self {
+        Self {
+            scoping,
+            needs: Needs::default(),
+            wholes: HashMap::new(),
+            read: BTreeSet::new(),
+            binds_require: false,
+            mentions_exports: false,
+            binds_exports: false,
+            handed_out: BTreeSet::new(),
+        }
+    }
+
     fn statement(&mut self, statement: &Statement<'_>) {
         match statement {
             Statement::ImportDeclaration(import) => {
                 let source = import.source.value.to_string();
                 self.needs.imports.entry(source.clone()).or_default();
+                if import.with_clause.as_ref().is_some_and(|with| says_text(with)) {
+                    self.needs.texts.insert(source.clone());
+                }
                 for specifier in import.specifiers.iter().flatten() {
                     self.specifier(&source, specifier);
                 }
@@ -88,15 +135,44 @@ impl Scan {
     }
 
     fn specifier(&mut self, source: &str, specifier: &ImportDeclarationSpecifier<'_>) {
-        let name = match specifier {
-            ImportDeclarationSpecifier::ImportSpecifier(named) => exported(&named.imported),
-            ImportDeclarationSpecifier::ImportDefaultSpecifier(_) => "default".into(),
-            ImportDeclarationSpecifier::ImportNamespaceSpecifier(space) => {
-                self.spaces.insert(space.local.name.to_string(), source.into());
-                return;
+        let (name, local) = match specifier {
+            ImportDeclarationSpecifier::ImportSpecifier(named) => {
+                let name = exported(&named.imported);
+                if let ("fs" | "node:fs", "promises") = (source, name.as_str()) {
+                    self.whole(&named.local, "node:fs/promises");
+                }
+                return self.named(source, name);
             }
+            ImportDeclarationSpecifier::ImportDefaultSpecifier(whole) => {
+                (Some("default"), &whole.local)
+            }
+            ImportDeclarationSpecifier::ImportNamespaceSpecifier(whole) => (None, &whole.local),
         };
-        self.named(source, name);
+        self.whole(local, source);
+        name.into_iter().for_each(|name| self.named(source, name.into()));
+    }
+
+    fn whole(&mut self, local: &BindingIdentifier<'_>, source: &str) {
+        let local = local.symbol_id.get();
+        self.wholes.extend(local.map(|local| (local, source.to_owned())));
+    }
+
+    /// The specifier of the module that an expression is the whole of.
+    fn source_of(&self, object: &Expression<'_>) -> Option<String> {
+        match object {
+            Expression::Identifier(name) => self.wholes.get(&self.symbol(name)?).cloned(),
+            Expression::CallExpression(call) if is_require(&call.callee) => {
+                match call.arguments.first() {
+                    Some(Argument::StringLiteral(text)) => Some(text.value.to_string()),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn symbol(&self, name: &IdentifierReference<'_>) -> Option<SymbolId> {
+        self.scoping.get_reference(name.reference_id.get()?).symbol_id()
     }
 
     fn named(&mut self, source: &str, name: String) {
@@ -128,14 +204,38 @@ impl Scan {
                     self.read.insert(member.property.span.start);
                 }
             }
+            Expression::StaticMemberExpression(member)
+                if names_a_locale(&member.property.name, call.arguments.len()) =>
+            {
+                self.needs.wishes.insert("Intl");
+            }
             Expression::ComputedMemberExpression(_) => self.needs.dynamic = true,
-            Expression::Identifier(name) if name.name == "require" => match literal {
+            callee if is_require(callee) => match literal {
                 Some(source) => _ = self.needs.required.insert(source),
                 None => _ = self.needs.globals.insert("require"),
             },
             _ => {}
         }
     }
+}
+
+/// Whether a method with so many arguments is told how a language writes.
+fn names_a_locale(method: &str, arguments: usize) -> bool {
+    match method {
+        "localeCompare" => arguments > 1,
+        "toLocaleString" | "toLocaleDateString" | "toLocaleTimeString" => arguments > 0,
+        _ => false,
+    }
+}
+
+/// Whether it says `with { type: "text" }`.
+fn says_text(with: &WithClause<'_>) -> bool {
+    let mut entries = with.with_entries.iter();
+    entries.any(|entry| entry.key.as_arena_str() == "type" && entry.value.value == "text")
+}
+
+fn is_require(callee: &Expression<'_>) -> bool {
+    matches!(callee, Expression::Identifier(name) if name.name == "require")
 }
 
 fn is_esm(statement: &Statement<'_>) -> bool {
@@ -168,7 +268,7 @@ fn exported(name: &ModuleExportName<'_>) -> String {
     name.name().to_string()
 }
 
-impl<'a> Visit<'a> for Scan {
+impl<'a> Visit<'a> for Scan<'_> {
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
         self.call(it);
         walk::walk_call_expression(self, it);
@@ -178,11 +278,8 @@ impl<'a> Visit<'a> for Scan {
         if it.property.name == "on" && !self.read.contains(&it.property.span.start) {
             self.needs.dynamic = true;
         }
-        if let Expression::Identifier(object) = &it.object
-            && let Some(source) = self.spaces.get(object.name.as_str())
-        {
-            let names = self.needs.imports.entry(source.clone()).or_default();
-            names.insert(it.property.name.to_string());
+        if let Some(source) = self.source_of(&it.object) {
+            self.needs.members.insert((source, it.property.name.to_string()));
         }
         self.full_host(&it.object);
         walk::walk_static_member_expression(self, it);
@@ -191,6 +288,28 @@ impl<'a> Visit<'a> for Scan {
     fn visit_computed_member_expression(&mut self, it: &ComputedMemberExpression<'a>) {
         self.full_host(&it.object);
         walk::walk_computed_member_expression(self, it);
+    }
+
+    fn visit_variable_declarator(&mut self, it: &VariableDeclarator<'a>) {
+        if let Some(source) = it.init.as_ref().and_then(|init| self.source_of(init)) {
+            match &it.id {
+                BindingPattern::BindingIdentifier(local) => self.whole(local, &source),
+                BindingPattern::ObjectPattern(taken) => {
+                    let names = taken.properties.iter().filter_map(|one| one.key.static_name());
+                    let members = names.map(|name| (source.clone(), name.to_string()));
+                    self.needs.members.extend(members);
+                }
+                _ => {}
+            }
+        }
+        walk::walk_variable_declarator(self, it);
+    }
+
+    fn visit_unary_expression(&mut self, it: &UnaryExpression<'a>) {
+        // Who asks whether a name is there can do without it.
+        if it.operator != UnaryOperator::Typeof || !it.argument.is_identifier_reference() {
+            walk::walk_unary_expression(self, it);
+        }
     }
 
     fn visit_binding_property(&mut self, it: &BindingProperty<'a>) {
@@ -210,6 +329,11 @@ impl<'a> Visit<'a> for Scan {
     fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
         if matches!(it.name.as_str(), "eval" | "Function" | "Proxy" | "Reflect") {
             self.needs.dynamic = true;
+        }
+        if let Some(global) = WEB.iter().find(|global| it.name == **global)
+            && self.symbol(it).is_none()
+        {
+            self.needs.wishes.insert(global);
         }
         self.needs.requires |= it.name == "require";
         self.mentions_exports |= matches!(it.name.as_str(), "module" | "exports");

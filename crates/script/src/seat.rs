@@ -29,6 +29,8 @@ pub enum Refused {
     Bad(LoadError),
     /// It did not finish in time; what it wanted done until then.
     Late(String, Vec<Value>),
+    /// It waits for what cannot happen; what it wanted done until then.
+    Stuck(Vec<Value>),
 }
 
 impl Seat {
@@ -50,6 +52,7 @@ impl Seat {
         match told {
             Ok(text) => judge(&text, root, graph).map(|()| (seat, clock)).map_err(Refused::Bad),
             Err(Halt::Late(why)) => Err(Refused::Late(why, seat.desk().take_effects())),
+            Err(Halt::Stuck) => Err(Refused::Stuck(seat.desk().take_effects())),
             Err(Halt::Broken { message, stack }) => {
                 Err(Refused::Bad(failed(&message, root, graph.place(&stack))))
             }
@@ -81,6 +84,9 @@ impl Seat {
                 match (engine.lacks(graph), program) {
                     (Some(lack), None) => return Err(lack),
                     (Some(_), Some(program)) => return sidecar(&program, surround),
+                    (None, Some(program)) if engine.may_lack(graph) => {
+                        return sidecar(&program, surround);
+                    }
                     (None, _) => engine.desk.place(surround),
                 }
                 Ok(Self::Engine(engine))

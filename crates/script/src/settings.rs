@@ -1,16 +1,17 @@
 //! What the composition decides about modules: who answers their questions and how much they may
 //! take. Knows no engine.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gambrel_model::{Fetch, Fetched};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Who answers the questions of modules. It blocks until a person has answered; `None` is the
-/// answer of a host without a person.
+/// Who answers the questions of modules. It blocks until a person has answered or the question is
+/// over; `None` is the answer of a host without a person.
 pub type Asker = Arc<dyn Fn(&Ask) -> Option<Value> + Send + Sync>;
 
 /// Who makes the requests of modules. It blocks until the answer is there whole; the error is for
@@ -75,8 +76,54 @@ pub enum FullHost {
     Nobody,
 }
 
+/// The questions of one module that are open, by the order in which they were asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Questions(Arc<Mutex<BTreeSet<u32>>>);
+
+impl Questions {
+    pub(crate) fn open(&self, id: u32) -> Standing {
+        self.held().insert(id);
+        Standing { id, questions: self.clone() }
+    }
+
+    pub(crate) fn close(&self, id: u32) {
+        self.held().remove(&id);
+    }
+
+    pub(crate) fn close_all(&self) {
+        self.held().clear();
+    }
+
+    pub(crate) fn any(&self) -> bool {
+        !self.held().is_empty()
+    }
+
+    fn held(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a question stands, for whoever asks a person that can only be asked one thing at a time.
+#[derive(Debug, Clone, Default)]
+pub struct Standing {
+    id: u32,
+    questions: Questions,
+}
+
+impl Standing {
+    /// Whether nobody waits for its answer any more.
+    pub fn is_over(&self) -> bool {
+        !self.questions.held().contains(&self.id)
+    }
+
+    /// Whether every question that its module asked before is over.
+    pub fn is_next(&self) -> bool {
+        self.questions.held().first().is_none_or(|first| *first >= self.id)
+    }
+}
+
 /// One question of a module to a person.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ask {
     /// What kind of answer it wants.
@@ -97,6 +144,9 @@ pub struct Ask {
     pub about: String,
     /// The session in which it happened.
     pub session: Option<String>,
+    /// Whether it is its turn, and whether it was given up.
+    #[serde(skip)]
+    pub standing: Standing,
 }
 
 /// The kinds of dialogs.

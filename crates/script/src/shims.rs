@@ -44,6 +44,9 @@ const INNER: &[(&str, &str)] = &[
     ("web", include_str!("../shims/web.js")),
 ];
 
+/// Members that are there so that a module loads, and that only a full host brings to life.
+const HOLLOW: &[(&str, &str)] = &[("fs", "watch"), ("fs", "watchFile")];
+
 /// What a specifier that is no file stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
@@ -64,6 +67,11 @@ pub fn text(name: &str) -> Option<&'static str> {
 pub fn builtin(specifier: &str) -> Option<&'static str> {
     let bare = specifier.strip_prefix("node:").unwrap_or(specifier);
     BUILTINS.iter().find(|(name, _)| *name == bare).map(|(name, _)| *name)
+}
+
+/// Whether a member of a builtin does nothing here.
+pub fn hollow(builtin: &str, name: &str) -> bool {
+    HOLLOW.contains(&(builtin, name))
 }
 
 /// What a specifier stands for.

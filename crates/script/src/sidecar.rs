@@ -161,9 +161,11 @@ impl Sidecar {
         } else if word["start"] == "exec" {
             names.insert(ops::start(&self.desk, "exec", word["args"].clone()), theirs);
         } else if let Some(wanted) = word["send"].as_u64() {
-            let ours = names.iter().find(|(_, theirs)| **theirs == wanted);
             // Work that has just ended takes no words any more.
-            let _ = ours.map(|(id, _)| self.desk.send(*id, word["value"].clone()));
+            let _ = ours(names, wanted).map(|id| self.desk.send(id, word["value"].clone()));
+        } else if let Some(id) = word["drop"].as_u64().and_then(|wanted| ours(names, wanted)) {
+            names.remove(&id);
+            self.desk.close(id);
         }
         None
     }
@@ -190,6 +192,11 @@ impl Drop for Sidecar {
             }
         }
     }
+}
+
+/// Our number for work that the module knows by its own.
+fn ours(names: &HashMap<u32, u64>, wanted: u64) -> Option<u32> {
+    names.iter().find(|(_, theirs)| **theirs == wanted).map(|(id, _)| *id)
 }
 
 /// Kills what is left of the group and takes its leader's end.

@@ -60,6 +60,7 @@ impl Slot {
                 Ok(taken) => taken,
                 Err(Refused::Bad(error)) => return answer::unstarted(&error),
                 Err(Refused::Late(why, effects)) => return unfinished(request, why, effects),
+                Err(Refused::Stuck(effects)) => return never_finished(request, effects),
             },
         };
         let (mut outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
@@ -112,11 +113,27 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
             (answer::answered(answer), spoiled)
         }
         Err(Halt::Late(why)) => (answer::late(why, effects), true),
+        Err(Halt::Stuck) => (failed(&stuck("handler"), "", effects, &whose, place), true),
         Err(Halt::Broken { message, stack }) => {
-            let text = answer::broken(&message, &stack, &whose).to_string();
-            (answer::answered(answer::read(&text, effects, &whose, place).0), true)
+            (failed(&message, &stack, effects, &whose, place), true)
         }
     }
+}
+
+/// The outcome of a call that came to nothing but an error.
+fn failed(
+    message: &str,
+    stack: &str,
+    effects: Vec<Value>,
+    whose: &Whose<'_>,
+    place: impl Fn(&str) -> Option<String>,
+) -> Outcome {
+    let text = answer::broken(message, stack, whose).to_string();
+    answer::answered(answer::read(&text, effects, whose, place).0)
+}
+
+fn stuck(who: &str) -> String {
+    format!("nothing that the {who} waits for can happen any more")
 }
 
 /// After a call that ended well: what it has started and does not wait for may finish its work.
@@ -139,6 +156,18 @@ fn unfinished(request: &Request<'_>, why: String, effects: Vec<Value>) -> Outcom
     let error = prefixed(LoadError::new(why, request.path, None));
     match request.wish {
         Wish::Emit(..) => answer::late(error.message, effects),
+        Wish::Load | Wish::Command(..) => answer::unstarted(&error),
+    }
+}
+
+/// The same for one that waits for what cannot happen: no time has passed, so it is not late.
+fn never_finished(request: &Request<'_>, effects: Vec<Value>) -> Outcome {
+    let error = prefixed(LoadError::new(stuck("module"), request.path, None));
+    match request.wish {
+        Wish::Emit(..) => {
+            let whose = Whose { path: request.path, event: request.event() };
+            failed(&error.message, "", effects, &whose, |_| error.at.clone())
+        }
         Wish::Load | Wish::Command(..) => answer::unstarted(&error),
     }
 }

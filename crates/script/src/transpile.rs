@@ -1,9 +1,11 @@
-//! One file's text in, JavaScript and what it asks for out. It reads no disk and starts nothing.
+//! One file's text in, JavaScript and what it asks for out. It starts nothing, and reads nothing of
+//! the disk but, for a file with decorators, which kind is meant.
 
 use std::path::Path;
 
 use oxc_allocator::Allocator;
-use oxc_ast::ast::Program;
+use oxc_ast::ast::{Decorator, Program, Statement};
+use oxc_ast_visit::Visit;
 use oxc_codegen::{Codegen, CodegenOptions};
 use oxc_diagnostics::{OxcDiagnostic, Severity};
 use oxc_parser::Parser;
@@ -11,8 +13,10 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 
+use crate::documents;
 use crate::loader;
 use crate::positions::Positions;
+use crate::resolve;
 use crate::scan::{self, Needs};
 
 /// The largest text that is taken as a module.
@@ -38,16 +42,17 @@ pub struct Refusal {
     pub line: Option<u32>,
 }
 
-/// Takes types away, lowers what the engine does not know, and notes what is asked for.
-pub fn transpile(path: &Path, text: &str) -> Result<Unit, Refusal> {
+/// Takes types away, lowers what the engine does not know, and notes what is asked for. A file that
+/// is no code, or that `as_text` says is none, becomes what it says.
+pub fn transpile(path: &Path, text: &str, as_text: bool) -> Result<Unit, Refusal> {
     if text.len() > MAX_TEXT {
         return Err(refusal("the file is larger than 4 MiB"));
     }
     if text.as_bytes().contains(&0) {
         return Err(refusal("the file contains a NUL byte"));
     }
-    if path.extension().is_some_and(|e| e == "json") {
-        return json(text);
+    if let Some(read) = documents::read(path, text, as_text) {
+        return read;
     }
     // The parser recurses with the nesting of the text, and a stack that runs out ends the whole
     // process: so the stack is as large as the text can ask for.
@@ -66,13 +71,6 @@ fn refusal(message: &str) -> Refusal {
     Refusal { message: message.into(), line: None }
 }
 
-fn json(text: &str) -> Result<Unit, Refusal> {
-    let value: serde_json::Value = serde_json::from_str(text)
-        .map_err(|e| Refusal { message: e.to_string(), line: u32::try_from(e.line()).ok() })?;
-    let code = format!("export default {value};\n");
-    Ok(Unit { code, positions: Positions::default(), needs: Needs::default() })
-}
-
 fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
     let kind = source_type(path);
     let allocator = Allocator::default();
@@ -82,17 +80,57 @@ fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
         return Err(refusal("the file cannot be parsed"));
     }
     let mut program = parsed.program;
+    refuse_decorators(path, &program, text)?;
     let semantic = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true);
     let scoping = semantic.build(&program).semantic.into_scoping();
     let turned =
         Transformer::new(&allocator, path, &options()).build_with_scoping(scoping, &mut program);
     refuse_on(&turned.diagnostics, text)?;
-    let needs = scan::scan(&program);
+    let needs = scan::scan(&program, &turned.scoping);
+    strip_attributes(&mut program);
     let (mut code, positions) = print(path, &program);
     if let Some(names) = &needs.commonjs {
         code = loader::wrapped(&code, names);
     }
     Ok(Unit { code, positions, needs })
+}
+
+/// Only the legacy kind can be lowered; one that is run as the other would do something else than
+/// what was written.
+fn refuse_decorators(path: &Path, program: &Program<'_>, text: &str) -> Result<(), Refusal> {
+    let mut found = Decorators::default();
+    found.visit_program(program);
+    match found.first {
+        Some(offset) if !resolve::wants_legacy_decorators(path) => Err(Refusal {
+            message: "standard decorators are not supported, only those of experimentalDecorators"
+                .into(),
+            line: Some(line_of(text, offset)),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Where the first decorator stands.
+#[derive(Default)]
+struct Decorators {
+    first: Option<u32>,
+}
+
+impl<'a> Visit<'a> for Decorators {
+    fn visit_decorator(&mut self, it: &Decorator<'a>) {
+        self.first.get_or_insert(it.span.start);
+    }
+}
+
+/// What an importer says of a file has been heard, and no engine needs to hear it again.
+fn strip_attributes(program: &mut Program<'_>) {
+    for statement in &mut program.body {
+        if let Statement::ImportDeclaration(import) = statement
+            && resolve::is_file(&import.source.value)
+        {
+            import.with_clause = None;
+        }
+    }
 }
 
 fn source_type(path: &Path) -> SourceType {
@@ -141,7 +179,7 @@ mod tests {
     use super::*;
 
     fn ts(text: &str) -> Unit {
-        transpile(Path::new("/x/a.ts"), text).unwrap()
+        transpile(Path::new("/x/a.ts"), text, false).unwrap()
     }
 
     #[test]
@@ -156,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_syntax_error_names_its_line() {
-        let refused = transpile(Path::new("/x/a.ts"), "const a = 1;\n\nlet = = 3;\n").unwrap_err();
+        let refused =
+            transpile(Path::new("/x/a.ts"), "const a = 1;\n\nlet = = 3;\n", false).unwrap_err();
         assert_eq!(refused.line, Some(3));
     }
 
@@ -164,8 +203,8 @@ mod tests {
     fn deep_nesting_is_refused_or_read_but_never_ends_the_process() {
         for piece in ["(", "[", "{", "!", "a=>", "a=", "if(1)", "a?", "x+", "-", "`${", "<a>", "a:"]
         {
-            let _ = transpile(Path::new("/x/a.ts"), &piece.repeat(20_000));
-            let _ = transpile(Path::new("/x/a.ts"), &format!("{}1", piece.repeat(20_000)));
+            let _ = transpile(Path::new("/x/a.ts"), &piece.repeat(20_000), false);
+            let _ = transpile(Path::new("/x/a.ts"), &format!("{}1", piece.repeat(20_000)), false);
         }
     }
 }

@@ -18,8 +18,10 @@ const LONG: Duration = Duration::from_secs(3600);
 /// Why a call did not settle.
 #[derive(Debug)]
 pub enum Halt {
-    /// Its time was over, or it can never settle.
+    /// Its time was over.
     Late(String),
+    /// Nothing is under way that could ever settle it.
+    Stuck,
     /// The engine itself threw (no memory, no stack).
     Broken {
         /// What was thrown.
@@ -73,7 +75,7 @@ pub fn drive(
         if let Some(post) = ready(desk, posts) {
             deliver(ctx, desk, post, clock)?;
         } else if !desk.expects() {
-            return Err(Halt::Late("nothing that the module waits for can happen any more".into()));
+            return Err(Halt::Stuck);
         } else if let Some(post) = wait(desk, posts, clock) {
             deliver(ctx, desk, post, clock)?;
         }

@@ -1,7 +1,8 @@
 //! `select`, `input` and `editor` of a module, answered through a ticket or at a terminal.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
@@ -75,6 +76,11 @@ fn what_is_wanted_is_in_the_list() {
 
 /// What a module was told that asks at a terminal where a person types these lines.
 fn typed(question: &str, lines: &str) -> String {
+    talked(question, &[("", lines)])
+}
+
+/// The same for a person who types each piece when something stands on the screen.
+fn talked(question: &str, pieces: &[(&str, &str)]) -> String {
     let ground = Ground::new().with("GAMBREL_UI", "tty");
     ground.file(".omp/hooks/a.ts", &module(question));
     ground.file("event.json", CALL);
@@ -91,13 +97,30 @@ fn typed(question: &str, lines: &str) -> String {
         .spawn()
         .unwrap();
     let mut keys = terminal.stdin.take().unwrap();
-    keys.write_all(lines.as_bytes()).unwrap();
-    let seen = terminal.wait_with_output().unwrap();
+    let screen = watched(terminal.stdout.take().unwrap());
+    for (seen, piece) in pieces {
+        until(seen, || screen.lock().unwrap().contains(seen));
+        keys.write_all(piece.as_bytes()).unwrap();
+    }
+    terminal.wait().unwrap();
     drop(keys);
     let reply = std::fs::read(ground.root.join("reply.json")).unwrap();
     let reply: serde_json::Value = serde_json::from_slice(&reply)
-        .unwrap_or_else(|error| panic!("{error}: {}", text(&seen.stdout)));
+        .unwrap_or_else(|error| panic!("{error}: {}", screen.lock().unwrap()));
     reply["reason"].as_str().unwrap().to_owned()
+}
+
+/// What stands on a screen so far.
+fn watched(mut from: impl Read + Send + 'static) -> Arc<Mutex<String>> {
+    let screen = Arc::new(Mutex::new(String::new()));
+    let shown = Arc::clone(&screen);
+    std::thread::spawn(move || {
+        let mut piece = [0; 1024];
+        while let Ok(got @ 1..) = from.read(&mut piece) {
+            shown.lock().unwrap().push_str(&text(&piece[..got]));
+        }
+    });
+    screen
 }
 
 #[test]
@@ -105,10 +128,34 @@ fn at_a_terminal_they_are_typed() {
     assert_eq!(typed("confirm('Sure?', 'It is late')", "y\n"), "true");
     assert_eq!(typed("confirm('Sure?', 'It is late')", "\n"), "false");
     assert_eq!(typed("select('Where to?', ['staging', 'production'])", "2\n"), "production");
-    assert_eq!(typed("select('Where to?', ['staging', 'production'])", "7\n"), "undefined");
+    assert_eq!(typed("select('Where to?', ['staging', 'production'])", "\n"), "undefined");
     assert_eq!(typed("input('Why?')", "it is late\n"), "it is late");
     assert_eq!(typed("editor('Text')", "one\ntwo\n.\n"), "one\ntwo");
     assert_eq!(typed("editor('Text', 'as it was')", ".\n"), "as it was");
+}
+
+#[test]
+fn a_mistyped_number_is_asked_for_again_and_then_no_more() {
+    let question = "select('Where to?', ['staging', 'production'])";
+    assert_eq!(typed(question, "7\ntwo\n2\n"), "production");
+    assert_eq!(typed(question, "7\n0\nx\n"), "undefined");
+}
+
+#[test]
+fn a_question_that_was_given_up_takes_no_answer_from_the_next() {
+    let next = ".then(async (a) => [a, await ctx.ui.confirm('Second')])";
+    let late = format!("confirm('First', '', {{ timeout: 300 }}){next}");
+    assert_eq!(talked(&late, &[("asks: Second", "y\n")]), "false,true");
+    let aborted = format!("confirm('First', '', {{ signal: AbortSignal.timeout(300) }}){next}");
+    assert_eq!(talked(&aborted, &[("asks: Second", "y\n")]), "false,true");
+}
+
+#[test]
+fn one_question_at_a_time_in_the_order_of_asking() {
+    let both =
+        "confirm && await Promise.all(['One', 'Two', 'Three'].map((t) => ctx.ui.confirm(t)))";
+    let pieces = [("asks: One", "y\n"), ("asks: Two", "n\n"), ("asks: Three", "y\n")];
+    assert_eq!(talked(both, &pieces), "true,false,true");
 }
 
 #[test]

@@ -17,7 +17,7 @@ class FileHandle {
     return readFileSync(this.fd, options);
   }
   async writeFile(data, options) {
-    writeFileSync(this.fd, data, options);
+    writeFileSync(this.fd, await gathered(data, options), options);
   }
   async appendFile(data, options) {
     writeFileSync(this.fd, data, options);
@@ -52,8 +52,18 @@ class FileHandle {
   }
 }
 const promises = { constants, open: async (...args) => new FileHandle(openSync(...args)) };
+// What is given piece by piece, now or later, is written as one.
+const gathered = async (data, options) => {
+  if (typeof data !== "object" || data === null || ArrayBuffer.isView(data)) return data;
+  if (!data[Symbol.iterator] && !data[Symbol.asyncIterator]) return data;
+  const { Buffer } = need("buffer");
+  const encoding = typeof options === "string" ? options : options?.encoding;
+  const pieces = [];
+  for await (const piece of data) pieces.push(typeof piece === "string" ? Buffer.from(piece, encoding ?? "utf8") : piece);
+  return Buffer.concat(pieces);
+};
 const whole = (run) => async (path, ...rest) => run(path instanceof FileHandle ? path.fd : path, ...rest);
-Object.assign(promises, { readFile: whole(readFileSync), writeFile: whole(writeFileSync), appendFile: whole(appendFileSync) });
+Object.assign(promises, { readFile: whole(readFileSync), writeFile: async (path, data, options) => whole(writeFileSync)(path, await gathered(data, options), options), appendFile: whole(appendFileSync) });
 for (const [name, run] of Object.entries(tree)) {
   if (!/^f(stat|truncate|sync|datasync)Sync$/.test(name)) promises[name.slice(0, -4)] = async (...args) => run(...args);
 }

@@ -138,10 +138,10 @@ const rmSync = (file, options) => {
 };
 const rmdirSync = (folder, options) => (options?.recursive ? rmSync(folder, { recursive: true }) : void change("rmdir", folder));
 const realpathSync = (file) => {
+  const whole = path.resolve(pathOf(file));
   try {
-    return change("realpath", file);
+    return change("realpath", whole);
   } catch (err) {
-    const whole = path.resolve(pathOf(file));
     err.message = err.message.replace(/, realpath '.*'$/s, () => `, lstat '${whole}'`);
     throw Object.assign(err, { syscall: "lstat", path: whole });
   }

@@ -17,9 +17,12 @@ use crate::desk::Desk;
 const PATIENCE: Duration = Duration::from_secs(10);
 const MAX_CHUNK: u64 = 1 << 20;
 
-/// A path of the call: relative ones start at its folder.
+/// A path of the call: relative ones start at its folder, and the empty one is nowhere.
 pub fn place(desk: &Desk, args: &Value, field: &str) -> PathBuf {
-    desk.surround().cwd.join(args[field].as_str().unwrap_or_default())
+    match args[field].as_str().unwrap_or_default() {
+        "" => PathBuf::new(),
+        path => desk.surround().cwd.join(path),
+    }
 }
 
 /// Opens `args.path` as `args.how` says, and gives its number.

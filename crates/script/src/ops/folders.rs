@@ -52,7 +52,8 @@ pub fn make(desk: &Desk, args: Value) -> Result<Value, OpError> {
     let shown = args["path"].as_str().unwrap_or_default();
     let path = place(desk, &args, "path");
     let mode = args["mode"].as_u64().and_then(|m| u32::try_from(m).ok()).unwrap_or(0o777);
-    let recursive = args["recursive"] == true;
+    // The system library takes the parents of an empty path for made.
+    let recursive = args["recursive"] == true && !shown.is_empty();
     let given = Path::new(shown).ancestors().filter(|p| !p.as_os_str().is_empty());
     let absent = |p: &&Path| recursive && !desk.surround().cwd.join(p).exists();
     let first = given.take_while(absent).last();

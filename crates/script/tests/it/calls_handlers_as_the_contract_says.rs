@@ -178,6 +178,47 @@ fn a_module_that_does_not_name_the_event_is_not_started() {
 }
 
 #[test]
+fn an_api_that_leaves_plain_sight_may_register_anything() {
+    let one = "(\"tool\" + \"_call\", () => ({ n: 1 }))";
+    let stand = Stand::new();
+    stand.write("o.ts", "export const take = (api, k) => api[k];");
+    for hidden in [
+        "const k = 'o' + 'n'; export default (pi) => { const reg = pi[k]; reg@; };",
+        "export default (pi) => { const [reg] = Object.values(pi); reg@; };",
+        "export default (pi) => { const reg = Object.entries({ ...pi })[0][1]; reg@; };",
+        "const take = (api) => Object.values(api)[0]; export default (pi) => { const reg = take(pi); reg@; };",
+        "import { take } from './o.ts'; export default (pi) => { const reg = take(pi, 'o' + 'n'); reg@; };",
+        "export default function () { const [reg] = Object.values(arguments[0]); reg@; }",
+        "export default (...all) => { const [reg] = Object.values(all[0]); reg@; };",
+        "const [make] = [(pi) => { const [reg] = Object.values(pi); reg@; }]; export default make;",
+        "let kept; const go = () => { const [reg] = Object.values(kept); reg@; }; const main = (pi) => { kept = pi; go(); }; export { main as default };",
+        "module.exports = (pi) => { const [reg] = Object.values(pi); reg@; };",
+    ] {
+        stand.write("m.ts", &hidden.replace('@', one));
+        let answer = stand.answer("m.ts", bash("ls"));
+        assert_eq!(answer["results"], json!([{"n": 1}]), "{hidden}");
+    }
+}
+
+#[test]
+fn an_api_that_stays_in_plain_sight_is_followed() {
+    let stand = Stand::new();
+    for plain in [
+        "const later = (api) => api.on('agent_end', () => 1); export default (pi) => { later(pi); throw new Error('ran'); };",
+        "function main(pi) { pi?.on('agent_end', () => 1); throw new Error('ran'); } export { main as default };",
+        "export { default } from './n.ts';",
+    ] {
+        stand.write(
+            "n.ts",
+            "export default function (pi) { pi.on('agent_end', () => 1); throw new Error('ran'); }",
+        );
+        stand.write("m.ts", plain);
+        let answer = stand.answer("m.ts", bash("ls"));
+        assert_eq!((&answer["handlers"], &answer["errors"]), (&json!(0), &json!([])), "{plain}");
+    }
+}
+
+#[test]
 fn the_context_is_what_was_given() {
     let factory = r#"pi.on("tool_call", (event, ctx) => ({
         cwd: ctx.cwd, hasUI: ctx.hasUI, model: ctx.model, branch: ctx.sessionManager.getBranch().map(e => e.id),

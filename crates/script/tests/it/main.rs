@@ -21,6 +21,7 @@ mod mends_half_characters;
 mod node_agrees;
 mod node_files_never_wait;
 mod node_programs_end;
+mod notices_what_is_missing;
 mod pulls_in_relative_files;
 mod records_what_a_module_wants_done;
 mod requires_what_it_needs;

@@ -44,9 +44,21 @@ fn about_files() {
 }
 
 #[test]
+fn about_the_empty_path() {
+    let told = probe(include_str!("probes/nowhere.mjs"));
+    assert_eq!((&told[0], &told[1]), (&json!(false), &json!(true)));
+}
+
+#[test]
 fn about_programs() {
     let told = probe(include_str!("probes/programs.mjs"));
     assert_eq!(told[0], json!([0, null, "a b|$(id)|", "", null]));
+}
+
+#[test]
+fn about_stacks() {
+    let told = probe(include_str!("probes/stacks.mjs"));
+    assert_eq!(told[0], json!(["Error: a", true, false]));
 }
 
 #[test]

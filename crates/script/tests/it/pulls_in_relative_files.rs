@@ -4,7 +4,7 @@ use gambrel_script::ScriptSettings;
 use serde_json::json;
 
 use crate::full_hosts::each;
-use crate::stand::{Stand, bash};
+use crate::stand::{Stand, bash, unstarted};
 
 /// The embedded engine, and every full host with a reason to be one: what is given, and the first
 /// line of a module there.
@@ -46,6 +46,54 @@ export default (pi) => { pi.on('tool_call', async () => {
             .into();
     wanted.sort();
     assert_eq!(found, wanted);
+}
+
+#[test]
+fn texts_data_and_folders_are_found() {
+    everywhere(|stand, head| {
+        stand.write("rules.txt", "no \"rm\"\n${x}\u{2028}");
+        stand.write("prompt.md", "# Title\n");
+        stand.write("odd.yaml", "a: [1\n");
+        stand.write("own.ts", "export default 1;");
+        stand.write("set.jsonc", "{\n  // why\n  \"a\": [1, /* two */ 2,],\n}\n");
+        stand.write("pkg/package.json", r#"{"main": "./lib/main"}"#);
+        stand.write("pkg/lib/main.ts", "export const main: string = 'main';");
+        stand.write("pkg/index.ts", "export const main = 'index';");
+        let text = "import rules from './rules.txt' with { type: 'text' };\nimport prompt from './prompt.md'; import odd from './odd.yaml' with { type: 'text' };
+import own from './own.ts' with { type: 'text' }; import set from './set.jsonc'; import { main } from './pkg';
+export default (pi) => { pi.on('tool_call', () => ({ rules, prompt, odd, own, set, main })); };";
+        stand.write("m.ts", &format!("{head}{text}"));
+        let answer = stand.answer("m.ts", bash("ls"));
+        let expected = json!({"rules": "no \"rm\"\n${x}\u{2028}", "prompt": "# Title\n", "odd": "a: [1\n",
+            "own": "export default 1;", "set": {"a": [1, 2]}, "main": "main"});
+        assert_eq!(answer["results"][0], expected, "{answer}");
+    });
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_whole() {
+    let stand = Stand::new();
+    stand.write("lib/a.toml", "a = 1");
+    stand.write("lib/b.json", "{\n]");
+    for name in ["lib/a.toml", "lib/b.json", "lib/none.txt"] {
+        stand.write(
+            "m.ts",
+            &format!(
+                "import x from './{name}';\nexport default (pi) => pi.on('tool_call', () => x);"
+            ),
+        );
+        let outcome = stand.call("m.ts", bash("ls"));
+        let whole = if name.contains("none") { stand.path("m.ts") } else { stand.path(name) };
+        let told = unstarted(&outcome);
+        assert!(told.contains(whole.to_str().unwrap()), "{told}");
+        let late = format!(
+            "export default (pi) => pi.on('tool_call', async () => {{ const n = './{name}'; await import(n); }});"
+        );
+        stand.write("m.ts", &late);
+        let answer = stand.answer("m.ts", bash("ls"));
+        let told = answer["errors"][0]["error"].as_str().unwrap();
+        assert!(told.contains(name), "{told}");
+    }
 }
 
 #[test]

@@ -48,9 +48,22 @@ fn a_regular_expression_that_backtracks_is_interrupted() {
 
 #[test]
 fn a_promise_that_never_ends_is_late() {
-    late("await new Promise(() => {});");
     late("await new Promise((done) => setTimeout(done, 1e9));");
     late("await pi.exec('sleep', ['600']);");
+}
+
+#[test]
+fn a_promise_that_nothing_can_settle_is_an_error_at_once() {
+    let nothing = "nothing that the handler waits for can happen any more";
+    assert_eq!(fails("await new Promise(() => {});"), nothing);
+    assert_eq!(fails("await pi.exec('true'); await new Promise(() => {});"), nothing);
+    let stand = Stand::new();
+    let began = Instant::now();
+    let waits = stand.body("pi.on('tool_call', () => 1); return new Promise(() => {});");
+    let errors = &waits.answer.as_ref().unwrap()["errors"];
+    let nothing = "Failed to load hook: nothing that the module waits for can happen any more";
+    assert_eq!((&waits.end, &errors[0]["error"]), (&End::Answered, &json!(nothing)), "{waits:?}");
+    assert!(began.elapsed() < Duration::from_secs(20));
 }
 
 #[test]
@@ -60,7 +73,6 @@ fn a_module_that_never_ends_loading_is_told_so() {
         "while (true) {}\nexport default () => {};",
         "export default (pi) => { pi.on('tool_call', () => 1); while (true) {} };",
         "await new Promise((done) => setTimeout(done, 1e9)); export default (pi) => pi.on('tool_call', () => 1);",
-        "export default async (pi) => { pi.on('tool_call', () => 1); await new Promise(() => {}); };",
         "export default async (pi) => { pi.on('tool_call', () => 1); setInterval(() => {}, 5); await new Promise(() => {}); };",
     ] {
         stand.write("m.ts", text);

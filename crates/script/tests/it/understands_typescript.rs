@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::stand::{Stand, bash};
+use crate::stand::{Stand, bash, unstarted};
 
 fn result(stand: &Stand, name: &str) -> serde_json::Value {
     let answer = stand.answer(name, bash("ls"));
@@ -88,4 +88,20 @@ fn globals_of_the_web_are_there() {
         "deep": 1, "text": "ä€😀", "length": 9, "ticks": 3, "order": [1, 2, 3], "env": "string",
         "cwd": "/", "pid": true});
     assert_eq!(answer["results"][0], expected, "{answer}");
+}
+
+#[test]
+fn decorators_are_legacy_ones_where_the_project_says_so_and_refused_elsewhere() {
+    let stand = Stand::new();
+    let text = "const tag = (target: any, key: string) => { target.tagged = key; };\nclass A {\n  @tag run() {}\n}
+export default (pi: any) => pi.on('tool_call', () => ({ tagged: (new A() as any).tagged }));";
+    stand.write("lib/m.ts", text);
+    let outcome = stand.call("lib/m.ts", bash("ls"));
+    let told = unstarted(&outcome);
+    let place = format!("({}:3)", stand.path("lib/m.ts").display());
+    assert!(told.contains("standard decorators are not supported"), "{told}");
+    assert!(told.ends_with(&place), "{told}");
+    let config = "{ // ours\n  \"compilerOptions\": { \"experimentalDecorators\": true, },\n}";
+    stand.write("tsconfig.json", config);
+    assert_eq!(result(&stand, "lib/m.ts"), json!({"tagged": "run"}));
 }
