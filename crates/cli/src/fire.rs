@@ -1,6 +1,8 @@
 //! `gambrel fire`: the product's most-used line. One event in, one reply out; never exits 2 by our
 //! own fault.
 
+mod salvage;
+
 use std::path::PathBuf;
 
 use gambrel::model::{Complaint, Severity};
@@ -8,7 +10,7 @@ use gambrel::{Fired, Gambrel};
 use serde_json::json;
 
 use crate::args::{FireArgs, USAGE};
-use crate::{look, printer, salvage, snippet, stdin};
+use crate::{look, printer, snippet, stdin};
 
 /// Reads the event, fires, prints.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {

@@ -69,6 +69,11 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|c| if keep(c) && !hidden(c) { c } else { '\u{fffd}' }).collect()
 }
 
+/// Text on one line, cleaned, otherwise as it is.
+pub fn flat(text: &str) -> String {
+    clean(text).replace(['\n', '\t'], " ")
+}
+
 /// Text on one line, cleaned, cut to a width.
 pub fn line(text: &str, width: usize) -> String {
     let flat = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -78,16 +83,18 @@ pub fn line(text: &str, width: usize) -> String {
     }
 }
 
-/// Rows in columns; the last column is as long as it is.
+/// Rows in columns; the last column is as long as it is. Whatever a cell holds stays in its row.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let clean_row = |row: &Vec<String>| row.iter().map(|cell| flat(cell)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(clean_row).collect();
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
     let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
-    let lines = std::iter::once(&head).chain(rows).map(|row| {
+    let lines = std::iter::once(&head).chain(&rows).map(|row| {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
         format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     });

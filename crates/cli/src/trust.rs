@@ -10,7 +10,7 @@ use gambrel_engine::{named_files, now, trust_hash, trust_key};
 use serde_json::{Value, json};
 
 use crate::args::{TrustArgs, USAGE, UntrustArgs, Usage};
-use crate::{list, look, printer};
+use crate::{deed, list, look, printer};
 
 /// Shows, asks, and trusts.
 pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
@@ -117,28 +117,24 @@ fn asked(count: usize) -> anyhow::Result<bool> {
 fn keep(gambrel: &Gambrel, hooks: &[&Hook], denied: bool) -> anyhow::Result<()> {
     let at = now();
     let entry =
-        |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: hook.title(), at };
+        |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: deed::what(hook), at };
     let fresh: Vec<(String, TrustEntry)> =
         hooks.iter().map(|hook| (trust_key(hook), entry(hook))).collect();
     gambrel.ledger().amend_trust(&mut |entries| entries.extend(fresh.clone()))?;
     Ok(())
 }
 
-/// Everything that trusting covers: the literal command, and the files it names.
+/// Everything that trusting covers: what is done literally, with what, and the files it names.
 fn shown(hook: &Hook) -> String {
     let draft = &hook.draft;
-    let command = draft.config.get("command").and_then(Value::as_str);
-    let command = command.map_or_else(|| draft.config.to_string(), str::to_owned);
-    let mut text = format!(
-        "{}  {} {}\n  from   {}\n  runs   {}\n",
-        hook.id,
-        hook.dialect.name(),
-        draft.event,
-        draft.source.place(),
-        printer::clean(&command),
-    );
-    for file in named_files(hook) {
-        text += &format!("  file   {}\n", file.display());
+    let mut lines = vec![("from", draft.source.place()), ("runs", deed::what(hook))];
+    lines.extend(deed::details(hook));
+    lines.extend(named_files(hook).iter().map(|file| ("file", file.display().to_string())));
+    let mut text =
+        format!("{}  {} {}\n", hook.id, hook.dialect.name(), printer::flat(&draft.event));
+    for (word, value) in lines {
+        // A line break inside a value must not begin a line of ours.
+        text += &format!("  {word:<6} {}\n", printer::clean(&value).replace('\n', "\n         "));
     }
     text
 }
@@ -152,7 +148,7 @@ fn show(project: &[(&Hook, Trust)], as_json: bool) {
         vec![
             trust.word().to_owned(),
             hook.id.clone(),
-            printer::line(&hook.title(), 60),
+            deed::line(hook, 60),
             hook.draft.source.place(),
         ]
     };
