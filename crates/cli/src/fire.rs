@@ -86,10 +86,12 @@ fn unreadable(gambrel: &Gambrel, args: &FireArgs, bytes: &[u8], complaint: &Comp
     }
     let strict = gambrel.setup().options.strict;
     if args.json {
+        let reason = json!({"hook": "gambrel", "text": format!("strict: {}", complaint.message)});
+        let reasons: Vec<_> = strict.then_some(reason).into_iter().collect();
         let complaint = gambrel::model::decision::complaint_json(complaint);
         printer::json(&json!({
             "id": null, "moment": null, "ruling": if strict { "deny" } else { "silent" },
-            "reasons": [], "context": [], "notices": [], "patch": null, "trail": [],
+            "reasons": reasons, "context": [], "notices": [], "patch": null, "trail": [],
             "complaints": [complaint],
         }));
         return 0;

@@ -1,7 +1,8 @@
 //! The one printer. Data goes to stdout, words for people to stderr. Text that came from a hook is
 //! cleaned of control characters before a terminal sees it.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,15 +20,31 @@ pub fn choose_color(color: Color) {
     choice.write_global();
 }
 
-/// Data. A reader that went away is no fault of the command's.
+/// Why data could not be written, the first time that it could not.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Data. A reader that went away is no fault of the command's; for all else see [`lost`].
 pub fn out(text: &str) {
     let _gone = try_out(text);
 }
 
-/// Data; false when the reader went away.
+/// Data; false when it could not be written.
 pub fn try_out(text: &str) -> bool {
     let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => true,
+        Err(error) => {
+            if error.kind() != ErrorKind::BrokenPipe {
+                LOST.get_or_init(|| error.to_string());
+            }
+            false
+        }
+    }
+}
+
+/// Why some of the data is missing where it should have gone, if it is.
+pub fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
 }
 
 /// Waits, and tells whether whoever reads our data went away meanwhile.

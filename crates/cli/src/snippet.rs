@@ -25,7 +25,9 @@ pub fn draw(complaint: &Complaint) -> String {
     };
     let path = printer::flat(&spot.path.display().to_string());
     let message = printer::clean(&complaint.message);
-    let text = std::fs::read_to_string(&spot.path).ok().filter(|_| spot.line > 0);
+    // What is no file may have no end.
+    let drawn = spot.line > 0 && spot.path.is_file();
+    let text = drawn.then(|| std::fs::read_to_string(&spot.path).ok()).flatten();
     let Some(text) = text.filter(|text| spot.end <= text.len()) else {
         let word = if complaint.severity == Severity::Error { "error" } else { "warning" };
         return format!("{word}: {}\n", printer::clean(&short(complaint)));

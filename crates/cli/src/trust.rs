@@ -3,13 +3,13 @@
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use gambrel::model::{Hook, TrustEntry};
 use gambrel::{Gambrel, Loaded, Trust, TrustMode};
 use gambrel_engine::{named_files, now, trust_hash, trust_key};
 use serde_json::{Value, json};
 
-use crate::args::{TrustArgs, USAGE, UntrustArgs, Usage};
+use crate::args::{TrustArgs, UntrustArgs, Usage};
 use crate::{deed, list, look, printer};
 
 /// Shows, asks, and trusts.
@@ -28,14 +28,17 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     let chosen: Vec<&Hook> =
         chosen.into_iter().filter(|(_, trust)| *trust != Trust::Trusted).map(|(h, _)| h).collect();
     if chosen.is_empty() {
-        printer::out("nothing to trust: everything here is trusted already\n");
+        match args.json {
+            true => printer::json(&json!([])),
+            false => printer::out("nothing to trust: everything here is trusted already\n"),
+        }
         return Ok(0);
     }
-    if !args.json {
-        chosen.iter().for_each(|hook| printer::out(&shown(hook)));
-    }
+    let show = if args.json { printer::err } else { printer::out };
+    chosen.iter().for_each(|hook| show(&shown(hook)));
     if !args.yes && !asked(chosen.len())? {
-        return Ok(USAGE);
+        printer::warn("gambrel trust: nothing was trusted");
+        return Ok(1);
     }
     keep(&gambrel, &chosen, false)?;
     match args.json {
@@ -103,10 +106,7 @@ fn chosen<'h>(
 /// On a terminal a person is asked; elsewhere only `--yes` will do.
 fn asked(count: usize) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        printer::warn(
-            "gambrel trust: there is no terminal to ask on; say --yes if you have looked",
-        );
-        return Ok(false);
+        bail!(Usage("trust: there is no terminal to ask on; say --yes if you have looked".into()));
     }
     printer::err(&format!("Let these {count} hooks run as you? [y/N] "));
     let mut answer = String::new();
@@ -121,6 +121,8 @@ fn keep(gambrel: &Gambrel, hooks: &[&Hook], denied: bool) -> anyhow::Result<()> 
     let fresh: Vec<(String, TrustEntry)> =
         hooks.iter().map(|hook| (trust_key(hook), entry(hook))).collect();
     gambrel.ledger().amend_trust(&mut |entries| entries.extend(fresh.clone()))?;
+    // It is written, but where others may write it counts for nothing.
+    gambrel.ledger().trust().context("what you said does not count")?;
     Ok(())
 }
 
