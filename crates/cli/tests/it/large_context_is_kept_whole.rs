@@ -48,3 +48,23 @@ fn what_is_kept_of_it_has_no_secrets_in_it_and_is_for_the_user_alone() {
     let end = kept.trim_start_matches('x').trim();
     assert_eq!(end, "[redacted:DB_PASSWORD] [redacted:HOOK_KEY] END");
 }
+
+#[test]
+fn the_log_of_a_team_hook_has_no_secrets_in_it_and_stays_json() {
+    let ground = Ground::new()
+        .with("DB_PASSWORD", "hunter2-hunter2")
+        .with("PIN_TOKEN", "7355608")
+        .with("PI_TEAMS_HOOKS_ENABLED", "1");
+    let hooks = ground.base.join("hooks");
+    let ground = ground.with("PI_TEAMS_HOOKS_DIR", hooks.to_str().unwrap());
+    ground.script("../hooks/on_task_completed.sh", "#!/bin/sh\necho $DB_PASSWORD END\n");
+    let team = ground.base.join("team");
+    let event = json!({"version": 1, "event": "task_completed",
+        "team": {"id": "t", "dir": team, "taskListId": "l", "style": "normal"},
+        "task": {"id": "1", "subject": "s", "status": "completed", "metadata": {"n": 7_355_608}}});
+    ground.run(&["fire", "--from", "teams"], event.to_string().as_bytes());
+    let log = std::fs::read_dir(team.join("hook-logs")).unwrap().next().unwrap().unwrap().path();
+    let log: Value = serde_json::from_slice(&std::fs::read(log).unwrap()).unwrap();
+    assert_eq!(log["result"]["stdout"], "[redacted:DB_PASSWORD] END\n", "{log}");
+    assert!(!log.to_string().contains("7355608"), "{log}");
+}
