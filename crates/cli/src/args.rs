@@ -31,10 +31,10 @@ impl std::error::Error for Usage {}
 
 /// One engine for the lifecycle hooks of AI coding agents.
 #[derive(Debug, Parser)]
-#[command(name = "gambrel", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "gambrel", version, propagate_version = true, term_width = 100)]
 #[command(after_help = "Examples:
-  echo '{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' \\
-    | gambrel fire --from claude
+  echo '{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s\",
+    \"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | gambrel fire --from claude
   gambrel list                 every hook found here, and whether it may run
   gambrel check                what is wrong with them
   gambrel trust --all          look at this project's hooks and let them run
@@ -88,6 +88,10 @@ pub enum Color {
     Never,
 }
 
+/// What `explain` says of its `--json`, which is not `fire`'s.
+const EXPLAINED: &str = "As JSON: {\"moment\", \"event\", \"hooks\", \"complaints\"}; exits 64 if \
+     the event cannot be read";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -96,6 +100,7 @@ pub enum Command {
     /// List every hook found, effective or shadowed, trusted or not.
     List(ListArgs),
     /// Say for every hook why it would or would not run for an event. Runs nothing.
+    #[command(mut_arg("json", |arg| arg.help(EXPLAINED)))]
     Explain(FireArgs),
     /// Show everything that is wrong with the hooks' configuration.
     Check(CheckArgs),
@@ -369,16 +374,37 @@ pub enum Described {
 pub fn run() -> u8 {
     let cli = match typed() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error),
+        Err(error) => {
+            printer::choose_color(typed_color());
+            return arrived(refuse(&error));
+        }
     };
     printer::choose_color(cli.color);
-    match dispatch(cli) {
-        Ok(code) => code,
-        Err(error) => {
-            printer::warn(&format!("gambrel: {error:#}"));
-            if error.is::<Usage>() { USAGE } else { 1 }
+    let code = dispatch(cli).unwrap_or_else(|error| {
+        printer::warn(&format!("gambrel: {error:#}"));
+        if error.is::<Usage>() { USAGE } else { 1 }
+    });
+    arrived(code)
+}
+
+/// What was to be printed and could not be is a failure that the command reports.
+fn arrived(code: u8) -> u8 {
+    match printer::lost() {
+        Some(why) => {
+            printer::warn(&format!("gambrel: the output could not be written: {why}"));
+            code.max(1)
         }
+        None => code,
     }
+}
+
+/// The choice of colour on a line that was not parsed to its end, as with `--help`.
+fn typed_color() -> Color {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let apart = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1].as_str());
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));
+    let known = |word: &str| Color::from_str(word, true).ok();
+    apart.chain(joined).find_map(known).unwrap_or(Color::Auto)
 }
 
 fn refuse(error: &clap::Error) -> u8 {

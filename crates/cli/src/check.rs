@@ -57,6 +57,10 @@ fn check_path(
         let complaint = Complaint::error(Spot::file(&path), "no such file");
         return Ok((0, vec![complaint]));
     }
+    if !path.is_file() {
+        let complaint = Complaint::error(Spot::file(&path), "is of no known kind");
+        return Ok((0, vec![complaint.help("hooks are read from a plain file here")]));
+    }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let json = path.extension().is_some_and(|ending| ending == "json");
     if name == ".iteratr.hooks.yml" {
@@ -66,7 +70,10 @@ fn check_path(
         setup.named.push((word.into(), path.clone()));
     }
     let loaded = Gambrel::open(setup).load(None);
-    let here = |spot: &Spot| spot.path == path;
+    // A file may be named in more ways than one.
+    let real = std::fs::canonicalize(&path).ok();
+    let same = |other: &Path| real.is_some() && std::fs::canonicalize(other).ok() == real;
+    let here = |spot: &Spot| spot.path == path || same(&spot.path);
     let hooks = loaded.hooks.iter().filter(|hook| here(&hook.draft.source.spot)).count();
     let wrong = loaded.complaints.iter().filter(|c| here(&c.spot)).cloned().collect();
     Ok((hooks, wrong))

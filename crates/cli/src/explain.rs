@@ -28,7 +28,8 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
         }));
         return Ok(0);
     }
-    printer::out(&format!("{} from {} is {}\n", event.name, args.from, event.moment));
+    let heard = format!("{} from {} is {}", event.name, args.from, event.moment);
+    printer::out(&format!("{}\n", printer::flat(&heard)));
     for candidate in &candidates {
         printer::out(&spoken(candidate));
     }
@@ -71,6 +72,6 @@ fn spoken(candidate: &Candidate) -> String {
         hook.dialect.name(),
         printer::line(&hook.title(), 60),
         printer::line(&why, 200),
-        hook.draft.source.place(),
+        printer::flat(&hook.draft.source.place()),
     )
 }

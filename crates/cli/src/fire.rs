@@ -1,6 +1,8 @@
 //! `gambrel fire`: the product's most-used line. One event in, one reply out; never exits 2 by our
 //! own fault.
 
+mod salvage;
+
 use std::path::PathBuf;
 
 use gambrel::model::{Complaint, Severity};
@@ -8,7 +10,7 @@ use gambrel::{Fired, Gambrel};
 use serde_json::json;
 
 use crate::args::{FireArgs, USAGE};
-use crate::{look, printer, salvage, snippet, stdin};
+use crate::{look, printer, snippet, stdin};
 
 /// Reads the event, fires, prints.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
@@ -84,10 +86,12 @@ fn unreadable(gambrel: &Gambrel, args: &FireArgs, bytes: &[u8], complaint: &Comp
     }
     let strict = gambrel.setup().options.strict;
     if args.json {
+        let reason = json!({"hook": "gambrel", "text": format!("strict: {}", complaint.message)});
+        let reasons: Vec<_> = strict.then_some(reason).into_iter().collect();
         let complaint = gambrel::model::decision::complaint_json(complaint);
         printer::json(&json!({
             "id": null, "moment": null, "ruling": if strict { "deny" } else { "silent" },
-            "reasons": [], "context": [], "notices": [], "patch": null, "trail": [],
+            "reasons": reasons, "context": [], "notices": [], "patch": null, "trail": [],
             "complaints": [complaint],
         }));
         return 0;

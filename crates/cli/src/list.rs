@@ -9,7 +9,7 @@ use gambrel::{Gambrel, Loaded, Trust};
 use serde_json::{Value, json};
 
 use crate::args::ListArgs;
-use crate::{look, printer, snippet};
+use crate::{deed, look, printer, snippet};
 
 /// Lists.
 pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
@@ -90,6 +90,7 @@ pub fn to_json(hook: &Hook, trust: Trust) -> Value {
         "runs": draft.idle.is_none() && draft.shadowed_by.is_none(),
         "idle": draft.idle,
         "title": hook.title(),
+        "does": deed::what(hook),
         "status": draft.status,
         "config": draft.config,
     })
@@ -97,11 +98,12 @@ pub fn to_json(hook: &Hook, trust: Trust) -> Value {
 
 fn row(hook: &Hook, trust: Trust, shadow: Option<&str>) -> Vec<String> {
     let draft = &hook.draft;
+    let does = deed::line(hook, 60);
     let state = match (&draft.idle, shadow, &draft.status) {
-        (Some(why), ..) => format!("{} (does not run: {})", hook.title(), why),
-        (None, Some(by), _) => format!("{} (shadowed by {by})", hook.title()),
-        (None, None, Some(status)) => format!("{status}: {}", hook.title()),
-        (None, None, None) => hook.title(),
+        (Some(why), ..) => format!("{does} (does not run: {why})"),
+        (None, Some(by), _) => format!("{does} (shadowed by {by})"),
+        (None, None, Some(status)) => format!("{status}: {does}"),
+        (None, None, None) => does,
     };
     vec![
         hook.id.clone(),

@@ -109,7 +109,7 @@ fn line(firing: &Firing, as_json: bool) -> String {
         return format!("{}\n", to_json(firing));
     }
     let value = to_json(firing);
-    let word = |key: &str| value[key].as_str().unwrap_or("-").to_owned();
+    let word = |key: &str| printer::flat(value[key].as_str().unwrap_or("-"));
     let trail = value["trail"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ran = trail.iter().filter(|step| step["ran"] == true).count();
     let ruling = match firing.state {
@@ -131,7 +131,7 @@ fn line(firing: &Firing, as_json: bool) -> String {
 
 fn in_full(firing: &Firing) -> String {
     let value = to_json(firing);
-    let word = |key: &str| printer::clean(value[key].as_str().unwrap_or("-"));
+    let word = |key: &str| printer::flat(value[key].as_str().unwrap_or("-"));
     let mut text = format!(
         "firing {}  {}\n  event    {} from {} ({})\n  session  {}\n  ruling   {} (the caller was told {})\n",
         firing.id,
@@ -139,7 +139,7 @@ fn in_full(firing: &Firing) -> String {
         word("event"),
         word("from"),
         word("moment"),
-        printer::clean(&firing.session),
+        printer::flat(&firing.session),
         word("ruling"),
         word("said"),
     );
@@ -154,15 +154,12 @@ fn in_full(firing: &Firing) -> String {
         text += &one_step(&step);
     }
     for late in list("late") {
-        let end = late["outcome"].as_str().unwrap_or_default();
-        text += &format!(
-            "  late     {}  {end} after {} ms\n",
-            late["hook"].as_str().unwrap_or_default(),
-            late["ms"]
-        );
+        let part = |key: &str| printer::flat(late[key].as_str().unwrap_or_default());
+        let (hook, end) = (part("hook"), part("outcome"));
+        text += &format!("  late     {hook}  {end} after {} ms\n", late["ms"]);
     }
     for loss in list("losses") {
-        let part = |key: &str| loss[key].as_str().unwrap_or_default().to_owned();
+        let part = |key: &str| printer::flat(loss[key].as_str().unwrap_or_default());
         text += &format!("  lost     {}: {}\n", part("what"), part("why"));
     }
     text + &times(&firing.records)

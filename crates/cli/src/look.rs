@@ -2,12 +2,14 @@
 //! first.
 
 use std::path::PathBuf;
+use std::sync::Once;
 use std::time::Duration;
 
 use anyhow::bail;
 use gambrel::{Gambrel, Setup, TrustMode};
 
 use crate::args::{FireArgs, Sources, TrustWord, Usage};
+use crate::printer;
 
 /// Set by agents in the environment of what they run: none of them may speak for a person.
 const AGENT_MARKS: [&str; 7] = [
@@ -48,7 +50,8 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
     setup.supervisor = std::env::current_exe().ok();
     setup.adopts_orphans = true;
     setup.caller = Some(std::os::unix::process::parent_id());
-    setup.options.strict = setup.env.get("GAMBREL_STRICT").is_some_and(|v| v == "1" || v == "true");
+    setup.options.strict = strict(setup.env.get("GAMBREL_STRICT"))?;
+    doubt_ui(setup.env.get("GAMBREL_UI"));
     setup.options.trust = match setup.env.get("GAMBREL_TRUST").map(String::as_str) {
         Some("all") => TrustMode::All,
         Some("none") => TrustMode::None,
@@ -59,6 +62,25 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
         name(&mut setup, sources);
     }
     Ok(setup)
+}
+
+fn strict(written: Option<&String>) -> anyhow::Result<bool> {
+    match written.map(|word| word.to_lowercase()).as_deref() {
+        Some("1" | "true" | "yes" | "on") => Ok(true),
+        None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
+        Some(word) => bail!(Usage(format!("GAMBREL_STRICT is 1 or 0, not `{word}`"))),
+    }
+}
+
+/// A word that is not known leaves the choice as it is without one. Said once, however often a
+/// command looks around.
+fn doubt_ui(written: Option<&String>) {
+    static SAID: Once = Once::new();
+    let known = |word: &&String| ["", "tty", "page", "none"].contains(&word.as_str());
+    if let Some(word) = written.filter(|word| !known(word)) {
+        let doubt = format!("gambrel: GAMBREL_UI is tty, page or none, not `{word}`: left out");
+        SAID.call_once(|| printer::warn(&doubt));
+    }
 }
 
 fn name(setup: &mut Setup, sources: &Sources) {

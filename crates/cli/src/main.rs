@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod commands;
+mod deed;
 mod demo;
 mod desk;
 mod doctor;
@@ -14,7 +15,6 @@ mod list;
 mod log;
 mod look;
 mod printer;
-mod salvage;
 mod schema;
 mod shells;
 mod snippet;

@@ -1,7 +1,8 @@
 //! The one printer. Data goes to stdout, words for people to stderr. Text that came from a hook is
 //! cleaned of control characters before a terminal sees it.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,15 +20,31 @@ pub fn choose_color(color: Color) {
     choice.write_global();
 }
 
-/// Data. A reader that went away is no fault of the command's.
+/// Why data could not be written, the first time that it could not.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Data. A reader that went away is no fault of the command's; for all else see [`lost`].
 pub fn out(text: &str) {
     let _gone = try_out(text);
 }
 
-/// Data; false when the reader went away.
+/// Data; false when it could not be written.
 pub fn try_out(text: &str) -> bool {
     let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => true,
+        Err(error) => {
+            if error.kind() != ErrorKind::BrokenPipe {
+                LOST.get_or_init(|| error.to_string());
+            }
+            false
+        }
+    }
+}
+
+/// Why some of the data is missing where it should have gone, if it is.
+pub fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
 }
 
 /// Waits, and tells whether whoever reads our data went away meanwhile.
@@ -69,6 +86,11 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|c| if keep(c) && !hidden(c) { c } else { '\u{fffd}' }).collect()
 }
 
+/// Text on one line, cleaned, otherwise as it is.
+pub fn flat(text: &str) -> String {
+    clean(text).replace(['\n', '\t'], " ")
+}
+
 /// Text on one line, cleaned, cut to a width.
 pub fn line(text: &str, width: usize) -> String {
     let flat = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -78,16 +100,18 @@ pub fn line(text: &str, width: usize) -> String {
     }
 }
 
-/// Rows in columns; the last column is as long as it is.
+/// Rows in columns; the last column is as long as it is. Whatever a cell holds stays in its row.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let clean_row = |row: &Vec<String>| row.iter().map(|cell| flat(cell)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(clean_row).collect();
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
     let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
-    let lines = std::iter::once(&head).chain(rows).map(|row| {
+    let lines = std::iter::once(&head).chain(&rows).map(|row| {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
         format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     });

@@ -23,13 +23,16 @@ pub fn draw(complaint: &Complaint) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let path = spot.path.display().to_string();
+    let path = printer::flat(&spot.path.display().to_string());
     let message = printer::clean(&complaint.message);
-    let text = std::fs::read_to_string(&spot.path).ok().filter(|_| spot.line > 0);
+    // What is no file may have no end.
+    let drawn = spot.line > 0 && spot.path.is_file();
+    let text = drawn.then(|| std::fs::read_to_string(&spot.path).ok()).flatten();
     let Some(text) = text.filter(|text| spot.end <= text.len()) else {
         let word = if complaint.severity == Severity::Error { "error" } else { "warning" };
         return format!("{word}: {}\n", printer::clean(&short(complaint)));
     };
+    let text = in_place(&text);
     let end = spot.end.max(spot.start);
     let range = spot.start..first_line(&text, spot.start, end);
     let snippet = Snippet::source(text.as_str())
@@ -41,6 +44,20 @@ pub fn draw(complaint: &Complaint) -> String {
         report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
     }
     format!("{}\n\n", Renderer::styled().render(&report))
+}
+
+/// Text without control characters in which every byte still has its place.
+fn in_place(text: &str) -> String {
+    let stand_in = |c: char| match c {
+        '\n' | '\r' | '\t' => c,
+        _ if printer::clean(c.encode_utf8(&mut [0; 4])) != "\u{fffd}" => c,
+        _ => match c.len_utf8() {
+            1 => '?',
+            2 => '\u{b7}',
+            _ => '\u{fffd}',
+        },
+    };
+    text.chars().map(stand_in).collect()
 }
 
 /// A range is drawn on its first line only: a whole map would hide what is wrong with it.

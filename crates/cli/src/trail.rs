@@ -39,7 +39,7 @@ pub fn ending(decision: &Decision) -> String {
         }
     }
     for loss in &decision.losses {
-        text += &format!("    lost: {} ({})\n", loss.what, loss.why);
+        text += &format!("    lost: {} ({})\n", loss.what, printer::flat(&loss.why));
     }
     text
 }

@@ -3,14 +3,14 @@
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use gambrel::model::{Hook, TrustEntry};
 use gambrel::{Gambrel, Loaded, Trust, TrustMode};
 use gambrel_engine::{named_files, now, trust_hash, trust_key};
 use serde_json::{Value, json};
 
-use crate::args::{TrustArgs, USAGE, UntrustArgs, Usage};
-use crate::{list, look, printer};
+use crate::args::{TrustArgs, UntrustArgs, Usage};
+use crate::{deed, list, look, printer};
 
 /// Shows, asks, and trusts.
 pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
@@ -28,14 +28,17 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     let chosen: Vec<&Hook> =
         chosen.into_iter().filter(|(_, trust)| *trust != Trust::Trusted).map(|(h, _)| h).collect();
     if chosen.is_empty() {
-        printer::out("nothing to trust: everything here is trusted already\n");
+        match args.json {
+            true => printer::json(&json!([])),
+            false => printer::out("nothing to trust: everything here is trusted already\n"),
+        }
         return Ok(0);
     }
-    if !args.json {
-        chosen.iter().for_each(|hook| printer::out(&shown(hook)));
-    }
+    let show = if args.json { printer::err } else { printer::out };
+    chosen.iter().for_each(|hook| show(&shown(hook)));
     if !args.yes && !asked(chosen.len())? {
-        return Ok(USAGE);
+        printer::warn("gambrel trust: nothing was trusted");
+        return Ok(1);
     }
     keep(&gambrel, &chosen, false)?;
     match args.json {
@@ -103,10 +106,7 @@ fn chosen<'h>(
 /// On a terminal a person is asked; elsewhere only `--yes` will do.
 fn asked(count: usize) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        printer::warn(
-            "gambrel trust: there is no terminal to ask on; say --yes if you have looked",
-        );
-        return Ok(false);
+        bail!(Usage("trust: there is no terminal to ask on; say --yes if you have looked".into()));
     }
     printer::err(&format!("Let these {count} hooks run as you? [y/N] "));
     let mut answer = String::new();
@@ -117,28 +117,26 @@ fn asked(count: usize) -> anyhow::Result<bool> {
 fn keep(gambrel: &Gambrel, hooks: &[&Hook], denied: bool) -> anyhow::Result<()> {
     let at = now();
     let entry =
-        |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: hook.title(), at };
+        |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: deed::what(hook), at };
     let fresh: Vec<(String, TrustEntry)> =
         hooks.iter().map(|hook| (trust_key(hook), entry(hook))).collect();
     gambrel.ledger().amend_trust(&mut |entries| entries.extend(fresh.clone()))?;
+    // It is written, but where others may write it counts for nothing.
+    gambrel.ledger().trust().context("what you said does not count")?;
     Ok(())
 }
 
-/// Everything that trusting covers: the literal command, and the files it names.
+/// Everything that trusting covers: what is done literally, with what, and the files it names.
 fn shown(hook: &Hook) -> String {
     let draft = &hook.draft;
-    let command = draft.config.get("command").and_then(Value::as_str);
-    let command = command.map_or_else(|| draft.config.to_string(), str::to_owned);
-    let mut text = format!(
-        "{}  {} {}\n  from   {}\n  runs   {}\n",
-        hook.id,
-        hook.dialect.name(),
-        draft.event,
-        draft.source.place(),
-        printer::clean(&command),
-    );
-    for file in named_files(hook) {
-        text += &format!("  file   {}\n", file.display());
+    let mut lines = vec![("from", draft.source.place()), ("runs", deed::what(hook))];
+    lines.extend(deed::details(hook));
+    lines.extend(named_files(hook).iter().map(|file| ("file", file.display().to_string())));
+    let mut text =
+        format!("{}  {} {}\n", hook.id, hook.dialect.name(), printer::flat(&draft.event));
+    for (word, value) in lines {
+        // A line break inside a value must not begin a line of ours.
+        text += &format!("  {word:<6} {}\n", printer::clean(&value).replace('\n', "\n         "));
     }
     text
 }
@@ -152,7 +150,7 @@ fn show(project: &[(&Hook, Trust)], as_json: bool) {
         vec![
             trust.word().to_owned(),
             hook.id.clone(),
-            printer::line(&hook.title(), 60),
+            deed::line(hook, 60),
             hook.draft.source.place(),
         ]
     };

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use gambrel_model::{Decision, Duty, Event, Kind, LedgerError, Moment, Ruling, SessionState};
+use serde_json::Value;
 
 use crate::fold::{Fold, running};
 use crate::select::{Selection, select};
@@ -93,7 +94,7 @@ fn forget(
 /// Carries out duties, keeps what is owed, and writes down what was decided.
 fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     for Duty::WriteFile { path, text } in &decision.said.duties {
-        if let Err(error) = write(path, text) {
+        if let Err(error) = write(path, &veiled(engine, path, text)) {
             decision.troubles.push(format!("{}: not written: {error}", path.display()));
         }
     }
@@ -125,10 +126,27 @@ fn mark(engine: &Engine<'_>, event: &Event, decision: &Decision) -> Result<(), L
     })
 }
 
+/// The text as the ledger would write it. JSON stays JSON, also where a number is a secret.
+fn veiled(engine: &Engine<'_>, path: &Path, text: &str) -> String {
+    let json = path.extension().is_some_and(|ending| ending == "json");
+    let read = json.then(|| serde_json::from_str(text).ok()).flatten();
+    let before = read.unwrap_or_else(|| Value::from(text));
+    let mut value = before.clone();
+    engine.ledger.veil(&mut value);
+    match value {
+        value if value == before => text.to_owned(),
+        Value::String(clean) => clean,
+        value => format!("{value:#}\n"),
+    }
+}
+
 /// For the user alone: what hooks print may hold anything.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(folder)?;
     }
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);

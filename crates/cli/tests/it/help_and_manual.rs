@@ -63,3 +63,45 @@ fn doctor_speaks_of_every_part() {
         assert!(names.contains(&part), "{part}: {names:?}");
     }
 }
+
+#[test]
+fn the_first_example_does_as_it_is_printed() {
+    let ground = Ground::new().with("COLUMNS", "40");
+    ground.guard("echo no >&2; exit 2", 5);
+    let help = text(&ground.run(&["--help"], b"").stdout);
+    let example = help.split_once("Examples:\n").unwrap().1.split_once("  gambrel list").unwrap().0;
+    let line =
+        example.replace("gambrel fire", &format!("'{}' fire", env!("CARGO_BIN_EXE_gambrel")));
+    let output = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .current_dir(&ground.root)
+        .env_clear()
+        .envs(ground.env.iter().map(|(name, value)| (name, value)))
+        .output()
+        .unwrap();
+    assert!(text(&output.stdout).contains("\"deny\""), "{line}: {}", text(&output.stderr));
+}
+
+#[test]
+fn help_is_coloured_only_where_that_is_wanted() {
+    let ground = Ground::new();
+    for (args, coloured) in [
+        (["--color", "never", "--help"], false),
+        (["--color=never", "list", "--help"], false),
+        (["--color", "always", "--help"], true),
+    ] {
+        let seen = std::process::Command::new("script")
+            .args(["-qec", &format!("'{}' {}", env!("CARGO_BIN_EXE_gambrel"), args.join(" "))])
+            .arg("/dev/null")
+            .current_dir(&ground.root)
+            .output()
+            .unwrap();
+        assert_eq!(text(&seen.stdout).contains('\u{1b}'), coloured, "{args:?}");
+    }
+}
+
+#[test]
+fn explain_tells_of_its_own_json() {
+    let help = text(&Ground::new().run(&["explain", "--help"], b"").stdout);
+    assert!(help.contains("\"hooks\"") && !help.contains("exits 0"), "{help}");
+}

@@ -49,4 +49,6 @@ mod trust_holds_in_other_folders;
 mod trust_is_by_content;
 mod types_compile;
 mod what_ends_late_at_a_sessions_end;
+mod what_is_shown_is_what_runs;
+mod words_and_exit_codes_agree;
 mod world_refuses;

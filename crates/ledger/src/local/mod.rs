@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use gambrel_model::ledger::{Ledger, LedgerError, Record, SessionState, TrustEntry};
 use gambrel_model::ticket::{Answer, Opened, Taken, Ticket};
+use serde_json::Value;
 
 use crate::redact::Redactor;
 use folder::Folder;
@@ -117,6 +118,10 @@ impl Ledger for LocalLedger {
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError> {
         trust::amend(&self.folder, &self.redactor, change)
+    }
+
+    fn veil(&self, value: &mut Value) {
+        self.redactor.redact_value(value);
     }
 
     fn open_ticket(&self, asked: &Ticket) -> Result<Opened, LedgerError> {

@@ -99,6 +99,8 @@ fn shown(asked: &Ticket, redactor: &Redactor) -> Ticket {
     Ticket {
         key: hashed(&asked.key),
         at: now(),
+        session: clean(&asked.session),
+        project: clean(&asked.project),
         title: clean(&asked.title),
         shown: asked.shown.iter().map(|(name, text)| (clean(name), clean(text))).collect(),
         wants: match &asked.wants {

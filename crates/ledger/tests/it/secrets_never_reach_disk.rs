@@ -5,21 +5,24 @@ use std::path::Path;
 
 use gambrel_ledger::{LocalLedger, Redactor};
 use gambrel_model::ledger::{Debt, Ledger, SessionState, Stage, TrustEntry};
+use gambrel_model::ticket::Ticket;
 use gambrel_model::verdict::Verdict;
 use serde_json::{Value, json};
 
+use crate::questions::asked;
 use crate::scene::{Scene, record};
 
 const CANARIES: usize = 50;
 
 #[test]
-fn not_in_journal_session_trust_or_database() {
+fn not_in_journal_session_trust_ticket_or_database() {
     let scene = Scene::new();
     let ledger = LocalLedger::open(scene.dir.clone(), redactor());
     for secret in (0..CANARIES).map(canary) {
         journal(&ledger, &secret);
         owe(&ledger, &secret);
         trust(&ledger, &secret);
+        ask(&ledger, &secret);
     }
     ledger.journal(&[record("number", Stage::Finished, json!({ "pin": 7_355_608 }))]).unwrap();
     assert_clean(&scene.dir);
@@ -85,6 +88,17 @@ fn trust(ledger: &LocalLedger, secret: &str) {
         entries.insert("key".to_owned(), entry.clone());
     };
     ledger.amend_trust(&mut insert).unwrap();
+}
+
+fn ask(ledger: &LocalLedger, secret: &str) {
+    let question = Ticket {
+        session: format!("of {secret}"),
+        project: format!("/home/ada/{secret}"),
+        title: secret.to_owned(),
+        shown: vec![(secret.to_owned(), secret.to_owned())],
+        ..asked(secret)
+    };
+    ledger.open_ticket(&question).unwrap();
 }
 
 fn assert_clean(dir: &Path) {
