@@ -286,10 +286,13 @@ fn what_counts_of_a_result_is_read_wherever_it_has_it_from() {
     ];
     for code in blocks {
         let result = first(code);
-        assert!(result["block"] == true || result["block"] == 1, "{code}: {result}");
+        let block = &result["block"];
+        assert!(*block == true || *block == 1 || *block == "1", "{code}: {result}");
         assert_eq!(result["reason"], "r", "{code}: {result}");
     }
-    assert_eq!(first("return { block: NaN };")["block"], false);
+    for not in ["NaN", "0n"] {
+        assert_eq!(first(&format!("return {{ block: {not} }};"))["block"], false, "{not}");
+    }
     assert_eq!(first("return { block: 1, reason: new Error('in') };")["reason"], "Error: in");
     assert_eq!(first("return { content: [], details: { took: 12n } };")["details"]["took"], "12");
     for nothing in ["return 12n;", "return Symbol('s');", "return () => 1;"] {
