@@ -8,6 +8,7 @@ use std::io::{BufRead, Write};
 use anyhow::{Context, bail, ensure};
 use gambrel::Ruling;
 
+use crate::goals::modules;
 use crate::meter;
 use crate::scene::{Scene, fire};
 
@@ -19,6 +20,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["resident", folder, megabytes] => resident(folder, megabytes.parse()?),
+        ["module", path, count, loads] => module(path, count.parse()?, loads.parse()?),
         ["load", folder, hooks, times] => load(folder, hooks.parse()?, times.parse()?),
         ["parse-json", file, times] => parse(file, times.parse()?, |text| {
             black_box(serde_json::from_str::<serde_json::Value>(text)?);
@@ -51,6 +53,13 @@ fn resident(folder: &str, megabytes: usize) -> anyhow::Result<()> {
         out.flush()?;
     }
     ensure!(black_box(&memory).len() == megabytes << 20, "the memory is gone");
+    Ok(())
+}
+
+/// Tells the figures of a module in one line.
+fn module(path: &str, count: usize, loads: usize) -> anyhow::Result<()> {
+    let figures = modules::alone(path.as_ref(), count, loads)?.map(|figure| figure.to_string());
+    writeln!(std::io::stdout(), "{}", figures.join(" "))?;
     Ok(())
 }
 

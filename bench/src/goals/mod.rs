@@ -6,7 +6,7 @@ mod journal;
 mod languages;
 mod large;
 mod many;
-mod modules;
+pub mod modules;
 mod one_hook;
 mod parallel;
 mod resident;

@@ -13,6 +13,7 @@ use gambrel_script::{ModuleAction, ScriptSettings};
 use serde_json::json;
 
 use super::Ground;
+use crate::child;
 use crate::floor::Bare;
 use crate::meter::{here, interleave};
 use crate::programs::present;
@@ -54,22 +55,43 @@ const TURN: usize = 200;
 pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
     let module = ground.folder.join("guard.ts");
     fs::write(&module, RULE)?;
+    let [dispatch, tail, load, memory] = in_a_process_of_its_own(ground, &module)?;
+    let tail = format!("99 of 100 within {tail:.1} µs");
+    let mut rows = vec![
+        limited("a module's handler, loaded / 10 µs", "µs", DISPATCH, dispatch).noting(tail),
+        limited("a module's load with its first event / 3 ms", "µs", LOAD, load),
+        limited("resident memory of one more loaded module / 0.5 MiB", "KiB", MEMORY, memory),
+    ];
     let call = call(&module);
     let action = ModuleAction::new(ScriptSettings::default());
     once(&action, &call)?;
-    let count = if ground.asked.quick { 2_000 } else { 20_000 };
-    let times: Vec<f64> = repeat(count, || once(&action, &call))?;
-    let dispatch = middle(&times, 0.5);
-    let tail = format!("99 of 100 within {:.1} µs", middle(&times, 0.99));
-    let what = "a module's handler, loaded / 10 µs";
-    let mut rows = vec![limited(what, "µs", DISPATCH, dispatch).noting(tail)];
-    rows.push(load(ground, &call)?);
-    rows.push(memory(&call)?);
     if present("node") {
         rows.push(against_node(ground, &action, &call)?);
     }
     rows.extend(beside(ground, &module, dispatch)?);
     Ok(rows)
+}
+
+/// As the others are: this one has memory of earlier goals to give, and threads behind it.
+fn in_a_process_of_its_own(ground: &Ground<'_>, module: &Path) -> anyhow::Result<[f64; 4]> {
+    let (count, loads) = if ground.asked.quick { ("2000", "20") } else { ("20000", "100") };
+    let mut own = Command::new(std::env::current_exe()?);
+    own.args([child::WORD, "module"]).arg(module).args([count, loads]);
+    let told = own.stderr(Stdio::inherit()).output()?;
+    let told = String::from_utf8(told.stdout)?;
+    let figures: Result<Vec<f64>, _> = told.split_whitespace().map(str::parse).collect();
+    figures?.try_into().map_err(|_| anyhow::anyhow!("it told {told:?}"))
+}
+
+/// In that process: the typical dispatch, the slow ones, the load, and the memory of one more.
+pub fn alone(module: &Path, count: usize, loads: usize) -> anyhow::Result<[f64; 4]> {
+    let call = call(module);
+    let memory = memory(&call)?;
+    let action = ModuleAction::new(ScriptSettings::default());
+    once(&action, &call)?;
+    let times = repeat(count, || once(&action, &call))?;
+    let loads = repeat(loads, || once(&ModuleAction::new(ScriptSettings::default()), &call))?;
+    Ok([middle(&times, 0.5), middle(&times, 0.99), middle(&loads, 0.5), memory])
 }
 
 fn limited(what: &str, unit: &'static str, limit: f64, ours: f64) -> Row {
@@ -116,14 +138,8 @@ fn middle(sorted: &[f64], share: f64) -> f64 {
     sorted.get(at.min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
 }
 
-/// Read, transpiled, imported, its factory run, and one event answered.
-fn load(ground: &Ground<'_>, call: &Call) -> anyhow::Result<Row> {
-    let count = if ground.asked.quick { 20 } else { 100 };
-    let times = repeat(count, || once(&ModuleAction::new(ScriptSettings::default()), call))?;
-    Ok(limited("a module's load with its first event / 3 ms", "µs", LOAD, middle(&times, 0.5)))
-}
-
-fn memory(call: &Call) -> anyhow::Result<Row> {
+/// What one more module takes, each read, transpiled, imported and asked once.
+fn memory(call: &Call) -> anyhow::Result<f64> {
     const MODULES: usize = 64;
     let before = resident()?;
     let mut kept = Vec::new();
@@ -132,8 +148,7 @@ fn memory(call: &Call) -> anyhow::Result<Row> {
         once(&action, call)?;
         kept.push(action);
     }
-    let each = (resident()? - before) / kept.len() as f64;
-    Ok(limited("resident memory of one more loaded module / 0.5 MiB", "KiB", MEMORY, each))
+    Ok((resident()? - before) / kept.len() as f64)
 }
 
 /// Resident memory in KiB.

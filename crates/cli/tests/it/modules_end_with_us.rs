@@ -40,6 +40,8 @@ fn ends_with_us(module: &str) {
     until("the module has begun", || mark.exists());
     let left = Leftover(text(&std::fs::read(&mark).unwrap()).trim().to_owned());
     assert!(runs(&left.0), "it looks at the wrong process");
+    // A program is told to its keeper right after its birth; on a busy machine that takes a moment.
+    std::thread::sleep(std::time::Duration::from_millis(500));
     // Not to be caught: nothing of ours runs after it.
     fired.kill().unwrap();
     fired.wait().unwrap();
