@@ -87,7 +87,16 @@ fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
         vec![("Module".to_owned(), ask.module.clone()), ("Event".to_owned(), ask.event.clone())];
     shown.extend(ask.message.clone().map(|message| ("About".to_owned(), message)));
     let asked = Ticket {
-        key: json!([ask.module, ask.session, ask.about, ask.title, ask.message]).to_string(),
+        key: json!([
+            ask.module,
+            ask.session,
+            ask.about,
+            ask.kind,
+            ask.title,
+            ask.message,
+            ask.options
+        ])
+        .to_string(),
         at: now,
         expires: now + u64::try_from(PATIENCE.as_millis()).unwrap_or(0),
         session: ask.session.clone().unwrap_or_default(),

@@ -79,6 +79,15 @@ impl Ground {
         child
     }
 
+    /// The same on a terminal of its own, with us at the keys; the words are a shell's.
+    pub fn at_a_terminal(&self, words: &str) -> Child {
+        let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_gambrel"));
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).current_dir(&self.root);
+        script.env_clear().envs(self.env.clone()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        script.spawn().unwrap()
+    }
+
     pub fn run(&self, args: &[&str], stdin: &[u8]) -> Output {
         self.start(args, stdin).wait_with_output().unwrap()
     }

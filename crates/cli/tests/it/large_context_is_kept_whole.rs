@@ -5,6 +5,15 @@ use serde_json::{Value, json};
 
 use crate::ground::{Ground, text};
 
+/// What a prompt is told where `talk.sh` is the hook.
+fn prompted(ground: &Ground) -> Vec<u8> {
+    let hook = json!({"type": "command", "command": "./talk.sh"});
+    let settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}});
+    ground.file(".claude/settings.json", &settings.to_string());
+    let event = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;
+    ground.run(&["fire", "--from", "claude"], event.as_bytes()).stdout
+}
+
 #[test]
 fn three_megabytes_of_context_are_in_the_file_that_is_named() {
     let ground = Ground::new();
@@ -12,12 +21,7 @@ fn three_megabytes_of_context_are_in_the_file_that_is_named() {
         "talk.sh",
         "#!/bin/sh\ncat >/dev/null\nhead -c 3000000 /dev/zero | tr '\\0' x\necho END\n",
     );
-    let hook = json!({"type": "command", "command": "./talk.sh"});
-    let settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}});
-    ground.file(".claude/settings.json", &settings.to_string());
-    let event = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;
-    let output = ground.run(&["fire", "--from", "claude"], event.as_bytes());
-    let reply: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let reply: Value = serde_json::from_slice(&prompted(&ground)).unwrap();
     let told = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     let (preview, note) = told.split_once("\n… (3000004 bytes; all of it: ").unwrap();
     assert_eq!(preview, "x".repeat(2_000));
@@ -35,11 +39,7 @@ fn what_is_kept_of_it_has_no_secrets_in_it_and_is_for_the_user_alone() {
         "talk.sh",
         "#!/bin/sh\ncat >/dev/null\nhead -c 12000 /dev/zero | tr '\\0' x\necho $DB_PASSWORD kept-in-a-file END\n",
     );
-    let hook = json!({"type": "command", "command": "./talk.sh"});
-    let settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}});
-    ground.file(".claude/settings.json", &settings.to_string());
-    let event = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;
-    ground.run(&["fire", "--from", "claude"], event.as_bytes());
+    prompted(&ground);
     let folder = ground.base.join("state/tool-results");
     let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&folder).unwrap());
     assert_eq!(mode & 0o777, 0o700);

@@ -1,7 +1,6 @@
 //! `select`, `input` and `editor` of a module, answered through a ticket or at a terminal.
 
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
@@ -84,18 +83,7 @@ fn talked(question: &str, pieces: &[(&str, &str)]) -> String {
     let ground = Ground::new().with("GAMBREL_UI", "tty");
     ground.file(".omp/hooks/a.ts", &module(question));
     ground.file("event.json", CALL);
-    let gambrel = env!("CARGO_BIN_EXE_gambrel");
-    let fire = format!("'{gambrel}' fire --from omp < event.json > reply.json");
-    // A terminal of its own, with us at the keys.
-    let mut terminal = Command::new("script")
-        .args(["-qec", &fire, "/dev/null"])
-        .current_dir(&ground.root)
-        .env_clear()
-        .envs(ground.env.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut terminal = ground.at_a_terminal("fire --from omp < event.json > reply.json");
     let mut keys = terminal.stdin.take().unwrap();
     let screen = watched(terminal.stdout.take().unwrap());
     for (seen, piece) in pieces {

@@ -3,7 +3,7 @@
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::ground::{BASH_LS, Ground, text};
 
@@ -52,16 +52,7 @@ fn trust_without_anything_left_to_trust_is_json_too() {
 #[test]
 fn trust_that_a_person_refused_exits_one() {
     let ground = ground();
-    let trust = format!("'{}' trust --all", env!("CARGO_BIN_EXE_gambrel"));
-    let mut terminal = Command::new("script")
-        .args(["-qec", &trust, "/dev/null"])
-        .current_dir(&ground.root)
-        .env_clear()
-        .envs(ground.env.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut terminal = ground.at_a_terminal("trust --all");
     let mut keys = terminal.stdin.take().unwrap();
     keys.write_all(b"n\n").unwrap();
     let seen = terminal.wait_with_output().unwrap();
