@@ -309,17 +309,16 @@
     now.text = eventText;
     if (list.length !== 1 || rest.changes || rest.then || rest.together || !host.peek) return rounds(eventText, rest, event, list);
     const ctx = context(rest.ctx);
-    // Should it have registered more handlers, they are called as well.
-    const more = (said) => rounds(eventText, rest, event, list, { said, ctx });
     try {
       const handler = list[0];
       let said = handler(rest.fresh === "shell" ? { ...event } : event, ctx);
       if (said instanceof Own) said = host.peek(said);
-      if (list.length > 1 || typeof said?.then === "function") return more(said);
+      // Should it have registered more handlers, they are called as well.
+      if (list.length > 1 || typeof said?.then === "function") return rounds(eventText, rest, event, list, { said, ctx });
       if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
       return isPlain(said) && (typeof rest.stop !== "string" || isOpen(said, rest.stop)) ? said : lone(said);
     } catch (err) {
-      if (list.length > 1) return more(Own.reject(err));
+      if (list.length > 1) return rounds(eventText, rest, event, list, { said: Own.reject(err), ctx });
       return report(1, ["null"], [false], [failure(err, event.type)]);
     }
   };

@@ -11,6 +11,7 @@ use rquickjs::{Context, Ctx, Function, Module, Object, Promise, Runtime};
 use serde_json::Value;
 
 use crate::clock::Clock;
+use crate::compiled;
 use crate::desk::{Desk, Post};
 use crate::graph::Graph;
 use crate::loader::{HIDDEN, Shelf};
@@ -19,12 +20,6 @@ use crate::plain;
 use crate::settings::ScriptSettings;
 use crate::shims;
 use crate::turn::{self, Halt};
-
-const ENGINE: &str = concat!("(", include_str!("../js/engine.js"), "\n)");
-/// What a module sees as `pi`, a function of the host.
-pub const API: &str = include_str!("../js/api.js");
-/// What a handler sees as `ctx`.
-pub const CONTEXT: &str = include_str!("../js/context.js");
 
 /// A loaded module.
 pub struct Engine {
@@ -168,11 +163,8 @@ impl Engine {
 
 fn furnish(ctx: &Ctx<'_>, desk: &Arc<Desk>) -> rquickjs::Result<()> {
     let natives = natives::natives(ctx, desk)?;
-    let made: Function<'_> = ctx.eval_with_options(ENGINE, natives::named("gambrel:engine"))?;
-    let api: Function<'_> =
-        ctx.eval_with_options(format!("({API}\n)"), natives::named("gambrel:api"))?;
-    let contexts: Function<'_> =
-        ctx.eval_with_options(format!("({CONTEXT}\n)"), natives::named("gambrel:context"))?;
+    let made = compiled::own(ctx, "engine")?;
+    let (api, contexts) = (compiled::own(ctx, "api")?, compiled::own(ctx, "context")?);
     let path = desk.module.display().to_string();
     let hidden: Object<'_> =
         made.call((natives, path, desk.settings.ask.is_some(), api, contexts))?;

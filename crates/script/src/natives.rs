@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gambrel_model::wellformed;
-use rquickjs::context::EvalOptions;
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Promise, Result};
 use serde_json::Value;
 
+use crate::compiled;
 use crate::desk::Desk;
 use crate::ops::{self, bytes};
 use crate::shims::{self, Kind};
@@ -100,16 +100,5 @@ fn shim_for(name: String) -> Option<&'static str> {
 
 /// A shim's body as a function, or nothing.
 fn shim<'js>(ctx: Ctx<'js>, name: String) -> Result<Option<Function<'js>>> {
-    let Some(text) = shims::text(&name) else { return Ok(None) };
-    let body = format!(
-        "(function (module, exports, need, __op, __start, __open, __bytes) {{ \"use strict\"; {text}\n}})"
-    );
-    ctx.eval_with_options(body, named(&format!("gambrel:{name}"))).map(Some)
-}
-
-/// How our own scripts are evaluated.
-pub fn named(name: &str) -> EvalOptions {
-    let mut options = EvalOptions::default();
-    options.filename = Some(name.to_owned());
-    options
+    compiled::function(&ctx, &name)
 }

@@ -11,6 +11,10 @@ use crate::loader;
 use crate::resolve;
 use crate::shims::{self, Kind};
 
+const TYPEBOX: &str = include_str!("../shims/typebox.js");
+const HOST: &str = include_str!("../shims/host.js");
+const LOWERED: &str = include_str!("../shims/lowered.js");
+
 /// The first word to a sidecar.
 pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> Value {
     let mut sources = Map::new();
@@ -27,8 +31,7 @@ pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> 
         requires.extend(unit.needs.requires.then(|| file.clone()));
         sources.insert(file, json!(unit.code));
     }
-    let shims: BTreeMap<_, _> =
-        ["typebox", "host", "lowered"].into_iter().map(|n| (n, shims::text(n))).collect();
+    let shims = json!({"typebox": TYPEBOX, "host": HOST, "lowered": LOWERED});
     json!({
         "op": "load", "path": root, "hasUI": has_ui, "mark": mark, "cwd": cwd,
         "sources": sources, "links": links, "requires": requires, "stubs": stubs(graph), "shims": shims,

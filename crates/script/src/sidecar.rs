@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::clock::Clock;
 use crate::desk::{Desk, Post, Surround};
-use crate::engine::{API, CONTEXT, Said};
+use crate::engine::Said;
 use crate::graph::Graph;
 use crate::keeper::Held;
 use crate::ops::{self, Sink, fetch};
@@ -26,6 +26,8 @@ use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
 
+const API: &str = include_str!("../js/api.js");
+const CONTEXT: &str = include_str!("../js/context.js");
 const SIDECAR: &str = include_str!("../js/sidecar.js");
 const MAX_LINE: u64 = 16 << 20;
 const MAX_STDERR: u64 = 4 << 10;
