@@ -1,7 +1,7 @@
 //! Who ends the programs of a module when we are ended ourselves and cannot: a shell that is told
-//! which groups of processes run, and kills them when the pipe ends that only we hold. Those that a
-//! call which ended well has left running may go on for a time of their own. Knows numbers of
-//! groups, not what they are.
+//! which groups of processes run and what mark they carry, and kills them when the pipe ends that
+//! only we hold. Those that a call which ended well has left running may go on for a time of their
+//! own. Knows numbers and marks, not what they stand for.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,38 +10,47 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// `+ number`: ends with us; `= number seconds`: so long after us; `- number`: has ended.
-const KEEP: &str = r#"held=" "
-left=" "
-forget() {
-  case $held in *" $1 "*) held="${held%%" $1 "*} ${held#*" $1 "}" ;; esac
+use crate::strays;
+
+/// A line is `mark group time`: what carries the mark may live so many seconds longer than we do.
+/// Group 0 is about to be born; a mark alone has ended.
+const KEEP: &str = r#"kept=" "
+while read -r mark id time; do
+  was=$kept
   kept=" "
-  for one in $left; do [ "${one%%:*}" = "$1" ] || kept="$kept$one "; done
-  left=$kept
-}
-while read -r how id time; do
-  forget "$id"
-  case $how in
-    +) held="$held$id " ;;
-    =) left="$left$id:$time " ;;
-  esac
+  for one in $was; do [ "${one%%:*}" = "$mark" ] || kept="$kept$one "; done
+  [ "$id" ] && kept="$kept$mark:$id:$time "
 done
-for id in $held; do kill -s KILL -- "-$id"; done
 past=0
-while :; do
+while [ "$kept" ]; do
+  was=$kept
   kept=
-  for one in $left; do
-    id=${one%%:*}
-    kill -s 0 -- "-$id" || continue
-    if [ "$past" -ge "${one#*:}" ]; then kill -s KILL -- "-$id"; else kept="$kept $one"; fi
+  set --
+  for one in $was; do
+    rest=${one#*:}
+    id=${rest%%:*}
+    if [ "$past" -ge "${rest#*:}" ]; then
+      set -- "$@" -e "GAMBREL_PROGRAM=${one%%:*}"
+      [ "$id" = 0 ] || kill -s KILL -- "-$id"
+      # It may not have been born yet: there is a second look.
+      [ "$id" = 0 ] && [ "$past" = 0 ] && kept="$kept ${one%:*}:1"
+    elif kill -s 0 -- "-$id" || grep -qs "GAMBREL_PROGRAM=${one%%:*}" /proc/[0-9]*/environ; then
+      kept="$kept $one"
+    fi
   done
-  left=$kept
-  [ "$left" ] || exit 0
+  if [ "$1" ]; then
+    # Those that left their group.
+    for one in $(grep -ls "$@" /proc/[0-9]*/environ); do
+      one=${one#/proc/}
+      kill -s KILL "${one%/environ}"
+    done
+  fi
+  [ "$kept" ] || exit 0
   sleep 1 || past=86400
   past=$((past + 1))
 done"#;
 
-/// Keeps the groups of one module. The shell is started with the first of them.
+/// Keeps the groups of one module.
 #[derive(Clone, Default)]
 pub struct Keeper(Arc<Kept>);
 
@@ -55,6 +64,8 @@ struct Books {
 }
 
 struct Entry {
+    /// What it and all that it starts carries.
+    mark: String,
     /// Nothing for what the module itself runs in.
     name: Option<String>,
     /// Until when it may go on without its module.
@@ -73,13 +84,16 @@ impl Keeper {
     /// that cannot be kept is not left running. `name` is that of a program, not of the module's
     /// own host.
     pub fn start(&self, command: &mut Command, name: Option<&str>) -> io::Result<(Child, Held)> {
-        // The shell first: from the birth of the child on it takes one write to have it kept.
-        self.books().wake()?;
-        let mut child = command.spawn()?;
-        let held = self.hold(child.id(), name).inspect_err(|_| {
-            let _ = child.kill().and_then(|()| child.wait());
-        })?;
-        Ok((child, held))
+        let mark = strays::mark();
+        // Before its birth: whenever we are killed, somebody knows of it.
+        self.books().expect(&mark)?;
+        let born = command.env(strays::VARIABLE, &mark).spawn().and_then(|mut child| {
+            let held = self.hold(child.id(), &mark, name).inspect_err(|_| {
+                let _ = child.kill().and_then(|()| child.wait());
+            })?;
+            Ok((child, held))
+        });
+        born.inspect_err(|_| _ = self.books().say(&mark))
     }
 
     /// After a call that ended well: what still runs may go on for this long when we have gone.
@@ -94,7 +108,7 @@ impl Keeper {
                 continue;
             }
             entry.until = until;
-            told.push(format!("= {group} {}", time.as_secs()));
+            told.push(format!("{} {group} {}", entry.mark, time.as_secs()));
             names.extend(entry.name.clone());
         }
         // A shell that has gone ends nothing any more.
@@ -106,8 +120,9 @@ impl Keeper {
     pub fn recall(&self) {
         let mut books = self.books();
         books.groups.values_mut().for_each(|entry| entry.until = None);
-        let groups: Vec<u32> = books.groups.keys().copied().collect();
-        groups.iter().for_each(|group| _ = books.say(&format!("+ {group}")));
+        let told = books.groups.iter().map(|(group, entry)| format!("{} {group} 0", entry.mark));
+        let told: Vec<String> = told.collect();
+        told.iter().for_each(|line| _ = books.say(line));
     }
 
     /// Until when a group may go on without its module, if it may.
@@ -115,10 +130,19 @@ impl Keeper {
         self.books().groups.get(&group)?.until
     }
 
-    fn hold(&self, group: u32, name: Option<&str>) -> io::Result<Held> {
+    /// Kills what left a group: a signal to the group does not reach it.
+    pub fn sweep(&self, group: u32) {
+        self.mark(group).iter().for_each(|mark| strays::kill(mark));
+    }
+
+    fn mark(&self, group: u32) -> Option<String> {
+        self.books().groups.get(&group).map(|entry| entry.mark.clone())
+    }
+
+    fn hold(&self, group: u32, mark: &str, name: Option<&str>) -> io::Result<Held> {
         let mut books = self.books();
-        books.say(&format!("+ {group}"))?;
-        let entry = Entry { name: name.map(str::to_owned), until: None };
+        books.say(&format!("{mark} {group} 0"))?;
+        let entry = Entry { mark: mark.to_owned(), name: name.map(str::to_owned), until: None };
         books.groups.insert(group, entry);
         drop(books);
         Ok(Held { keeper: self.clone(), group })
@@ -130,11 +154,12 @@ impl Keeper {
 }
 
 impl Books {
-    fn wake(&mut self) -> io::Result<()> {
+    /// Tells of a program that is about to be started. The shell is started with the first.
+    fn expect(&mut self, mark: &str) -> io::Result<()> {
         if self.shell.is_none() {
             self.shell = Some(start()?);
         }
-        Ok(())
+        self.say(&format!("{mark} 0 0"))
     }
 
     fn say(&mut self, line: &str) -> io::Result<()> {
@@ -152,8 +177,19 @@ impl Held {
         if let Some(entry) = books.groups.get_mut(&self.group)
             && entry.until.take().is_some()
         {
-            let _ = books.say(&format!("+ {}", self.group));
+            let told = format!("{} {} 0", entry.mark, self.group);
+            let _ = books.say(&told);
         }
+    }
+
+    /// Kills what left the group.
+    pub fn sweep(&self) {
+        self.keeper.sweep(self.group);
+    }
+
+    /// Whether anything that was started in the group still runs, there or elsewhere.
+    pub fn any_left(&self) -> bool {
+        self.keeper.mark(self.group).is_some_and(|mark| strays::any(&mark))
     }
 
     /// Until when the group may go on without its module, if it may.
@@ -165,9 +201,10 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         let mut books = self.keeper.books();
-        books.groups.remove(&self.group);
-        // A shell that has gone holds nothing any more.
-        let _ = books.say(&format!("- {}", self.group));
+        if let Some(entry) = books.groups.remove(&self.group) {
+            // A shell that has gone holds nothing any more.
+            let _ = books.say(&entry.mark);
+        }
     }
 }
 

@@ -29,6 +29,7 @@ mod sidecar;
 mod sight;
 mod slot;
 mod status;
+mod strays;
 mod transpile;
 mod turn;
 mod watch;

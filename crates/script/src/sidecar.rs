@@ -33,6 +33,8 @@ const MAX_LINE: u64 = 16 << 20;
 const MAX_STDERR: u64 = 4 << 10;
 /// Between two looks whether a host that was left has gone.
 const LOOK: Duration = Duration::from_millis(50);
+/// The same for what it has left itself, which takes a look at every process.
+const LONG_LOOK: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(3600);
 
 /// A module in a process of its own.
@@ -188,7 +190,7 @@ impl Drop for Sidecar {
             Some(until) => {
                 let named = std::thread::Builder::new().name("gambrel-sidecar-end".into());
                 let _ = named.spawn(move || {
-                    linger(&child, until);
+                    linger(&child, &held, until);
                     end(child, held);
                 });
             }
@@ -206,18 +208,22 @@ fn end(mut child: Child, held: Held) {
     if let Some(pid) = pid_of(&child) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
     }
+    held.sweep();
     // Let go of the group while its number is still ours.
     drop(held);
     let _ = child.wait();
 }
 
-/// Waits without reaping until nobody of the group is left, or its time is over.
-fn linger(child: &Child, until: Instant) {
+/// Waits without reaping until it has gone with all that it started, or its time is over.
+fn linger(child: &Child, held: &Held, until: Instant) {
     let Some(pid) = pid_of(child) else { return };
     let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     let runs = || matches!(rustix::process::waitid(WaitId::Pid(pid), how), Ok(None));
     while runs() && Instant::now() < until {
         std::thread::sleep(LOOK);
+    }
+    while held.any_left() && Instant::now() < until {
+        std::thread::sleep(LONG_LOOK);
     }
 }
 

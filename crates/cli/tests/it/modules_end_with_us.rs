@@ -40,8 +40,6 @@ fn ends_with_us(module: &str) {
     until("the module has begun", || mark.exists());
     let left = Leftover(text(&std::fs::read(&mark).unwrap()).trim().to_owned());
     assert!(runs(&left.0), "it looks at the wrong process");
-    // A program is told to its keeper right after its birth; on a busy machine that takes a moment.
-    std::thread::sleep(std::time::Duration::from_millis(500));
     // Not to be caught: nothing of ours runs after it.
     fired.kill().unwrap();
     fired.wait().unwrap();
@@ -59,6 +57,8 @@ fn a_looping_sidecar_ends_when_we_are_killed() {
 }
 
 const WAITS: &str = "'sh', ['-c', 'echo $$ > pid.new; mv pid.new pid; exec sleep 600']";
+/// In a session of its own, where no signal to its group comes.
+const AWAY: &str = "'sh', ['-c', 'setsid sh -c \"echo \\\\$\\\\$ > pid.new; mv pid.new pid; exec sleep 600\" & wait']";
 
 #[test]
 fn programs_of_a_module_end_when_we_are_killed() {
@@ -68,9 +68,11 @@ fn programs_of_a_module_end_when_we_are_killed() {
     }
     for waits in ["await pi.exec", "await new Promise((done) => spawn", "spawnSync"] {
         let close = if waits.contains("Promise") { ").on('exit', done))" } else { ")" };
-        ends_with_us(&format!(
-            "import {{ spawn, spawnSync }} from 'node:child_process';
-             export default (pi) => pi.on('tool_call', async () => {{ {waits}({WAITS}{close}; }});\n"
-        ));
+        for program in [WAITS, AWAY] {
+            ends_with_us(&format!(
+                "import {{ spawn, spawnSync }} from 'node:child_process';
+                 export default (pi) => pi.on('tool_call', async () => {{ {waits}({program}{close}; }});\n"
+            ));
+        }
     }
 }

@@ -81,6 +81,7 @@ impl Leash {
             Some(until) => Word::Left(until),
             None => {
                 self.signal(Signal::KILL);
+                group.iter().for_each(|group| self.1.sweep(*group));
                 Word::Gone
             }
         }
@@ -139,6 +140,12 @@ impl Group {
         self.leash.signal(signal);
     }
 
+    /// Kills all of it, also what left it.
+    pub fn root_out(&self) {
+        self.signal(Signal::KILL);
+        self.held.iter().for_each(Held::sweep);
+    }
+
     /// Lets one more chunk of a stream be read.
     pub fn used(&self, stream: Stream) {
         if let Some(room) = &self.room[stream as usize] {
@@ -152,7 +159,8 @@ impl Group {
             let left = until.saturating_duration_since(Instant::now());
             match heard.recv_timeout(left) {
                 Ok(Word::Data(stream, _)) => self.used(stream),
-                Ok(Word::Ended(_)) | Err(_) => return,
+                Ok(Word::Ended(_)) => return,
+                Err(_) => return self.root_out(),
                 Ok(_) => {}
             }
         }

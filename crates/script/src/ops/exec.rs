@@ -41,6 +41,7 @@ impl Drop for Leash {
             Some(until) => Word::Left(until),
             None => {
                 signal(&self.1, Signal::KILL);
+                group.iter().for_each(|group| self.2.sweep(*group));
                 Word::Gone
             }
         };
@@ -71,6 +72,9 @@ pub fn exec(desk: &Desk, args: Value, sink: Sink) {
     sink.run(move || {
         watch(&child, words);
         let ended_by_us = supervise(&group, &heard, limit);
+        if ended_by_us {
+            held.sweep();
+        }
         group.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(held);
         let status = child.wait();

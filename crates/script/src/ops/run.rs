@@ -32,6 +32,9 @@ pub fn run(desk: &Desk, args: Value) -> Result<Value, OpError> {
     // The engine's own deadline does not reach into a wait like this one.
     let mut watch = Watch::new(&args, most, group.streams(), desk.wire.until());
     watch.follow(&group, &heard);
+    if watch.error.is_some() {
+        group.root_out();
+    }
     let end = group.reap();
     let [out, err] = watch.kept;
     Ok(json!({

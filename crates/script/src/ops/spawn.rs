@@ -52,6 +52,9 @@ pub fn spawn(desk: &Desk, args: Value, sink: Sink) {
     };
     let _ = std::thread::Builder::new().name("gambrel-spawn".into()).spawn(move || {
         let late = care.follow(&group, &heard, &sink);
+        if late {
+            group.root_out();
+        }
         let Ending { code, signal } = group.reap();
         sink.end(Ok(json!({"code": code, "signal": signal, "late": late})));
     });

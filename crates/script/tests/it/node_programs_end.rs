@@ -74,6 +74,36 @@ fn a_timeout_takes_what_the_program_started_with_it() {
 }
 
 #[test]
+fn what_made_a_session_of_its_own_ends_as_well() {
+    let hermit =
+        |stand: &Stand, mark: &str| parent(stand, mark).replacen("sleep", "setsid sleep", 1);
+    let stand = Stand::new();
+    let ways = [
+        ("sync", "spawnSync(PROGRAM, { timeout: 500 });"),
+        (
+            "beside",
+            "const c = spawn(PROGRAM, { timeout: 500 }); await new Promise((r) => c.on('close', r));",
+        ),
+        ("exec", "await pi.exec(PROGRAM, { timeout: 500 });"),
+    ];
+    for (mark, code) in ways {
+        let code = code.replace("PROGRAM", &hermit(&stand, mark));
+        assert_eq!(
+            result(&stand, &format!("{code} return {{ mark: '{mark}' }};")),
+            json!({"mark": mark})
+        );
+        gone(&stand, mark);
+    }
+    let stand = Stand { timeout: Duration::from_secs(3), ..Stand::new() };
+    for (mark, call) in [("late", "spawn"), ("late exec", "pi.exec")] {
+        let program = hermit(&stand, mark);
+        let code = format!("{call}({program}); await new Promise((r) => setTimeout(r, 1e9));");
+        assert_eq!(handler(&stand, &code).end, End::Late);
+        gone(&stand, mark);
+    }
+}
+
+#[test]
 fn a_program_that_ignores_the_signal_is_killed() {
     let stand = Stand::new();
     let outcome = handler(
