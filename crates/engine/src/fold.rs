@@ -305,6 +305,11 @@ impl<'f, 'a> Fold<'f, 'a> {
         let mut meant = self.verdict;
         meant.patch = self.carry.now.clone();
         decision.meant = meant.clone();
+        let caller = self.event.from;
+        let strange = meant.patch.keys().filter(|slot| !caller.has_word(slot));
+        let strange = strange.map(|slot| String::from(slot.clone()));
+        let wordless = |slot| Loss::new(slot, format!("{} has no word for it", caller.name()));
+        decision.losses.extend(strange.map(wordless));
         let (honoured, lost) = meant.honoured(self.event.row);
         let honoured = honoured.by(self.rewriter.as_deref().unwrap_or("gambrel"));
         decision.losses.extend(lost);

@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::place::{Found, Place, Roots};
 use crate::spec::EventSpec;
 use crate::tool::ToolWord;
-use crate::verdict::Verdict;
+use crate::verdict::{Slot, Verdict};
 
 /// One contract between callers and hooks: a row of the table `DIALECTS`.
 pub trait Dialect: Sync {
@@ -32,6 +32,11 @@ pub trait Dialect: Sync {
     /// Whether its matchers may name a tool as its caller does, besides its own words.
     fn knows_native_names(&self) -> bool {
         false
+    }
+
+    /// Whether its callers have a word for what stands in a slot that only one dialect knows.
+    fn has_word(&self, slot: &Slot) -> bool {
+        slot.dialect().is_none_or(|dialect| dialect == self.name())
     }
 
     /// Where its hooks may be, in the order in which they run.

@@ -134,6 +134,14 @@ impl Slot {
         matches!(self, Self::Native(_) | Self::List(_))
     }
 
+    /// The one dialect that knows it, if it is only one.
+    pub fn dialect(&self) -> Option<&str> {
+        match self {
+            Self::Native(word) | Self::List(word) => word.split('.').next(),
+            _ => None,
+        }
+    }
+
     /// Whether a later value joins an earlier one instead of taking its place.
     pub fn is_list(&self) -> bool {
         matches!(self, Self::List(_))

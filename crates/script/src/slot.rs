@@ -64,6 +64,7 @@ impl Slot {
             },
         };
         let (mut outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
+        outcome.remarks.extend(warnings(&outcome));
         if !spoiled {
             let time = turn.pace.linger.unwrap_or(turn.pace.timeout);
             outcome.remarks.extend(left(&seat, time.saturating_sub(began.elapsed())));
@@ -134,6 +135,13 @@ fn failed(
 
 fn stuck(who: &str) -> String {
     format!("nothing that the {who} waits for can happen any more")
+}
+
+/// What went wrong beside the answer: whoever calls, it is on record.
+fn warnings(outcome: &Outcome) -> Vec<String> {
+    let effects = outcome.answer.iter().filter_map(|answer| answer["effects"].as_array()).flatten();
+    let told = effects.filter(|effect| effect["type"] == "warning");
+    told.filter_map(|effect| effect["message"].as_str().map(str::to_owned)).collect()
 }
 
 /// After a call that ended well: what it has started and does not wait for may finish its work.

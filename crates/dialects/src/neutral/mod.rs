@@ -57,6 +57,11 @@ impl Dialect for Neutral {
         payload::TOOLS
     }
 
+    /// It is told the decision itself.
+    fn has_word(&self, _: &Slot) -> bool {
+        true
+    }
+
     fn places(&self, _: &Roots) -> Vec<Place> {
         Vec::new()
     }

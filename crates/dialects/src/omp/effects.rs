@@ -1,7 +1,8 @@
-//! What a module wanted done: kept whole for a caller of its own kind, said in words to others.
+//! What a module wanted done: kept whole for a caller of its own kind; for others said in words
+//! where words do, and else put beside the decision, by name, as what they have no word for.
 //! What is for a person's eyes is words for all.
 
-use gambrel_model::{Ear, Event, Hook, Slot, Verdict};
+use gambrel_model::{Dialect, Ear, Event, Hook, Slot, Verdict};
 use serde_json::{Value, json};
 
 use super::Omp;
@@ -13,7 +14,7 @@ pub fn effects(event: &Event, hook: &Hook, answer: &Value) -> Verdict {
     let wanted = answer["effects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let errors = answer["errors"].as_array().filter(|errors| !errors.is_empty());
     if !event.is_from(&Omp) {
-        return wanted.iter().fold(Verdict::default(), said);
+        return wanted.iter().fold(Verdict::default(), told);
     }
     let (shown, kept): (Vec<_>, Vec<_>) = wanted.iter().partition(|effect| is_notice(effect));
     let verdict = shown.into_iter().fold(Verdict::default(), said);
@@ -28,17 +29,32 @@ fn is_notice(effect: &Value) -> bool {
     effect["type"] == "notify"
 }
 
-/// What can be said in words, is.
-fn said(verdict: Verdict, effect: &Value) -> Verdict {
-    let mut verdict = match effect["type"].as_str() {
-        Some("sendMessage") => verdict.saying(Ear::Next, words(&effect["message"]["content"])),
-        _ if is_notice(effect) => {
-            verdict.saying(Ear::Person, text(effect, "message").unwrap_or_default())
+/// To a caller of another kind.
+fn told(verdict: Verdict, effect: &Value) -> Verdict {
+    let Some(kind) = effect["type"].as_str() else { return verdict };
+    match kind {
+        "sendMessage" => next(verdict, &effect["message"]["content"]),
+        "sendUserMessage" => next(verdict, &effect["content"]),
+        // The one is a log, the other is in the trail.
+        "log" | "warning" => verdict,
+        _ if is_notice(effect) => said(verdict, effect),
+        _ => {
+            let slot = Slot::List(format!("{}.{kind}", Omp.name()));
+            verdict.then(Verdict::default().patching(slot, json!([effect])))
         }
-        _ => verdict,
-    };
-    verdict.says.retain(|say| !say.text.is_empty());
-    verdict
+    }
+}
+
+fn said(verdict: Verdict, effect: &Value) -> Verdict {
+    match text(effect, "message").filter(|text| !text.is_empty()) {
+        Some(text) => verdict.saying(Ear::Person, text),
+        None => verdict,
+    }
+}
+
+fn next(verdict: Verdict, content: &Value) -> Verdict {
+    let text = words(content);
+    if text.is_empty() { verdict } else { verdict.saying(Ear::Next, text) }
 }
 
 /// A message's text, whatever its content is made of.
