@@ -31,8 +31,9 @@ const NAMELESS: &[&str] = &[
 const LINES: usize = 500;
 /// A function over this is too long.
 const FUNCTION: usize = 60;
-/// The only files with `unsafe`.
-const UNSAFE: &[&str] = &["crates/actions/src/spawn.rs", "bench/src/floor.rs"];
+/// The only files with `unsafe`, one a room at most.
+const UNSAFE: &[&str] =
+    &["crates/actions/src/spawn.rs", "crates/script/src/compiled.rs", "bench/src/floor.rs"];
 
 /// Every law.
 pub fn run() -> anyhow::Result<()> {
@@ -112,7 +113,7 @@ fn file_laws(path: &Path) -> anyhow::Result<Vec<String>> {
     if (code.contains("unsafe {") || code.contains("unsafe extern"))
         && !UNSAFE.contains(&short.as_str())
     {
-        say("has `unsafe`, which has one file".into());
+        say("has `unsafe`, which has one file a room".into());
     }
     for word in ["TODO", "FIXME", "XXX", "#[allow("] {
         if code.contains(word) {
