@@ -62,20 +62,27 @@ fn check_path(
         return Ok((0, vec![complaint.help("hooks are read from a plain file here")]));
     }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-    let json = path.extension().is_some_and(|ending| ending == "json");
-    if name == ".iteratr.hooks.yml" {
-        setup.folder = path.parent().map(Path::to_owned);
-    } else {
-        let word = if json { "settings" } else { "pipeline" };
-        setup.named.push((word.into(), path.clone()));
+    let word = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => "settings",
+        Some("ts" | "js" | "mjs") => "hook",
+        _ => "pipeline",
+    };
+    match name.as_str() {
+        ".iteratr.hooks.yml" => setup.folder = path.parent().map(Path::to_owned),
+        _ => setup.named.push((word.into(), path.clone())),
     }
-    let loaded = Gambrel::open(setup).load(None);
+    let gambrel = Gambrel::open(setup);
+    let loaded = gambrel.load(None);
     // A file may be named in more ways than one.
     let real = std::fs::canonicalize(&path).ok();
     let same = |other: &Path| real.is_some() && std::fs::canonicalize(other).ok() == real;
     let here = |spot: &Spot| spot.path == path || same(&spot.path);
     let hooks = loaded.hooks.iter().filter(|hook| here(&hook.draft.source.spot)).count();
-    let wrong = loaded.complaints.iter().filter(|c| here(&c.spot)).cloned().collect();
+    let mut wrong = loaded.complaints.clone();
+    if word == "hook" {
+        wrong.extend(commands::complaints(&gambrel, &loaded));
+    }
+    wrong.retain(|complaint| here(&complaint.spot));
     Ok((hooks, wrong))
 }
 

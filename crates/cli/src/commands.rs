@@ -137,11 +137,16 @@ fn failures(outcome: &Outcome) -> Vec<String> {
 
 /// Modules that may run here, in order.
 fn modules<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<&'l Hook> {
+    standing(gambrel, loaded).into_iter().filter(|(_, may)| *may).map(|(hook, _)| hook).collect()
+}
+
+/// Modules that count here, in order, and whether they may run.
+fn standing<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, bool)> {
     let may = |trust: Trust| matches!(trust, Trust::Trusted | Trust::Managed);
-    let runs = |hook: &Hook| hook.draft.shadowed_by.is_none() && hook.draft.idle.is_none();
+    let counts = |hook: &Hook| hook.draft.shadowed_by.is_none() && hook.draft.idle.is_none();
     let standing = list::standing(gambrel, loaded).into_iter();
-    let fit = standing.filter(|(hook, trust)| hook.draft.action == "module" && may(*trust));
-    fit.map(|(hook, _)| hook).filter(|hook| runs(hook)).collect()
+    let modules = standing.filter(|(hook, _)| hook.draft.action == "module" && counts(hook));
+    modules.map(|(hook, trust)| (hook, may(trust))).collect()
 }
 
 /// Names and descriptions of a module's commands.
@@ -165,8 +170,10 @@ fn asked(gambrel: &Gambrel, hook: &Hook, mut body: Value, timeout: Duration) -> 
 
 /// What keeps modules from being loaded, and handlers that nothing will call, for `check`.
 pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
-    let broken = |hook: &Hook| {
-        let outcome = asked(gambrel, hook, json!({"op": "load"}), LOADING);
+    let broken = |(hook, may): (&Hook, bool)| {
+        // What is not trusted is looked at, and nothing of it runs.
+        let op = if may { "load" } else { "read" };
+        let outcome = asked(gambrel, hook, json!({"op": op}), LOADING);
         let why = match outcome.end {
             End::Unstarted(why) => why,
             End::Late => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
@@ -175,31 +182,37 @@ pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
         let (message, spot) = placed(&why, &hook.draft.source.spot.path);
         vec![Complaint::error(spot, message).help("the module is left out until this is put right")]
     };
-    modules(gambrel, loaded).into_iter().flat_map(broken).collect()
+    standing(gambrel, loaded).into_iter().flat_map(broken).collect()
 }
 
-/// A load error without the place at its end, `(file)` or `(file:line)`, and that place: the
-/// module's own file or one that it imports.
+/// A load error without the place at its end, `(file)`, `(file:line)` or `(file:line:column)`, and
+/// that place: the module's own file or one that it imports.
 fn placed(why: &str, module: &Path) -> (String, Spot) {
     let ending = why.strip_suffix(')').and_then(|why| why.rsplit_once(" ("));
     let Some((message, at)) = ending.filter(|(_, at)| at.starts_with('/')) else {
         return (why.to_owned(), Spot::file(module));
     };
-    let lined = at.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
-    let spot = match lined {
-        Some((file, line)) => line_of(Path::new(file), line),
+    let last = |at: &'_ str| {
+        let (rest, number) = at.rsplit_once(':')?;
+        Some((rest.to_owned(), number.parse::<usize>().ok()?))
+    };
+    let spot = match last(at).map(|(rest, number)| (last(&rest), rest, number)) {
+        Some((Some((file, line)), _, column)) => line_of(Path::new(&file), line, Some(column)),
+        Some((None, file, line)) => line_of(Path::new(&file), line, None),
         None => Spot::file(Path::new(at)),
     };
     (message.to_owned(), spot)
 }
 
-/// The text on one line of a file.
-fn line_of(path: &Path, line: usize) -> Spot {
+/// The text on one line of a file, from a column on if one is known.
+fn line_of(path: &Path, line: usize, column: Option<usize>) -> Spot {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let before = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let whole = text[before..].lines().next().unwrap_or_default();
-    let start = before + (whole.len() - whole.trim_start().len());
-    Spot::within(path, &text, start, before + whole.trim_end().len())
+    let letters = column.map(|column| whole.chars().take(column - 1).map(char::len_utf8).sum());
+    let start = letters.unwrap_or_else(|| whole.len() - whole.trim_start().len());
+    let end = whole.trim_end().len().max(start);
+    Spot::within(path, &text, before + start, before + end)
 }
 
 /// Events of a name that the table does not have: a note, since a later caller may know them.

@@ -83,8 +83,9 @@ pub fn owe(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> 
     }
     let debt = Debt { id: decision.id.clone(), from: "hooks".into(), verdict: owed.clone() };
     ledger.amend(&decision.memory, &mut |state| {
-        // A halt is owed once, however often it is said again.
-        let known = state.owed.iter().any(|old| old.verdict == debt.verdict);
+        // What stays owed is owed once, however often it is said again.
+        let paid = |old: &Debt| decision.paid.iter().any(|paid| paid.id == old.id);
+        let known = state.owed.iter().any(|old| old.verdict == debt.verdict && !paid(old));
         if !known {
             state.owed.push(debt.clone());
         }

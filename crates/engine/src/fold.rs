@@ -71,8 +71,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         let before = self.carry.now.clone();
         for some in group.chunks(at_once) {
             // In a chain each sees what the one before it made; else all see the same.
-            let first = &some[0];
-            let chains = first.row.patch == PatchRule::Chain || first.hook.draft.chains;
+            let chains = some[0].row.patch == PatchRule::Chain;
             let now = if chains { self.carry.now.clone() } else { before.clone() };
             match now.is_empty() {
                 true => self.turn(self.event, some),
@@ -194,7 +193,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         self.decision.losses.extend(losses);
         self.cap(event, candidate, &mut verdict, &mut why);
         let mut step = Step {
-            ran: true,
+            ran: outcome.end != End::Passed,
             verdict: verdict.ruling,
             why: why.join("; "),
             recheck: self.recheck,
@@ -261,12 +260,9 @@ impl<'f, 'a> Fold<'f, 'a> {
         } else if event.patched.get(&Slot::Input) == self.carry.now.get(&Slot::Input) {
             self.informed.push(id);
         }
-        if let Some(new) =
-            verdict.patch.get_mut(&Slot::Output).filter(|_| candidate.hook.draft.chains)
-        {
-            onto(self.carry.now.get(&Slot::Output), new);
-        }
         put_on(&mut self.carry.now, verdict.patch.clone());
+        // Null takes back what stood.
+        self.carry.now.retain(|_, value| !value.is_null());
     }
 
     /// Of several rewrites of one slot one stands; the others are on record.
@@ -319,15 +315,6 @@ impl<'f, 'a> Fold<'f, 'a> {
         decision.carry = self.carry;
         decision.paid = paid;
         decision
-    }
-}
-
-/// A rewrite with the fields of an earlier one that it says nothing of.
-fn onto(before: Option<&serde_json::Value>, new: &mut serde_json::Value) {
-    if let (Some(before), Some(new)) = (before.and_then(|b| b.as_object()), new.as_object_mut()) {
-        for (key, value) in before {
-            new.entry(key.clone()).or_insert_with(|| value.clone());
-        }
     }
 }
 

@@ -113,12 +113,13 @@ impl Setup {
         std::fs::canonicalize(&root).unwrap_or(root)
     }
 
-    /// The folders and names from which every place follows.
+    /// The folders and names from which every place follows. What the command line named is meant
+    /// from the folder that it asked for.
     pub fn roots(&self, event: Option<&Event>) -> Roots {
         let absolute = |(word, path): &(String, PathBuf)| {
             let at_home =
                 self.home().and_then(|home| Some(home.join(path.strip_prefix("~").ok()?)));
-            (word.clone(), settled(at_home.unwrap_or_else(|| self.cwd.join(path))))
+            (word.clone(), settled(at_home.unwrap_or_else(|| self.folder().join(path))))
         };
         let root = self.root(event);
         let home = self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));

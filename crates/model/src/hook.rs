@@ -51,10 +51,6 @@ pub struct Draft {
     /// Where the hook stands that takes its place, as long as that one runs.
     #[serde(default)]
     pub shadowed_by: Option<String>,
-    /// Whether its rewrites go on from those that stand, whatever its event's rule; those of a
-    /// tool's result field by field.
-    #[serde(default)]
-    pub chains: bool,
     /// Whether it counts as a refusal at a gate when it could not be asked, whoever fires it.
     #[serde(default)]
     pub strict: bool,

@@ -48,6 +48,8 @@ pub enum End {
     Late,
     /// It could not be started, and why.
     Unstarted(String),
+    /// It has nothing to do with such events, as its own text shows: nothing of it ran.
+    Passed,
     /// Started, and left to a supervisor.
     Detached,
     /// Over, after it had been left running: how, nobody could see.
@@ -63,6 +65,7 @@ impl End {
             Self::Answered => "answered",
             Self::Late => "late",
             Self::Unstarted(_) => "unstarted",
+            Self::Passed => "skipped",
             Self::Detached => "detached",
             Self::Ended => "ended",
         }
@@ -147,6 +150,7 @@ impl Outcome {
 
     /// Whether the call did what was asked of it: exit 0, or an answer.
     pub fn succeeded(&self) -> bool {
-        self.fault.is_none() && matches!(self.end, End::Exited(0) | End::Answered | End::Detached)
+        self.fault.is_none()
+            && matches!(self.end, End::Exited(0) | End::Answered | End::Passed | End::Detached)
     }
 }

@@ -181,7 +181,7 @@ impl From<Slot> for String {
     }
 }
 
-/// Rewrites, by slot.
+/// Rewrites, by slot. One that is null takes back what stood.
 pub type Patch = BTreeMap<Slot, Value>;
 
 /// Puts later rewrites on earlier ones: each takes the place of its slot's, lists grow.

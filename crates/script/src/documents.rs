@@ -1,10 +1,11 @@
 //! Files that are no code: what they say is their default export. Knows no disk.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::positions::Positions;
 use crate::scan::Needs;
-use crate::transpile::{Refusal, Unit};
+use crate::transpile::{Point, Refusal, Unit};
 
 /// A file that is no code, as a module; nothing if it is code. `as_text` is what its importer says
 /// of it, where its name says nothing.
@@ -16,7 +17,7 @@ pub fn read(path: &Path, text: &str, as_text: bool) -> Option<Result<Unit, Refus
         Some("jsonc") => Some(json(&uncommented(text))),
         Some("toml") => {
             let message = "TOML cannot be imported here; with { type: \"text\" } its text can";
-            Some(Err(Refusal { message: message.into(), line: None }))
+            Some(Err(Refusal { message: message.into(), at: None }))
         }
         _ => None,
     }
@@ -28,13 +29,19 @@ fn plain(text: &str) -> Unit {
 
 fn json(text: &str) -> Result<Unit, Refusal> {
     let value: serde_json::Value = serde_json::from_str(text)
-        .map_err(|e| Refusal { message: e.to_string(), line: u32::try_from(e.line()).ok() })?;
+        .map_err(|e| Refusal { message: e.to_string(), at: Some(at(&e)) })?;
     Ok(unit(&value))
+}
+
+fn at(error: &serde_json::Error) -> Point {
+    let counted = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
+    Point { line: counted(error.line()), column: counted(error.column()) }
 }
 
 fn unit(value: &serde_json::Value) -> Unit {
     let code = format!("export default {value};\n");
-    Unit { code, positions: Positions::default(), needs: Needs::default() }
+    let (positions, needs) = (Positions::default(), Needs::default());
+    Unit { code, positions, needs, imported_at: BTreeMap::new() }
 }
 
 /// JSON without its comments and without commas that nothing follows. No line moves.

@@ -1,6 +1,7 @@
 //! One module in one engine: made, limited, loaded, called. It runs on the thread of whoever
 //! calls and belongs to nobody in between.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,9 +22,17 @@ use crate::settings::ScriptSettings;
 use crate::shims;
 use crate::turn::{self, Halt};
 
+/// What an event may take for each of its bytes: text of two bytes a letter, parsed, copied, worked
+/// over and written again, some of it at once.
+const PER_BYTE: usize = 24;
+/// Events below this fit into what every module has.
+const LIGHT: usize = 256 << 10;
+
 /// A loaded module.
 pub struct Engine {
     context: Context,
+    /// What it may take of memory at the moment.
+    memory: Cell<usize>,
     posts: Receiver<Post>,
     /// What the module's natives share with us.
     pub desk: Arc<Desk>,
@@ -43,6 +52,15 @@ pub enum Said<'a> {
     Emit(&'a str, &'a str),
     /// A command: name, arguments, and the terms as JSON.
     Command(&'a str, &'a str, &'a str),
+}
+
+impl Said<'_> {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Emit(event, terms) => event.len().saturating_add(terms.len()),
+            Self::Command(_, args, terms) => args.len().saturating_add(terms.len()),
+        }
+    }
 }
 
 impl Engine {
@@ -73,7 +91,7 @@ impl Engine {
         let context = Context::full(&runtime)?;
         let desk = Arc::new(desk);
         context.with(|ctx| furnish(&ctx, &desk))?;
-        Ok(Self { context, posts, desk })
+        Ok(Self { context, memory: Cell::new(settings.memory), posts, desk })
     }
 
     /// What the module must have of one of Node's modules and ours does not have, if anything.
@@ -133,6 +151,7 @@ impl Engine {
 
     /// Calls the module and waits for what its handlers say.
     pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<Told, Halt> {
+        self.make_room(said);
         self.context.with(|ctx| {
             turn::catch_up(&ctx, &self.desk, &self.posts, clock)?;
             let told = clock.run(|wire| {
@@ -142,6 +161,15 @@ impl Engine {
             let driven = || turn::drive(&ctx, &self.desk, &self.posts, clock).map(Told::Report);
             told.map_or_else(driven, Ok)
         })
+    }
+
+    /// A large event must not be what a module fails of.
+    fn make_room(&self, said: &Said<'_>) {
+        let heavy = Some(said.weight()).filter(|weight| *weight > LIGHT).unwrap_or_default();
+        let memory = self.desk.settings.memory.saturating_add(heavy.saturating_mul(PER_BYTE));
+        if self.memory.replace(memory) != memory {
+            self.context.runtime().set_memory_limit(memory);
+        }
     }
 
     /// What the module has registered, as JSON.

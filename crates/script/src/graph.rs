@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::positions;
 use crate::resolve;
 use crate::shims::{self, Kind};
-use crate::transpile::{self, Unit};
+use crate::transpile::{self, Point, Unit};
 
 const MAX_FILES: usize = 256;
 
@@ -17,14 +17,14 @@ const MAX_FILES: usize = 256;
 pub struct LoadError {
     /// The whole sentence.
     pub message: String,
-    /// `file` or `file:line`.
+    /// `file`, `file:line` or `file:line:column`.
     pub at: Option<String>,
 }
 
 impl LoadError {
-    pub(crate) fn new(message: impl Into<String>, file: &Path, line: Option<u32>) -> Self {
-        let at = match line {
-            Some(line) => format!("{}:{line}", file.display()),
+    pub(crate) fn new(message: impl Into<String>, file: &Path, at: Option<Point>) -> Self {
+        let at = match at {
+            Some(Point { line, column }) => format!("{}:{line}:{column}", file.display()),
             None => file.display().to_string(),
         };
         Self { message: message.into(), at: Some(at) }
@@ -88,10 +88,12 @@ impl Graph {
         self.stamps.iter().all(|(path, known)| known.is_some() && stamp(path) == *known)
     }
 
-    /// Whether no handler for `event` can be registered, as far as the text shows.
+    /// Whether no handler for `event` can be registered, as far as the text shows. One that hears
+    /// nothing at all is loaded all the same: what is wrong with it would never be told.
     pub fn never_hears(&self, event: &str) -> bool {
         let deaf = |unit: &Unit| !unit.needs.dynamic && !unit.needs.events.contains(event);
-        !self.opaque && self.units.values().all(deaf)
+        let hears = self.units.values().any(|unit| !unit.needs.events.is_empty());
+        hears && !self.opaque && self.units.values().all(deaf)
     }
 
     /// `file:line` of the first place in a stack that a person wrote.
@@ -114,7 +116,11 @@ impl Graph {
             if resolve::is_file(specifier) {
                 let Some(file) = resolve::resolve(path, specifier) else {
                     let message = format!("Cannot find module '{specifier}'");
-                    return Err(LoadError::new(message, path, None));
+                    return Err(LoadError::new(
+                        message,
+                        path,
+                        unit.imported_at.get(specifier).copied(),
+                    ));
                 };
                 queue.push((file, unit.needs.texts.contains(specifier)));
                 continue;
@@ -175,7 +181,7 @@ pub fn read(path: &Path, as_text: bool) -> Result<Unit, LoadError> {
     let text = String::from_utf8(bytes)
         .map_err(|_| LoadError::new("the file is not UTF-8", path, None))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    transpile::transpile(path, text, as_text).map_err(|r| LoadError::new(r.message, path, r.line))
+    transpile::transpile(path, text, as_text).map_err(|r| LoadError::new(r.message, path, r.at))
 }
 
 /// By the plain call of the system: this is asked for every event.

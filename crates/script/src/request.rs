@@ -20,6 +20,8 @@ pub struct Request<'a> {
 /// What to do with a module.
 #[derive(Debug)]
 pub enum Wish<'a> {
+    /// Read it with all that it pulls in, and run nothing of it.
+    Read,
     /// Load it, and tell what it has registered.
     Load,
     /// Run one of its commands: its name, and what was typed after it.
@@ -68,6 +70,7 @@ impl<'a> Request<'a> {
         }
         let ctx = field("ctx");
         let wish = match word("op") {
+            Some("read") => Wish::Read,
             Some("load" | "commands") => Wish::Load,
             Some("command") => {
                 let name = word("name").ok_or("the call names no command")?;

@@ -40,6 +40,8 @@ const WEB: &[&str] = &[
 pub struct Needs {
     /// Specifier to the names that are used of it.
     pub imports: BTreeMap<String, BTreeSet<String>>,
+    /// Where the first import of each specifier begins, in bytes.
+    pub starts: BTreeMap<String, u32>,
     /// Specifier and name of what must be there for the file to load.
     pub named: BTreeSet<(String, String)>,
     /// Specifiers that are imported as texts.
@@ -111,8 +113,7 @@ impl<'s> Scan<'s> {
     fn statement(&mut self, statement: &Statement<'_>) {
         match statement {
             Statement::ImportDeclaration(import) => {
-                let source = import.source.value.to_string();
-                self.needs.imports.entry(source.clone()).or_default();
+                let source = self.imported(&import.source);
                 if import.with_clause.as_ref().is_some_and(|with| says_text(with)) {
                     self.needs.texts.insert(source.clone());
                 }
@@ -121,17 +122,23 @@ impl<'s> Scan<'s> {
                 }
             }
             Statement::ExportFromDeclaration(export) => {
-                let source = export.source.value.to_string();
-                self.needs.imports.entry(source.clone()).or_default();
+                let source = self.imported(&export.source);
                 for specifier in &export.specifiers {
                     self.named(&source, exported(&specifier.local));
                 }
             }
             Statement::ExportAllDeclaration(export) => {
-                self.needs.imports.entry(export.source.value.to_string()).or_default();
+                self.imported(&export.source);
             }
             _ => {}
         }
+    }
+
+    fn imported(&mut self, from: &StringLiteral<'_>) -> String {
+        let source = from.value.to_string();
+        self.needs.imports.entry(source.clone()).or_default();
+        self.needs.starts.entry(source.clone()).or_insert(from.span.start);
+        source
     }
 
     fn specifier(&mut self, source: &str, specifier: &ImportDeclarationSpecifier<'_>) {

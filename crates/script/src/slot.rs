@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Call, Outcome, Pace};
+use gambrel_model::{Call, End, Outcome, Pace};
 use serde_json::{Value, json};
 
 use crate::answer::{self, Whose};
@@ -46,8 +46,13 @@ impl Slot {
             Ok(graph) => graph,
             Err(error) => return answer::unstarted(&prefixed(error)),
         };
-        if request.event().is_some() && request.events().all(|event| graph.never_hears(event)) {
+        if matches!(request.wish, Wish::Read) {
             return answer::answered(answer::nothing());
+        }
+        if request.event().is_some() && request.events().all(|event| graph.never_hears(event)) {
+            let names: Vec<&str> = request.events().collect();
+            let why = format!("it has no handler for {}", names.join(" or "));
+            return Outcome { remarks: vec![why], ..Outcome::of(End::Passed) };
         }
         let surround = surround(request, turn.call);
         let (seat, mut clock) = match self.seat.take() {
@@ -96,7 +101,7 @@ impl Slot {
 fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) -> (Outcome, bool) {
     let terms = request.terms();
     let ended = match &request.wish {
-        Wish::Load => return (listed(seat, clock), false),
+        Wish::Read | Wish::Load => return (listed(seat, clock), false),
         Wish::Emit(event, _) => {
             // Faster than its `Display`; a value that was read can be written.
             let event = serde_json::to_string(event).unwrap_or_default();
@@ -164,7 +169,7 @@ fn unfinished(request: &Request<'_>, why: String, effects: Vec<Value>) -> Outcom
     let error = prefixed(LoadError::new(why, request.path, None));
     match request.wish {
         Wish::Emit(..) => answer::late(error.message, effects),
-        Wish::Load | Wish::Command(..) => answer::unstarted(&error),
+        Wish::Read | Wish::Load | Wish::Command(..) => answer::unstarted(&error),
     }
 }
 
@@ -176,7 +181,7 @@ fn never_finished(request: &Request<'_>, effects: Vec<Value>) -> Outcome {
             let whose = Whose { path: request.path, event: request.event() };
             failed(&error.message, "", effects, &whose, |_| error.at.clone())
         }
-        Wish::Load | Wish::Command(..) => answer::unstarted(&error),
+        Wish::Read | Wish::Load | Wish::Command(..) => answer::unstarted(&error),
     }
 }
 

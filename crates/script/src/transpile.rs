@@ -1,6 +1,7 @@
 //! One file's text in, JavaScript and what it asks for out. It starts nothing, and reads nothing of
 //! the disk but, for a file with decorators, which kind is meant.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use oxc_allocator::Allocator;
@@ -31,6 +32,17 @@ pub struct Unit {
     pub positions: Positions,
     /// What the file asks for, after types have gone.
     pub needs: Needs,
+    /// Where each of its imports stands.
+    pub imported_at: BTreeMap<String, Point>,
+}
+
+/// A place in a text, both counted from one; the column in letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Point {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
 }
 
 /// Why a text is no module.
@@ -38,8 +50,8 @@ pub struct Unit {
 pub struct Refusal {
     /// What is wrong, without a place.
     pub message: String,
-    /// The line, from one.
-    pub line: Option<u32>,
+    /// Where it stands, if that is known.
+    pub at: Option<Point>,
 }
 
 /// Takes types away, lowers what the engine does not know, and notes what is asked for. A file that
@@ -68,7 +80,7 @@ pub fn transpile(path: &Path, text: &str, as_text: bool) -> Result<Unit, Refusal
 }
 
 fn refusal(message: &str) -> Refusal {
-    Refusal { message: message.into(), line: None }
+    Refusal { message: message.into(), at: None }
 }
 
 fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
@@ -92,7 +104,9 @@ fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
     if let Some(names) = &needs.commonjs {
         code = loader::wrapped(&code, names);
     }
-    Ok(Unit { code, positions, needs })
+    let starts = needs.starts.iter();
+    let imported_at = starts.map(|(from, start)| (from.clone(), point(text, *start))).collect();
+    Ok(Unit { code, positions, needs, imported_at })
 }
 
 /// Only the legacy kind can be lowered; one that is run as the other would do something else than
@@ -104,7 +118,7 @@ fn refuse_decorators(path: &Path, program: &Program<'_>, text: &str) -> Result<(
         Some(offset) if !resolve::wants_legacy_decorators(path) => Err(Refusal {
             message: "standard decorators are not supported, only those of experimentalDecorators"
                 .into(),
-            line: Some(line_of(text, offset)),
+            at: Some(point(text, offset)),
         }),
         _ => Ok(()),
     }
@@ -164,14 +178,16 @@ fn refuse_on<'a>(
     let Some(first) = found.into_iter().find(|d| d.severity == Severity::Error) else {
         return Ok(());
     };
-    let line = first.labels.first().map(|label| line_of(text, label.offset()));
-    Err(Refusal { message: first.message.to_string(), line })
+    let at = first.labels.first().map(|label| point(text, label.offset()));
+    Err(Refusal { message: first.message.to_string(), at })
 }
 
-fn line_of(text: &str, offset: impl TryInto<usize>) -> u32 {
-    let offset = offset.try_into().unwrap_or(0).min(text.len());
-    let before = text.as_bytes().iter().take(offset).filter(|&&b| b == b'\n').count();
-    u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
+fn point(text: &str, offset: impl TryInto<usize>) -> Point {
+    let offset = text.floor_char_boundary(offset.try_into().unwrap_or(0));
+    let (before, _) = text.split_at(offset);
+    let letters = before.chars().rev().take_while(|letter| *letter != '\n').count();
+    let counted = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1);
+    Point { line: counted(before.matches('\n').count()), column: counted(letters) }
 }
 
 #[cfg(test)]
@@ -196,7 +212,7 @@ mod tests {
     fn a_syntax_error_names_its_line() {
         let refused =
             transpile(Path::new("/x/a.ts"), "const a = 1;\n\nlet = = 3;\n", false).unwrap_err();
-        assert_eq!(refused.line, Some(3));
+        assert_eq!(refused.at.map(|at| at.line), Some(3));
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod answers_in_time;
 mod approvals_by_command;
 mod approvals_survive;
 mod check_draws_complaints;
+mod check_looks_at_modules;
 mod check_notes_unknown_events;
 mod detached_hooks_are_recorded;
 mod example_hooks_work;

@@ -79,7 +79,7 @@ impl Reader<'_> {
                 None if makes_worktree(self.row()) => self.answered_worktree(),
                 None => self.exited(0),
             },
-            End::Detached => Verdict::default(),
+            End::Passed | End::Detached => Verdict::default(),
             // What it printed is all that is known of it.
             End::Ended => self.exited(0),
         }

@@ -43,7 +43,7 @@ fn output(hook: &Hook, outcome: &Outcome) -> String {
             let seconds = hook.draft.terms.timeout.as_secs();
             format!("[Hook timed out after {seconds}s]\nPartial output:\n{stdout}")
         }
-        End::Exited(0) | End::Answered | End::Detached | End::Ended => both,
+        End::Exited(0) | End::Answered | End::Passed | End::Detached | End::Ended => both,
         End::Exited(code) => failed(&format!("exit status {code}")),
         End::Signalled(number) => failed(&format!("signal: {}", signal(*number))),
         End::Unstarted(why) => failed(why),

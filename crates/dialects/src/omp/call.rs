@@ -12,7 +12,7 @@ use super::edition::{FIELD, is_newer};
 use super::events::{Rule, TOOLS, others, rule};
 use super::fields::{PAYLOADS, SIGNAL};
 use super::payload::truthy;
-use super::verdict::SYSTEM;
+use super::verdict::{DETAILS, IS_ERROR, SYSTEM};
 use crate::payload::text;
 
 /// The system prompt, a list of texts.
@@ -143,11 +143,11 @@ fn rewritten(event: &Event, row: &EventSpec, fields: &mut Map<String, Value>) {
 /// The newer edition shows each module what the one before it made of a result, or of the system
 /// prompt.
 fn chained(row: &EventSpec, carry: &Carry, fields: &mut Map<String, Value>) {
-    let output = carry.now.get(&Slot::Output);
-    for key in ["content", "details", "isError"] {
-        if let Some(value) = output.and_then(|output| output.get(key)) {
-            fields.insert(key.into(), value.clone());
-        }
+    let content = carry.now.get(&Slot::Output).and_then(|output| output.get("content"));
+    let own = |word: &str| carry.now.get(&Slot::Native(word.into()));
+    let stands = [("content", content), ("details", own(DETAILS)), ("isError", own(IS_ERROR))];
+    for (key, value) in stands {
+        fields.extend(value.map(|value| (key.to_owned(), value.clone())));
     }
     if rule(row) == Rule::Start {
         let stands = carry.now.get(&Slot::Native(SYSTEM.into())).cloned();

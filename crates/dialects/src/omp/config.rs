@@ -10,7 +10,7 @@ use gambrel_model::{
 };
 use serde_json::{Value, json};
 
-use super::edition::{EXTENSIONS, FIELD};
+use super::edition::FIELD;
 use crate::preferences;
 
 /// What counts as a module.
@@ -94,7 +94,9 @@ fn modules(found: &Found) -> Vec<(PathBuf, String)> {
     }
     let is_module = |entry: &&Entry| {
         let ending = entry.path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        ENDINGS.contains(&ending) && !entry.name.ends_with(".d.ts")
+        // Editors and systems keep notes of their own beside a file, under a hidden name.
+        let hidden = entry.name.starts_with('.');
+        ENDINGS.contains(&ending) && !entry.name.ends_with(".d.ts") && !hidden
     };
     let named = |entry: &Entry| (entry.path.clone(), entry.name.clone());
     found.entries.iter().filter(is_module).map(named).collect()
@@ -114,7 +116,6 @@ fn draft(found: &Found, path: &Path, name: &str, rest: (Value, Option<String>)) 
         config: config.clone(),
         terms: Terms { timeout: TIMEOUT, ..Terms::default() },
         shadowed_by,
-        chains: config[FIELD] == EXTENSIONS,
         ..Draft::default()
     }
 }

@@ -33,8 +33,8 @@ fn is_notice(effect: &Value) -> bool {
 fn told(verdict: Verdict, effect: &Value) -> Verdict {
     let Some(kind) = effect["type"].as_str() else { return verdict };
     match kind {
-        "sendMessage" => next(verdict, &effect["message"]["content"]),
-        "sendUserMessage" => next(verdict, &effect["content"]),
+        "sendMessage" => words_for_agent(verdict, &effect["message"]["content"], effect),
+        "sendUserMessage" => words_for_agent(verdict, &effect["content"], effect),
         // The one is a log, the other is in the trail.
         "log" | "warning" => verdict,
         _ if is_notice(effect) => said(verdict, effect),
@@ -52,9 +52,15 @@ fn said(verdict: Verdict, effect: &Value) -> Verdict {
     }
 }
 
-fn next(verdict: Verdict, content: &Value) -> Verdict {
+/// At once where that can be, unless the module itself lets it wait.
+fn words_for_agent(verdict: Verdict, content: &Value, effect: &Value) -> Verdict {
+    let waits = matches!(effect["options"]["deliverAs"].as_str(), Some("followUp" | "nextTurn"));
     let text = words(content);
-    if text.is_empty() { verdict } else { verdict.saying(Ear::Next, text) }
+    match (text.is_empty(), waits) {
+        (true, _) => verdict,
+        (false, true) => verdict.saying(Ear::Next, text),
+        (false, false) => verdict.saying(Ear::Agent, text),
+    }
 }
 
 /// A message's text, whatever its content is made of.

@@ -127,8 +127,9 @@ fn renewed(row: EventSpec) -> EventSpec {
             let slots = row.slots;
             row.heeds(slots)
         }
-        // Every message counts, and each sees the system prompt as it stands.
-        Rule::Start => {
+        // Each sees a result as the one before it left it; every message counts, and each sees the
+        // system prompt as it stands.
+        Rule::Result | Rule::Start => {
             let slots = row.slots;
             row.rewrites(PatchRule::Chain, slots)
         }
@@ -207,6 +208,7 @@ pub static TOOLS: &[ToolWord] = &[
         &[
             ("edits[].old", "oldText"),
             ("edits[].new", "newText"),
+            ("edits[].all", "all"),
             ("edits[].old", "edits[].oldText"),
             ("edits[].new", "edits[].newText"),
         ],
@@ -228,6 +230,7 @@ mod tests {
         for (old, new) in EVENTS.iter().zip(newer()) {
             let differs = match rule(old) {
                 Rule::Call => new.heeds == [Slot::Input] && old.heeds.is_empty(),
+                Rule::Result => new.patch == PatchRule::Chain && old.patch == PatchRule::Last,
                 Rule::Start => new.patch == PatchRule::Chain && old.patch == PatchRule::First,
                 Rule::Farewell => new.order == Order::Together && old.order == Order::InTurn,
                 _ => (old.patch, old.order, old.heeds) == (new.patch, new.order, new.heeds),

@@ -1,6 +1,7 @@
 //! What the results of a module's handlers mean, by the rule of the event and by edition: which of
 //! them counts, what it rules, what it rewrites.
 
+use gambrel_model::tool::text_block;
 use gambrel_model::{Ear, Event, EventSpec, Hook, Moment, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
@@ -9,14 +10,17 @@ use super::edition::is_newer;
 use super::effects::words;
 use super::events::{Rule, TOOLS, rule};
 use super::payload::{truthy, worded};
-use super::verdict::{RESULT, SYSTEM, path};
+use super::verdict::{DETAILS, IS_ERROR, RESULT, SYSTEM, path};
 use crate::payload::text;
 
 /// The wrappers' words for a refusal without any.
 const BLOCKED: [&str; 2] =
     ["Tool execution was blocked by a hook", "Tool execution was blocked by an extension"];
 const NOT_YET: &str = "an extension does not let the session stop";
-const OUTPUT: [&str; 3] = ["content", "details", "isError"];
+const CONTENT: &str = "content";
+/// What results may say of a tool's result, and where it goes if only this dialect knows it.
+const OUTPUT: &[(&str, Option<&str>)] =
+    &[(CONTENT, None), ("details", Some(DETAILS)), ("isError", Some(IS_ERROR))];
 
 /// Who was asked about what.
 #[derive(Clone, Copy)]
@@ -51,7 +55,7 @@ pub fn merged(asked: &Asked<'_>, answer: &Value) -> Verdict {
         Rule::Result if newer => merged_output(asked, answer, results),
         // The original error is thrown again, whatever a handler returns.
         Rule::Result if asked.event.moment == Moment::ToolFailed => Verdict::default(),
-        Rule::Result => output(answer, last()),
+        Rule::Result => output(asked, answer, last()),
         Rule::Context => context(answer, results),
         Rule::Input => input(asked, results),
         Rule::Start if newer => started(asked, results),
@@ -96,42 +100,63 @@ fn other_input(asked: &Asked<'_>, input: &Value) -> Verdict {
     }
 }
 
-/// The last result as a whole, over what handlers have changed in place. `null` clears nothing,
-/// and whether it was an error is not for a handler to say.
-fn output(answer: &Value, last: Option<&Value>) -> Verdict {
-    let mut patch = json!({});
-    for key in &OUTPUT[..2] {
+/// The last result as a whole, over what handlers have changed in place. What it says nothing of
+/// is again as it was before the modules were asked; `null` clears nothing, and whether it was an
+/// error is not for a handler to say.
+fn output(asked: &Asked<'_>, answer: &Value, last: Option<&Value>) -> Verdict {
+    let said = |key: &str| {
         let said = [last.and_then(|last| last.get(key)), answer["event"].get(key)];
-        if let Some(value) = said.into_iter().flatten().find(|value| !value.is_null()) {
-            patch[*key] = value.clone();
-        }
+        said.into_iter().flatten().find(|value| !value.is_null()).cloned()
+    };
+    let (content, details) = (said(CONTENT), said("details"));
+    if last.is_none() && content.is_none() && details.is_none() {
+        return Verdict::default();
     }
-    match last.is_none() && patch == json!({}) {
-        true => Verdict::default(),
-        false => Verdict::default().patching(Slot::Output, patch),
-    }
+    let before = || asked.event.patched.get(&Slot::Output).cloned().unwrap_or_default();
+    let content = content.and_then(|content| rewrite(asked, content)).unwrap_or_else(before);
+    Verdict::default()
+        .patching(Slot::Output, content)
+        .patching(Slot::Native(DETAILS.into()), details.unwrap_or_default())
 }
 
 /// The newer edition merges results field by field; `null` brings back what the tool itself said.
 /// The event has the end of it, with what was changed in place; the words of an error are changed
 /// only with a result.
 fn merged_output(asked: &Asked<'_>, answer: &Value, results: &[Value]) -> Verdict {
-    let mut patch = Map::new();
-    let own = |(key, _): &(&String, &Value)| OUTPUT.contains(&key.as_str());
+    let mut fields = Map::new();
+    let own = |(key, _): &(&String, &Value)| OUTPUT.iter().any(|(name, _)| name == key);
     let said = results.iter().filter_map(Value::as_object).flatten().filter(own);
-    patch.extend(said.map(|(key, value)| (key.clone(), value.clone())));
-    if asked.event.moment != Moment::ToolFailed || !patch.is_empty() {
+    fields.extend(said.map(|(key, value)| (key.clone(), value.clone())));
+    if asked.event.moment != Moment::ToolFailed || !fields.is_empty() {
         let held = answer["event"].as_object().into_iter().flatten().filter(own);
-        let held = held.filter(|(key, value)| !value.is_null() && *key != OUTPUT[2]);
-        patch.extend(held.map(|(key, value)| (key.clone(), value.clone())));
+        let held = held.filter(|(key, value)| !value.is_null() && *key != "isError");
+        fields.extend(held.map(|(key, value)| (key.clone(), value.clone())));
     }
-    for (key, value) in patch.iter_mut().filter(|(_, value)| value.is_null()) {
-        *value = asked.event.native.get(key).cloned().unwrap_or_default();
+    let mut verdict = Verdict::default();
+    for (key, slot) in OUTPUT {
+        let Some(value) = fields.remove(*key) else { continue };
+        let first = || asked.event.native.get(*key).filter(|_| asked.event.is_from(&Omp)).cloned();
+        let value = if value.is_null() { first().unwrap_or_default() } else { value };
+        verdict = match slot {
+            Some(slot) => verdict.patching(Slot::Native((*slot).into()), value),
+            None => match rewrite(asked, value) {
+                Some(rewrite) => verdict.patching(Slot::Output, rewrite),
+                None => verdict,
+            },
+        };
     }
-    match patch.is_empty() {
-        true => Verdict::default(),
-        false => Verdict::default().patching(Slot::Output, Value::Object(patch)),
-    }
+    verdict
+}
+
+/// Another content. Whoever speaks this dialect is told it as it is; for others it must be blocks,
+/// or a text that makes one.
+fn rewrite(asked: &Asked<'_>, content: Value) -> Option<Value> {
+    let content = match content {
+        content if content.is_array() || asked.event.is_from(&Omp) => content,
+        Value::String(text) => json!([text_block(&text)]),
+        _ => return None,
+    };
+    Some(json!({CONTENT: content}))
 }
 
 /// The chain's end: what the event holds, where handlers may change it, else the last that was

@@ -14,6 +14,10 @@ use crate::payload::text;
 const FAILED: &str = "Hook failed, blocking execution: ";
 /// Where results go that only this dialect knows.
 pub const RESULT: &str = "omp.result";
+/// What a result says of a tool beside its content.
+pub const DETAILS: &str = "omp.details";
+/// Whether a result counts as an error.
+pub const IS_ERROR: &str = "omp.isError";
 /// The system prompt as it stands.
 pub const SYSTEM: &str = "omp.systemPrompt";
 /// What modules wanted done, by module.
@@ -83,7 +87,7 @@ fn answered(asked: &Asked<'_>, answer: &Value) -> Verdict {
     let errors = answer["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut verdict = Verdict::default();
     for error in errors {
-        verdict = verdict.then(failed(asked.row, &error_text(asked.hook, error)));
+        verdict = verdict.then(failed(asked.row, &error_text(asked, error)));
     }
     if rule(asked.row) == Rule::Call && !errors.is_empty() {
         return verdict;
@@ -91,10 +95,11 @@ fn answered(asked: &Asked<'_>, answer: &Value) -> Verdict {
     verdict.then(merged(asked, answer))
 }
 
-fn error_text(hook: &Hook, error: &Value) -> String {
+fn error_text(asked: &Asked<'_>, error: &Value) -> String {
     let message = text(error, "error").unwrap_or_default();
-    match (is_newer(hook), error["thrown"] == "value") {
-        (true, _) => format!("Extension {} failed: {message}", path(hook)),
+    let blocks = rule(asked.row) == Rule::Call && error["thrown"] == "value";
+    match (is_newer(asked.hook), blocks) {
+        (true, _) => format!("Extension {} failed: {message}", path(asked.hook)),
         (false, true) => format!("{FAILED}{message}"),
         (false, false) => message,
     }

@@ -20,7 +20,9 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     match &outcome.end {
         End::Answered if outcome.fault.is_some() => terms.failed.because(&sentence()),
         End::Answered if hook.draft.action == "rule" => rule::read(event, hook, outcome),
-        End::Exited(0) | End::Answered | End::Detached | End::Ended => Verdict::default(),
+        End::Exited(0) | End::Answered | End::Passed | End::Detached | End::Ended => {
+            Verdict::default()
+        }
         End::Late => late(event, hook, outcome, &sentence()),
         // Nobody waits for it, so nothing hangs on it.
         End::Unstarted(why) if !terms.waits => {
@@ -81,7 +83,7 @@ fn summary(hook: &Hook, outcome: &Outcome) -> String {
         End::Late => format!("not done after {} seconds", hook.draft.terms.timeout.as_secs_f64()),
         End::Unstarted(why) => why.clone(),
         End::Answered => outcome.fault.clone().unwrap_or_default(),
-        End::Detached | End::Ended => String::new(),
+        End::Passed | End::Detached | End::Ended => String::new(),
     };
     let stderr = outcome.stderr.text();
     let line = stderr.lines().map(str::trim).find(|line| !line.is_empty());
