@@ -153,9 +153,9 @@ fn runs(_: &Path) -> bool {
 }
 
 /// These files and all that they pull in, read and sorted.
-pub(crate) fn parts(paths: impl Iterator<Item = PathBuf>, within: Option<&Path>) -> Vec<Part> {
+pub(crate) fn parts(paths: impl Iterator<Item = PathBuf>) -> Vec<Part> {
     let mut parts: Vec<Part> = paths.map(Part::read).collect();
-    follow(within, &mut parts);
+    follow(&mut parts);
     parts.sort_by(|one, other| one.path.cmp(&other.path));
     parts
 }
@@ -195,13 +195,13 @@ fn state(path: &Path, why: &std::io::Error) -> String {
     format!("{why}: {}", fs::metadata(path).map(of).unwrap_or_default())
 }
 
-/// What scripts in JavaScript and TypeScript pull in by a relative name belongs to them.
-fn follow(within: Option<&Path>, parts: &mut Vec<Part>) {
+/// What scripts in JavaScript and TypeScript pull in by a relative name belongs to them, wherever
+/// that leads.
+fn follow(parts: &mut Vec<Part>) {
     let mut next = 0;
     while next < parts.len() && parts.len() < FILES {
         for path in pulled(&parts[next]) {
-            let inside = within.is_none_or(|root| path.starts_with(root));
-            if inside && path.is_file() && !parts.iter().any(|part| part.path == path) {
+            if path.is_file() && !parts.iter().any(|part| part.path == path) {
                 parts.push(Part::read(path));
             }
         }
@@ -218,11 +218,12 @@ fn pulled(part: &Part) -> Vec<PathBuf> {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(bytes);
-    let found = |name| ways(&folder.join(name)).find_map(|path| fs::canonicalize(path).ok());
-    relative(&text).into_iter().filter_map(found).collect()
+    // All of them: which one is meant is for whoever runs it to say.
+    let ways = relative(&text).into_iter().flat_map(|name| ways(&folder.join(name)));
+    ways.filter_map(|path| fs::canonicalize(path).ok()).collect()
 }
 
-const SCRIPTS: [&str; 6] = ["ts", "js", "mjs", "cjs", "mts", "cts"];
+const SCRIPTS: [&str; 8] = ["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts"];
 
 /// Every text in quotes that begins like a relative path.
 fn relative(text: &str) -> Vec<&str> {
@@ -232,17 +233,31 @@ fn relative(text: &str) -> Vec<&str> {
 }
 
 /// The files that a name may stand for.
-fn ways(path: &Path) -> impl Iterator<Item = PathBuf> + '_ {
-    let with = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
-    let endings = SCRIPTS.iter().map(move |ending| with(&format!(".{ending}")));
+fn ways(path: &Path) -> Vec<PathBuf> {
+    let mut ways: Vec<PathBuf> =
+        Some(path.to_owned()).filter(|p| p.is_file()).into_iter().collect();
+    let endings = || SCRIPTS.iter().copied().chain(["json"]);
+    ways.extend(endings().map(|ending| PathBuf::from(format!("{}.{ending}", path.display()))));
     // A TypeScript file is often named by what it becomes.
-    let source = path.with_extension("ts");
-    let inside = ["index.ts", "index.js"].into_iter().map(|name| path.join(name));
-    std::iter::once(path.to_owned())
-        .filter(|p| p.is_file())
-        .chain(endings)
-        .chain([source])
-        .chain(inside)
+    ways.extend(["ts", "tsx", "mts"].map(|source| path.with_extension(source)));
+    let mains = mains(path);
+    let folders = mains.iter().map(PathBuf::as_path).chain([path]);
+    ways.extend(folders.flat_map(|folder| {
+        endings().map(|ending| folder.join(format!("index.{ending}"))).collect::<Vec<_>>()
+    }));
+    for main in mains {
+        ways.extend(endings().map(|ending| PathBuf::from(format!("{}.{ending}", main.display()))));
+        ways.push(main);
+    }
+    ways
+}
+
+/// What the `package.json` of a folder names.
+fn mains(folder: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(folder.join("package.json")).unwrap_or_default();
+    let package: Value = serde_json::from_str(&text).unwrap_or_default();
+    let named = ["module", "main"].into_iter().filter_map(|field| package[field].as_str());
+    named.map(|main| folder.join(main)).collect()
 }
 
 fn texts(config: &Value) -> Vec<&str> {

@@ -5,13 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use gambrel_model::{
-    Call, Carry, Debt, Decision, Ear, End, Event, Kind, Loss, Order, Outcome, PatchRule, Ruling,
-    Say, SessionState, Slot, Step, Verdict, put_on,
+    Call, Carry, Debt, Decision, Ear, End, Event, Kind, Loss, Order, Outcome, PatchRule, Program,
+    Ruling, Say, SessionState, Slot, Step, Verdict, put_on,
 };
 
 use crate::batch::{self, Turn};
 use crate::select::{Candidate, Fate, Skip, condition, staged, step, strayed, unshadowed};
-use crate::{Engine, Errand, Slip, debts};
+use crate::{Engine, Errand, Slip, debts, trust};
 
 /// The fold's state: only grows.
 pub(crate) struct Fold<'f, 'a> {
@@ -116,6 +116,10 @@ impl<'f, 'a> Fold<'f, 'a> {
             let there = there.cloned().unwrap_or_else(|| "/".into());
             remark += &format!("{} is gone: it ran in {}", call.cwd.display(), there.display());
             call.cwd = there;
+        }
+        // Between that look and this call files may have changed.
+        if call.program == Program::None && !candidate.parts.is_empty() {
+            call.seal = Some(trust::seal(&candidate.parts));
         }
         if let Some(skip) = strayed(self.engine, event, &candidate.hook, &call) {
             return Err(skip);

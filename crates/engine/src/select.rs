@@ -11,6 +11,7 @@ use gambrel_model::{
     Call, Carry, Event, EventSpec, Hook, Kind, Moment, Program, Step, Subject, TrustEntry,
 };
 
+use crate::covered::Part;
 use crate::fold::FIRING;
 use crate::trust::{self, Trust};
 use crate::{Engine, Loaded};
@@ -26,6 +27,8 @@ pub struct Candidate {
     pub fate: Fate,
     /// What is worth knowing about that, if anything.
     pub remark: String,
+    /// The files that were looked at for its trust.
+    pub(crate) parts: Arc<[Part]>,
 }
 
 /// What becomes of a candidate.
@@ -74,7 +77,8 @@ pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<Stri
     let loaded = &engine.loaded;
     let depth = event.env.get(FIRING).map_or(0, |outer| outer.split(':').count());
     let (twins, standing) = (BTreeMap::new(), BTreeSet::new());
-    let mut chooser = Chooser { engine, event, trusted: None, twins, standing, depth, troubles };
+    let (trusted, parts) = (None, Vec::new());
+    let mut chooser = Chooser { engine, event, trusted, parts, twins, standing, depth, troubles };
     let mut candidates = Vec::new();
     let mut considered = BTreeSet::new();
     for at in matching(loaded, event).iter().copied() {
@@ -82,7 +86,8 @@ pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<Stri
         if let Some(row) = hook.row_for(event) {
             considered.insert(at);
             let (fate, remark) = chooser.fate(hook);
-            candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark });
+            let parts = std::mem::take(&mut chooser.parts).into();
+            candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark, parts });
         }
     }
     Selection { candidates, bystanders: bystanders(loaded, event, considered) }
@@ -196,6 +201,8 @@ struct Chooser<'e, 'a> {
     event: &'e Event,
     /// Read once, and only when a project hook is met.
     trusted: Option<BTreeMap<String, TrustEntry>>,
+    /// What was looked at for the hook whose fate was asked last.
+    parts: Vec<Part>,
     twins: BTreeMap<(&'static str, String), String>,
     /// Where the hooks come from that run: only they take another's place.
     standing: BTreeSet<String>,
@@ -260,7 +267,9 @@ impl Chooser<'_, '_> {
             self.trusted = Some(entries);
         }
         let entries = self.trusted.as_ref()?;
-        match Trust::of(hook, &self.engine.loaded, entries, mode) {
+        let (trust, parts) = Trust::with_parts(hook, &self.engine.loaded, entries, mode);
+        self.parts = parts;
+        match trust {
             Trust::Trusted | Trust::Managed => None,
             Trust::Untrusted => Some(Skip::grave("untrusted: run `gambrel trust` to look at it")),
             Trust::Changed => {
@@ -340,8 +349,8 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
             None => (hook.rows[0], other_moment(hook, &event.moment)),
         };
         let fate = Fate::Skipped(Skip::plain(why));
-        let remark = String::new();
-        selection.candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark });
+        let (remark, parts) = (String::new(), Arc::default());
+        selection.candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark, parts });
     }
     selection.candidates
 }

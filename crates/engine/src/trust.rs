@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::{Hook, TrustEntry};
+use gambrel_model::{Hook, Seal, TrustEntry};
 use sha2::{Digest, Sha256};
 
 use crate::Loaded;
@@ -57,23 +57,46 @@ impl Trust {
         entries: &BTreeMap<String, TrustEntry>,
         mode: TrustMode,
     ) -> Self {
+        Self::with_parts(hook, loaded, entries, mode).0
+    }
+
+    /// The same, with the files that were looked at for it.
+    pub(crate) fn with_parts(
+        hook: &Hook,
+        loaded: &Loaded,
+        entries: &BTreeMap<String, TrustEntry>,
+        mode: TrustMode,
+    ) -> (Self, Vec<Part>) {
         if hook.draft.source.scope.is_own() {
-            return Self::Managed;
+            return (Self::Managed, Vec::new());
         }
         match mode {
-            TrustMode::All => return Self::Trusted,
-            TrustMode::None => return Self::Untrusted,
+            TrustMode::All => return (Self::Trusted, Vec::new()),
+            TrustMode::None => return (Self::Untrusted, Vec::new()),
             TrustMode::Store => {}
         }
-        let own = key(hook);
-        match entries.get(&own) {
-            Some(entry) if entry.denied => Self::Denied,
-            Some(entry) if entry.hash == hash(hook) => Self::Trusted,
-            Some(_) => Self::Changed,
-            None if was_another(hook, loaded, entries) => Self::Changed,
-            None => Self::Untrusted,
+        let Some(entry) = entries.get(&key(hook)) else {
+            let changed = was_another(hook, loaded, entries);
+            return (if changed { Self::Changed } else { Self::Untrusted }, Vec::new());
+        };
+        if entry.denied {
+            return (Self::Denied, Vec::new());
+        }
+        let parts = made_of(hook);
+        match entry.hash == hash_of(hook, &parts) {
+            true => (Self::Trusted, parts),
+            false => (Self::Changed, parts),
         }
     }
+}
+
+/// What code may be read for a hook that stands as it was looked at.
+pub(crate) fn seal(parts: &[Part]) -> Seal {
+    let read = |part: &Part| match &part.mark {
+        Mark::Bytes(bytes) => Some((part.path.clone(), Sha256::digest(bytes).into())),
+        Mark::State(_) => None,
+    };
+    parts.iter().filter_map(read).collect()
 }
 
 /// Whether a hook has to be looked up at all.
@@ -104,11 +127,15 @@ fn prefix(hook: &Hook) -> String {
 
 /// The hash of a definition and of every project file that it names.
 pub fn hash(hook: &Hook) -> String {
+    hash_of(hook, &made_of(hook))
+}
+
+fn hash_of(hook: &Hook, parts: &[Part]) -> String {
     let draft = &hook.draft;
     let mut sum = Sha256::new();
     draft.define(&mut |part| sum.update(part));
     sum.update(draft.terms.timeout.as_millis().to_le_bytes());
-    for part in made_of(hook) {
+    for part in parts {
         let path = part.path.display().to_string();
         let (kind, bytes) = match &part.mark {
             Mark::Bytes(bytes) => (b'b', bytes.as_slice()),
@@ -135,7 +162,7 @@ fn made_of(hook: &Hook) -> Vec<Part> {
     let within = Some(root.clone());
     let starts = Starts { here: at_root(), project: at_root(), unknown: at_root(), within };
     let leads = leads(&hook.draft.config, &starts);
-    parts(leads.into_iter().map(|lead| lead.path), Some(&root))
+    parts(leads.into_iter().map(|lead| lead.path))
 }
 
 /// The file that a hook would run in this folder, or with this project's, in place of one that was
@@ -157,7 +184,7 @@ pub(crate) fn stray(hook: &Hook, here: &Path, project: &Path) -> Option<PathBuf>
         let same = |other: &Part| alike(other, &part.path) && other.mark == part.mark;
         trusted.iter().any(|other| other.path == part.path || same(other))
     };
-    let mut found = parts(leads.into_iter().map(|lead| lead.path), None).into_iter();
+    let mut found = parts(leads.into_iter().map(|lead| lead.path)).into_iter();
     found.find(|part| !known(part)).map(|part| part.path)
 }
 

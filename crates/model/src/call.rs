@@ -1,6 +1,7 @@
 //! What is handed to an action: everything it needs to run, and nothing about why. Written by a
 //! dialect, carried out by an action. It may not know any event, hook or policy.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,10 +34,16 @@ pub struct Call {
     /// How it may say, while it is waited for, that it is not to be; `None` if it cannot.
     #[serde(default)]
     pub parting: Option<Parting>,
+    /// The files that a person trusted it with: an action that reads code itself reads no other.
+    #[serde(default)]
+    pub seal: Option<Seal>,
     /// A short text, unread by actions, with which the killing of what it left running is recorded.
     #[serde(default)]
     pub slip: Option<String>,
 }
+
+/// Files by their real paths, and the SHA-256 of what was in each.
+pub type Seal = BTreeMap<PathBuf, [u8; 32]>;
 
 /// What a process is started from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ pub mod verdict;
 pub mod wellformed;
 
 pub use action::{Action, Job};
-pub use call::{Call, Pace, Program, Shell, SideFile};
+pub use call::{Call, Pace, Program, Seal, Shell, SideFile};
 pub use carry::{Carry, Last};
 pub use complaint::{Complaint, Quoted, Severity, Spot};
 pub use decision::{Decision, Reply, Step};

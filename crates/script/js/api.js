@@ -5,7 +5,8 @@
   "use strict";
   const { parse, stringify } = JSON;
   const Own = Promise;
-  const handlers = new Map();
+  // By event. No map: what a module does to the language must not make it deaf.
+  const handlers = Object.create(null);
   const commands = new Map();
   const renderers = new Map();
   const none = [];
@@ -48,9 +49,8 @@
   };
   const pi = {
     on(event, handler) {
-      const list = handlers.get(event);
-      if (list) list.push(handler);
-      else handlers.set(event, [handler]);
+      const list = (handlers[event] ??= []);
+      list[list.length] = handler;
     },
     sendMessage(message, options) {
       initialised("sendMessage");
@@ -171,9 +171,11 @@
   };
   const textOf = (result, circles) => {
     if (typeof result !== "object" && typeof result !== "function") return isSimple(result) ? stringify(result) : "true";
-    if (Array.isArray(result)) return jsonOf(result, circles);
+    // By what it tells when it is asked: a proxy may deny having a name.
+    const told = READ.filter((name) => result[name] !== undefined);
+    if (Array.isArray(result) && !told.length) return jsonOf(result, circles);
     if (isPlain(result) && TRUTHS.every((name) => isOpen(result, name)) && isOpen(result, "reason")) return jsonOf(result, circles);
-    const names = new Set([...keys(result), ...READ.filter((name) => name in result)]);
+    const names = new Set([...(Array.isArray(result) ? none : keys(result)), ...told]);
     const fields = [...names].map((name) => [stringify(name), fieldOf(result, name, circles)]);
     return `{${fields.filter(([, text]) => text !== undefined).map((pair) => pair.join(":"))}}`;
   };
@@ -217,7 +219,7 @@
   };
   // The event as the next handler sees it: shared, a copy of its own, or a new shell around what
   // is shared.
-  const before = (rest, eventText, shared, chained, at) => {
+  const before = ({ rest, eventText, shared, chained, at }) => {
     if (rest.fresh === "shell") return { ...shared };
     if (!rest.fresh || at === 0) return shared;
     const event = opened(eventText);
@@ -225,66 +227,133 @@
     return event;
   };
 
-  // Handlers one after another. Of the first one the answer may be there already.
-  const walk = async (eventText, rest, shared, list, first) => {
-    const ctx = first?.ctx ?? context(rest.ctx);
-    const [results, truthy, errors, chained] = [[], [], [], {}];
-    let ended = false;
-    const call = (at) => {
-      if (at > 0) host.lap?.();
-      const handler = list[at];
-      return handler(before(rest, eventText, shared, chained, at), ctx);
-    };
-    let said;
-    if (rest.together) {
-      said = [];
-      for (let at = 0; at < list.length; at++) said.push((async () => call(at))());
-      said = await Own.allSettled(said);
-    }
-    const heard = (at) => {
-      if (!said) return first && at === 0 ? first.said : call(at);
-      if (said[at].status === "rejected") throw said[at].reason;
-      return said[at].value;
-    };
-    for (let at = 0; at < (said ?? list).length && !ended; at++) {
-      try {
-        const result = await heard(at);
-        results.push(result ? written(result, errors) : "null");
-        truthy.push(!!result);
-        if (!result) continue;
-        if (errors.length && !rest.catch) break;
-        for (const [field, how] of Object.entries(rest.chain ?? {})) {
-          const value = passed(how, result[field]);
-          if (value === undefined) continue;
-          if (rest.fresh === true) chained[field] = jsonOf(value);
-          else shared[field] = value;
-        }
-        ended = ends(rest.stop, result);
-      } catch (err) {
-        if (results.length === at) results.push("null"), truthy.push(false);
-        errors.push(failure(err, shared.type));
-        if (!rest.catch) break;
-      }
-    }
-    const told = rest.changes && rest.fresh !== true ? changed(eventText, shared) : undefined;
-    return { ended, text: report(list.length, results, truthy, errors, told) };
+  // ── rounds of handlers ──
+  // A job is one call of ours: the event and those that happen with it, a round each. How far it has
+  // come stands in it, so that one handler can be given up without losing what the others say.
+  let job;
+  const round = (eventText, rest, shared, list) =>
+    ({ eventText, rest, shared, list, at: 0, results: [], truthy: [], errors: [], chained: {}, ended: false, over: false });
+  const begun = (first, ctx, said) => {
+    job = { ctx, said, round: first, queue: [...(first.rest.then ?? none)], texts: [], turn: 0 };
+    return promised();
+  };
+  const promised = () => {
+    const told = new Own((done, fail) => Object.assign(job, { done, fail }));
+    go(job);
+    return told;
   };
 
-  // One event, and those that follow it in the same moment unless it was the last word.
-  const rounds = async (eventText, rest, shared, list, first) => {
-    const { ended, text } = await walk(eventText, rest, shared, list, first);
-    if ((ended && rest.closes) || !rest.then?.length) return text;
-    const more = [];
-    for (const next of rest.then) {
-      const own = stringify(next.event);
-      now.event = next.event.type;
-      now.text = own;
-      host.lap?.();
-      const round = await walk(own, { ...next, ctx: rest.ctx }, opened(own), handlers.get(next.event.type) ?? none);
-      more.push(round.text);
-      if (round.ended && next.closes) break;
+  const call = ({ ctx }, now) => {
+    if (now.at > 0) host.lap?.();
+    const handler = now.list[now.at];
+    return handler(before(now), ctx);
+  };
+  // What the handler whose turn it is has said; of the first one it may be there already.
+  const heard = (job, now) => {
+    if (now.together) {
+      const { value, reason, failed } = now.together[now.at];
+      if (failed) throw reason;
+      return value;
     }
-    return `${text.slice(0, -1)},"then":[${more}]}`;
+    if (!job.said) return call(job, now);
+    const { said } = job;
+    job.said = undefined;
+    return said.value;
+  };
+  const together = async (job, now) => {
+    const ends = (now.together = now.list.map(() => undefined));
+    const one = async (handler, at) => {
+      try {
+        ends[at] ??= { value: await handler(before(now), job.ctx) };
+      } catch (reason) {
+        ends[at] ??= { failed: true, reason };
+      }
+    };
+    await Own.all(now.list.map(one));
+  };
+  const taken = (now, result) => {
+    const { rest, shared, errors, chained } = now;
+    now.results.push(result ? written(result, errors) : "null");
+    now.truthy.push(!!result);
+    if (!result) return;
+    if (errors.length && !rest.catch) return void (now.over = true);
+    for (const [field, how] of Object.entries(rest.chain ?? {})) {
+      const value = passed(how, result[field]);
+      if (value === undefined) continue;
+      if (rest.fresh === true) chained[field] = jsonOf(value);
+      else shared[field] = value;
+    }
+    now.ended = ends(rest.stop, result);
+  };
+  const failed = (now, err) => {
+    if (now.results.length === now.at) now.results.push("null"), now.truthy.push(false);
+    now.errors.push(failure(err, now.shared.type));
+    now.over = !now.rest.catch;
+  };
+  const finished = ({ rest, eventText, shared, list, results, truthy, errors }) => {
+    const told = rest.changes && rest.fresh !== true ? changed(eventText, shared) : undefined;
+    return report(list.length, results, truthy, errors, told);
+  };
+  const next = (job) => {
+    const next = job.queue.shift();
+    if (!next) return undefined;
+    const own = stringify(next.event);
+    now.event = next.event.type;
+    now.text = own;
+    host.lap?.();
+    return round(own, next, opened(own), handlers[next.event.type] ?? none);
+  };
+  // Handlers one after another, round after round, from where the job stands.
+  const go = async (job) => {
+    const turn = ++job.turn;
+    try {
+      for (let now = job.round; now; now = job.round) {
+        if (now.rest.together && !now.together) await together(job, now);
+        while (now.at < (now.together ?? now.list).length && !now.ended && !now.over) {
+          let result, thrown;
+          try {
+            result = await heard(job, now);
+          } catch (err) {
+            thrown = { err };
+          }
+          if (turn !== job.turn) return;
+          try {
+            if (thrown) failed(now, thrown.err);
+            else taken(now, result);
+          } catch (err) {
+            failed(now, err);
+          }
+          now.at++;
+        }
+        if (turn !== job.turn) return;
+        job.texts.push(finished(now));
+        job.round = now.ended && now.rest.closes ? undefined : next(job);
+      }
+      const [first, ...more] = job.texts;
+      job.done(more.length ? `${first.slice(0, -1)},"then":[${more}]}` : first);
+    } catch (err) {
+      job.fail(err);
+    }
+  };
+  // Goes on without the handler that does not come back, or ends here. Nothing, where there is
+  // nobody else to hear.
+  const giveUp = (message, here) => {
+    const now = job?.round;
+    if (!now?.rest.catch) return undefined;
+    job.turn++;
+    if (now.together) {
+      now.list.forEach((_, at) => (now.together[at] ??= { failed: true, reason: new Error(message) }));
+    } else {
+      failed(now, new Error(message));
+      now.at++;
+    }
+    if (here) {
+      job.queue = [];
+      for (; !now.together && now.at < now.list.length; now.at++) failed(now, new Error("no time was left for it"));
+    }
+    const others = now.together || job.queue.length || (!here && now.at < now.list.length);
+    if (!others && !job.texts.length && !now.truthy.includes(true)) return undefined;
+    return promised();
   };
 
   // The fields of the event that handlers have changed.
@@ -304,21 +373,24 @@
   const emit = (eventText, restText) => {
     const rest = terms(restText);
     const event = opened(eventText);
-    const list = handlers.get(event.type) ?? none;
+    const list = handlers[event.type] ?? none;
     now.event = event.type;
     now.text = eventText;
-    if (list.length !== 1 || rest.changes || rest.then || rest.together || !host.peek) return rounds(eventText, rest, event, list);
+    job = undefined;
+    if (list.length !== 1 || rest.changes || rest.then || rest.together || !host.peek) {
+      return begun(round(eventText, rest, event, list), context(rest.ctx));
+    }
     const ctx = context(rest.ctx);
     try {
       const handler = list[0];
       let said = handler(rest.fresh === "shell" ? { ...event } : event, ctx);
       if (said instanceof Own) said = host.peek(said);
       // Should it have registered more handlers, they are called as well.
-      if (list.length > 1 || typeof said?.then === "function") return rounds(eventText, rest, event, list, { said, ctx });
+      if (list.length > 1 || typeof said?.then === "function") return begun(round(eventText, rest, event, list), ctx, { value: said });
       if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
       return isPlain(said) && (typeof rest.stop !== "string" || isOpen(said, rest.stop)) ? said : lone(said);
     } catch (err) {
-      if (list.length > 1) return rounds(eventText, rest, event, list, { said: Own.reject(err), ctx });
+      if (list.length > 1) return begun(round(eventText, rest, event, list), ctx, { value: Own.reject(err) });
       return report(1, ["null"], [false], [failure(err, event.type)]);
     }
   };
@@ -342,9 +414,9 @@
   const listed = () =>
     stringify({
       commands: [...commands].map(([name, c]) => ({ name, description: c?.description })),
-      events: [...handlers].map(([name, list]) => ({ name, handlers: list.length })),
+      events: keys(handlers).map((name) => ({ name, handlers: handlers[name].length })),
       renderers: [...renderers.keys()],
     });
 
-  return { load, emit, lone, command, listed, messageOf, stackOf };
+  return { load, emit, giveUp, lone, command, listed, messageOf, stackOf };
 }

@@ -254,7 +254,7 @@
     typebox: () => need("typebox"),
     stub: (name) => need("host").stub(name),
   };
-  const { load, emit, lone, command, listed, messageOf, stackOf } = api(host, contexts);
+  const { load, emit, giveUp, lone, command, listed, messageOf, stackOf } = api(host, contexts);
 
   // Rejections that nobody has listened to yet; what is left when a call settles is told.
   const unheard = new Map();
@@ -293,6 +293,12 @@
       } catch (err) {
         failed(err);
       }
+    },
+    // Whether the call goes on, or has an end, without the handler whose turn it is.
+    giveUp: (message, here) => {
+      const told = giveUp(message, here);
+      if (told) settled(told, settle);
+      return told !== undefined;
     },
     command: (name, args, rest) => settled(command(name, args, rest), settle),
     listed,

@@ -40,6 +40,11 @@ impl Tripwire {
         self.tripped.load(Ordering::Relaxed)
     }
 
+    /// Forgets that code was ended.
+    pub fn rearm(&self) {
+        self.tripped.store(false, Ordering::Relaxed);
+    }
+
     /// When running code must end, if that is known.
     pub fn until(&self) -> Option<Instant> {
         let nanos = self.until.load(Ordering::Relaxed);
@@ -56,8 +61,24 @@ impl Tripwire {
     }
 }
 
+/// What a call may take to tell what it has, when its time is over.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Whose time is running.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lap {
+    /// Each handler has all of it.
+    Own,
+    /// One was given up: those that are left have it together.
+    Shared,
+    /// None of theirs any more.
+    Grace,
+}
+
 /// The clock of one call.
 pub struct Clock {
+    lap: Lap,
+    grace: Duration,
     full: Duration,
     left: Duration,
     wall: Option<Instant>,
@@ -68,13 +89,15 @@ impl Clock {
     /// Starts the clock: `active` stands still in dialogs, `wall` does not.
     fn start(active: Duration, wall: Option<Duration>, wire: Tripwire) -> Self {
         let wall = wall.and_then(|wall| Instant::now().checked_add(wall));
-        Self { full: active, left: active, wall, wire }
+        Self { lap: Lap::Own, grace: GRACE, full: active, left: active, wall, wire }
     }
 
     /// The clock of a call with this pace.
     pub fn paced(pace: &Pace, wire: Tripwire) -> Self {
         let active = pace.budget.map_or(pace.timeout, |budget| budget.min(pace.timeout));
-        Self::start(active, pace.budget, wire)
+        let clock = Self::start(active, pace.budget, wire);
+        // Whoever gave the budget waits a twentieth of it longer.
+        Self { grace: pace.budget.map_or(GRACE, |budget| GRACE.min(budget / 80)), ..clock }
     }
 
     /// Lets code run, and takes what it took.
@@ -95,7 +118,32 @@ impl Clock {
 
     /// The next handler has the whole time; the wall stays where it is.
     pub fn renew(&mut self) {
-        self.left = self.full;
+        if self.lap == Lap::Own {
+            self.left = self.full;
+        }
+    }
+
+    /// After a handler was given up: what is left for the others, once, and then for an end. True
+    /// if it must end here; nothing if that was tried too.
+    pub fn another(&mut self) -> Option<bool> {
+        let here = self.walled() || self.lap == Lap::Shared;
+        match (self.lap, here) {
+            (Lap::Grace, _) => return None,
+            (_, false) => (self.lap, self.left) = (Lap::Shared, self.full),
+            (_, true) => {
+                (self.lap, self.left) = (Lap::Grace, self.grace);
+                self.wall = Instant::now().checked_add(self.grace);
+            }
+        }
+        Some(here)
+    }
+
+    /// Why a handler is late, in words.
+    pub fn lateness(&self) -> String {
+        match self.walled() {
+            true => "handler was cut short: nobody waits any longer".into(),
+            false => format!("handler timed out after {}ms", self.full.as_millis()),
+        }
     }
 
     /// Takes time that was waited.
@@ -105,8 +153,11 @@ impl Clock {
 
     /// Whether the time is over.
     pub fn over(&self, asking: bool) -> bool {
-        let walled = self.wall.is_some_and(|wall| Instant::now() >= wall);
-        walled || (self.left.is_zero() && !asking) || self.wire.tripped()
+        self.walled() || (self.left.is_zero() && !asking) || self.wire.tripped()
+    }
+
+    fn walled(&self) -> bool {
+        self.wall.is_some_and(|wall| Instant::now() >= wall)
     }
 
     fn until(&self, now: Instant) -> Option<Instant> {

@@ -225,6 +225,13 @@ impl Desk {
         self.papers().questions.any()
     }
 
+    /// Whoever asked, or had the last word, is not waited for any more.
+    pub fn let_be(&self) {
+        self.papers().questions.close_all();
+        self.take_settled();
+        self.wire.rearm();
+    }
+
     /// Whether there is no room for more work at once.
     pub fn crowded(&self) -> bool {
         self.papers().open.len() > MAX_OPEN

@@ -42,14 +42,17 @@ pub struct Engine {
 pub enum Told {
     /// The report of all handlers, as JSON.
     Report(String),
+    /// The same without a handler that did not come back: the engine is not to be used again.
+    Rest(String),
     /// The result of the only handler there was.
     Result(Value),
 }
 
 /// One call of the engine's own script.
 pub enum Said<'a> {
-    /// An event for its handlers: the event and the terms, as JSON.
-    Emit(&'a str, &'a str),
+    /// An event for its handlers: the event and the terms, as JSON, and whether one that fails
+    /// costs the others nothing.
+    Emit(&'a str, &'a str, bool),
     /// A command: name, arguments, and the terms as JSON.
     Command(&'a str, &'a str, &'a str),
 }
@@ -57,7 +60,7 @@ pub enum Said<'a> {
 impl Said<'_> {
     fn weight(&self) -> usize {
         match self {
-            Self::Emit(event, terms) => event.len().saturating_add(terms.len()),
+            Self::Emit(event, terms, _) => event.len().saturating_add(terms.len()),
             Self::Command(_, args, terms) => args.len().saturating_add(terms.len()),
         }
     }
@@ -157,10 +160,42 @@ impl Engine {
             let told = clock.run(|wire| {
                 let told = begin_call(&ctx, said).map_err(|e| self.halt(&ctx, e))?;
                 told.map(|told| turn::finish(&ctx, wire).map(|()| told)).transpose()
-            })?;
-            let driven = || turn::drive(&ctx, &self.desk, &self.posts, clock).map(Told::Report);
-            told.map_or_else(driven, Ok)
+            });
+            let driven = |clock: &mut Clock| turn::drive(&ctx, &self.desk, &self.posts, clock);
+            let mut told = match told {
+                Ok(Some(told)) => return Ok(told),
+                Ok(None) => driven(clock).map(Told::Report),
+                Err(halt) => Err(halt),
+            };
+            let forgives = matches!(said, Said::Emit(_, _, true));
+            while let Err(halt) = &told
+                && forgives
+                && let Some(goes_on) = self.give_up(&ctx, halt, clock)
+            {
+                told = goes_on.and_then(|()| driven(clock)).map(Told::Rest);
+            }
+            told
         })
+    }
+
+    /// Lets a call go on without the handler that does not come back, if it can; the next one, whose
+    /// turn it is then, may not come back either.
+    fn give_up(&self, ctx: &Ctx<'_>, halt: &Halt, clock: &mut Clock) -> Option<Result<(), Halt>> {
+        let message = match halt {
+            Halt::Late(_) => clock.lateness(),
+            Halt::Stuck => turn::STUCK.to_owned(),
+            Halt::Broken { .. } => return None,
+        };
+        let here = clock.another()?;
+        ctx.catch();
+        self.desk.let_be();
+        let goes_on = clock.run(|_| {
+            hidden(ctx)?.get::<_, Function<'_>>("giveUp")?.call::<_, bool>((message, here))
+        });
+        match goes_on {
+            Ok(goes_on) => goes_on.then_some(Ok(())),
+            Err(error) => Some(Err(self.halt(ctx, error))),
+        }
     }
 
     /// A large event must not be what a module fails of.
@@ -216,7 +251,7 @@ fn begin_load(ctx: &Ctx<'_>, name: &str) -> rquickjs::Result<()> {
 /// What the script told at once, if it did.
 fn begin_call(ctx: &Ctx<'_>, said: &Said<'_>) -> rquickjs::Result<Option<Told>> {
     match said {
-        Said::Emit(event, terms) => {
+        Said::Emit(event, terms, _) => {
             let kept = ctx.userdata::<Function<'_>>().map(|emit| emit.clone());
             let emit = kept.map_or_else(|| hidden(ctx)?.get("emit"), Ok)?;
             told(ctx, emit.call((*event, *terms))?)

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use gambrel_model::Seal;
+use sha2::{Digest, Sha256};
+
 use crate::positions;
 use crate::resolve;
 use crate::shims::{self, Kind};
@@ -58,6 +61,8 @@ pub struct Graph {
     /// Whether code that was not read here may register handlers as well.
     opaque: bool,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
+    /// What a person trusted the module with, if that was asked.
+    seal: Option<Seal>,
 }
 
 /// When it was written, its size, and which file it is.
@@ -65,8 +70,8 @@ type Stamp = [i128; 4];
 
 impl Graph {
     /// Reads a module and all that it imports by a relative path.
-    pub fn read(root: &Path) -> Result<Self, LoadError> {
-        let mut graph = Self::default();
+    pub fn read(root: &Path, seal: Option<&Seal>) -> Result<Self, LoadError> {
+        let mut graph = Self { seal: seal.cloned(), ..Self::default() };
         let mut queue = vec![(root.to_path_buf(), false)];
         while let Some((path, as_text)) = queue.pop() {
             if graph.units.contains_key(&path) {
@@ -76,11 +81,16 @@ impl Graph {
                 return Err(LoadError::new("the module imports more than 256 files", root, None));
             }
             graph.stamps.push((path.clone(), stamp(&path)));
-            let unit = read(&path, as_text)?;
+            let unit = read(&path, as_text, seal)?;
             graph.follow(&path, &unit, &mut queue)?;
             graph.units.insert(path, unit);
         }
         Ok(graph)
+    }
+
+    /// A file that its code names when it runs.
+    pub fn further(&self, path: &Path) -> Result<Unit, LoadError> {
+        read(path, false, self.seal.as_ref())
     }
 
     /// Whether no file has changed since it was read.
@@ -170,18 +180,32 @@ impl Graph {
     }
 }
 
-/// Reads one file as a module, or as a text where it is imported so.
-pub fn read(path: &Path, as_text: bool) -> Result<Unit, LoadError> {
+/// Reads one file as a module, or as a text where it is imported so. What is sealed must be what
+/// was trusted, and nothing else is read.
+fn read(path: &Path, as_text: bool, seal: Option<&Seal>) -> Result<Unit, LoadError> {
     let failed = |e: std::io::Error| LoadError::new(e.to_string(), path, None);
     let length = std::fs::metadata(path).map_err(failed)?.len();
     if length > transpile::MAX_TEXT as u64 {
         return Err(LoadError::new("the file is larger than 4 MiB", path, None));
     }
     let bytes = std::fs::read(path).map_err(failed)?;
+    if let Some(seal) = seal {
+        sealed(path, &bytes, seal).map_err(|why| LoadError::new(why, path, None))?;
+    }
     let text = String::from_utf8(bytes)
         .map_err(|_| LoadError::new("the file is not UTF-8", path, None))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     transpile::transpile(path, text, as_text).map_err(|r| LoadError::new(r.message, path, r.at))
+}
+
+fn sealed(path: &Path, bytes: &[u8], seal: &Seal) -> Result<(), &'static str> {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    match seal.get(&real) {
+        Some(known) if Sha256::digest(bytes)[..] == known[..] => Ok(()),
+        Some(_) => Err("it has changed since it was trusted: run `gambrel trust` to look again"),
+        None => Err("it was not there to be looked at when the module was trusted: \
+                     only files that are imported by a relative name in quotes are"),
+    }
 }
 
 /// By the plain call of the system: this is asked for every event.
@@ -199,7 +223,7 @@ pub fn imports(path: &Path) -> Vec<PathBuf> {
     let mut queue = vec![path.to_path_buf()];
     while let Some(file) = queue.pop() {
         // A file that is no module ends its branch; what loads it will say why.
-        let Ok(unit) = read(&file, false) else { continue };
+        let Ok(unit) = read(&file, false, None) else { continue };
         let needs = &unit.needs;
         let asked = needs.imports.keys().chain(&needs.lazy).chain(&needs.required);
         for specifier in asked.filter(|s| resolve::is_file(s)) {

@@ -9,7 +9,7 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Result};
 
-use crate::graph::{self, Graph, LoadError};
+use crate::graph::{Graph, LoadError};
 use crate::resolve;
 use crate::shims::{self, Kind};
 
@@ -52,7 +52,7 @@ impl Shelf {
             Some(unit) => unit.code.clone(),
             None => {
                 let failed = |e: LoadError| Exception::throw_message(ctx, &e.to_string());
-                graph::read(path, false).map_err(failed)?.code
+                self.graph.further(path).map_err(failed)?.code
             }
         };
         let module = Module::declare(ctx.clone(), name, code)?;

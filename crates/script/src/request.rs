@@ -88,6 +88,11 @@ impl<'a> Request<'a> {
         Ok(Self { path, wish, ctx, reachable: field("reachable") })
     }
 
+    /// Whether a handler that fails costs the others nothing.
+    pub fn forgives(&self) -> bool {
+        matches!(&self.wish, Wish::Emit(_, terms) if terms.catch)
+    }
+
     /// Hosts and addresses of the inside that its requests may reach.
     pub fn reachable(&self) -> Vec<String> {
         let list = self.reachable.as_array().into_iter().flatten();

@@ -31,23 +31,43 @@ pub struct ScriptSettings {
     pub full_host: FullHost,
     /// Who makes the requests of modules (`fetch`); `None` means that they may not make any.
     pub fetch: Option<Fetcher>,
-    /// Beats when a call goes on to its next handler: each has the whole time.
+    /// Beats when a call goes on to its next handler, each of which has the whole time, and tells
+    /// whether modules wait or work.
     pub pulse: Pulse,
 }
 
-/// A count that only grows, for whoever watches from outside.
+/// What is seen of modules from outside, by whoever watches.
 #[derive(Debug, Clone, Default)]
-pub struct Pulse(Arc<AtomicU64>);
+pub struct Pulse(Arc<Beats>);
+
+#[derive(Debug, Default)]
+struct Beats {
+    laps: AtomicU64,
+    waiting: AtomicU64,
+}
 
 impl Pulse {
     /// Counts one more.
     pub fn beat(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.0.laps.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The count so far.
     pub fn beats(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.laps.load(Ordering::Relaxed)
+    }
+
+    /// Whether one of them waits for something.
+    pub fn waits(&self) -> bool {
+        self.0.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// Waits for something.
+    pub(crate) fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.0.waiting.fetch_add(1, Ordering::SeqCst);
+        let made = wait();
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+        made
     }
 }
 

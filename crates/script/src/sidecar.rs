@@ -99,7 +99,7 @@ impl Sidecar {
             held.recall();
         }
         self.say(&match said {
-            Said::Emit(event, rest) => json!({"op": "emit", "event": event, "rest": rest}),
+            Said::Emit(event, rest, _) => json!({"op": "emit", "event": event, "rest": rest}),
             Said::Command(name, args, rest) => {
                 json!({"op": "command", "name": name, "args": args, "rest": rest})
             }
@@ -124,7 +124,8 @@ impl Sidecar {
             let began = Instant::now();
             let pause =
                 clock.patience(asking).map_or(LONG, |at| at.saturating_duration_since(began));
-            let post = self.posts.recv_timeout(pause).ok();
+            let pulse = &self.desk.settings.pulse;
+            let post = pulse.waiting(|| self.posts.recv_timeout(pause).ok());
             if !asking {
                 clock.spend(began.elapsed());
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Call, End, Outcome, Pace};
+use gambrel_model::{Call, End, Outcome, Pace, Seal};
 use serde_json::{Value, json};
 
 use crate::answer::{self, Whose};
@@ -16,7 +16,9 @@ use crate::graph::{Graph, LoadError};
 use crate::request::{Request, Wish};
 use crate::seat::{Refused, Seat};
 use crate::settings::ScriptSettings;
-use crate::turn::Halt;
+use crate::turn::{self, Halt};
+
+const STUCK: &str = "nothing that the module waits for can happen any more";
 
 /// A module as we know it.
 #[derive(Default)]
@@ -42,7 +44,7 @@ impl Slot {
         settings: &ScriptSettings,
     ) -> Outcome {
         let began = Instant::now();
-        let graph = match self.graph(request.path) {
+        let graph = match self.graph(request.path, turn.call.seal.as_ref()) {
             Ok(graph) => graph,
             Err(error) => return answer::unstarted(&prefixed(error)),
         };
@@ -85,13 +87,13 @@ impl Slot {
         }
     }
 
-    fn graph(&mut self, path: &Path) -> Result<Arc<Graph>, LoadError> {
+    fn graph(&mut self, path: &Path, seal: Option<&Seal>) -> Result<Arc<Graph>, LoadError> {
         if let Some(graph) = self.graph.as_ref().filter(|graph| graph.fresh()) {
             return Ok(Arc::clone(graph));
         }
         self.seat = None;
         self.graph = None;
-        let graph = Arc::new(Graph::read(path)?);
+        let graph = Arc::new(Graph::read(path, seal)?);
         self.graph = Some(Arc::clone(&graph));
         Ok(graph)
     }
@@ -105,7 +107,7 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
         Wish::Emit(event, _) => {
             // Faster than its `Display`; a value that was read can be written.
             let event = serde_json::to_string(event).unwrap_or_default();
-            seat.call(&Said::Emit(&event, &terms), clock)
+            seat.call(&Said::Emit(&event, &terms, request.forgives()), clock)
         }
         Wish::Command(name, args) => seat.call(&Said::Command(name, args, &terms), clock),
     };
@@ -118,8 +120,11 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
             let (answer, spoiled) = answer::read(&text, effects, &whose, place);
             (answer::answered(answer), spoiled)
         }
+        Ok(Told::Rest(text)) => {
+            (answer::answered(answer::read(&text, effects, &whose, place).0), true)
+        }
         Err(Halt::Late(why)) => (answer::late(why, effects), true),
-        Err(Halt::Stuck) => (failed(&stuck("handler"), "", effects, &whose, place), true),
+        Err(Halt::Stuck) => (failed(turn::STUCK, "", effects, &whose, place), true),
         Err(Halt::Broken { message, stack }) => {
             (failed(&message, &stack, effects, &whose, place), true)
         }
@@ -136,10 +141,6 @@ fn failed(
 ) -> Outcome {
     let text = answer::broken(message, stack, whose).to_string();
     answer::answered(answer::read(&text, effects, whose, place).0)
-}
-
-fn stuck(who: &str) -> String {
-    format!("nothing that the {who} waits for can happen any more")
 }
 
 /// What went wrong beside the answer: whoever calls, it is on record.
@@ -175,7 +176,7 @@ fn unfinished(request: &Request<'_>, why: String, effects: Vec<Value>) -> Outcom
 
 /// The same for one that waits for what cannot happen: no time has passed, so it is not late.
 fn never_finished(request: &Request<'_>, effects: Vec<Value>) -> Outcome {
-    let error = prefixed(LoadError::new(stuck("module"), request.path, None));
+    let error = prefixed(LoadError::new(STUCK, request.path, None));
     match request.wish {
         Wish::Emit(..) => {
             let whose = Whose { path: request.path, event: request.event() };

@@ -15,6 +15,9 @@ const MAX_CATCH_UP: usize = 64;
 /// While a person is asked and no wall stands, one waits in pieces of this length.
 const LONG: Duration = Duration::from_secs(3600);
 
+/// Said of a handler that waits where nothing is under way.
+pub const STUCK: &str = "nothing that the handler waits for can happen any more";
+
 /// Why a call did not settle.
 #[derive(Debug)]
 pub enum Halt {
@@ -133,7 +136,7 @@ fn wait(desk: &Desk, posts: &Receiver<Post>, clock: &mut Clock) -> Option<Post> 
     let asking = desk.asking();
     let until = [clock.patience(asking), desk.next_due()].into_iter().flatten().min();
     let pause = until.map_or(LONG, |at| at.saturating_duration_since(began));
-    let post = posts.recv_timeout(pause).ok();
+    let post = desk.settings.pulse.waiting(|| posts.recv_timeout(pause).ok());
     if !asking {
         clock.spend(began.elapsed());
     }

@@ -16,7 +16,11 @@ use crate::settings::{Ask, Pulse, ScriptSettings};
 /// How long past its deadline a call may take to end by itself.
 const GRACE: Duration = Duration::from_millis(500);
 /// Between two looks at the clock.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(20);
+/// How deep a module's functions may call one another: about as deep as in other engines.
+const STACK: usize = 8 << 20;
+/// What the engine itself and we need beside that.
+const BESIDE: usize = 2 << 20;
 
 /// Runs hook modules and always comes back.
 pub struct WatchedModules {
@@ -38,6 +42,8 @@ struct Lap {
     /// How long people had been asked until then.
     spent: u64,
     beats: u64,
+    /// When it was last seen waiting. While a person is asked, only who waits has time.
+    waited: Instant,
 }
 
 impl WatchedModules {
@@ -57,6 +63,7 @@ impl WatchedModules {
             };
             Arc::new(counting) as crate::settings::Asker
         });
+        settings.stack = settings.stack.max(STACK);
         let pulse = settings.pulse.clone();
         Self { inner: Arc::new(ModuleAction::new(settings)), dialogs, pulse }
     }
@@ -70,13 +77,17 @@ impl WatchedModules {
             // Nobody listens any more once the call was given up.
             let _ = sender.send(outcome);
         };
-        if let Err(error) = std::thread::Builder::new().name("module".into()).spawn(work) {
+        let thread = std::thread::Builder::new().name("module".into()).stack_size(STACK + BESIDE);
+        if let Err(error) = thread.spawn(work) {
             return Outcome::of(End::Unstarted(format!("no thread for the module: {error}")));
         }
         let mut lap = self.lap();
         loop {
             if self.pulse.beats() != lap.beats {
                 lap = self.lap();
+            }
+            if self.pulse.waits() {
+                lap.waited = Instant::now();
             }
             match answers.recv_timeout(LOOK) {
                 Ok(Some(outcome)) => return outcome,
@@ -95,15 +106,19 @@ impl WatchedModules {
 
     fn lap(&self) -> Lap {
         let spent = self.dialogs.spent.load(Ordering::SeqCst);
-        Lap { began: Instant::now(), spent, beats: self.pulse.beats() }
+        let now = Instant::now();
+        Lap { began: now, spent, beats: self.pulse.beats(), waited: now }
     }
 
     fn is_over(&self, pace: &Pace, began: Instant, lap: &Lap) -> bool {
-        let wall = pace.budget.is_some_and(|budget| began.elapsed() > budget + GRACE);
+        // Whoever gave the budget waits a twentieth of it longer.
+        let late = |budget: Duration| began.elapsed() > budget + GRACE.min(budget / 40);
+        let wall = pace.budget.is_some_and(late);
         let asked = self.dialogs.spent.load(Ordering::SeqCst).saturating_sub(lap.spent);
         let active = lap.began.elapsed().saturating_sub(Duration::from_millis(asked));
         let asking = self.dialogs.open.load(Ordering::SeqCst);
-        wall || (!asking && active > pace.timeout + GRACE)
+        let charged = if asking { lap.waited.elapsed() } else { active };
+        wall || charged > pace.timeout + GRACE
     }
 }
 

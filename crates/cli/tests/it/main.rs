@@ -48,6 +48,7 @@ mod success_criteria;
 mod trust_covers_what_a_hook_runs;
 mod trust_holds_in_other_folders;
 mod trust_is_by_content;
+mod trust_seals_what_modules_read;
 mod types_compile;
 mod what_ends_late_at_a_sessions_end;
 mod what_is_shown_is_what_runs;

@@ -15,6 +15,7 @@ mod calls_handlers_as_the_contract_says;
 mod comes_back_from_the_engines_own_loops;
 mod fetches_by_leave;
 mod gives_the_rest_to_a_sidecar;
+mod gives_up_one_handler_and_hears_the_others;
 mod leaves_what_was_begun;
 mod loads_again_after_an_edit;
 mod mends_half_characters;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gambrel_model::End;
 use serde_json::json;
 
-use crate::stand::{Stand, bash, unstarted};
+use crate::stand::{Stand, bash, emit, unstarted};
 
 fn hasty() -> Stand {
     Stand { timeout: Duration::from_millis(300), ..Stand::new() }
@@ -198,6 +198,8 @@ fn tampering_with_the_language_harms_nobody_else() {
     stand.write("other.ts", "export default (pi) => { pi.on('tool_call', () => ({ n: 1 })); }");
     let answer = stand.answer("other.ts", bash("ls"));
     assert_eq!(answer["results"], json!([{"n": 1}]));
+    let deaf = "Map.prototype.get = () => undefined; Map.prototype.set = () => {}; pi.on('tool_call', () => ({ block: true }));";
+    assert_eq!(stand.body(deaf).answer.unwrap()["results"], json!([{"block": true}]));
 }
 
 #[test]
@@ -208,4 +210,27 @@ fn a_flood_of_effects_is_cut_and_says_so() {
     let effects = answer["effects"].as_array().unwrap();
     assert_eq!(effects.len(), 1001);
     assert_eq!(effects[1000]["type"], "warning");
+}
+
+/// The contract's own example over as much as an event may hold, in letters of two bytes.
+#[test]
+fn a_large_result_is_no_reason_to_fail() {
+    let stand = Stand::new();
+    stand.write(
+        "m.ts",
+        r#"export default (pi: any) => pi.on("tool_result", async (event: any) => ({
+            content: event.content.map((c: any) => ({ ...c, text: c.text.replaceAll(/API_KEY=\S+/g, "API_KEY=[REDACTED]") })),
+        }));"#,
+    );
+    let line = "API_KEY=abcdef some wörds → in here\n";
+    let text = line.repeat((7 << 20) / line.len());
+    let event = json!({"type": "tool_result", "toolName": "read", "toolCallId": "1", "input": {},
+                       "content": [{"type": "text", "text": text}], "isError": false});
+    let answer = stand.answer("m.ts", emit(event));
+    assert_eq!(answer["errors"], json!([]));
+    let told = answer["results"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(told.contains("[REDACTED]") && !told.contains("abcdef"));
+    // What was given for it is taken back.
+    let hog = stand.handler("const a = []; for (;;) a.push(new Uint8Array(1 << 20));");
+    assert_ne!(hog.answer.unwrap()["errors"], json!([]));
 }
