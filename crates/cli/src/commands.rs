@@ -10,6 +10,7 @@ use gambrel::model::{Call, Complaint, End, Hook, Outcome, Pace, Spot};
 use gambrel::{Gambrel, Loaded, Trust};
 use serde_json::{Value, json};
 
+use crate::apart::apart;
 use crate::args::ListArgs;
 use crate::{list, look, printer};
 
@@ -43,7 +44,7 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
             }
             Err(why) => {
                 broken = true;
-                printer::warn(&format!("gambrel: {}: {}", hook.title(), printer::line(&why, 200)));
+                left_out(hook, &why);
             }
         }
     }
@@ -71,8 +72,13 @@ pub fn one(folder: Option<PathBuf>, args: &CommandArgs) -> anyhow::Result<u8> {
     let loaded = gambrel.load(None);
     let name = args.name.trim_start_matches('/');
     let modules = modules(&gambrel, &loaded);
-    let has =
-        |hook: &&&Hook| listed(&gambrel, hook).is_ok_and(|all| all.iter().any(|c| c.0 == name));
+    let has = |hook: &&&Hook| match listed(&gambrel, hook) {
+        Ok(all) => all.iter().any(|command| command.0 == name),
+        Err(why) => {
+            left_out(hook, &why);
+            false
+        }
+    };
     let Some(hook) = modules.iter().find(has) else {
         bail!("no module registers `/{name}`: see `gambrel commands`");
     };
@@ -135,9 +141,19 @@ fn failures(outcome: &Outcome) -> Vec<String> {
     told.chain(ended).collect()
 }
 
-/// Modules that may run here, in order.
+/// Modules that may run here, in order; of those that may not a person is told.
 fn modules<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<&'l Hook> {
-    standing(gambrel, loaded).into_iter().filter(|(_, may)| *may).map(|(hook, _)| hook).collect()
+    let (may, not): (Vec<_>, Vec<_>) =
+        standing(gambrel, loaded).into_iter().partition(|(_, may)| *may);
+    for (hook, _) in not {
+        left_out(hook, "it is not trusted: run `gambrel trust` to look at it");
+    }
+    may.into_iter().map(|(hook, _)| hook).collect()
+}
+
+/// A module that might have had a command.
+fn left_out(hook: &Hook, why: &str) {
+    printer::warn(&format!("gambrel: left out: {}: {}", hook.title(), printer::line(why, 200)));
 }
 
 /// Modules that count here, in order, and whether they may run.
@@ -165,7 +181,7 @@ fn asked(gambrel: &Gambrel, hook: &Hook, mut body: Value, timeout: Duration) -> 
     body["path"] = hook.draft.config["path"].clone();
     let pace = Pace { timeout, ..Pace::default() };
     let call = Call { body, cwd: gambrel.setup().folder(), pace, ..Call::default() };
-    gambrel.call(&hook.draft.action, &call)
+    apart(|| gambrel.call(&hook.draft.action, &call))
 }
 
 /// What keeps modules from being loaded, and handlers that nothing will call, for `check`.

@@ -9,6 +9,7 @@ use gambrel::model::{Complaint, Severity};
 use gambrel::{Fired, Gambrel};
 use serde_json::json;
 
+use crate::apart::apart;
 use crate::args::{FireArgs, USAGE};
 use crate::{look, printer, snippet, stdin};
 
@@ -23,7 +24,7 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
         Ok(event) => event,
         Err(complaint) => return Ok(unreadable(&gambrel, args, &bytes, &complaint)),
     };
-    let Fired { decision, reply } = gambrel.fire(&mut event);
+    let Fired { decision, reply } = apart(|| gambrel.fire(&mut event));
     let printed = match args.json {
         true => printer::raw(format!("{}\n", decision.to_json()).as_bytes()),
         false => printer::raw(&reply.stdout),

@@ -317,9 +317,10 @@ fn list(path: &Path) -> Result<Option<Vec<Entry>>, Complaint> {
 
 fn entry(found: fs::DirEntry) -> Option<Entry> {
     let path = found.path();
-    let facts = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let facts = fs::metadata(&path).ok();
     let name = found.file_name().to_str()?.to_owned();
-    Some(Entry { name, path, executable: executable(&facts) })
+    let plain = facts.as_ref().is_some_and(fs::Metadata::is_file);
+    Some(Entry { name, path, plain, executable: plain && facts.as_ref().is_some_and(executable) })
 }
 
 #[cfg(unix)]

@@ -71,11 +71,11 @@ pub struct Found {
     pub base: PathBuf,
     /// The text of a file.
     pub text: String,
-    /// The files of a folder, sorted by name.
+    /// What stands in a folder, sorted by name.
     pub entries: Vec<Entry>,
 }
 
-/// A file in a listed folder.
+/// Something in a listed folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its name.
@@ -84,4 +84,6 @@ pub struct Entry {
     pub path: PathBuf,
     /// Whether it may be executed.
     pub executable: bool,
+    /// Whether it is a plain file, and not a folder, a pipe or a link that leads nowhere.
+    pub plain: bool,
 }

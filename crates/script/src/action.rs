@@ -81,7 +81,8 @@ impl ModuleAction {
 /// Whether the caller's budget ended it, not its own time.
 fn cut(outcome: &Outcome, pace: &Pace, took: Duration) -> Option<String> {
     let first = pace.budget.is_some_and(|budget| budget < pace.timeout);
-    (outcome.end == End::Late && first).then(|| Outcome::by_budget(took))
+    let open = outcome.fault.iter().map(|fault| format!("; {fault}")).collect::<String>();
+    (outcome.end == End::Late && first).then(|| Outcome::by_budget(took) + &open)
 }
 
 /// What is left of a pace after waiting for the module to be free.

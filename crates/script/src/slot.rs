@@ -18,6 +18,8 @@ use crate::seat::{Refused, Seat};
 use crate::settings::ScriptSettings;
 use crate::turn::{self, Halt};
 
+/// Said of a call that ended before a person answered.
+const ASKED: &str = "a person is still being asked: see `gambrel approvals`";
 const STUCK: &str = "nothing that the module waits for can happen any more";
 
 /// A module as we know it.
@@ -123,7 +125,10 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
         Ok(Told::Rest(text)) => {
             (answer::answered(answer::read(&text, effects, &whose, place).0), true)
         }
-        Err(Halt::Late(why)) => (answer::late(why, effects), true),
+        Err(Halt::Late(why)) => {
+            let open = seat.desk().asking().then(|| ASKED.to_owned());
+            (Outcome { fault: open, ..answer::late(why, effects) }, true)
+        }
         Err(Halt::Stuck) => (failed(turn::STUCK, "", effects, &whose, place), true),
         Err(Halt::Broken { message, stack }) => {
             (failed(&message, &stack, effects, &whose, place), true)

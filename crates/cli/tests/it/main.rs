@@ -36,6 +36,7 @@ mod modules_ask_and_command;
 mod modules_end_with_us;
 mod modules_fetch_by_leave;
 mod modules_get_choices_from_a_person;
+mod modules_keep_to_their_place;
 mod modules_leave_work_that_finishes;
 mod never_exits_two_by_own_fault;
 mod odd_files_cost_nothing_else;

@@ -15,6 +15,8 @@ use crate::preferences;
 
 /// What counts as a module.
 const ENDINGS: [&str; 3] = ["ts", "js", "mjs"];
+/// Why something that is named like one is none.
+const ODD: &str = "is no plain file that could be read";
 /// Folders under `hooks`; a module in any of them may register handlers for every event.
 const FOLDERS: [&str; 3] = ["pre", "post", ""];
 /// How long a handler may take while nobody is asked anything.
@@ -60,10 +62,10 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let preferences = preferences::read(found, roots, &mut Vec::new());
     let edition = preferences.edition.as_deref().unwrap_or("hooks");
     let patience = preferences.tool_call_timeout.map(|most| most.as_millis() as u64);
-    let mut drafts: Vec<Draft> = Vec::new();
+    let (mut drafts, mut complaints): (Vec<Draft>, Vec<Complaint>) = (Vec::new(), Vec::new());
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
     for place in found.iter().filter(|place| place.place.tag != preferences::TAG) {
-        for (path, name) in modules(place) {
+        for (path, name, plain) in modules(place) {
             // 004, discovery: named paths are added unless they were found already.
             if drafts.iter().any(|draft| draft.source.spot.path == path) {
                 continue;
@@ -80,17 +82,23 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
             if !preferences.allow.is_empty() {
                 config[REACHABLE] = json!(preferences.allow);
             }
-            drafts.push(draft(place, &path, &name, (config, shadowed_by)));
+            let mut draft = draft(place, &path, &name, (config, shadowed_by));
+            if !plain {
+                draft.idle = Some(ODD.into());
+                complaints.push(Complaint::error(Spot::file(&path), ODD));
+            }
+            drafts.push(draft);
         }
     }
-    (drafts, Vec::new())
+    (drafts, complaints)
 }
 
-fn modules(found: &Found) -> Vec<(PathBuf, String)> {
+/// Path, name, and whether it can be read at all.
+fn modules(found: &Found) -> Vec<(PathBuf, String, bool)> {
     if found.place.holding == Holding::Text {
         let path = found.place.path.clone();
         let name = path.display().to_string();
-        return vec![(path, name)];
+        return vec![(path, name, true)];
     }
     let is_module = |entry: &&Entry| {
         let ending = entry.path.extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -98,7 +106,7 @@ fn modules(found: &Found) -> Vec<(PathBuf, String)> {
         let hidden = entry.name.starts_with('.');
         ENDINGS.contains(&ending) && !entry.name.ends_with(".d.ts") && !hidden
     };
-    let named = |entry: &Entry| (entry.path.clone(), entry.name.clone());
+    let named = |entry: &Entry| (entry.path.clone(), entry.name.clone(), entry.plain);
     found.entries.iter().filter(is_module).map(named).collect()
 }
 

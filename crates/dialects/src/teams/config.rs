@@ -61,7 +61,7 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
                 drafts.push(draft);
             }
         }
-        complaints.extend(folder.entries.iter().filter_map(misnamed));
+        complaints.extend(folder.entries.iter().filter(|entry| entry.plain).filter_map(misnamed));
     }
     (drafts, complaints)
 }
@@ -74,7 +74,8 @@ fn script(
 ) -> Option<Draft> {
     for ending in ENDINGS {
         let name = format!("on_{event}{ending}");
-        let Some(entry) = folder.entries.iter().find(|entry| entry.name == name) else { continue };
+        let named = |entry: &&Entry| entry.plain && entry.name == name;
+        let Some(entry) = folder.entries.iter().find(named) else { continue };
         // 000, discovery: a bare name must be executable, else the next candidate is tried.
         if ending.is_empty() && !entry.executable {
             let message = format!("`{name}` is not executable, so it is passed over");

@@ -12,7 +12,8 @@ static TEAMS: Teams = Teams;
 
 fn hook(name: &str) -> Hook {
     let folder = PathBuf::from("/hooks");
-    let entry = Entry { name: name.into(), path: folder.join(name), executable: false };
+    let entry =
+        Entry { name: name.into(), path: folder.join(name), executable: false, plain: true };
     let place =
         Place { path: folder.clone(), scope: Scope::User, holding: Holding::Entries, tag: "hooks" };
     let found = Found { place, base: folder, text: String::new(), entries: vec![entry] };

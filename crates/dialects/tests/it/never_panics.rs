@@ -30,6 +30,7 @@ fn found(dialect: &dyn Dialect, text: &str) -> Vec<Found> {
         name: name.into(),
         path: PathBuf::from("/p").join(name),
         executable: true,
+        plain: true,
     };
     dialect
         .places(&roots())
