@@ -261,7 +261,8 @@
     return said.value;
   };
   const together = async (job, now) => {
-    const ends = (now.together = now.list.map(() => undefined));
+    const ends = (now.together = []);
+    const begun = [];
     const one = async (handler, at) => {
       try {
         ends[at] ??= { value: await handler(before(now), job.ctx) };
@@ -269,7 +270,9 @@
         ends[at] ??= { failed: true, reason };
       }
     };
-    await Own.all(now.list.map(one));
+    // One that has just been registered is called as well.
+    for (let at = 0; at < now.list.length; at++) begun.push(one(now.list[at], at));
+    await Own.all(begun);
   };
   const taken = (now, result) => {
     const { rest, shared, errors, chained } = now;
