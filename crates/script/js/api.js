@@ -231,7 +231,7 @@
   // A job is one call of ours: the event and those that happen with it, a round each. How far it has
   // come stands in it, so that one handler can be given up without losing what the others say.
   let job;
-  const round = (eventText, rest, shared, list) =>
+  const roundOf = (eventText, rest, shared, list) =>
     ({ eventText, rest, shared, list, at: 0, results: [], truthy: [], errors: [], chained: {}, ended: false, over: false });
   const begun = (first, ctx, said) => {
     job = { ctx, said, round: first, queue: [...(first.rest.then ?? none)], texts: [], turn: 0 };
@@ -243,55 +243,55 @@
     return told;
   };
 
-  const call = ({ ctx }, now) => {
-    if (now.at > 0) host.lap?.();
-    const handler = now.list[now.at];
-    return handler(before(now), ctx);
+  const call = ({ ctx }, round) => {
+    if (round.at > 0) host.lap?.();
+    const handler = round.list[round.at];
+    return handler(before(round), ctx);
   };
   // What the handler whose turn it is has said; of the first one it may be there already.
-  const heard = (job, now) => {
-    if (now.together) {
-      const { value, reason, failed } = now.together[now.at];
+  const heard = (job, round) => {
+    if (round.together) {
+      const { value, reason, failed } = round.together[round.at];
       if (failed) throw reason;
       return value;
     }
-    if (!job.said) return call(job, now);
+    if (!job.said) return call(job, round);
     const { said } = job;
     job.said = undefined;
     return said.value;
   };
-  const together = async (job, now) => {
-    const ends = (now.together = []);
+  const together = async (job, round) => {
+    const ends = (round.together = []);
     const begun = [];
     const one = async (handler, at) => {
       try {
-        ends[at] ??= { value: await handler(before(now), job.ctx) };
+        ends[at] ??= { value: await handler(before(round), job.ctx) };
       } catch (reason) {
         ends[at] ??= { failed: true, reason };
       }
     };
     // One that has just been registered is called as well.
-    for (let at = 0; at < now.list.length; at++) begun.push(one(now.list[at], at));
+    for (let at = 0; at < round.list.length; at++) begun.push(one(round.list[at], at));
     await Own.all(begun);
   };
-  const taken = (now, result) => {
-    const { rest, shared, errors, chained } = now;
-    now.results.push(result ? written(result, errors) : "null");
-    now.truthy.push(!!result);
+  const taken = (round, result) => {
+    const { rest, shared, errors, chained } = round;
+    round.results.push(result ? written(result, errors) : "null");
+    round.truthy.push(!!result);
     if (!result) return;
-    if (errors.length && !rest.catch) return void (now.over = true);
+    if (errors.length && !rest.catch) return void (round.over = true);
     for (const [field, how] of Object.entries(rest.chain ?? {})) {
       const value = passed(how, result[field]);
       if (value === undefined) continue;
       if (rest.fresh === true) chained[field] = jsonOf(value);
       else shared[field] = value;
     }
-    now.ended = ends(rest.stop, result);
+    round.ended = ends(rest.stop, result);
   };
-  const failed = (now, err) => {
-    if (now.results.length === now.at) now.results.push("null"), now.truthy.push(false);
-    now.errors.push(failure(err, now.shared.type));
-    now.over = !now.rest.catch;
+  const failed = (round, err) => {
+    if (round.results.length === round.at) round.results.push("null"), round.truthy.push(false);
+    round.errors.push(failure(err, round.shared.type));
+    round.over = !round.rest.catch;
   };
   const finished = ({ rest, eventText, shared, list, results, truthy, errors }) => {
     const told = rest.changes && rest.fresh !== true ? changed(eventText, shared) : undefined;
@@ -304,33 +304,33 @@
     now.event = next.event.type;
     now.text = own;
     host.lap?.();
-    return round(own, next, opened(own), handlers[next.event.type] ?? none);
+    return roundOf(own, next, opened(own), handlers[next.event.type] ?? none);
   };
   // Handlers one after another, round after round, from where the job stands.
   const go = async (job) => {
     const turn = ++job.turn;
     try {
-      for (let now = job.round; now; now = job.round) {
-        if (now.rest.together && !now.together) await together(job, now);
-        while (now.at < (now.together ?? now.list).length && !now.ended && !now.over) {
+      for (let round = job.round; round; round = job.round) {
+        if (round.rest.together && !round.together) await together(job, round);
+        while (round.at < (round.together ?? round.list).length && !round.ended && !round.over) {
           let result, thrown;
           try {
-            result = await heard(job, now);
+            result = await heard(job, round);
           } catch (err) {
             thrown = { err };
           }
           if (turn !== job.turn) return;
           try {
-            if (thrown) failed(now, thrown.err);
-            else taken(now, result);
+            if (thrown) failed(round, thrown.err);
+            else taken(round, result);
           } catch (err) {
-            failed(now, err);
+            failed(round, err);
           }
-          now.at++;
+          round.at++;
         }
         if (turn !== job.turn) return;
-        job.texts.push(finished(now));
-        job.round = now.ended && now.rest.closes ? undefined : next(job);
+        job.texts.push(finished(round));
+        job.round = round.ended && round.rest.closes ? undefined : next(job);
       }
       const [first, ...more] = job.texts;
       job.done(more.length ? `${first.slice(0, -1)},"then":[${more}]}` : first);
@@ -341,21 +341,21 @@
   // Goes on without the handler that does not come back, or ends here. Nothing, where there is
   // nobody else to hear.
   const giveUp = (message, here) => {
-    const now = job?.round;
-    if (!now?.rest.catch) return undefined;
+    const round = job?.round;
+    if (!round?.rest.catch) return undefined;
     job.turn++;
-    if (now.together) {
-      now.list.forEach((_, at) => (now.together[at] ??= { failed: true, reason: new Error(message) }));
+    if (round.together) {
+      round.list.forEach((_, at) => (round.together[at] ??= { failed: true, reason: new Error(message) }));
     } else {
-      failed(now, new Error(message));
-      now.at++;
+      failed(round, new Error(message));
+      round.at++;
     }
     if (here) {
       job.queue = [];
-      for (; !now.together && now.at < now.list.length; now.at++) failed(now, new Error("no time was left for it"));
+      for (; !round.together && round.at < round.list.length; round.at++) failed(round, new Error("no time was left for it"));
     }
-    const others = now.together || job.queue.length || (!here && now.at < now.list.length);
-    if (!others && !job.texts.length && !now.truthy.includes(true)) return undefined;
+    const others = round.together || job.queue.length || (!here && round.at < round.list.length);
+    if (!others && !job.texts.length && !round.truthy.includes(true)) return undefined;
     return promised();
   };
 
@@ -381,7 +381,7 @@
     now.text = eventText;
     job = undefined;
     if (list.length !== 1 || rest.changes || rest.then || rest.together || !host.peek) {
-      return begun(round(eventText, rest, event, list), context(rest.ctx));
+      return begun(roundOf(eventText, rest, event, list), context(rest.ctx));
     }
     const ctx = context(rest.ctx);
     try {
@@ -389,11 +389,11 @@
       let said = handler(rest.fresh === "shell" ? { ...event } : event, ctx);
       if (said instanceof Own) said = host.peek(said);
       // Should it have registered more handlers, they are called as well.
-      if (list.length > 1 || typeof said?.then === "function") return begun(round(eventText, rest, event, list), ctx, { value: said });
+      if (list.length > 1 || typeof said?.then === "function") return begun(roundOf(eventText, rest, event, list), ctx, { value: said });
       if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
       return isPlain(said) && (typeof rest.stop !== "string" || isOpen(said, rest.stop)) ? said : lone(said);
     } catch (err) {
-      if (list.length > 1) return begun(round(eventText, rest, event, list), ctx, { value: Own.reject(err) });
+      if (list.length > 1) return begun(roundOf(eventText, rest, event, list), ctx, { value: Own.reject(err) });
       return report(1, ["null"], [false], [failure(err, event.type)]);
     }
   };
