@@ -11,7 +11,7 @@ fn a_syntax_error() {
     let outcome = stand.call("m.ts", bash("ls"));
     let why = unstarted(&outcome);
     assert!(why.starts_with("Failed to load hook: "), "{why}");
-    assert!(why.ends_with(&format!("({}:3)", path.display())), "{why}");
+    assert!(why.ends_with(&format!("({}:3:9)", path.display())), "{why}");
 }
 
 #[test]

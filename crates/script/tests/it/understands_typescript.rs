@@ -98,7 +98,7 @@ export default (pi: any) => pi.on('tool_call', () => ({ tagged: (new A() as any)
     stand.write("lib/m.ts", text);
     let outcome = stand.call("lib/m.ts", bash("ls"));
     let told = unstarted(&outcome);
-    let place = format!("({}:3)", stand.path("lib/m.ts").display());
+    let place = format!("({}:3:3)", stand.path("lib/m.ts").display());
     assert!(told.contains("standard decorators are not supported"), "{told}");
     assert!(told.ends_with(&place), "{told}");
     let config = "{ // ours\n  \"compilerOptions\": { \"experimentalDecorators\": true, },\n}";
