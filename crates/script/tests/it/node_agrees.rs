@@ -56,6 +56,12 @@ fn about_programs() {
 }
 
 #[test]
+fn about_streams() {
+    let told = probe(include_str!("probes/streams.mjs"));
+    assert_eq!(told[0], json!([60, 60]));
+}
+
+#[test]
 fn about_stacks() {
     let told = probe(include_str!("probes/stacks.mjs"));
     assert_eq!(told[0], json!(["Error: a", true, false]));
