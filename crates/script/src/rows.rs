@@ -49,7 +49,9 @@ pub const ROWS: &[(&str, &str, Role)] = &[
     ("inspect", "shims/node/inspect.js", Role::Inner),
     ("typebox", "shims/typebox.js", Role::Inner),
     ("host", "shims/host.js", Role::Inner),
+    ("locale", "shims/locale.js", Role::Inner),
     ("lowered", "shims/lowered.js", Role::Inner),
+    ("sleep", "shims/sleep.js", Role::Inner),
     ("text", "shims/text.js", Role::Inner),
     ("web", "shims/web.js", Role::Inner),
 ];

@@ -34,6 +34,7 @@ mod hashes;
 mod machine;
 mod run;
 mod signals;
+mod sleep;
 mod spawn;
 mod stat;
 
@@ -69,6 +70,7 @@ const CALLS: &[(&str, CallOp)] = &[
     ("kill", ambient::kill),
     ("machine", machine::machine),
     ("run", run::run),
+    ("sleep", sleep::sleep),
     ("url.parse", address::parse),
     ("url.set", address::set),
     ("warn", ambient::warn),

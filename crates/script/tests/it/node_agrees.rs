@@ -62,6 +62,18 @@ fn about_streams() {
 }
 
 #[test]
+fn about_what_english_writes() {
+    let told = probe(include_str!("probes/english.mjs"));
+    assert_eq!(told[0], "12,345");
+}
+
+#[test]
+fn about_sleeping_on_the_spot() {
+    let told = probe(include_str!("probes/sleep.mjs"));
+    assert_eq!(told[0], "timed-out");
+}
+
+#[test]
 fn about_stacks() {
     let told = probe(include_str!("probes/stacks.mjs"));
     assert_eq!(told[0], json!(["Error: a", true, false]));

@@ -28,7 +28,7 @@ export async function probe() {
   const open = new Slow(); const r = read({ highWaterMark: 4 }); r.pipe(open, { end: false }); open.on("ended", () => out.push("never")); await once(r, "end"); out.push(open.got.length);
   const cut = new Slow(); const c = read({ highWaterMark: 4 }); c.pipe(cut); await once(cut, "drain"); c.unpipe(cut); out.push(c.readableFlowing, cut.listenerCount("drain"), c.listenerCount("data")); c.destroy();
   const cat = spawn("cat"); let echo = ""; cat.stdout.setEncoding("utf8").on("data", (d) => (echo += d)); read({ highWaterMark: 2 }).pipe(cat.stdin); await once(cat, "close"); out.push(echo);
-  const broken = fs.createWriteStream(path.join(root, "none", "x")); const said = once(broken, "error").catch((e) => [e]); read().pipe(broken); out.push((await said)[0].code);
+  const broken = fs.createWriteStream(path.join(root, "none", "x")); const said = once(broken, "error").catch((e) => [e]); const whole = read(); whole.pipe(broken); await once(whole, "open"); out.push((await said)[0].code);
   fs.rmSync(root, { recursive: true });
   return out;
 }
