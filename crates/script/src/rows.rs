@@ -40,6 +40,7 @@ pub const ROWS: &[(&str, &str, Role)] = &[
     ("util/types", "shims/node/util_types.js", Role::Node),
     ("child_spawn", "shims/node/child_spawn.js", Role::Inner),
     ("deep", "shims/node/deep.js", Role::Inner),
+    ("digests", "shims/node/digests.js", Role::Inner),
     ("errors", "shims/node/errors.js", Role::Inner),
     ("fetch", "shims/fetch.js", Role::Inner),
     ("flow", "shims/node/flow.js", Role::Inner),

@@ -240,7 +240,8 @@ class Writable extends EventEmitter {
     if (typeof encoding === "function") [encoding, done] = [undefined, encoding];
     if (this.writableEnded || this.destroyed) {
       const late = this.writableEnded ? coded(Error, "ERR_STREAM_WRITE_AFTER_END", "write after end") : coded(Error, "ERR_STREAM_DESTROYED", "Cannot call write after a stream was destroyed");
-      queueMicrotask(() => (done?.(late), this.#fail(late)));
+      const gone = this.destroyed;
+      queueMicrotask(() => (done?.(late), this.#fail(late, gone)));
       return false;
     }
     const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding ?? this.#encoding) : chunk;
@@ -260,8 +261,8 @@ class Writable extends EventEmitter {
     this.writableNeedDrain = false;
     this.emit("drain");
   }
-  #fail(err) {
-    if (this.destroyed) return;
+  #fail(err, gone = this.destroyed) {
+    if (gone) return;
     this.destroyed = true;
     this.writable = false;
     // A program that does not read its input is no reason to fail for a module that does not ask.

@@ -74,6 +74,12 @@ fn about_sleeping_on_the_spot() {
 }
 
 #[test]
+fn about_digests_as_streams() {
+    let told = probe(include_str!("probes/digests.mjs"));
+    assert_eq!(told[0], "3c8791ad8b26ae7b00620ef95862fa7f");
+}
+
+#[test]
 fn about_stacks() {
     let told = probe(include_str!("probes/stacks.mjs"));
     assert_eq!(told[0], json!(["Error: a", true, false]));
