@@ -56,5 +56,6 @@ pub const ROWS: &[(&str, &str, Role)] = &[
     ("lowered", "shims/lowered.js", Role::Inner),
     ("sleep", "shims/sleep.js", Role::Inner),
     ("text", "shims/text.js", Role::Inner),
+    ("url_parse", "shims/node/url_parse.js", Role::Inner),
     ("web", "shims/web.js", Role::Inner),
 ];

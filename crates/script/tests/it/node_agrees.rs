@@ -19,6 +19,12 @@ fn about_addresses() {
 }
 
 #[test]
+fn about_addresses_as_they_were() {
+    let told = probe(include_str!("probes/legacy.mjs"));
+    assert_eq!(told[0]["host"], "h:80");
+}
+
+#[test]
 fn about_bytes_and_digests() {
     let told = probe(include_str!("probes/bytes.mjs"));
     assert_eq!(told[0], json!(["utf8", "héllo → 🎉 wörld", b"68656c6c6f", 22]));
