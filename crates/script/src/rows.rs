@@ -38,6 +38,7 @@ pub const ROWS: &[(&str, &str, Role)] = &[
     ("url", "shims/node/url.js", Role::Node),
     ("util", "shims/node/util.js", Role::Node),
     ("util/types", "shims/node/util_types.js", Role::Node),
+    ("buffer_numbers", "shims/node/buffer_numbers.js", Role::Inner),
     ("child_spawn", "shims/node/child_spawn.js", Role::Inner),
     ("cuts", "shims/cuts.js", Role::Inner),
     ("deep", "shims/node/deep.js", Role::Inner),

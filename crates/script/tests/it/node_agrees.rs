@@ -31,6 +31,12 @@ fn about_bytes_and_digests() {
 }
 
 #[test]
+fn about_numbers_in_bytes() {
+    let told = probe(include_str!("probes/numbers.mjs"));
+    assert_eq!(told[0], json!([1, 1]));
+}
+
+#[test]
 fn about_bytes_by_the_megabyte() {
     let told = probe(include_str!("probes/large.mjs"));
     assert_eq!(told[0][1], 680_000);
