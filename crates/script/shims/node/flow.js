@@ -92,11 +92,17 @@ class Readable extends EventEmitter {
   }
   removeListener(name, listener) {
     super.removeListener(name, listener);
-    if (name === "readable" && !this.listenerCount("readable")) {
-      this.readableFlowing = null;
-      if (this.listenerCount("data")) this.resume();
-    }
-    return this;
+    return name === "readable" ? this.#unheed() : this;
+  }
+  removeAllListeners(...names) {
+    const heeded = this.listenerCount("readable");
+    super.removeAllListeners(...names);
+    return heeded ? this.#unheed() : this;
+  }
+  #unheed() {
+    if (this.listenerCount("readable")) return this;
+    this.readableFlowing = null;
+    return this.listenerCount("data") ? this.resume() : this;
   }
   resume() {
     this.readableFlowing = !this.listenerCount("readable");

@@ -49,6 +49,12 @@ fn about_how_values_are_shown_and_events_heard() {
 }
 
 #[test]
+fn about_emitters_and_events() {
+    let told = probe(include_str!("probes/emitters.mjs"));
+    assert_eq!(told[0], json!(["heard 1", true, true]));
+}
+
+#[test]
 fn about_files() {
     let told = probe(include_str!("probes/files.mjs"));
     assert_eq!(told[0], "héllo\nworld\n");
