@@ -55,8 +55,10 @@ pub const ROWS: &[(&str, &str, Role)] = &[
     ("host", "shims/host.js", Role::Inner),
     ("locale", "shims/locale.js", Role::Inner),
     ("lowered", "shims/lowered.js", Role::Inner),
+    ("parse_args", "shims/node/parse_args.js", Role::Inner),
     ("sleep", "shims/sleep.js", Role::Inner),
     ("text", "shims/text.js", Role::Inner),
     ("url_parse", "shims/node/url_parse.js", Role::Inner),
     ("web", "shims/web.js", Role::Inner),
+    ("writable", "shims/node/writable.js", Role::Inner),
 ];

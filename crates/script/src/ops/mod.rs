@@ -69,6 +69,7 @@ const CALLS: &[(&str, CallOp)] = &[
     ("fs.write", files::write),
     ("kill", ambient::kill),
     ("machine", machine::machine),
+    ("memory", machine::held),
     ("run", run::run),
     ("sleep", sleep::sleep),
     ("url.parse", address::parse),

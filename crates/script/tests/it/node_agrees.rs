@@ -62,6 +62,26 @@ fn about_files() {
 }
 
 #[test]
+fn about_what_is_called_off_before_it_begins() {
+    let told = probe(include_str!("probes/aborted.mjs"));
+    assert_eq!(told[0], json!(["AbortError", "ABORT_ERR", "The operation was aborted", "why"]));
+}
+
+#[test]
+fn about_the_words_of_a_command() {
+    let told = probe(include_str!("probes/words.mjs"));
+    assert_eq!(told[0]["values"], json!({"foo": true, "bar": "b"}));
+}
+
+#[test]
+fn about_the_memory_that_is_held() {
+    let text = "export const probe = () => { const m = process.memoryUsage(); return [Object.keys(m), m.rss > 1e6 && m.rss < 1e11, m.heapUsed > 0 && m.heapUsed <= m.heapTotal, Math.abs(process.memoryUsage.rss() - m.rss) < 1e8]; };";
+    let told = probe(text);
+    let names = json!(["rss", "heapTotal", "heapUsed", "external", "arrayBuffers"]);
+    assert_eq!(told, json!([names, true, true, true]));
+}
+
+#[test]
 fn about_the_empty_path() {
     let told = probe(include_str!("probes/nowhere.mjs"));
     assert_eq!((&told[0], &told[1]), (&json!(false), &json!(true)));
