@@ -19,7 +19,8 @@ fn everywhere(test: impl Fn(&Stand, &str)) {
 #[test]
 fn fields_of_a_document_are_imported_by_name() {
     everywhere(|stand, head| {
-        let data = r#"{"k": [1], "class": 2, "default": 3, "m": 4, "x0": 5, "a-b": 6, "π": 7, "$": 8}"#;
+        let data =
+            r#"{"k": [1], "class": 2, "default": 3, "m": 4, "x0": 5, "a-b": 6, "π": 7, "$": 8}"#;
         stand.write("d.json", data);
         stand.write("c.jsonc", "{ \"on\": true, /* why */ }");
         stand.write("list.json", "[1]");
