@@ -216,6 +216,17 @@
   });
   define("global", globalThis);
 
+  // ── what the engine has by name only: in English, and without a thread that may block ──
+  const method = (type, name) => {
+    const value = { [name](...args) { return need("locale")[type.name][name](this, ...args); } }[name];
+    Object.defineProperty(type.prototype, name, { value, writable: true, configurable: true });
+  };
+  for (const type of [Number, BigInt, Date]) method(type, "toLocaleString");
+  method(Date, "toLocaleDateString");
+  method(Date, "toLocaleTimeString");
+  method(String, "localeCompare");
+  Atomics.wait = (...args) => need("sleep")(...args);
+
   // ── the API ──
   const exec = (command, args, options) =>
     new Promise((resolve, reject) => {

@@ -1,6 +1,30 @@
 // Stand-ins for the host's own packages: names that policy modules rely on are real, the rest can
 // be imported, called, extended and constructed without doing anything.
 const { Type } = need("typebox");
+const cut = (name) => (...args) => need("cuts")[name](...args);
+// Where a path leads, as far as its words tell: two spellings of one file are one.
+const placed = (path) => {
+  const parts = [];
+  for (const part of (path.startsWith("/") ? path : `${process.cwd()}/${path}`).split("/")) {
+    if (part === "..") parts.pop();
+    else if (part && part !== ".") parts.push(part);
+  }
+  return `/${parts.join("/")}`;
+};
+const queues = new Map();
+const inTurn = (path, run) => {
+  const key = placed(`${path}`);
+  const mine = (queues.get(key) ?? Promise.resolve()).then(() => run());
+  const over = () => void (queues.get(key) === last && queues.delete(key));
+  const last = mine.then(over, over);
+  queues.set(key, last);
+  return mine;
+};
+const UNITS = ["B", "KB", "MB", "GB"];
+const formatSize = (bytes) => {
+  const unit = UNITS.findLastIndex((_, power) => power === 0 || bytes >= 1024 ** power);
+  return unit === 0 ? `${bytes}B` : `${(bytes / 1024 ** unit).toFixed(1)}${UNITS[unit]}`;
+};
 const tool = (name) => (event) => event?.toolName === name;
 const real = {
   isToolCallEventType: (name, event) => event?.toolName === name,
@@ -15,6 +39,18 @@ const real = {
   truncateToWidth: (text, width) => [...String(text)].slice(0, width).join(""),
   StringEnum: (values, options) => Type.Unsafe({ type: "string", enum: [...values], ...(options ?? {}) }),
   Type,
+  getAgentDir: () => placed(process.env.PI_CODING_AGENT_DIR || `${process.env.HOME ?? ""}/.omp/agent`),
+  truncateHead: cut("truncateHead"),
+  truncateTail: cut("truncateTail"),
+  formatSize,
+  parseFrontmatter: (text) => need("frontmatter").parseFrontmatter(text),
+  withFileMutationQueue: inTurn,
+  get DEFAULT_MAX_LINES() {
+    return need("cuts").DEFAULT_MAX_LINES;
+  },
+  get DEFAULT_MAX_BYTES() {
+    return need("cuts").DEFAULT_MAX_BYTES;
+  },
 };
 const warned = new Set();
 const warn = (name) => {

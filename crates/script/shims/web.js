@@ -1,28 +1,103 @@
 // The few web globals that the language itself lacks.
+const dispatch = Symbol("dispatch");
 class Event {
-  constructor(type) {
-    this.type = type;
-    this.target = null;
+  #cancelable;
+  #bubbles;
+  #composed;
+  #prevented = false;
+  #halted = false;
+  #stopped = false;
+  #target = null;
+  #under = false;
+  #since = performance.now();
+  constructor(type, options) {
+    this.type = `${type}`;
+    this.#cancelable = !!options?.cancelable;
+    this.#bubbles = !!options?.bubbles;
+    this.#composed = !!options?.composed;
+  }
+  // Calls each listener, until one of them wants no more.
+  [dispatch](target, listeners) {
+    [this.#target, this.#under] = [target, true];
+    for (const listener of listeners) {
+      if (this.#halted) break;
+      listener(this);
+    }
+    this.#under = false;
+    return !this.#prevented;
+  }
+  preventDefault() {
+    this.#prevented ||= this.#cancelable;
+  }
+  stopPropagation() {
+    this.#stopped = true;
+  }
+  stopImmediatePropagation() {
+    this.#stopped = this.#halted = true;
+  }
+  composedPath() {
+    return this.#under ? [this.#target] : [];
+  }
+  get target() {
+    return this.#target;
+  }
+  get srcElement() {
+    return this.#target;
+  }
+  get currentTarget() {
+    return this.#under ? this.#target : null;
+  }
+  get eventPhase() {
+    return this.#under ? 2 : 0;
+  }
+  get cancelable() {
+    return this.#cancelable;
+  }
+  get bubbles() {
+    return this.#bubbles;
+  }
+  get composed() {
+    return this.#composed;
+  }
+  get defaultPrevented() {
+    return this.#prevented;
+  }
+  get returnValue() {
+    return !this.#prevented;
+  }
+  get cancelBubble() {
+    return this.#stopped;
+  }
+  set cancelBubble(value) {
+    this.#stopped ||= !!value;
+  }
+  get timeStamp() {
+    return this.#since;
+  }
+  get isTrusted() {
+    return false;
   }
 }
 class EventTarget {
   #listeners = new Map();
   addEventListener(type, listener, options) {
     const list = this.#listeners.get(type) ?? [];
+    if (options?.signal?.aborted || !listener) return;
     if (!list.some((l) => l.listener === listener)) list.push({ listener, once: options?.once === true });
     this.#listeners.set(type, list);
+    options?.signal?.addEventListener("abort", () => this.removeEventListener(type, listener), { once: true });
   }
   removeEventListener(type, listener) {
     this.#listeners.set(type, (this.#listeners.get(type) ?? []).filter((l) => l.listener !== listener));
   }
   dispatchEvent(event) {
-    event.target = this;
-    this[`on${event.type}`]?.(event);
-    for (const { listener, once } of [...(this.#listeners.get(event.type) ?? [])]) {
+    if (!(event instanceof Event)) throw need("errors").wrongType("event", "an instance of Event", event);
+    const own = (event) => this[`on${event.type}`]?.(event);
+    const all = [...(this.#listeners.get(event.type) ?? [])].map(({ listener, once }) => (event) => {
       if (once) this.removeEventListener(event.type, listener);
       typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
-    }
-    return true;
+    });
+    return event[dispatch](this, [own, ...all]);
   }
 }
 const codes = { NotFoundError: 8, NotSupportedError: 9, InvalidStateError: 11, SyntaxError: 12, NetworkError: 19, AbortError: 20, TimeoutError: 23, DataCloneError: 25 };

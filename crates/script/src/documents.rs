@@ -1,8 +1,10 @@
-//! Files that are no code: what they say is their default export. Knows no disk.
+//! Files that are no code: what they say is their default export, and each field of it one by its
+//! name. Knows no disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::loader;
 use crate::positions::Positions;
 use crate::scan::Needs;
 use crate::transpile::{Point, Refusal, Unit};
@@ -39,7 +41,9 @@ fn at(error: &serde_json::Error) -> Point {
 }
 
 fn unit(value: &serde_json::Value) -> Unit {
-    let code = format!("export default {value};\n");
+    let fields = value.as_object();
+    let names: BTreeSet<String> = fields.into_iter().flat_map(|all| all.keys().cloned()).collect();
+    let code = loader::face(format!("const m = {value};\nexport default m;\n"), &names);
     let (positions, needs) = (Positions::default(), Needs::default());
     Unit { code, positions, needs, imported_at: BTreeMap::new() }
 }

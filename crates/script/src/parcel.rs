@@ -14,6 +14,8 @@ use crate::shims::{self, Kind};
 const TYPEBOX: &str = include_str!("../shims/typebox.js");
 const HOST: &str = include_str!("../shims/host.js");
 const LOWERED: &str = include_str!("../shims/lowered.js");
+const CUTS: &str = include_str!("../shims/cuts.js");
+const FRONTMATTER: &str = include_str!("../shims/frontmatter.js");
 
 /// The first word to a sidecar.
 pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> Value {
@@ -31,7 +33,10 @@ pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> 
         requires.extend(unit.needs.requires.then(|| file.clone()));
         sources.insert(file, json!(unit.code));
     }
-    let shims = json!({"typebox": TYPEBOX, "host": HOST, "lowered": LOWERED});
+    let shims = json!({
+        "typebox": TYPEBOX, "host": HOST, "lowered": LOWERED, "cuts": CUTS,
+        "frontmatter": FRONTMATTER,
+    });
     json!({
         "op": "load", "path": root, "hasUI": has_ui, "mark": mark, "cwd": cwd,
         "sources": sources, "links": links, "requires": requires, "stubs": stubs(graph), "shims": shims,

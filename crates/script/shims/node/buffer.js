@@ -188,29 +188,7 @@ const seek = (own, method, value, from, encoding) => {
   const what = typeof value === "number" ? String.fromCharCode(value & 255) : typeof value === "string" ? encoded(value, encoding) : pack(bytesOf(value));
   return pack(own)[method](what, from < 0 ? Math.max(own.length + from, 0) : from);
 };
-// readUInt16LE and its kin, over one view.
-for (const [name, method, size] of [
-  ["UInt8", "Uint8", 1], ["Int8", "Int8", 1], ["UInt16", "Uint16", 2], ["Int16", "Int16", 2], ["UInt32", "Uint32", 4], ["Int32", "Int32", 4],
-  ["Float", "Float32", 4], ["Double", "Float64", 8], ["BigUInt64", "BigUint64", 8], ["BigInt64", "BigInt64", 8],
-]) {
-  for (const order of size === 1 ? [""] : ["LE", "BE"]) {
-    const check = (own, at) => {
-      if (at + size <= own.length && at >= 0) return new DataView(own.buffer, own.byteOffset, own.byteLength);
-      throw coded(RangeError, "ERR_OUT_OF_RANGE", `The value of "offset" is out of range. It must be >= 0 and <= ${own.length - size}. Received ${at}`);
-    };
-    const read = function (at = 0) {
-      return check(this, at)[`get${method}`](at, order === "LE");
-    };
-    const write = function (value, at = 0) {
-      check(this, at)[`set${method}`](at, value, order === "LE");
-      return at + size;
-    };
-    for (const spelling of new Set([name, name.replace("UInt", "Uint")])) {
-      Object.defineProperty(Buffer.prototype, `read${spelling}${order}`, { value: read, writable: true, configurable: true });
-      Object.defineProperty(Buffer.prototype, `write${spelling}${order}`, { value: write, writable: true, configurable: true });
-    }
-  }
-}
+need("buffer_numbers")(Buffer);
 const invalid = (text) => Object.assign(new Error(text), { name: "InvalidCharacterError", code: 5 });
 const btoa = (text) => {
   if (/[^\x00-\xff]/.test(`${text}`)) throw invalid("Invalid character");

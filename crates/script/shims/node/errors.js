@@ -21,4 +21,8 @@ const needFunction = (name, value) => {
 };
 const aborted = (signal) =>
   Object.assign(new Error("The operation was aborted", { cause: signal?.reason }), { name: "AbortError", code: "ABORT_ERR" });
-module.exports = { coded, wrongType, needText, needFunction, aborted };
+// Nothing is begun for a signal that has gone off already.
+const unaborted = (options) => {
+  if (options?.signal?.aborted) throw aborted(options.signal);
+};
+module.exports = { unaborted, coded, wrongType, needText, needFunction, aborted };

@@ -2,49 +2,70 @@
 const { coded, needFunction, aborted } = need("errors");
 const lists = Symbol("listeners");
 const most = Symbol("most");
-class EventEmitter {
-  constructor() {
-    this[lists] ??= new Map();
-  }
-  // A subclass may be set up without our constructor (`util.inherits`).
-  #of(name) {
-    this[lists] ??= new Map();
-    return this[lists].get(name) ?? [];
-  }
-  #add(name, listener, first) {
-    needFunction("listener", listener);
-    const list = this.#of(name);
-    if (this[lists].has("newListener")) this.emit("newListener", name, listener.listener ?? listener);
-    const own = this.#of(name);
-    this[lists].set(name, first ? [listener, ...own] : [...own, listener]);
-    return list && this;
-  }
-  #single(name, listener) {
-    needFunction("listener", listener);
-    const once = (...args) => {
-      this.removeListener(name, once);
-      return listener.apply(this, args);
-    };
-    once.listener = listener;
-    return once;
-  }
+const catches = Symbol("catches");
+const rejection = Symbol.for("nodejs.rejection");
+const errorMonitor = Symbol("events.errorMonitor");
+// A function, and nothing private: it is also called on what others have made (`util.inherits`,
+// `EventEmitter.call(this)`), with our constructor or without.
+function EventEmitter(options) {
+  this[lists] ??= new Map();
+  if (options?.captureRejections ?? EventEmitter.captureRejections) this[catches] = true;
+}
+const listOf = (own, name) => {
+  own[lists] ??= new Map();
+  return own[lists].get(name) ?? [];
+};
+const add = (own, name, listener, first) => {
+  needFunction("listener", listener);
+  listOf(own, name);
+  if (own[lists].has("newListener")) own.emit("newListener", name, listener.listener ?? listener);
+  const list = listOf(own, name);
+  own[lists].set(name, first ? [listener, ...list] : [...list, listener]);
+  return own;
+};
+const single = (own, name, listener) => {
+  needFunction("listener", listener);
+  const once = (...args) => {
+    own.removeListener(name, once);
+    return listener.apply(own, args);
+  };
+  once.listener = listener;
+  return once;
+};
+// What a listener's promise refuses with is the emitter's error.
+const heed = (own, promise, name, args) => {
+  promise.then(undefined, (err) =>
+    queueMicrotask(() => {
+      if (typeof own[rejection] === "function") return own[rejection](err, name, ...args);
+      const before = own[catches];
+      own[catches] = false;
+      try {
+        own.emit("error", err);
+      } finally {
+        own[catches] = before;
+      }
+    }),
+  );
+};
+const methods = class {
   on(name, listener) {
-    return this.#add(name, listener, false);
+    return add(this, name, listener, false);
   }
   addListener(name, listener) {
     return this.on(name, listener);
   }
   prependListener(name, listener) {
-    return this.#add(name, listener, true);
+    return add(this, name, listener, true);
   }
   once(name, listener) {
-    return this.on(name, this.#single(name, listener));
+    return this.on(name, single(this, name, listener));
   }
   prependOnceListener(name, listener) {
-    return this.prependListener(name, this.#single(name, listener));
+    return this.prependListener(name, single(this, name, listener));
   }
   removeListener(name, listener) {
-    const list = this.#of(name);
+    needFunction("listener", listener);
+    const list = listOf(this, name);
     const at = list.findLastIndex((one) => one === listener || one.listener === listener);
     if (at < 0) return this;
     const rest = list.toSpliced(at, 1);
@@ -55,26 +76,37 @@ class EventEmitter {
   off(name, listener) {
     return this.removeListener(name, listener);
   }
-  removeAllListeners(name) {
+  removeAllListeners(...names) {
     if (!this[lists]) return this;
-    name === undefined ? this[lists].clear() : this[lists].delete(name);
+    const [name] = names;
+    if (!this[lists].has("removeListener")) names.length ? this[lists].delete(name) : this[lists].clear();
+    else if (names.length) for (const one of listOf(this, name).toReversed()) this.removeListener(name, one);
+    else {
+      // Who hears of the others' going goes last.
+      for (const one of this.eventNames()) if (one !== "removeListener") this.removeAllListeners(one);
+      this.removeAllListeners("removeListener");
+    }
     return this;
   }
   emit(name, ...args) {
-    const list = this.#of(name);
+    if (name === "error") for (const listener of listOf(this, errorMonitor)) Reflect.apply(listener, this, args);
+    const list = listOf(this, name);
     if (list.length === 0) {
       if (name !== "error") return false;
       if (args[0] instanceof Error) throw args[0];
       throw coded(Error, "ERR_UNHANDLED_ERROR", `Unhandled error. (${need("inspect").inspect(args[0])})`, { context: args[0] });
     }
-    for (const listener of list) Reflect.apply(listener, this, args);
+    for (const listener of list) {
+      const made = Reflect.apply(listener, this, args);
+      if (this[catches] && typeof made?.then === "function") heed(this, made, name, args);
+    }
     return true;
   }
   listeners(name) {
-    return this.#of(name).map((one) => one.listener ?? one);
+    return listOf(this, name).map((one) => one.listener ?? one);
   }
   rawListeners(name) {
-    return [...this.#of(name)];
+    return [...listOf(this, name)];
   }
   listenerCount(name, listener) {
     const all = this.listeners(name);
@@ -90,7 +122,8 @@ class EventEmitter {
   getMaxListeners() {
     return this[most] ?? EventEmitter.defaultMaxListeners;
   }
-}
+};
+EventEmitter.prototype = Object.defineProperty(methods.prototype, "constructor", { value: EventEmitter, writable: true, configurable: true });
 const isTarget = (emitter) => typeof emitter?.addEventListener === "function";
 const listen = (emitter, name, run) => {
   if (!isTarget(emitter)) return emitter.on(name, run), () => emitter.removeListener(name, run);
@@ -137,9 +170,7 @@ const on = (emitter, name, options) => {
   };
 };
 Object.assign(EventEmitter, {
-  EventEmitter, once, on, defaultMaxListeners: 10,
-  errorMonitor: Symbol("events.errorMonitor"),
-  captureRejectionSymbol: Symbol.for("nodejs.rejection"),
+  EventEmitter, once, on, errorMonitor, defaultMaxListeners: 10, captureRejections: false, captureRejectionSymbol: rejection,
   listenerCount: (emitter, name) => emitter.listenerCount(name),
   getEventListeners: (emitter, name) => emitter.listeners?.(name) ?? [],
   setMaxListeners() {},

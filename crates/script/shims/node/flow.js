@@ -1,16 +1,19 @@
 // Streams, as far as files and programs need them: what is read waits until somebody listens.
 const EventEmitter = need("events");
 const { Buffer } = need("buffer");
-const { coded } = need("errors");
 class Readable extends EventEmitter {
   readable = true;
   destroyed = false;
   readableEnded = false;
   readableFlowing = null;
   #waiting = [];
+  // What was taken and not read yet: the end of what `read(size)` left.
+  #rest = null;
   #decoder = null;
   #over = false;
   #busy = false;
+  #told = false;
+  #pipes = [];
   #pull;
   #used;
   // `pull` is asked for more while somebody listens; `used` is told of every chunk that was taken.
@@ -31,16 +34,25 @@ class Readable extends EventEmitter {
     if (chunk === null) this.#over = true;
     else this.#waiting.push(chunk);
     if (this.readableFlowing) this.#drain();
-    else if (this.listenerCount("readable")) queueMicrotask(() => this.emit("readable"));
+    else if (this.listenerCount("readable")) this.#tell();
     return true;
+  }
+  #tell() {
+    if (this.#told) return;
+    this.#told = true;
+    queueMicrotask(() => {
+      this.#told = false;
+      if (!this.destroyed && (this.#rest || this.#waiting.length || this.#over)) this.emit("readable");
+    });
   }
   #drain() {
     if (this.#busy) return;
     this.#busy = true;
     queueMicrotask(() => {
       this.#busy = false;
-      while (this.readableFlowing && this.#waiting.length) {
-        const chunk = this.#take(this.#waiting.shift());
+      while (this.readableFlowing && (this.#rest || this.#waiting.length)) {
+        const chunk = this.#rest ?? this.#take(this.#waiting.shift());
+        this.#rest = null;
         if (chunk.length) this.emit("data", chunk);
       }
       if (!this.readableFlowing || this.destroyed) return;
@@ -65,15 +77,34 @@ class Readable extends EventEmitter {
   on(name, listener) {
     super.on(name, listener);
     if (name === "data" && this.readableFlowing !== false) this.resume();
-    if (name === "readable" && (this.#waiting.length || this.#over)) queueMicrotask(() => this.emit("readable"));
-    else if (name === "readable") this.#pull?.(this);
+    if (name === "readable") this.#heed();
     return this;
+  }
+  // Who hears of what there is to read takes it himself: it does not flow past him.
+  #heed() {
+    this.readableFlowing = false;
+    if (this.#rest || this.#waiting.length || this.#over) this.#tell();
+    else this.#pull?.(this);
   }
   addListener(name, listener) {
     return this.on(name, listener);
   }
+  removeListener(name, listener) {
+    super.removeListener(name, listener);
+    return name === "readable" ? this.#unheed() : this;
+  }
+  removeAllListeners(...names) {
+    const heeded = this.listenerCount("readable");
+    super.removeAllListeners(...names);
+    return heeded ? this.#unheed() : this;
+  }
+  #unheed() {
+    if (this.listenerCount("readable")) return this;
+    this.readableFlowing = null;
+    return this.listenerCount("data") ? this.resume() : this;
+  }
   resume() {
-    this.readableFlowing = true;
+    this.readableFlowing = !this.listenerCount("readable");
     this.#drain();
     return this;
   }
@@ -84,29 +115,62 @@ class Readable extends EventEmitter {
   isPaused() {
     return this.readableFlowing === false;
   }
-  read() {
-    if (this.#waiting.length) {
-      const chunks = this.#waiting.splice(0).map((chunk) => this.#take(chunk));
-      if (!this.#over) this.#pull?.(this);
-      return this.#decoder ? chunks.join("") : Buffer.concat(chunks);
-    }
-    if (this.#over) queueMicrotask(() => this.#finish());
-    return null;
+  read(size) {
+    if (size === 0) return null;
+    const all = this.#gathered();
+    const short = size > all.length && !this.#over;
+    const part = short || !all.length ? null : size < all.length ? all.slice(0, size) : all;
+    const rest = part === null ? all : all.slice(part.length);
+    this.#rest = rest.length ? rest : null;
+    if (!this.#over) this.#pull?.(this);
+    else if (!this.#rest) queueMicrotask(() => this.#finish());
+    return part;
+  }
+  #gathered() {
+    const chunks = this.#waiting.splice(0).map((chunk) => this.#take(chunk));
+    if (this.#rest) chunks.unshift(this.#rest);
+    if (!this.#decoder) return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+    if (this.#over) chunks.push(this.#decoder.end());
+    return chunks.join("");
   }
   pipe(target, options) {
-    this.on("data", (chunk) => {
-      if (target.write(chunk) === false && typeof target.once === "function" && target.writableNeedDrain) {
-        this.pause();
-        target.once("drain", () => this.resume());
-      }
-    });
-    if (options?.end !== false) this.once("end", () => target.end?.());
+    const waits = () => this.#pipes.some((pipe) => pipe.waits);
+    const pipe = { target, waits: false };
+    const ends = () => options?.end !== false && target.end?.();
+    const hear = (chunk) => {
+      if (target.write(chunk) !== false || typeof target.once !== "function") return;
+      pipe.waits = true;
+      this.pause();
+    };
+    const drained = () => {
+      pipe.waits = false;
+      if (!waits() && !this.listenerCount("readable")) this.resume();
+    };
+    const fails = (err) => {
+      this.unpipe(target);
+      if (!target.listenerCount("error")) target.emit("error", err);
+    };
+    pipe.stop = () => {
+      this.off("data", hear).off("end", ends);
+      target.off?.("drain", drained);
+      target.off?.("error", fails);
+    };
+    this.#pipes.push(pipe);
+    target.on?.("drain", drained);
+    target.prependListener?.("error", fails);
+    this.once("end", ends);
+    this.on("data", hear);
     target.emit?.("pipe", this);
     return target;
   }
-  unpipe() {
-    this.removeAllListeners("data");
-    return this.pause();
+  unpipe(target) {
+    const gone = this.#pipes.filter((pipe) => target === undefined || pipe.target === target);
+    this.#pipes = this.#pipes.filter((pipe) => !gone.includes(pipe));
+    for (const pipe of gone) {
+      pipe.stop();
+      pipe.target.emit?.("unpipe", this, { hasUnpiped: false });
+    }
+    return gone.length && !this.#pipes.length ? this.pause() : this;
   }
   destroy(err) {
     if (this.destroyed) return this;
@@ -124,6 +188,11 @@ class Readable extends EventEmitter {
   }
   unref() {
     return this;
+  }
+  async toArray() {
+    const all = [];
+    for await (const chunk of this) all.push(chunk);
+    return all;
   }
   async *[Symbol.asyncIterator]() {
     const ready = [];
@@ -151,81 +220,4 @@ class Readable extends EventEmitter {
     }
   }
 }
-class Writable extends EventEmitter {
-  writable = true;
-  destroyed = false;
-  writableEnded = false;
-  writableFinished = false;
-  writableNeedDrain = false;
-  #write;
-  #final;
-  #encoding = "utf8";
-  // `write(bytes, done)` takes what was written; `final(done)` ends it.
-  constructor({ write, final }) {
-    super();
-    this.#write = write;
-    this.#final = final;
-  }
-  setDefaultEncoding(encoding) {
-    this.#encoding = encoding;
-    return this;
-  }
-  write(chunk, encoding, done) {
-    if (typeof encoding === "function") [encoding, done] = [undefined, encoding];
-    if (this.writableEnded || this.destroyed) {
-      const late = this.writableEnded ? coded(Error, "ERR_STREAM_WRITE_AFTER_END", "write after end") : coded(Error, "ERR_STREAM_DESTROYED", "Cannot call write after a stream was destroyed");
-      queueMicrotask(() => (done?.(late), this.#fail(late)));
-      return false;
-    }
-    const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding ?? this.#encoding) : chunk;
-    this.#write(bytes, (err) => {
-      done?.(err ?? null);
-      if (err) this.#fail(err);
-    });
-    return !this.writableNeedDrain;
-  }
-  #fail(err) {
-    if (this.destroyed) return;
-    this.destroyed = true;
-    this.writable = false;
-    // A program that does not read its input is no reason to fail for a module that does not ask.
-    if (this.listenerCount("error") || err.code !== "EPIPE") this.emit("error", err);
-    this.emit("close");
-  }
-  end(chunk, encoding, done) {
-    if (typeof chunk === "function") [chunk, done] = [undefined, chunk];
-    else if (typeof encoding === "function") [encoding, done] = [undefined, encoding];
-    if (this.writableEnded) return this;
-    if (chunk !== undefined && chunk !== null) this.write(chunk, encoding);
-    this.writableEnded = true;
-    this.writable = false;
-    if (done) this.once("finish", done);
-    this.#final((err) => {
-      if (err) return this.#fail(err);
-      this.writableFinished = true;
-      this.emit("finish");
-      this.destroyed = true;
-      this.emit("close");
-    });
-    return this;
-  }
-  destroy(err) {
-    if (this.destroyed) return this;
-    if (!this.writableEnded) this.#final(() => {});
-    this.destroyed = true;
-    queueMicrotask(() => {
-      if (err) this.emit("error", err);
-      this.emit("close");
-    });
-    return this;
-  }
-  cork() {}
-  uncork() {}
-  ref() {
-    return this;
-  }
-  unref() {
-    return this;
-  }
-}
-module.exports = { Readable, Writable };
+module.exports = { Readable, ...need("writable") };

@@ -1,6 +1,6 @@
 // `fs`: what can be done at once, the same with a callback, and with a promise.
 const EventEmitter = need("events");
-const { needFunction } = need("errors");
+const { needFunction, unaborted } = need("errors");
 const { constants, openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync } = need("fs_files");
 const { Stats, Dirent, Dir, ...tree } = need("fs_tree");
 const sync = { openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync, ...tree };
@@ -22,6 +22,7 @@ const calls = (run, answers) =>
     needFunction("cb", done);
     let made;
     try {
+      unaborted(args.at(-1));
       made = run(...args);
     } catch (err) {
       return void globalThis.setTimeout(() => done(err), 0);

@@ -1,4 +1,5 @@
 // `fs/promises`.
+const { unaborted } = need("errors");
 const { constants, openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync } = need("fs_files");
 const { Stats, Dirent, Dir, existsSync, ...tree } = need("fs_tree");
 class FileHandle {
@@ -14,12 +15,15 @@ class FileHandle {
     return { bytesWritten: writeSync(this.fd, data, ...rest), buffer: data };
   }
   async readFile(options) {
+    unaborted(options);
     return readFileSync(this.fd, options);
   }
   async writeFile(data, options) {
+    unaborted(options);
     writeFileSync(this.fd, await gathered(data, options), options);
   }
   async appendFile(data, options) {
+    unaborted(options);
     writeFileSync(this.fd, data, options);
   }
   async stat(options) {
@@ -62,8 +66,15 @@ const gathered = async (data, options) => {
   for await (const piece of data) pieces.push(typeof piece === "string" ? Buffer.from(piece, encoding ?? "utf8") : piece);
   return Buffer.concat(pieces);
 };
-const whole = (run) => async (path, ...rest) => run(path instanceof FileHandle ? path.fd : path, ...rest);
-Object.assign(promises, { readFile: whole(readFileSync), writeFile: async (path, data, options) => whole(writeFileSync)(path, await gathered(data, options), options), appendFile: whole(appendFileSync) });
+const whole = (run) => async (path, ...rest) => {
+  unaborted(rest.at(-1));
+  return run(path instanceof FileHandle ? path.fd : path, ...rest);
+};
+Object.assign(promises, {
+  readFile: whole(readFileSync),
+  writeFile: async (path, data, options) => (unaborted(options), whole(writeFileSync)(path, await gathered(data, options), options)),
+  appendFile: whole(appendFileSync),
+});
 for (const [name, run] of Object.entries(tree)) {
   if (!/^f(stat|truncate|sync|datasync)Sync$/.test(name)) promises[name.slice(0, -4)] = async (...args) => run(...args);
 }

@@ -26,7 +26,7 @@ class ReadStream extends Readable {
     }
     this.emit("open", this.fd);
     this.emit("ready");
-    if (this.readableFlowing) this.#more();
+    if (this.readableFlowing || this.listenerCount("readable")) this.#more();
   }
   #more() {
     if (this.fd === null || this.destroyed) return;
@@ -61,7 +61,11 @@ class WriteStream extends Writable {
   pending = true;
   constructor(path, given) {
     const options = optionsOf(given);
-    super({ write: (bytes, done) => this.#later(() => this.#put(bytes), done), final: (done) => this.#later(() => this.#close(), done) });
+    super({
+      write: (bytes, done) => this.#later(() => this.#put(bytes), done),
+      final: (done) => this.#later(() => this.#close(), done),
+      highWaterMark: options.highWaterMark,
+    });
     this.path = path;
     this.fd = options.fd ?? null;
     this.#at = options.start;

@@ -75,7 +75,7 @@ const process = {
   abort: leave,
   kill: (pid, signal) => __op("kill", { pid, signal: signal ?? "SIGTERM" }),
   uptime: () => performance.now() / 1000,
-  memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
+  memoryUsage: Object.assign(() => ({ ...__op("memory"), external: 0, arrayBuffers: 0 }), { rss: () => __op("memory").rss }),
   nextTick: (run, ...args) => queueMicrotask(() => run(...args)),
   hrtime: Object.assign(
     (since) => {

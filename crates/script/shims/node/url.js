@@ -176,12 +176,12 @@ const assembled = (parts) => {
 };
 module.exports = {
   URL, URLSearchParams, fileURLToPath, pathToFileURL,
-  format: (url) => (typeof url === "string" ? url : url instanceof URL ? url.href : assembled(url)),
-  parse: (text) => {
-    const url = new URL(text);
-    const pick = Object.fromEntries(["href", "protocol", "host", "hostname", "port", "pathname", "search", "hash"].map((k) => [k, url[k] || null]));
-    return { ...pick, query: url.search.slice(1) || null, path: `${url.pathname}${url.search}` };
+  format: (url) => (typeof url === "string" ? need("url_parse").parse(url).format() : url instanceof URL ? url.href : assembled(url)),
+  parse: (...args) => need("url_parse").parse(...args),
+  // A path is resolved against a path, whatever it belongs to.
+  resolve: (from, to) => {
+    const url = new URL(to, new URL(from, "resolve://"));
+    return url.protocol === "resolve:" ? `${url.pathname}${url.search}${url.hash}` : url.href;
   },
-  resolve: (from, to) => new URL(to, from).href,
   urlToHttpOptions: (url) => ({ protocol: url.protocol, hostname: url.hostname, port: url.port, path: `${url.pathname}${url.search}`, href: url.href }),
 };

@@ -57,6 +57,7 @@ module.exports = {
     Object.setPrototypeOf(type.prototype, parent.prototype);
   },
   deprecate: (run) => run,
+  parseArgs: (config) => need("parse_args").parseArgs(config),
   debuglog: () => quiet,
   debug: () => quiet,
   isDeepStrictEqual: (one, two) => need("deep").same(one, two, true),

@@ -34,6 +34,7 @@ mod hashes;
 mod machine;
 mod run;
 mod signals;
+mod sleep;
 mod spawn;
 mod stat;
 
@@ -68,7 +69,9 @@ const CALLS: &[(&str, CallOp)] = &[
     ("fs.write", files::write),
     ("kill", ambient::kill),
     ("machine", machine::machine),
+    ("memory", machine::held),
     ("run", run::run),
+    ("sleep", sleep::sleep),
     ("url.parse", address::parse),
     ("url.set", address::set),
     ("warn", ambient::warn),

@@ -17,6 +17,28 @@ fn everywhere(test: impl Fn(&Stand, &str)) {
 }
 
 #[test]
+fn fields_of_a_document_are_imported_by_name() {
+    everywhere(|stand, head| {
+        let data =
+            r#"{"k": [1], "class": 2, "default": 3, "m": 4, "x0": 5, "a-b": 6, "π": 7, "$": 8}"#;
+        stand.write("d.json", data);
+        stand.write("c.jsonc", "{ \"on\": true, /* why */ }");
+        stand.write("list.json", "[1]");
+        let text = "import whole, { k, class as kind, m, x0, $ } from './d.json' with { type: 'json' };
+import * as space from './d.json'; import { on as set } from './c.jsonc'; import list from './list.json'; export { k as again } from './d.json';
+export default (pi) => { pi.on('tool_call', async () => {
+  const late = await import('./d.json');
+  return { named: [k, kind, m, x0, $, set, list], same: whole.k === k && space.k === k && late.k === k && space.default === whole, rest: [whole.default, whole['a-b'], whole['π']] };
+}); };";
+        stand.write("m.ts", &format!("{head}{text}"));
+        let answer = stand.answer("m.ts", bash("ls"));
+        let named = json!([[1], 2, 4, 5, 8, true, [1]]);
+        let expected = json!({"named": named, "same": true, "rest": [3, 6, 7]});
+        assert_eq!(answer["results"][0], expected, "{answer}");
+    });
+}
+
+#[test]
 fn every_spelling_is_found() {
     everywhere(spellings);
 }

@@ -28,6 +28,41 @@ export default (pi) => { pi.on("tool_call", (event) => {
 }
 
 #[test]
+fn small_helpers_of_the_host_are_real_wherever_a_module_runs() {
+    let test = |stand: &Stand, head: &str| {
+        let text = include_str!("probes/helpers.ts");
+        stand.write("m.ts", &format!("{head}{text}"));
+        let answer = stand.answer("m.ts", bash("ls"));
+        assert_eq!((&answer["errors"], &answer["effects"]), (&json!([]), &json!([])), "{answer}");
+        let told = &answer["results"][0];
+        let home = std::env::var("HOME").unwrap_or_default();
+        assert_eq!(told["places"], json!([format!("{home}/.omp/agent"), "/else/where"]));
+        assert_eq!(told["limits"], json!([2000, 51200]));
+        assert_eq!(told["sizes"], json!(["0B", "1023B", "1.5KB", "1.0MB", "4.7GB"]));
+        assert_eq!(told["turns"], json!(["one", "other", "one over", "two", "two over", 2, "no"]));
+        let front = json!({"name": "x", "allowedTools": ["a", "b c", 3], "deep": {"someKey": null,
+            "list": [{"y": 2, "z": "it's"}, true]}, "text": "one\n two\n", "d": "a: b # no"});
+        assert_eq!(told["front"], json!({"frontmatter": front, "body": "body"}));
+        assert_eq!(told["none"], json!({"frontmatter": {}, "body": "plain"}));
+        assert_eq!(told["bad"], "FrontmatterError");
+        let cut = |content, by, lines, bytes| json!([content, by, lines, bytes, 3, 8]);
+        let expected = [
+            cut("a\nbb\nccc", json!(null), 3, 8),
+            cut("a\nbb", json!("lines"), 2, 4),
+            cut("bb\nccc", json!("bytes"), 2, 6),
+        ];
+        assert_eq!(told["cuts"], json!(expected));
+        assert_eq!(told["partial"], json!(["é", true, 1]));
+        assert_eq!(told["exceeds"], json!(["", true]));
+    };
+    test(&Stand::new(), "");
+    each(|host| {
+        let settings = ScriptSettings { full_host: host.clone(), ..Default::default() };
+        test(&Stand::with(settings), "import 'node:net';");
+    });
+}
+
+#[test]
 fn typebox_builds_schemas() {
     let stand = Stand::new();
     for source in ["typebox", "@sinclair/typebox"] {

@@ -47,6 +47,12 @@ fn a_regular_expression_that_backtracks_is_interrupted() {
 }
 
 #[test]
+fn a_sleep_on_the_spot_ends_at_the_deadline() {
+    late("Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); return { slept: true };");
+    late("for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600_000);");
+}
+
+#[test]
 fn a_promise_that_never_ends_is_late() {
     late("await new Promise((done) => setTimeout(done, 1e9));");
     late("await pi.exec('sleep', ['600']);");
