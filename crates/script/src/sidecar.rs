@@ -21,7 +21,7 @@ use crate::desk::{Desk, Post, Surround};
 use crate::engine::Said;
 use crate::graph::Graph;
 use crate::keeper::Held;
-use crate::ops::{self, Sink, fetch};
+use crate::ops::{self, OpError, Sink, fetch};
 use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
@@ -162,6 +162,9 @@ impl Sidecar {
         } else if let Some(text) = word["ask"].as_str() {
             let ask: Ask = wellformed::read(text).unwrap_or_default();
             names.insert(self.desk.ask(ask), theirs);
+        } else if let Some(file) = word["read"].as_str() {
+            let read = parcel::piece(Path::new(file)).map_err(|e| OpError::new(e.to_string()));
+            self.say(&json!({"answer": theirs, "said": ops::said(read)}));
         } else if word["start"] == "exec" {
             names.insert(ops::start(&self.desk, "exec", word["args"].clone()), theirs);
         } else if let Some(wanted) = word["send"].as_u64() {
@@ -241,10 +244,12 @@ fn command(program: &Path, surround: &Surround) -> Command {
     let mut command = Command::new(program);
     match program.file_stem().is_some_and(|name| name == "bun") {
         // A package that is not there is not fetched from anywhere.
-        true => command.arg("--no-install"),
-        false => command.args(["--no-warnings", "--input-type=module"]),
+        true => command.args(["--no-install", "-e"]).arg(script),
+        // Not as a module: what the module's own workers are given as texts would be read as such.
+        false => command
+            .args(["--no-warnings", "-e"])
+            .arg(format!("(async () => {{ \"use strict\";\n{script}\n}})();")),
     };
-    command.arg("-e").arg(script);
     for name in &surround.unset {
         command.env_remove(name);
     }

@@ -17,6 +17,7 @@ mod comes_back_from_the_engines_own_loops;
 mod fetches_by_leave;
 mod gives_open_files_to_programs;
 mod gives_the_rest_to_a_sidecar;
+mod imports_by_names_put_together;
 mod knows_its_file_and_folder;
 mod leaves_what_was_begun;
 mod loads_again_after_an_edit;
