@@ -16,6 +16,7 @@ use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 
 use crate::documents;
 use crate::loader;
+use crate::merged;
 use crate::positions::Positions;
 use crate::resolve;
 use crate::scan::{self, Needs};
@@ -85,6 +86,8 @@ fn refusal(message: &str) -> Refusal {
 
 fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
     let kind = source_type(path);
+    let written_out = merged::written_out(text, kind);
+    let text = written_out.as_deref().unwrap_or(text);
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, kind).parse();
     refuse_on(&parsed.diagnostics, text)?;
