@@ -4,9 +4,14 @@
 const fs = await import("node:fs");
 const nodeModule = await import("node:module");
 const { dirname } = await import("node:path");
-const { pathToFileURL } = await import("node:url");
+const { fileURLToPath, pathToFileURL } = await import("node:url");
 const { format, inspect } = await import("node:util");
 const { parse, stringify } = JSON;
+
+// How we were started is no matter of what the module starts, and node leaves names in the open
+// that only a text on its command line has.
+process.execArgv = [];
+for (const name of ["__dirname", "__filename", "exports", "module", "require"]) delete globalThis[name];
 
 let mark = "";
 let next = 1;
@@ -102,29 +107,58 @@ const needed = (shims) => {
 
 // ── where modules come from: our JavaScript for the module's own files, stand-ins for packages of
 // the host that are not installed, everything else as the full host finds it ──
-const HOOKS = `let known;
-export const initialize = (given) => { known = given; };
+const HOOKS = `import { statSync } from "node:fs";
+let known;
+let asked = 0;
+const waiting = new Map();
+export const initialize = (given) => {
+  known = given;
+  known.port.on("message", ({ id, ...said }) => waiting.get(id)(said));
+};
+const ask = async (url) => {
+  const said = await new Promise((resolve) => {
+    waiting.set(++asked, resolve);
+    known.port.postMessage({ id: asked, url });
+  });
+  if (said.failed !== undefined) throw new Error(said.failed);
+  Object.assign(known.inner, said.inner);
+  known.links[url] = said.links;
+  return said.source;
+};
+const isFile = (url) => statSync(url, { throwIfNoEntry: false })?.isFile();
+// As bundlers of TypeScript find it.
+const ENDINGS = ["", ".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx", ".json", "/index.ts", "/index.js"];
+const spellings = (specifier, parent) => {
+  if (!/^(\\.{0,2}\\/|file:)/.test(specifier)) return [];
+  const typed = specifier.replace(/\\.(m?)js(x?)$/, ".$1ts$2");
+  return [...ENDINGS.map((ending) => specifier + ending), typed].map((one) => new URL(one, parent));
+};
 export const resolve = async (specifier, context, next) => {
   if (specifier.startsWith("gambrel:")) return { url: specifier, shortCircuit: true };
   const url = known.links[context.parentURL]?.[specifier];
   if (url) return { url, shortCircuit: true };
-  // A name that was put together: as bundlers of TypeScript find it.
-  const endings = /^\\.{0,2}\\//.test(specifier) ? ["", ".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx", ".json", "/index.ts", "/index.js"] : [];
-  for (const ending of endings) {
-    const { href } = new URL(specifier + ending, context.parentURL);
-    if (href in known.sources) return { url: href, shortCircuit: true };
-  }
+  // A name that was put together.
+  const urls = spellings(specifier, context.parentURL);
+  const read = urls.find(({ href }) => href in known.sources);
+  if (read) return { url: read.href, shortCircuit: true };
   try {
     return await next(specifier, context);
   } catch (err) {
-    if (!(specifier in known.stubs)) throw err;
-    return { url: "gambrel:" + specifier, shortCircuit: true };
+    const found = specifier in known.stubs ? "gambrel:" + specifier : urls.find(isFile)?.href;
+    if (found === undefined) throw err;
+    return { url: found, shortCircuit: true };
   }
+};
+// What node itself does not read, and was not read with the rest.
+const foreign = (url, { importAttributes, importAssertions }) => {
+  if (!url.startsWith("file:")) return false;
+  const { pathname } = new URL(url);
+  return /\\.([cm]?ts|[jt]sx)$/.test(pathname) || (pathname.endsWith(".json") && !(importAttributes ?? importAssertions)?.type);
 };
 export const load = async (url, context, next) => {
   const source = url.startsWith("gambrel:") ? (known.inner[url] ?? known.stubs[url.slice(8)]) : known.sources[url];
-  if (source === undefined) return next(url, context);
-  return { format: "module", source, shortCircuit: true };
+  if (source === undefined && !foreign(url, context)) return next(url, context);
+  return { format: "module", source: source ?? (await ask(url)), shortCircuit: true };
 };`;
 
 // Node has no `require` in modules, and bun's knows no stand-ins: one that begins at the file.
@@ -159,15 +193,30 @@ const placed = (file, text) => {
   const told = stringify({ dir: dirname(file), dirname: dirname(file), filename: file, path: file });
   return text.includes("import.meta") ? text.replace(/^(?:#!.*\n)?/, (head) => `${head}Object.assign(import.meta, ${told}); `) : text;
 };
+const href = (file) => pathToFileURL(file).href;
+const mapped = (fields, key, value) => Object.fromEntries(Object.entries(fields).map(([k, v]) => [key(k), value(v, k)]));
+const same = (text) => text;
+// A file that was not foreseen, because its name was put together: the parent reads it for us.
+const fetched = async (url) => {
+  const file = fileURLToPath(url);
+  const { code, leads, requires } = await wait({ read: file });
+  const sources = { [file]: code };
+  const inner = handOut({ sources, requires: requires ? [file] : [] });
+  return { source: placed(file, sources[file]), links: mapped(leads, same, href), inner };
+};
 const furnishNode = (word, inner) => {
-  const href = (file) => pathToFileURL(file).href;
-  const mapped = (fields, key, value) => Object.fromEntries(Object.entries(fields).map(([k, v]) => [key(k), value(v, k)]));
-  const same = (text) => text;
   const sources = mapped(word.sources, href, (text, file) => placed(file, text));
   const links = mapped(word.links, href, (leads) => mapped(leads, same, href));
   const { stubs } = word;
   const hooks = `data:text/javascript,${encodeURIComponent(HOOKS)}`;
-  nodeModule.register(hooks, { data: { sources, links, stubs, inner } });
+  // Node runs hooks on a thread of their own, which cannot speak to the parent.
+  const { port1, port2 } = new MessageChannel();
+  port1.on("message", ({ id, url }) => {
+    const say = (said) => port1.postMessage({ id, ...said });
+    fetched(url).then(say, (err) => say({ failed: err.message }));
+  });
+  port1.unref();
+  nodeModule.register(hooks, { data: { sources, links, stubs, inner, port: port2 }, transferList: [port2] });
 };
 const furnishBun = ({ path, sources, stubs }, inner) => {
   const texts = new Map(Object.entries(sources));
@@ -234,6 +283,8 @@ const receive = (word) => {
     begin(word).then(done, told);
   } else if (word.op === "emit") module.emit(word.event, word.rest).then(done, told);
   else if (word.op === "command") module.command(word.name, word.args, word.rest).then(done, told);
+  // An empty text where there is nothing to tell.
+  else if (word.op === "giveUp") (module.giveUp(word.message, true) ?? Promise.resolve("")).then(done, told);
   else if (word.op === "listed") done(module.listed());
 };
 const heard = (text) => {

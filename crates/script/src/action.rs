@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
 
-use crate::answer;
+use crate::answer::{self, Whose};
 use crate::berth::Berth;
-use crate::request::Request;
+use crate::request::{Request, Wish};
 use crate::settings::ScriptSettings;
 use crate::slot::{Slot, Turn};
 
@@ -58,8 +58,7 @@ impl ModuleAction {
         }));
         // After a bug of ours the slot may be half-changed: an empty one takes its place.
         let (outcome, slot) = served.unwrap_or_else(|_| {
-            let end = End::Unstarted("the engine failed on this module".into());
-            (Outcome::of(end), Slot::default())
+            (broke(&request, "the engine failed on this module"), Slot::default())
         });
         berth.give(slot);
         outcome
@@ -75,6 +74,18 @@ impl ModuleAction {
             berths.retain(|_, berth| Arc::strong_count(berth) > 1);
         }
         Arc::clone(berths.entry(path.into()).or_default())
+    }
+}
+
+/// A bug of ours. Who asked handlers is told of an error, as if one of them had thrown: a gate
+/// stays shut.
+fn broke(request: &Request<'_>, why: &str) -> Outcome {
+    match request.wish {
+        Wish::Emit(..) => {
+            let whose = Whose { path: request.path, event: request.event() };
+            answer::failed(why, &whose)
+        }
+        Wish::Read | Wish::Load | Wish::Command(..) => Outcome::of(End::Unstarted(why.to_owned())),
     }
 }
 
@@ -114,12 +125,35 @@ pub fn at_once(jobs: &[Job<'_>], serve: impl Fn(&Call) -> Outcome + Sync) -> Vec
     if let [job] = jobs {
         return vec![serve(job.call)];
     }
-    let lost = || Outcome::of(End::Unstarted("no thread for the module".into()));
+    let lost = |job: &Job<'_>| match Request::read(&job.call.body) {
+        Ok(request) => broke(&request, "no thread for the module"),
+        Err(why) => Outcome::of(End::Unstarted(why)),
+    };
     std::thread::scope(|scope| {
         let serve = &serve;
         let thread = |call| std::thread::Builder::new().spawn_scoped(scope, move || serve(call));
         let threads: Vec<_> = jobs.iter().map(|job| thread(job.call)).collect();
         let ended = threads.into_iter().map(|thread| thread.ok().and_then(|t| t.join().ok()));
-        ended.map(|outcome| outcome.unwrap_or_else(lost)).collect()
+        ended.zip(jobs).map(|(outcome, job)| outcome.unwrap_or_else(|| lost(job))).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_bug_of_ours_is_an_error_to_whoever_asked_handlers() {
+        let emit = json!({"op": "emit", "path": "/m.ts", "event": {"type": "tool_call"}});
+        let outcome = broke(&Request::read(&emit).unwrap(), "a bug");
+        assert_eq!(outcome.end, End::Answered);
+        let told =
+            json!([{"hookPath": "/m.ts", "event": "tool_call", "error": "a bug", "at": null}]);
+        assert_eq!(outcome.answer.unwrap()["errors"], told);
+        let load = json!({"op": "load", "path": "/m.ts"});
+        let outcome = broke(&Request::read(&load).unwrap(), "a bug");
+        assert_eq!(outcome.end, End::Unstarted("a bug".into()));
+    }
 }

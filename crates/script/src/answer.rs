@@ -32,6 +32,12 @@ pub fn unstarted(error: &LoadError) -> Outcome {
     Outcome::of(End::Unstarted(error.to_string()))
 }
 
+/// A call that came to nothing but an error which has no place in the module.
+pub fn failed(why: &str, whose: &Whose<'_>) -> Outcome {
+    let text = broken(why, "", whose).to_string();
+    answered(read(&text, Vec::new(), whose, |_| None).0)
+}
+
 /// A call whose time was over. What it wanted done before that is still told.
 pub fn late(why: String, effects: Vec<Value>) -> Outcome {
     let mut answer = nothing();

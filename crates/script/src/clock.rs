@@ -130,12 +130,15 @@ impl Clock {
         match (self.lap, here) {
             (Lap::Grace, _) => return None,
             (_, false) => (self.lap, self.left) = (Lap::Shared, self.full),
-            (_, true) => {
-                (self.lap, self.left) = (Lap::Grace, self.grace);
-                self.wall = Instant::now().checked_add(self.grace);
-            }
+            (_, true) => self.last_words(),
         }
         Some(here)
+    }
+
+    /// Nothing is left but to tell what there is.
+    pub fn last_words(&mut self) {
+        (self.lap, self.left) = (Lap::Grace, self.grace);
+        self.wall = Instant::now().checked_add(self.grace);
     }
 
     /// Why a handler is late, in words.

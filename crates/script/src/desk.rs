@@ -3,10 +3,11 @@
 //! JSON.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gambrel_model::wellformed;
@@ -74,6 +75,7 @@ struct Papers {
     dropped: usize,
     timers: BTreeSet<(Instant, u32)>,
     handles: HashMap<u32, Handle>,
+    files: HashMap<u32, Arc<File>>,
     open: HashSet<u32>,
     questions: Questions,
     settled: Option<String>,
@@ -170,6 +172,16 @@ impl Desk {
         self.papers().handles.insert(id, handle);
     }
 
+    /// Keeps an open file where programs that are given it find it.
+    pub fn shelve(&self, id: u32, file: Arc<File>) {
+        self.papers().files.insert(id, file);
+    }
+
+    /// An open file.
+    pub fn file(&self, id: u32) -> Option<Arc<File>> {
+        self.papers().files.get(&id).cloned()
+    }
+
     /// Says something to open work.
     pub fn send(&self, id: u32, value: Value) -> Result<Value, OpError> {
         match self.papers().handles.get(&id) {
@@ -184,9 +196,9 @@ impl Desk {
         papers.timers.retain(|(_, timer)| *timer != id);
         papers.open.remove(&id);
         papers.questions.close(id);
-        let handle = papers.handles.remove(&id);
+        let owned = (papers.handles.remove(&id), papers.files.remove(&id));
         drop(papers);
-        drop(handle);
+        drop(owned);
     }
 
     /// Sets a timer.

@@ -13,6 +13,7 @@ mod engine;
 mod graph;
 mod keeper;
 mod loader;
+mod merged;
 mod natives;
 mod ops;
 mod parcel;

@@ -16,6 +16,10 @@ use crate::shims::{self, Kind};
 /// The hidden global that the engine's own script leaves.
 pub const HIDDEN: &str = "__gambrel";
 
+/// What CommonJS calls a file and its folder, and what modules call them.
+pub const PLACES: &[(&str, &str)] =
+    &[("__dirname", "import.meta.dirname"), ("__filename", "import.meta.filename")];
+
 /// Both sides of loading, over one graph.
 #[derive(Clone)]
 pub struct Shelf {
@@ -160,16 +164,27 @@ pub fn face(mut head: String, names: &BTreeSet<String>) -> String {
 
 /// A file that hands out what it makes through `module.exports`, as a module. No line moves.
 pub fn wrapped(code: &str, names: &BTreeSet<String>) -> String {
-    let (head, body) = match code.split_once('\n') {
-        Some((first, rest)) if first.starts_with("#!") => (format!("{first}\n"), rest),
-        _ => (String::new(), code),
-    };
+    let (head, body) = beheaded(code);
     let whole = format!(
         "{head}const m0 = {{ exports: {{}} }}; (function (module, exports, __filename, __dirname) {{ {body}
 }}).call(m0.exports, m0, m0.exports, import.meta.filename, import.meta.dirname);
 const m = m0.exports; export default (m?.__esModule ? m.default : m);\n"
     );
     face(whole, names)
+}
+
+/// A module that speaks of itself by names of `PLACES`, which only CommonJS has. No line moves.
+pub fn placed(code: &str, names: &BTreeSet<&'static str>) -> String {
+    let (head, body) = beheaded(code);
+    let told = PLACES.iter().filter(|(name, _)| names.contains(name));
+    let told: String = told.map(|(name, is)| format!("const {name} = {is}; ")).collect();
+    format!("{head}{told}{body}")
+}
+
+/// The line that says who runs a file, if there is one, and the rest.
+fn beheaded(code: &str) -> (&str, &str) {
+    let end = code.find('\n').filter(|_| code.starts_with("#!")).map_or(0, |at| at + 1);
+    code.split_at(end)
 }
 
 fn quoted(text: &str) -> String {

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::graph::Graph;
+use crate::graph::{Graph, LoadError};
 use crate::loader;
 use crate::resolve;
 use crate::shims::{self, Kind};
+use crate::transpile::Unit;
 
 const TYPEBOX: &str = include_str!("../shims/typebox.js");
 const HOST: &str = include_str!("../shims/host.js");
@@ -24,12 +25,7 @@ pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> 
     let mut requires = Vec::new();
     for (path, unit) in &graph.units {
         let file = path.display().to_string();
-        let asked = unit.needs.imports.keys().chain(&unit.needs.lazy);
-        let leads: BTreeMap<&String, String> = asked
-            .filter(|specifier| resolve::is_file(specifier))
-            .filter_map(|s| Some((s, resolve::resolve(path, s)?.display().to_string())))
-            .collect();
-        links.insert(file.clone(), json!(leads));
+        links.insert(file.clone(), json!(leads(path, unit)));
         requires.extend(unit.needs.requires.then(|| file.clone()));
         sources.insert(file, json!(unit.code));
     }
@@ -41,6 +37,20 @@ pub fn load(root: &Path, graph: &Graph, has_ui: bool, mark: &str, cwd: &str) -> 
         "op": "load", "path": root, "hasUI": has_ui, "mark": mark, "cwd": cwd,
         "sources": sources, "links": links, "requires": requires, "stubs": stubs(graph), "shims": shims,
     })
+}
+
+/// One file that a sidecar came to later, by a name that was put together.
+pub fn piece(path: &Path, graph: &Graph) -> Result<Value, LoadError> {
+    let unit = graph.further(path)?;
+    let leads = leads(path, &unit);
+    Ok(json!({"code": unit.code, "leads": leads, "requires": unit.needs.requires}))
+}
+
+/// Where the files lead that a file imports.
+fn leads<'a>(path: &Path, unit: &'a Unit) -> BTreeMap<&'a String, String> {
+    let asked = unit.needs.imports.keys().chain(&unit.needs.lazy);
+    let files = asked.filter(|specifier| resolve::is_file(specifier));
+    files.filter_map(|s| Some((s, resolve::resolve(path, s)?.display().to_string()))).collect()
 }
 
 fn stubs(graph: &Graph) -> Map<String, Value> {

@@ -57,7 +57,7 @@ fn place(line: &str) -> Option<(&str, u32, u32)> {
 }
 
 /// A file as a path, whether the engine names it so or as a URL.
-fn unescaped(file: &str) -> Cow<'_, str> {
+pub fn unescaped(file: &str) -> Cow<'_, str> {
     let Some(escaped) = file.strip_prefix("file://") else { return Cow::Borrowed(file) };
     let mut bytes = Vec::with_capacity(escaped.len());
     let mut rest = escaped.as_bytes();

@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::documents;
+use crate::positions;
 
 const ENDINGS: &[&str] = &["ts", "tsx", "mts", "js", "mjs", "jsx", "cjs", "json"];
 
@@ -33,10 +34,9 @@ fn main_of(folder: &Path) -> Option<PathBuf> {
 
 /// The path that `specifier` spells out, whether anything is there or not.
 pub fn meant(importer: &Path, specifier: &str) -> PathBuf {
-    let specifier = specifier.strip_prefix("file://").unwrap_or(specifier);
     let specifier = specifier.split(['?', '#']).next().unwrap_or(specifier);
     let folder = importer.parent().unwrap_or(Path::new("/"));
-    tidy(&folder.join(specifier))
+    tidy(&folder.join(positions::unescaped(specifier).as_ref()))
 }
 
 /// Whether the nearest `tsconfig.json` asks for the decorators that TypeScript had first.

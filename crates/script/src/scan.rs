@@ -1,7 +1,7 @@
 //! What a module asks for, read from its syntax tree after types have gone: imports, globals that
 //! the engine lacks, and the events that it registers for. It judges nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use oxc_ast::ast::{
     Argument, AssignmentExpression, AssignmentTarget, BindingIdentifier, BindingPattern,
@@ -14,6 +14,7 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_semantic::{Scoping, SymbolId};
 use oxc_syntax::operator::UnaryOperator;
 
+use crate::loader::PLACES;
 use crate::sight;
 
 /// Globals of the web that the engine lacks.
@@ -62,6 +63,8 @@ pub struct Needs {
     pub events: BTreeSet<String>,
     /// Whether the file hands out what it makes through `module.exports`, and by which names.
     pub commonjs: Option<BTreeSet<String>>,
+    /// The names of CommonJS for the file and its folder that it uses without having them.
+    pub places: BTreeSet<&'static str>,
     /// Whether events may be registered in a way that the tree does not show.
     pub dynamic: bool,
 }
@@ -76,6 +79,9 @@ pub fn scan(program: &Program<'_>, scoping: &Scoping) -> Needs {
     scan.needs.requires &= !scan.binds_require;
     let commonjs = scan.mentions_exports && !scan.binds_exports && !program.body.iter().any(is_esm);
     scan.needs.dynamic |= commonjs || !sight::plain(program, scoping);
+    let declared = |symbol: &Option<SymbolId>| symbol.is_some_and(|s| scan.bound.contains(&s));
+    let free = scan.placed.iter().filter(|(_, symbol)| !declared(symbol));
+    scan.needs.places = free.map(|(name, _)| *name).collect();
     scan.needs.commonjs = commonjs.then_some(scan.handed_out);
     scan.needs
 }
@@ -92,6 +98,10 @@ struct Scan<'s> {
     /// Whether it speaks of `module` or `exports`, and whether these are its own.
     mentions_exports: bool,
     binds_exports: bool,
+    /// Mentions of the file or its folder, and what declares those names: types have gone, and with
+    /// them what was only declared to be there.
+    placed: Vec<(&'static str, Option<SymbolId>)>,
+    bound: HashSet<SymbolId>,
     /// The names in `exports.name = …` and `module.exports = { name }`.
     handed_out: BTreeSet<String>,
 }
@@ -106,6 +116,8 @@ impl<'s> Scan<'s> {
             binds_require: false,
             mentions_exports: false,
             binds_exports: false,
+            placed: Vec::new(),
+            bound: HashSet::new(),
             handed_out: BTreeSet::new(),
         }
     }
@@ -342,6 +354,9 @@ impl<'a> Visit<'a> for Scan<'_> {
         {
             self.needs.wishes.insert(global);
         }
+        if let Some((name, _)) = PLACES.iter().find(|(name, _)| it.name == *name) {
+            self.placed.push((name, self.symbol(it)));
+        }
         self.needs.requires |= it.name == "require";
         self.mentions_exports |= matches!(it.name.as_str(), "module" | "exports");
     }
@@ -366,6 +381,9 @@ impl<'a> Visit<'a> for Scan<'_> {
     fn visit_binding_identifier(&mut self, it: &BindingIdentifier<'a>) {
         self.binds_require |= it.name == "require";
         self.binds_exports |= matches!(it.name.as_str(), "module" | "exports");
+        if PLACES.iter().any(|(name, _)| it.name == *name) {
+            self.bound.extend(it.symbol_id.get());
+        }
     }
 
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {

@@ -114,7 +114,7 @@ impl Seat {
     pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<Told, Halt> {
         match self {
             Self::Engine(engine) => engine.call(said, clock),
-            Self::Sidecar(sidecar) => sidecar.call(said, clock).map(Told::Report),
+            Self::Sidecar(sidecar) => sidecar.call(said, clock),
         }
     }
 

@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 
 use crate::clock::Clock;
 use crate::desk::{Desk, Post, Surround};
-use crate::engine::Said;
+use crate::engine::{Said, Told};
 use crate::graph::Graph;
 use crate::keeper::Held;
-use crate::ops::{self, Sink, fetch};
+use crate::ops::{self, OpError, Sink, fetch};
 use crate::parcel;
 use crate::settings::{Ask, FullHost, ScriptSettings};
 use crate::turn::Halt;
@@ -43,6 +43,7 @@ pub struct Sidecar {
     words: Option<Sender<String>>,
     posts: Receiver<Post>,
     lines: u32,
+    graph: Arc<Graph>,
     /// What the module's natives share with us.
     pub desk: Arc<Desk>,
 }
@@ -65,7 +66,7 @@ impl Sidecar {
     pub fn start(
         program: &Path,
         root: &Path,
-        graph: &Graph,
+        graph: &Arc<Graph>,
         settings: &ScriptSettings,
         surround: Surround,
     ) -> std::io::Result<Self> {
@@ -82,7 +83,8 @@ impl Sidecar {
         // A full host has a way out of its own; without leave it is told what ours would tell.
         load["offline"] = json!(settings.fetch.is_none().then_some(fetch::OFF));
         let host = Some((child, held));
-        let sidecar = Self { host, words, posts, lines, desk: Arc::new(desk) };
+        let (graph, desk) = (Arc::clone(graph), Arc::new(desk));
+        let sidecar = Self { host, words, posts, lines, graph, desk };
         sidecar.say(&load);
         Ok(sidecar)
     }
@@ -93,7 +95,7 @@ impl Sidecar {
     }
 
     /// Calls the module and waits for what its handlers say.
-    pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<String, Halt> {
+    pub fn call(&self, said: &Said<'_>, clock: &mut Clock) -> Result<Told, Halt> {
         // While it works it ends with us.
         if let Some((_, held)) = &self.host {
             held.recall();
@@ -104,7 +106,24 @@ impl Sidecar {
                 json!({"op": "command", "name": name, "args": args, "rest": rest})
             }
         });
-        self.settle(clock)
+        let told = self.settle(clock).map(Told::Report);
+        // What was said before one of them was late counts. One that loops does not hear us: those
+        // that are left are not asked.
+        match told {
+            Err(Halt::Late(_)) if matches!(said, Said::Emit(_, _, true)) => self.rest(told, clock),
+            told => told,
+        }
+    }
+
+    fn rest(&self, late: Result<Told, Halt>, clock: &mut Clock) -> Result<Told, Halt> {
+        let message = clock.lateness();
+        clock.last_words();
+        self.desk.let_be();
+        self.say(&json!({"op": "giveUp", "message": message}));
+        match self.settle(clock) {
+            Ok(text) if !text.is_empty() => Ok(Told::Rest(text)),
+            _ => late,
+        }
     }
 
     /// What the module has registered, as JSON.
@@ -163,6 +182,10 @@ impl Sidecar {
         } else if let Some(text) = word["ask"].as_str() {
             let ask: Ask = wellformed::read(text).unwrap_or_default();
             names.insert(self.desk.ask(ask), theirs);
+        } else if let Some(file) = word["read"].as_str() {
+            let read = parcel::piece(Path::new(file), &self.graph);
+            let read = read.map_err(|error| OpError::new(error.to_string()));
+            self.say(&json!({"answer": theirs, "said": ops::said(read)}));
         } else if word["start"] == "exec" {
             names.insert(ops::start(&self.desk, "exec", word["args"].clone()), theirs);
         } else if let Some(wanted) = word["send"].as_u64() {
@@ -242,10 +265,12 @@ fn command(program: &Path, surround: &Surround) -> Command {
     let mut command = Command::new(program);
     match program.file_stem().is_some_and(|name| name == "bun") {
         // A package that is not there is not fetched from anywhere.
-        true => command.arg("--no-install"),
-        false => command.args(["--no-warnings", "--input-type=module"]),
+        true => command.args(["--no-install", "-e"]).arg(script),
+        // Not as a module: what the module's own workers are given as texts would be read as such.
+        false => command
+            .args(["--no-warnings", "-e"])
+            .arg(format!("(async () => {{ \"use strict\";\n{script}\n}})();")),
     };
-    command.arg("-e").arg(script);
     for name in &surround.unset {
         command.env_remove(name);
     }

@@ -16,6 +16,7 @@ use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 
 use crate::documents;
 use crate::loader;
+use crate::merged;
 use crate::positions::Positions;
 use crate::resolve;
 use crate::scan::{self, Needs};
@@ -85,6 +86,8 @@ fn refusal(message: &str) -> Refusal {
 
 fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
     let kind = source_type(path);
+    let written_out = merged::written_out(text, kind);
+    let text = written_out.as_deref().unwrap_or(text);
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, kind).parse();
     refuse_on(&parsed.diagnostics, text)?;
@@ -103,6 +106,8 @@ fn compile(path: &Path, text: &str) -> Result<Unit, Refusal> {
     let (mut code, positions) = print(path, &program);
     if let Some(names) = &needs.commonjs {
         code = loader::wrapped(&code, names);
+    } else if !needs.places.is_empty() {
+        code = loader::placed(&code, &needs.places);
     }
     let starts = needs.starts.iter();
     let imported_at = starts.map(|(from, start)| (from.clone(), point(text, *start))).collect();
@@ -161,8 +166,9 @@ fn options() -> TransformOptions {
 }
 
 fn print(path: &Path, program: &Program<'_>) -> (String, Positions) {
-    let options =
-        CodegenOptions { source_map_path: Some(path.to_path_buf()), ..CodegenOptions::default() };
+    let source_map_path = Some(path.to_path_buf());
+    // Indented, a text takes room by the square of its depth.
+    let options = CodegenOptions { source_map_path, indent_width: 0, ..CodegenOptions::default() };
     let printed = Codegen::new().with_options(options).build(program);
     let spots = printed.map.iter().flat_map(|map| {
         map.get_tokens().map(|t| (t.get_dst_line(), t.get_dst_col(), t.get_src_line()))
@@ -206,6 +212,12 @@ mod tests {
         let line = unit.code.lines().position(|l| l.contains("pi.on")).unwrap();
         let line = u32::try_from(line).unwrap() + 1;
         assert_eq!(unit.positions.original(line, 4), 7);
+    }
+
+    #[test]
+    fn depth_costs_no_room() {
+        let text = format!("{}let a = 1;{}", "{".repeat(20_000), "}".repeat(20_000));
+        assert!(ts(&text).code.len() < 4 * text.len());
     }
 
     #[test]

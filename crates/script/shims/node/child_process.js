@@ -1,7 +1,7 @@
 // Programs. Every one runs in a group of its own, which ends at its timeout and with the engine.
 const { needText, coded } = need("errors");
 const { inner } = need("buffer");
-const { spawn, prepared } = need("child_spawn");
+const { spawn, prepared, fileOf } = need("child_spawn");
 const CAP = 1 << 20;
 const shelled = (command, options) => (needText("command", command), [command, [], { ...options, shell: options?.shell || true }]);
 const split = (args, options) => (Array.isArray(args) ? [args, options ?? {}] : [[], args ?? options ?? {}]);
@@ -10,8 +10,7 @@ const split = (args, options) => (Array.isArray(args) ? [args, options ?? {}] : 
 const fdOf = (stdio, at) => (Array.isArray(stdio) ? stdio[at] : stdio) ?? "pipe";
 const passOn = (kind, level, packed) => {
   if (!packed) return;
-  if (kind === "inherit" || kind === 1 || kind === 2) globalThis.process[level].write(inner.decoded(packed, "utf8"));
-  else if (typeof kind === "number" && kind > 2) need("fs_files").writeSync(kind, packed, undefined, "latin1");
+  if (["inherit", 1, 2].includes(kind?.fd ?? kind)) globalThis.process[level].write(inner.decoded(packed, "utf8"));
 };
 const spawnSync = (file, given, more) => {
   needText("file", file);
@@ -20,7 +19,7 @@ const spawnSync = (file, given, more) => {
   const { input, encoding, stdio } = options;
   if (input !== undefined && input !== null) ask.input = typeof input === "string" ? inner.encoded(input, "utf8") : inner.pack(inner.bytesOf(input));
   if (ask.input !== undefined) ask.stdio[0] = "pipe";
-  else ask.stdio[0] = "ignore";
+  else if (fileOf(fdOf(stdio, 0)) === undefined) ask.stdio[0] = "ignore";
   ask.maxBuffer = Number.isFinite(options.maxBuffer ?? CAP) ? options.maxBuffer ?? CAP : undefined;
   let made;
   try {

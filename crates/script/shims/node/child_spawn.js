@@ -7,6 +7,16 @@ const kinds = (stdio) => {
   const list = Array.isArray(stdio) ? [...stdio] : [stdio, stdio, stdio];
   return [0, 1, 2].map((at) => list[at] ?? "pipe");
 };
+// A file that the module has opened is given to the program itself; the host's own streams are not.
+const fileOf = (kind) => {
+  const fd = typeof kind === "number" ? kind : kind?.fd;
+  return typeof fd === "number" && fd > 2 ? fd : undefined;
+};
+const asked = (kind) => {
+  const fd = fileOf(kind);
+  if (fd !== undefined) return fd - 2;
+  return kind === "ignore" || kind === null ? "ignore" : "pipe";
+};
 // What a native needs to start a program.
 const prepared = (file, args, options) => {
   const env = Object.entries(options.env ?? globalThis.process.env).filter(([, value]) => value !== undefined);
@@ -16,13 +26,12 @@ const prepared = (file, args, options) => {
   });
   const shell = options.shell === true ? "/bin/sh" : options.shell || null;
   const cwd = options.cwd instanceof need("url").URL ? need("url").fileURLToPath(options.cwd) : options.cwd;
-  const inherits = (kind) => (kind === "ignore" || kind === null ? "ignore" : "pipe");
   return {
     file: shell ?? file.toWellFormed(),
     args: shell ? ["-c", [file, ...words].join(" ").toWellFormed()] : words,
     argv0: options.argv0, cwd,
     env: Object.fromEntries(env.map(([name, value]) => [name, `${value}`.toWellFormed()])),
-    stdio: kinds(options.stdio).map(inherits),
+    stdio: kinds(options.stdio).map(asked),
     timeout: options.timeout,
     killSignal: signalOf(options.killSignal ?? "SIGTERM"),
     shown: shell ? ["-c", [file, ...words].join(" ")] : words,
@@ -52,7 +61,7 @@ class ChildProcess extends EventEmitter {
     const ask = prepared(file, args, options);
     // Nobody writes to an input that was inherited: ours is the host's.
     const wanted = kinds(options.stdio);
-    if (wanted[0] !== "pipe") ask.stdio[0] = "ignore";
+    if (wanted[0] !== "pipe" && fileOf(wanted[0]) === undefined) ask.stdio[0] = "ignore";
     this.spawnfile = ask.file;
     this.spawnargs = [options.argv0 ?? ask.file, ...ask.shown];
     this.#line = __open("spawn", ask, (said, last) => this.#hear(said, last, ask));
@@ -69,7 +78,7 @@ class ChildProcess extends EventEmitter {
   #streams(wanted) {
     if (wanted[0] === "pipe") this.stdin = new Writable({ write: (bytes, done) => this.#write(bytes, done), final: (done) => this.#finish(done) });
     for (const [at, of] of [[1, "stdout"], [2, "stderr"]]) {
-      if (wanted[at] === "ignore" || wanted[at] === null) continue;
+      if (wanted[at] === "ignore" || wanted[at] === null || fileOf(wanted[at]) !== undefined) continue;
       const stream = new Readable({ used: () => this.#say({ do: "used", of }) });
       this[`_${of}`] = stream;
       Object.defineProperty(this, `_${of}`, { enumerable: false });
@@ -78,8 +87,7 @@ class ChildProcess extends EventEmitter {
     }
   }
   #passOn(kind, of, chunk) {
-    if (typeof kind === "number" && kind > 2) need("fs_files").writeSync(kind, chunk);
-    else if (typeof kind?.write === "function") kind.write(chunk);
+    if (typeof kind?.write === "function") kind.write(chunk);
     else globalThis.process[kind === 2 ? "stderr" : kind === 1 ? "stdout" : of].write(chunk.toString());
   }
   #heed(signal, killSignal) {
@@ -191,4 +199,4 @@ const spawn = (file, args, options) => {
   if (!Array.isArray(args)) [args, options] = [[], args ?? options];
   return new ChildProcess(file, args, options ?? {});
 };
-module.exports = { spawn, prepared, ChildProcess };
+module.exports = { spawn, prepared, fileOf, ChildProcess };

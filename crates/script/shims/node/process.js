@@ -1,7 +1,9 @@
 // The part of `process` that a hook may have: what it reads is the call's, what would end or
 // write for the host becomes an error or a log effect.
 const ambient = __op("ambient");
+let argv;
 let env;
+let execPath;
 let stdin;
 const stream = (level) => ({
   isTTY: false,
@@ -38,6 +40,14 @@ const leave = (code) => {
   err.code = "ERR_PROCESS_EXIT";
   throw err;
 };
+const kill = (pid, signal) => {
+  // A text that is a number is one.
+  if (pid != (pid | 0)) throw need("errors").wrongType("pid", "of type number", pid);
+  const { signals } = need("os").constants;
+  const number = signal === (signal | 0) ? signal : signals[signal || "SIGTERM"];
+  if (number === undefined) throw need("errors").coded(TypeError, "ERR_UNKNOWN_SIGNAL", `Unknown signal: ${signal}`);
+  return __op("kill", { pid: pid | 0, signal: number });
+};
 const chained = () => process;
 // Every value of an environment is text.
 const worded = (fields) => {
@@ -55,15 +65,35 @@ const process = {
     env = worded(value);
   },
   cwd: () => __op("cwd"),
-  chdir() {
-    throw new Error("process.chdir() is not available in a hook");
+  // The call's folder, not the host's.
+  chdir(directory) {
+    need("errors").needText("directory", directory);
+    try {
+      __op("chdir", { path: directory });
+    } catch (err) {
+      if (err.syscall !== "chdir") throw err;
+      const path = __op("cwd");
+      const message = err.message.replace(/ '[^]*$/, ` ${need("inspect").inspect(path)} -> ${need("inspect").inspect(directory)}`);
+      throw Object.assign(new Error(message), { errno: err.errno, code: err.code, syscall: "chdir", path, dest: directory });
+    }
   },
   pid: ambient.pid,
   ppid: ambient.ppid,
   platform: ambient.platform,
   arch: ambient.arch,
-  execPath: ambient.execPath,
-  argv: [ambient.execPath],
+  // Who starts itself again wants an engine that reads arguments as Node does; few ask.
+  get execPath() {
+    return (execPath ??= __op("execPath"));
+  },
+  set execPath(value) {
+    execPath = value;
+  },
+  get argv() {
+    return (argv ??= [process.execPath]);
+  },
+  set argv(value) {
+    argv = value;
+  },
   execArgv: [],
   title: "gambrel",
   version: "v22.0.0",
@@ -73,7 +103,7 @@ const process = {
   exit: leave,
   reallyExit: leave,
   abort: leave,
-  kill: (pid, signal) => __op("kill", { pid, signal: signal ?? "SIGTERM" }),
+  kill,
   uptime: () => performance.now() / 1000,
   memoryUsage: Object.assign(() => ({ ...__op("memory"), external: 0, arrayBuffers: 0 }), { rss: () => __op("memory").rss }),
   nextTick: (run, ...args) => queueMicrotask(() => run(...args)),

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use super::OpError;
-use crate::desk::Desk;
+use super::{OpError, descriptors};
+use crate::desk::{Desk, Surround};
+use crate::sidecar;
 
 /// Facts that do not change while the process lives.
 pub fn ambient(_: &Desk, _: Value) -> Result<Value, OpError> {
@@ -21,14 +23,12 @@ pub fn ambient(_: &Desk, _: Value) -> Result<Value, OpError> {
         "aarch64" => "arm64",
         other => other,
     };
-    let program = std::env::current_exe().map(|p| p.display().to_string()).unwrap_or_default();
     Ok(json!({
         "pid": std::process::id(),
         "ppid": rustix::process::getppid().map_or(0, |p| p.as_raw_nonzero().get()),
         "uid": rustix::process::getuid().as_raw(),
         "platform": platform,
         "arch": arch,
-        "execPath": program,
     }))
 }
 
@@ -50,42 +50,77 @@ pub fn env(desk: &Desk, _: Value) -> Result<Value, OpError> {
     Ok(json!(env))
 }
 
-/// Sends a signal, or asks whether a process is there (signal 0).
+/// The program that a module may start as its own kind: a full host if there is one, else us.
+pub fn exec_path(desk: &Desk, _: Value) -> Result<Value, OpError> {
+    let host = sidecar::program(&desk.settings.full_host);
+    let program = host.or_else(|| std::env::current_exe().ok()).unwrap_or_default();
+    Ok(json!(program.display().to_string()))
+}
+
+/// Changes the folder of the call; this process stays where it is.
+pub fn chdir(desk: &Desk, args: Value) -> Result<Value, OpError> {
+    let wanted = args["path"].as_str().unwrap_or_default();
+    let failed = |error: io::Error| OpError::io(&error, "chdir", wanted);
+    let cwd = descriptors::place(desk, &args, "path").canonicalize().map_err(failed)?;
+    // Also asks whether it may be entered.
+    std::fs::metadata(cwd.join(".")).map_err(failed)?;
+    desk.place(Surround { cwd, ..desk.surround() });
+    Ok(Value::Null)
+}
+
+/// Sends a signal, or asks whether somebody is there (signal 0). A number below zero means a group.
 pub fn kill(_: &Desk, args: Value) -> Result<Value, OpError> {
-    let wrong = || OpError::new("process.kill: no such process or signal").code("ESRCH");
-    let raw = args["pid"].as_i64().and_then(|p| i32::try_from(p).ok()).ok_or_else(wrong)?;
-    // Zero and negative ids mean groups, our own among them: not for a hook.
-    let pid = Pid::from_raw(raw).filter(|_| raw > 0).ok_or_else(wrong)?;
-    let asks_only = args["signal"].as_i64() == Some(0);
-    if !asks_only && raw.unsigned_abs() == std::process::id() {
-        return Err(OpError::new("a hook may not end its host").code("EPERM"));
-    }
-    let sent = match (&args["signal"], args["signal"].as_str()) {
-        _ if asks_only => rustix::process::test_kill_process(pid),
-        (signal, word) => {
-            let signal = signal_of(word, signal.as_i64()).ok_or_else(wrong)?;
-            rustix::process::kill_process(pid, signal)
+    let number = |name: &str| args[name].as_i64().and_then(|n| i32::try_from(n).ok());
+    let wanted = number("pid").ok_or(Errno::SRCH).map_err(unsent)?;
+    let signal = number("signal");
+    let sent = match (signal, signal.and_then(Signal::from_named_raw)) {
+        (Some(0), _) => look(wanted),
+        (_, None) => Err(Errno::INVAL),
+        _ if is_ours(wanted) => {
+            return Err(OpError::new("a hook may not end its host").code("EPERM"));
         }
+        (_, Some(signal)) => send(wanted, signal),
     };
-    match sent {
-        Ok(()) => Ok(json!(true)),
-        Err(errno) => {
-            let error = io::Error::from_raw_os_error(errno.raw_os_error());
-            Err(OpError::io(&error, "kill", &raw.to_string()))
-        }
+    sent.map(|()| json!(true)).map_err(unsent)
+}
+
+/// Whether a signal would reach this process: alone, with its group, or with everybody.
+fn is_ours(wanted: i32) -> bool {
+    let group = rustix::process::getpgrp().as_raw_pid();
+    matches!(wanted, 0 | -1)
+        || wanted.unsigned_abs() == std::process::id()
+        || wanted.checked_neg() == Some(group)
+}
+
+fn look(wanted: i32) -> Result<(), Errno> {
+    match (one(wanted), group(wanted)) {
+        (Some(pid), _) => rustix::process::test_kill_process(pid),
+        (_, Some(pid)) => rustix::process::test_kill_process_group(pid),
+        _ if wanted == 0 => rustix::process::test_kill_current_process_group(),
+        _ => Err(Errno::SRCH),
     }
 }
 
-fn signal_of(word: Option<&str>, number: Option<i64>) -> Option<Signal> {
-    Some(match (word, number) {
-        (Some("SIGTERM"), _) | (_, Some(15)) => Signal::TERM,
-        (Some("SIGKILL"), _) | (_, Some(9)) => Signal::KILL,
-        (Some("SIGINT"), _) | (_, Some(2)) => Signal::INT,
-        (Some("SIGHUP"), _) | (_, Some(1)) => Signal::HUP,
-        (Some("SIGUSR1"), _) | (_, Some(10)) => Signal::USR1,
-        (Some("SIGUSR2"), _) | (_, Some(12)) => Signal::USR2,
-        _ => return None,
-    })
+fn send(wanted: i32, signal: Signal) -> Result<(), Errno> {
+    match (one(wanted), group(wanted)) {
+        (Some(pid), _) => rustix::process::kill_process(pid, signal),
+        (_, Some(pid)) => rustix::process::kill_process_group(pid, signal),
+        _ => Err(Errno::SRCH),
+    }
+}
+
+/// The process that a number means. What is not above zero is never made into one.
+fn one(wanted: i32) -> Option<Pid> {
+    Some(wanted).filter(|number| *number > 0).and_then(Pid::from_raw)
+}
+
+/// The group that a number means.
+fn group(wanted: i32) -> Option<Pid> {
+    wanted.checked_neg().and_then(one)
+}
+
+fn unsent(errno: Errno) -> OpError {
+    OpError::bare(&io::Error::from_raw_os_error(errno.raw_os_error()), "kill")
 }
 
 /// A warning for the person who reads the trail.

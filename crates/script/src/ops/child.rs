@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::Value;
 
-use super::{OpError, signals};
+use super::{OpError, descriptors, signals};
 use crate::desk::Desk;
 use crate::keeper::{Held, Keeper};
 
@@ -108,7 +108,7 @@ impl Group {
         words: &Sender<Word>,
     ) -> std::io::Result<(Self, Option<ChildStdin>)> {
         let name = args["file"].as_str();
-        let (mut child, held) = desk.keeper.start(&mut command(desk, args), name)?;
+        let (mut child, held) = desk.keeper.start(&mut command(desk, args)?, name)?;
         let held = Some(held);
         let stdin = child.stdin.take();
         let out = child.stdout.take().map(|s| read(s, Stream::Out, words.clone()));
@@ -208,7 +208,7 @@ fn watch(pid: Option<Pid>, words: Sender<Word>) {
     });
 }
 
-fn command(desk: &Desk, args: &Value) -> Command {
+fn command(desk: &Desk, args: &Value) -> std::io::Result<Command> {
     let surround = desk.surround();
     let mut command = Command::new(args["file"].as_str().unwrap_or_default());
     command.args(args["args"].as_array().into_iter().flatten().filter_map(Value::as_str));
@@ -223,12 +223,19 @@ fn command(desk: &Desk, args: &Value) -> Command {
         command.env_clear();
         command.envs(env.iter().filter_map(|(k, v)| Some((k, v.as_str()?))));
     }
-    let stdio = |at: usize| {
-        if args["stdio"][at] == "ignore" { Stdio::null() } else { Stdio::piped() }
-    };
-    command.stdin(stdio(0)).stdout(stdio(1)).stderr(stdio(2));
+    let stdio = |at: usize| stdio(desk, &args["stdio"][at]);
+    command.stdin(stdio(0)?).stdout(stdio(1)?).stderr(stdio(2)?);
     command.process_group(0);
-    command
+    Ok(command)
+}
+
+/// A word, or the number of a file that the module has opened.
+fn stdio(desk: &Desk, wanted: &Value) -> std::io::Result<Stdio> {
+    match wanted.as_str() {
+        Some("ignore") => Ok(Stdio::null()),
+        Some(_) => Ok(Stdio::piped()),
+        None => descriptors::lent(desk, wanted).map(Stdio::from),
+    }
 }
 
 /// Reads a stream to its end, as far as there is room.

@@ -3,8 +3,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -33,8 +35,10 @@ pub fn open(desk: &Desk, args: Value) -> Result<Value, OpError> {
         return Err(OpError::io(&full, "open", shown));
     }
     let file = opened(desk, &args).map_err(|e| OpError::io(&e, "open", shown))?;
+    let file = Arc::new(file);
     let line = desk.open();
     let id = line.id();
+    desk.shelve(id, Arc::clone(&file));
     desk.keep(
         id,
         Box::new(move |said| {
@@ -59,6 +63,26 @@ pub fn opened(desk: &Desk, args: &Value) -> io::Result<File> {
     let calm = OFlags::NONBLOCK | OFlags::NOCTTY;
     options.mode(mode).custom_flags(i32::try_from(calm.bits()).unwrap_or_default());
     options.open(place(desk, args, "path"))
+}
+
+/// An open file for a program: the same one, with the same place in it, and its own to close.
+pub fn lent(desk: &Desk, fd: &Value) -> io::Result<File> {
+    let id = fd.as_u64().and_then(|n| u32::try_from(n).ok());
+    let file = id.and_then(|id| desk.file(id)).ok_or(rustix::io::Errno::BADF)?;
+    // A program expects to wait for the other end of a pipe, which we never do.
+    match file.metadata()?.file_type().is_fifo() {
+        true => Ok(waiting(&file).unwrap_or(file.try_clone()?)),
+        false => file.try_clone(),
+    }
+}
+
+/// A pipe once more, for somebody who waits.
+fn waiting(file: &File) -> io::Result<File> {
+    let flags = rustix::fs::fcntl_getfl(file)?;
+    let path = format!("/dev/fd/{}", file.as_raw_fd());
+    let again = rustix::fs::open(path, flags | OFlags::CLOEXEC, rustix::fs::Mode::empty())?;
+    rustix::fs::fcntl_setfl(&again, flags - OFlags::NONBLOCK)?;
+    Ok(again.into())
 }
 
 /// Does something with an open file.

@@ -65,8 +65,8 @@ pub fn exec(desk: &Desk, args: Value, sink: Sink) {
         Ok(Value::Null)
     };
     desk.keep(sink.id(), Box::new(handle));
-    let limit = args["timeout"].as_f64().filter(|ms| *ms > 0.0 && ms.is_finite());
-    let limit = limit.map(|ms| Duration::from_secs_f64(ms / 1000.0));
+    let limit = args["timeout"].as_f64().filter(|ms| *ms > 0.0);
+    let limit = limit.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
     let out = drain(child.stdout.take());
     let err = drain(child.stderr.take());
     sink.run(move || {

@@ -7,7 +7,7 @@ use super::{OpError, name_of};
 impl OpError {
     /// `spawn no-such ENOENT`, with the program as its path.
     pub fn spawn(error: &io::Error, syscall: &str, path: &str) -> Self {
-        Self { path: Some(path.into()), ..Self::named(error, format!("{syscall} "), syscall) }
+        Self { path: Some(path.into()), ..Self::bare(error, syscall) }
     }
 
     /// `EBADF: bad file descriptor, read`.
@@ -16,6 +16,11 @@ impl OpError {
         let mut made = Self::named(error, String::new(), syscall);
         made.message = format!("{code}: {words}, {syscall}");
         made
+    }
+
+    /// `kill ESRCH`.
+    pub fn bare(error: &io::Error, syscall: &str) -> Self {
+        Self::named(error, format!("{syscall} "), syscall)
     }
 
     fn named(error: &io::Error, before: String, syscall: &str) -> Self {

@@ -52,10 +52,12 @@ pub type StartOp = fn(&Desk, Value, Sink);
 
 const CALLS: &[(&str, CallOp)] = &[
     ("ambient", ambient::ambient),
+    ("chdir", ambient::chdir),
     ("crypto.digest", hashes::digest),
     ("crypto.random", hashes::random),
     ("cwd", ambient::cwd),
     ("env", ambient::env),
+    ("execPath", ambient::exec_path),
     ("fd.act", descriptors::act),
     ("fd.close", descriptors::close),
     ("fd.open", descriptors::open),
@@ -172,6 +174,7 @@ fn name_of(error: &io::Error) -> (&'static str, String) {
         (Errno::AGAIN, "EAGAIN", "resource temporarily unavailable"),
         (Errno::NXIO, "ENXIO", "no such device or address"),
         (Errno::FBIG, "EFBIG", "file too large"),
+        (Errno::NOEXEC, "ENOEXEC", "exec format error"),
         (Errno::TXTBSY, "ETXTBSY", "text file is busy"),
     ];
     let raw = error.raw_os_error();

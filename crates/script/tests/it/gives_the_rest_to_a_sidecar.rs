@@ -144,3 +144,24 @@ fn every_character_arrives_and_comes_back() {
         assert!(answer["results"][0]["back"] == json!(long), "{host:?}: {}", answer["errors"]);
     });
 }
+
+#[test]
+fn what_it_forks_and_its_workers_are_not_started_as_it_was() {
+    each(|host| {
+        let stand = stand(
+            host,
+            "const { fork } = await import('node:child_process'); const { Worker } = await import('node:worker_threads');
+             const heard = (from: any) => new Promise((done, fail) => from.on('message', done).on('error', fail));
+             const child = fork(new URL('./w.mjs', import.meta.url).pathname.replaceAll('%20', ' '));
+             const forked = await heard(child); child.kill();
+             const text = \"const { parentPort } = require('worker_threads'); parentPort.postMessage('worker');\";
+             const worked = await heard(new Worker(text, { eval: true }));
+             return { forked, worked, args: process.execArgv, open: [typeof module, typeof exports] };",
+        );
+        stand.write("w.mjs", "process.send('fork');");
+        let answer = stand.answer("m.ts", bash("ls"));
+        let expected = json!([{"forked": "fork", "worked": "worker", "args": [],
+                               "open": ["undefined", "undefined"]}]);
+        assert_eq!(answer["results"], expected, "{host:?}: {answer}");
+    });
+}

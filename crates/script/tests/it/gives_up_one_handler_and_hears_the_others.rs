@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use gambrel_model::{End, Outcome};
+use gambrel_script::ScriptSettings;
 use serde_json::{Value, json};
 
+use crate::full_hosts::each;
 use crate::stand::{Stand, bash, emit};
 
 /// Ways not to come back.
@@ -103,4 +105,24 @@ fn a_gate_fails_as_a_whole() {
         stand.write("m.ts", &format!("export default (pi: any) => {{ {factory} }};"));
         assert_eq!(stand.call("m.ts", bash("ls")).end, End::Late, "{lost}");
     }
+}
+
+#[test]
+fn in_a_sidecar_what_was_said_before_counts() {
+    each(|host| {
+        let settings = ScriptSettings { full_host: host.clone(), ..ScriptSettings::default() };
+        let stand = Stand { timeout: Duration::from_secs(5), ..Stand::with(settings) };
+        let text = format!(
+            "import 'node:net'; export default (pi: any) => {{ pi.on('tool_result', () => ({{ n: 1 }})); pi.on('tool_result', {}); }};",
+            LOST[2]
+        );
+        stand.write("m.ts", &text);
+        let event =
+            json!({"type": "tool_result", "toolName": "bash", "content": [], "isError": false});
+        let outcome = stand.call("m.ts", emit(event));
+        assert_eq!(outcome.end, End::Answered, "{host:?} {outcome:?}");
+        let answer = outcome.answer.unwrap();
+        assert_eq!(answer["results"], json!([{"n": 1}, null]), "{host:?}");
+        assert_eq!(errors(&answer), ["handler timed out after 5000ms"], "{host:?}");
+    });
 }

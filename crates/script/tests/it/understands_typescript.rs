@@ -105,3 +105,19 @@ export default (pi: any) => pi.on('tool_call', () => ({ tagged: (new A() as any)
     stand.write("tsconfig.json", config);
     assert_eq!(result(&stand, "lib/m.ts"), json!({"tagged": "run"}));
 }
+
+#[test]
+fn namespaces_in_several_blocks() {
+    let stand = Stand::new();
+    let text = r#"const up = (s: string) => "outer " + s;
+export namespace U { export const up = (s: string): string => s.toUpperCase(); export enum Kind { A = 4 } export class Made { n = 1; } const hidden = 1; }
+export namespace U { export const e = up("x"); export const kind: Kind = Kind.A; export const both = { up, made: new Made().n, hidden: typeof hidden }; }
+namespace A.B { export const b = 1; }
+namespace A.B { export function c() { return b + 1; } export const local = ((b: number) => b)(7); }
+export default (pi: any) => { pi.on("tool_call", () => ({ e: U.e, kind: U.kind, both: U.both.up("y"), made: U.both.made, hidden: U.both.hidden, c: A.B.c(), local: A.B.local, outer: up("z") })); };
+"#;
+    stand.write("m.ts", text);
+    let expected = json!({"e": "X", "kind": 4, "both": "Y", "made": 1, "hidden": "undefined", "c": 2,
+                          "local": 7, "outer": "outer z"});
+    assert_eq!(result(&stand, "m.ts"), expected);
+}
