@@ -80,8 +80,10 @@ impl Leash {
         match group.and_then(|group| self.1.until(group)) {
             Some(until) => Word::Left(until),
             None => {
-                self.signal(Signal::KILL);
+                // Those that left it first: once its leader has gone, another thread lets go of
+                // the mark by which they are known.
                 group.iter().for_each(|group| self.1.sweep(*group));
+                self.signal(Signal::KILL);
                 Word::Gone
             }
         }

@@ -40,8 +40,10 @@ impl Drop for Leash {
         let word = match group.and_then(|group| self.2.until(group)) {
             Some(until) => Word::Left(until),
             None => {
-                signal(&self.1, Signal::KILL);
+                // Those that left it first: once its leader has gone, another thread lets go of
+                // the mark by which they are known.
                 group.iter().for_each(|group| self.2.sweep(*group));
+                signal(&self.1, Signal::KILL);
                 Word::Gone
             }
         };
