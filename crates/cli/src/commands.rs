@@ -10,8 +10,8 @@ use gambrel::model::{Call, Complaint, End, Hook, Outcome, Pace, Spot};
 use gambrel::{Gambrel, Loaded, Trust};
 use serde_json::{Value, json};
 
-use crate::apart::apart;
 use crate::args::ListArgs;
+use crate::printer::apart;
 use crate::{list, look, printer};
 
 /// How long a module may take to load, and a command to run.

@@ -9,8 +9,8 @@ use gambrel::model::{Complaint, Severity};
 use gambrel::{Fired, Gambrel};
 use serde_json::json;
 
-use crate::apart::apart;
 use crate::args::{FireArgs, USAGE};
+use crate::printer::apart;
 use crate::{look, printer, snippet, stdin};
 
 /// Reads the event, fires, prints.

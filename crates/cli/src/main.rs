@@ -1,6 +1,5 @@
 //! The binary `gambrel`: arguments in, one call, an exit code out.
 
-mod apart;
 mod args;
 mod check;
 mod commands;

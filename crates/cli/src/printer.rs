@@ -1,6 +1,8 @@
 //! The one printer. Data goes to stdout, words for people to stderr. Text that came from a hook is
 //! cleaned of control characters before a terminal sees it.
 
+mod apart;
+
 use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -9,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
 use crate::args::Color;
+pub use apart::apart;
 
 /// Takes the person's choice of colour.
 pub fn choose_color(color: Color) {
