@@ -1,5 +1,5 @@
 // Long texts cut to whole lines: so many of them, and so many bytes.
-const DEFAULT_MAX_LINES = 2000;
+const DEFAULT_MAX_LINES = 3000;
 const DEFAULT_MAX_BYTES = 50 * 1024;
 const bytesOf = (text) => Buffer.byteLength(text, "utf8");
 const measured = (content, { maxLines = DEFAULT_MAX_LINES, maxBytes = DEFAULT_MAX_BYTES } = {}) => {

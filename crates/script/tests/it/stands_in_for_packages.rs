@@ -37,7 +37,7 @@ fn small_helpers_of_the_host_are_real_wherever_a_module_runs() {
         let told = &answer["results"][0];
         let home = std::env::var("HOME").unwrap_or_default();
         assert_eq!(told["places"], json!([format!("{home}/.omp/agent"), "/else/where"]));
-        assert_eq!(told["limits"], json!([2000, 51200]));
+        assert_eq!(told["limits"], json!([3000, 51200]));
         assert_eq!(told["sizes"], json!(["0B", "1023B", "1.5KB", "1.0MB", "4.7GB"]));
         assert_eq!(told["turns"], json!(["one", "other", "one over", "two", "two over", 2, "no"]));
         let front = json!({"name": "x", "allowedTools": ["a", "b c", 3], "deep": {"someKey": null,
