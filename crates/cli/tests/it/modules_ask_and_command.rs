@@ -46,6 +46,21 @@ fn commands_are_listed_and_run() {
     assert!(text(&unknown.stderr).contains("gambrel commands"), "{}", text(&unknown.stderr));
 }
 
+#[test]
+fn a_name_twice_in_one_module_is_the_later_one() {
+    let ground = Ground::new();
+    let twice = |word: &str| {
+        format!(
+            "pi.registerCommand('x', {{ description: '{word}', handler: () => {{ pi.sendMessage({{ customType: 'c', content: '{word}' }}); }} }});"
+        )
+    };
+    let module = format!("export default (pi) => {{ {} {} }};\n", twice("one"), twice("two"));
+    ground.file(".omp/hooks/a.ts", &module);
+    let list = ground.json(&["commands", "--json"]);
+    assert_eq!((list.as_array().unwrap().len(), &list[0]["description"]), (1, &json!("two")));
+    assert_eq!(text(&ground.run(&["command", "x"], b"").stdout), "two\n");
+}
+
 /// The example of contract 004 as it stands there.
 const HANDOFF: &str = include_str!("fixtures/omp/handoff-command.ts");
 

@@ -52,6 +52,13 @@ fn a_blocked_call_never_runs() {
     assert!(!ran);
     let thrown = gambrel.wrap(&call("boom"), |_| said(""));
     assert!(matches!(thrown, Err(ToolError::Blocked(why)) if why.contains("no policy file")));
+    // No result is told of what did not run.
+    let told = "import fs from 'fs'; export default (pi) => { pi.on('tool_call', (e) => ({ block: e.input.command === 'rm' })); pi.on('tool_result', (e, ctx) => fs.writeFileSync(`${ctx.cwd}/told`, '')); };\n";
+    let (folder, gambrel) = host(told);
+    assert!(gambrel.wrap(&call("rm"), |_| said("")).is_err());
+    assert!(!folder.path().join("told").exists());
+    assert!(gambrel.wrap(&call("ls"), |_| said("")).is_ok());
+    assert!(folder.path().join("told").exists());
 }
 
 #[test]

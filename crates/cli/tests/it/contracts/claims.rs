@@ -1,4 +1,5 @@
-//! Claims and cases belong together: no claim without a case, no case without a claim.
+//! Claims and cases belong together: no claim without a case, no case without a claim. What is about
+//! no firing is proved by a test that the claim names.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +20,19 @@ struct Claim {
     says: String,
     /// Where the contract says it.
     at: String,
+    /// The test that proves it, as `file.rs::name`, where it is about no firing.
+    test: Option<String>,
+}
+
+impl Claim {
+    /// Whether the test that it names is there.
+    fn is_tested(&self) -> bool {
+        let Some((file, name)) = self.test.as_ref().and_then(|test| test.split_once("::")) else {
+            return false;
+        };
+        let text = std::fs::read_to_string(super::folder().join("..").join(file));
+        text.is_ok_and(|text| text.contains(&format!("#[test]\nfn {name}() {{")))
+    }
 }
 
 pub fn check(dialect: &str) -> Vec<String> {
@@ -41,7 +55,9 @@ pub fn check(dialect: &str) -> Vec<String> {
     }
     let cases = case::load(dialect);
     let proved: BTreeSet<String> = cases.iter().flat_map(|c| c.proves.clone()).collect();
-    wrong.extend(known.difference(&proved).map(|id| format!("{dialect}: no case proves {id}")));
+    let tested = claims.claims.iter().filter(|claim| claim.is_tested()).map(|c| c.id.clone());
+    let shown: BTreeSet<String> = proved.iter().cloned().chain(tested).collect();
+    wrong.extend(known.difference(&shown).map(|id| format!("{dialect}: no case proves {id}")));
     wrong.extend(proved.difference(&known).map(|id| format!("{dialect}: no claim {id}")));
     wrong.extend(
         cases.iter().filter(|c| c.proves.is_empty()).map(|c| format!("{}: proves nothing", c.name)),
