@@ -229,7 +229,12 @@ const SCRIPTS: [&str; 8] = ["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts"
 fn relative(text: &str) -> Vec<&str> {
     let quoted = |quote: char| text.split(quote).skip(1);
     let names = ['"', '\'', '`'].into_iter().flat_map(quoted);
-    names.filter(|n| (n.starts_with("./") || n.starts_with("../")) && n.len() < 400).collect()
+    // What follows a name in an address is no part of the file's.
+    let bare = names.map(|name| name.split(['?', '#']).next().unwrap_or_default());
+    let is_relative = |name: &&str| {
+        name.starts_with("./") || name.starts_with("../") || [".", ".."].contains(name)
+    };
+    bare.filter(|name| is_relative(name) && name.len() < 400).collect()
 }
 
 /// The files that a name may stand for.

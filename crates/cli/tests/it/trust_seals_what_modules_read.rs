@@ -112,3 +112,25 @@ fn what_only_running_code_names_is_not_read() {
     let all = text(&ground.run(&["fire", "--from", "omp", "--trust", "all"], CALL).stdout);
     assert!(all.contains("\"reason\":\"L\""), "{all}");
 }
+
+/// Whatever a name may stand for was looked at.
+#[test]
+fn what_is_imported_in_plain_words_is_read() {
+    let ground = trusting();
+    ground.file("index.ts", "export const top = 1;\n");
+    ground.file("lib/a.tsx", "export const a: number = 1;\n");
+    ground.file("lib/b.mts", "export const b = 1;\n");
+    ground.file("lib/c.json", "{\"c\": 1}");
+    ground.file("lib/d/index.js", "export const d = 1;\n");
+    ground.file("lib/e.ts", "export * from './f.js?v=1';\n");
+    ground.file("lib/f.ts", "export { top as f } from '..';\n");
+    ground.file("lib/g.txt", "1");
+    ground.file("lib/h.ts", "export const h = 1;\n");
+    let module = "import { a } from '../../lib/a';\nimport { b } from \"../../lib/b.mjs\";\nimport c from '../../lib/c.json' with { type: 'json' };\n\
+        import { d } from '../../lib/d';\nimport { f } from '../../lib/e';\nimport g from '../../lib/g.txt' with { type: 'text' };\n\
+        export default (pi) => pi.on('tool_call', async () => ({ block: true, reason: [a, b, c.c, d, f, g, (await import('../../lib/h')).h].join('') }));\n";
+    ground.file(".omp/hooks/m.ts", module);
+    trust(&ground);
+    let reply = fired(&ground, &[]);
+    assert!(reply.contains("\"reason\":\"1111111\""), "{reply}");
+}
