@@ -2,6 +2,7 @@
 //! channel; the group is killed before its leader is reaped, and at the latest when it is dropped.
 
 use std::io::{Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::Value;
 
+use super::pipe::Pipe;
 use super::{OpError, descriptors, signals};
 use crate::desk::Desk;
 use crate::keeper::{Held, Keeper};
@@ -99,7 +101,13 @@ pub struct Group {
     child: Child,
     held: Option<Held>,
     leash: Leash,
-    room: [Option<Sender<()>>; 2],
+    outputs: [Option<Output>; 2],
+}
+
+/// A stream that it writes, and that a thread reads as far as there is room.
+struct Output {
+    room: Sender<()>,
+    pipe: Option<Pipe>,
 }
 
 impl Group {
@@ -118,7 +126,7 @@ impl Group {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         watch(pid, words.clone());
         let leash = Leash(Arc::new(Mutex::new(pid)), desk.keeper.clone());
-        let group = Self { child, held, leash, room: [out, err] };
+        let group = Self { child, held, leash, outputs: [out, err] };
         Ok((group, stdin))
     }
 
@@ -129,7 +137,7 @@ impl Group {
 
     /// Which streams it has.
     pub fn streams(&self) -> usize {
-        self.room.iter().flatten().count()
+        self.outputs.iter().flatten().count()
     }
 
     /// What can signal it from elsewhere.
@@ -150,9 +158,15 @@ impl Group {
 
     /// Lets one more chunk of a stream be read.
     pub fn used(&self, stream: Stream) {
-        if let Some(room) = &self.room[stream as usize] {
-            let _ = room.send(());
+        if let Some(output) = &self.outputs[stream as usize] {
+            let _ = output.room.send(());
         }
+    }
+
+    /// Whether it wrote, or ended, what has not been read yet.
+    pub fn brings_more(&self) -> bool {
+        let pipes = self.outputs.iter().flatten().filter_map(|output| output.pipe.as_ref());
+        pipes.into_iter().any(Pipe::brings_more)
     }
 
     /// Lets it go on without its module; what it writes is taken, so that it is not held up.
@@ -241,8 +255,13 @@ fn stdio(desk: &Desk, wanted: &Value) -> std::io::Result<Stdio> {
 }
 
 /// Reads a stream to its end, as far as there is room.
-fn read(mut stream: impl Read + Send + 'static, which: Stream, words: Sender<Word>) -> Sender<()> {
+fn read(
+    mut stream: impl Read + AsFd + Send + 'static,
+    which: Stream,
+    words: Sender<Word>,
+) -> Output {
     let (room, granted) = channel();
+    let (pipe, end) = Pipe::of(&stream);
     for _ in 0..WINDOW {
         let _ = room.send(());
     }
@@ -261,9 +280,10 @@ fn read(mut stream: impl Read + Send + 'static, which: Stream, words: Sender<Wor
                 Err(_) => break,
             }
         }
+        end.seen();
         let _ = words.send(Word::Done(which));
     });
-    room
+    Output { room, pipe }
 }
 
 /// Writes to a program's input whatever comes in; the input ends with the sender.

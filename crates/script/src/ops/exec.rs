@@ -2,15 +2,17 @@
 //! itself, by its timeout, by an abort, or with the engine that started it.
 
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::{Value, json};
 
+use super::pipe::{End, Pipe};
 use super::{OpError, Sink};
 use crate::desk::Desk;
 use crate::keeper::Keeper;
@@ -18,6 +20,8 @@ use crate::keeper::Keeper;
 const MAX_OUTPUT: usize = 8 << 20;
 const TERM_TO_KILL: Duration = Duration::from_secs(5);
 const DRAIN: Duration = Duration::from_millis(200);
+/// So often one waits for our own threads to come to what a program wrote last.
+const LOOKS: usize = 25;
 
 enum Word {
     Ended,
@@ -164,18 +168,23 @@ fn pid_of(child: &Child) -> Option<Pid> {
 struct Drained {
     bytes: Arc<Mutex<Vec<u8>>>,
     done: Receiver<()>,
+    pipe: Option<Pipe>,
 }
 
 impl Drained {
     /// A grandchild may hold the stream open: after a short wait what is there is taken.
     fn text(&self) -> String {
-        let _ = self.done.recv_timeout(DRAIN);
+        let late = |waited| matches!(waited, Err(RecvTimeoutError::Timeout));
+        let brings_more = || self.pipe.as_ref().is_some_and(Pipe::brings_more);
+        // One that goes on writing has no last words.
+        let _ = (0..LOOKS).all(|_| late(self.done.recv_timeout(DRAIN)) && brings_more());
         let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
-fn drain(stream: Option<impl Read + Send + 'static>) -> Drained {
+fn drain(stream: Option<impl Read + AsFd + Send + 'static>) -> Drained {
+    let (pipe, end) = stream.as_ref().map(Pipe::of).unzip();
     let bytes = Arc::new(Mutex::new(Vec::new()));
     let (finished, done) = channel();
     let kept = Arc::clone(&bytes);
@@ -187,7 +196,8 @@ fn drain(stream: Option<impl Read + Send + 'static>) -> Drained {
             let room = MAX_OUTPUT.saturating_sub(kept.len()).min(read);
             kept.extend_from_slice(chunk.get(..room).unwrap_or_default());
         }
+        end.iter().for_each(End::seen);
         let _ = finished.send(());
     });
-    Drained { bytes, done }
+    Drained { bytes, done, pipe: pipe.flatten() }
 }

@@ -32,6 +32,7 @@ mod files;
 mod folders;
 mod hashes;
 mod machine;
+mod pipe;
 mod run;
 mod signals;
 mod sleep;

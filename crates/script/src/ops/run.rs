@@ -71,11 +71,17 @@ impl Watch {
             let pause = if self.ended { left.min(DRAIN) } else { left };
             match heard.recv_timeout(pause) {
                 Ok(word) => self.hear(word, group),
+                Err(RecvTimeoutError::Timeout) if self.ended && self.waits_for(group) => {}
                 Err(RecvTimeoutError::Timeout) if self.ended || self.error.is_some() => return,
                 Err(RecvTimeoutError::Timeout) => self.stop(group, "ETIMEDOUT"),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
+    }
+
+    /// Whether it is only that our own threads have not come to its last words.
+    fn waits_for(&self, group: &Group) -> bool {
+        Instant::now() < self.until && group.brings_more()
     }
 
     fn hear(&mut self, word: Word, group: &Group) {

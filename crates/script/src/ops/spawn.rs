@@ -138,6 +138,8 @@ impl Care {
                         break;
                     }
                 }
+                // Our own threads have not come to its last words.
+                Err(RecvTimeoutError::Timeout) if self.ended && self.waits_for(group) => {}
                 Err(RecvTimeoutError::Timeout) if self.ended || self.late => break,
                 Err(RecvTimeoutError::Timeout) => {
                     self.late = true;
@@ -147,6 +149,10 @@ impl Care {
             }
         }
         self.late
+    }
+
+    fn waits_for(&self, group: &Group) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until) && group.brings_more()
     }
 
     /// Whoever held its output back has gone.
