@@ -15,8 +15,9 @@ use crate::spawn;
 
 const SIGNALS: [i32; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 
-/// A batch's hold on the one bell of this process.
-pub(crate) struct Bell {
+/// A batch's hold on the one bell of this process. Only for a program of its own: elsewhere signals
+/// are the host's.
+pub struct Bell {
     ear: Arc<OwnedFd>,
 }
 
@@ -46,7 +47,7 @@ impl Bell {
     }
 
     /// Readable once it rang, and for ever after.
-    pub fn fd(&self) -> &OwnedFd {
+    pub(crate) fn fd(&self) -> &OwnedFd {
         &self.ear
     }
 

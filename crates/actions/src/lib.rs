@@ -32,6 +32,7 @@ mod watchdog;
 mod web;
 
 #[cfg(feature = "mcp")]
+pub use bell::Bell;
 pub use mcp::McpAction;
 pub use pipeline::SpawnAction;
 pub use rule::RuleAction;

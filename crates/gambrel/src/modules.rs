@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gambrel_ledger::LocalLedger;
 use gambrel_model::ticket::Wants;
-use gambrel_model::{Action, Ledger, Ticket};
+use gambrel_model::{Action, Job, Ledger, Outcome, Ticket};
 use gambrel_script::{Ask, AskKind, Asker, Fetcher, ModuleAction, ScriptSettings, WatchedModules};
 use serde_json::{Value, json};
 
@@ -27,8 +27,24 @@ pub fn action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Actio
     let settings = ScriptSettings { ask, fetch, ..ScriptSettings::default() };
     match setup.adopts_orphans {
         // A program of its own must answer in time, whatever a module does.
-        true => Box::new(WatchedModules::new(settings)),
+        true => Box::new(Heedful(WatchedModules::new(settings))),
         false => Box::new(ModuleAction::new(settings)),
+    }
+}
+
+/// Modules in a program of its own: told to go, it goes, with the exit code that says so.
+struct Heedful(WatchedModules);
+
+impl Action for Heedful {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
+        // Taken down at the end, and if it rang that is the end of us all.
+        let bell = gambrel_actions::Bell::hang();
+        let goes_on = || !bell.as_ref().is_some_and(gambrel_actions::Bell::rang);
+        self.0.run_while(jobs, &goes_on)
     }
 }
 

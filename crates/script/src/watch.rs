@@ -68,7 +68,12 @@ impl WatchedModules {
         Self { inner: Arc::new(ModuleAction::new(settings)), dialogs, pulse }
     }
 
-    fn watch(&self, call: &Call) -> Outcome {
+    /// The same as [`Action::run`], for as long as `goes_on`: then what is not back is given up.
+    pub fn run_while(&self, jobs: &[Job<'_>], goes_on: &(dyn Fn() -> bool + Sync)) -> Vec<Outcome> {
+        at_once(jobs, |call| self.watch(call, goes_on))
+    }
+
+    fn watch(&self, call: &Call, goes_on: &(dyn Fn() -> bool + Sync)) -> Outcome {
         let began = Instant::now();
         let (inner, own) = (Arc::clone(&self.inner), call.clone());
         let (sender, answers) = channel();
@@ -99,6 +104,9 @@ impl WatchedModules {
                     let late = answer::late(why.into(), Vec::new());
                     return Outcome { took: began.elapsed(), ..late };
                 }
+                Err(RecvTimeoutError::Timeout) if !goes_on() => {
+                    return answer::late("told to go".into(), Vec::new());
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -128,6 +136,6 @@ impl Action for WatchedModules {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        at_once(jobs, |call| self.watch(call))
+        self.run_while(jobs, &|| true)
     }
 }

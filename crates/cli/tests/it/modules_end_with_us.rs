@@ -76,3 +76,26 @@ fn programs_of_a_module_end_when_we_are_killed() {
         }
     }
 }
+
+#[test]
+fn told_to_go_we_go_with_the_code_that_says_so() {
+    let module = "import fs from 'fs'; import { spawn } from 'child_process';
+        export default (pi) => pi.on('tool_call', async (e, ctx) => {
+          const child = spawn('sleep', ['600']); fs.writeFileSync(ctx.cwd + '/pid.new', String(child.pid)); fs.renameSync(ctx.cwd + '/pid.new', ctx.cwd + '/pid');
+          await new Promise((r) => child.on('exit', r));
+        });\n";
+    for (signal, code) in [("TERM", 143), ("INT", 130)] {
+        let ground = Ground::new();
+        ground.file(".omp/hooks/slow.ts", module);
+        let mut fired = ground.start(&["fire", "--from", "omp"], CALL.as_bytes());
+        let mark = ground.root.join("pid");
+        until("the module has begun", || mark.exists());
+        let left = Leftover(text(&std::fs::read(&mark).unwrap()).trim().to_owned());
+        let told = std::process::Command::new("kill")
+            .args(["-s", signal, &fired.id().to_string()])
+            .status();
+        assert!(told.unwrap().success());
+        assert_eq!(fired.wait().unwrap().code(), Some(code), "{signal}");
+        until("its program has gone", || !runs(&left.0));
+    }
+}
