@@ -3,7 +3,7 @@
 //! only we hold. Those that a call which ended well has left running may go on for a time of their
 //! own. Knows numbers and marks, not what they stand for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::strays;
 
 /// A line is `mark group time`: what carries the mark may live so many seconds longer than we do.
-/// Group 0 is about to be born; a mark alone has ended.
+/// Group 0 is about to be born, or has ended and may have left something; a mark alone is over.
 const KEEP: &str = r#"kept=" "
 while read -r mark id time; do
   was=$kept
@@ -34,7 +34,8 @@ while [ "$kept" ]; do
       [ "$id" = 0 ] || kill -s KILL -- "-$id"
       # It may not have been born yet: there is a second look.
       [ "$id" = 0 ] && [ "$past" = 0 ] && kept="$kept ${one%:*}:1"
-    elif kill -s 0 -- "-$id" || grep -qs "GAMBREL_PROGRAM=${one%%:*}" /proc/[0-9]*/environ; then
+    elif { [ "$id" != 0 ] && kill -s 0 -- "-$id"; } ||
+      grep -qs "GAMBREL_PROGRAM=${one%%:*}" /proc/[0-9]*/environ; then
       kept="$kept $one"
     fi
   done
@@ -61,11 +62,20 @@ struct Kept(Mutex<Books>);
 struct Books {
     shell: Option<Child>,
     groups: BTreeMap<u32, Entry>,
+    /// The marks of what has ended by itself: it may have left something outside of its group.
+    ended: Vec<String>,
+    /// The same of calls that ended well.
+    past: VecDeque<String>,
 }
+
+/// So many of the latter are remembered.
+const PAST: usize = 64;
 
 struct Entry {
     /// What it and all that it starts carries.
     mark: String,
+    /// Whether all that carries it was killed.
+    swept: bool,
     /// Nothing for what the module itself runs in.
     name: Option<String>,
     /// Until when it may go on without its module.
@@ -111,6 +121,11 @@ impl Keeper {
             told.push(format!("{} {group} {}", entry.mark, time.as_secs()));
             names.extend(entry.name.clone());
         }
+        let ended = std::mem::take(&mut books.ended);
+        told.extend(ended.iter().map(|mark| format!("{mark} 0 {}", time.as_secs())));
+        books.past.extend(ended);
+        let over = books.past.len().saturating_sub(PAST);
+        told.extend(books.past.drain(..over));
         // A shell that has gone ends nothing any more.
         told.iter().for_each(|line| _ = books.say(line));
         names
@@ -133,6 +148,7 @@ impl Keeper {
     /// Kills what left a group: a signal to the group does not reach it.
     pub fn sweep(&self, group: u32) {
         self.mark(group).iter().for_each(|mark| strays::kill(mark));
+        self.books().groups.entry(group).and_modify(|entry| entry.swept = true);
     }
 
     fn mark(&self, group: u32) -> Option<String> {
@@ -142,7 +158,8 @@ impl Keeper {
     fn hold(&self, group: u32, mark: &str, name: Option<&str>) -> io::Result<Held> {
         let mut books = self.books();
         books.say(&format!("{mark} {group} 0"))?;
-        let entry = Entry { mark: mark.to_owned(), name: name.map(str::to_owned), until: None };
+        let (mark, name) = (mark.to_owned(), name.map(str::to_owned));
+        let entry = Entry { mark, swept: false, name, until: None };
         books.groups.insert(group, entry);
         drop(books);
         Ok(Held { keeper: self.clone(), group })
@@ -160,6 +177,17 @@ impl Books {
             self.shell = Some(start()?);
         }
         self.say(&format!("{mark} 0 0"))
+    }
+
+    /// What has ended by itself: what it left ends with us, unless its call ends well.
+    fn remember(&mut self, entry: Entry) -> io::Result<()> {
+        let left = entry.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let told = self.say(&format!("{} 0 {}", entry.mark, left.unwrap_or_default().as_secs()));
+        match left {
+            Some(_) => self.past.push_back(entry.mark),
+            None => self.ended.push(entry.mark),
+        }
+        told
     }
 
     fn say(&mut self, line: &str) -> io::Result<()> {
@@ -203,7 +231,10 @@ impl Drop for Held {
         let mut books = self.keeper.books();
         if let Some(entry) = books.groups.remove(&self.group) {
             // A shell that has gone holds nothing any more.
-            let _ = books.say(&entry.mark);
+            let _ = match entry.swept {
+                true => books.say(&entry.mark),
+                false => books.remember(entry),
+            };
         }
     }
 }
@@ -212,10 +243,15 @@ impl Drop for Kept {
     fn drop(&mut self) {
         // Nothing is held any more: whoever holds something holds this.
         let books = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shell) = &mut books.shell {
-            let _ = shell.kill();
-            let _ = shell.wait();
+        let Some(mut shell) = books.shell.take() else { return };
+        if books.ended.is_empty() && books.past.is_empty() {
+            let _ = shell.kill().and_then(|()| shell.wait());
+            return;
         }
+        // It looks after what was left, and goes when there is nothing.
+        drop(shell.stdin.take());
+        let named = std::thread::Builder::new().name("gambrel-keeper".into());
+        let _ = named.spawn(move || shell.wait());
     }
 }
 
@@ -239,24 +275,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_held_at_the_end_is_killed_and_nothing_else() {
+    fn what_is_still_held_or_was_left_is_killed_and_nothing_else() {
         let keeper = Keeper::default();
         let (mut sleepers, mut held): (Vec<Child>, Vec<Held>) =
             (0..4).map(|_| sleeper(&keeper)).unzip();
+        // As if they had ended, and something with their mark had not.
         drop(held.remove(2));
         drop(held.remove(0));
+        let mut stranger = Command::new("sleep").arg("600").spawn().unwrap();
         let mut shell = keeper.books().shell.take().unwrap();
         // As if we had gone: the pipe ends, and nobody says another word.
         drop(shell.stdin.take());
         shell.wait().unwrap();
-        for kept in [1, 3] {
-            assert_eq!(sleepers[kept].wait().unwrap().signal(), Some(9));
+        for mut sleeper in sleepers {
+            assert_eq!(sleeper.wait().unwrap().signal(), Some(9));
         }
-        for released in [0, 2] {
-            assert_eq!(sleepers[released].try_wait().unwrap(), None);
-            sleepers[released].kill().unwrap();
-            sleepers[released].wait().unwrap();
-        }
+        assert_eq!(stranger.try_wait().unwrap(), None);
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
     }
 
     #[test]
@@ -282,9 +318,10 @@ mod tests {
         for killed in [2, 3, 0] {
             assert_eq!(sleepers[killed].wait().unwrap().signal(), Some(9));
         }
-        shell.wait().unwrap();
+        // It is looked after, and then there is nothing left to do.
         assert_eq!(sleepers[1].try_wait().unwrap(), None);
         sleepers[1].kill().unwrap();
         sleepers[1].wait().unwrap();
+        shell.wait().unwrap();
     }
 }

@@ -99,3 +99,22 @@ fn told_to_go_we_go_with_the_code_that_says_so() {
         until("its program has gone", || !runs(&left.0));
     }
 }
+
+/// It may finish its work, but not for ever: the limit of its call is that of all that it left.
+#[test]
+fn what_a_program_that_ended_well_left_elsewhere_has_its_time() {
+    let ground = Ground::new().with("GAMBREL_OMP_EDITION", "extensions");
+    let config = ground.base.join("home/.config/gambrel");
+    std::fs::create_dir_all(&config).unwrap();
+    let limit = "omp: {edition: extensions, extensionHandlers: {toolCallTimeoutMs: 2000}}\n";
+    std::fs::write(config.join("config.yaml"), limit).unwrap();
+    let module = "import { execFileSync } from 'child_process';
+        export default (pi) => pi.on('tool_call', () => { execFileSync('sh', ['-c', 'setsid sleep 600 > /dev/null 2>&1 & echo $! > pid; sleep 0.5']); });\n";
+    ground.file(".omp/hooks/daemon.ts", module);
+    let decision = ground.decide("omp", CALL);
+    assert_eq!(decision["ruling"], "silent", "{decision}");
+    let pid = std::fs::read_to_string(ground.root.join("pid")).unwrap();
+    let left = Leftover(pid.trim().to_owned());
+    assert!(runs(&left.0), "it was not let finish");
+    until("its time is over", || !runs(&left.0));
+}
