@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn what_is_still_held_or_was_left_is_killed_and_nothing_else() {
         let keeper = Keeper::default();
-        let (mut sleepers, mut held): (Vec<Child>, Vec<Held>) =
+        let (sleepers, mut held): (Vec<Child>, Vec<Held>) =
             (0..4).map(|_| sleeper(&keeper)).unzip();
         // As if they had ended, and something with their mark had not.
         drop(held.remove(2));
