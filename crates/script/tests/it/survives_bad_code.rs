@@ -36,9 +36,19 @@ fn loops_are_interrupted() {
     late("while (true) {}");
     late("try { while (true) {} } catch { return 1; } finally { while (true) {} }");
     late("for (;;) await null;");
-    late("const step = () => Promise.resolve().then(step); await step();");
+    late(
+        "const step = () => void Promise.resolve().then(step); step(); await new Promise(() => {});",
+    );
     late("for (;;) console.log('x');");
     late("setInterval(() => { for (;;); }, 1); await new Promise(() => {});");
+}
+
+/// Each waits for the next: time or memory ends it, whichever is over first.
+#[test]
+fn a_chain_of_promises_without_end_has_one() {
+    let outcome = hasty().handler("const step = () => Promise.resolve().then(step); await step();");
+    let failed = outcome.answer.is_some_and(|answer| answer["errors"] != json!([]));
+    assert!(outcome.end == End::Late || failed);
 }
 
 #[test]
