@@ -31,8 +31,8 @@ mod watchdog;
 #[cfg(feature = "http")]
 mod web;
 
-#[cfg(feature = "mcp")]
 pub use bell::Bell;
+#[cfg(feature = "mcp")]
 pub use mcp::McpAction;
 pub use pipeline::SpawnAction;
 pub use rule::RuleAction;
