@@ -225,7 +225,8 @@ fn line_of(path: &Path, line: usize, column: Option<usize>) -> Spot {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let whole = text[before..].lines().next().unwrap_or_default();
-    let letters = column.map(|column| whole.chars().take(column - 1).map(char::len_utf8).sum());
+    let letters =
+        column.map(|column| whole.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum());
     let start = letters.unwrap_or_else(|| whole.len() - whole.trim_start().len());
     let end = whole.trim_end().len().max(start);
     Spot::within(path, &text, before + start, before + end)

@@ -83,7 +83,7 @@ fn broke(request: &Request<'_>, why: &str) -> Outcome {
     match request.wish {
         Wish::Emit(..) => {
             let whose = Whose { path: request.path, event: request.event() };
-            answer::failed(why, &whose)
+            answer::failed(why, "", Vec::new(), &whose, |_| None)
         }
         Wish::Read | Wish::Load | Wish::Command(..) => Outcome::of(End::Unstarted(why.to_owned())),
     }

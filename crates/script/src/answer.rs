@@ -32,10 +32,16 @@ pub fn unstarted(error: &LoadError) -> Outcome {
     Outcome::of(End::Unstarted(error.to_string()))
 }
 
-/// A call that came to nothing but an error which has no place in the module.
-pub fn failed(why: &str, whose: &Whose<'_>) -> Outcome {
-    let text = broken(why, "", whose).to_string();
-    answered(read(&text, Vec::new(), whose, |_| None).0)
+/// A call that came to nothing but an error.
+pub fn failed(
+    message: &str,
+    stack: &str,
+    effects: Vec<Value>,
+    whose: &Whose<'_>,
+    place: impl Fn(&str) -> Option<String>,
+) -> Outcome {
+    let text = broken(message, stack, whose).to_string();
+    answered(read(&text, effects, whose, place).0)
 }
 
 /// A call whose time was over. What it wanted done before that is still told.
@@ -104,7 +110,7 @@ fn of(result: Value, truthy: bool, effects: Vec<Value>) -> Value {
 }
 
 /// An answer that is nothing but one error.
-pub fn broken(message: &str, stack: &str, whose: &Whose<'_>) -> Value {
+fn broken(message: &str, stack: &str, whose: &Whose<'_>) -> Value {
     let mut answer = nothing();
     answer["handlers"] = json!(1);
     answer["errors"] = json!([{

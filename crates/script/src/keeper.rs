@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::strays;
 
 /// A line is `mark group time`: what carries the mark may live so many seconds longer than we do.
-/// Group 0 is about to be born, or has ended and may have left something; a mark alone is over.
+/// `$0` is the variable that holds it. Group 0 is about to be born, or has ended and may have left something; a mark alone is over.
 const KEEP: &str = r#"kept=" "
 while read -r mark id time; do
   was=$kept
@@ -30,12 +30,12 @@ while [ "$kept" ]; do
     rest=${one#*:}
     id=${rest%%:*}
     if [ "$past" -ge "${rest#*:}" ]; then
-      set -- "$@" -e "GAMBREL_PROGRAM=${one%%:*}"
+      set -- "$@" -e "$0=${one%%:*}"
       [ "$id" = 0 ] || kill -s KILL -- "-$id"
       # It may not have been born yet: there is a second look.
       [ "$id" = 0 ] && [ "$past" = 0 ] && kept="$kept ${one%:*}:1"
     elif { [ "$id" != 0 ] && kill -s 0 -- "-$id"; } ||
-      grep -qs "GAMBREL_PROGRAM=${one%%:*}" /proc/[0-9]*/environ; then
+      grep -qs "$0=${one%%:*}" /proc/[0-9]*/environ; then
       kept="$kept $one"
     fi
   done
@@ -257,7 +257,7 @@ impl Drop for Kept {
 
 fn start() -> io::Result<Child> {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", KEEP]).env_clear();
+    command.args(["-c", KEEP, strays::VARIABLE]).env_clear();
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // What is sent to our own group must not end it before us.
     command.process_group(0).spawn()

@@ -129,23 +129,11 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
             let open = seat.desk().asking().then(|| ASKED.to_owned());
             (Outcome { fault: open, ..answer::late(why, effects) }, true)
         }
-        Err(Halt::Stuck) => (failed(turn::STUCK, "", effects, &whose, place), true),
+        Err(Halt::Stuck) => (answer::failed(turn::STUCK, "", effects, &whose, place), true),
         Err(Halt::Broken { message, stack }) => {
-            (failed(&message, &stack, effects, &whose, place), true)
+            (answer::failed(&message, &stack, effects, &whose, place), true)
         }
     }
-}
-
-/// The outcome of a call that came to nothing but an error.
-fn failed(
-    message: &str,
-    stack: &str,
-    effects: Vec<Value>,
-    whose: &Whose<'_>,
-    place: impl Fn(&str) -> Option<String>,
-) -> Outcome {
-    let text = answer::broken(message, stack, whose).to_string();
-    answer::answered(answer::read(&text, effects, whose, place).0)
 }
 
 /// What went wrong beside the answer: whoever calls, it is on record.
@@ -185,7 +173,7 @@ fn never_finished(request: &Request<'_>, effects: Vec<Value>) -> Outcome {
     match request.wish {
         Wish::Emit(..) => {
             let whose = Whose { path: request.path, event: request.event() };
-            failed(&error.message, "", effects, &whose, |_| error.at.clone())
+            answer::failed(&error.message, "", effects, &whose, |_| error.at.clone())
         }
         Wish::Read | Wish::Load | Wish::Command(..) => answer::unstarted(&error),
     }

@@ -12,7 +12,8 @@ use super::edition::{FIELD, is_newer};
 use super::events::{Rule, TOOLS, others, rule};
 use super::fields::{PAYLOADS, SIGNAL};
 use super::payload::truthy;
-use super::verdict::{DETAILS, IS_ERROR, SYSTEM};
+use super::results::rewritten_output;
+use super::verdict::SYSTEM;
 use crate::payload::text;
 
 /// The system prompt, a list of texts.
@@ -143,12 +144,8 @@ fn rewritten(event: &Event, row: &EventSpec, fields: &mut Map<String, Value>) {
 /// The newer edition shows each module what the one before it made of a result, or of the system
 /// prompt.
 fn chained(row: &EventSpec, carry: &Carry, fields: &mut Map<String, Value>) {
-    let content = carry.now.get(&Slot::Output).and_then(|output| output.get("content"));
-    let own = |word: &str| carry.now.get(&Slot::Native(word.into()));
-    let stands = [("content", content), ("details", own(DETAILS)), ("isError", own(IS_ERROR))];
-    for (key, value) in stands {
-        fields.extend(value.map(|value| (key.to_owned(), value.clone())));
-    }
+    let stands = rewritten_output(&carry.now);
+    fields.extend(stands.map(|(key, value)| (key.to_owned(), value.clone())));
     if rule(row) == Rule::Start {
         let stands = carry.now.get(&Slot::Native(SYSTEM.into())).cloned();
         let stands = stands.or_else(|| fields.get(SYSTEM_PROMPT).cloned());

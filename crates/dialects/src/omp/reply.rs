@@ -9,7 +9,8 @@ use super::Omp;
 use super::edition::hears_newer;
 use super::events::{Rule, TOOLS, rule};
 use super::payload::truthy;
-use super::verdict::{DETAILS, EFFECTS, IS_ERROR, RESULT, SYSTEM};
+use super::results::rewritten_output;
+use super::verdict::{EFFECTS, RESULT, SYSTEM};
 use crate::payload::text;
 
 /// Spells a decision as the contract's runner would return it.
@@ -160,12 +161,8 @@ fn rewritten(event: &Event, decision: &Decision, result: &mut Map<String, Value>
     if let Some(Value::Object(own)) = patch.get(&Slot::Native(RESULT.into())) {
         result.extend(own.clone());
     }
-    let content = patch.get(&Slot::Output).and_then(|output| output.get("content"));
-    let own = |word: &str| patch.get(&Slot::Native(word.into()));
-    let fields = [("content", content), ("details", own(DETAILS)), ("isError", own(IS_ERROR))];
-    for (key, value) in fields {
-        result.extend(value.filter(|value| !value.is_null()).map(|v| (key.to_owned(), v.clone())));
-    }
+    let told = rewritten_output(patch).filter(|(_, value)| !value.is_null());
+    result.extend(told.map(|(key, value)| (key.to_owned(), value.clone())));
     if let Some(prompt) = patch.get(&Slot::Prompt).and_then(Value::as_object) {
         let changed = prompt.iter().filter(|(key, value)| event.native.get(*key) != Some(*value));
         result.extend(changed.map(|(key, value)| (key.clone(), value.clone())));

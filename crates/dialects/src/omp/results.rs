@@ -2,7 +2,7 @@
 //! them counts, what it rules, what it rewrites.
 
 use gambrel_model::tool::text_block;
-use gambrel_model::{Ear, Event, EventSpec, Hook, Moment, Ruling, Slot, Tool, Verdict};
+use gambrel_model::{Ear, Event, EventSpec, Hook, Moment, Patch, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::Omp;
@@ -21,6 +21,17 @@ const CONTENT: &str = "content";
 /// What results may say of a tool's result, and where it goes if only this dialect knows it.
 const OUTPUT: &[(&str, Option<&str>)] =
     &[(CONTENT, None), ("details", Some(DETAILS)), ("isError", Some(IS_ERROR))];
+
+/// What rewrites make of a tool's result, in the words of this dialect.
+pub fn rewritten_output(patch: &Patch) -> impl Iterator<Item = (&'static str, &Value)> {
+    OUTPUT.iter().filter_map(|(key, own)| {
+        let value = match own {
+            Some(own) => patch.get(&Slot::Native((*own).into()))?,
+            None => patch.get(&Slot::Output)?.get(*key)?,
+        };
+        Some((*key, value))
+    })
+}
 
 /// Who was asked about what.
 #[derive(Clone, Copy)]
