@@ -19,6 +19,7 @@ pub const PARTS: &[Part] = &[
     Part { program: "python3", package: "python3", without: "hooks in Python" },
     Part { program: "node", package: "nodejs", without: "team hooks in JavaScript" },
     Part { program: "chromium", package: "chromium", without: "the approvals page in a browser" },
+    Part { program: "ip", package: "iproute2", without: "Claude Code without a network" },
     Part {
         program: "strace",
         package: "strace",

@@ -1,6 +1,7 @@
-//! What this repository does to itself: `cargo xtask test | tidy | schemas | bench | ci`.
+//! What this repository does to itself: `cargo xtask test | faults | tidy | schemas | bench | ci`.
 
 mod bench;
+mod faults;
 mod machine;
 mod schemas;
 mod shell;
@@ -12,12 +13,16 @@ use std::process::ExitCode;
 
 const HELP: &str = "cargo xtask COMMAND
 
-  test [ARGS…]   install what the tests need, then run all of them (ARGS go to cargo test)
+  test [ARGS…]   install what the tests need, then run all of them (ARGS go to cargo test);
+                 --claude VERSION (such as latest) also runs the tests inside that Claude Code
+  faults         attack the built program with kills, faults and hostile input and print what
+                 held; --full for the full counts, --only ROW, --seed N, --count N,
+                 --binary FILE for another build
   tidy           check the laws of the house: who may know whom, sizes, names,
                  and that generated files are fresh
   schemas        write the JSON Schemas of hook events anew
   bench [ARGS…]  measure against floors of the same run; --quick for a short one
-  ci             test, fmt, clippy, tidy: what must hold before a change lands
+  ci             test, faults, fmt, clippy, tidy: what must hold before a change lands
 ";
 
 fn main() -> ExitCode {
@@ -26,6 +31,7 @@ fn main() -> ExitCode {
     let rest: Vec<String> = args.collect();
     let done = match command.as_str() {
         "test" => test::run(&rest),
+        "faults" => faults::run(&rest),
         "tidy" => tidy::run(),
         "schemas" => schemas::run(),
         "bench" => bench::run(&rest),

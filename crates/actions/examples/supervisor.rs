@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use gambrel_actions::{
-    SUPERVISE_WORD, Settings, ShellAction, WATCHDOG_WORD, supervise_main, watchdog_main,
+    SUPERVISE_WORD, Settings, ShellAction, WATCHDOG_WORD, end_orphans, supervise_main,
+    watchdog_main,
 };
 use gambrel_model::{Action, Call, Job, Outcome};
 
@@ -39,11 +40,18 @@ fn settings() -> io::Result<Settings> {
         None => Some(std::env::current_exe()?),
     };
     let spill_dir = std::env::var_os("SPILL_DIR").map(PathBuf::from);
+    let running_file = std::env::var_os("RUNNING_FILE").map(PathBuf::from);
+    let kill_with_parent = std::env::var_os("KILL_WITH_PARENT").is_some();
+    let isolate = std::env::var_os("ISOLATE").is_some();
     let own = Settings { subreaper: true, heeds_signals: true, ..Settings::default() };
-    Ok(Settings { supervisor, spill_dir, ..own })
+    Ok(Settings { supervisor, spill_dir, running_file, kill_with_parent, isolate, ..own })
 }
 
 fn run(file: Option<PathBuf>, errand: Option<String>) -> io::Result<()> {
+    let own = settings()?;
+    if let (Some(running), Some(program)) = (&own.running_file, &own.supervisor) {
+        end_orphans(running, program);
+    }
     let mut text = String::new();
     match std::env::var_os("CALL_FILE") {
         Some(path) => text = fs::read_to_string(path)?,
@@ -52,7 +60,7 @@ fn run(file: Option<PathBuf>, errand: Option<String>) -> io::Result<()> {
     let call: Call = serde_json::from_str(&text)?;
     let errand = || errand.clone().unwrap_or_default();
     let job = Job { call: &call, errand: Some(&errand) };
-    for outcome in ShellAction::new(settings()?).run(&[job]) {
+    for outcome in ShellAction::new(own).run(&[job]) {
         if let Some(file) = &file {
             write(file.clone(), &outcome)?;
         }

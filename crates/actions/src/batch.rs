@@ -11,10 +11,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::attempt::Attempt;
 use crate::bell::Bell;
 use crate::capture::CHUNK;
+use crate::environ::mark_prefix;
 use crate::guard::Guard;
 use crate::orphans;
 use crate::process::{Slot, World};
+use crate::running::Running;
 use crate::settings::Settings;
+use crate::tree;
 
 /// More children than this at once would use up the descriptors of an ordinary process.
 const TOGETHER: usize = 128;
@@ -30,6 +33,8 @@ pub(crate) fn run<'a>(
     on_start: OnStart<'_>,
 ) -> Vec<Outcome> {
     let now = Instant::now();
+    // Struck out at the end, when everything that is left has another owner.
+    let _running = Running::enter(settings, mark_prefix());
     drive(jobs.iter().map(|job| Attempt::new(job, now)).collect(), settings, guard, on_start)
 }
 
@@ -42,7 +47,8 @@ pub(crate) fn drive<'a>(
 ) -> Vec<Outcome> {
     let now = Instant::now();
     let scratch = Vec::with_capacity(CHUNK);
-    let mut world = World { settings, guard, now, scratch, table: None };
+    let since = tree::ticks_now();
+    let mut world = World { settings, guard, now, since, scratch, table: None };
     let mut events = Vec::with_capacity(4 * jobs.len().min(TOGETHER));
     // Taken down last: if it rang, this process ends there.
     let bell = settings.heeds_signals.then(Bell::hang).flatten();

@@ -11,7 +11,10 @@ use rustix::io::{Errno, read};
 use crate::settings::Settings;
 use crate::spill::Spill;
 
-const HEAD: usize = 1 << 20;
+/// What is kept of a stream from its beginning: of one that may hold an answer, as much as is read as
+/// one.
+const MAX_HEAD_BYTES: usize = 1 << 20;
+const MAX_ANSWER_BYTES: usize = 16 << 20;
 const TAIL: usize = 64 << 10;
 /// One read takes a pipe's usual capacity.
 pub(crate) const CHUNK: usize = 64 << 10;
@@ -23,6 +26,7 @@ pub(crate) struct Capture<'a> {
     fd: Option<OwnedFd>,
     settings: &'a Settings,
     head: Vec<u8>,
+    max_head: usize,
     tail: VecDeque<u8>,
     total: u64,
     spill: Option<Spill<'a>>,
@@ -36,6 +40,7 @@ impl<'a> Capture<'a> {
             fd: Some(fd),
             settings,
             head: Vec::new(),
+            max_head: MAX_HEAD_BYTES,
             tail: VecDeque::new(),
             total: 0,
             spill: None,
@@ -46,7 +51,14 @@ impl<'a> Capture<'a> {
     /// Of a pipe from which somebody else has read this much, or which is closed.
     pub fn resume(fd: Option<OwnedFd>, read: Vec<u8>, settings: &'a Settings) -> Self {
         let (total, tail) = (read.len() as u64, VecDeque::new());
-        Self { fd, settings, head: read, tail, total, spill: None, trouble: None }
+        let max_head = MAX_HEAD_BYTES.max(read.len());
+        Self { fd, settings, head: read, max_head, tail, total, spill: None, trouble: None }
+    }
+
+    /// The same for a stream that may hold an answer.
+    pub fn with_answer(mut self) -> Self {
+        self.max_head = MAX_ANSWER_BYTES.max(self.head.len());
+        self
     }
 
     /// Everything that was read so far, if all of it is kept here.
@@ -120,8 +132,13 @@ impl<'a> Capture<'a> {
 
     fn take(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let room = HEAD - self.head.len();
+        let room = self.max_head - self.head.len();
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        if self.head.capacity() - self.head.len() < first.len() {
+            // By halves: doubling would take twice the cap at the end.
+            let more = (self.head.len() / 2).max(first.len());
+            self.head.reserve_exact(more.min(room));
+        }
         self.head.extend_from_slice(first);
         if rest.is_empty() {
             return;
@@ -142,7 +159,7 @@ impl<'a> Capture<'a> {
     fn open_spill(&mut self) {
         if let Some(fd) = &self.fd {
             // A hint only: the user's share of pipe memory may be used up.
-            let _ = rustix::pipe::fcntl_setpipe_size(fd, HEAD);
+            let _ = rustix::pipe::fcntl_setpipe_size(fd, MAX_HEAD_BYTES);
         }
         let Settings { spill_dir, veil, .. } = self.settings;
         match spill_dir.as_deref().map(|folder| Spill::create(folder, veil.as_ref())) {

@@ -5,12 +5,14 @@ use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use gambrel_model::call::{Call, Program, Shell};
 use rustix::process::Pid;
 
 use crate::direct;
 use crate::environ::{Environ, LONGEST};
+use crate::isolation;
 use crate::lookup;
 use crate::spawn::{Start, spawn};
 
@@ -19,7 +21,16 @@ pub(crate) struct Command<'a> {
     environ: Environ,
     cwd: &'a Path,
     ways: Vec<Way>,
+    /// Has the kernel kill it when we are killed, see [`Start::kill_with_parent`].
+    pub kill_with_parent: bool,
+    /// Starts it in a PID namespace or not at all, see [`Start::isolate`].
+    pub isolate: bool,
 }
+
+/// How long a program may be open for writing before it counts as one that cannot be executed.
+const BUSY: Duration = Duration::from_millis(100);
+/// Between two tries to execute it.
+const BUSY_PAUSE: Duration = Duration::from_millis(2);
 
 /// A program and its arguments.
 struct Way {
@@ -56,7 +67,12 @@ impl<'a> Command<'a> {
                 ways
             }
         };
-        Ok(Self { environ, cwd, ways })
+        Ok(Self { environ, cwd, ways, kill_with_parent: false, isolate: false })
+    }
+
+    /// The mark that it will carry.
+    pub fn mark(&self) -> &str {
+        &self.environ.mark
     }
 
     /// Starts it with these streams; the error is for a person.
@@ -91,16 +107,22 @@ impl<'a> Command<'a> {
         let argv = argv.collect::<Result<Vec<_>, _>>()?;
         let cwd = CString::new(self.cwd.as_os_str().as_bytes())?;
         let cwd = (!cwd.is_empty()).then_some(cwd);
-        spawn(&Start {
+        let start = Start {
             path: &path,
             argv: &argv,
             env: &self.environ.entries,
             cwd: cwd.as_deref(),
             streams: &streams,
-        })
+            kill_with_parent: self.kill_with_parent,
+            isolate: self.isolate,
+        };
+        retry_while_busy(|| spawn(&start))
     }
 
     fn explain(&self, way: &Way, error: &io::Error) -> String {
+        if let Some(refusal) = isolation::refusal(error) {
+            return refusal;
+        }
         let program = way.path.display();
         let cwd = self.cwd.display();
         if !self.cwd.as_os_str().is_empty() && !self.cwd.is_dir() {
@@ -126,6 +148,21 @@ impl<'a> Command<'a> {
         format!(
             "environment and arguments together are too long for the kernel; the longest variable is {name} with {length} bytes"
         )
+    }
+}
+
+/// Whoever writes a program and closes it at once may still be about to.
+fn retry_while_busy<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let begun = Instant::now();
+    loop {
+        match start() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && begun.elapsed() < BUSY =>
+            {
+                std::thread::sleep(BUSY_PAUSE);
+            }
+            done => return done,
+        }
     }
 }
 

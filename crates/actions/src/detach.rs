@@ -35,6 +35,9 @@ pub(crate) struct Order {
     /// them after its stdin.
     #[serde(default)]
     pub left: Option<Left>,
+    /// Whether the sender isolates its hooks, see [`Settings::isolate`].
+    #[serde(default)]
+    pub isolate: bool,
 }
 
 /// What a supervisor answers once.
@@ -75,6 +78,7 @@ pub(crate) fn send(job: &Job<'_>, action: &str, settings: &Settings, here: Here)
         errand: job.errand.map(|errand| errand()),
         stdin_length: stdin.map(<[u8]>::len),
         left: None,
+        isolate: settings.isolate,
     };
     Sent::to_supervisor(program, &order, stdin.unwrap_or_default(), &[]).unwrap_or_else(|error| {
         Sent::by(Way::Failed(format!("no supervisor: {}: {error}", program.display())))

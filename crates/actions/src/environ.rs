@@ -3,12 +3,15 @@
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gambrel_model::call::Call;
 
 /// By this variable a process that left its session is still known to belong to a call.
 pub(crate) const MARK: &str = "GAMBREL_CALL";
+/// By this one the programs that modules run are known to whoever looks after those.
+pub(crate) const PROGRAM_MARK: &str = "GAMBREL_PROGRAM";
 
 /// The kernel's limit for one argument or variable, its end included.
 pub(crate) const LONGEST: usize = 128 * 1024;
@@ -111,7 +114,14 @@ fn working_folder(call: &Call) -> Option<&[u8]> {
 
 fn fresh_mark() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("{}-{:x}{:08x}-{count}", std::process::id(), now.tv_sec, now.tv_nsec)
+    format!("{}{}", mark_prefix(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// What the marks of all hooks of this process begin with, and those of no other process.
+pub(crate) fn mark_prefix() -> &'static str {
+    static PREFIX: OnceLock<String> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        format!("{}-{:x}{:08x}-", std::process::id(), now.tv_sec, now.tv_nsec)
+    })
 }

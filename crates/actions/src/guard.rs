@@ -21,6 +21,9 @@ use crate::tree::Member;
 /// An order has to fit into one write that is not taken apart.
 const SLIP: usize = 2048;
 
+/// How often an order is written, if the watchdog dies or a signal comes in between.
+const TRIES: usize = 4;
+
 /// The watchdog of one action.
 #[derive(Default)]
 pub(crate) struct Guard {
@@ -37,9 +40,15 @@ impl Guard {
         self.tell(program, &format!("watch {} {} {mark}\n", leader.pid, leader.start))
     }
 
-    /// A watched hook has ended.
-    pub fn done(&self, program: &Path, leader: i32) {
-        let _ = self.tell(program, &format!("done {leader}\n"));
+    /// Has whatever carries the mark killed should we die. Told before a hook is started, so that
+    /// there is no moment at which nobody knows of it.
+    pub fn expect(&self, program: &Path, mark: &str) -> Result<(), String> {
+        self.tell(program, &format!("expect {mark}\n"))
+    }
+
+    /// A hook that was watched or expected has ended.
+    pub fn done(&self, program: &Path, mark: &str) {
+        let _ = self.tell(program, &format!("done {mark}\n"));
     }
 
     /// Has what a hook left running killed when its time is over.
@@ -63,7 +72,7 @@ impl Guard {
 
     fn tell(&self, program: &Path, line: &str) -> Result<(), String> {
         let mut held = self.lock();
-        for _ in 0..2 {
+        for _ in 0..TRIES {
             if held.is_none() {
                 *held = Some(start(program)?);
             }
@@ -72,6 +81,7 @@ impl Guard {
                 Ok(_) => return Ok(()),
                 // It died: another one is told, of this and whatever follows.
                 Err(Errno::PIPE) => *held = None,
+                Err(Errno::INTR) => {}
                 Err(error) => return Err(format!("the watchdog does not listen: {error}")),
             }
         }
@@ -107,13 +117,19 @@ fn helpers() -> MutexGuard<'static, Vec<Pid>> {
 }
 
 /// Re-executes the program as a watchdog and gives the pipe that it reads.
-fn start(program: &Path) -> Result<OwnedFd, String> {
+pub(crate) fn start(program: &Path) -> Result<OwnedFd, String> {
     let broken = |error: std::io::Error| format!("no watchdog: {}: {error}", program.display());
     let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| broken(error.into()))?;
     let (theirs, ours) = (process::lift(theirs), process::lift(ours));
     process::unblock(&ours);
     spawn_helper(program, WATCHDOG_WORD, &[Some(theirs.as_fd()), None, None]).map_err(broken)?;
     Ok(ours)
+}
+
+/// Starts our own program again under another name of work, with nothing to read and nobody to
+/// tell. It outlives us.
+pub fn start_helper(program: &Path, word: &str) -> std::io::Result<()> {
+    spawn_helper(program, word, &[None, None, None])
 }
 
 /// Starts our own program again under another name of work, with our whole environment.
@@ -132,6 +148,15 @@ pub(crate) fn spawn_helper(
     };
     let env = std::env::vars_os().map(entry).collect::<Result<Vec<_>, _>>()?;
     let _birth = orphans::hold();
-    helpers().push(spawn(&Start { path: &path, argv: &argv, env: &env, cwd: None, streams })?);
+    let start = Start {
+        path: &path,
+        argv: &argv,
+        env: &env,
+        cwd: None,
+        streams,
+        kill_with_parent: false,
+        isolate: false,
+    };
+    helpers().push(spawn(&start)?);
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Attempt;
@@ -17,6 +17,7 @@ use crate::detach::{Answer, Order, Sent, Way};
 use crate::guard::{self, Guard};
 use crate::orphans;
 use crate::process::Process;
+use crate::running::Running;
 use crate::settings::Settings;
 use crate::shell::NAME;
 use crate::{spawn, tree};
@@ -71,6 +72,7 @@ pub(crate) fn send(
         errand: errand.map(|errand| errand()),
         stdin_length: Some(rest.len()),
         left: Some(left),
+        isolate: settings.isolate,
     };
     Sent::to_supervisor(program, &order, &rest, &pipes)
 }
@@ -119,6 +121,7 @@ pub(crate) fn adopt(
             return Outcome::of(End::Unstarted(reason));
         }
     };
+    let _running = Running::enter(settings, &process.mark);
     on_start(Ok(&command));
     let job = Attempt::adopted(call, process);
     let mut outcomes = batch::drive(vec![job], settings, &guard, &mut |_| {});
@@ -141,7 +144,7 @@ pub(crate) fn settle(pid: Pid, sent: Sent) -> Outcome {
     let outcome = sent.confirm();
     if matches!(outcome.end, End::Unstarted(_)) {
         tree::signal_group(pid, Signal::KILL);
-        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
+        spawn::reap(pid);
         orphans::strike(pid);
     } else if !here {
         guard::keep(pid);

@@ -11,6 +11,7 @@ mod direct;
 mod environ;
 mod guard;
 mod handover;
+mod isolation;
 mod limits;
 mod lookup;
 #[cfg(feature = "mcp")]
@@ -19,6 +20,7 @@ mod orphans;
 mod pipeline;
 mod process;
 mod rule;
+mod running;
 mod settings;
 mod shell;
 mod sidefile;
@@ -32,12 +34,16 @@ mod watchdog;
 mod web;
 
 pub use bell::Bell;
+pub use guard::start_helper;
+pub use isolation::try_isolation;
 #[cfg(feature = "mcp")]
 pub use mcp::McpAction;
 pub use pipeline::SpawnAction;
 pub use rule::RuleAction;
+pub use running::end_orphans;
 pub use settings::{SUPERVISE_WORD, Settings, WATCHDOG_WORD};
 pub use shell::ShellAction;
+pub use spawn::{end_process_after, reset_signals};
 pub use supervise::supervise_main;
 pub use veil::Veil;
 pub use watchdog::watchdog_main;

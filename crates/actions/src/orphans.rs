@@ -9,7 +9,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use crate::attempt::Attempt;
 use crate::guard;
 use crate::process::{Trace, World, leave};
-use crate::tree::{self, Member};
+use crate::tree::{self, Kin, Member, Snapshot};
 
 /// Between the birth of a leader and its entry nobody may take it for an orphan.
 static BIRTH: RwLock<()> = RwLock::new(());
@@ -42,9 +42,13 @@ pub(crate) fn look(jobs: &mut [Attempt<'_>], world: &World<'_>) {
         return;
     }
     let strangers = strangers();
+    leave_hidden(jobs, &strangers, world);
+    let marks: Vec<_> = strangers.iter().map(|member| tree::mark(member.pid)).collect();
     for job in jobs {
         for (mark, until) in job.marks.clone() {
-            let own = strangers.iter().filter(|member| tree::carries(member.pid, &mark));
+            let marked = strangers.iter().zip(&marks);
+            let own = marked.filter(|(_, own)| own.as_deref() == Some(mark.as_bytes()));
+            let own = own.map(|(member, _)| member);
             // Those of the hook's own group were handed over when it ended.
             let new = own.filter(|member| !job.left.contains(member)).copied();
             let trace = Trace { mark: &mark, until, slip: job.slip() };
@@ -52,6 +56,40 @@ pub(crate) fn look(jobs: &mut [Attempt<'_>], world: &World<'_>) {
                 job.remark(remark);
             }
         }
+    }
+}
+
+/// Our living children that belong to a hook although nothing shows to which: they left its
+/// session, emptied their environment and lost their parents. While only one hook runs here they
+/// are that hook's; otherwise they are looked for when the last one has ended.
+pub(crate) fn hidden(since: u64) -> Vec<Member> {
+    if leaders().len() > 1 { Vec::new() } else { unmarked(&strangers(), since) }
+}
+
+/// A hook never shares our session, so what does is a helper of another kind.
+fn unmarked(strangers: &[Member], since: u64) -> Vec<Member> {
+    let own = tree::session(std::process::id() as i32);
+    let is_hooks = |member: &&Member| {
+        member.start >= since && tree::session(member.pid) != own && !tree::is_marked(member.pid)
+    };
+    strangers.iter().filter(is_hooks).copied().collect()
+}
+
+/// Ends what no mark shows to be a certain hook's: when the time of the last hook is over.
+fn leave_hidden(jobs: &mut [Attempt<'_>], strangers: &[Member], world: &World<'_>) {
+    let hidden = unmarked(strangers, world.since);
+    if hidden.is_empty() || !leaders().is_empty() {
+        return;
+    }
+    let last = |job: &&mut Attempt<'_>| job.marks.iter().map(|(_, until)| *until).max();
+    let Some(job) = jobs.iter_mut().max_by_key(last) else { return };
+    let Some((mark, until)) = job.marks.iter().max_by_key(|(_, until)| *until).cloned() else {
+        return;
+    };
+    let members = Snapshot::take().members(&Kin { roots: hidden, ..Kin::default() });
+    let trace = Trace { mark: &mark, until, slip: job.slip() };
+    if let Some(remark) = leave(&members, &trace, world) {
+        job.remark(remark);
     }
 }
 

@@ -23,7 +23,7 @@ use crate::command::{Command, Started};
 use crate::guard::Guard;
 use crate::limits::Limits;
 use crate::orphans;
-use crate::settings::Settings;
+use crate::settings::{Settings, WATCH_AFTER};
 use crate::tree::{self, Member, Snapshot};
 
 /// For so long nothing but its exit is waited for.
@@ -35,6 +35,8 @@ pub(crate) struct World<'a> {
     pub guard: &'a Guard,
     /// The time at which this turn of the loop began.
     pub now: Instant,
+    /// When this batch began, in the kernel's ticks.
+    pub since: u64,
     pub scratch: Vec<u8>,
     /// The process table of this turn, if somebody needed it.
     pub table: Option<Snapshot>,
@@ -77,8 +79,12 @@ pub(crate) struct Process<'a> {
     stage: Stage,
     exited: bool,
     watched: bool,
+    /// At what age it is told to the watchdog.
+    watch_after: Duration,
     /// Somebody else's child: it cannot be reaped here, and is known by its start.
     foreign: Option<Member>,
+    /// In a PID namespace, and ended by the kernel when we end.
+    isolated: bool,
     /// How it may ask not to be waited for, until it has said something else.
     parting: Option<&'a Parting>,
     slip: Option<&'a str>,
@@ -117,7 +123,11 @@ struct Feed<'a> {
 impl<'a> Process<'a> {
     /// Starts an attempt that ends within `limits`, or says why it could not start.
     pub fn start(call: &'a Call, limits: Limits, world: &World<'a>) -> Result<Self, String> {
-        let command = Command::of(call, world.settings.direct)?;
+        let mut command = Command::of(call, world.settings.direct)?;
+        command.isolate = world.settings.isolate;
+        // One that goes on alone outlives us; an isolated one never does.
+        let may_go = call.parting.is_some() && !command.isolate;
+        command.kill_with_parent = command.isolate || world.settings.kill_with_parent && !may_go;
         let pipes = |error: Errno| format!("no pipe for the hook: {error}");
         let (stdout, their_stdout) = output_pipe().map_err(pipes)?;
         let (stderr, their_stderr) = output_pipe().map_err(pipes)?;
@@ -134,6 +144,7 @@ impl<'a> Process<'a> {
             Some(their_stderr.as_fd()),
         ];
         let since = tree::ticks_now();
+        let remarks = expect_at_once(command.mark(), world);
         let birth = orphans::hold();
         let Started { pid, command, mark } = command.start(streams)?;
         orphans::enter(pid);
@@ -142,7 +153,7 @@ impl<'a> Process<'a> {
             pid,
             pidfd: pidfd_open(pid, PidfdFlags::empty()).ok(),
             feed,
-            stdout: Capture::new(stdout, world.settings),
+            stdout: Capture::new(stdout, world.settings).with_answer(),
             stderr: Capture::new(stderr, world.settings),
             begun: world.now,
             since,
@@ -150,12 +161,14 @@ impl<'a> Process<'a> {
             stage: Stage::Running,
             exited: false,
             watched: false,
+            watch_after: watch_after(world.settings),
             foreign: None,
+            isolated: world.settings.isolate,
             parting: call.parting.as_ref(),
             slip: call.slip.as_deref(),
             cut: None,
             known: Vec::new(),
-            remarks: Vec::new(),
+            remarks,
             command,
             mark,
         })
@@ -237,6 +250,18 @@ fn pull(stream: &mut Capture<'_>, flags: PollFlags, scratch: &mut Vec<u8>) {
     } else {
         stream.close();
     }
+}
+
+/// At what age a hook is told to the watchdog.
+fn watch_after(settings: &Settings) -> Duration {
+    if settings.watch_at_once { Duration::ZERO } else { WATCH_AFTER }
+}
+
+/// Tells the watchdog of a hook that is about to start, where that is wanted; what went wrong.
+fn expect_at_once(mark: &str, world: &World<'_>) -> Vec<String> {
+    let program = world.settings.supervisor.as_deref().filter(|_| world.settings.watch_at_once);
+    let told = program.map_or(Ok(()), |program| world.guard.expect(program, mark));
+    told.err().map(|reason| format!("watchdog: {reason}")).into_iter().collect()
 }
 
 /// A pipe that we read without blocking.

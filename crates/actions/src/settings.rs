@@ -14,7 +14,7 @@ pub const SUPERVISE_WORD: &str = "__supervise";
 /// After the hook itself has exited, how long its pipes may stay open before we go on.
 pub(crate) const DRAIN: Duration = Duration::from_millis(200);
 /// A hook that has lived this long gets a watchdog.
-pub(crate) const WATCH_AFTER: Duration = Duration::from_millis(250);
+pub(crate) const WATCH_AFTER: Duration = Duration::from_millis(50);
 /// The longest grace that still lets an answer come within timeout + 1 s.
 pub(crate) const LONGEST_GRACE: Duration = Duration::from_millis(700);
 /// How long killed processes are looked for before the answer is given all the same.
@@ -39,6 +39,19 @@ pub struct Settings {
     /// While hooks are waited for, TERM, INT and HUP end them first and then this process, with
     /// the exit code 128 + n. Only for a program of its own: elsewhere signals are the host's.
     pub heeds_signals: bool,
+    /// Whether every hook is told to the watchdog before it starts, and not only one that lives for
+    /// a while. For a process that nobody waits for.
+    pub watch_at_once: bool,
+    /// Whether the kernel kills a hook when we are killed. Counts for hooks that are started on the
+    /// main thread and cannot ask to go on alone. Only for a program of its own: threads of a host
+    /// may end before their hooks.
+    pub kill_with_parent: bool,
+    /// The file in which this process is entered while it runs hooks, so that a later start ends
+    /// what they leave running should we be killed.
+    pub running_file: Option<PathBuf>,
+    /// Whether each hook is the first process of a PID namespace, so that the kernel ends whatever
+    /// it started when it ends. A hook that cannot have one is not started.
+    pub isolate: bool,
 }
 
 impl Default for Settings {
@@ -50,6 +63,10 @@ impl Default for Settings {
             direct: true,
             veil: None,
             heeds_signals: false,
+            watch_at_once: false,
+            kill_with_parent: false,
+            running_file: None,
+            isolate: false,
         }
     }
 }

@@ -30,6 +30,9 @@ pub fn supervise_main(
         Ok(order) => order,
         Err(reason) => return answer(&Answer::Unstarted(reason)),
     };
+    // Nobody else would end what runs here, should this process be killed.
+    let isolate = settings.isolate || order.isolate;
+    let settings = &Settings { watch_at_once: true, isolate, ..settings.clone() };
     let outcome = match (order.left, order.action.as_str()) {
         (Some(left), _) => by_adoption(&order.call, left, settings),
         (None, SHELL) => by_shell(&order.call, settings),

@@ -5,12 +5,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
+use std::sync::OnceLock;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::environ::MARK;
+use crate::environ::{MARK, PROGRAM_MARK};
 
 /// A process that is told from a later one with the same number by its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub(crate) struct Kin {
     pub roots: Vec<Member>,
     /// The value of the mark in their environment.
     pub mark: String,
+    /// Whether that is only what their marks begin with.
+    pub prefix: bool,
     /// Nothing that started earlier can be one of them.
     pub since: u64,
 }
@@ -53,7 +56,8 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Reads it.
     pub fn take() -> Self {
-        let entries = fs::read_dir("/proc").into_iter().flatten();
+        let entries = proc_shows_our_numbers().then(|| fs::read_dir("/proc")).into_iter().flatten();
+        let entries = entries.flatten();
         let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         Self { rows: pids.filter_map(row).collect(), marks: RefCell::default() }
     }
@@ -61,13 +65,18 @@ impl Snapshot {
     fn belongs(&self, row: &Row, kin: &Kin) -> bool {
         let by_session = kin.session.is_some_and(|id| row.session == id || row.group == id);
         let by_name = kin.roots.iter().any(|root| root.pid == row.pid && root.start == row.start);
-        by_session || by_name || (row.start >= kin.since && !row.dead && self.carries(row, kin))
+        let by_mark = !kin.mark.is_empty() && row.start >= kin.since && !row.dead;
+        by_session || by_name || (by_mark && self.carries(row, kin))
     }
 
     fn carries(&self, row: &Row, kin: &Kin) -> bool {
         let mut marks = self.marks.borrow_mut();
         let mark = marks.entry(row.pid).or_insert_with(|| mark(row.pid));
-        mark.as_deref() == Some(kin.mark.as_bytes())
+        let wanted = kin.mark.as_bytes();
+        mark.as_deref().is_some_and(|mark| match kin.prefix {
+            true => mark.starts_with(wanted),
+            false => mark == wanted,
+        })
     }
 
     /// The living processes of a hook, its leader included. Never ourselves.
@@ -118,17 +127,33 @@ pub(crate) fn lives(member: Member) -> bool {
     row(member.pid).is_some_and(|row| row.start == member.start && !row.dead)
 }
 
-/// Whether this process carries the mark.
-pub(crate) fn carries(pid: i32, mark: &str) -> bool {
-    self::mark(pid).as_deref() == Some(mark.as_bytes())
+/// The session of a process; `None` if it is gone.
+pub(crate) fn session(pid: i32) -> Option<i32> {
+    row(pid).map(|row| row.session)
+}
+
+/// Whether the process of this number that ran at a time has ended since: the number is nobody's,
+/// or that of a process that started later.
+pub(crate) fn ended_since(pid: i32, ticks: u64) -> bool {
+    row(pid).is_none_or(|row| row.dead || row.start > ticks)
 }
 
 /// The mark that a process carries.
-fn mark(pid: i32) -> Option<Vec<u8>> {
+pub(crate) fn mark(pid: i32) -> Option<Vec<u8>> {
+    variable(pid, MARK)
+}
+
+/// Whether it is a hook's by its mark, or a module's program, which has an owner of its own.
+pub(crate) fn is_marked(pid: i32) -> bool {
+    mark(pid).is_some() || variable(pid, PROGRAM_MARK).is_some()
+}
+
+/// The value of a variable that a process started with.
+fn variable(pid: i32, name: &str) -> Option<Vec<u8>> {
     let environ = whole(&format!("/proc/{pid}/environ"))?;
     let mut entries = environ.split(|byte| *byte == 0);
     let value =
-        |entry: &[u8]| Some(entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?.to_vec());
+        |entry: &[u8]| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec());
     entries.find_map(value)
 }
 
@@ -165,8 +190,18 @@ pub(crate) fn signal_all(members: &[Member], signal: Signal) {
     }
 }
 
+/// Whether `/proc` has the numbers by which we know processes. Within an isolated hook it has those
+/// of the machine, under which we would signal somebody else.
+pub(crate) fn proc_shows_our_numbers() -> bool {
+    static SHOWS: OnceLock<bool> = OnceLock::new();
+    *SHOWS.get_or_init(|| {
+        let own = fs::read_link("/proc/self").ok();
+        own.is_some_and(|own| own.to_str() == Some(&std::process::id().to_string()))
+    })
+}
+
 fn row(pid: i32) -> Option<Row> {
-    let stat = whole(&format!("/proc/{pid}/stat"))?;
+    let stat = proc_shows_our_numbers().then(|| whole(&format!("/proc/{pid}/stat")))??;
     // The name stands in parentheses and may contain anything: look for the last one.
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::running;
 use crate::spawn;
 use crate::tree::{self, Kin, Member, Snapshot};
 
@@ -48,8 +50,11 @@ pub(crate) fn clock_ms() -> u64 {
 
 #[derive(Default)]
 struct Watchdog {
-    watched: HashMap<i32, Kin>,
+    /// What ends with its owner, by mark.
+    watched: HashMap<String, Kin>,
     left: Vec<Left>,
+    /// Files of running processes to be looked through once our owner has told us of them.
+    swept: Vec<PathBuf>,
 }
 
 /// What a hook left running.
@@ -74,6 +79,7 @@ impl Watchdog {
             self.enforce(record);
         }
         kill(self.watched.drain().map(|(_, kin)| kin).collect());
+        self.swept.drain(..).for_each(|file| running::sweep(&file, kill));
         while !self.left.is_empty() {
             thread::sleep(self.nap());
             self.enforce(record);
@@ -86,12 +92,19 @@ impl Watchdog {
             "watch" => {
                 let (root, mark) = (member(&mut words)?, words.next()?.to_owned());
                 let session = Some(root.pid);
-                let kin = Kin { session, roots: vec![root], mark, since: root.start };
-                self.watched.insert(root.pid, kin);
+                let roots = vec![root];
+                let kin =
+                    Kin { session, roots, mark: mark.clone(), since: root.start, prefix: false };
+                self.watched.insert(mark, kin);
+            }
+            "expect" => {
+                let mark = words.next()?.to_owned();
+                self.watched.insert(mark.clone(), Kin { mark, ..Kin::default() });
             }
             "done" => {
-                self.watched.remove(&words.next()?.parse().ok()?);
+                self.watched.remove(words.next()?);
             }
+            "sweep" => self.swept.push(running::path_from_hex(words.next()?)?),
             "until" => {
                 let until = words.next()?.parse().ok()?;
                 let (root, mark) = (member(&mut words)?, words.next()?.to_owned());
@@ -99,7 +112,7 @@ impl Watchdog {
                 self.leave(Left {
                     until,
                     slip,
-                    kin: Kin { session: None, roots: vec![root], mark, since: 0 },
+                    kin: Kin { roots: vec![root], mark, ..Kin::default() },
                 });
             }
             _ => {}
@@ -158,7 +171,12 @@ fn kill(mut kins: Vec<Kin>) {
         let table = Snapshot::take();
         kins.iter().flat_map(|kin| table.members(kin)).collect()
     };
-    let members = found(&kins);
+    let mut members = found(&kins);
+    if members.is_empty() && kins.iter().any(|kin| kin.roots.is_empty()) {
+        // A child that has not executed its program yet does not carry its mark.
+        thread::sleep(STEP);
+        members = found(&kins);
+    }
     tree::signal_all(&members, Signal::TERM);
     tree::signal_all(&members, Signal::CONT);
     // Whoever is known now stays known when its parents are gone.

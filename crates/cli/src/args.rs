@@ -100,7 +100,7 @@ pub enum Command {
     /// List every hook found, effective or shadowed, trusted or not.
     List(ListArgs),
     /// Say for every hook why it would or would not run for an event. Runs nothing.
-    #[command(mut_arg("json", |arg| arg.help(EXPLAINED)))]
+    #[command(mut_arg("json", |arg| arg.help(EXPLAINED)), mut_arg("verbose", |arg| arg.hide(true)))]
     Explain(FireArgs),
     /// Show everything that is wrong with the hooks' configuration.
     Check(CheckArgs),
@@ -130,7 +130,7 @@ pub enum Command {
     /// Make an agent call gambrel, so that hooks of every dialect run inside it.
     Install(InstallArgs),
     /// Take that back, and leave everything else as it is.
-    Uninstall(InstallArgs),
+    Uninstall(UninstallArgs),
     /// Write types, an example and a tsconfig for hook modules into this project.
     Init(InitArgs),
     /// Fire the shipped example and show what its hooks did.
@@ -155,6 +155,8 @@ pub enum Command {
     Watchdog,
     #[command(name = "__supervise", hide = true)]
     Supervise,
+    #[command(name = "__import", hide = true)]
+    Import,
 }
 
 /// Where hooks come from, beside the folder.
@@ -211,15 +213,21 @@ pub struct FireArgs {
     /// Only hooks of this dialect.
     #[arg(long, value_name = "DIALECT")]
     pub only: Vec<String>,
+    /// The native event, where stdin cannot be read or does not name it.
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
     /// How long the host will wait, in seconds [default: by event].
     #[arg(long, value_name = "SECONDS")]
     pub budget: Option<f64>,
-    /// A gate that could not be asked counts as a deny [env: GAMBREL_STRICT=1].
+    /// Deny when a gate hook is skipped, times out or fails [env: GAMBREL_STRICT=1].
     #[arg(long)]
     pub strict: bool,
     /// Print the neutral decision with its trail instead of the reply; exits 0.
     #[arg(long)]
     pub json: bool,
+    /// Also print what modules write to their console, on stderr.
+    #[arg(long, short)]
+    pub verbose: bool,
     #[command(flatten)]
     pub sources: Sources,
 }
@@ -316,25 +324,57 @@ pub struct UntrustArgs {
     pub json: bool,
 }
 
-/// `install` and `uninstall`.
+/// `install`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The entries call `gambrel fire --from claude --hosted` for every event but WorktreeCreate, where a
-hook takes the place of Claude Code's own way to make one. Claude Code goes on running its own
-hooks, and gambrel adds those of the other dialects. Comments and order of the file are kept."
+    after_help = "The entries call `gambrel fire --from claude --hosted`. They are written for PreToolUse,
+PostToolUse, PostToolUseFailure, UserPromptSubmit, SessionStart, Stop, SubagentStop, TaskCompleted
+and SessionEnd, and for every further event that a hook waits for here. Run `install` again after
+adding a hook for another event. Claude Code goes on running its own hooks, and gambrel adds those
+of the other dialects. The PreToolUse entry blocks the tool when gambrel does not answer. Comments
+and order of the file are kept, and `uninstall` restores it."
 )]
 pub struct InstallArgs {
     /// The agent.
     pub agent: Agent,
-    /// In this project's settings file, for everybody who works on it [default].
-    #[arg(long, conflicts_with = "user")]
-    pub project: bool,
-    /// In your own settings file, for all projects.
+    #[command(flatten)]
+    pub place: SettingsPlace,
+    /// Entries for every event, also those that no hook waits for.
     #[arg(long)]
-    pub user: bool,
+    pub all_events: bool,
     /// As JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `uninstall`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A file that nobody changed since `install` comes back byte for byte. Else gambrel's entries are
+taken out, and everything else stays."
+)]
+pub struct UninstallArgs {
+    /// The agent.
+    pub agent: Agent,
+    #[command(flatten)]
+    pub place: SettingsPlace,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which settings file of Claude Code is meant.
+#[derive(Debug, Args)]
+pub struct SettingsPlace {
+    /// This project's settings file, for everybody who works on it [default].
+    #[arg(long, conflicts_with = "user")]
+    pub project: bool,
+    /// This project's settings file that is not shared (settings.local.json).
+    #[arg(long, conflicts_with_all = ["user", "project"])]
+    pub local: bool,
+    /// Your own settings file, for all projects.
+    #[arg(long)]
+    pub user: bool,
 }
 
 /// The agents that gambrel can be installed in.
@@ -448,5 +488,6 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Man { json } => crate::shells::man(json),
         Command::Watchdog => crate::supervise::watchdog(),
         Command::Supervise => crate::supervise::supervise(),
+        Command::Import => crate::supervise::import(),
     }
 }

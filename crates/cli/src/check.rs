@@ -2,18 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use gambrel::model::{Complaint, Severity, Spot};
-use gambrel::{Gambrel, Setup};
+use gambrel::model::{Complaint, Dialect, Hook, Severity, Spot};
+use gambrel::{DIALECTS, Gambrel, Loaded, Setup};
+use gambrel_engine::describe_uncovered;
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
-use crate::{commands, look, printer, snippet};
+use crate::{commands, look, printer, snippet, trust};
 
 /// Checks what is used here, or the named files.
 pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
-    let (mut hooks, mut complaints) = (0, Vec::new());
+    let (mut hooks, mut complaints, mut waiting) = (0, Vec::new(), 0);
     match args.paths.is_empty() {
-        true => (hooks, complaints) = whole(look::setup(folder, Some(&args.sources))?),
+        true => {
+            let setup = look::setup(folder, Some(&args.sources))?;
+            let gambrel = Gambrel::open(Setup { notes: true, ..setup });
+            let loaded = gambrel.load(None);
+            (hooks, complaints) = whole(&gambrel, &loaded);
+            waiting = trust::waiting(&gambrel, &loaded);
+        }
         false => {
             for path in &args.paths {
                 let (found, wrong) = check_path(folder.clone(), path, args)?;
@@ -22,20 +29,37 @@ pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
             }
         }
     }
-    show(&complaints, hooks, args.json);
-    Ok(u8::from(!complaints.is_empty()))
+    show(&complaints, hooks, waiting, args.json);
+    Ok(u8::from(complaints.iter().any(|complaint| complaint.severity > Severity::Note)))
 }
 
 /// By one of these a folder is known as a plugin of Claude Code's.
 const PLUGIN: [&str; 2] = [".claude-plugin", "hooks/hooks.json"];
 
 /// All that is used in a folder: how many hooks, and what is wrong with them.
-fn whole(setup: Setup) -> (usize, Vec<Complaint>) {
-    let gambrel = Gambrel::open(setup);
-    let loaded = gambrel.load(None);
+fn whole(gambrel: &Gambrel, loaded: &Loaded) -> (usize, Vec<Complaint>) {
     let mut complaints = loaded.complaints.clone();
-    complaints.extend(commands::complaints(&gambrel, &loaded));
+    complaints.extend(patterns(loaded));
+    complaints.extend(commands::complaints(gambrel, loaded));
+    complaints.extend(uncovered(loaded));
     (loaded.hooks.len(), complaints)
+}
+
+/// What is wrong with regular expressions, which `fire` compiles only for hooks that may run.
+fn patterns(loaded: &Loaded) -> Vec<Complaint> {
+    let of_hook = |hook: &Hook| [hook.matcher_complaint(), hook.pattern_complaint()];
+    loaded.hooks.iter().flat_map(|hook| of_hook(hook)).flatten().collect()
+}
+
+/// Events that hooks wait for and that a host does not report to gambrel.
+fn uncovered(loaded: &Loaded) -> Vec<Complaint> {
+    let told = |host: &&'static dyn Dialect| {
+        let mut entries = loaded.host_entries.iter();
+        let (_, first) = entries.find(|(dialect, _)| dialect.name() == host.name())?;
+        let text = describe_uncovered(loaded, *host)?;
+        Some(Complaint::warning(first.source.spot.clone(), text))
+    };
+    DIALECTS.iter().filter_map(told).collect()
 }
 
 /// A folder is checked as a project, or as a plugin besides; a file as what its name says it is.
@@ -51,7 +75,9 @@ fn check_path(
             setup.named.push(("plugin".into(), path.clone()));
         }
         setup.folder = Some(path);
-        return Ok(whole(setup));
+        let gambrel = Gambrel::open(Setup { notes: true, ..setup });
+        let loaded = gambrel.load(None);
+        return Ok(whole(&gambrel, &loaded));
     }
     if !path.exists() {
         let complaint = Complaint::error(Spot::file(&path), "no such file");
@@ -71,7 +97,7 @@ fn check_path(
         ".iteratr.hooks.yml" => setup.folder = path.parent().map(Path::to_owned),
         _ => setup.named.push((word.into(), path.clone())),
     }
-    let gambrel = Gambrel::open(setup);
+    let gambrel = Gambrel::open(Setup { notes: true, ..setup });
     let loaded = gambrel.load(None);
     // A file may be named in more ways than one.
     let real = std::fs::canonicalize(&path).ok();
@@ -79,6 +105,7 @@ fn check_path(
     let here = |spot: &Spot| spot.path == path || same(&spot.path);
     let hooks = loaded.hooks.iter().filter(|hook| here(&hook.draft.source.spot)).count();
     let mut wrong = loaded.complaints.clone();
+    wrong.extend(patterns(&loaded));
     if word == "hook" {
         wrong.extend(commands::complaints(&gambrel, &loaded));
     }
@@ -86,20 +113,32 @@ fn check_path(
     Ok((hooks, wrong))
 }
 
-fn show(complaints: &[Complaint], hooks: usize, as_json: bool) {
+fn show(complaints: &[Complaint], hooks: usize, waiting: usize, as_json: bool) {
     if as_json {
         let list: Vec<Value> =
             complaints.iter().map(gambrel::model::decision::complaint_json).collect();
-        printer::json(&json!({"hooks": hooks, "complaints": list}));
+        let found = json!({"hooks": hooks, "complaints": list, "waiting_for_trust": waiting});
+        printer::json(&found);
         return;
     }
     for complaint in complaints {
         printer::out(&snippet::draw(complaint));
     }
-    let errors = complaints.iter().filter(|c| c.severity == Severity::Error).count();
-    let warnings = complaints.len() - errors;
-    match complaints.is_empty() {
-        true => printer::out(&format!("{hooks} hooks, nothing to complain of\n")),
-        false => printer::out(&format!("{hooks} hooks, {errors} errors, {warnings} warnings\n")),
+    printer::out(&summary(complaints, hooks));
+    printer::out(&trust::waiting_line(waiting));
+}
+
+/// The last line: how many hooks there are, and how many complaints of each severity.
+fn summary(complaints: &[Complaint], hooks: usize) -> String {
+    if complaints.is_empty() {
+        return format!("{hooks} hooks, nothing to complain of\n");
     }
+    let counted =
+        [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")].map(
+            |(severity, word)| {
+                let count = complaints.iter().filter(|c| c.severity == severity).count();
+                format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+            },
+        );
+    format!("{hooks} hooks, {}\n", counted.join(", "))
 }

@@ -193,7 +193,12 @@ pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
         let why = match outcome.end {
             End::Unstarted(why) => why,
             End::Late => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
-            _ => return unknown_events(hook, &outcome.answer.unwrap_or_default()),
+            _ => {
+                let answer = outcome.answer.unwrap_or_default();
+                let mut all = unknown_events(hook, &answer);
+                all.extend(warnings(hook, &answer));
+                return all;
+            }
         };
         let (message, spot) = placed(&why, &hook.draft.source.spot.path);
         vec![Complaint::error(spot, message).help("the module is left out until this is put right")]
@@ -243,4 +248,15 @@ fn unknown_events(hook: &Hook, answer: &Value) -> Vec<Complaint> {
             .help("its handler is called only if a caller fires an event of that name")
     };
     names.map(note).collect()
+}
+
+/// What a module was warned of while it was loaded.
+fn warnings(hook: &Hook, answer: &Value) -> Vec<Complaint> {
+    let effects = answer["effects"].as_array().into_iter().flatten();
+    let told = effects.filter(|effect| effect["type"] == "warning");
+    let warning = |message: &str| {
+        Complaint::warning(Spot::file(&hook.draft.source.spot.path), message)
+            .help("the module's handlers run all the same")
+    };
+    told.filter_map(|effect| effect["message"].as_str()).map(warning).collect()
 }

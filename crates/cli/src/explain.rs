@@ -11,7 +11,7 @@ use crate::{look, printer, stdin};
 
 /// Reads the event and explains; runs nothing.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
-    let gambrel = look::firing(folder, args)?;
+    let gambrel = look::firing(folder, args, None)?;
     let bytes = stdin::event(None)?;
     let mut event = match gambrel.receive(&args.from, &bytes) {
         Ok(event) => event,

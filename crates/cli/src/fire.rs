@@ -1,57 +1,72 @@
 //! `gambrel fire`: the product's most-used line. One event in, one reply out; never exits 2 by our
 //! own fault.
 
+mod console;
+mod deadline;
 mod salvage;
 
 use std::path::PathBuf;
 
-use gambrel::model::{Complaint, Severity};
+use gambrel::model::{Complaint, Event, Powers, Reply, Severity};
 use gambrel::{Fired, Gambrel};
 use serde_json::json;
 
+use self::salvage::Salvaged;
 use crate::args::{FireArgs, USAGE};
 use crate::printer::apart;
 use crate::{look, printer, snippet, stdin};
 
 /// Reads the event, fires, prints.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
-    let gambrel = look::firing(folder, args)?;
+    let host_timeout = deadline::arm(folder.as_deref(), args);
+    let gambrel = look::firing(folder, args, host_timeout)?;
     let bytes = match stdin::event(gambrel.setup().options.budget) {
         Ok(bytes) => bytes,
-        Err(error) => return Ok(unreadable(&gambrel, args, b"", &lost(&error))),
+        Err(error) => return Ok(answer_unreadable(&gambrel, args, b"", &lost(&error))),
     };
-    let mut event = match gambrel.receive(&args.from, &bytes) {
-        Ok(event) => event,
-        Err(complaint) => return Ok(unreadable(&gambrel, args, &bytes, &complaint)),
+    let code = match gambrel.receive(&args.from, &bytes) {
+        Ok(mut event) => fire(&gambrel, args, &mut event),
+        Err(complaint) => answer_unreadable(&gambrel, args, &bytes, &complaint),
     };
-    let Fired { decision, reply } = apart(|| gambrel.fire(&mut event));
+    stdin::drain_tail();
+    Ok(code)
+}
+
+fn fire(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
+    let Fired { decision, reply } = apart(|| gambrel.fire(event));
     let printed = match args.json {
         true => printer::raw(format!("{}\n", decision.to_json()).as_bytes()),
         false => printer::raw(&reply.stdout),
     };
     printer::err(&printer::clean(&reply.stderr));
-    tell(&gambrel, &decision);
+    if args.verbose {
+        console::print(&decision);
+    }
+    tell(gambrel, &decision, event, &reply);
     if let Err(error) = printed {
         // A reply that did not arrive has paid no debt, and must not pass for silence.
         printer::warn(&format!("gambrel: the reply could not be written: {error}"));
-        return Ok(1);
+        return 1;
     }
-    settle(&gambrel, &decision);
-    Ok(match args.json {
+    settle(gambrel, &decision);
+    match args.json {
         true => 0,
         false => u8::try_from(reply.exit).unwrap_or(1),
-    })
+    }
 }
 
 fn lost(error: &anyhow::Error) -> Complaint {
     Complaint::error(gambrel::model::Spot::default(), format!("{error:#}"))
 }
 
-/// What a person should know beside the reply: hooks that could not be asked, what the world
-/// refused, and mistakes in the configuration.
-fn tell(gambrel: &Gambrel, decision: &gambrel::Decision) {
-    for why in decision.meant.unheard.iter().take(5) {
-        printer::warn(&format!("gambrel: not asked: {}", printer::line(why, 200)));
+/// What a person should know beside the reply. Hooks that could not be asked are told by the reply
+/// itself where the caller shows one, once per session; then stderr repeats nothing.
+fn tell(gambrel: &Gambrel, decision: &gambrel::Decision, event: &Event, reply: &Reply) {
+    let shows = event.row.can.has(Powers::SHOW);
+    let fresh = decision.marks.iter().any(|mark| mark.starts_with("told:"));
+    let is_told = !reply.stderr.is_empty() || (shows && !fresh);
+    for why in decision.meant.unheard.iter().filter(|_| !is_told).take(5) {
+        printer::warn(&format!("gambrel: {}", printer::line(why, 200)));
     }
     if gambrel.local_ledger().is_none() {
         printer::warn("gambrel: nothing is remembered: set HOME or GAMBREL_STATE_DIR");
@@ -80,29 +95,48 @@ fn complain(complaints: &[Complaint]) {
     }
 }
 
-fn unreadable(gambrel: &Gambrel, args: &FireArgs, bytes: &[u8], complaint: &Complaint) -> u8 {
-    printer::warn(&format!("gambrel fire: {}", complaint.message));
-    if let Some(help) = &complaint.help {
-        printer::warn(&format!("  help: {help}"));
-    }
-    let strict = gambrel.setup().options.strict;
+/// A tool gate is refused. Another event of a live host passes: exit code 64 would only make the
+/// host show an error that nobody can act on.
+fn answer_unreadable(
+    gambrel: &Gambrel,
+    args: &FireArgs,
+    bytes: &[u8],
+    complaint: &Complaint,
+) -> u8 {
+    let salvaged = Salvaged::from_bytes(gambrel, &args.from, bytes);
+    let why = format!("gambrel could not read this event: {}", complaint.message);
     if args.json {
-        let reason = json!({"hook": "gambrel", "text": format!("strict: {}", complaint.message)});
-        let reasons: Vec<_> = strict.then_some(reason).into_iter().collect();
-        let complaint = gambrel::model::decision::complaint_json(complaint);
-        printer::json(&json!({
-            "id": null, "moment": null, "ruling": if strict { "deny" } else { "silent" },
-            "reasons": reasons, "context": [], "notices": [], "patch": null, "trail": [],
-            "complaints": [complaint],
-        }));
-        return 0;
+        return print_unreadable(&salvaged, complaint, &why);
     }
-    let refusal = strict.then(|| salvage::refusal(gambrel, &args.from, bytes, &complaint.message));
-    match refusal.flatten() {
+    match salvaged.refusal(&why) {
         Some(reply) if printer::raw(&reply.stdout).is_ok() => {
             printer::err(&printer::clean(&reply.stderr));
             u8::try_from(reply.exit).unwrap_or(1)
         }
-        _ => USAGE,
+        None if args.hosted => {
+            if let Err(error) = salvaged.remember(gambrel, &args.from, &complaint.message) {
+                printer::warn(&format!("gambrel fire: {}: {error:#}", complaint.message));
+            }
+            0
+        }
+        _ => {
+            printer::warn(&format!("gambrel fire: {}", complaint.message));
+            if let Some(help) = &complaint.help {
+                printer::warn(&format!("  help: {help}"));
+            }
+            USAGE
+        }
     }
+}
+
+fn print_unreadable(salvaged: &Salvaged, complaint: &Complaint, why: &str) -> u8 {
+    let refused = salvaged.is_refused();
+    let reason = json!({"hook": "gambrel", "text": why});
+    let reasons: Vec<_> = refused.then_some(reason).into_iter().collect();
+    printer::json(&json!({
+        "id": null, "moment": salvaged.moment(), "ruling": if refused { "deny" } else { "silent" },
+        "reasons": reasons, "context": [], "notices": [], "patch": null, "trail": [],
+        "complaints": [gambrel::model::decision::complaint_json(complaint)],
+    }));
+    0
 }

@@ -1,72 +1,120 @@
 //! `gambrel install` and `uninstall`: entries in an agent's settings that call us, written into the
 //! file as it is. Comments, order and everything that is not ours stay.
 
+mod entry;
 mod installed;
+mod restore;
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use gambrel::{Gambrel, Setup};
-use gambrel_dialects::claude::bridge;
+use gambrel::Gambrel;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::json;
 
-use self::installed::Installed;
-use crate::args::InstallArgs;
-use crate::{look, printer};
+use self::entry::{Entry, ours};
+use self::installed::{Found, Installed};
+use crate::args::{InstallArgs, SettingsPlace, UninstallArgs};
+use crate::{look, printer, trust};
 
 /// The caller's dialect.
 const DIALECT: &str = "claude";
-/// A hook here replaces what the host does itself; a bridge without a hook behind it would break
-/// it.
-const LEFT_OUT: [&str; 1] = ["WorktreeCreate"];
 /// Where the events stand.
 const HOOKS: &str = "hooks";
 /// A byte order mark.
 const MARK: char = '\u{feff}';
 
-/// Writes the entries that are not there yet.
+/// Writes the entries that are not there yet, and brings older ones up to date.
 pub fn run(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::open(look::setup(folder, None)?);
-    let settings = Settings::open(settings_file(&gambrel, args)?)?;
+    let loaded = gambrel.load(None);
+    let program = entry::program(gambrel.setup(), !args.place.user && !args.place.local)?;
+    let settings = Settings::open(settings_file(&gambrel, &args.place)?)?;
     let hooks = settings.hooks()?;
     let mut empty: Vec<&str> = settings.no_hooks_yet.then_some(HOOKS).into_iter().collect();
-    let mut added = Vec::new();
-    for event in events() {
-        let own = hooks.array_value(event);
-        let groups = hooks.array_value_or_create(event);
+    let mut changes = Changes::default();
+    for row in entry::events(&loaded, args) {
+        let Some(entry) = Entry::new(&gambrel, &program, row) else { continue };
+        let own = hooks.array_value(row.name);
+        let groups = hooks.array_value_or_create(row.name);
         let groups =
-            groups.with_context(|| format!("{}: `{event}` is no list", settings.shown()))?;
-        if groups.elements().iter().any(|group| ours(group).next().is_some()) {
+            groups.with_context(|| format!("{}: `{}` is no list", settings.shown(), row.name))?;
+        let there: Vec<CstObject> = groups.elements().iter().flat_map(ours).collect();
+        if !there.is_empty() {
+            if there.iter().filter(|handler| entry.refresh(handler)).count() > 0 {
+                changes.updated.push(row.name);
+            }
             continue;
         }
         let bare = groups.elements().is_empty();
-        groups.append(entry(&gambrel, event)?);
+        groups.append(entry.to_group());
         if bare {
             groups.ensure_multiline();
-            empty.extend(own.map(|_| event));
+            empty.extend(own.map(|_| row.name));
         }
-        added.push(event);
+        changes.added.push(row.name);
     }
     let made = !settings.path.exists();
-    settings.write()?;
-    if !added.is_empty() {
+    let after = settings.write()?;
+    if !changes.is_empty() {
         let mut installed = Installed::open(gambrel.setup());
-        told(installed.remember(&settings.path, made, &empty));
+        let found = Found { made, empty: &empty, before: &settings.before, after: &after };
+        told(installed.remember(&settings.path, &found));
     }
-    tell(args, &settings.path, "added", &added);
+    changes.waiting = trust::waiting(&gambrel, &loaded);
+    changes.show(&settings.path, args.json);
     Ok(0)
+}
+
+/// What `install` did.
+#[derive(Default)]
+struct Changes {
+    added: Vec<&'static str>,
+    updated: Vec<&'static str>,
+    /// How many hooks wait for `gambrel trust`.
+    waiting: usize,
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.updated.is_empty()
+    }
+
+    fn show(&self, path: &Path, as_json: bool) {
+        let Self { added, updated, waiting } = self;
+        if as_json {
+            return printer::json(&json!({
+                "file": path, "added": added, "updated": updated, "waiting_for_trust": waiting,
+            }));
+        }
+        let path = path.display();
+        if self.is_empty() {
+            printer::out(&format!("{path}: nothing to do\n"));
+        }
+        if !added.is_empty() {
+            let names = added.join(", ");
+            printer::out(&format!("{path}: added {} entries: {names}\n", added.len()));
+        }
+        if !updated.is_empty() {
+            let names = updated.join(", ");
+            printer::out(&format!("{path}: updated {} entries: {names}\n", updated.len()));
+        }
+        printer::out(&trust::waiting_line(*waiting));
+    }
 }
 
 /// Takes our entries out; lists and maps that this leaves empty go too, unless they are the
 /// author's, and so does a file that we made.
-pub fn undo(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
+pub fn undo(folder: Option<PathBuf>, args: &UninstallArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::open(look::setup(folder, None)?);
-    let settings = Settings::open(settings_file(&gambrel, args)?)?;
+    let settings = Settings::open(settings_file(&gambrel, &args.place)?)?;
     let mut installed = Installed::open(gambrel.setup());
+    if let Some(original) = installed.original(&settings.path, &settings.before) {
+        return restore(&settings, &mut installed, &original, args);
+    }
     let keeps = |name: &str| installed.was_empty(&settings.path, name);
     let top = settings.root.object_value();
     let hooks = top.as_ref().and_then(|top| top.object_value(HOOKS));
@@ -90,7 +138,31 @@ pub fn undo(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
     let bare = settings.root.to_string().split_whitespace().collect::<String>() == "{}";
     match bare && installed.made(&settings.path) {
         true => settings.remove()?,
-        false => settings.write()?,
+        false => drop(settings.write()?),
+    }
+    told(installed.forget(&settings.path));
+    let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
+    tell(args, &settings.path, "removed", &removed);
+    Ok(0)
+}
+
+/// Nobody has changed the file since: it becomes what it was, byte for byte.
+fn restore(
+    settings: &Settings,
+    installed: &mut Installed,
+    original: &str,
+    args: &UninstallArgs,
+) -> anyhow::Result<u8> {
+    let hooks = settings.root.object_value().and_then(|top| top.object_value(HOOKS));
+    let lists = hooks.iter().flat_map(CstObject::properties);
+    let own = lists.filter(|list| {
+        let groups = list.array_value().map(|groups| groups.elements()).unwrap_or_default();
+        groups.iter().any(|group| ours(group).next().is_some())
+    });
+    let removed: Vec<String> = own.filter_map(|list| list.decoded_name()).collect();
+    match installed.made(&settings.path) && original.is_empty() {
+        true => settings.remove()?,
+        false => settings.replace(original)?,
     }
     told(installed.forget(&settings.path));
     let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
@@ -114,21 +186,15 @@ fn told(noted: anyhow::Result<()>) {
     }
 }
 
-/// Every event that a hook may hang on.
-fn events() -> impl Iterator<Item = &'static str> {
-    let rows = Gambrel::dialect(DIALECT).map(|dialect| dialect.events()).unwrap_or_default();
-    let names = rows.iter().map(|row| row.name);
-    names.filter(|name| !name.is_empty() && !LEFT_OUT.contains(name))
-}
-
-fn settings_file(gambrel: &Gambrel, args: &InstallArgs) -> anyhow::Result<PathBuf> {
+fn settings_file(gambrel: &Gambrel, place: &SettingsPlace) -> anyhow::Result<PathBuf> {
     let setup = gambrel.setup();
-    if args.user {
+    if place.user {
         let named = setup.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let folder = named.or_else(|| Some(setup.home()?.join(".claude")));
         return Ok(folder.context("there is no home folder: set HOME")?.join("settings.json"));
     }
-    Ok(look::project(setup).join(".claude/settings.json"))
+    let name = if place.local { "settings.local.json" } else { "settings.json" };
+    Ok(look::project(setup).join(".claude").join(name))
 }
 
 /// A settings file that is being changed.
@@ -168,13 +234,19 @@ impl Settings {
             .with_context(|| format!("{}: `hooks` is no object", self.shown()))
     }
 
-    /// Through a file beside it, so that a settings file is never half there.
-    fn write(&self) -> anyhow::Result<()> {
+    /// Writes the changed tree, if it is changed; returns the file's text.
+    fn write(&self) -> anyhow::Result<String> {
         let mark = self.before.starts_with(MARK).then_some(MARK);
         let text: String = mark.into_iter().chain(self.root.to_string().chars()).collect();
         if text == self.before || (self.before.is_empty() && text.trim() == "{}") {
-            return Ok(());
+            return Ok(self.before.clone());
         }
+        self.replace(&text)?;
+        Ok(text)
+    }
+
+    /// Through a file beside it, so that a settings file is never half there.
+    fn replace(&self, text: &str) -> anyhow::Result<()> {
         let real = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let folder = real.parent().context("a settings file has a folder")?;
         fs::create_dir_all(folder)?;
@@ -198,18 +270,6 @@ impl Settings {
     }
 }
 
-/// The handlers of a group that are nothing but a call of ours.
-fn ours(group: &CstNode) -> impl Iterator<Item = CstNode> + use<> {
-    let handlers = group.as_object().and_then(|group| group.array_value("hooks"));
-    let handlers = handlers.map(|list| list.elements()).unwrap_or_default();
-    handlers.into_iter().filter(|handler| {
-        let command = handler.as_object().and_then(|h| h.get("command")?.value()?.as_string_lit());
-        let command = command.and_then(|text| text.decoded_value().ok());
-        // What a person wrote by hand to call gambrel is theirs.
-        command.is_some_and(|c| bridge::is_ours(&c, None) && c.contains(" --hosted"))
-    })
-}
-
 fn clean(groups: &CstArray) -> bool {
     let mut any = false;
     for group in groups.elements() {
@@ -226,40 +286,7 @@ fn clean(groups: &CstArray) -> bool {
     any
 }
 
-/// One group with one handler. A gate whose bridge fails is refused by the host.
-fn entry(gambrel: &Gambrel, event: &str) -> anyhow::Result<CstInputValue> {
-    let native = json!({"hook_event_name": event, "session_id": ""}).to_string();
-    let event = gambrel.receive(DIALECT, native.as_bytes());
-    let event = event.map_err(|complaint| anyhow::anyhow!(complaint.message))?;
-    let text = |text: &str| CstInputValue::String(text.into());
-    let mut handler =
-        vec![("type".into(), text("command")), ("command".into(), text(&command(gambrel.setup())))];
-    if let Some(patience) = event.from.patience(&event).map(|p| p.as_secs().max(1)) {
-        handler.push(("timeout".into(), CstInputValue::Number(patience.to_string())));
-    }
-    if event.kind() == gambrel::model::Kind::Gate {
-        handler.push(("onFailure".into(), text("block")));
-    }
-    let handlers = CstInputValue::Array(vec![CstInputValue::Object(handler)]);
-    Ok(CstInputValue::Object(vec![("hooks".into(), handlers)]))
-}
-
-/// By name where that finds this program, else by its path.
-fn command(setup: &Setup) -> String {
-    let own = std::env::current_exe().ok().and_then(|exe| fs::canonicalize(exe).ok());
-    let path = setup.env.get("PATH").map(String::as_str).unwrap_or_default();
-    let found = std::env::split_paths(path).map(|folder| folder.join("gambrel"));
-    let first = found.filter_map(|file| fs::canonicalize(file).ok()).next();
-    let program = match own {
-        Some(own) if first.as_ref() != Some(&own) => {
-            format!("'{}'", own.display().to_string().replace('\'', r"'\''"))
-        }
-        _ => "gambrel".to_owned(),
-    };
-    format!("{program} fire --from {DIALECT} --hosted")
-}
-
-fn tell(args: &InstallArgs, path: &Path, what: &str, events: &[&str]) {
+fn tell(args: &UninstallArgs, path: &Path, what: &str, events: &[&str]) {
     if args.json {
         return printer::json(&json!({"file": path, what: events}));
     }

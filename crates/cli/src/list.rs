@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gambrel::model::Hook;
-use gambrel::{Gambrel, Loaded, Trust};
+use gambrel::{DIALECTS, Gambrel, Loaded, Trust};
+use gambrel_engine::describe_uncovered;
 use serde_json::{Value, json};
 
 use crate::args::ListArgs;
@@ -38,6 +39,9 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     }
     for complaint in &loaded.complaints {
         printer::warn(&snippet::short(complaint));
+    }
+    for text in DIALECTS.iter().filter_map(|host| describe_uncovered(&loaded, *host)) {
+        printer::warn(&text);
     }
     Ok(0)
 }
@@ -100,7 +104,8 @@ fn row(hook: &Hook, trust: Trust, shadow: Option<&str>) -> Vec<String> {
     let draft = &hook.draft;
     let does = deed::line(hook, 60);
     let state = match (&draft.idle, shadow, &draft.status) {
-        (Some(why), ..) => format!("{does} (does not run: {why})"),
+        // The reason first: what does not fit is cut off at the end.
+        (Some(why), ..) => format!("does not run: {why}: {does}"),
         (None, Some(by), _) => format!("{does} (shadowed by {by})"),
         (None, None, Some(status)) => format!("{status}: {does}"),
         (None, None, None) => does,

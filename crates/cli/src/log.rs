@@ -19,9 +19,28 @@ const FOLLOW: Duration = Duration::from_millis(300);
 pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::open(look::setup(folder, None)?);
     let ledger = journal(&gambrel)?;
-    take_in(ledger);
     let mut query = Query { session: args.session.clone(), limit: args.count, after: None };
     let mut last = 0;
+    if let Some(recent) = ledger.recent(&query)? {
+        for firing in &recent.firings {
+            if !printer::try_out(&line(firing, args.json)) {
+                return Ok(0);
+            }
+        }
+        // A long import comes after the page; nobody waits for it but who follows.
+        if !args.follow && gambrel.start_import().is_ok() {
+            return Ok(0);
+        }
+        take_in(ledger);
+        let newest = recent.firings.last().map(|firing| ledger.firing(&firing.id));
+        last = newest.transpose()?.flatten().map_or(0, |firing| firing.seq);
+        query = Query { after: Some(last), limit: usize::MAX, ..query };
+        if !args.follow {
+            return Ok(0);
+        }
+    } else {
+        take_in(ledger);
+    }
     loop {
         for firing in ledger.firings(&query)? {
             last = last.max(firing.seq);
@@ -96,10 +115,11 @@ fn to_json(firing: &Firing) -> Value {
     let late = firing.records.iter().filter(|record| record.step == Stage::Late);
     json!({
         "id": firing.id, "at": firing.at, "session": firing.session, "state": state(firing),
-        "from": accepted["from"], "event": accepted["event"], "moment": accepted["moment"],
+        "from": accepted["from"], "hosted": accepted["hosted"], "event": accepted["event"], "moment": accepted["moment"],
         "tool": accepted["tool"], "cwd": accepted["cwd"],
         "ruling": finished["ruling"], "said": finished["said"], "reasons": finished["reasons"],
         "says": finished["says"], "trail": finished["trail"], "losses": finished["losses"],
+        "troubles": finished["troubles"],
         "late": late.map(|record| record.body.clone()).collect::<Vec<_>>(),
     })
 }
@@ -116,7 +136,8 @@ fn line(firing: &Firing, as_json: bool) -> String {
         FiringState::Finished => word("ruling"),
         _ => state(firing).to_owned(),
     };
-    let reason = value["reasons"][0]["text"].as_str().unwrap_or_default();
+    let reason = value["reasons"][0]["text"].as_str().or_else(|| value["troubles"][0].as_str());
+    let reason = reason.unwrap_or_default();
     format!(
         "{}  {:<11} {:<8} {:<18} {:<12} {ran} of {} ran  {}\n",
         firing.id,
@@ -158,6 +179,10 @@ fn in_full(firing: &Firing) -> String {
         let (hook, end) = (part("hook"), part("outcome"));
         text += &format!("  late     {hook}  {end} after {} ms\n", late["ms"]);
     }
+    for trouble in list("troubles") {
+        text +=
+            &format!("  trouble  {}\n", printer::line(trouble.as_str().unwrap_or_default(), 200));
+    }
     for loss in list("losses") {
         let part = |key: &str| printer::flat(loss[key].as_str().unwrap_or_default());
         text += &format!("  lost     {}: {}\n", part("what"), part("why"));
@@ -168,15 +193,30 @@ fn in_full(firing: &Firing) -> String {
 fn one_step(step: &Value) -> String {
     let part = |key: &str| printer::line(step[key].as_str().unwrap_or_default(), 160);
     let code = step["code"].as_i64().map(|code| format!(" {code}")).unwrap_or_default();
-    format!(
+    let head = format!(
         "  hook     {}  {}{code}  {} ms  {}\n           {}  {}\n",
         part("title"),
         part("outcome"),
         step["ms"],
         part("verdict"),
         part("source"),
-        part("why"),
-    )
+        printer::line(step["why"].as_str().unwrap_or_default(), 600),
+    );
+    head + &stream(step, "stdout") + &stream(step, "stderr")
+}
+
+/// The lines of an output that are shown at most; `--json` has all that the journal keeps.
+const MAX_SHOWN_LINES: usize = 20;
+
+/// What a hook wrote to one of its outputs.
+fn stream(step: &Value, name: &str) -> String {
+    let text = step[name].as_str().unwrap_or_default();
+    let line = |line| format!("  {name:<8} {}\n", printer::line(line, 160));
+    let shown: String = text.lines().take(MAX_SHOWN_LINES).map(line).collect();
+    match text.lines().count().saturating_sub(MAX_SHOWN_LINES) {
+        0 => shown,
+        more => format!("{shown}  {name:<8} … {more} more lines: see `--json`\n"),
+    }
 }
 
 fn times(records: &[Record]) -> String {

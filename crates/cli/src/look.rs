@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Once;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use gambrel::{Gambrel, Setup, TrustMode};
@@ -49,6 +49,7 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
     setup.folder = folder;
     setup.supervisor = std::env::current_exe().ok();
     setup.adopts_orphans = true;
+    end_orphans(&setup);
     setup.caller = Some(std::os::unix::process::parent_id());
     setup.options.strict = strict(setup.env.get("GAMBREL_STRICT"))?;
     doubt_ui(setup.env.get("GAMBREL_UI"));
@@ -62,6 +63,15 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
         name(&mut setup, sources);
     }
     Ok(setup)
+}
+
+/// Has what hooks of killed processes left running ended; once, however often a command looks
+/// around.
+fn end_orphans(setup: &Setup) {
+    static DONE: Once = Once::new();
+    if let (Some(file), Some(program)) = (setup.running_file(), &setup.supervisor) {
+        DONE.call_once(|| gambrel::actions::end_orphans(&file, program));
+    }
 }
 
 fn strict(written: Option<&String>) -> anyhow::Result<bool> {
@@ -102,10 +112,19 @@ fn name(setup: &mut Setup, sources: &Sources) {
     }
 }
 
-/// The program as `fire` and `explain` need it.
-pub fn firing(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<Gambrel> {
+/// The program as `fire` and `explain` need it. Without `--budget` the answer comes before the
+/// host's own timeout, where that is known.
+pub fn firing(
+    folder: Option<PathBuf>,
+    args: &FireArgs,
+    host_timeout: Option<Duration>,
+) -> anyhow::Result<Gambrel> {
     let mut setup = setup(folder, Some(&args.sources))?;
+    setup.kill_with_parent = true;
     setup.options.hosted = args.hosted;
+    setup.options.budget = host_timeout;
+    setup.options.began = Some(Instant::now());
+    setup.event_name.clone_from(&args.event);
     setup.options.only.clone_from(&args.only);
     setup.options.strict |= args.strict;
     for word in std::iter::once(&args.from).chain(&args.only) {

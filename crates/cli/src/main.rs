@@ -23,8 +23,7 @@ mod supervise;
 mod trail;
 mod trust;
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    ExitCode::from(args::run())
+fn main() -> std::process::ExitCode {
+    gambrel::actions::reset_signals();
+    args::run().into()
 }

@@ -38,11 +38,15 @@ pub fn try_out(text: &str) -> bool {
         Ok(()) => true,
         Err(error) => {
             if error.kind() != ErrorKind::BrokenPipe {
-                LOST.get_or_init(|| error.to_string());
+                note_lost(&error);
             }
             false
         }
     }
+}
+
+fn note_lost(error: &std::io::Error) {
+    LOST.get_or_init(|| error.to_string());
 }
 
 /// Why some of the data is missing where it should have gone, if it is.

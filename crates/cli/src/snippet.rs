@@ -22,6 +22,7 @@ pub fn draw(complaint: &Complaint) -> String {
     let level = match complaint.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
     let path = printer::flat(&spot.path.display().to_string());
     let message = printer::clean(&complaint.message);
@@ -29,7 +30,11 @@ pub fn draw(complaint: &Complaint) -> String {
     let drawn = spot.line > 0 && spot.path.is_file();
     let text = drawn.then(|| std::fs::read_to_string(&spot.path).ok()).flatten();
     let Some(text) = text.filter(|text| spot.end <= text.len()) else {
-        let word = if complaint.severity == Severity::Error { "error" } else { "warning" };
+        let word = match complaint.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
         return format!("{word}: {}\n", printer::clean(&short(complaint)));
     };
     let text = in_place(&text);

@@ -1,8 +1,13 @@
-//! The two hidden commands that this program starts itself with: a watchdog that kills what a
-//! killed firing leaves behind, and a supervisor for hooks that nobody waits for.
+//! The hidden commands that this program starts itself with: a watchdog that kills what a killed
+//! firing leaves behind, a supervisor for hooks that nobody waits for, and the journal's import.
+
+use std::time::Duration;
 
 use gambrel::{DIALECTS, Gambrel, Setup};
 use gambrel_engine::{Errand, Slip, attend};
+
+/// Killed in the middle an import loses nothing; the next one begins anew.
+const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Kills what is still watched once its starter has gone, and what hooks left running too long.
 pub fn watchdog() -> anyhow::Result<u8> {
@@ -20,7 +25,13 @@ pub fn watchdog() -> anyhow::Result<u8> {
 
 /// Runs one call to its end, and records it.
 pub fn supervise() -> anyhow::Result<u8> {
-    let setup = Setup { adopts_orphans: true, ..Setup::of_process() };
+    let setup = Setup {
+        adopts_orphans: true,
+        kill_with_parent: true,
+        // What the hook leaves running is ended by a watchdog.
+        supervisor: std::env::current_exe().ok(),
+        ..Setup::of_process()
+    };
     let gambrel = Gambrel::open(setup);
     let settings = gambrel.settings();
     let actions = gambrel.actions();
@@ -32,5 +43,14 @@ pub fn supervise() -> anyhow::Result<u8> {
             let _unrecorded = attend(DIALECTS, gambrel.ledger(), errand, outcome);
         }
     });
+    Ok(0)
+}
+
+/// Imports the journal. Nobody waits; what there is to tell is kept for who reads it next.
+pub fn import() -> anyhow::Result<u8> {
+    gambrel::actions::end_process_after(IMPORT_TIMEOUT);
+    if let Some(ledger) = Gambrel::open(Setup::of_process()).local_ledger() {
+        ledger.import()?;
+    }
     Ok(0)
 }

@@ -73,6 +73,24 @@ pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8
     Ok(0)
 }
 
+/// How many hooks wait for a person to look at them.
+pub fn waiting(gambrel: &Gambrel, loaded: &Loaded) -> usize {
+    let hooks = of_project(gambrel, loaded).into_iter();
+    let waits = |(hook, trust): &(&Hook, Trust)| {
+        hook.draft.idle.is_none() && matches!(trust, Trust::Untrusted | Trust::Changed)
+    };
+    hooks.filter(waits).count()
+}
+
+/// A line about them, or nothing.
+pub fn waiting_line(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "1 hook does not run until you trust it: run `gambrel trust`\n".to_owned(),
+        _ => format!("{count} hooks do not run until you trust them: run `gambrel trust`\n"),
+    }
+}
+
 /// The project's own hooks, and how they stand.
 fn of_project<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Trust)> {
     let standing = list::standing(gambrel, loaded).into_iter();

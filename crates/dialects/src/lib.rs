@@ -13,6 +13,8 @@ pub mod unified;
 
 use gambrel_model::Dialect;
 
+pub use preferences::asks_to_isolate;
+
 /// Every contract, in the order in which their hooks run: gates speak first. The neutral caller
 /// has no hooks of its own.
 pub static DIALECTS: &[&dyn Dialect] = &[

@@ -8,13 +8,13 @@ use gambrel_model::{
 use serde_json::Value;
 
 /// The largest event that is taken.
-pub const EVENT_CAP: usize = 8 * 1024 * 1024;
+pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// The JSON object that a caller sent.
 pub fn object(native: &[u8]) -> Result<Value, Complaint> {
     let refuse = |message: String| Complaint::error(Spot::default(), message);
-    if native.len() > EVENT_CAP {
-        let message = format!("the event has {} bytes; {EVENT_CAP} are taken", native.len());
+    if native.len() > MAX_EVENT_BYTES {
+        let message = format!("the event has {} bytes; {MAX_EVENT_BYTES} are taken", native.len());
         return Err(refuse(message));
     }
     // Bytes that are no text are replaced, not refused: a gate must still be asked.
@@ -36,6 +36,12 @@ pub fn object(native: &[u8]) -> Result<Value, Complaint> {
 /// A text field; anything that is not a text reads as absent.
 pub fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key)?.as_str().map(str::to_owned)
+}
+
+/// The event's name: the payload's own word for it, else what the caller said beside it.
+pub fn event_name(native: &Value, key: &str, arrival: &Arrival) -> Option<String> {
+    let written = text(native, key).filter(|name| !name.is_empty());
+    written.or_else(|| arrival.event_name.clone())
 }
 
 /// A field as text: numbers and booleans as they are written.

@@ -2,6 +2,7 @@
 //! folder. Only the user's own file is read: a repository must not choose what runs, or where a
 //! request may go.
 
+use std::path::Path;
 use std::time::Duration;
 
 use gambrel_model::{Complaint, Found, Holding, Place, Roots, Scope};
@@ -35,6 +36,21 @@ pub fn place(roots: &Roots) -> Option<Place> {
     Some(Place { path, scope: Scope::User, holding: Holding::Text, tag: TAG })
 }
 
+/// Whether the file asks for hooks in PID namespaces (`isolate: true`). A value that is no boolean,
+/// and a file that cannot be understood, count as asking: a hook must not run without by mistake.
+pub fn asks_to_isolate(text: &str) -> bool {
+    if !text.contains("isolate") {
+        return false;
+    }
+    match Document::parse(Path::new("config.yaml"), text, Language::Yaml) {
+        Ok(document) => {
+            let node = document.root.get("isolate").filter(|node| !node.is_null());
+            node.is_some_and(|node| node.to_value().as_bool() != Some(false))
+        }
+        Err(_) => true,
+    }
+}
+
 /// Reads it off what was found.
 pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> Preferences {
     let mut preferences = Preferences::default();
@@ -57,7 +73,9 @@ pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> 
 
 fn of(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> Preferences {
     let mut all = Fields::of(document, &document.root);
-    all.only(&["model", "agent", "http", "omp"]);
+    all.only(&["model", "agent", "http", "omp", "isolate"]);
+    // Obeyed where processes are started, see `asks_to_isolate`; here only a mistake is told.
+    all.flag("isolate");
     let mut section = |name: &str, known: &[&str], read: &mut dyn FnMut(&mut Fields<'_>)| {
         if let Some(node) = document.root.get(name) {
             let mut fields = Fields::of(document, node);

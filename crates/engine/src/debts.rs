@@ -2,9 +2,12 @@
 //! a later firing, and are struck off once its reply is out.
 
 use gambrel_model::{
-    Debt, Decision, Ear, Event, Kind, Ledger, LedgerError, Moment, Powers, Reason, Ruling, Say,
-    SessionState, Verdict,
+    Claim, Debt, Decision, Ear, Event, Kind, Ledger, LedgerError, Moment, Powers, Reason, Ruling,
+    Say, SessionState, Verdict,
 };
+
+/// Who owes what gambrel itself has to say.
+pub const GAMBREL: &str = "gambrel";
 
 /// The count of prompts that a session has had.
 pub const PROMPTS: &str = "prompts";
@@ -15,7 +18,8 @@ pub fn seed(event: &Event, state: &SessionState) -> (Verdict, Vec<Debt>) {
     let mut paid = Vec::new();
     for debt in &state.owed {
         let Verdict { ruling, reasons, says, .. } = &debt.verdict;
-        let words = says.iter().filter(|say| deliverable(event, say.ear));
+        let own = debt.claim.as_ref().is_some_and(|claim| claim.firing == event.id);
+        let words = says.iter().filter(|say| own && deliverable(event, say.ear));
         let mut part = Verdict { says: words.cloned().collect(), ..Verdict::default() };
         seed.says.extend(part.says.iter().map(told));
         if *ruling != Ruling::Silent && halt(event, &debt.verdict, &mut seed) {
@@ -26,6 +30,99 @@ pub fn seed(event: &Event, state: &SessionState) -> (Verdict, Vec<Debt>) {
         }
     }
     (seed, paid)
+}
+
+/// Claims the words that this caller can be told, so that no firing beside this one tells them too.
+/// Without the claim they stay where they are. Halts need none: everybody is told.
+pub fn claim(
+    ledger: &dyn Ledger,
+    event: &Event,
+    state: &mut SessionState,
+) -> Result<(), LedgerError> {
+    let wanted = |debt: &Debt| debt.verdict.says.iter().any(|say| deliverable(event, say.ear));
+    if !state.owed.iter().any(wanted) {
+        return Ok(());
+    }
+    let own = ledger.claim(&event.id);
+    let free = |debt: &Debt| debt.claim.as_ref().is_none_or(|claim| !ledger.is_held(claim));
+    let mut owed = Vec::new();
+    let claimed = ledger.amend(&event.memory(), &mut |kept| {
+        for debt in kept.owed.iter_mut().filter(|debt| wanted(debt) && free(debt)) {
+            debt.claim = Some(own.clone());
+        }
+        owed.clone_from(&kept.owed);
+    });
+    if claimed.is_err() {
+        owed = std::mem::take(&mut state.owed);
+        owed.iter_mut().for_each(|debt| debt.claim = None);
+    }
+    state.owed = owed;
+    claimed
+}
+
+/// Moves debts of another session to the event's own. They are kept there before they are removed
+/// here: a kill in between moves them again, and never loses them.
+pub fn adopt(
+    ledger: &dyn Ledger,
+    event: &Event,
+    other: &str,
+    is_wanted: &dyn Fn(&Debt) -> bool,
+) -> Result<Vec<Debt>, LedgerError> {
+    let own = ledger.claim(&event.id);
+    let mut adopted = Vec::new();
+    ledger.amend(other, &mut |kept| {
+        let free = |debt: &Debt| {
+            debt.claim.as_ref().is_none_or(|claim| *claim == own || !ledger.is_held(claim))
+        };
+        let wanted = kept.owed.iter_mut().filter(|debt| is_wanted(debt) && free(debt));
+        adopted = wanted
+            .map(|debt| {
+                debt.claim = Some(own.clone());
+                Debt { claim: None, ..debt.clone() }
+            })
+            .collect();
+    })?;
+    ledger.amend(&event.memory(), &mut |kept| {
+        for debt in &adopted {
+            if !kept.owed.iter().any(|old| old.id == debt.id) {
+                kept.owe(debt.clone());
+            }
+        }
+    })?;
+    ledger.amend(other, &mut |kept| {
+        kept.owed.retain(|debt| debt.claim.as_ref() != Some(&own));
+    })?;
+    Ok(adopted)
+}
+
+/// Claims the one run of a hook that runs once in a session; what it says is why it does not run.
+pub fn claim_once(ledger: &dyn Ledger, event: &Event, name: &str) -> Result<(), OnceRefusal> {
+    let own = ledger.claim(&event.id);
+    let mut refusal = None;
+    let claimed = ledger.amend(&event.memory(), &mut |kept| {
+        let other = kept.claims.get(name).filter(|claim| **claim != own && ledger.is_held(claim));
+        refusal = match (kept.counts.contains_key(name), other) {
+            (true, _) => Some("once: it has run in this session"),
+            (false, Some(_)) => Some("once: another event of this session is running it"),
+            (false, None) => None,
+        };
+        if refusal.is_none() {
+            kept.claims.insert(name.to_owned(), own.clone());
+        }
+    });
+    match (claimed, refusal) {
+        (Err(error), _) => Err(OnceRefusal::Unknown(format!("once: {error}"))),
+        (Ok(()), Some(why)) => Err(OnceRefusal::Taken(why)),
+        (Ok(()), None) => Ok(()),
+    }
+}
+
+/// Why a hook that runs once does not run now.
+pub enum OnceRefusal {
+    /// It has run, or runs.
+    Taken(&'static str),
+    /// Nobody can tell.
+    Unknown(String),
 }
 
 fn is_nothing(verdict: &Verdict) -> bool {
@@ -44,7 +141,7 @@ fn deliverable(event: &Event, ear: Ear) -> bool {
     let can = event.row.can;
     let begins = matches!(event.moment, Moment::SessionStart | Moment::IterationStart);
     match ear {
-        _ if event.moment == Moment::SessionEnd => true,
+        Ear::Agent | Ear::Next if event.moment == Moment::SessionEnd => true,
         Ear::Next => begins && (can.has(Powers::TELL) || can.has(Powers::NEXT)),
         Ear::Agent => can.has(Powers::TELL) || can.has(Powers::NEXT),
         Ear::Person => can.has(Powers::SHOW),
@@ -81,30 +178,51 @@ pub fn owe(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> 
     if is_nothing(owed) {
         return Ok(());
     }
-    let debt = Debt { id: decision.id.clone(), from: "hooks".into(), verdict: owed.clone() };
+    let debt = Debt::new(decision.id.clone(), "hooks", owed.clone());
     ledger.amend(&decision.memory, &mut |state| {
         // What stays owed is owed once, however often it is said again.
         let paid = |old: &Debt| decision.paid.iter().any(|paid| paid.id == old.id);
         let known = state.owed.iter().any(|old| old.verdict == debt.verdict && !paid(old));
         if !known {
-            state.owed.push(debt.clone());
+            state.owe(debt.clone());
         }
     })
 }
 
-/// Strikes off what a reply has told; of a debt that it told in part the rest stays.
+/// Strikes off what a reply has told, and notes what the session was told or ran for good. Of a debt
+/// that it told in part the rest stays.
 pub fn settle(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
-    if decision.paid.is_empty() {
+    if decision.paid.is_empty() && decision.marks.is_empty() {
         return Ok(());
     }
     ledger.amend(&decision.memory, &mut |state| {
         state.owed.retain_mut(|debt| match decision.paid.iter().find(|p| p.id == debt.id) {
             Some(paid) => {
                 strike(&mut debt.verdict, &paid.verdict);
+                let own = debt.claim.as_ref().is_some_and(|claim| claim.firing == decision.id);
+                debt.claim = debt.claim.take().filter(|_| !own);
                 !is_nothing(&debt.verdict)
             }
             None => true,
         });
+        for name in &decision.marks {
+            *state.counts.entry(name.clone()).or_default() += 1;
+            state.claims.remove(name);
+        }
+    })
+}
+
+/// Gives back what a firing has claimed, where its reply did not arrive: a later one tells it.
+pub fn release(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
+    if decision.paid.is_empty() && decision.marks.is_empty() {
+        return Ok(());
+    }
+    ledger.amend(&decision.memory, &mut |state| {
+        let own = |claim: &Claim| claim.firing == decision.id;
+        for debt in &mut state.owed {
+            debt.claim = debt.claim.take().filter(|claim| !own(claim));
+        }
+        state.claims.retain(|_, claim| !own(claim));
     })
 }
 

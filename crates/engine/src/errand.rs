@@ -34,6 +34,7 @@ impl Errand {
             env: event.env.clone(),
             secrets: event.secrets.clone(),
             caller: event.caller,
+            event_name: Some(event.name.clone()),
         };
         Self {
             arrival,
@@ -86,6 +87,6 @@ pub fn attend(
         return Ok(());
     }
     let verdict = gambrel_model::Verdict { says: words.says, ..Default::default() };
-    let debt = Debt { id: format!("{}:{}", event.id, hook.id), from: hook.id.clone(), verdict };
-    ledger.amend(&event.memory(), &mut |state| state.owed.push(debt.clone()))
+    let debt = Debt::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict.bounded());
+    ledger.amend(&event.memory(), &mut |state| state.owe(debt.clone()))
 }

@@ -5,9 +5,13 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use gambrel_model::{Decision, Duty, Event, Kind, LedgerError, Moment, Ruling, SessionState};
+use gambrel_model::{
+    Debt, Decision, Duty, Ear, Event, Kind, LedgerError, Moment, Powers, Ruling, SessionState,
+    Verdict,
+};
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::fold::{Fold, running};
 use crate::select::{Selection, select};
 use crate::{Engine, debts, journal};
@@ -16,17 +20,24 @@ use crate::{Engine, debts, journal};
 pub fn fire(engine: &Engine<'_>, event: &mut Event) -> Decision {
     let mut troubles = Vec::new();
     let state = remember(engine, event, &mut troubles);
+    let unknown = troubles.clone();
     let event: &Event = event;
-    let Selection { candidates, bystanders } = select(engine, event, &mut troubles);
+    let budget = Budget::new(engine, event);
+    let Selection { candidates, bystanders, complaints } =
+        select(engine, event, &budget, &mut troubles);
     let asked: Vec<&str> = running(&candidates).map(|c| c.hook.id.as_str()).collect();
-    journal::accepted(engine.ledger, event, &asked, &mut troubles);
-    let mut fold = Fold::new(engine, event, troubles);
+    journal::accepted(engine, event, &asked, &mut troubles);
+    let mut fold = Fold::new(engine, event, budget, troubles);
+    fold.decision.complaints.extend(complaints);
     let paid = fold.seed(&state);
+    fold.miss_session(unknown);
     for group in candidates.chunk_by(|a, b| a.hook.dialect.name() == b.hook.dialect.name()) {
         fold.group(group);
     }
     fold.recheck(&candidates);
+    fold.refuse_unread();
     fold.strict();
+    fold.add_notices();
     let mut decision = fold.decide(paid);
     decision.bystanders = Some(bystanders);
     conclude(engine, event, &mut decision);
@@ -43,15 +54,19 @@ pub fn recall(engine: &Engine<'_>, event: &mut Event) {
     event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);
 }
 
-/// Adds what the ledger remembers of the event's session: prompts so far, refusals in a row.
+/// Adds what the ledger remembers of the event's session: prompts so far, refusals in a row. What
+/// is in its way is what nobody knows of the session now.
 fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) -> SessionState {
     let state = engine.ledger.session(&event.memory());
     let mut state = state.unwrap_or_else(|error| {
         troubles.push(error.to_string());
-        SessionState::default()
+        halts_only(engine, event, troubles)
     });
     if event.moment == Moment::SessionStart && event.session.is_empty() {
         forget(engine, event, &mut state, troubles);
+    }
+    if engine.options.hosted && event.row.can.has(Powers::SHOW) && !event.session.is_empty() {
+        adopt_unnamed(engine, event, &mut state, troubles);
     }
     event.seen.clone_from(&state.counts);
     if event.facts.iteration.is_none() {
@@ -68,7 +83,42 @@ fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) 
     if event.kind() == Kind::Close {
         event.facts.refusals = state.counts.get(&debts::refusals_of(event)).copied().unwrap_or(0);
     }
+    let claimed = debts::claim(engine.ledger, event, &mut state);
+    troubles.extend(claimed.err().map(|error| error.to_string()));
     state
+}
+
+/// What can still be known of a session whose state cannot be read: whether a hook stopped it.
+fn halts_only(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<String>) -> SessionState {
+    let owed = engine.ledger.halts(&event.memory()).unwrap_or_else(|error| {
+        let text = error.to_string();
+        if !troubles.contains(&text) {
+            troubles.push(text);
+        }
+        Vec::new()
+    });
+    SessionState { owed, ..SessionState::default() }
+}
+
+/// An event that could not be read did not name its session: what the user is to be told of it goes
+/// to the next session of the project that can be told anything.
+fn adopt_unnamed(
+    engine: &Engine<'_>,
+    event: &Event,
+    state: &mut SessionState,
+    troubles: &mut Vec<String>,
+) {
+    let unnamed = format!("@{}", event.project.display());
+    let is_ours = |debt: &Debt| debt.from == debts::GAMBREL;
+    let known = engine.ledger.session(&unnamed);
+    if known.as_ref().is_ok_and(|known| !known.owed.iter().any(is_ours)) {
+        return;
+    }
+    let adopted = known.and_then(|_| debts::adopt(engine.ledger, event, &unnamed, &is_ours));
+    match adopted {
+        Ok(adopted) => state.owed.extend(adopted),
+        Err(error) => troubles.push(error.to_string()),
+    }
 }
 
 /// A prompt that is fired under two names is one prompt.
@@ -98,12 +148,33 @@ fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
             decision.troubles.push(format!("{}: not written: {error}", path.display()));
         }
     }
+    decision.marks.retain(|name| !event.seen.contains_key(name));
     let refused = decision.meant.ruling == Ruling::Deny;
     let kept = debts::owe(engine.ledger, decision)
         .and_then(|()| debts::count_refusal(engine.ledger, event, refused))
         .and_then(|()| mark(engine, event, decision));
-    decision.troubles.extend(kept.err().map(|error| error.to_string()));
+    let spent = engine.ledger.spend_answers();
+    for error in [kept.err(), spent.err()].into_iter().flatten() {
+        tell_lost(engine, event, decision, &error);
+    }
     journal::finished(engine.ledger, event, decision);
+}
+
+/// What a later event of the session would have to know could not be kept: the user is told, and
+/// whoever is strict takes that at a gate for a refusal.
+fn tell_lost(engine: &Engine<'_>, event: &Event, decision: &mut Decision, error: &LedgerError) {
+    let text = error.to_string();
+    let mut more = Verdict::default();
+    if event.row.can.has(Powers::SHOW) {
+        more = Verdict::says(Ear::Person, format!("gambrel: {text}"));
+    }
+    if engine.options.strict && event.kind() == Kind::Gate {
+        more = more.then(Verdict::ruled(Ruling::Deny, format!("strict: {text}")));
+    }
+    let more = more.by(debts::GAMBREL);
+    decision.meant = std::mem::take(&mut decision.meant).then(more.clone());
+    decision.said = std::mem::take(&mut decision.said).then(more.said_by(event.row).said);
+    decision.troubles.push(text);
 }
 
 /// What later events of the session are to see.
@@ -113,9 +184,8 @@ fn mark(engine: &Engine<'_>, event: &Event, decision: &Decision) -> Result<(), L
     let others = engine.loaded.dialects().filter(|dialect| !event.is_from(*dialect));
     let of_event =
         std::iter::once(event.from).chain(others).flat_map(|dialect| dialect.marks(event));
-    let of_event = of_event.filter(|_| happened);
-    let mut names: Vec<String> = decision.marks.iter().cloned().chain(of_event).collect();
-    names.retain(|name| !event.seen.contains_key(name));
+    let names: Vec<String> =
+        of_event.filter(|name| happened && !event.seen.contains_key(name)).collect();
     if names.is_empty() {
         return Ok(());
     }

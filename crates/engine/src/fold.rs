@@ -2,14 +2,15 @@
 //! forward; what an earlier hook leaves to a later one is in `Carry`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use gambrel_model::{
-    Call, Carry, Debt, Decision, Ear, End, Event, Kind, Loss, Order, Outcome, PatchRule, Program,
-    Ruling, Say, SessionState, Slot, Step, Verdict, put_on,
+    Call, Carry, Debt, Decision, Ear, End, Event, Hook, Kind, Loss, Order, Outcome, PatchRule,
+    Program, Ruling, Say, SessionState, Slot, Step, Verdict, put_on,
 };
 
 use crate::batch::{self, Turn};
+use crate::budget::Budget;
 use crate::select::{Candidate, Fate, Skip, condition, staged, step, strayed, unshadowed};
 use crate::{Engine, Errand, Slip, debts, trust};
 
@@ -17,7 +18,7 @@ use crate::{Engine, Errand, Slip, debts, trust};
 pub(crate) struct Fold<'f, 'a> {
     pub engine: &'f Engine<'a>,
     pub event: &'f Event,
-    began: Instant,
+    pub budget: Budget,
     pub verdict: Verdict,
     pub carry: Carry,
     pub decision: Decision,
@@ -25,11 +26,24 @@ pub(crate) struct Fold<'f, 'a> {
     pub rewriter: Option<String>,
     /// Hooks that have seen the input as it stands now.
     pub informed: Vec<String>,
+    /// Hooks that are for this event and could not be asked, and why.
+    pub skipped: Vec<(Arc<Hook>, String)>,
+    /// Hooks that ran and gave no answer, each with the word for its end and why.
+    pub failed: Vec<(Step, String)>,
+    /// What the user is told at a later event.
+    pub owed: Vec<Say>,
+    /// What could not be learned of the session, and why.
+    pub unknown: Vec<String>,
     pub recheck: bool,
 }
 
 impl<'f, 'a> Fold<'f, 'a> {
-    pub fn new(engine: &'f Engine<'a>, event: &'f Event, troubles: Vec<String>) -> Self {
+    pub fn new(
+        engine: &'f Engine<'a>,
+        event: &'f Event,
+        budget: Budget,
+        troubles: Vec<String>,
+    ) -> Self {
         let complaints = engine.loaded.complaints.clone();
         let decision = Decision {
             id: event.id.clone(),
@@ -41,16 +55,19 @@ impl<'f, 'a> Fold<'f, 'a> {
             ..Decision::default()
         };
         let (verdict, carry) = (Verdict::default(), Carry::default());
-        let began = Instant::now();
         Self {
             engine,
             event,
-            began,
+            budget,
             verdict,
             carry,
             decision,
             rewriter: None,
             informed: Vec::new(),
+            skipped: Vec::new(),
+            failed: Vec::new(),
+            owed: Vec::new(),
+            unknown: Vec::new(),
             recheck: false,
         }
     }
@@ -60,6 +77,15 @@ impl<'f, 'a> Fold<'f, 'a> {
         let (seed, paid) = debts::seed(self.event, state);
         self.verdict = seed;
         paid
+    }
+
+    /// What could not be learned of the session is a gate that could not be asked: a hook may have
+    /// stopped it.
+    pub fn miss_session(&mut self, unknown: Vec<String>) {
+        if self.event.kind() == Kind::Gate {
+            self.verdict.unheard.extend(unknown.iter().cloned());
+        }
+        self.unknown = unknown;
     }
 
     /// The hooks of one dialect.
@@ -104,6 +130,9 @@ impl<'f, 'a> Fold<'f, 'a> {
         if let Some(by) = self.refused(candidate) {
             return Err(Skip::plain(format!("denied already by {by}")));
         }
+        if self.budget.is_over() && candidate.hook.draft.terms.waits {
+            return Err(Skip::late(NO_TIME));
+        }
         let remark = condition(event, &candidate.hook, &self.carry)?;
         let mut call = staged(event, &candidate.hook, &self.carry)?;
         let mut remark = shadow + &remark.unwrap_or_default();
@@ -124,14 +153,26 @@ impl<'f, 'a> Fold<'f, 'a> {
         if let Some(skip) = strayed(self.engine, event, &candidate.hook, &call) {
             return Err(skip);
         }
-        if let Some(budget) = self.engine.options.budget.or_else(|| self.patience()) {
-            let left = margin(budget).saturating_sub(self.began.elapsed());
+        if let Some(left) = self.budget.left() {
             if left.is_zero() && call.pace.waits {
-                return Err(Skip::late("budget: the host will not wait any longer"));
+                return Err(Skip::late(NO_TIME));
             }
             call.pace.budget = Some(left);
         }
+        self.claim_once(candidate)?;
         Ok((call, remark))
+    }
+
+    /// Of several events at once only one runs a hook that runs once in a session.
+    fn claim_once(&self, candidate: &Candidate) -> Result<(), Skip> {
+        let Some(name) = candidate.hook.once() else { return Ok(()) };
+        if self.decision.marks.contains(&name) {
+            return Ok(());
+        }
+        debts::claim_once(self.engine.ledger, self.event, &name).map_err(|refusal| match refusal {
+            debts::OnceRefusal::Taken(why) => Skip::plain(why),
+            debts::OnceRefusal::Unknown(why) => Skip::grave(why),
+        })
     }
 
     /// Whether it is left out, with a remark when it is not. A hook that could not be asked takes
@@ -150,10 +191,6 @@ impl<'f, 'a> Fold<'f, 'a> {
             true => Ok(unshadowed(by)),
             false => Err(Skip::plain(format!("shadowed by {by}"))),
         }
-    }
-
-    fn patience(&self) -> Option<Duration> {
-        self.engine.options.hosted.then(|| self.event.from.patience(self.event)).flatten()
     }
 
     /// Who has refused already, where that ends the asking: at a gate between dialects and in
@@ -178,6 +215,9 @@ impl<'f, 'a> Fold<'f, 'a> {
             self.verdict = std::mem::take(&mut self.verdict).then(verdict);
         }
         if skip.grave {
+            if !self.recheck {
+                self.skipped.push((Arc::clone(&candidate.hook), skip.why.clone()));
+            }
             self.verdict.unheard.push(format!("{}: {}", step.title, skip.why));
             self.insist(candidate, &skip.why);
         }
@@ -205,6 +245,12 @@ impl<'f, 'a> Fold<'f, 'a> {
             ..step(hook, "")
         };
         let unheard = verdict.unheard.join("; ");
+        for why in &mut verdict.unheard {
+            *why = format!("{why} ({})", step.title);
+        }
+        if !unheard.is_empty() && !verdict.ruling.refuses() && !self.recheck {
+            self.failed.push((step.clone(), unheard.clone()));
+        }
         self.carry_on(event, candidate, &mut step, &mut verdict);
         self.decision.trail.push(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
@@ -316,6 +362,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         let said = honoured.said_by(self.event.row);
         decision.losses.extend(said.lost);
         (decision.said, decision.owed) = (said.said, said.owed);
+        decision.owed.says.extend(self.owed);
         decision.carry = self.carry;
         decision.paid = paid;
         decision
@@ -353,10 +400,8 @@ fn unasked(event: &Event, candidate: &Candidate) -> Verdict {
     Verdict { ruling, reasons, ..Verdict::default() }
 }
 
-/// Shortly before the host gives up.
-fn margin(budget: Duration) -> Duration {
-    budget.saturating_sub((budget / 20).min(Duration::from_millis(500)))
-}
+/// Why a hook is not asked when nothing is left of the budget.
+const NO_TIME: &str = "budget: the host will not wait any longer";
 
 /// What no dialect can take for an answer.
 fn unheard(verdict: Verdict, outcome: &Outcome) -> Verdict {

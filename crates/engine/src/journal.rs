@@ -3,8 +3,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gambrel_model::{Decision, Event, Ledger, Record, Stage, Step};
+use gambrel_model::{Decision, Event, Ledger, LedgerError, Record, Stage, Step};
 use serde_json::{Value, json};
+
+use crate::Engine;
 
 /// A record of now.
 pub fn record(event: &Event, step: Stage, body: Value) -> Record {
@@ -25,8 +27,10 @@ pub fn now() -> u64 {
 }
 
 /// Says that an event was understood, and which hooks are about to be asked.
-pub fn accepted(ledger: &dyn Ledger, event: &Event, hooks: &[&str], troubles: &mut Vec<String>) {
+pub fn accepted(engine: &Engine<'_>, event: &Event, hooks: &[&str], troubles: &mut Vec<String>) {
+    let ledger = engine.ledger;
     let body = json!({
+        "hosted": engine.options.hosted,
         "from": event.from.name(), "event": event.name, "moment": event.moment.name(),
         "cwd": event.cwd.display().to_string(), "tool": event.facts.tool.as_ref().map(|tool| &tool.name),
     });
@@ -37,13 +41,46 @@ pub fn accepted(ledger: &dyn Ledger, event: &Event, hooks: &[&str], troubles: &m
     note(ledger, &records, troubles);
 }
 
+/// Says that something came which could not be read as an event.
+pub fn record_unreadable(ledger: &dyn Ledger, event: Unreadable<'_>) -> Result<(), LedgerError> {
+    let Unreadable { id, from, name, session, why } = event;
+    let of = |step: Stage, body: Value| Record {
+        id: id.to_owned(),
+        at: now(),
+        step,
+        session: session.to_owned(),
+        pid: std::process::id(),
+        body,
+    };
+    let accepted = json!({"from": from, "event": name});
+    let finished = json!({
+        "ruling": "silent", "said": "silent", "reasons": [], "says": [], "trail": [], "losses": [],
+        "troubles": [why],
+    });
+    ledger.journal(&[of(Stage::Accepted, accepted), of(Stage::Finished, finished)])
+}
+
+/// What is known of something that could not be read as an event.
+pub struct Unreadable<'a> {
+    /// Names it in the journal.
+    pub id: &'a str,
+    /// The caller's dialect.
+    pub from: &'a str,
+    /// The event's native name, as far as it could be made out.
+    pub name: &'a str,
+    /// The caller's session, as far as it could be made out.
+    pub session: &'a str,
+    /// Why it could not be read.
+    pub why: &'a str,
+}
+
 /// Says what was decided.
 pub fn finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decision) {
     let body = json!({
         "ruling": decision.meant.ruling, "said": decision.said.ruling,
         "reasons": decision.meant.reasons, "says": decision.meant.says,
         "trail": decision.trail.iter().map(Step::to_json).collect::<Vec<_>>(),
-        "losses": decision.losses,
+        "losses": decision.losses, "troubles": decision.troubles,
         "paid": decision.paid.iter().map(|debt| &debt.id).collect::<Vec<_>>(),
         "rewrote": decision.meant.patch.keys().collect::<Vec<_>>(),
     });

@@ -2,29 +2,34 @@
 //! store by name: those come in as tables and as a ledger.
 
 mod batch;
+mod budget;
 mod covered;
 mod debts;
 mod errand;
+mod find;
 mod fire;
 mod fold;
 mod journal;
 mod load;
 mod names;
+mod notices;
 mod recheck;
 mod select;
 mod slip;
 mod trust;
 
-pub use debts::settle;
+pub use debts::{GAMBREL, release, settle};
 pub use errand::{Errand, attend};
-pub use journal::now;
-pub use load::{Loaded, load, read_text};
+pub use find::read_text;
+pub use journal::{Unreadable, now, record_unreadable};
+pub use load::{Loaded, load};
+pub use notices::{describe_uncovered, hooked_events, uncovered_events};
 pub use select::{Candidate, Fate};
 pub use slip::Slip;
 pub use trust::{Trust, TrustMode, hash as trust_hash, key as trust_key, named_files};
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gambrel_model::{Action, Decision, Event, Ledger};
 
@@ -53,6 +58,8 @@ pub struct Options {
     pub trust: TrustMode,
     /// How long the host will wait.
     pub budget: Option<Duration>,
+    /// Since when it waits; without it, since the firing began.
+    pub began: Option<Instant>,
 }
 
 impl Engine<'_> {

@@ -2,18 +2,25 @@
 //! entry is one complaint; everything else loads.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use gambrel_model::{
-    Complaint, Dialect, Entry, Found, Holding, Hook, Matcher, Moment, Place, Roots, Spot, Subject,
+    Complaint, Dialect, Draft, Event, Found, Holding, Hook, Matcher, Moment, Place, Roots,
+    Severity, Spot, Subject,
 };
 
-/// A configuration file larger than this is not read.
-const FILE_CAP: u64 = 8 * 1024 * 1024;
+use crate::find::{Ways, empty_file, find, is_being_written};
+use crate::trust;
+
+/// Hooks that a project may bring along.
+const MAX_PROJECT_HOOK_COUNT: usize = 20_000;
+/// How long a file that is being rewritten is waited for, and between two looks.
+const REWRITE_TIMEOUT: Duration = Duration::from_millis(50);
+const REWRITE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The hooks of a folder, ready to be selected from.
 pub struct Loaded {
@@ -23,15 +30,44 @@ pub struct Loaded {
     pub hooks: Vec<Arc<Hook>>,
     /// The dialects that have hooks here.
     pub(crate) dialects: Vec<&'static dyn Dialect>,
+    /// The entries by which hosts call gambrel, each with its dialect. They are no hooks.
+    pub host_entries: Vec<(&'static dyn Dialect, Draft)>,
     /// What is to be put right.
     pub complaints: Vec<Complaint>,
     /// By moment.
     pub(crate) index: HashMap<Moment, Shelf>,
     /// What was met before, by what it was asked about.
     pub(crate) met: Mutex<HashMap<String, Arc<[usize]>>>,
+    /// Every file of hooks as the trust store names it.
+    real_paths: Mutex<HashMap<PathBuf, PathBuf>>,
+    /// The names of all hooks in the trust store.
+    trust_keys: OnceLock<HashSet<String>>,
 }
 
 impl Loaded {
+    /// Names a hook in the trust store. Looks at each file once.
+    pub(crate) fn trust_key(&self, hook: &Hook) -> String {
+        let file = &hook.draft.source.spot.path;
+        let mut known = self.real_paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let real = known
+            .entry(file.clone())
+            .or_insert_with(|| fs::canonicalize(file).unwrap_or_else(|_| file.clone()));
+        trust::key_in(real, hook)
+    }
+
+    /// How long the host waits for the entry by which it reports an event.
+    pub(crate) fn entry_timeout(&self, event: &Event) -> Option<Duration> {
+        let own = |entry: &&(&'static dyn Dialect, Draft)| {
+            event.is_from(entry.0) && entry.1.event == event.row.name
+        };
+        self.host_entries.iter().filter(own).map(|(_, draft)| draft.terms.timeout).min()
+    }
+
+    /// The names of all hooks in the trust store.
+    pub(crate) fn trust_keys(&self) -> &HashSet<String> {
+        self.trust_keys.get_or_init(|| self.hooks.iter().map(|hook| self.trust_key(hook)).collect())
+    }
+
     /// The dialects that have hooks here.
     pub(crate) fn dialects(&self) -> impl Iterator<Item = &'static dyn Dialect> {
         self.dialects.iter().copied()
@@ -58,46 +94,139 @@ pub(crate) struct Shelf {
     pub named: HashMap<String, Vec<usize>>,
 }
 
-/// Finds and builds the hooks of every dialect for a folder.
-pub fn load(dialects: &'static [&'static dyn Dialect], roots: Roots) -> Loaded {
-    let mut hooks = Vec::new();
-    let mut complaints = Vec::new();
+/// Finds and builds the hooks of every dialect for a folder. What a project brings is not read once
+/// the deadline has passed; the user's own hooks always are.
+pub fn load(
+    dialects: &'static [&'static dyn Dialect],
+    roots: Roots,
+    deadline: Option<Instant>,
+) -> Loaded {
+    let mut built = Built::default();
     let mut ways = Ways::of(&roots);
     for dialect in dialects {
-        let places = dialect.places(&roots);
-        let mut found = Vec::new();
-        for file in find(&places, &mut ways, &mut complaints) {
-            // What a file names comes right after it, and nothing comes twice.
-            let more = dialect.further(&file, &roots);
-            found.push(file);
-            for file in find(&more, &mut ways, &mut complaints) {
-                if !found.iter().any(|f: &Found| f.place.path == file.place.path) {
-                    found.push(file);
-                }
-            }
+        let mut places = dialect.places(&roots);
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let skipped = places.iter().any(|place| !place.scope.is_own());
+            places.retain(|place| place.scope.is_own());
+            built.complaints.extend(skipped.then(|| no_time(*dialect, &roots)));
         }
-        complaints.extend(missing(&places, &found, &roots));
-        if found.is_empty() {
-            continue;
-        }
-        let (drafts, wrong) = dialect.load(&found, &roots);
-        complaints.extend(wrong);
-        let mut own = Vec::with_capacity(drafts.len());
-        for draft in drafts {
-            let (hook, wrong) = Hook::build(*dialect, draft);
-            own.extend(hook);
-            complaints.extend(wrong);
+        let read = read_settled(*dialect, &places, &roots, &mut ways);
+        built.complaints.extend(read.complaints);
+        let before = built.hooks.len();
+        for draft in read.drafts.into_iter().flatten() {
+            built.add(*dialect, draft);
         }
         // Stable: equal priorities stay as written.
-        own.sort_by_key(|hook: &Hook| hook.draft.priority);
-        hooks.append(&mut own);
+        built.hooks[before..].sort_by_key(|hook: &Hook| hook.draft.priority);
     }
+    let Built { mut hooks, host_entries, complaints, .. } = built;
     name_apart(&mut hooks);
     let hooks: Vec<Arc<Hook>> = hooks.into_iter().map(Arc::new).collect();
     let index = index(&hooks);
     let present = |d: &&&'static dyn Dialect| hooks.iter().any(|h| h.dialect.name() == d.name());
     let dialects = dialects.iter().filter(present).copied().collect();
-    Loaded { roots, hooks, dialects, complaints, index, met: Mutex::default() }
+    Loaded {
+        roots,
+        hooks,
+        dialects,
+        host_entries,
+        complaints,
+        index,
+        met: Mutex::default(),
+        real_paths: Mutex::default(),
+        trust_keys: OnceLock::new(),
+    }
+}
+
+/// What was built so far.
+#[derive(Default)]
+struct Built {
+    hooks: Vec<Hook>,
+    host_entries: Vec<(&'static dyn Dialect, Draft)>,
+    complaints: Vec<Complaint>,
+    project_hooks: usize,
+}
+
+impl Built {
+    fn add(&mut self, dialect: &'static dyn Dialect, draft: Draft) {
+        if draft.calls_gambrel {
+            return self.host_entries.push((dialect, draft));
+        }
+        if !draft.source.scope.is_own() {
+            self.project_hooks += 1;
+            if self.project_hooks > MAX_PROJECT_HOOK_COUNT {
+                // One complaint, however many there are beyond.
+                let first = self.project_hooks == MAX_PROJECT_HOOK_COUNT + 1;
+                self.complaints.extend(first.then(|| too_many_hooks(&draft)));
+                return;
+            }
+        }
+        let (hook, wrong) = Hook::build(dialect, draft);
+        self.hooks.extend(hook);
+        self.complaints.extend(wrong);
+    }
+}
+
+/// What a dialect's files say, and what is wrong with them.
+struct Read {
+    /// `None` without any file.
+    drafts: Option<Vec<Draft>>,
+    complaints: Vec<Complaint>,
+}
+
+/// Reads a dialect's files; again for a moment where one of them is wrong and is being rewritten.
+fn read_settled(dialect: &dyn Dialect, places: &[Place], roots: &Roots, ways: &mut Ways) -> Read {
+    let began = Instant::now();
+    loop {
+        let (found, mut complaints) = find_all(dialect, places, roots, ways);
+        let drafts = (!found.is_empty()).then(|| {
+            let (drafts, wrong) = dialect.load(&found, roots);
+            complaints.extend(wrong);
+            drafts
+        });
+        let broken = complaints.iter().any(|complaint| complaint.severity == Severity::Error);
+        let again = broken && began.elapsed() < REWRITE_TIMEOUT;
+        if !again || !found.iter().any(is_being_written) {
+            return Read { drafts, complaints };
+        }
+        std::thread::sleep(REWRITE_INTERVAL);
+    }
+}
+
+/// The files of a dialect. What a file names comes right after it, and nothing comes twice.
+fn find_all(
+    dialect: &dyn Dialect,
+    places: &[Place],
+    roots: &Roots,
+    ways: &mut Ways,
+) -> (Vec<Found>, Vec<Complaint>) {
+    let mut complaints = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
+    for file in find(places, ways, &mut complaints) {
+        let more = dialect.further(&file, roots);
+        found.push(file);
+        for file in find(&more, ways, &mut complaints) {
+            if !found.iter().any(|f| f.place.path == file.place.path) {
+                found.push(file);
+            }
+        }
+    }
+    complaints.extend(found.iter().filter_map(empty_file));
+    complaints.extend(missing(places, &found, roots));
+    (found, complaints)
+}
+
+/// Hooks of a project that could not be read in time are missing at every gate.
+fn no_time(dialect: &dyn Dialect, roots: &Roots) -> Complaint {
+    let message = format!("hooks of {} were not read: no time was left", dialect.name());
+    Complaint::error(Spot::file(&roots.project), message)
+        .help("ask what takes so long: other files of this folder, or a slow disk")
+}
+
+fn too_many_hooks(draft: &Draft) -> Complaint {
+    let message =
+        format!("this project has more than {MAX_PROJECT_HOOK_COUNT} hooks; the rest is not used");
+    Complaint::error(draft.source.spot.clone(), message).help("take out what nobody needs")
 }
 
 /// Two hooks with the same definition in the same file still need two names.
@@ -131,61 +260,6 @@ fn index(hooks: &[Arc<Hook>]) -> HashMap<Moment, Shelf> {
     index
 }
 
-fn find(places: &[Place], ways: &mut Ways, complaints: &mut Vec<Complaint>) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
-    for place in places {
-        for (base, path) in ways.to(place) {
-            // A project's file at home is the user's own, found already.
-            if found.iter().any(|f| f.place.path == path) {
-                break;
-            }
-            if let Holding::Each(pattern) = place.holding {
-                let files = each(&path, pattern);
-                found.extend(files.into_iter().filter_map(|path| one(place, &base, path)));
-                if path.is_dir() {
-                    break;
-                }
-                continue;
-            }
-            match look(place, &path) {
-                Ok(Some((text, entries))) => {
-                    let place = Place { path, ..place.clone() };
-                    found.push(Found { place, base, text, entries });
-                    break;
-                }
-                Ok(None) => {}
-                Err(complaint) => {
-                    complaints.push(complaint);
-                    break;
-                }
-            }
-        }
-    }
-    found
-}
-
-/// The files of a folder that fit `*.ending` or `*/NAME`, sorted.
-fn each(folder: &Path, pattern: &str) -> Vec<PathBuf> {
-    let Ok(reader) = fs::read_dir(folder) else { return Vec::new() };
-    let paths = reader.flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = match pattern.strip_prefix("*/") {
-        Some(name) => paths.map(|path| path.join(name)).filter(|path| path.is_file()).collect(),
-        None => {
-            let ending = pattern.trim_start_matches('*');
-            paths.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
-        }
-    };
-    files.sort();
-    files
-}
-
-/// One of many texts. Most have no hooks, so one that cannot be read is nobody's trouble.
-fn one(place: &Place, base: &Path, path: PathBuf) -> Option<Found> {
-    let text = read_text(&path).ok().flatten()?;
-    let place = Place { path, ..place.clone() };
-    Some(Found { place, base: base.to_owned(), text, entries: Vec::new() })
-}
-
 /// What the command line named must be there: of a folder, something in it.
 fn missing(places: &[Place], found: &[Found], roots: &Roots) -> Vec<Complaint> {
     let gone = |(_, path): &(String, PathBuf)| {
@@ -211,125 +285,4 @@ fn sought(place: &Place, folder: &Path) -> Option<String> {
         Holding::Text | Holding::Entries => inside,
     };
     (!inside.is_empty()).then_some(inside)
-}
-
-/// Where relative places may be: the root and the folders above it, as far as a project reaches.
-/// Looks once for what several places share.
-struct Ways {
-    folders: Vec<PathBuf>,
-    heads: HashMap<(usize, PathBuf), bool>,
-}
-
-impl Ways {
-    /// From the root upwards, to the repository's root or home.
-    fn of(roots: &Roots) -> Self {
-        let mut folders = Vec::new();
-        for folder in roots.root.ancestors() {
-            let at_home = roots.home.as_deref() == Some(folder);
-            if at_home && folder != roots.root {
-                break;
-            }
-            folders.push(folder.to_owned());
-            if at_home || folder.join(".git").exists() {
-                break;
-            }
-        }
-        Self { folders, heads: HashMap::new() }
-    }
-
-    /// Base and path of every way to a place that is worth a look, nearest first.
-    fn to(&mut self, place: &Place) -> Vec<(PathBuf, PathBuf)> {
-        if place.path.is_absolute() {
-            let base = place.path.parent().unwrap_or(Path::new("/")).to_owned();
-            return vec![(base, place.path.clone())];
-        }
-        let head: PathBuf = place.path.components().take(1).collect();
-        let mut ways = Vec::new();
-        for (at, folder) in self.folders.iter().enumerate() {
-            let there = self.heads.entry((at, head.clone()));
-            if *there.or_insert_with(|| folder.join(&head).exists()) {
-                ways.push((folder.clone(), folder.join(&place.path)));
-            }
-        }
-        ways
-    }
-}
-
-type Seen = (String, Vec<Entry>);
-
-fn look(place: &Place, path: &Path) -> Result<Option<Seen>, Complaint> {
-    match place.holding {
-        Holding::Text => Ok(read_text(path)?.map(|text| (text, Vec::new()))),
-        Holding::Each(_) => Ok(None),
-        Holding::Entries => Ok(list(path)?.map(|entries| (String::new(), entries))),
-    }
-}
-
-/// The text of a file; `None` when there is no such file.
-pub fn read_text(path: &Path) -> Result<Option<String>, Complaint> {
-    let refuse = |message: String| Complaint::error(Spot::file(path), message);
-    // Looked at before it is opened: opening a pipe without a writer would wait for ever.
-    let size = match fs::metadata(path) {
-        Ok(size) => size,
-        Err(error) if absent(&error) => return Ok(None),
-        Err(error) => return Err(refuse(format!("cannot be read: {error}"))),
-    };
-    if !size.is_file() {
-        return Err(refuse("is not a file".into()).help("hooks are read from a plain file here"));
-    }
-    if size.len() > FILE_CAP {
-        let message = format!("has {} bytes; at most {FILE_CAP} are read", size.len());
-        return Err(refuse(message));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(size.len()).unwrap_or(0));
-    let file = fs::File::open(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
-    let read = file.take(FILE_CAP).read_to_end(&mut bytes);
-    read.map_err(|error| refuse(format!("cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
-        let spot = Spot { line, column: 1, start: at, end: at, ..Spot::file(path) };
-        Complaint::error(spot, "is not UTF-8 text")
-    })?;
-    if let Some(at) = text.find('\0') {
-        return Err(Complaint::error(Spot::within(path, &text, at, at + 1), "holds a NUL byte"));
-    }
-    Ok(Some(text))
-}
-
-fn absent(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
-}
-
-fn list(path: &Path) -> Result<Option<Vec<Entry>>, Complaint> {
-    let reader = match fs::read_dir(path) {
-        Ok(reader) => reader,
-        Err(error) if absent(&error) => return Ok(None),
-        Err(error) => {
-            let message = format!("cannot be listed: {error}");
-            return Err(Complaint::error(Spot::file(path), message));
-        }
-    };
-    let mut entries: Vec<Entry> = reader.filter_map(Result::ok).filter_map(entry).collect();
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Some(entries))
-}
-
-fn entry(found: fs::DirEntry) -> Option<Entry> {
-    let path = found.path();
-    let facts = fs::metadata(&path).ok();
-    let name = found.file_name().to_str()?.to_owned();
-    let plain = facts.as_ref().is_some_and(fs::Metadata::is_file);
-    Some(Entry { name, path, plain, executable: plain && facts.as_ref().is_some_and(executable) })
-}
-
-#[cfg(unix)]
-fn executable(facts: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    facts.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn executable(_: &fs::Metadata) -> bool {
-    true
 }

@@ -1,10 +1,12 @@
 //! Second thoughts at a gate: rewritten input is looked at once more, and whoever is strict takes
 //! a gate that could not be asked for a refusal.
 
-use gambrel_model::{Complaint, Kind, Loss, Reason, Ruling, Severity, Verdict};
+use gambrel_model::{Complaint, Kind, Loss, Moment, Reason, Ruling, Severity, Verdict};
 
 use crate::fold::Fold;
 use crate::select::{Candidate, select};
+
+const UNREAD: &str = "gambrel cannot tell which hooks are missing, so this call is blocked";
 
 impl Fold<'_, '_> {
     /// Gates see rewritten input once more: an Allow held only for the input that it saw.
@@ -24,7 +26,8 @@ impl Fold<'_, '_> {
         let strict = Some(self.verdict.ruling).filter(|ruling| *ruling > Ruling::Allow);
         let first = std::mem::take(&mut self.verdict);
         self.recheck = true;
-        let again = select(self.engine, &event, &mut self.decision.troubles).candidates;
+        let again = select(self.engine, &event, &self.budget, &mut self.decision.troubles);
+        let again = again.candidates;
         let asks = |c: &&Candidate| !informed.contains(&c.hook.id) && c.hook.draft.terms.waits;
         let runs = |c: &&Candidate| self.left_out(c).is_ok();
         let again: Vec<&Candidate> = again.iter().filter(asks).filter(runs).collect();
@@ -45,6 +48,21 @@ impl Fold<'_, '_> {
         if self.engine.options.hosted && own {
             let why = "the host's own hooks have not seen the rewritten input";
             self.decision.losses.push(Loss::new("recheck", why));
+        }
+    }
+
+    /// Refuses a tool call where hooks may be missing that nobody could read.
+    pub(crate) fn refuse_unread(&mut self) {
+        let tool_gate = matches!(self.event.moment, Moment::ToolBefore | Moment::ToolPermission);
+        let closing = self.decision.complaints.iter().filter(|c| tool_gate && c.closes_tool_gates);
+        let texts: Vec<String> = closing
+            .map(|c| {
+                format!("{} {}: {}", c.spot.path.display(), c.message, UNREAD).trim().to_owned()
+            })
+            .collect();
+        for text in texts {
+            let deny = Verdict::ruled(Ruling::Deny, text).by("gambrel");
+            self.verdict = std::mem::take(&mut self.verdict).then(deny);
         }
     }
 

@@ -8,9 +8,11 @@ use std::sync::{Arc, PoisonError};
 use gambrel_model::condition::Truth;
 use gambrel_model::decision::Bystanders;
 use gambrel_model::{
-    Call, Carry, Event, EventSpec, Hook, Kind, Moment, Program, Step, Subject, TrustEntry,
+    Call, Carry, Complaint, Event, EventSpec, Hook, Kind, Moment, Program, Step, Subject,
+    TrustEntry,
 };
 
+use crate::budget::Budget;
 use crate::covered::Part;
 use crate::fold::FIRING;
 use crate::trust::{self, Trust};
@@ -71,17 +73,31 @@ impl Skip {
 pub(crate) struct Selection {
     pub candidates: Vec<Candidate>,
     pub bystanders: Bystanders,
+    /// Mistakes that only showed when a hook was looked at.
+    pub complaints: Vec<Complaint>,
 }
 
-pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<String>) -> Selection {
+pub(crate) fn select(
+    engine: &Engine<'_>,
+    event: &Event,
+    budget: &Budget,
+    troubles: &mut Vec<String>,
+) -> Selection {
     let loaded = &engine.loaded;
-    let depth = event.env.get(FIRING).map_or(0, |outer| outer.split(':').count());
-    let (twins, standing) = (BTreeMap::new(), BTreeSet::new());
-    let (trusted, parts) = (None, Vec::new());
-    let mut chooser = Chooser { engine, event, trusted, parts, twins, standing, depth, troubles };
+    let mut chooser = Chooser {
+        engine,
+        event,
+        trusted: None,
+        parts: Vec::new(),
+        twins: BTreeMap::new(),
+        standing: BTreeSet::new(),
+        depth: event.env.get(FIRING).map_or(0, |outer| outer.split(':').count()),
+        complaints: Vec::new(),
+        troubles,
+    };
     let mut candidates = Vec::new();
     let mut considered = BTreeSet::new();
-    for at in matching(loaded, event).iter().copied() {
+    for at in chooser.matching(budget).iter().copied() {
         let hook = &loaded.hooks[at];
         if let Some(row) = hook.row_for(event) {
             considered.insert(at);
@@ -90,45 +106,12 @@ pub(crate) fn select(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<Stri
             candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark, parts });
         }
     }
-    Selection { candidates, bystanders: bystanders(loaded, event, considered) }
+    let complaints = chooser.complaints;
+    Selection { candidates, bystanders: bystanders(loaded, event, considered), complaints }
 }
 
 /// Answers about so many subjects are kept; then they are forgotten and asked for again.
 const REMEMBERED: usize = 1_024;
-
-/// The places of hooks whose matcher is met, in configured order. Patterns are asked once about
-/// each subject, however often it comes.
-fn matching(loaded: &Loaded, event: &Event) -> Arc<[usize]> {
-    let tool = event.facts.tool.as_ref();
-    let (name, shape) = tool.map_or(("", ""), |tool| (&tool.name, &tool.shape));
-    let kind = tool.map(|tool| tool.kind);
-    let cause = event.facts.cause.as_deref().unwrap_or_default();
-    let (from, row, moment) = (event.from.name(), event.row.name, event.moment.name());
-    let subject = format!("{from}\0{row}\0{moment}\0{name}\0{shape}\0{kind:?}\0{cause}");
-    let mut met = loaded.met.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = met.get(&subject) {
-        return Arc::clone(known);
-    }
-    let found: Arc<[usize]> = asked(loaded, event).into();
-    if met.len() >= REMEMBERED {
-        met.clear();
-    }
-    met.insert(subject, Arc::clone(&found));
-    found
-}
-
-fn asked(loaded: &Loaded, event: &Event) -> Vec<usize> {
-    let mut hits = BTreeSet::new();
-    let all_names = subjects_of_all(event, loaded);
-    let precise = |at: &usize| met(&loaded.hooks[*at], event);
-    for shelf in loaded.shelves(&event.moment) {
-        for name in &all_names {
-            hits.extend(shelf.named.get(*name).into_iter().flatten().copied().filter(precise));
-        }
-        hits.extend(shelf.open.iter().copied().filter(precise));
-    }
-    hits.into_iter().collect()
-}
 
 fn met(hook: &Hook, event: &Event) -> bool {
     let Some(row) = hook.row_for(event) else { return false };
@@ -208,10 +191,80 @@ struct Chooser<'e, 'a> {
     standing: BTreeSet<String>,
     /// How many firings this one is inside of.
     depth: usize,
+    complaints: Vec<Complaint>,
     troubles: &'e mut Vec<String>,
 }
 
 impl Chooser<'_, '_> {
+    /// The places of hooks whose matcher is met, in configured order. Patterns are asked once about
+    /// each subject, however often it comes. One that may not be compiled yet, or for which no time
+    /// is left, counts as met.
+    fn matching(&mut self, budget: &Budget) -> Arc<[usize]> {
+        let event = self.event;
+        let tool = event.facts.tool.as_ref();
+        let (name, shape) = tool.map_or(("", ""), |tool| (&tool.name, &tool.shape));
+        let kind = tool.map(|tool| tool.kind);
+        let cause = event.facts.cause.as_deref().unwrap_or_default();
+        let (from, row, moment) = (event.from.name(), event.row.name, event.moment.name());
+        let subject = format!("{from}\0{row}\0{moment}\0{name}\0{shape}\0{kind:?}\0{cause}");
+        let loaded = Arc::clone(&self.engine.loaded);
+        let known =
+            loaded.met.lock().unwrap_or_else(PoisonError::into_inner).get(&subject).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let found: Arc<[usize]> = self.ask_matchers(&loaded, budget).into();
+        let mut met = loaded.met.lock().unwrap_or_else(PoisonError::into_inner);
+        if met.len() >= REMEMBERED {
+            met.clear();
+        }
+        if !budget.is_over() {
+            met.insert(subject, Arc::clone(&found));
+        }
+        found
+    }
+
+    fn ask_matchers(&mut self, loaded: &Loaded, budget: &Budget) -> Vec<usize> {
+        let event = self.event;
+        let mut hits = BTreeSet::new();
+        let all_names = subjects_of_all(event, loaded);
+        for shelf in loaded.shelves(&event.moment) {
+            for name in &all_names {
+                let named = shelf.named.get(*name).into_iter().flatten().copied();
+                hits.extend(named.filter(|at| met(&loaded.hooks[*at], event)));
+            }
+            for at in shelf.open.iter().copied() {
+                let hook = &loaded.hooks[at];
+                let ready = hook.matcher.is_compiled() || self.may_compile(hook);
+                if !ready || budget.is_over() || met(hook, event) {
+                    hits.insert(at);
+                }
+            }
+        }
+        hits.into_iter().collect()
+    }
+
+    /// Whether a hook's pattern may be compiled: somebody has trusted its definition.
+    fn may_compile(&mut self, hook: &Hook) -> bool {
+        let mode = self.engine.options.trust;
+        if !trust::needed(hook, mode) {
+            return true;
+        }
+        let key = self.engine.loaded.trust_key(hook);
+        self.entries().contains_key(&key)
+    }
+
+    /// The trust store, read once, and only when a project hook is met.
+    fn entries(&mut self) -> &BTreeMap<String, TrustEntry> {
+        let (ledger, troubles) = (self.engine.ledger, &mut *self.troubles);
+        self.trusted.get_or_insert_with(|| {
+            ledger.trust().unwrap_or_else(|error| {
+                troubles.push(format!("no project hook is trusted: {error}"));
+                BTreeMap::new()
+            })
+        })
+    }
+
     fn fate(&mut self, hook: &Hook) -> (Fate, String) {
         if let Some(skip) = self.skip(hook) {
             return (Fate::Skipped(skip), String::new());
@@ -239,15 +292,32 @@ impl Chooser<'_, '_> {
         if !own && self.event.from.echoes(self.event) {
             return Some(Skip::plain(format!("heard this moment before `{}`", self.event.name)));
         }
-        if let Some(why) = &hook.draft.idle {
-            let off = why.starts_with("disabled") || why.starts_with("this entry");
-            return Some(if off { Skip::plain(why) } else { Skip::grave(why) });
+        let idle = hook.draft.idle.as_ref();
+        if let Some(why) = idle.filter(|why| is_switched_off(why)) {
+            return Some(Skip::plain(why));
         }
         if hook.once().is_some_and(|name| self.event.seen.contains_key(&name)) {
             return Some(Skip::plain("once: it has run in this session"));
         }
         if let Some(skip) = self.distrusted(hook) {
             return Some(skip);
+        }
+        if let Some(why) = idle {
+            return Some(Skip::grave(why));
+        }
+        if let Some(complaint) = hook.matcher_complaint() {
+            let why = format!("its matcher is not valid: {}", complaint.message);
+            self.complaints.push(complaint);
+            return Some(Skip::grave(why));
+        }
+        if let Some(complaint) = hook.pattern_complaint() {
+            let why = complaint.message.clone();
+            self.complaints.push(complaint);
+            return Some(Skip::grave(why));
+        }
+        // It may have been taken along because its pattern could not be asked before.
+        if !met(hook, self.event) {
+            return Some(Skip::plain(not_met(hook)));
         }
         let twin = (hook.dialect.name(), hook.draft.twin.clone()?);
         let first = self.twins.entry(twin).or_insert_with(|| hook.id.clone());
@@ -259,25 +329,20 @@ impl Chooser<'_, '_> {
         if !trust::needed(hook, mode) {
             return None;
         }
-        if self.trusted.is_none() {
-            let entries = self.engine.ledger.trust().unwrap_or_else(|error| {
-                self.troubles.push(format!("no project hook is trusted: {error}"));
-                BTreeMap::new()
-            });
-            self.trusted = Some(entries);
-        }
+        self.entries();
         let entries = self.trusted.as_ref()?;
         let (trust, parts) = Trust::with_parts(hook, &self.engine.loaded, entries, mode);
         self.parts = parts;
-        match trust {
-            Trust::Trusted | Trust::Managed => None,
-            Trust::Untrusted => Some(Skip::grave("untrusted: run `gambrel trust` to look at it")),
-            Trust::Changed => {
-                Some(Skip::grave("changed since it was trusted: run `gambrel trust` to look again"))
-            }
-            Trust::Denied => Some(Skip::plain("refused by `gambrel untrust`")),
+        match trust.skip_reason() {
+            None if trust == Trust::Denied => Some(Skip::plain("refused by `gambrel untrust`")),
+            why => why.map(Skip::grave),
         }
     }
+}
+
+/// Whether a hook does not run because somebody switched it off, and not because it is broken.
+pub(crate) fn is_switched_off(why: &str) -> bool {
+    why.starts_with("disabled")
 }
 
 /// Why a hook that was trusted is not run with this call: a name of its own leads elsewhere from
@@ -312,10 +377,11 @@ pub(crate) fn condition(event: &Event, hook: &Hook, carry: &Carry) -> Result<Opt
     if let Some(why) = hook.dialect.objection(event, hook) {
         return Err(Skip::plain(why));
     }
-    let Some(when) = &hook.when else { return Ok(None) };
+    let doubt = hook.dialect.remark(event, hook);
+    let Some(when) = &hook.when else { return Ok(doubt) };
     let gate = event.kind() == Kind::Gate;
     match when.eval(&|name| hook.dialect.fact(event, carry, name)) {
-        Ok(Truth::Yes) => Ok(None),
+        Ok(Truth::Yes) => Ok(doubt),
         Ok(Truth::No) => Err(Skip::plain(format!("condition `{}` is false", when.text()))),
         Ok(Truth::Unknown(name)) if gate => {
             Ok(Some(format!("runs although this caller has no {name}: a gate is asked in doubt")))
@@ -331,7 +397,8 @@ pub(crate) fn condition(event: &Event, hook: &Hook, carry: &Carry) -> Result<Opt
 }
 
 pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
-    let mut selection = select(engine, event, &mut Vec::new());
+    let budget = Budget::new(engine, event);
+    let mut selection = select(engine, event, &budget, &mut Vec::new());
     for candidate in &mut selection.candidates {
         if candidate.fate != Fate::Runs {
             continue;

@@ -50,6 +50,17 @@ impl Trust {
         }
     }
 
+    /// Why a hook that stands so is skipped, if a person should look at it.
+    pub(crate) fn skip_reason(self) -> Option<&'static str> {
+        match self {
+            Self::Untrusted => Some("untrusted: run `gambrel trust` to look at it"),
+            Self::Changed => {
+                Some("changed since it was trusted: run `gambrel trust` to look again")
+            }
+            Self::Managed | Self::Trusted | Self::Denied => None,
+        }
+    }
+
     /// How a hook of the loaded set stands with these entries.
     pub fn of(
         hook: &Hook,
@@ -75,7 +86,7 @@ impl Trust {
             TrustMode::None => return (Self::Untrusted, Vec::new()),
             TrustMode::Store => {}
         }
-        let Some(entry) = entries.get(&key(hook)) else {
+        let Some(entry) = entries.get(&loaded.trust_key(hook)) else {
             let changed = was_another(hook, loaded, entries);
             return (if changed { Self::Changed } else { Self::Untrusted }, Vec::new());
         };
@@ -106,8 +117,12 @@ pub(crate) fn needed(hook: &Hook, mode: TrustMode) -> bool {
 
 /// An entry of the same file and event that fits no hook any more: this one took its place.
 fn was_another(hook: &Hook, loaded: &Loaded, entries: &BTreeMap<String, TrustEntry>) -> bool {
+    if entries.is_empty() {
+        return false;
+    }
     let prefix = prefix(hook);
-    let stale = |entry_key: &String| !loaded.hooks.iter().any(|other| key(other) == *entry_key);
+    let present = loaded.trust_keys();
+    let stale = |entry_key: &String| !present.contains(entry_key);
     entries
         .range(prefix.clone()..)
         .take_while(|(k, _)| k.starts_with(&prefix))
@@ -117,6 +132,11 @@ fn was_another(hook: &Hook, loaded: &Loaded, entries: &BTreeMap<String, TrustEnt
 /// Names a hook in the trust store: the file it stands in, its event and its identity.
 pub fn key(hook: &Hook) -> String {
     format!("{}{}", prefix(hook), hook.id)
+}
+
+/// The same for a file whose links are resolved.
+pub(crate) fn key_in(file: &Path, hook: &Hook) -> String {
+    format!("{}#{}#{}", file.display(), hook.draft.event, hook.id)
 }
 
 fn prefix(hook: &Hook) -> String {

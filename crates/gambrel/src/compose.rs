@@ -1,19 +1,25 @@
 //! The program, put together: dialects, actions and ledger in one hand.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use gambrel_actions::{RuleAction, Settings, ShellAction, SpawnAction, Veil};
 use gambrel_dialects::DIALECTS;
-use gambrel_engine::{Candidate, Engine, Loaded, load, now};
+use gambrel_engine::{Candidate, Engine, Loaded, load, now, read_text};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
 use gambrel_model::{
     Action, Arrival, Call, Complaint, Decision, Dialect, End, Event, Job, Ledger, Outcome, Reply,
-    Spot,
+    Roots, Spot,
 };
 
 use crate::Setup;
+
+/// First argument of the program when it is started again to import the journal.
+const IMPORT_WORD: &str = "__import";
+
+/// The shortest time that a host waits for a reply without saying so is 1.5 seconds.
+const HOSTED_LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Hooks of a folder, and everything that firing them needs.
 pub struct Gambrel {
@@ -21,7 +27,13 @@ pub struct Gambrel {
     ledger: Arc<dyn Ledger + Send + Sync>,
     journal: Option<Arc<LocalLedger>>,
     actions: Vec<Box<dyn Action>>,
-    secrets: OnceLock<Arc<BTreeMap<String, String>>>,
+    secrets: OnceLock<UserSecrets>,
+}
+
+/// What the user's secrets files say, and what keeps them from being read.
+struct UserSecrets {
+    values: Arc<BTreeMap<String, String>>,
+    complaints: Vec<Complaint>,
 }
 
 /// A decision, and how its caller is told.
@@ -55,7 +67,8 @@ impl Gambrel {
         setup.settle_ui();
         match setup.state_dir().filter(|_| !setup.in_memory) {
             Some(dir) => {
-                let local = Arc::new(LocalLedger::open(dir, redactor(&setup)));
+                let local = LocalLedger::open(dir, redactor(&setup));
+                let local = Arc::new(local.with_lock_timeout(lock_timeout(&setup)));
                 let actions = actions(&setup, Some(&local));
                 let ledger = Arc::clone(&local) as _;
                 Self { setup, ledger, journal: Some(local), actions, secrets: OnceLock::new() }
@@ -97,7 +110,10 @@ impl Gambrel {
             return Outcome::of(End::Unstarted(format!("no action `{action}` is built in")));
         };
         let none = || Outcome::of(End::Unstarted("it did not report".to_owned()));
-        action.run(&[Job { call, errand: None }]).pop().unwrap_or_else(none)
+        let mut outcome = action.run(&[Job { call, errand: None }]).pop().unwrap_or_else(none);
+        let spent = self.ledger.spend_answers();
+        outcome.remarks.extend(spent.err().map(|error| error.to_string()));
+        outcome
     }
 
     /// What remembers.
@@ -134,19 +150,36 @@ impl Gambrel {
             at: now(),
             cwd: self.setup.folder(),
             env: Arc::clone(&self.setup.env),
-            secrets: self.secrets(),
+            secrets: Arc::clone(&self.secrets().values),
             caller: self.setup.caller,
+            event_name: self.setup.event_name.clone(),
         };
         let mut event = dialect.receive(native, arrival)?;
-        let text = native.trim_ascii();
-        let one_line = !text.contains(&b'\n') && std::str::from_utf8(text).is_ok();
-        event.line = one_line.then(|| text.into());
+        // A dialect that translated the payload has put its own text there.
+        if event.line.is_none() {
+            let text = native.trim_ascii();
+            let one_line = !text.contains(&b'\n') && std::str::from_utf8(text).is_ok();
+            event.line = one_line.then(|| text.into());
+        }
         Ok(event)
     }
 
     /// The hooks that are there for an event; without one, for the folder.
     pub fn load(&self, event: Option<&Event>) -> Arc<Loaded> {
-        Arc::new(load(DIALECTS, self.setup.roots(event)))
+        let names = || Arc::new(self.secrets().values.keys().cloned().collect());
+        let notes = self.setup.notes.then(names);
+        let roots = Roots { notes, ..self.setup.roots(event) };
+        let lost = self.setup.cwd_unknown && roots.root == self.setup.cwd;
+        let mut loaded = load(DIALECTS, roots, self.load_deadline());
+        loaded.complaints.extend(lost.then(unknown_folder));
+        loaded.complaints.extend(self.secrets().complaints.iter().cloned());
+        Arc::new(loaded)
+    }
+
+    /// Half of the budget: the rest is for the hooks.
+    fn load_deadline(&self) -> Option<Instant> {
+        let options = &self.setup.options;
+        options.began?.checked_add(options.budget? / 2)
     }
 
     /// Fires every matching hook of the folder that the event is about, and spells the answer.
@@ -171,12 +204,35 @@ impl Gambrel {
 
     /// Called once a reply has reached its caller.
     pub fn settle(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
+        if self.journal.as_ref().is_some_and(|ledger| ledger.take_import_due()) {
+            // What cannot be imported now stays in the spool, and the next reader imports it.
+            let _later = self.start_import();
+        }
         gambrel_engine::settle(self.ledger(), decision)
     }
 
-    fn secrets(&self) -> Arc<BTreeMap<String, String>> {
-        let read = || Arc::new(secrets(&self.setup).into_iter().collect());
-        Arc::clone(self.secrets.get_or_init(read))
+    /// Imports the journal without anybody who waits: in a process that outlives this one, or in a
+    /// thread of a host that has no program for it.
+    pub fn start_import(&self) -> std::io::Result<()> {
+        let Some(ledger) = self.journal.clone() else { return Ok(()) };
+        if let Some(program) = self.setup.supervisor.as_ref().filter(|_| self.setup.adopts_orphans)
+        {
+            return gambrel_actions::start_helper(program, IMPORT_WORD);
+        }
+        let work = move || ledger.import();
+        std::thread::Builder::new().name("gambrel-import".into()).spawn(work).map(drop)
+    }
+
+    /// Called instead where a reply did not reach its caller: what it was to tell is told later.
+    pub fn release(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
+        gambrel_engine::release(self.ledger(), decision)
+    }
+
+    fn secrets(&self) -> &UserSecrets {
+        self.secrets.get_or_init(|| {
+            let (pairs, complaints) = read_secrets(&self.setup);
+            UserSecrets { values: Arc::new(pairs.into_iter().collect()), complaints }
+        })
     }
 
     fn with_engine<T>(&self, loaded: &Arc<Loaded>, work: impl FnOnce(&Engine<'_>) -> T) -> T {
@@ -191,6 +247,20 @@ impl Gambrel {
     }
 }
 
+/// How long a session's lock is waited for: a part of what the host will wait.
+fn lock_timeout(setup: &Setup) -> Duration {
+    let options = &setup.options;
+    let unnamed = if options.hosted { HOSTED_LOCK_TIMEOUT } else { Duration::MAX };
+    options.budget.map_or(unnamed, |budget| budget / 4)
+}
+
+/// Without its folder nobody knows which hooks a project has.
+fn unknown_folder() -> Complaint {
+    let message = "the folder that gambrel was started in cannot be told, so hooks may be missing";
+    let complaint = Complaint::error(Spot::default(), message);
+    Complaint { closes_tool_gates: true, ..complaint.help("name the folder with -C") }
+}
+
 fn settings(setup: &Setup) -> Settings {
     let state = setup.state_dir().filter(|_| !setup.in_memory);
     Settings {
@@ -199,6 +269,10 @@ fn settings(setup: &Setup) -> Settings {
         subreaper: setup.adopts_orphans,
         // A host's signals are the host's own.
         heeds_signals: setup.adopts_orphans,
+        kill_with_parent: setup.kill_with_parent,
+        // A host's end is no reason to look for its hooks: its threads go on running others.
+        running_file: setup.running_file().filter(|_| setup.adopts_orphans),
+        isolate: setup.isolates(),
         veil: Some(veil(setup.clone())),
         ..Settings::default()
     }
@@ -220,14 +294,22 @@ fn veil(setup: Setup) -> Veil {
 }
 
 fn redactor(setup: &Setup) -> Redactor {
-    Redactor::new(setup.env.iter(), secrets(setup).into_iter())
+    // Of a name that stands in two files both values are secrets.
+    Redactor::new(setup.env.iter(), read_secrets(setup).0.into_iter())
 }
 
-/// What the user's secrets files say; of two the first counts.
-fn secrets(setup: &Setup) -> Vec<(String, String)> {
-    let files = setup.secrets_files().into_iter().rev();
-    let texts = files.filter_map(|path| fs::read_to_string(path).ok());
-    texts.flat_map(|text| secret_pairs(&text)).collect()
+/// Every pair of the user's secrets files, the file that counts last; and what keeps a file from
+/// being read: its values are neither sent nor redacted.
+fn read_secrets(setup: &Setup) -> (Vec<(String, String)>, Vec<Complaint>) {
+    let mut pairs = Vec::new();
+    let mut complaints = Vec::new();
+    for path in setup.secrets_files().into_iter().rev() {
+        match read_text(&path) {
+            Ok(text) => pairs.extend(secret_pairs(&text.unwrap_or_default())),
+            Err(complaint) => complaints.push(complaint),
+        }
+    }
+    (pairs, complaints)
 }
 
 /// `NAME=value` lines, quotes undone, comments passed over.

@@ -39,3 +39,8 @@ pub use gambrel_script as script;
 pub use gambrel_server as server;
 pub use setup::Setup;
 pub use wrap::{ToolCall, ToolError, ToolOutput};
+
+/// The README's example, compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExample;

@@ -127,8 +127,8 @@ fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
     loop {
         let known = ledger.ticket(&ticket.id).ok()??;
         if let Some(answer) = known.answer {
-            // Spent: the one who asked has it.
-            let _noted = ledger.note_ticket(&ticket.id, &mut |ticket| ticket.spent = true);
+            // Spent when the firing ends; a failure is found again and told there.
+            let _noted = ledger.take_answer(&ticket.id);
             let yes = matches!(answer.action.as_str(), "approve" | "continue" | "ok");
             return match ask.kind {
                 AskKind::Confirm => Some(json!(yes)),

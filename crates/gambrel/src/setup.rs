@@ -15,6 +15,8 @@ pub struct Setup {
     pub env: Arc<BTreeMap<String, String>>,
     /// The folder that the program stands in.
     pub cwd: PathBuf,
+    /// Whether that folder cannot be told.
+    pub cwd_unknown: bool,
     /// The folder that was asked for (`-C`), which wins over everything.
     pub folder: Option<PathBuf>,
     /// What the command line named: option word and path.
@@ -25,6 +27,13 @@ pub struct Setup {
     pub supervisor: Option<PathBuf>,
     /// Whether orphans of hooks come to this process. Only for a program of its own.
     pub adopts_orphans: bool,
+    /// Whether hooks end with this process even when it is killed, as far as the kernel can do that.
+    /// Only for a program of its own that runs hooks on its main thread.
+    pub kill_with_parent: bool,
+    /// The native event's name, for a payload that does not name it (`--event`).
+    pub event_name: Option<String>,
+    /// Whether loading also tells what is only worth a note.
+    pub notes: bool,
     /// Keep nothing on disk.
     pub in_memory: bool,
     /// The process whose hooks these are: the host itself, or whoever started this program.
@@ -37,9 +46,10 @@ impl Setup {
         let env = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        let cwd = std::env::current_dir().unwrap_or_else(|_| left_of_it());
+        let cwd = std::env::current_dir().ok().or_else(left_of_it);
+        let (cwd_unknown, cwd) = (cwd.is_none(), cwd.unwrap_or_else(|| PathBuf::from("/")));
         let caller = Some(std::process::id());
-        Self { env: Arc::new(env.collect()), cwd, caller, ..Self::default() }
+        Self { env: Arc::new(env.collect()), cwd, cwd_unknown, caller, ..Self::default() }
     }
 
     /// The surroundings of this process, for one folder, with a memory that ends with it.
@@ -67,9 +77,25 @@ impl Setup {
         own.or_else(standard).or_else(|| Some(self.home()?.join(".local/state/gambrel")))
     }
 
+    /// The file in which processes are entered while they run hooks.
+    pub fn running_file(&self) -> Option<PathBuf> {
+        Some(self.state_dir().filter(|_| !self.in_memory)?.join("running"))
+    }
+
     /// Where the user's configuration is.
     pub fn config_home(&self) -> Option<PathBuf> {
         self.absolute("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
+    }
+
+    /// Whether each hook is started in a PID namespace: `GAMBREL_ISOLATE`, else `isolate` in the
+    /// user's `config.yaml`. No file of a project is asked.
+    pub fn isolates(&self) -> bool {
+        if let Some(word) = self.var("GAMBREL_ISOLATE") {
+            return !["0", "false", "no", "off"].contains(&word);
+        }
+        let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
+        let text = file.and_then(|file| std::fs::read(file).ok());
+        text.is_some_and(|text| gambrel_dialects::asks_to_isolate(&String::from_utf8_lossy(&text)))
     }
 
     /// Files whose values never leave the user's scope.
@@ -130,16 +156,17 @@ impl Setup {
             config_home: self.config_home(),
             env: Arc::clone(&self.env),
             named: self.named.iter().map(absolute).collect(),
+            notes: None,
         }
     }
 }
 
 /// What is left of the folder that we stand in, when it was deleted: hooks of the folders above it
 /// still count.
-fn left_of_it() -> PathBuf {
+fn left_of_it() -> Option<PathBuf> {
     let named = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
     let above = named.iter().flat_map(|path| path.ancestors()).find(|path| path.is_dir());
-    above.map_or_else(|| PathBuf::from("/"), Path::to_owned)
+    above.map(Path::to_owned)
 }
 
 /// One name for a file, however its folder was written. The file itself may be a link: what stands

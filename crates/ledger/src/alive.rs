@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use gambrel_model::ledger::Claim;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
@@ -19,12 +20,31 @@ pub(crate) fn is_running(pid: u32, at: u64) -> bool {
     }
     match stat_of(pid) {
         Some((b'Z' | b'X', _)) => false,
-        Some((_, began)) => boot_ms().is_none_or(|boot| boot + began <= at + SLACK_MS),
+        Some((_, ticks)) => {
+            let began = ticks * 1_000 / TICKS_PER_SECOND;
+            boot_ms().is_none_or(|boot| boot + began <= at + SLACK_MS)
+        }
         None => true,
     }
 }
 
-/// State letter, and milliseconds from boot to start.
+/// A claim by this process.
+pub(crate) fn claim(firing: &str) -> Claim {
+    let pid = std::process::id();
+    let start = stat_of(pid).map_or(0, |(_, ticks)| ticks);
+    Claim { firing: firing.to_owned(), pid, start }
+}
+
+/// True while the process that made a claim lives.
+pub(crate) fn is_held(claim: &Claim) -> bool {
+    match stat_of(claim.pid) {
+        Some((state, ticks)) => ticks == claim.start && !matches!(state, b'Z' | b'X'),
+        // Without /proc only the number can be asked for.
+        None => claim.start == 0 && is_running(claim.pid, u64::MAX / 2),
+    }
+}
+
+/// State letter, and the kernel's ticks from boot to start.
 fn stat_of(pid: u32) -> Option<(u8, u64)> {
     let path = PathBuf::from("/proc").join(pid.to_string()).join("stat");
     let text = std::fs::read_to_string(path).ok()?;
@@ -33,7 +53,7 @@ fn stat_of(pid: u32) -> Option<(u8, u64)> {
     let mut fields = after.split_ascii_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
     let ticks: u64 = fields.nth(18)?.parse().ok()?;
-    Some((state, ticks * 1_000 / TICKS_PER_SECOND))
+    Some((state, ticks))
 }
 
 fn boot_ms() -> Option<u64> {

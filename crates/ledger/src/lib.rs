@@ -9,6 +9,6 @@ mod redact;
 mod token;
 
 pub use firing::{Firing, FiringState, Query};
-pub use local::{Limits, LocalLedger, TakenIn};
+pub use local::{Limits, LocalLedger, RecentFirings, TakenIn};
 pub use memory::MemoryLedger;
 pub use redact::Redactor;

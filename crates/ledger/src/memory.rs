@@ -81,6 +81,7 @@ impl Ledger for MemoryLedger {
         let live = |ticket: &Ticket| {
             ticket.key == asked.key
                 && !ticket.spent
+                && ticket.taken.is_none()
                 && ticket.standing(asked.at) != Standing::Expired
         };
         if let Some((token, ticket)) = kept.tickets.iter().find(|(_, ticket)| live(ticket)) {
@@ -123,6 +124,18 @@ impl Ledger for MemoryLedger {
                 Taken::Recorded(answer.clone())
             }
         })
+    }
+
+    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
+        let claim = self.claim("");
+        self.note_ticket(id, &mut |ticket| ticket.taken = Some(claim.clone()))
+    }
+
+    fn spend_answers(&self) -> Result<(), LedgerError> {
+        for (_, ticket) in &mut self.kept().tickets {
+            ticket.spent |= ticket.taken.is_some();
+        }
+        Ok(())
     }
 
     fn note_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> Result<(), LedgerError> {

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::outcome::Outcome;
 
 /// One way to run a call: a row of the table `ACTIONS`.
-pub trait Action: Sync {
+pub trait Action: Send + Sync {
     /// The word by which a configuration asks for it.
     fn name(&self) -> &'static str;
 

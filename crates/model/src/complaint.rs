@@ -1,6 +1,7 @@
 //! A person's mistake, with its place and a remedy. Complaints are collected, never thrown: the
 //! other hooks still load.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -17,12 +18,20 @@ pub struct Complaint {
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// Whether `fire` tells it to the user although it is no error.
+    #[serde(default)]
+    pub reported_by_fire: bool,
+    /// Whether tool calls are refused as long as it stands: nobody knows which gates are missing.
+    #[serde(default)]
+    pub closes_tool_gates: bool,
 }
 
 /// How much a complaint matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    /// Worth knowing when the file is looked over; `check` alone tells it, and nothing counts it.
+    Note,
     /// It works; it may not do what its author thinks.
     Warning,
     /// Something does not run.
@@ -112,12 +121,24 @@ impl Quoted {
 impl Complaint {
     /// Something that does not run.
     pub fn error(spot: Spot, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, spot, message: message.into(), help: None }
+        Self {
+            severity: Severity::Error,
+            spot,
+            message: message.into(),
+            help: None,
+            reported_by_fire: false,
+            closes_tool_gates: false,
+        }
     }
 
     /// Something that may not do what its author thinks.
     pub fn warning(spot: Spot, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(spot, message) }
+    }
+
+    /// Something worth knowing, which may well be meant.
+    pub fn note(spot: Spot, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, ..Self::error(spot, message) }
     }
 
     /// The same with a remedy.
@@ -128,12 +149,38 @@ impl Complaint {
     }
 }
 
+/// `path:line:column: message`, and the remedy.
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Spot { path, line, column, .. } = &self.spot;
+        if !path.as_os_str().is_empty() {
+            write!(f, "{}:", path.display())?;
+        }
+        if *line > 0 {
+            write!(f, "{line}:{column}:")?;
+        }
+        let space = if path.as_os_str().is_empty() && *line == 0 { "" } else { " " };
+        write!(f, "{space}{}", self.message)?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, " (help: {help})"))
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+/// Longer words are compared with nothing.
+const MAX_COMPARED_BYTES: usize = 100;
+
 /// The nearest of some words, if one is near: for "did you mean".
 pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Nobody mistypes a name this long, and comparing it would take its time.
+    if word.len() > MAX_COMPARED_BYTES {
+        return None;
+    }
     let lower = word.to_lowercase();
     let limit = (word.chars().count() / 3).clamp(1, 4);
     words
         .into_iter()
+        .filter(|candidate| candidate.len().abs_diff(word.len()) <= limit)
         .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(far, _)| *far <= limit)
         .min_by_key(|(far, _)| *far)

@@ -66,6 +66,12 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// Why one of its hooks runs although a rule of the dialect's own is met only in doubt.
+    fn remark(&self, event: &Event, hook: &Hook) -> Option<String> {
+        let _ = (event, hook);
+        None
+    }
+
     /// The rows under which one of its hooks hears events.
     fn rows(&self, draft: &Draft) -> Vec<&'static EventSpec> {
         let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
@@ -75,6 +81,13 @@ pub trait Dialect: Sync {
     /// Whether hooks of other dialects have heard this moment under another name already.
     fn echoes(&self, event: &Event) -> bool {
         event.row.echo
+    }
+
+    /// Whether a host may report an event to gambrel where no hook waits for it. Not where a hook
+    /// takes the place of what the host does itself.
+    fn is_reportable(&self, row: &EventSpec) -> bool {
+        let _ = row;
+        true
     }
 
     /// Names that an event leaves in its session's memory, to be seen by later ones.

@@ -72,6 +72,9 @@ pub struct Arrival {
     /// The process that calls, where it is known.
     #[serde(default)]
     pub caller: Option<u32>,
+    /// The native event's name, for a payload that does not name it.
+    #[serde(default)]
+    pub event_name: Option<String>,
 }
 
 /// Neutral facts. What a caller does not have is absent.

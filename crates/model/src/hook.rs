@@ -14,6 +14,7 @@ use crate::dialect::Dialect;
 use crate::event::Event;
 use crate::matcher::{Matcher, MatcherText};
 use crate::moment::{Moment, snake};
+use crate::pattern::Pattern;
 use crate::spec::EventSpec;
 use crate::verdict::Verdict;
 
@@ -63,6 +64,12 @@ pub struct Draft {
     /// Of several selected hooks with the same key only the first runs.
     #[serde(default)]
     pub twin: Option<String>,
+    /// A regular expression that its action uses, and the field it stands in.
+    #[serde(default)]
+    pub pattern: Option<(String, Quoted)>,
+    /// Whether it is no hook, but the entry by which a host calls gambrel.
+    #[serde(default)]
+    pub calls_gambrel: bool,
 }
 
 impl Draft {
@@ -249,15 +256,7 @@ impl Hook {
             let message = format!("{} has no event `{}`", dialect.name(), draft.event);
             return (None, vec![Complaint::error(spot, message)]);
         }
-        let matcher = Matcher::compile(&draft.matcher).unwrap_or_else(|why| {
-            let spot = match &draft.matcher {
-                MatcherText::Pattern(quoted) => quoted.spot.clone(),
-                _ => draft.source.spot.clone(),
-            };
-            complaints.push(bad_matcher(spot, first(&why)));
-            draft.idle.get_or_insert_with(|| format!("its matcher is not valid: {}", first(&why)));
-            Matcher::All
-        });
+        let matcher = Matcher::from(&draft.matcher);
         let when = draft.when.as_ref().and_then(|quoted| match Condition::parse(&quoted.text) {
             Ok(condition) => Some(condition),
             Err(error) => {
@@ -307,6 +306,24 @@ impl Hook {
         }
     }
 
+    /// What is wrong with its matcher. Compiles it.
+    pub fn matcher_complaint(&self) -> Option<Complaint> {
+        let why = self.matcher.problem()?;
+        let spot = match &self.draft.matcher {
+            MatcherText::Pattern(quoted) => quoted.spot.clone(),
+            _ => self.draft.source.spot.clone(),
+        };
+        Some(bad_matcher(spot, last_line(why)))
+    }
+
+    /// What is wrong with the pattern of its action. Compiles it.
+    pub fn pattern_complaint(&self) -> Option<Complaint> {
+        let (field, pattern) = self.draft.pattern.as_ref()?;
+        let why = Pattern::compile(&pattern.text).err()?;
+        let message = format!("`{field}` is not a valid regular expression: {}", last_line(&why));
+        Some(Complaint::error(pattern.spot.clone(), message))
+    }
+
     /// The name under which its session remembers that it has run, if it does so only once.
     pub fn once(&self) -> Option<String> {
         self.draft.once.then(|| format!("once:{}", self.id))
@@ -332,7 +349,8 @@ pub fn bad_matcher(spot: Spot, why: &str) -> Complaint {
         .help("the hook is skipped until this is put right")
 }
 
-fn first(text: &str) -> &str {
+/// The last line of a regex engine's message says what is wrong.
+pub fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or(text)
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ticket::{Answer, Opened, Taken, Ticket};
-use crate::verdict::Verdict;
+use crate::verdict::{Ear, Ruling, Verdict};
 
 /// Beside a ledger on disk: the folder of files that belong to one session each, and that are
 /// forgotten with it.
@@ -27,6 +27,24 @@ pub trait Ledger: Sync {
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
     ) -> Result<(), LedgerError>;
+
+    /// What is owed to a session with a ruling to it, such as a halt. Kept apart from the rest, so
+    /// that it can be read when [`session`](Self::session) cannot.
+    fn halts(&self, session: &str) -> Result<Vec<Debt>, LedgerError> {
+        let mut owed = self.session(session)?.owed;
+        owed.retain(Debt::is_halt);
+        Ok(owed)
+    }
+
+    /// A claim by this process, for one of its firings.
+    fn claim(&self, firing: &str) -> Claim {
+        Claim { firing: firing.to_owned(), pid: std::process::id(), start: 0 }
+    }
+
+    /// Whether the process that made a claim still runs. A ledger of one process knows no other.
+    fn is_held(&self, claim: &Claim) -> bool {
+        claim.pid == std::process::id()
+    }
 
     /// Every trust entry: key to what was said of it.
     fn trust(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError>;
@@ -71,6 +89,17 @@ pub trait Ledger: Sync {
     fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<Taken, LedgerError> {
         let _ = (id, answer);
         Ok(Taken::Unknown)
+    }
+
+    /// Notes that this process uses a ticket's answer: nobody else does, until it is gone.
+    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
+        self.note_ticket(id, &mut |ticket| ticket.spent = true)
+    }
+
+    /// Spends every answer that this process has taken. Called when a firing has ended, so that a
+    /// firing that was killed finds its answer again, and a later one does not.
+    fn spend_answers(&self) -> Result<(), LedgerError> {
+        Ok(())
     }
 
     /// Changes what is noted about a ticket (`sent`, `spent`); its answer cannot be changed.
@@ -120,6 +149,69 @@ pub struct SessionState {
     /// Named counts: prompts so far, refusals in a row.
     #[serde(default)]
     pub counts: BTreeMap<String, u64>,
+    /// Who is at something that happens only once in a session, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub claims: BTreeMap<String, Claim>,
+}
+
+/// So many messages may wait for a session, and so many bytes of them.
+pub const MAX_UNDELIVERED_COUNT: usize = 1_000;
+/// See [`MAX_UNDELIVERED_COUNT`]; far below what a small file may hold.
+pub const MAX_UNDELIVERED_BYTES: usize = 2 << 20;
+/// So many halts are kept; one is enough to stop a session.
+pub const MAX_HALT_COUNT: usize = 50;
+/// The id of the notice that messages were dropped begins so and ends with their number.
+const DROPPED: &str = "dropped:";
+
+impl SessionState {
+    /// Keeps something for the session. Where too much waits, the oldest messages go, and the user
+    /// is told how many. Halts stay.
+    pub fn owe(&mut self, mut debt: Debt) {
+        let halts = self.owed.iter().filter(|old| old.is_halt()).count();
+        if debt.is_halt() && halts >= MAX_HALT_COUNT {
+            debt.verdict.ruling = Ruling::Silent;
+            debt.verdict.reasons.clear();
+            if debt.verdict.says.is_empty() {
+                return;
+            }
+        }
+        self.owed.push(debt);
+        let (mut count, mut bytes) = (0, 0);
+        let mut dropped = 0;
+        for debt in self.owed.iter_mut().rev().filter(|debt| !debt.id.starts_with(DROPPED)) {
+            let says = &mut debt.verdict.says;
+            let size: usize = says.iter().map(|say| say.text.len()).sum();
+            // The newest is kept whatever its size: it is bounded where it is made.
+            let fits = count == 0
+                || (count + says.len() <= MAX_UNDELIVERED_COUNT
+                    && bytes + size <= MAX_UNDELIVERED_BYTES);
+            if fits {
+                (count, bytes) = (count + says.len(), bytes + size);
+                continue;
+            }
+            // Whatever is older goes too: a gap in the middle would mislead.
+            (dropped, count) = (dropped + says.len() as u64, MAX_UNDELIVERED_COUNT + 1);
+            says.clear();
+        }
+        if dropped > 0 {
+            self.tell_dropped(dropped);
+        }
+    }
+
+    fn tell_dropped(&mut self, dropped: u64) {
+        let notice = |debt: &Debt| debt.id.strip_prefix(DROPPED)?.parse::<u64>().ok();
+        let earlier: u64 = self.owed.iter().filter_map(notice).sum();
+        let empty = |debt: &Debt| debt.verdict.says.is_empty() && !debt.is_halt();
+        self.owed.retain(|debt| notice(debt).is_none() && !empty(debt));
+        let all = dropped.saturating_add(earlier);
+        let text = format!(
+            "gambrel: {all} messages of hooks were dropped, because more than {MAX_UNDELIVERED_COUNT} \
+             messages or {} MiB waited for this session",
+            MAX_UNDELIVERED_BYTES >> 20
+        );
+        let verdict = Verdict::says(Ear::Person, text).by("gambrel");
+        self.owed.insert(0, Debt::new(format!("{DROPPED}{all}"), "gambrel", verdict));
+    }
 }
 
 /// One verdict that waits for a caller who can hear it.
@@ -131,6 +223,32 @@ pub struct Debt {
     pub from: String,
     /// What is owed.
     pub verdict: Verdict,
+    /// The firing that is about to tell its words; others leave them to it while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+}
+
+impl Debt {
+    /// A debt that nobody has claimed.
+    pub fn new(id: impl Into<String>, from: impl Into<String>, verdict: Verdict) -> Self {
+        Self { id: id.into(), from: from.into(), verdict, claim: None }
+    }
+
+    /// Whether it carries a ruling, and not only words.
+    pub fn is_halt(&self) -> bool {
+        self.verdict.ruling != Ruling::Silent
+    }
+}
+
+/// Who is at something. It counts as long as its process runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The firing.
+    pub firing: String,
+    /// Its process.
+    pub pid: u32,
+    /// When that process was started, in the kernel's own count: numbers are given away again.
+    pub start: u64,
 }
 
 /// What a person said of one project hook.

@@ -34,7 +34,7 @@ pub use decision::{Decision, Reply, Step};
 pub use dialect::Dialect;
 pub use event::{Arrival, Event, Facts, Task, Team};
 pub use hook::{Draft, Hook, Scope, Source, Terms};
-pub use ledger::{Debt, Ledger, LedgerError, Record, SessionState, Stage, TrustEntry};
+pub use ledger::{Claim, Debt, Ledger, LedgerError, Record, SessionState, Stage, TrustEntry};
 pub use matcher::{Matcher, MatcherText};
 pub use moment::{Kind, Moment};
 pub use outcome::{Captured, End, Outcome};

@@ -1,5 +1,7 @@
 //! Which events of its kind a hook is for. A dialect says by its own rules whether its text is a
-//! list of names or a pattern; compiled once, when the hook is built.
+//! list of names or a pattern; compiled once, when it is first asked.
+
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,25 +28,63 @@ pub enum Matcher {
     /// Exactly these names.
     Names(Vec<String>),
     /// A regular expression, unanchored.
-    Pattern(Pattern),
+    Pattern(LazyPattern),
+}
+
+/// A regular expression that is compiled when it is first asked: what a project brings along costs
+/// nothing before its hooks may run.
+#[derive(Debug, Clone)]
+pub struct LazyPattern {
+    text: String,
+    compiled: OnceLock<Result<Pattern, String>>,
+}
+
+impl LazyPattern {
+    fn get(&self) -> Result<&Pattern, &str> {
+        let compiled = self.compiled.get_or_init(|| Pattern::compile(&self.text));
+        compiled.as_ref().map_err(String::as_str)
+    }
+}
+
+impl From<&MatcherText> for Matcher {
+    fn from(text: &MatcherText) -> Self {
+        match text {
+            MatcherText::All => Self::All,
+            MatcherText::Names(names) => Self::Names(names.clone()),
+            MatcherText::Pattern(pattern) => {
+                Self::Pattern(LazyPattern { text: pattern.text.clone(), compiled: OnceLock::new() })
+            }
+        }
+    }
 }
 
 impl Matcher {
-    /// Compiles what was written. The error is the regex engine's text.
-    pub fn compile(text: &MatcherText) -> Result<Self, String> {
-        Ok(match text {
-            MatcherText::All => Self::All,
-            MatcherText::Names(names) => Self::Names(names.clone()),
-            MatcherText::Pattern(pattern) => Self::Pattern(Pattern::compile(&pattern.text)?),
-        })
-    }
-
-    /// Whether one of the subject's names is meant.
+    /// Whether one of the subject's names is meant. A pattern that is not valid takes everything:
+    /// its hook is then skipped with that reason, and never passed over.
     pub fn matches<'a>(&self, mut subjects: impl Iterator<Item = &'a str>) -> bool {
         match self {
             Self::All => true,
             Self::Names(names) => subjects.any(|s| names.iter().any(|n| n == s)),
-            Self::Pattern(pattern) => subjects.any(|s| pattern.is_match(s)),
+            Self::Pattern(pattern) => match pattern.get() {
+                Ok(pattern) => subjects.any(|s| pattern.is_match(s)),
+                Err(_) => true,
+            },
+        }
+    }
+
+    /// Whether asking it needs no more work than a comparison.
+    pub fn is_compiled(&self) -> bool {
+        match self {
+            Self::All | Self::Names(_) => true,
+            Self::Pattern(pattern) => pattern.compiled.get().is_some(),
+        }
+    }
+
+    /// What is wrong with its pattern, in the regex engine's words.
+    pub fn problem(&self) -> Option<&str> {
+        match self {
+            Self::All | Self::Names(_) => None,
+            Self::Pattern(pattern) => pattern.get().err(),
         }
     }
 

@@ -72,6 +72,9 @@ impl End {
     }
 }
 
+/// How much of the beginning is shown of a stream that is not kept as a whole.
+const MAX_PARTIAL_TEXT_BYTES: usize = 1 << 20;
+
 /// A stream that was read to its end, kept up to a cap.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
@@ -101,11 +104,13 @@ impl Captured {
 
     /// The text, with bytes that are not UTF-8 replaced, and a mark where the middle was dropped.
     pub fn text(&self) -> String {
-        let head = String::from_utf8_lossy(&self.bytes);
         if !self.cut() && self.tail.is_empty() {
-            return head.into_owned();
+            return String::from_utf8_lossy(&self.bytes).into_owned();
         }
-        let dropped = self.total.saturating_sub((self.bytes.len() + self.tail.len()) as u64);
+        // Nobody reads more of what is not whole.
+        let kept = self.bytes.len().min(MAX_PARTIAL_TEXT_BYTES);
+        let head = String::from_utf8_lossy(&self.bytes[..kept]);
+        let dropped = self.total.saturating_sub((kept + self.tail.len()) as u64);
         let tail = String::from_utf8_lossy(&self.tail);
         match &self.spill {
             Some(path) => {

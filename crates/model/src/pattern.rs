@@ -1,7 +1,10 @@
 //! A regular expression as people write it: linear where that is enough, with lookaround (bounded)
 //! where it is asked for. Compiled once by whoever keeps it.
 
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
+
+/// The memory that a compiled pattern may take. Patterns that people write take a small part of it.
+const MAX_PROGRAM_BYTES: usize = 256 * 1024;
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -15,13 +18,17 @@ pub enum Pattern {
 impl Pattern {
     /// Compiles a text. The error is the regex engine's.
     pub fn compile(text: &str) -> Result<Self, String> {
-        Regex::new(text).map(Self::Plain).or_else(|plain| {
-            fancy_regex::RegexBuilder::new(text)
-                .backtrack_limit(100_000)
-                .build()
-                .map(|regex| Self::LooksAround(Box::new(regex)))
-                .map_err(|_| plain.to_string())
-        })
+        RegexBuilder::new(text).size_limit(MAX_PROGRAM_BYTES).build().map(Self::Plain).or_else(
+            |plain| {
+                fancy_regex::RegexBuilder::new(text)
+                    .backtrack_limit(100_000)
+                    .delegate_size_limit(MAX_PROGRAM_BYTES)
+                    .delegate_dfa_size_limit(MAX_PROGRAM_BYTES)
+                    .build()
+                    .map(|regex| Self::LooksAround(Box::new(regex)))
+                    .map_err(|_| plain.to_string())
+            },
+        )
     }
 
     /// Whether it stands somewhere in a text. A search that was given up counts as met: a guard

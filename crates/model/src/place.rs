@@ -1,7 +1,7 @@
 //! Where a dialect's configuration may be, and what was found there. A dialect names places; the
 //! engine looks; the dialect reads what was found. So dialects stay free of I/O.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct Roots {
     pub env: Arc<BTreeMap<String, String>>,
     /// What the command line named: option word (`plugin`, `settings`, `hook` …) and path.
     pub named: Vec<(String, PathBuf)>,
+    /// Set where notes are wanted besides complaints: the names that the user's secrets have.
+    pub notes: Option<Arc<BTreeSet<String>>>,
 }
 
 impl Roots {

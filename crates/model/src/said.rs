@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::moment::{Kind, Moment};
 use crate::spec::{EventSpec, Powers};
-use crate::verdict::{Ear, Reason, Ruling, Say, Slot, Verdict};
+use crate::verdict::{Ear, Reason, Ruling, Say, Slot, Verdict, not_applied};
 
 /// Something that could not be said as it was meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +56,7 @@ impl Verdict {
                 self.ruling = self.ruling.max(Ruling::Ask);
                 self.reasons.push(Reason { ruling: Ruling::Ask, text, hook: String::new() });
             } else {
-                let text = format!("a hook's rewrite of the {word} was not applied");
-                self.says.push(Say { ear: Ear::Person, text, hook: String::new() });
+                self.says.push(not_applied(&slot));
             }
         }
         (self, losses)

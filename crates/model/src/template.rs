@@ -7,6 +7,7 @@ mod json;
 mod scan;
 mod shell;
 mod url;
+mod words;
 
 pub use json::expand_json;
 pub use scan::variables;

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ledger::Claim;
+
 /// One question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -31,8 +33,11 @@ pub struct Ticket {
     pub sent: bool,
     /// The port that its link leads to; 0 before it has gone out.
     pub port: u16,
-    /// Whether the one who waited has taken the answer, or has given up.
+    /// Whether the firing that used the answer has ended, or the one who waited has given up.
     pub spent: bool,
+    /// The process that uses the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Claim>,
     /// What was answered.
     pub answer: Option<Answer>,
 }

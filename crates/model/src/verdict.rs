@@ -308,13 +308,18 @@ impl Verdict {
             self.ruling = Ruling::Silent;
         }
         let slots = own.slots;
+        let mut says = Vec::new();
         self.patch.retain(|slot, _| {
             let kept = slots.contains(slot) || slot.is_native();
             if !kept {
                 losses.push(Loss::new("rewrite", format!("{} has nothing to rewrite", own.name)));
             }
+            if !kept && *slot == Slot::Output {
+                says.push(not_applied(slot));
+            }
             kept
         });
+        self.says.extend(says);
         (self, losses)
     }
 
@@ -342,6 +347,14 @@ impl Verdict {
         }
         texts
     }
+}
+
+/// What the user is told of a rewrite that was dropped: what it was to take out is still there.
+pub(crate) fn not_applied(slot: &Slot) -> Say {
+    let word = String::from(slot.clone());
+    let text =
+        format!("a hook's rewrite of the {word} was not applied: the agent sees it as it was");
+    Say { ear: Ear::Person, text, hook: String::new() }
 }
 
 /// What an agent is told of one text at most.

@@ -25,6 +25,12 @@ pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     })
 }
 
+/// Whether a text is nested deeper than is read.
+pub fn is_too_deep(text: &str) -> bool {
+    // Whatever is nested so deep has so many brackets.
+    text.len() > DEEPEST && depth(text) > DEEPEST
+}
+
 /// How deep lists and objects stand in one another, at most.
 fn depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);

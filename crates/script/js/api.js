@@ -106,6 +106,18 @@
     getAllTools: () => [],
     getCommands: () => [...commands].map(([name, c]) => ({ name, description: c?.description })),
   };
+  // A later host has more of these. What a module would have it do is not done here, and is told
+  // once; a name that does not say that it acts stays undefined, so that no module takes it for a yes.
+  const ACTS = /^(?:un)?(?:register|set)(?=[A-Z]|$)|^(?:add|append|disable|enable|get|refresh|remove|send|show|update)[A-Z]/;
+  const warned = new Set();
+  const stranger = (name) => () => {
+    if (warned.has(name)) return;
+    warned.add(name);
+    effect("warning", { message: `pi.${name} is not known here and does nothing` });
+  };
+  const unknown = (above, name, api) =>
+    name in above || typeof name === "symbol" || !ACTS.test(name) ? Reflect.get(above, name, api) : stranger(name);
+  Object.setPrototypeOf(pi, new Proxy({}, { get: unknown }));
   const late = (name, make) => Object.defineProperty(pi, name, { get: make, enumerable: true, configurable: true });
   late("typebox", () => host.typebox());
   late("pi", () => host.stub("pi"));

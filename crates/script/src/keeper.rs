@@ -68,6 +68,10 @@ struct Books {
     past: VecDeque<String>,
 }
 
+/// How long a program may be open for writing before it counts as one that cannot be executed.
+const BUSY: Duration = Duration::from_millis(100);
+/// Between two tries to execute it.
+const BUSY_PAUSE: Duration = Duration::from_millis(2);
 /// So many of the latter are remembered.
 const PAST: usize = 64;
 
@@ -97,7 +101,7 @@ impl Keeper {
         let mark = strays::mark();
         // Before its birth: whenever we are killed, somebody knows of it.
         self.books().expect(&mark)?;
-        let born = command.env(strays::VARIABLE, &mark).spawn().and_then(|mut child| {
+        let born = spawn(command.env(strays::VARIABLE, &mark)).and_then(|mut child| {
             let held = self.hold(child.id(), &mark, name).inspect_err(|_| {
                 let _ = child.kill().and_then(|()| child.wait());
             })?;
@@ -255,6 +259,22 @@ impl Drop for Kept {
     }
 }
 
+/// A program that somebody has open for writing is tried again for a moment: whoever wrote it may
+/// be about to close it.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let begun = Instant::now();
+    loop {
+        match command.spawn() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && begun.elapsed() < BUSY =>
+            {
+                std::thread::sleep(BUSY_PAUSE);
+            }
+            done => return done,
+        }
+    }
+}
+
 fn start() -> io::Result<Child> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", KEEP, strays::VARIABLE]).env_clear();
@@ -293,6 +313,24 @@ mod tests {
         assert_eq!(stranger.try_wait().unwrap(), None);
         stranger.kill().unwrap();
         stranger.wait().unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_being_written_is_waited_for() {
+        let folder = std::env::temp_dir().join(format!("gambrel-busy-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("program");
+        std::fs::copy("/bin/true", &program).unwrap();
+        let writer = std::fs::OpenOptions::new().append(true).open(&program).unwrap();
+        let holder = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(30));
+            drop(writer);
+        });
+        let (mut child, _held) =
+            Keeper::default().start(Command::new(&program).process_group(0), None).unwrap();
+        assert!(child.wait().unwrap().success());
+        holder.join().unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod answer;
 mod berth;
 mod clock;
 mod compiled;
+mod console;
 mod desk;
 mod documents;
 mod engine;
@@ -33,6 +34,7 @@ mod status;
 mod strays;
 mod transpile;
 mod turn;
+mod unknown_keys;
 mod watch;
 
 pub use action::ModuleAction;

@@ -15,6 +15,8 @@ pub struct Request<'a> {
     /// What handlers see as `ctx`.
     pub ctx: &'a Value,
     reachable: &'a Value,
+    /// Keys of a result that somebody reads.
+    keys: &'a Value,
 }
 
 /// What to do with a module.
@@ -28,6 +30,15 @@ pub enum Wish<'a> {
     Command(&'a str, &'a str),
     /// Call its handlers for an event.
     Emit(&'a Value, Terms<'a>),
+}
+
+/// Which keys of a result somebody reads.
+#[derive(Debug)]
+pub struct KnownKeys<'a> {
+    /// Their names.
+    pub names: Vec<&'a str>,
+    /// Whether others are handed on, so that only one that looks misspelt is a mistake.
+    pub open: bool,
 }
 
 /// How handlers are called.
@@ -85,7 +96,7 @@ impl<'a> Request<'a> {
             }
             other => return Err(format!("no operation of modules is named {other:?}")),
         };
-        Ok(Self { path, wish, ctx, reachable: field("reachable") })
+        Ok(Self { path, wish, ctx, reachable: field("reachable"), keys: field("keys") })
     }
 
     /// Whether a handler that fails costs the others nothing.
@@ -117,6 +128,17 @@ impl<'a> Request<'a> {
         self.event().into_iter().chain(then)
     }
 
+    /// For each event of the call, in order: which keys of a result somebody reads, where that is
+    /// said.
+    pub fn known_keys(&self) -> impl Iterator<Item = Option<KnownKeys<'a>>> {
+        let then = match &self.wish {
+            Wish::Emit(_, terms) => terms.then.as_array(),
+            _ => None,
+        };
+        let then = then.into_iter().flatten().map(|next| &next["keys"]);
+        std::iter::once(self.keys).chain(then).map(KnownKeys::read)
+    }
+
     /// The terms of the call as the engine's script reads them.
     pub fn terms(&self) -> String {
         let bare;
@@ -129,6 +151,13 @@ impl<'a> Request<'a> {
         };
         // Nothing in it can fail to be written; an empty object is the harmless reading.
         serde_json::to_string(terms).unwrap_or_else(|_| "{}".into())
+    }
+}
+
+impl<'a> KnownKeys<'a> {
+    fn read(keys: &'a Value) -> Option<Self> {
+        let names = keys["names"].as_array()?.iter().filter_map(Value::as_str).collect();
+        Some(Self { names, open: keys["open"] == true })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::engine::{Engine, Said, Told};
 use crate::graph::{Graph, LoadError};
 use crate::settings::ScriptSettings;
 use crate::sidecar::{self, Sidecar};
+use crate::transpile::Point;
 use crate::turn::Halt;
 
 /// A loaded module.
@@ -25,8 +26,8 @@ pub enum Seat {
 
 /// Why a module did not get a seat.
 pub enum Refused {
-    /// The module is at fault.
-    Bad(LoadError),
+    /// The module is at fault; what it wanted done until then.
+    Bad(LoadError, Vec<Value>),
     /// It did not finish in time; what it wanted done until then.
     Late(String, Vec<Value>),
     /// It waits for what cannot happen; what it wanted done until then.
@@ -42,7 +43,7 @@ impl Seat {
         surround: Surround,
         pace: &gambrel_model::Pace,
     ) -> Result<(Self, Clock), Refused> {
-        let refuse = |why: String| Refused::Bad(failed(&why, root, None));
+        let refuse = |why: String| Refused::Bad(failed(&why, root, None), Vec::new());
         let seat = Self::make(root, graph, settings, surround).map_err(refuse)?;
         let mut clock = seat.clock(pace);
         let told = match &seat {
@@ -50,11 +51,15 @@ impl Seat {
             Self::Sidecar(sidecar) => sidecar.settle(&mut clock),
         };
         match told {
-            Ok(text) => judge(&text, root, graph).map(|()| (seat, clock)).map_err(Refused::Bad),
+            Ok(text) => match judge(&text, root, graph) {
+                Ok(()) => Ok((seat, clock)),
+                Err(error) => Err(Refused::Bad(error, seat.desk().take_effects())),
+            },
             Err(Halt::Late(why)) => Err(Refused::Late(why, seat.desk().take_effects())),
             Err(Halt::Stuck) => Err(Refused::Stuck(seat.desk().take_effects())),
             Err(Halt::Broken { message, stack }) => {
-                Err(Refused::Bad(failed(&message, root, graph.place(&stack))))
+                let error = failed(&message, root, graph.place(&stack));
+                Err(Refused::Bad(error, seat.desk().take_effects()))
             }
         }
     }
@@ -133,7 +138,8 @@ fn judge(text: &str, root: &Path, graph: &Graph) -> Result<(), LoadError> {
     match told["failed"].as_str() {
         None => Ok(()),
         Some(_) if told["bare"] == true => {
-            Err(LoadError::new("Hook must export a default function", root, None))
+            let first = Point { line: 1, column: 1 };
+            Err(LoadError::new("Hook must export a default function", root, Some(first)))
         }
         Some(message) => {
             let stack = told["stack"].as_str().unwrap_or_default();

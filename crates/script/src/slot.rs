@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{self, Whose};
 use crate::clock::Clock;
+use crate::console;
 use crate::desk::Surround;
 use crate::engine::{Said, Told};
 use crate::graph::{Graph, LoadError};
@@ -17,6 +18,7 @@ use crate::request::{Request, Wish};
 use crate::seat::{Refused, Seat};
 use crate::settings::ScriptSettings;
 use crate::turn::{self, Halt};
+use crate::unknown_keys;
 
 /// Said of a call that ended before a person answered.
 const ASKED: &str = "a person is still being asked: see `gambrel approvals`";
@@ -38,8 +40,27 @@ pub struct Turn<'a> {
 }
 
 impl Slot {
-    /// Does what a request asks.
+    /// Does what a request asks. What went wrong beside the answer, and what the module printed, is
+    /// on record whoever calls.
     pub fn serve(
+        &mut self,
+        request: &Request<'_>,
+        turn: &Turn<'_>,
+        settings: &ScriptSettings,
+    ) -> Outcome {
+        let mut outcome = self.answer(request, turn, settings);
+        if let Some(answer) = &mut outcome.answer {
+            unknown_keys::warn(request, answer);
+            let effects = answer["effects"].take();
+            console::record(&mut outcome, effects.as_array().map_or(&[], Vec::as_slice));
+            if let Some(answer) = &mut outcome.answer {
+                answer["effects"] = effects;
+            }
+        }
+        outcome
+    }
+
+    fn answer(
         &mut self,
         request: &Request<'_>,
         turn: &Turn<'_>,
@@ -67,13 +88,16 @@ impl Slot {
             }
             None => match Seat::take(request.path, &graph, settings, surround, &turn.pace) {
                 Ok(taken) => taken,
-                Err(Refused::Bad(error)) => return answer::unstarted(&error),
+                Err(Refused::Bad(error, effects)) => {
+                    let mut outcome = answer::unstarted(&error);
+                    console::record(&mut outcome, &effects);
+                    return outcome;
+                }
                 Err(Refused::Late(why, effects)) => return unfinished(request, why, effects),
                 Err(Refused::Stuck(effects)) => return never_finished(request, effects),
             },
         };
         let (mut outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
-        outcome.remarks.extend(warnings(&outcome));
         if !spoiled {
             let time = turn.pace.linger.unwrap_or(turn.pace.timeout);
             outcome.remarks.extend(left(&seat, time.saturating_sub(began.elapsed())));
@@ -134,13 +158,6 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
             (answer::failed(&message, &stack, effects, &whose, place), true)
         }
     }
-}
-
-/// What went wrong beside the answer: whoever calls, it is on record.
-fn warnings(outcome: &Outcome) -> Vec<String> {
-    let effects = outcome.answer.iter().filter_map(|answer| answer["effects"].as_array()).flatten();
-    let told = effects.filter(|effect| effect["type"] == "warning");
-    told.filter_map(|effect| effect["message"].as_str().map(str::to_owned)).collect()
 }
 
 /// After a call that ended well: what it has started and does not wait for may finish its work.

@@ -4,6 +4,7 @@
 mod access;
 mod approvals;
 mod callback;
+mod connection_limit;
 mod connections;
 mod gate;
 mod guesses;

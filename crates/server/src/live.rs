@@ -26,12 +26,12 @@ pub(crate) async fn events(State(room): State<Arc<Room>>, headers: HeaderMap) ->
     if !access::is_known(&room, &headers) {
         return closed(&room).to(Reader::of(&headers));
     }
-    let Ok(seat) = Arc::clone(&room.followers).try_acquire_owned() else {
+    let Ok(slot) = Arc::clone(&room.followers).try_acquire_owned() else {
         let status = StatusCode::SERVICE_UNAVAILABLE;
         let reply = Reply::refused(status, "Too many pages follow the list.", "Close some.");
         return reply.to(Reader::of(&headers));
     };
-    let follower = Follower { room, seen: None, _seat: seat };
+    let follower = Follower { room, seen: None, _seat: slot };
     let changes = stream::unfold(follower, async |mut follower| {
         let event = follower.next().await?;
         Some((Ok::<_, Infallible>(event), follower))

@@ -14,6 +14,9 @@ use crate::reply::{Reader, Reply};
 use crate::room::Room;
 use crate::{approvals, callback, gate, live, page};
 
+/// Where pages follow the list.
+pub(crate) const EVENTS: &str = "/events";
+
 /// Everything that is answered.
 pub(crate) fn router(room: Arc<Room>) -> Router {
     let callback = || get(callback::show).post(callback::act);
@@ -22,7 +25,7 @@ pub(crate) fn router(room: Arc<Room>) -> Router {
         .route("/approvals/{id}", post(approvals::act))
         .route("/callback", callback())
         .route("/callback/{token}", callback())
-        .route("/events", get(live::events))
+        .route(EVENTS, get(live::events))
         .route("/healthz", get(health))
         .route("/style.css", get(|| asset("text/css; charset=utf-8", page::STYLE)))
         .route("/app.js", get(|| asset("text/javascript; charset=utf-8", page::SCRIPT)))

@@ -13,8 +13,10 @@ use tokio::time::timeout_at;
 use super::line::Line;
 use super::server::Server;
 use super::talk::{self, Fault};
+use crate::environ::mark_prefix;
 use crate::guard::Guard;
 use crate::limits::{Limits, later};
+use crate::running::Running;
 use crate::settings::{Settings, WATCH_AFTER};
 use crate::sidefile;
 use crate::web::{KEPT, Net, Target, Turn, WebSettings, checked};
@@ -97,7 +99,8 @@ impl Switchboard {
         if let Err(why) = sidefile::write(&call.files) {
             return unstarted(why);
         }
-        let started = Server::start(call);
+        let _running = Running::enter(&self.settings, mark_prefix());
+        let started = Server::start(call, self.settings.isolate);
         let outcome = match started {
             Ok((server, streams)) => {
                 let command = server.command.clone();
@@ -105,8 +108,8 @@ impl Switchboard {
                 let (talked, watched) =
                     self.listen(&server, talk::call(transport, request), limits).await;
                 let (stderr, remarks) = server.end(limits, talked.is_none()).await;
-                if let Some((program, leader)) = watched {
-                    self.guard.done(program, leader);
+                if let Some((program, mark)) = watched {
+                    self.guard.done(program, &mark);
                 }
                 let outcome = match talked {
                     Some(talked) => outcome_of(talked, request, &stderr.text()),
@@ -127,7 +130,7 @@ impl Switchboard {
         server: &Server,
         talk: impl Future<Output = T>,
         limits: Limits,
-    ) -> (Option<T>, Option<(&'s Path, i32)>) {
+    ) -> (Option<T>, Option<(&'s Path, String)>) {
         let mut talk = std::pin::pin!(talk);
         let soon = later(Instant::now(), WATCH_AFTER).min(limits.deadline);
         if let Ok(talked) = timeout_at(soon.into(), &mut talk).await {

@@ -22,6 +22,7 @@ use crate::limits::Limits;
 use crate::orphans;
 use crate::process::lift;
 use crate::settings::SWEEP;
+use crate::spawn;
 use crate::tree::{self, Kin, Member, Snapshot};
 
 /// How much of its stderr is kept: the end of it.
@@ -43,8 +44,10 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts it; what it says, and where it listens.
-    pub fn start(call: &Call) -> Result<(Self, (Receiver, Sender)), String> {
-        let command = Command::of(call, true)?;
+    pub fn start(call: &Call, isolate: bool) -> Result<(Self, (Receiver, Sender)), String> {
+        let mut command = Command::of(call, true)?;
+        command.isolate = isolate;
+        command.kill_with_parent = isolate;
         let pipes = |error: io::Error| format!("no pipe for the server: {error}");
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map(|(a, b)| (lift(a), lift(b)));
         let (their_stdin, stdin) = pipe().map_err(|error| pipes(error.into()))?;
@@ -67,12 +70,16 @@ impl Server {
     }
 
     /// Has it killed should we die; what to tell once it has ended.
-    pub fn watch<'p>(&self, guard: &Guard, program: Option<&'p Path>) -> Option<(&'p Path, i32)> {
+    pub fn watch<'p>(
+        &self,
+        guard: &Guard,
+        program: Option<&'p Path>,
+    ) -> Option<(&'p Path, String)> {
         let (program, leader) = (program?, self.id());
         let start = tree::start_time(leader)?;
         // Without a watchdog it still sees the end of its stdin.
         guard.watch(program, Member { pid: leader, start }, &self.mark).ok()?;
-        Some((program, leader))
+        Some((program, self.mark.clone()))
     }
 
     /// Ends it and everything of it; what it wrote to stderr, and what is to be said.
@@ -113,7 +120,8 @@ impl Server {
 
     fn members(&self) -> Vec<Member> {
         let session = Some(self.id());
-        let kin = Kin { session, roots: Vec::new(), mark: self.mark.clone(), since: self.since };
+        let (mark, since) = (self.mark.clone(), self.since);
+        let kin = Kin { session, mark, since, ..Kin::default() };
         Snapshot::take().members(&kin)
     }
 
@@ -151,7 +159,7 @@ impl Drop for Server {
         self.listener.abort();
         if !self.reaped {
             self.signal(Signal::KILL);
-            let _ = waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED);
+            spawn::reap(self.pid);
             orphans::strike(self.pid);
         }
     }

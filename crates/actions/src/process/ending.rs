@@ -9,7 +9,8 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, test_kill_process_group, wa
 
 use super::{Ended, Process, Stage, World, YOUNG};
 use crate::orphans;
-use crate::settings::{DRAIN, PARTING, SWEEP, WATCH_AFTER};
+use crate::settings::{DRAIN, PARTING, SWEEP};
+use crate::spawn;
 use crate::tree::{self, Kin, Member};
 
 /// Between two looks at the process table.
@@ -21,7 +22,7 @@ impl<'a> Process<'a> {
         let due = match self.stage {
             Stage::Running if self.is_young(now) => self.limits.deadline.min(self.begun + YOUNG),
             Stage::Running if self.watched => self.limits.deadline,
-            Stage::Running => self.limits.deadline.min(self.begun + WATCH_AFTER),
+            Stage::Running => self.limits.deadline.min(self.begun + self.watch_after),
             Stage::Draining(until) => until,
             Stage::Terming { until, look } if self.exited => until.min(look),
             Stage::Terming { until, .. } => until,
@@ -59,8 +60,9 @@ impl<'a> Process<'a> {
         let end = if late { self.reap_late() } else { self.reap() };
         orphans::strike(self.pid);
         let left = if late { Vec::new() } else { self.look_behind(world) };
-        if let Some(program) = world.settings.supervisor.as_deref().filter(|_| self.watched) {
-            world.guard.done(program, self.id());
+        let told = self.watched || world.settings.watch_at_once;
+        if let Some(program) = world.settings.supervisor.as_deref().filter(|_| told) {
+            world.guard.done(program, &self.mark);
         }
         let (stdout, first) = self.stdout.finish();
         let (stderr, second) = self.stderr.finish();
@@ -86,7 +88,7 @@ impl<'a> Process<'a> {
     /// Ends it at once, when our own code has failed it.
     pub fn abandon(self) {
         tree::signal_group(self.pid, Signal::KILL);
-        let _ = waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED);
+        spawn::reap(self.pid);
         orphans::strike(self.pid);
     }
 
@@ -112,7 +114,7 @@ impl<'a> Process<'a> {
                 self.remarks.push(format!("grace: cut to {length} ms"));
             }
             self.term(world, self.limits.grace_end(world.now));
-        } else if !self.watched && world.now >= self.begun + WATCH_AFTER {
+        } else if !self.watched && world.now >= self.begun + self.watch_after {
             self.watch(world);
         }
         false
@@ -133,13 +135,17 @@ impl<'a> Process<'a> {
             session: session.then(|| self.id()),
             roots: self.known.clone(),
             mark: self.mark.clone(),
+            prefix: false,
             since: self.since,
         }
     }
 
     /// Everything of it that lives now; who was seen once stays known when its parents are gone.
     fn members(&mut self, world: &mut World<'a>) -> Vec<Member> {
-        let kin = self.kin(true);
+        let mut kin = self.kin(true);
+        if world.settings.subreaper {
+            kin.roots.extend(orphans::hidden(self.since));
+        }
         let members = world.table().members(&kin);
         let new = members.iter().filter(|member| !self.known.contains(member));
         let new: Vec<Member> = new.copied().collect();
@@ -208,6 +214,10 @@ impl<'a> Process<'a> {
                 list(&alive)
             ));
         }
+        if !self.isolated && !tree::proc_shows_our_numbers() {
+            let unseen = "leak: /proc is of another PID namespace, so processes that left the session were not looked for";
+            self.remarks.push(unseen.to_owned());
+        }
         self.stdout.pull(&mut world.scratch, false);
         self.stderr.pull(&mut world.scratch, false);
     }
@@ -219,7 +229,13 @@ impl<'a> Process<'a> {
     }
 
     fn reap(&self) -> End {
-        let lost = || End::Unstarted("it ran, but its exit status was lost".to_owned());
+        let lost = || {
+            let why = match spawn::exit_codes_are_lost() {
+                true => "because this program or the one that started it ignores SIGCHLD",
+                false => "because another part of this program took it",
+            };
+            End::Unstarted(format!("it ran, but its exit code was lost {why}"))
+        };
         loop {
             match waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED) {
                 Ok(Some(status)) => {

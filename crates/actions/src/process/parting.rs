@@ -44,6 +44,10 @@ impl<'a> Process<'a> {
 
     /// What its next owner needs, with copies of its pipes.
     pub fn leaving(&self) -> io::Result<Leaving> {
+        if self.isolated {
+            let why = "isolate ends every hook with gambrel, so it is waited for";
+            return Err(io::Error::other(why));
+        }
         let gone = || io::Error::other("it is gone");
         let copy = |fd: Option<&OwnedFd>| -> io::Result<Option<OwnedFd>> {
             Ok(fd.map(|fd| fcntl_dupfd_cloexec(fd, BEYOND)).transpose()?)
@@ -72,7 +76,7 @@ impl<'a> Process<'a> {
     /// It is somebody else's now: its end with ours is no longer wanted, nor are its pipes.
     pub fn forget(&mut self, world: &World<'a>) {
         if let Some(program) = world.settings.supervisor.as_deref().filter(|_| self.watched) {
-            world.guard.done(program, self.id());
+            world.guard.done(program, &self.mark);
         }
         self.feed = None;
         self.stdout.close();
@@ -109,7 +113,7 @@ impl<'a> Process<'a> {
             pid,
             pidfd: pidfd_open(pid, PidfdFlags::empty()).ok(),
             feed: feed.and_then(|fd| Feed { fd, rest }.push()),
-            stdout: Capture::resume(stdout, read_stdout, settings),
+            stdout: Capture::resume(stdout, read_stdout, settings).with_answer(),
             stderr: Capture::resume(stderr, read_stderr, settings),
             begun,
             since: left.since,
@@ -117,7 +121,9 @@ impl<'a> Process<'a> {
             stage: Stage::Running,
             exited: false,
             watched: false,
+            watch_after: super::watch_after(settings),
             foreign: Some(member),
+            isolated: false,
             parting: None,
             slip: call.slip.as_deref(),
             cut: None,

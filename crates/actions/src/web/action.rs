@@ -66,6 +66,16 @@ impl Turn for Post {
         call
     }
 
+    /// What `Letter` refuses has failed now; a supervisor could only record it later.
+    fn refusal(&self, call: &Call) -> Option<String> {
+        let mut request = from_body::<Request>(&call.body).ok()?;
+        if request.refused.is_some() {
+            return request.refused;
+        }
+        fill(&mut request, "");
+        Letter::of(&request, "").err()
+    }
+
     async fn carry_out(self: Arc<Self>, call: Call) -> Outcome {
         let begun = Instant::now();
         let mut request = match from_body::<Request>(&call.body) {

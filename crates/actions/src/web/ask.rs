@@ -62,7 +62,7 @@ pub(super) async fn ask(
         outcome = post.deliver(request, &link, id, &terms).await;
         if !outcome.succeeded() {
             wait.spend().await;
-            return outcome;
+            return unsent(outcome);
         }
         wait.note(move |ticket| (ticket.sent, ticket.port) = (true, port)).await;
     }
@@ -76,6 +76,15 @@ fn port_of(base: &str) -> Option<u16> {
 
 fn unasked(why: String) -> Outcome {
     Outcome { attempts: 0, ..Outcome::of(End::Unstarted(why)) }
+}
+
+/// A message that was not taken in time is no question that nobody answered: it was cut short.
+fn unsent(mut outcome: Outcome) -> Outcome {
+    if outcome.end == End::Late {
+        let slow = || "its receiver did not take the message in time".to_owned();
+        outcome.cut.get_or_insert_with(slow);
+    }
+    outcome
 }
 
 fn ticket(question: &Ask, timeout: Duration) -> Ticket {
@@ -173,8 +182,11 @@ impl Wait {
         self.late(outcome).await
     }
 
-    async fn take(&self, answer: &Answer, outcome: Outcome) -> Outcome {
-        self.spend().await;
+    /// Spent is the answer only when the firing ends: one that is killed before finds it again.
+    async fn take(&self, answer: &Answer, mut outcome: Outcome) -> Outcome {
+        let id = self.id.clone();
+        let noted = with(&self.ledger, move |ledger| ledger.take_answer(&id)).await;
+        outcome.remarks.extend(noted.err());
         let words = json!({
             "action": answer.action,
             "message": answer.message,

@@ -28,19 +28,29 @@ pub(crate) trait Turn: Sized + Send + Sync + 'static {
         call.clone()
     }
 
+    /// Why a call that nobody waits for is refused before it is handed over, if it is.
+    fn refusal(&self, _call: &Call) -> Option<String> {
+        None
+    }
+
     /// Carries out one call to its end.
     fn carry_out(self: Arc<Self>, call: Call) -> impl Future<Output = Outcome> + Send;
 
     /// Runs all jobs at once; those that nobody waits for go away first.
     fn run(self: &Arc<Self>, jobs: &[Job<'_>]) -> Vec<Outcome> {
         guard::reap();
-        let sent: Vec<Option<Sent>> =
-            jobs.iter().map(|job| (!job.call.pace.waits).then(|| send(self, job))).collect();
+        let leave = |job: &Job<'_>| match self.refusal(job.call) {
+            Some(why) => Err(why),
+            None => Ok(send(self, job)),
+        };
+        let sent: Vec<Option<Result<Sent, String>>> =
+            jobs.iter().map(|job| (!job.call.pace.waits).then(|| leave(job))).collect();
         let waited = jobs.iter().map(|job| job.call).filter(|call| call.pace.waits);
         let mut outcomes = together(self, waited.cloned().collect()).into_iter();
         sent.into_iter()
             .map(|sent| match sent {
-                Some(sent) => sent.confirm(),
+                Some(Ok(sent)) => sent.confirm(),
+                Some(Err(why)) => Outcome { attempts: 0, ..Outcome::of(End::Unstarted(why)) },
                 None => outcomes.next().unwrap_or_else(lost),
             })
             .collect()

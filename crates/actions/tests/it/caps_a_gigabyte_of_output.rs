@@ -24,15 +24,15 @@ fn caps_a_gigabyte_of_output() {
     let outcome = stand.outcome(&stand.path("outcome"));
     assert_eq!(outcome.end, End::Exited(0));
     assert_eq!(outcome.stdout.total, (MEGABYTES << 20) + 3);
-    assert_eq!(outcome.stdout.bytes.len(), 1 << 20);
+    assert_eq!(outcome.stdout.bytes.len(), 16 << 20);
     assert_eq!(outcome.stdout.tail.len(), 64 << 10);
     assert!(outcome.stdout.tail.ends_with(b"\0end"));
     assert!(outcome.remarks.contains(&"spill: cut at 64 MiB".to_owned()), "{:?}", outcome.remarks);
     assert!(outcome.stdout.partial, "the file is not all of it");
     let spill = fs::metadata(outcome.stdout.spill.unwrap()).unwrap();
     assert_eq!((spill.len(), spill.permissions().mode() & 0o777), (64 << 20, 0o600));
-    // Its own JSON of the outcome counts here, too.
-    assert!(most < 64 << 10, "{most} KiB resident");
+    // The host's own JSON of the outcome, four characters a byte, counts here too.
+    assert!(most < 200 << 10, "{most} KiB resident");
     stand.nobody_is_left();
 }
 
@@ -48,11 +48,11 @@ fn keeps_what_is_only_a_little_too_long() {
 #[test]
 fn spills_from_the_first_byte() {
     let stand = Stand::new();
-    let outcome = stand.run(&stand.sh("seq 1 400000"));
+    let outcome = stand.run(&stand.sh("seq 1 4000000"));
     assert!(!outcome.stdout.partial);
     let all = fs::read_to_string(outcome.stdout.spill.as_ref().unwrap()).unwrap();
     assert_eq!(all.len() as u64, outcome.stdout.total);
-    assert!(all.starts_with("1\n2\n3\n") && all.ends_with("399999\n400000\n"));
+    assert!(all.starts_with("1\n2\n3\n") && all.ends_with("3999999\n4000000\n"));
     stand.nobody_is_left();
 }
 

@@ -33,3 +33,49 @@ fn ends_a_daemon_that_a_good_hook_left() {
     );
     eventually("its end", || stand.living().is_empty());
 }
+
+/// Double fork, a session of its own and no environment: nothing but being our child shows whose
+/// it is.
+const HIDES: &str =
+    "env -i setsid sh -c 'echo $$ > hidden; exec sleep 60' </dev/null >/dev/null 2>&1 &";
+
+fn hidden_pid(stand: &Stand) -> String {
+    let read = || std::fs::read_to_string(stand.path("hidden")).unwrap_or_default();
+    eventually("the hidden one", || read().ends_with('\n'));
+    read().trim().to_owned()
+}
+
+fn lives(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.contains("(sleep)") && !stat.contains(") Z")
+}
+
+#[test]
+fn kills_one_that_hides_when_its_hook_is_late() {
+    let stand = Stand::new();
+    let mut call = stand.sh(&format!("({HIDES}) & wait; sleep 1000"));
+    call.pace.timeout = Duration::from_millis(500);
+    stand.host(&call, None).wait().unwrap();
+    let outcome = stand.outcome(&stand.path("outcome"));
+    assert_eq!(outcome.end, End::Late);
+    in_time(&outcome, &call);
+    let pid = hidden_pid(&stand);
+    assert!(!lives(&pid), "process {pid} is left: {outcome:?}");
+    stand.nobody_is_left();
+}
+
+#[test]
+fn ends_one_that_hides_with_the_time_of_its_hook() {
+    let stand = Stand::new();
+    let mut call =
+        stand.sh(&format!("({HIDES}) & wait; until test -s hidden; do sleep 0.01; done"));
+    call.pace.timeout = Duration::from_secs(2);
+    stand.host(&call, None).wait().unwrap();
+    let outcome = stand.outcome(&stand.path("outcome"));
+    assert_eq!(outcome.end, End::Exited(0));
+    let pid = hidden_pid(&stand);
+    assert!(lives(&pid), "it may finish: {outcome:?}");
+    assert!(outcome.remarks.iter().any(|remark| remark.starts_with("leak: ")), "{outcome:?}");
+    eventually("its end", || !lives(&pid));
+    stand.nobody_is_left();
+}

@@ -56,6 +56,19 @@ fn a_tool_answers() {
 }
 
 #[test]
+fn an_isolated_server_answers() {
+    let mut stand = Stand::new();
+    stand.settings.isolate = true;
+    let mut wanted = call(&stand, "plain", "echo", json!({ "text": "a" }));
+    let program = server();
+    let line = format!("echo $$ > number; exec '{}' plain", program.display());
+    wanted.program = stand.sh(&line).program;
+    let outcome = ran(&stand, &wanted);
+    assert!(outcome.succeeded(), "{outcome:?}");
+    assert_eq!(std::fs::read_to_string(stand.path("number")).unwrap(), "1\n");
+}
+
+#[test]
 fn an_answer_without_text_is_its_structure() {
     let stand = Stand::new();
     let outcome = ran(&stand, &call(&stand, "plain", "shape", json!({})));

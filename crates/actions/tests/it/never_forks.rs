@@ -23,6 +23,7 @@ fn never_forks() {
     let mut command = Command::new("strace");
     command.args(["-e", "trace=process", "-o"]).arg(&trace).arg(host());
     command.arg("run").arg(stand.path("outcome")).env("CALL_FILE", &call);
+    command.env("KILL_WITH_PARENT", "1");
     let output = command.output().unwrap();
     if !output.status.success() && !stand.path("outcome").exists() {
         eprintln!("SKIPPED never_forks: strace may not trace here");

@@ -21,9 +21,9 @@ fn spills_nothing_that_is_veiled() {
     let stand = stand();
     // Lines of many lengths, so that every border falls somewhere else.
     for text in [
-        format!("yes {SECRET} | head -n 80000"),
-        format!("yes {SECRET} | head -n 80000 | tr -d '\\n'"),
-        format!("seq 1 60000 | sed 's/$/ key={SECRET}/'"),
+        format!("yes {SECRET} | head -n 800000"),
+        format!("yes {SECRET} | head -n 800000 | tr -d '\\n'"),
+        format!("seq 1 600000 | sed 's/$/ key={SECRET}/'"),
     ] {
         let outcome = stand.run(&stand.sh(&format!("({text}) | tee whole")));
         let whole = fs::read_to_string(stand.path("whole")).unwrap();

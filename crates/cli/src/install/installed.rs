@@ -1,5 +1,5 @@
 //! What an installation found in a settings file, kept beside the ledger, so that taking it back
-//! leaves what was there. Only names are kept, nothing that a settings file says.
+//! leaves what was there. Nothing that a settings file says is kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,12 @@ use anyhow::Context;
 use gambrel::Setup;
 use serde_json::{Map, Value, json};
 
+use super::restore;
+
 /// The name of the file in the state folder.
 const FILE: &str = "installed.json";
 
-/// What was found in every settings file that we are installed in.
+/// What was found in every settings file that gambrel is installed in.
 pub struct Installed {
     file: Option<PathBuf>,
     all: Map<String, Value>,
@@ -38,18 +40,25 @@ impl Installed {
         found.is_some_and(|names| names.iter().any(|known| known == name))
     }
 
+    /// The text that a settings file had before the first installation, if nobody changed the file
+    /// since the last one.
+    pub fn original(&self, settings: &Path, now: &str) -> Option<String> {
+        restore::undo(self.all.get(&key(settings))?.get("restore")?, now)
+    }
+
     /// Adds what an installation found; what an earlier one found stays.
-    pub fn remember(&mut self, settings: &Path, made: bool, empty: &[&str]) -> anyhow::Result<()> {
-        let mut names = empty.to_vec();
+    pub fn remember(&mut self, settings: &Path, found: &Found<'_>) -> anyhow::Result<()> {
         let before = self.all.get(&key(settings)).cloned().unwrap_or_default();
+        let mut names = found.empty.to_vec();
         let known = before["empty"].as_array().into_iter().flatten().filter_map(Value::as_str);
         names.extend(known);
-        let made = made || before["made"] == json!(true);
-        if made || !names.is_empty() {
-            self.all.insert(key(settings), json!({"made": made, "empty": names}));
-            self.write()?;
-        }
-        Ok(())
+        let made = found.made || before["made"] == json!(true);
+        let original = self.original(settings, found.before);
+        let original = original.as_deref().unwrap_or(found.before);
+        let restore = restore::record(original, found.after);
+        let entry = json!({"made": made, "empty": names, "restore": restore});
+        self.all.insert(key(settings), entry);
+        self.write()
     }
 
     /// We are no longer installed there.
@@ -68,6 +77,18 @@ impl Installed {
         let text = Value::Object(self.all.clone()).to_string();
         fs::write(file, text).with_context(|| file.display().to_string())
     }
+}
+
+/// What one installation found, and what it left.
+pub struct Found<'f> {
+    /// Whether there was no file.
+    pub made: bool,
+    /// Lists and maps that were there with nothing in them.
+    pub empty: &'f [&'f str],
+    /// The file's text before it.
+    pub before: &'f str,
+    /// The file's text after it.
+    pub after: &'f str,
 }
 
 fn key(settings: &Path) -> String {

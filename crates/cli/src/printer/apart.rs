@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::fstat;
-use rustix::io::fcntl_dupfd_cloexec;
+use rustix::io::{fcntl_dupfd_cloexec, retry_on_intr};
 use rustix::stdio::dup2_stdout;
 
 /// The numbers below are taken.
@@ -16,8 +16,10 @@ pub fn apart<T>(work: impl FnOnce() -> T) -> T {
     let kept = set_aside();
     let made = work();
     if let Some(kept) = kept {
-        // Where that fails the reply cannot be written either, and says so.
-        let _ = dup2_stdout(kept);
+        // Otherwise the reply would go to stderr, and the exit code would say that all went well.
+        if let Err(error) = retry_on_intr(|| dup2_stdout(&kept)) {
+            super::note_lost(&error.into());
+        }
     }
     made
 }

@@ -100,6 +100,22 @@ fn a_five_megabyte_event_arrives_whole() {
     assert!(count > 5_000_000, "{count}");
 }
 
+/// Of two hooks one leaves a process that made a session of its own, emptied its environment and
+/// lost its parents, and is late: it cannot be told whose that is, and it ends all the same.
+#[test]
+fn what_hides_from_two_hooks_ends_with_the_last() {
+    let ground = Ground::new();
+    let hides = "(env -i setsid sh -c 'echo $$ > hidden; exec sleep 60' </dev/null >/dev/null 2>&1 &) & wait; sleep 60";
+    let late = serde_json::json!({"type": "command", "command": hides, "timeout": 1});
+    let other = serde_json::json!({"type": "command", "command": "sleep 1.2", "timeout": 2});
+    let hooks = serde_json::json!({"hooks": {"PreToolUse": [{"hooks": [late, other]}]}});
+    ground.file(".claude/settings.json", &hooks.to_string());
+    ground.decide("claude", BASH_LS);
+    let pid = std::fs::read_to_string(ground.root.join("hidden")).unwrap();
+    let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    until("the hidden one is gone", || !stat().contains("(sleep)"));
+}
+
 #[test]
 fn killing_the_caller_leaves_nothing() {
     let ground = Ground::new();
@@ -107,7 +123,7 @@ fn killing_the_caller_leaves_nothing() {
     ground.guard("./hook.sh", 300);
     let mut child = ground.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
     until("the hook runs", || ground.root.join("started").exists());
-    // A watchdog stands by for hooks that live longer than a quarter of a second.
+    // A watchdog stands by for hooks that live longer than 50 ms.
     std::thread::sleep(Duration::from_millis(700));
     child.kill().unwrap();
     child.wait().unwrap();

@@ -194,3 +194,22 @@ fn the_page_of_all_questions_needs_its_key() {
     let code = served.child.wait().unwrap().code();
     assert_eq!(code, Some(143));
 }
+
+/// The shipped example and the README show approvals that hold.
+#[test]
+fn the_example_holds_when_its_message_cannot_be_sent() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/approval");
+    let ground = crate::ground::Ground::new().with("MESSAGE_URL", "http://127.0.0.1:9/");
+    let output = ground.run(&["-C", folder, "check"], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("nothing to complain of"), "{}", text(&output.stdout));
+    let event = std::fs::read(format!("{folder}/deploy.json")).unwrap();
+    let args = ["-C", folder, "fire", "--from", "claude", "--trust", "all", "--budget", "20"];
+    let told = text(&ground.run(&args, &event).stdout);
+    assert!(told.contains("deny") && told.contains("connection refused"), "{told}");
+    let plan = br#"{"hook_point":"on_stage_complete","vars":{"SESSION":"s","STAGE":"plan"}}"#;
+    let args = ["-C", folder, "fire", "--from", "unified", "--trust", "all"];
+    let output = ground.run(&args, plan);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("connection refused"), "{}", text(&output.stdout));
+}

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use serde_json::json;
 
-use crate::approval_scene::{Scene, Served, Waiting};
+use crate::approval_scene::{Scene, Served, TIMEOUT, Waiting};
 use crate::ground::until;
 use crate::mailbox::{port_of, post, say, try_say};
 
@@ -26,6 +26,41 @@ fn an_answer_that_comes_while_nobody_waits_is_taken_at_once() {
     let all = scene.tickets(&["--all"]);
     assert_eq!(all.len(), 1);
     assert_eq!(all[0]["ticket"], ticket.as_str());
+}
+
+/// Killed in the hook after the question: the person is not asked again, and the answer serves the
+/// firing that is started again and no later one.
+#[test]
+fn an_answer_is_spent_when_its_firing_has_ended() {
+    let scene = Scene::new();
+    let question = json!({
+        "type": "webhook", "url": scene.mailbox.url("/ask"), "await": true,
+        "callback_port": scene.port, "timeout": TIMEOUT,
+        "body": {"text": "Plan of ${SESSION}", "yes": "${CALLBACK_URL}?action=approve"},
+    });
+    let slow = "echo x >> after; [ -e quick ] || exec sleep 60";
+    let after = json!({"type": "shell", "command": slow, "await": true});
+    let hooks = json!({"hooks": {"on_stage_complete": [question, after]}});
+    scene.ground.file(".gambrel/hooks.yaml", &hooks.to_string());
+    let waiting = scene.ask("night");
+    let ticket = scene.ticket_of("night");
+    scene.ground.json(&["approve", &ticket, "--message", "fine", "--json"]);
+    let after = scene.ground.root.join("after");
+    until("the hook after the question runs", || after.exists());
+    // One beside it asks anew: the answer is in use.
+    let beside = scene.ask("night");
+    until("another question", || scene.mailbox.count() == 2);
+    beside.kill();
+    waiting.kill();
+    scene.ground.file("quick", "");
+    let reply = scene.ask("night").reply();
+    assert_eq!(reply["abort"], false, "{reply}");
+    assert_eq!(reply["actions"][0]["attempts"], 0, "nothing is sent again: {reply}");
+    assert_eq!(scene.mailbox.count(), 2);
+    let later = scene.ask("night");
+    let open = scene.ticket_of("night");
+    assert_ne!(open, ticket, "a later firing has a question of its own");
+    later.kill();
 }
 
 #[test]

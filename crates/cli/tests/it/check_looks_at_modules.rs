@@ -27,6 +27,18 @@ fn a_file_is_checked_as_the_module_that_it_is() {
     let (code, out) = check(&ground, &["x/bare.mjs"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("Hook must export a default function"), "{out}");
+    assert!(out.contains("x/bare.mjs:1:1"), "{out}");
+}
+
+#[test]
+fn a_member_of_the_api_that_is_not_known_is_a_warning() {
+    let ground = Ground::new();
+    let text = format!("{}\n{GOOD}", "const on = (pi) => pi.registerEntryRenderer('x', () => {});");
+    ground.file("x/h.ts", &text.replace("pi.on('tool_call'", "on(pi) ?? pi.on('tool_call'"));
+    let (code, out) = check(&ground, &["x/h.ts"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("pi.registerEntryRenderer is not known here"), "{out}");
+    assert!(out.contains("0 errors, 1 warning,"), "{out}");
 }
 
 #[test]

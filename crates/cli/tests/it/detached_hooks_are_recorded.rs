@@ -86,6 +86,26 @@ fn one_that_wakes_the_agent_tells_it_why_it_failed() {
 }
 
 #[test]
+fn one_that_wakes_the_agent_uses_the_words_of_its_author() {
+    let ground = Ground::new();
+    let hook = serde_json::json!({
+        "type": "command", "command": "echo ignored; echo line 3 is red >&2; exit 2",
+        "asyncRewake": true, "rewakeMessage": "The tests failed:", "rewakeSummary": "tests are\nred",
+    });
+    let settings = serde_json::json!({"hooks": {"PostToolUse": [{"hooks": [hook]}]}});
+    ground.file(".claude/settings.json", &settings.to_string());
+    let decision = ground.decide("claude", &event());
+    let id = decision["id"].as_str().unwrap().to_owned();
+    until("its end is recorded", || {
+        ground.json(&["show", &id, "--json"])["late"][0]["outcome"] == "exited"
+    });
+    let told = text(&ground.run(&["fire", "--from", "claude"], PROMPT.as_bytes()).stdout);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["hookSpecificOutput"]["additionalContext"], "The tests failed: line 3 is red");
+    assert_eq!(told["systemMessage"], "tests are red");
+}
+
+#[test]
 fn its_message_for_the_person_comes_with_the_next_event() {
     let ground = Ground::new();
     async_hook(&ground, r#"printf '{"systemMessage":"the build is red"}'"#, 10);

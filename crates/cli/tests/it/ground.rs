@@ -43,6 +43,15 @@ impl Ground {
         self
     }
 
+    /// The same with `gambrel` on PATH, as an installed program is.
+    pub fn with_gambrel_on_path(self) -> Self {
+        let bin = self.base.join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        self.with("PATH", &path)
+    }
+
     pub fn file(&self, path: &str, text: &str) -> PathBuf {
         let path = self.root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

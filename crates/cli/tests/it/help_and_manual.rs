@@ -65,6 +65,17 @@ fn doctor_speaks_of_every_part() {
 }
 
 #[test]
+fn doctor_says_how_processes_are_ended() {
+    let parts = Ground::new().json(&["doctor", "--json"]);
+    let part = parts.as_array().unwrap().iter().find(|p| p["name"] == "processes").unwrap();
+    let what = part["what"].as_str().unwrap();
+    for way in ["by the kernel", "watchdog after 50 ms", "next start", "/proc", "isolate is off"] {
+        assert!(what.contains(way), "{way}: {what}");
+    }
+    assert!(what.len() <= 200, "cut off in the table: {what}");
+}
+
+#[test]
 fn the_first_example_does_as_it_is_printed() {
     let ground = Ground::new().with("COLUMNS", "40");
     ground.guard("echo no >&2; exit 2", 5);

@@ -98,7 +98,7 @@ fn an_unknown_firing_is_said() {
 #[test]
 fn secrets_are_not_spilled() {
     let ground = Ground::new().with("MY_API_KEY", "canary-4712-secret");
-    ground.guard("head -c 2000000 /dev/zero | tr '\\0' x; echo \"key is $MY_API_KEY\"; head -c 200000 /dev/zero", 10);
+    ground.guard("head -c 20000000 /dev/zero | tr '\\0' x; echo \"key is $MY_API_KEY\"; head -c 200000 /dev/zero", 10);
     ground.decide("claude", BASH_LS);
     let spilled = walk(&ground.base.join("state/spill"));
     assert_eq!(spilled.len(), 1);

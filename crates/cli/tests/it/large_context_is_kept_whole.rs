@@ -15,18 +15,18 @@ fn prompted(ground: &Ground) -> Vec<u8> {
 }
 
 #[test]
-fn three_megabytes_of_context_are_in_the_file_that_is_named() {
+fn twenty_megabytes_of_context_are_in_the_file_that_is_named() {
     let ground = Ground::new();
     ground.script(
         "talk.sh",
-        "#!/bin/sh\ncat >/dev/null\nhead -c 3000000 /dev/zero | tr '\\0' x\necho END\n",
+        "#!/bin/sh\ncat >/dev/null\nhead -c 20000000 /dev/zero | tr '\\0' x\necho END\n",
     );
     let reply: Value = serde_json::from_slice(&prompted(&ground)).unwrap();
     let told = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    let (preview, note) = told.split_once("\n… (3000004 bytes; all of it: ").unwrap();
+    let (preview, note) = told.split_once("\n… (20000004 bytes; all of it: ").unwrap();
     assert_eq!(preview, "x".repeat(2_000));
     let all = std::fs::read(note.strip_suffix(')').unwrap()).unwrap();
-    assert_eq!(text(&all), "x".repeat(3_000_000) + "END\n");
+    assert_eq!(text(&all), "x".repeat(20_000_000) + "END\n");
 }
 
 #[test]

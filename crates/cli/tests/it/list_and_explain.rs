@@ -68,6 +68,23 @@ fn explain_runs_nothing_and_speaks_of_everybody() {
 }
 
 #[test]
+fn explain_says_when_a_rule_is_met_only_in_doubt() {
+    let ground = Ground::new();
+    let settings = r#"{"hooks":{"PreToolUse":[{"hooks":[
+        {"type":"command","command":"true","if":"Bash(git *)"},
+        {"type":"command","command":"false","if":"Bash(cat *)"}]}]}}"#;
+    ground.file(".claude/settings.json", settings);
+    let event = BASH_LS.replace("\"ls\"", r#""cat <<EOF\ngit push\nEOF""#);
+    let output = ground.run(&["explain", "--from", "claude", "--json"], event.as_bytes());
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let why = "if `Bash(git *)`: met in doubt, because the command has a here-document";
+    assert_eq!((&told["hooks"][0]["runs"], &told["hooks"][0]["why"]), (&true.into(), &why.into()));
+    assert_eq!(told["hooks"][1]["why"], "it is for every such event");
+    let human = text(&ground.run(&["explain", "--from", "claude"], event.as_bytes()).stdout);
+    assert!(human.contains(why), "{human}");
+}
+
+#[test]
 fn hooks_are_found_upwards_to_the_repository() {
     let ground = ground();
     std::fs::create_dir_all(ground.root.join(".git")).unwrap();
@@ -108,4 +125,23 @@ fn only_what_runs_is_listed_as_a_shadow() {
     let by = shadow(&ground);
     assert!(by.as_str().is_some_and(|by| by.ends_with("hooks/pre/guard.ts")), "{by}");
     assert!(shadow(&ground.with("GAMBREL_TRUST", "store")).is_null());
+}
+
+#[test]
+fn team_hooks_that_are_switched_off_are_listed_with_the_reason() {
+    let ground = Ground::new();
+    let hooks = ground.script("team/on_task_completed.sh", "touch ran\n");
+    let folder = hooks.parent().unwrap().to_string_lossy().into_owned();
+    let ground = ground.with("PI_TEAMS_HOOKS_DIR", &folder);
+    let why = "disabled: PI_TEAMS_HOOKS_ENABLED is not 1";
+    let list = ground.json(&["list", "--json"]);
+    assert_eq!((&list[0]["event"], &list[0]["idle"]), (&"task_completed".into(), &why.into()));
+    assert_eq!(list[0]["runs"], false);
+    let table = text(&ground.run(&["list"], b"").stdout);
+    assert!(table.contains(why), "{table}");
+    let event = br#"{"event":"task_completed","team":{"id":"a","dir":"/nowhere"},"task":null}"#;
+    let told = text(&ground.run(&["explain", "--from", "teams"], event).stdout);
+    assert!(told.contains("does not") && told.contains(why), "{told}");
+    let list = ground.with("PI_TEAMS_HOOKS_ENABLED", "1").json(&["list", "--json"]);
+    assert_eq!((&list[0]["idle"], &list[0]["runs"]), (&serde_json::Value::Null, &true.into()));
 }

@@ -1,11 +1,36 @@
-//! Knows our own entries in a settings file: running them from here would be a circle.
+//! The entries by which Claude Code calls gambrel: how they are written, and how they are recognised
+//! in a settings file. Running them from here would be a circle.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::document::{Document, Language, Node};
+
+/// What stands after the command at a tool gate. Old versions of Claude Code let a tool run when its
+/// hook is missing, crashes or hangs; only exit code 2 blocks on every version. A refusal that uses
+/// exit code 2 itself keeps its own text.
+const FALLBACK: (&str, &str) = (" || { [ $? = 2 ] || echo '", "' >&2; exit 2; }");
+/// What a person is told when gambrel gave no answer.
+const NO_ANSWER: &str = "gambrel did not answer, so this call is blocked: run gambrel doctor, or \
+     remove the gambrel entries from the settings";
+
+/// The command of a plain entry. `program` is a word of the shell.
+pub fn plain_command(program: &str) -> String {
+    format!("{program} fire --from claude --hosted")
+}
+
+/// The command of a gate's entry: exit code 2 when gambrel does not answer.
+pub fn fail_closed_command(program: &str, event: &str) -> String {
+    let (start, end) = FALLBACK;
+    format!("{} --event {event}{start}{NO_ANSWER}{end}", plain_command(program))
+}
 
 /// Whether a handler is nothing but a call of `gambrel fire`. A command that does anything else
 /// beside it is somebody's hook, and runs.
 pub fn is_ours(command: &str, args: Option<&[String]>) -> bool {
     let words = match args {
         Some(args) => std::iter::once(command.to_owned()).chain(args.iter().cloned()).collect(),
-        None => match words(command) {
+        None => match words(without_fallback(command)) {
             Some(words) => words,
             None => return false,
         },
@@ -17,7 +42,38 @@ pub fn is_ours(command: &str, args: Option<&[String]>) -> bool {
     };
     let mut words = words.iter().skip_while(|word| assignment(word) || word.as_str() == "exec");
     let program = words.next().map(|word| word.rsplit('/').next().unwrap_or(word));
-    matches!(program, Some("gambrel" | "gambrel.exe")) && words.any(|word| word == "fire")
+    let program = program.and_then(|name| name.strip_prefix("gambrel"));
+    let named = program.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '_']));
+    named && words.any(|word| word == "fire")
+}
+
+/// The shortest `timeout` that gambrel's own entries of an event have in a settings file.
+pub fn entry_timeout(settings: &str, event: &str) -> Option<Duration> {
+    if !settings.contains("gambrel") {
+        return None;
+    }
+    let settings = settings.trim_start_matches('\u{feff}');
+    let document = Document::parse(Path::new(""), settings, Language::Jsonc).ok()?;
+    let groups = document.root.get("hooks")?.get(event)?.items()?;
+    let handlers = groups.iter().filter_map(|group| group.get("hooks")?.items()).flatten();
+    let own = handlers.filter(|handler| {
+        let command = handler.get("command").and_then(Node::text);
+        command.is_some_and(|command| is_ours(command, None))
+    });
+    let seconds = own.filter_map(|handler| handler.get("timeout")?.to_value().as_f64());
+    let timeouts = seconds.filter_map(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    timeouts.filter(|timeout| !timeout.is_zero()).min()
+}
+
+/// The command without the words that close the gate when it fails; any text between the quotes
+/// counts, so that entries of other versions are recognised.
+fn without_fallback(command: &str) -> &str {
+    let command = command.trim();
+    let Some((call, rest)) = command.split_once(FALLBACK.0) else { return command };
+    match rest.strip_suffix(FALLBACK.1) {
+        Some(text) if !text.contains('\'') => call,
+        _ => command,
+    }
 }
 
 /// The words of a simple command; `None` when the shell would do more than start it.
@@ -26,9 +82,11 @@ fn words(command: &str) -> Option<Vec<String>> {
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
     let mut previous = ' ';
-    for c in command.trim().chars() {
+    let mut chars = command.trim().chars();
+    while let Some(c) = chars.next() {
         match (quote, c) {
             (Some(open), _) if c == open => quote = None,
+            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
             (Some('\''), _) => word.get_or_insert_default().push(c),
             (_, '`') => return None,
             (_, '(') if previous == '$' => return None,
@@ -45,4 +103,44 @@ fn words(command: &str) -> Option<Vec<String>> {
     }
     words.extend(word);
     quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_every_version_are_recognised() {
+        let plain = plain_command("'/opt/a b/gambrel'");
+        let closed = fail_closed_command("gambrel", "PreToolUse");
+        let older = "gambrel fire --from claude --hosted || { [ $? = 2 ] || echo 'other words' >&2; exit 2; }";
+        for command in [plain.as_str(), &closed, older, "exec gambrel fire --from claude --hosted"]
+        {
+            assert!(is_ours(command, None), "{command}");
+        }
+        for command in [
+            "gambrel list",
+            "gambrel fire --from claude; rm x",
+            "gambrel fire --from claude || { [ $? = 2 ] || echo 'a' >&2; exit 2; }; rm x",
+            "gambrel fire --from claude || { [ $? = 2 ] || echo 'a'; rm x; echo 'b' >&2; exit 2; }",
+            "rm x; gambrel fire --from claude || { [ $? = 2 ] || echo 'a' >&2; exit 2; }",
+        ] {
+            assert!(!is_ours(command, None), "{command}");
+        }
+    }
+
+    #[test]
+    fn the_shortest_timeout_of_our_own_entries_counts() {
+        let entry = fail_closed_command("gambrel", "PreToolUse");
+        let settings = serde_json::json!({"hooks": {"PreToolUse": [
+            {"hooks": [{"type": "command", "command": "./other.sh", "timeout": 1}]},
+            {"hooks": [{"type": "command", "command": entry, "timeout": 30}]},
+            {"hooks": [{"type": "command", "command": entry, "timeout": 10.5}]},
+            {"hooks": [{"type": "command", "command": entry}]},
+        ]}});
+        let found = entry_timeout(&settings.to_string(), "PreToolUse");
+        assert_eq!(found, Some(Duration::from_millis(10_500)));
+        assert_eq!(entry_timeout(&settings.to_string(), "Stop"), None);
+        assert_eq!(entry_timeout("{ not json: gambrel", "PreToolUse"), None);
+    }
 }

@@ -22,6 +22,9 @@ const ENV_FILE: &str = "CLAUDE_ENV_FILE";
 const EFFORT: &str = "CLAUDE_EFFORT";
 const AGENT: &str = "CLAUDE_CODE_AGENT";
 const PID: &str = "CLAUDE_PID";
+/// The settings of the product's own telemetry begin so; no program that it starts sees them.
+const TELEMETRY: &str = "OTEL_";
+const TELEMETRY_LOG: &str = "CLAUDE_CODE_OTEL_DIAG_STDERR";
 const USUAL: [(&str, &str); 4] = [
     ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
     ("CLAUDE_CODE_CHILD_SESSION", "1"),
@@ -137,7 +140,8 @@ fn data_folder(config: &Value) -> Option<SideFile> {
 
 /// What a caller may have around it that this hook would not see under its own host.
 fn unset(row: &EventSpec, config: &Value, env: &BTreeMap<String, String>) -> Vec<String> {
-    let mut names = Vec::new();
+    let own = |name: &&String| name.starts_with(TELEMETRY) || *name == TELEMETRY_LOG;
+    let mut names: Vec<String> = env.keys().filter(own).cloned().collect();
     if env.get("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB").is_some_and(|value| value == "1") {
         names.extend(["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"].map(str::to_owned));
     }

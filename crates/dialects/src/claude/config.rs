@@ -27,6 +27,12 @@ use crate::preferences::{self, Preferences};
 /// Where the administrator's file is, unless a test says otherwise.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
+/// So many complaints of one file come with "did you mean".
+const MAX_SUGGESTION_COUNT: usize = 100;
+
+/// The hooks file of the plugin that calls gambrel.
+const HOST_PLUGIN: &str = "host-plugin";
+
 /// Managed; the user's, at home and by name on the command line; project; local.
 pub fn places(roots: &Roots) -> Vec<Place> {
     let text = |path: PathBuf, scope, tag| Place { path, scope, holding: Holding::Text, tag };
@@ -40,6 +46,11 @@ pub fn places(roots: &Roots) -> Vec<Place> {
     places.extend(settings.map(|path| text(path, Scope::User, "settings")));
     let plugins = plugin::folders(roots);
     places.extend(plugins.iter().flat_map(|folder| plugin::places(folder)));
+    // The plugin that calls gambrel: only its entries count, which say what it reports.
+    if let Some(plugin) = roots.var("CLAUDE_PLUGIN_ROOT") {
+        let path = roots.root.join(plugin).join("hooks/hooks.json");
+        places.push(text(path, Scope::User, HOST_PLUGIN));
+    }
     places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
     places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
     places.push(text(".mcp.json".into(), Scope::Project, servers::TAG));
@@ -122,7 +133,13 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
         let owner = Owner::of(file, document.root.get("name").and_then(Node::text));
         let mut reading =
             Reading { file, document, roots, settled, owner, off, complaints: Vec::new() };
+        let before = drafts.len();
         reading.settings(&mut drafts);
+        if file.place.tag == HOST_PLUGIN {
+            let own = drafts.split_off(before).into_iter().filter(|draft| draft.calls_gambrel);
+            drafts.extend(own.collect::<Vec<_>>());
+            continue;
+        }
         complaints.append(&mut reading.complaints);
     }
     complaints.extend(plugin::bare(found, &drafts, &complaints, roots));
@@ -194,7 +211,9 @@ impl<'r> Reading<'r> {
             let name = key.text().unwrap_or_default();
             let name = self.owner.as_ref().map_or(name, |owner| owner.event(name));
             if !EVENTS.iter().any(|row| row.name == name) {
-                self.complaints.push(unknown(name, self.document.spot_of(key)));
+                // Who has so many of them does not mistype.
+                let suggests = self.complaints.len() < MAX_SUGGESTION_COUNT;
+                self.complaints.push(unknown(name, self.document.spot_of(key), suggests));
             }
             self.event(name, value, drafts);
         }
@@ -274,14 +293,19 @@ const THREE_LEVELS: &str =
     "three levels: \"Event\": [{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}]";
 
 /// A name that is not in the table: of a later day, or mistyped.
-fn unknown(name: &str, spot: Spot) -> Complaint {
+fn unknown(name: &str, spot: Spot, suggests: bool) -> Complaint {
     let message = format!("unknown event `{name}`: its hooks run only if a caller names it so");
     let named = || EVENTS.iter().map(|row| row.name).filter(|name| !name.is_empty());
-    match nearest(name, named()) {
+    match suggests.then(|| nearest(name, named())).flatten() {
         Some(near) => Complaint::error(spot, message).help(format!("did you mean `{near}`?")),
+        None if !suggests => {
+            Complaint { reported_by_fire: true, ..Complaint::warning(spot, message) }
+        }
         None => {
             let known: Vec<&str> = named().collect();
-            Complaint::warning(spot, message).help(format!("known are {}", known.join(", ")))
+            let complaint = Complaint::warning(spot, message);
+            let help = Some(format!("known are {}", known.join(", ")));
+            Complaint { help, reported_by_fire: true, ..complaint }
         }
     }
 }

@@ -1,5 +1,6 @@
-//! The 33 events, each once: native name, moment, what a matcher looks at, and what an answer may
-//! do. Hooks and callers of this dialect have the same powers: the product hears what it allows.
+//! The 33 events, each once: first version, native name, moment, what a matcher looks at, and what
+//! an answer may do. Hooks and callers of this dialect have the same powers: the product hears what
+//! it allows.
 
 use std::borrow::Cow;
 
@@ -49,43 +50,84 @@ const FIXED: &[Slot] = &[];
 const INPUT: &[Slot] = &[Slot::Input];
 const OUTPUT: &[Slot] = &[Slot::Output];
 
-/// Every event; the last row, without a name, is for those of a later day.
-pub static EVENTS: &[EventSpec] = &[
-    row("SessionStart", Moment::SessionStart, Cause("source"), WORDS, FIXED),
-    row("Setup", only("setup"), Cause("trigger"), WORDS, FIXED),
-    row("InstructionsLoaded", only("instructions_loaded"), Cause("load_reason"), DEAF, FIXED),
-    row("UserPromptSubmit", Moment::IterationStart, Anything, BLOCK, FIXED),
-    row("UserPromptExpansion", only("user_prompt_expansion"), Cause("command_name"), BLOCK, FIXED),
-    row("MessageDisplay", only("message_display"), Anything, SHOW, FIXED),
-    row("PreToolUse", Moment::ToolBefore, Tool, PERMIT, INPUT),
-    row("PermissionRequest", Moment::ToolPermission, Tool, REQUEST, INPUT),
-    row("PermissionDenied", only("permission_denied"), Tool, SHOW, FIXED),
-    row("PostToolUse", Moment::ToolAfter, Tool, BLOCK, OUTPUT),
-    row("PostToolUseFailure", Moment::ToolFailed, Tool, BLOCK, FIXED),
-    row("PostToolBatch", only("post_tool_batch"), Anything, BLOCK, FIXED),
-    row("Notification", Moment::Notification, Cause("notification_type"), DEAF, FIXED),
-    row("SubagentStart", Moment::SubagentStart, Cause("agent_type"), WORDS, FIXED),
-    row("SubagentStop", Moment::SubagentStop, Cause("agent_type"), BLOCK, FIXED),
-    row("TaskCreated", Moment::TaskCreated, Anything, REFUSE, FIXED),
-    row("TaskCompleted", Moment::TaskCompleted, Anything, STOP, FIXED),
-    row("TeammateIdle", Moment::MemberIdle, Anything, STOP, FIXED),
-    row("Stop", Moment::IterationEnd, Anything, BLOCK, FIXED),
-    row("StopFailure", Moment::Error, Cause("error"), DEAF, FIXED),
-    row("ConfigChange", only("config_change"), Cause("source"), STOP, FIXED),
-    row("CwdChanged", only("cwd_changed"), Anything, SHOW, FIXED),
-    row("DirectoryAdded", only("directory_added"), Cause("source"), SHOW, FIXED),
-    row("FileChanged", only("file_changed"), Cause("file_path"), SHOW, FIXED),
-    row("WorktreeCreate", only("worktree_create"), Anything, Powers::DENY, FIXED),
-    row("WorktreeRemove", only("worktree_remove"), Anything, DEAF, FIXED),
-    row("PreCompact", Moment::CompactBefore, Cause("trigger"), STOP, FIXED),
-    row("PostCompact", Moment::CompactAfter, Cause("trigger"), SHOW, FIXED),
-    row("PreModelSwitch", only("pre_model_switch"), Cause("to_model"), SWITCH, FIXED),
-    row("PostModelSwitch", only("post_model_switch"), Cause("to_model"), WORDS, FIXED),
-    row("SessionEnd", Moment::SessionEnd, Cause("reason"), DEAF, FIXED),
-    row("Elicitation", only("elicitation"), Cause("mcp_server_name"), STOP, FIXED),
-    row("ElicitationResult", only("elicitation_result"), Cause("mcp_server_name"), STOP, FIXED),
-    row("", only(""), Anything, SHOW, FIXED),
+/// Two tables from one list of rows: what a row says of its event, and the first published 2.1
+/// version of Claude Code that loads a hook for it.
+macro_rules! events {
+    ($(row($since:literal, $($cell:expr),* $(,)?)),* $(,)?) => {
+        /// Every event; the last row, without a name, is for those of a later day.
+        pub static EVENTS: &[EventSpec] = &[$(row($($cell),*)),*];
+        /// In the order of the events.
+        const SINCE: &[&str] = &[$($since),*];
+    };
+}
+
+// The versions were found by loading: the one before rejects or ignores a hook for the event. The
+// table has all events of 2.1.325.
+events![
+    row("2.1.0", "SessionStart", Moment::SessionStart, Cause("source"), WORDS, FIXED),
+    row("2.1.10", "Setup", only("setup"), Cause("trigger"), WORDS, FIXED),
+    row(
+        "2.1.64",
+        "InstructionsLoaded",
+        only("instructions_loaded"),
+        Cause("load_reason"),
+        DEAF,
+        FIXED
+    ),
+    row("2.1.0", "UserPromptSubmit", Moment::IterationStart, Anything, BLOCK, FIXED),
+    row(
+        "2.1.116",
+        "UserPromptExpansion",
+        only("user_prompt_expansion"),
+        Cause("command_name"),
+        BLOCK,
+        FIXED
+    ),
+    row("2.1.152", "MessageDisplay", only("message_display"), Anything, SHOW, FIXED),
+    row("2.1.0", "PreToolUse", Moment::ToolBefore, Tool, PERMIT, INPUT),
+    row("2.1.0", "PermissionRequest", Moment::ToolPermission, Tool, REQUEST, INPUT),
+    row("2.1.88", "PermissionDenied", only("permission_denied"), Tool, SHOW, FIXED),
+    row("2.1.0", "PostToolUse", Moment::ToolAfter, Tool, BLOCK, OUTPUT),
+    row("2.1.0", "PostToolUseFailure", Moment::ToolFailed, Tool, BLOCK, FIXED),
+    row("2.1.118", "PostToolBatch", only("post_tool_batch"), Anything, BLOCK, FIXED),
+    row("2.1.0", "Notification", Moment::Notification, Cause("notification_type"), DEAF, FIXED),
+    row("2.1.0", "SubagentStart", Moment::SubagentStart, Cause("agent_type"), WORDS, FIXED),
+    row("2.1.0", "SubagentStop", Moment::SubagentStop, Cause("agent_type"), BLOCK, FIXED),
+    row("2.1.84", "TaskCreated", Moment::TaskCreated, Anything, REFUSE, FIXED),
+    row("2.1.33", "TaskCompleted", Moment::TaskCompleted, Anything, STOP, FIXED),
+    row("2.1.33", "TeammateIdle", Moment::MemberIdle, Anything, STOP, FIXED),
+    row("2.1.0", "Stop", Moment::IterationEnd, Anything, BLOCK, FIXED),
+    row("2.1.78", "StopFailure", Moment::Error, Cause("error"), DEAF, FIXED),
+    row("2.1.48", "ConfigChange", only("config_change"), Cause("source"), STOP, FIXED),
+    row("2.1.83", "CwdChanged", only("cwd_changed"), Anything, SHOW, FIXED),
+    row("2.1.219", "DirectoryAdded", only("directory_added"), Cause("source"), SHOW, FIXED),
+    row("2.1.83", "FileChanged", only("file_changed"), Cause("file_path"), SHOW, FIXED),
+    row("2.1.50", "WorktreeCreate", only("worktree_create"), Anything, Powers::DENY, FIXED),
+    row("2.1.50", "WorktreeRemove", only("worktree_remove"), Anything, DEAF, FIXED),
+    row("2.1.0", "PreCompact", Moment::CompactBefore, Cause("trigger"), STOP, FIXED),
+    row("2.1.76", "PostCompact", Moment::CompactAfter, Cause("trigger"), SHOW, FIXED),
+    row("2.1.251", "PreModelSwitch", only("pre_model_switch"), Cause("to_model"), SWITCH, FIXED),
+    row("2.1.251", "PostModelSwitch", only("post_model_switch"), Cause("to_model"), WORDS, FIXED),
+    row("2.1.0", "SessionEnd", Moment::SessionEnd, Cause("reason"), DEAF, FIXED),
+    row("2.1.63", "Elicitation", only("elicitation"), Cause("mcp_server_name"), STOP, FIXED),
+    row(
+        "2.1.63",
+        "ElicitationResult",
+        only("elicitation_result"),
+        Cause("mcp_server_name"),
+        STOP,
+        FIXED
+    ),
+    row("2.1.326", "", only(""), Anything, SHOW, FIXED),
 ];
+
+/// The first published 2.1 version of Claude Code that knows an event. An event without a row of its
+/// own is newer than the table.
+pub fn since(row: &EventSpec) -> &'static str {
+    let at = EVENTS.iter().position(|known| known.name == row.name);
+    let at = at.unwrap_or(EVENTS.len() - 1);
+    SINCE.get(at).copied().unwrap_or_default()
+}
 
 /// The form in which an event's answer carries its ruling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,7 +38,7 @@ const TYPES: &[Type] = &[
         word: "command",
         action: "shell",
         needs: &["command"],
-        takes: &["args", "shell", "async", "asyncRewake"],
+        takes: &["args", "shell", "async", "asyncRewake", "rewakeMessage", "rewakeSummary"],
     },
     Type {
         word: "http",
@@ -69,6 +69,7 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
     }
     let mut fields = Fields::of(reading.document, node);
     let kind = kind(&mut fields);
+    let calls_gambrel = calls_gambrel(&fields, kind);
     let idle = idle(&mut fields, group, kind)
         .or_else(|| kind.and_then(|kind| unmet(reading, &mut fields, kind)));
     let terms = terms(&mut fields, group.row, kind.map_or("", |kind| kind.word), reading.roots);
@@ -95,6 +96,7 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
         idle: reading.off.clone().or(idle),
         once,
         status,
+        calls_gambrel,
         ..Draft::default()
     })
 }
@@ -122,9 +124,7 @@ fn idle(fields: &mut Fields<'_>, group: &Group, kind: Option<&Type>) -> Option<S
         fields.complain("type", why.clone(), "use a command here");
         why
     });
-    // Our own entry is meant to be passed over; everything else is a hook that is missed.
-    let ours = (kind.word == "command" && odd.is_none() && calls_us(fields)).then(|| OURS.into());
-    ours.or(missing).or(group.idle.clone()).or(odd).or(unheard).or(guarded)
+    missing.or(group.idle.clone()).or(odd).or(unheard).or(guarded)
 }
 
 fn missing(fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
@@ -144,9 +144,11 @@ fn missing(fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
     idle
 }
 
-const OURS: &str = "this entry calls gambrel itself";
-
-fn calls_us(fields: &Fields<'_>) -> bool {
+/// Whether the handler is an entry of `gambrel install`: running it from here would be a circle.
+fn calls_gambrel(fields: &Fields<'_>, kind: Option<&Type>) -> bool {
+    if kind.is_none_or(|kind| kind.word != "command") {
+        return false;
+    }
     let command = fields.node("command").and_then(Node::text).unwrap_or_default();
     let args = fields.node("args").and_then(Node::items);
     let args: Option<Vec<String>> =

@@ -8,7 +8,10 @@ use crate::document::{Content, Fields, Node};
 /// Reads what a type takes besides what it needs, and says why it cannot run with that.
 pub fn misfit(fields: &mut Fields<'_>, word: &str) -> Option<String> {
     let odd = match word {
-        "command" => vec![odd_texts(fields, "args"), odd_shell(fields)],
+        "command" => {
+            check_rewake_texts(fields);
+            vec![odd_texts(fields, "args"), odd_shell(fields)]
+        }
         "http" => vec![odd_map(fields, "headers"), odd_texts(fields, "allowedEnvVars")],
         "mcp_tool" => vec![odd_input(fields)],
         // Without these the question is asked all the same.
@@ -19,6 +22,16 @@ pub fn misfit(fields: &mut Fields<'_>, word: &str) -> Option<String> {
         }
     };
     odd.into_iter().flatten().next()
+}
+
+/// A hook runs all the same without the words around its late message.
+fn check_rewake_texts(fields: &mut Fields<'_>) {
+    for key in ["rewakeMessage", "rewakeSummary"] {
+        if fields.text(key).is_some_and(|text| text.is_empty()) {
+            let help = "write some words, or leave it out";
+            fields.complain(key, format!("`{key}` is empty"), help);
+        }
+    }
 }
 
 fn odd_shell(fields: &mut Fields<'_>) -> Option<String> {

@@ -10,12 +10,14 @@ mod fences;
 mod frontmatter;
 mod guard;
 mod handler;
+mod hosts;
 mod judge;
 mod kinds;
 mod matcher;
 mod native;
 mod output;
 mod owner;
+mod partial;
 mod payload;
 mod plugin;
 mod reach;
@@ -31,6 +33,8 @@ mod terms;
 mod tests;
 mod tools;
 mod verdict;
+
+pub use events::since;
 
 use std::time::Duration;
 
@@ -73,6 +77,14 @@ impl Dialect for Claude {
 
     fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
         owner::objection(event, hook).or_else(|| guard::objection(event, hook))
+    }
+
+    fn is_reportable(&self, row: &EventSpec) -> bool {
+        !events::makes_worktree(row)
+    }
+
+    fn remark(&self, event: &Event, hook: &Hook) -> Option<String> {
+        guard::remark(event, hook)
     }
 
     fn marks(&self, event: &Event) -> Vec<String> {

@@ -74,8 +74,7 @@ fn universal(row: &EventSpec, fields: &Object) -> Verdict {
     let reason = text(fields, "reason");
     let mut verdict = Verdict::default();
     if flag(fields, "continue") == Some(false) {
-        let why = text(fields, "stopReason").unwrap_or(STOPPED);
-        verdict = verdict.then(ruled(row, Ruling::Halt, why));
+        verdict = verdict.then(halted(row, text(fields, "stopReason")));
     }
     let plain = matches!(voice(row), Voice::Block | Voice::Permission);
     verdict = verdict.then(match text(fields, "decision") {
@@ -94,6 +93,19 @@ fn universal(row: &EventSpec, fields: &Object) -> Verdict {
         Some(_) => verdict.then(noticed(row, "a hook's `terminalSequence` was dropped")),
         None => verdict,
     }
+}
+
+/// `continue: false`. Where the event can refuse nothing the ruling is left in, so that what the
+/// contract allows is settled in one place, which records the loss and tells the person. Where it
+/// can refuse, a ruling that is dropped later would take the refusal beside it along.
+fn halted(row: &EventSpec, reason: Option<&str>) -> Verdict {
+    if row.may.has(Powers::HALT) || row.may.has(Powers::DENY) || !row.may.has(Powers::SHOW) {
+        return ruled(row, Ruling::Halt, reason.unwrap_or(STOPPED));
+    }
+    let event = if row.name.is_empty() { "this event" } else { row.name };
+    let wish = format!("a hook asked to stop the session, which {event} cannot do");
+    let text = reason.map_or_else(|| wish.clone(), |reason| format!("{wish}: {reason}"));
+    Verdict::ruled(Ruling::Halt, text)
 }
 
 /// Titles and notices of a terminal (OSC 0, 1, 2, 9, 99, 777) and the bell; nothing else.
@@ -130,8 +142,8 @@ fn specific(speaker: &Speaker<'_>, own: &Object) -> Verdict {
     if let Some(context) = context.filter(|_| row.may.has(Powers::TELL)) {
         verdict = verdict.saying(Ear::Agent, context);
     }
-    let output = own.get("updatedToolOutput").filter(|_| row.slots.contains(&Slot::Output));
-    if let Some(output) = output.filter(|output| !output.is_null()) {
+    // Where the event has no output to rewrite, the loss is recorded and told.
+    if let Some(output) = own.get("updatedToolOutput").filter(|output| !output.is_null()) {
         let rewrite = json!({"content": heard(output).content, "native": output});
         verdict = verdict.patching(Slot::Output, rewrite);
     }

@@ -8,9 +8,11 @@ use gambrel_model::{
 use serde_json::Value;
 
 use super::Claude;
+use super::events::EVENTS;
+use super::hosts::{Host, event_name as foreign_event_name, host_of, row_for, translate};
 use super::result::heard;
 use super::tools::TOOLS;
-use crate::payload::{Heard, loose_text, object, row, text};
+use crate::payload::{Heard, event_name, loose_text, object, row, text};
 
 /// Understands a hook input.
 pub fn receive(
@@ -19,16 +21,34 @@ pub fn receive(
     arrival: Arrival,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
-    let Some(name) = text(&native, "hook_event_name").filter(|name| !name.is_empty()) else {
+    let host = host_of(&native, &arrival.env);
+    let native = if host == Host::ClaudeCode { native } else { translate(native) };
+    let Some(name) = event_name(&native, "hook_event_name", &arrival) else {
         let complaint = Complaint::error(Spot::default(), "`hook_event_name` is missing");
         return Err(complaint.help("name the event: \"hook_event_name\": \"PreToolUse\""));
     };
+    let name = known_name(name, &arrival);
     let row = row(dialect, &name)
         .ok_or_else(|| Complaint::error(Spot::default(), format!("no event `{name}`")))?;
     let session = native.get("session_id").map(loose_text).unwrap_or_default();
     let cwd = text(&native, "cwd");
     let facts = facts(row, &native);
-    Ok(Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+    let translated = (host != Host::ClaudeCode).then(|| native.to_string().into_bytes().into());
+    let row = row_for(host, row);
+    let event = Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival);
+    Ok(Event { line: translated, ..event })
+}
+
+/// The event's name. One that nobody knows is taken for the event that it is spelled like, or for the
+/// one that the entry was written for: a gate must not open because its host spells it differently.
+fn known_name(written: String, arrival: &Arrival) -> String {
+    let is_known = |name: &str| EVENTS.iter().any(|row| !name.is_empty() && row.name == name);
+    if is_known(&written) {
+        return written;
+    }
+    let named = arrival.event_name.clone().filter(|name| is_known(name));
+    let alike = Some(foreign_event_name(&written)).filter(|name| is_known(name));
+    alike.or(named).unwrap_or(written)
 }
 
 fn facts(row: &EventSpec, native: &Value) -> Facts {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Claude;
 use super::events::{Voice, makes_worktree, voice};
+use super::hosts::{Host, host_of};
 use super::output::{
     BLOCKED, INPUT, OWN_SLOT, Object, PERMISSIONS, WATCH, WORKTREE, own_list, own_slot,
 };
@@ -18,11 +19,15 @@ use super::tools::TOOLS;
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let said = &decision.said;
     let worktree = makes_worktree(event.row);
+    let host = host_of(&event.native, &event.env);
+    if host == Host::Cursor && said.ruling.refuses() {
+        return exit_code(said, false, false);
+    }
     if voice(event.row) == Voice::Exit && (said.ruling == Ruling::Deny || worktree) {
         let asked = |step: &Step| step.ran && step.dialect == Claude.name();
         return exit_code(said, worktree, decision.trail.iter().any(asked));
     }
-    let mut spelling = Spelling { event, said, top: Object::new(), own: Object::new() };
+    let mut spelling = Spelling { event, host, said, top: Object::new(), own: Object::new() };
     spelling.ruling();
     spelling.words();
     spelling.rewrites();
@@ -67,6 +72,7 @@ fn each_once(value: &Value) -> Value {
 
 struct Spelling<'s> {
     event: &'s Event,
+    host: Host,
     said: &'s Verdict,
     top: Object,
     own: Object,
@@ -140,6 +146,10 @@ impl Spelling<'_> {
             }
             Ruling::Silent | Ruling::Ask | Ruling::Defer => return,
         };
+        if let (Host::Copilot, Value::Object(decision)) = (self.host, &decision) {
+            // Copilot CLI reads the decision's fields at the top.
+            return self.top.extend(decision.clone());
+        }
         self.put_own("decision", decision);
     }
 

@@ -8,7 +8,10 @@ use super::output::Object;
 use crate::document::{Document, Language};
 
 /// What is said of an answer that is not kept whole.
-pub const LARGE: &str = "the output is larger than 1 MiB";
+pub const LARGE: &str = "the output is larger than 16 MiB";
+
+/// What is said of an answer that is nested too deep to be read.
+pub const DEEP: &str = "the output is nested deeper than 1,000 levels";
 
 /// What was printed.
 #[derive(Debug, PartialEq)]
@@ -24,6 +27,8 @@ pub enum Printed {
     },
     /// Meant as JSON, and not readable as such.
     Bad(String),
+    /// An object of which only a part was kept or can be read, and why.
+    Part(&'static str),
 }
 
 /// The first line with which a hook goes on without being waited for.
@@ -53,8 +58,11 @@ pub fn printed(stdout: &str, whole: bool) -> Printed {
     if !text.starts_with('{') {
         return Printed::Plain(text.to_owned());
     }
-    if !whole && text.ends_with('}') {
-        return Printed::Bad(LARGE.to_owned());
+    if !whole {
+        return Printed::Part(LARGE);
+    }
+    if wellformed::is_too_deep(text) {
+        return Printed::Part(DEEP);
     }
     match wellformed::read::<Object>(text) {
         Ok(fields) => Printed::Fields { fields, twice: has_twice(text) },

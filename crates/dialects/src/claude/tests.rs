@@ -95,9 +95,11 @@ fn one_bad_entry_leaves_the_rest() {
             None,
             None,
             None,
-            Some("this entry calls gambrel itself"),
+            None,
         ]
     );
+    let calls_gambrel: Vec<bool> = drafts.iter().map(|d| d.calls_gambrel).collect();
+    assert_eq!(calls_gambrel, [false, false, false, false, false, false, false, true]);
     assert!(drafts.iter().all(|d| d.terms.timeout.as_secs() == 600));
 }
 
@@ -124,7 +126,7 @@ fn exit_codes_and_json_are_read() {
     let read = |outcome: Outcome| CLAUDE.read(&event, &hook, &outcome);
     assert_eq!(read(end(2, "", "no\n")).why(), ["no"]);
     assert_eq!(read(end(2, "{broken}", "")).why(), ["No stderr output"]);
-    assert_eq!(read(end(1, "", "x")), Verdict::default());
+    assert_eq!(read(end(1, "", "x")), Verdict::default().unheard("exit code 1: x"));
     assert!(!read(end(127, "", "")).unheard.is_empty());
     assert!(!read(end(0, "{broken}", "")).unheard.is_empty());
     assert!(!read(end(0, "note\n{\"decision\":\"block\"}", "")).unheard.is_empty());

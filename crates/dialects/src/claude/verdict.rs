@@ -7,6 +7,7 @@ use super::Claude;
 use super::events::{Voice, cannot_refuse, makes_worktree, plain_is_context, voice};
 use super::judge;
 use super::output::{Speaker, WORKTREE, answer, noticed, own_slot, ruled};
+use super::partial::outer_fields;
 use super::spill::{beginning, spill};
 use super::stdout::{LARGE, Printed, hides_a_decision, printed, said_later, trimmed};
 use super::tools::TOOLS;
@@ -63,7 +64,8 @@ impl Reader<'_> {
         match &self.outcome.end {
             End::Exited(0) if judge::is_asked(self.hook) => self.judged(),
             End::Exited(code) if judge::is_asked(self.hook) => {
-                self.no_answer(&terms.failed, &format!("the model command: {}", self.code(*code)))
+                let why = format!("the model command: {}", self.code(*code));
+                self.no_answer(&terms.failed, &why).then(noticed(self.row(), &why))
             }
             End::Exited(code) if makes_worktree(self.row()) => self.worktree(*code),
             End::Exited(code) => self.exited(*code),
@@ -100,6 +102,7 @@ impl Reader<'_> {
         match printed(self.said, self.is_whole()) {
             Printed::Plain(text) => self.plain(&text, code),
             Printed::Bad(why) => self.bad_output(&why, code),
+            Printed::Part(why) => self.part(why, code),
             Printed::Fields { fields, twice } => match answer(&self.speaker, &fields) {
                 // Two readers could differ, so nothing but a refusal is taken from it.
                 Ok(verdict) if twice && !verdict.ruling.refuses() => {
@@ -111,13 +114,26 @@ impl Reader<'_> {
         }
     }
 
+    /// A refusal that stands in the part that was kept counts; nothing else does.
+    fn part(&self, why: &str, code: i32) -> Verdict {
+        let kept = String::from_utf8_lossy(&self.outcome.stdout.bytes);
+        match answer(&self.speaker, &outer_fields(&kept)) {
+            Ok(verdict) if verdict.ruling.refuses() => self.beside(verdict, code),
+            _ => self.bad_output(why, code),
+        }
+    }
+
     /// The exit code counts beside an answer that was read.
     fn beside(&self, verdict: Verdict, code: i32) -> Verdict {
         match code {
             0 => verdict,
             2 if verdict.ruling.refuses() && self.stderr().is_empty() => verdict,
             2 => verdict.then(self.blocked()),
-            _ => verdict.then(self.hook.draft.terms.failed.because(&self.code(code))),
+            // A refusal is an answer whatever the code says.
+            _ if verdict.ruling.refuses() => {
+                verdict.then(self.hook.draft.terms.failed.because(&self.code(code)))
+            }
+            _ => verdict.then(self.failed(code)),
         }
     }
 
@@ -128,9 +144,15 @@ impl Reader<'_> {
             126 | 127 | 130 | 255 => {
                 self.no_answer(&self.hook.draft.terms.failed, &self.code(code))
             }
-            // 001, exit codes: any other code is a no-op.
-            _ => self.hook.draft.terms.failed.because(&self.code(code)),
+            _ => self.failed(code),
         }
+    }
+
+    /// 001, exit codes: any other code is an error and decides nothing by itself. Whoever is strict
+    /// counts it as a hook that failed.
+    fn failed(&self, code: i32) -> Verdict {
+        let why = self.code(code);
+        self.hook.draft.terms.failed.because(&why).unheard(why)
     }
 
     fn text(&self, text: &str) -> Verdict {
@@ -158,15 +180,9 @@ impl Reader<'_> {
         }
     }
 
-    /// A hook that was as good as not asked. At a gate the person is told.
+    /// A hook that was as good as not asked.
     fn no_answer(&self, terms: &Verdict, why: &str) -> Verdict {
-        let verdict = terms.because(why).unheard(why);
-        match self.row().kind() == Kind::Gate && !verdict.ruling.refuses() {
-            true => {
-                verdict.then(noticed(self.row(), &format!("hook gave no usable answer: {why}")))
-            }
-            false => verdict,
-        }
+        terms.because(why).unheard(why)
     }
 
     /// Exit 2, event by event: a refusal where there is something to refuse, else words for the
@@ -207,7 +223,7 @@ impl Reader<'_> {
                 let named = |path| Verdict::default().patching(own_slot(WORKTREE), json!(path));
                 last.map(named).unwrap_or_default()
             }
-            Printed::Fields { .. } | Printed::Bad(_) => self.answered_worktree(),
+            Printed::Fields { .. } | Printed::Bad(_) | Printed::Part(_) => self.answered_worktree(),
         }
     }
 
@@ -223,10 +239,33 @@ impl Reader<'_> {
     fn afterwards(&self, verdict: Verdict) -> Verdict {
         let wakes = self.hook.draft.config.get("asyncRewake") == Some(&Value::Bool(true));
         if wakes && self.outcome.end == End::Exited(2) {
-            let stdout = trimmed(self.said).to_owned();
-            let stderr = self.stderr();
-            return Verdict::says(Ear::Agent, if stderr.is_empty() { stdout } else { stderr });
+            return self.wake();
         }
-        Verdict { says: verdict.says, unheard: verdict.unheard, ..Verdict::default() }
+        // What the event could not have been answered is words by now.
+        let Verdict { says, unheard, .. } = verdict.within(self.row()).0;
+        Verdict { says, unheard, ..Verdict::default() }
+    }
+
+    /// The late message of a hook with `asyncRewake`: its output after the author's own words, and
+    /// one line for the person if the author wrote one.
+    fn wake(&self) -> Verdict {
+        let written = |key: &str| {
+            let text = self.hook.draft.config.get(key).and_then(Value::as_str);
+            text.filter(|text| !text.is_empty())
+        };
+        let stderr = self.stderr();
+        let output = if stderr.is_empty() { trimmed(self.said).to_owned() } else { stderr };
+        let text = match written("rewakeMessage") {
+            Some(prefix) => trimmed(&format!("{prefix} {output}")).to_owned(),
+            None => output,
+        };
+        let verdict = Verdict::says(Ear::Agent, text);
+        match written("rewakeSummary") {
+            Some(summary) => {
+                let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
+                verdict.saying(Ear::Person, line)
+            }
+            None => verdict,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The tree itself, and the way from a node to its place in the text.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use gambrel_model::{Complaint, Quoted, Spot};
@@ -28,6 +29,8 @@ pub struct Document<'t> {
     /// Mistakes that did not stop the reading: duplicate keys.
     pub complaints: Vec<Complaint>,
     lines: Vec<usize>,
+    /// How many characters stand before each block of the text.
+    blocks: OnceCell<Vec<usize>>,
 }
 
 /// One value and its range of bytes.
@@ -64,8 +67,9 @@ impl<'t> Document<'t> {
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
         let root = Node::empty();
         let lines = lines.collect();
+        let blocks = OnceCell::new();
         let mut document =
-            Self { path: path.into(), text, language, root, complaints: Vec::new(), lines };
+            Self { path: path.into(), text, language, root, complaints: Vec::new(), lines, blocks };
         document.root = match language {
             Language::Yaml => super::yaml::read(&mut document)?,
             Language::Jsonc => super::jsonc::read(&mut document)?,
@@ -77,14 +81,35 @@ impl<'t> Document<'t> {
     pub fn spot(&self, start: usize, end: usize) -> Spot {
         let line = self.lines.partition_point(|at| *at <= start).max(1);
         let line_start = self.lines[line - 1];
-        let before = self.text.get(line_start..start).unwrap_or_default();
         Spot {
             path: self.path.clone(),
             line,
-            column: before.chars().count() + 1,
+            column: self.characters_between(line_start, start) + 1,
             start,
             end: end.min(self.text.len()),
         }
+    }
+
+    /// How many characters stand between two places. Counts blocks of the text once, so that a
+    /// file of one long line costs no more than others.
+    fn characters_between(&self, from: usize, to: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let to = to.min(bytes.len());
+        if to < from + BLOCK_BYTES {
+            return count_characters(bytes.get(from..to).unwrap_or_default());
+        }
+        let blocks = self.blocks.get_or_init(|| {
+            let counts = bytes.chunks(BLOCK_BYTES).scan(0, |sum, block| {
+                *sum += count_characters(block);
+                Some(*sum)
+            });
+            std::iter::once(0).chain(counts).collect()
+        });
+        let before = |at: usize| {
+            let block = at / BLOCK_BYTES;
+            blocks[block] + count_characters(&bytes[block * BLOCK_BYTES..at])
+        };
+        before(to) - before(from)
     }
 
     /// The place of a node.
@@ -103,6 +128,14 @@ impl<'t> Document<'t> {
         }
         Some(Quoted { text: text.clone(), steps: steps(text, raw), spot })
     }
+}
+
+/// How much of a text is counted at once.
+const BLOCK_BYTES: usize = 4_096;
+
+/// A character has one byte that does not continue another.
+fn count_characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
 /// For text that was escaped or folded: each meant character is looked for in the raw text from

@@ -1,7 +1,7 @@
 //! YAML through `granit-parser`'s events: aliases within a budget, merge keys, duplicate keys as
 //! complaints, and a depth limit, so that no file can exhaust memory or stack.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use gambrel_model::Complaint;
 use granit_parser::{Event, Parser, ScalarStyle, Span};
@@ -10,18 +10,31 @@ use super::node::{Content, Document, Node};
 
 /// Nodes that one document may have once its aliases are written out.
 const NODES: usize = 200_000;
+/// What aliases of one document may add to it once they are written out.
+const MAX_ALIAS_BYTES: usize = 16 * 1024 * 1024;
 /// How deep lists and maps may nest.
 const DEPTH: usize = 64;
 
 /// The tree of the first document of a YAML text; an empty text is an empty map.
 pub fn read(document: &mut Document<'_>) -> Result<Node, Complaint> {
     let text = document.text;
-    let mut builder =
-        Builder { document, open: Vec::new(), anchors: HashMap::new(), nodes: 0, root: None };
+    let mut builder = Builder {
+        document,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        nodes: 0,
+        alias_bytes: 0,
+        root: None,
+    };
     for next in Parser::new_from_str(text) {
         let (event, span) = next.map_err(|error| {
             let at = error.marker().byte_offset().unwrap_or(0);
-            builder.complain(at, at, format!("not valid YAML: {}", error.info()))
+            let info = error.info().to_string();
+            let why = match info.trim() {
+                "" => "the text ends before it is complete",
+                why => why,
+            };
+            builder.complain(at, at, format!("not valid YAML: {why}"))
         })?;
         if matches!(event, Event::DocumentEnd) {
             break;
@@ -37,6 +50,7 @@ struct Builder<'d, 't> {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
     nodes: usize,
+    alias_bytes: usize,
     root: Option<Node>,
 }
 
@@ -73,6 +87,11 @@ impl Builder<'_, '_> {
                 let node =
                     node.ok_or_else(|| self.complain(start, end, "alias of itself".into()))?;
                 let size = size(&node);
+                self.alias_bytes += byte_size(&node);
+                if self.alias_bytes > MAX_ALIAS_BYTES {
+                    let message = format!("aliases add more than {MAX_ALIAS_BYTES} bytes");
+                    return Err(self.complain(start, end, message));
+                }
                 self.put(node, 0, size)
             }
             _ => Ok(()),
@@ -117,10 +136,12 @@ impl Builder<'_, '_> {
         let mut entries: Vec<(Node, Node)> = Vec::with_capacity(items.len() / 2);
         let mut merged: Vec<(Node, Node)> = Vec::new();
         let mut items = items.into_iter();
+        let mut seen = HashSet::new();
+        let mut is_new = |key: &Node| key.text().is_none_or(|text| seen.insert(text.to_owned()));
         while let (Some(key), Some(value)) = (items.next(), items.next()) {
             if key.text() == Some("<<") {
                 merged.extend(merge_sources(value));
-            } else if has(&entries, &key) {
+            } else if !is_new(&key) {
                 let name = key.text().unwrap_or("this key");
                 let message = format!("`{name}` is written twice; the first one counts");
                 let complaint = self.complain(key.start, key.end, message);
@@ -130,16 +151,12 @@ impl Builder<'_, '_> {
             }
         }
         for (key, value) in merged {
-            if !has(&entries, &key) {
+            if is_new(&key) {
                 entries.push((key, value));
             }
         }
         entries
     }
-}
-
-fn has(entries: &[(Node, Node)], key: &Node) -> bool {
-    entries.iter().any(|(known, _)| known.text().is_some() && known.text() == key.text())
 }
 
 fn merge_sources(value: Node) -> Vec<(Node, Node)> {
@@ -156,5 +173,15 @@ fn size(node: &Node) -> usize {
         Content::Scalar { .. } => 1,
         Content::List(items) => 1 + items.iter().map(size).sum::<usize>(),
         Content::Map(entries) => 1 + entries.iter().map(|(_, v)| 1 + size(v)).sum::<usize>(),
+    }
+}
+
+/// How much memory an alias takes.
+fn byte_size(node: &Node) -> usize {
+    let own = std::mem::size_of::<Node>();
+    own + match &node.content {
+        Content::Scalar { text, .. } => text.len(),
+        Content::List(items) => items.iter().map(byte_size).sum(),
+        Content::Map(entries) => entries.iter().map(|(k, v)| byte_size(k) + byte_size(v)).sum(),
     }
 }

@@ -8,7 +8,7 @@ use gambrel_model::{Arrival, Call, Complaint, Event, Facts, Hook, Program, Shell
 use serde_json::Value;
 
 use super::{EVENTS, Iteratr};
-use crate::payload::{Heard, loose_text, object, text};
+use crate::payload::{Heard, event_name, loose_text, object, text};
 
 /// Where each variable has a value; nothing means everywhere.
 const GIVEN: [(&str, &[&str]); 5] = [
@@ -37,7 +37,7 @@ pub fn receive(
     arrival: Arrival,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
-    let name = text(&native, "hook").unwrap_or_default();
+    let name = event_name(&native, "hook", &arrival).unwrap_or_default();
     let Some(row) = EVENTS.iter().find(|row| row.name == name) else {
         return Err(unknown(&name));
     };

@@ -7,7 +7,7 @@ use gambrel_model::{
 use serde_json::{Map, Value};
 
 use super::Neutral;
-use crate::payload::{Heard, loose_text, object, row, text};
+use crate::payload::{Heard, event_name, loose_text, object, row, text};
 
 const fn word(kind: ToolKind, shape: &'static str) -> ToolWord {
     ToolWord::new(kind, shape, shape, &[])
@@ -31,7 +31,7 @@ pub fn receive(
     arrival: Arrival,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
-    let Some(name) = text(&native, "moment").filter(|name| !name.is_empty()) else {
+    let Some(name) = event_name(&native, "moment", &arrival) else {
         let complaint = Complaint::error(Spot::default(), "`moment` is missing");
         return Err(complaint.help("name one, like \"moment\": \"tool.before\""));
     };

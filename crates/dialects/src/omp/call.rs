@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::Omp;
 use super::config::{PATIENCE, REACHABLE};
+use super::declarations::result_keys;
 use super::edition::{FIELD, is_newer};
 use super::events::{Rule, TOOLS, others, rule};
 use super::fields::{PAYLOADS, SIGNAL};
@@ -78,7 +79,7 @@ fn round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
         Rule::Cancel => (json!("cancel"), Value::Null, json!(false)),
         _ => (Value::Null, Value::Null, json!(false)),
     };
-    json!({
+    let mut round = json!({
         "event": object(event, row, hook, carry),
         "stop": stop,
         "chain": chain,
@@ -88,7 +89,11 @@ fn round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
         "changes": matches!(rule(row), Rule::Context | Rule::Result),
         "closes": matches!(rule(row), Rule::Input | Rule::Cancel),
         "together": newer && rule(row) == Rule::Farewell,
-    })
+    });
+    if let Some((names, open)) = result_keys(row) {
+        round["keys"] = json!({"names": names, "open": open});
+    }
+    round
 }
 
 /// The caller's own object with rewrites in their places, or one made of neutral facts.

@@ -1,6 +1,6 @@
 //! Finding modules: `pre` and `post` folders, loose files, and paths from the command line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,10 +64,11 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let patience = preferences.tool_call_timeout.map(|most| most.as_millis() as u64);
     let (mut drafts, mut complaints): (Vec<Draft>, Vec<Complaint>) = (Vec::new(), Vec::new());
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
+    let mut seen = HashSet::new();
     for place in found.iter().filter(|place| place.place.tag != preferences::TAG) {
         for (path, name, plain) in modules(place) {
             // 004, discovery: named paths are added unless they were found already.
-            if drafts.iter().any(|draft| draft.source.spot.path == path) {
+            if !seen.insert(path.clone()) {
                 continue;
             }
             let tag = place.place.tag;

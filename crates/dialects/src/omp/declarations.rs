@@ -78,6 +78,19 @@ fn payload(table: &'static [Payload], name: &str) -> &'static [(&'static str, &'
     table.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields).unwrap_or_default()
 }
 
+/// The keys of a result that somebody reads, and whether others are handed on to the caller.
+/// Nothing where a result is not read.
+pub fn result_keys(row: &EventSpec) -> Option<(Vec<&'static str>, bool)> {
+    let (more, open): (&[&str], bool) = match rule(row) {
+        Rule::Call | Rule::Result | Rule::Context | Rule::Start => (&[], false),
+        Rule::Cancel => (&["reason"], true),
+        Rule::Input | Rule::Stop => (&[], true),
+        Rule::First | Rule::Last | Rule::Farewell | Rule::Observe => return None,
+    };
+    let own = answer(row).into_iter().map(|(field, _)| field.trim_end_matches('?'));
+    Some((own.chain(more.iter().copied()).collect(), open))
+}
+
 /// What the table lets a handler say.
 fn answer(row: &EventSpec) -> Vec<(&'static str, &'static str)> {
     let mut fields = match rule(row) {

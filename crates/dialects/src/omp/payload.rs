@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::Omp;
 use super::edition::{setting, speaks_newer};
 use super::events::{self, EVENTS, TOOLS};
-use crate::payload::{Heard, object, row, text};
+use crate::payload::{Heard, event_name, object, row, text};
 
 /// Understands an event object.
 pub fn receive(dialect: &'static Omp, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
     let native = object(native)?;
-    let Some(name) = text(&native, "type").filter(|name| !name.is_empty()) else {
+    let Some(name) = event_name(&native, "type", &arrival) else {
         let complaint = Complaint::error(Spot::default(), "`type` is missing");
         return Err(complaint.help("name the event, like \"type\": \"tool_call\""));
     };

@@ -64,8 +64,11 @@ pub fn merged(asked: &Asked<'_>, answer: &Value) -> Verdict {
     match rule(asked.row) {
         Rule::Call => last().map(|result| call(asked, result)).unwrap_or_default(),
         Rule::Result if newer => merged_output(asked, answer, results),
-        // The original error is thrown again, whatever a handler returns.
-        Rule::Result if asked.event.moment == Moment::ToolFailed => Verdict::default(),
+        // The product throws the original error again, whatever a handler returns. What another
+        // caller cannot take is its own matter, and is told.
+        Rule::Result if asked.event.moment == Moment::ToolFailed && asked.event.is_from(&Omp) => {
+            Verdict::default()
+        }
         Rule::Result => output(asked, answer, last()),
         Rule::Context => context(answer, results),
         Rule::Input => input(asked, results),

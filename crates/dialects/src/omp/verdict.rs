@@ -87,12 +87,23 @@ fn answered(asked: &Asked<'_>, answer: &Value) -> Verdict {
     let errors = answer["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut verdict = Verdict::default();
     for error in errors {
-        verdict = verdict.then(failed(asked.row, &error_text(asked, error)));
+        verdict = verdict.then(thrown(asked, error));
     }
     if rule(asked.row) == Rule::Call && !errors.is_empty() {
         return verdict;
     }
     verdict.then(merged(asked, answer))
+}
+
+/// An error of a handler, with the file and the line that it comes from. A caller of this dialect
+/// is told a refusal in the contract's own words; the place is in the trail.
+fn thrown(asked: &Asked<'_>, error: &Value) -> Verdict {
+    let why = error_text(asked, error);
+    let Some(at) = text(error, "at") else { return failed(asked.row, &why) };
+    match rule(asked.row) == Rule::Call && asked.event.is_from(&Omp) {
+        true => failed(asked.row, &why).unheard(format!("thrown at {at}")),
+        false => failed(asked.row, &format!("{why} ({at})")),
+    }
 }
 
 fn error_text(asked: &Asked<'_>, error: &Value) -> String {

@@ -18,11 +18,11 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// One folder, and only when hooks are switched on.
+/// The switch of pi-teams: hooks run only where it is exactly 1.
+const SWITCH: &str = "PI_TEAMS_HOOKS_ENABLED";
+
+/// One folder. It is looked at even when hooks are switched off, so that they are listed.
 pub fn places(roots: &Roots) -> Vec<Place> {
-    if roots.env.get("PI_TEAMS_HOOKS_ENABLED").map(String::as_str) != Some("1") {
-        return Vec::new();
-    }
     let place = |path| Place { path, scope: Scope::User, holding: Holding::Entries, tag: "hooks" };
     hooks_dir(roots).map(place).into_iter().collect()
 }
@@ -62,6 +62,11 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
             }
         }
         complaints.extend(folder.entries.iter().filter(|entry| entry.plain).filter_map(misnamed));
+    }
+    if roots.env.get(SWITCH).map(String::as_str) != Some("1") {
+        let off = format!("disabled: {SWITCH} is not 1");
+        drafts.iter_mut().for_each(|draft| draft.idle = Some(off.clone()));
+        complaints.clear();
     }
     (drafts, complaints)
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Teams;
 use super::config::teams_root;
-use crate::payload::{Heard, iso_time, object, row, text};
+use crate::payload::{Heard, event_name, iso_time, object, row, text};
 
 /// 000, truncation: subject 1,000, description 8,000, lists 200.
 const SUBJECT: usize = 1_000;
@@ -32,7 +32,7 @@ pub fn receive(
     arrival: Arrival,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
-    let name = text(&native, "event").unwrap_or_default();
+    let name = event_name(&native, "event", &arrival).unwrap_or_default();
     let Some(row) = row(dialect, &name) else {
         let message = format!("`event` is idle, task_completed or task_failed, not `{name}`");
         return Err(Complaint::error(Spot::default(), message));

@@ -38,7 +38,10 @@ fn own_result(step: &Step) -> Value {
 }
 
 fn nothing_ran() -> Value {
-    json!({"ran": false, "contractVersion": 1})
+    json!({
+        "ran": false, "timedOut": false, "exitCode": null, "durationMs": 0,
+        "stdout": "", "stderr": "", "contractVersion": 1,
+    })
 }
 
 /// What the contract's own hook wants shown, which its result says already; and everything that

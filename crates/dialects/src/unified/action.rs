@@ -13,7 +13,7 @@ use gambrel_model::{
 use serde_json::{Value, json};
 
 use super::config::Reading;
-use super::{Unified, rule, terms, variables, webhook};
+use super::{Unified, events, notes, rule, terms, variables, webhook};
 use crate::document::{Content, Document, Fields, Node};
 
 /// A type of action.
@@ -93,9 +93,10 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
     }
     let mut fields = Fields::of(reading.document, node);
     let kind = kind(&mut fields);
+    let mut pattern = None;
     let terms = match kind {
         Some(kind) => {
-            own_fields(&mut fields, kind, row, reading.document);
+            pattern = own_fields(&mut fields, kind, row, reading.document);
             terms::terms(&mut fields, kind, row)
         }
         None => Terms::default(),
@@ -104,9 +105,19 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
     let strict = fields.flag("strict") == Some(true);
     let (matcher, when) = (matcher(&mut fields, row), condition(&mut fields, row));
     let broken = fields.complaints.iter().find(|c| c.severity == Severity::Error);
-    let idle = broken.map(|complaint| complaint.message.clone());
+    let idle = reading.off.clone().or(broken.map(|complaint| complaint.message.clone()));
+    // D27: a question that cannot be asked, because it is badly written, denies as well.
+    let asks = kind.is_some_and(|kind| kind.word == "webhook") && terms.waits;
+    let lax = fields.node("on_failure").and_then(Node::text) == Some("continue");
+    let strict = strict || (broken.is_some() && asks && !lax && events::is_neutral_gate(row));
+    if kind.is_some_and(|kind| kind.word == "webhook") {
+        webhook::check_url(&mut fields);
+    }
     reading.complaints.append(&mut fields.complaints);
     strays(reading, node, kind);
+    if let Some(kind) = kind.filter(|_| idle.is_none()) {
+        notes::add(reading, row, node, kind, &terms);
+    }
     Some(Draft {
         event: row.name.to_owned(),
         source: Source {
@@ -121,8 +132,9 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
         config: config(reading, node, kind),
         terms,
         priority,
-        idle: reading.off.clone().or(idle),
+        idle,
         strict,
+        pattern,
         ..Draft::default()
     })
 }
@@ -156,18 +168,23 @@ fn kind(fields: &mut Fields<'_>) -> Option<&'static Type> {
     None
 }
 
-/// The fields that only this type has.
-fn own_fields(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec, document: &Document<'_>) {
+/// The fields that only this type has; the pattern, if it has one.
+fn own_fields(
+    fields: &mut Fields<'_>,
+    kind: &Type,
+    row: &EventSpec,
+    document: &Document<'_>,
+) -> Option<(String, Quoted)> {
     if kind.word == "rule" {
-        return match fields.node("rule").filter(|node| matches!(node.content, Content::Map(_))) {
-            Some(inner) => {
-                let mut inner = Fields::of(document, inner);
-                rule::look(&mut inner, row);
-                inner.only(kind.takes);
-                fields.complaints.append(&mut inner.complaints);
-            }
-            None => rule::look(fields, row),
+        let Some(inner) = fields.node("rule").filter(|n| matches!(n.content, Content::Map(_)))
+        else {
+            return rule::look(fields, row);
         };
+        let mut inner = Fields::of(document, inner);
+        let pattern = rule::look(&mut inner, row);
+        inner.only(kind.takes);
+        fields.complaints.append(&mut inner.complaints);
+        return pattern;
     }
     let need = kind.needs;
     let written = fields.has(need);
@@ -180,13 +197,14 @@ fn own_fields(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec, document: &
         let _ = fields.texts("pass_env");
     }
     match kind.word {
-        "webhook" => webhook::look(fields, &text.unwrap_or_default()),
+        "webhook" => webhook::look(fields),
         "spawn" => map(fields, "inputs"),
         _ => {
             map(fields, "env");
             let _ = fields.text("cwd");
         }
     }
+    None
 }
 
 /// Complains of a field that should be a map and is not.

@@ -50,9 +50,8 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let off = files.iter().find(|(file, document)| is_run(file) && switched(document));
     let off = off.map(|(file, _)| format!("disabled: {SWITCH} in {}", file.place.path.display()));
     for (file, document) in &files {
-        let off = off.clone().filter(|_| file.place.tag == "global");
-        let reachable = &reachable;
-        let mut reading = Reading { file, document, reachable, off, complaints: Vec::new() };
+        let mut reading = Reading::of(file, document, &reachable, roots);
+        reading.off = off.clone().filter(|_| file.place.tag == "global");
         drafts.append(&mut reading.hooks());
         complaints.append(&mut reading.complaints);
     }
@@ -77,13 +76,24 @@ pub struct Reading<'r> {
     pub document: &'r Document<'r>,
     /// Hosts of the inside that the user lets requests reach.
     pub reachable: &'r [String],
+    /// The surroundings.
+    pub roots: &'r Roots,
     /// Why no hook of this file runs, if none does.
     pub off: Option<String>,
     /// What was wrong so far.
     pub complaints: Vec<Complaint>,
 }
 
-impl Reading<'_> {
+impl<'r> Reading<'r> {
+    fn of(
+        file: &'r Found,
+        document: &'r Document<'r>,
+        reachable: &'r [String],
+        roots: &'r Roots,
+    ) -> Self {
+        Self { file, document, reachable, roots, off: None, complaints: Vec::new() }
+    }
+
     /// Records something that does not run.
     pub fn error(&mut self, node: &Node, message: String, help: &str) {
         let complaint = Complaint::error(self.document.spot_of(node), message);
@@ -174,7 +184,11 @@ impl Reading<'_> {
             self.error(key, format!("`{name}` is no hook point"), &help);
             return None;
         }
-        self.warn(key, format!("no caller is known to fire `{name}`"), &help);
+        let spot = self.document.spot_of(key);
+        let complaint = Complaint::warning(spot, format!("no caller is known to fire `{name}`"));
+        // Nearly a point that exists: its hooks are missing where their author wants them.
+        let reported_by_fire = near.is_some();
+        self.complaints.push(Complaint { reported_by_fire, ..complaint.help(help) });
         row(&Unified, "")
     }
 }

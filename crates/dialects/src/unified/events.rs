@@ -115,6 +115,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     table().iter().map(|row| row.name).filter(|name| !name.is_empty())
 }
 
+/// Whether it is a gate that agent-pipelines does not have: there a question that cannot be asked
+/// refuses (D27).
+pub fn is_neutral_gate(row: &EventSpec) -> bool {
+    !is_own(row) && row.moment.kind() == Kind::Gate
+}
+
 /// Whether the contract itself has this point: there a refusal stops the pipeline.
 pub fn is_own(row: &EventSpec) -> bool {
     point(&row.moment).is_some()

@@ -2,9 +2,11 @@
 //! same grammar everywhere; our own file speaks every moment.
 
 mod action;
+mod answer;
 mod child;
 mod config;
 mod events;
+mod notes;
 mod payload;
 mod reply;
 mod rule;

@@ -13,7 +13,7 @@ use gambrel_model::{
 use serde_json::Value;
 
 use super::{Unified, child, events, rule, variables, webhook};
-use crate::payload::{Heard, loose_text, object, row, text};
+use crate::payload::{Heard, event_name, loose_text, object, row, text};
 
 /// Understands `{"hook_point":"on_iteration_complete","vars":{…}}`.
 pub fn receive(
@@ -22,7 +22,7 @@ pub fn receive(
     arrival: Arrival,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
-    let name = text(&native, "hook_point").unwrap_or_default();
+    let name = event_name(&native, "hook_point", &arrival).unwrap_or_default();
     let known = events::named(&name);
     let unknown = || name.strip_prefix("on_").filter(|rest| !rest.is_empty());
     let Some(row) = known.or_else(|| unknown().and_then(|_| row(dialect, ""))) else {

@@ -4,8 +4,8 @@
 use gambrel_model::request::to_body;
 use gambrel_model::tool::text_block;
 use gambrel_model::{
-    Call, Carry, Complaint, Ear, Event, EventSpec, Hook, Look, Moment, Outcome, Pattern, Quoted,
-    Ruling, Slot, Verdict,
+    Call, Carry, Complaint, Ear, Event, EventSpec, Hook, Look, Moment, Outcome, Quoted, Ruling,
+    Slot, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -21,20 +21,16 @@ const WHOLE: &str = "INPUT";
 const RESULT: &str = "RESULT";
 const MARK: &str = "[redacted]";
 
-/// Looks at the fields of a rule.
-pub fn look(fields: &mut Fields<'_>, row: &EventSpec) {
+/// Looks at the fields of a rule. Returns its pattern and the field it stands in; the pattern is
+/// compiled when the rule may run.
+pub fn look(fields: &mut Fields<'_>, row: &EventSpec) -> Option<(String, Quoted)> {
     let written: Vec<&str> = DOES.into_iter().filter(|word| fields.has(word)).collect();
     let [does] = written.as_slice() else {
         let message = "a rule does one thing: block, ask, say or redact";
-        return fields.complain("rule", message, "write one of them with a regular expression");
+        fields.complain("rule", message, "write one of them with a regular expression");
+        return None;
     };
-    if let Some(pattern) = fields.quoted(does)
-        && let Err(why) = Pattern::compile(&pattern.text)
-    {
-        let last = why.lines().last().unwrap_or_default();
-        let message = format!("`{does}` is not a valid regular expression: {last}");
-        fields.complaints.push(Complaint::error(pattern.spot, message));
-    }
+    let pattern = fields.quoted(does).map(|pattern| ((*does).to_owned(), pattern));
     let (_, _) = (fields.text("message"), fields.text("with"));
     if let Some(fact) = fields.quoted("fact").filter(|fact| !is_fact(&fact.text)) {
         fields.complaints.push(unknown_fact(fact));
@@ -43,6 +39,7 @@ pub fn look(fields: &mut Fields<'_>, row: &EventSpec) {
         let message = format!("there is nothing to redact at {}", row.name);
         fields.complain(does, message, "use it at on_tool_before or on_tool_after");
     }
+    pattern
 }
 
 fn is_fact(name: &str) -> bool {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use gambrel_model::{EventSpec, Ruling, Severity, Terms, Verdict};
+use gambrel_model::{EventSpec, Kind, Ruling, Severity, Terms, Verdict};
 
 use super::action::Type;
-use super::events::is_own;
+use super::events::{is_neutral_gate, is_own};
 use crate::document::Fields;
 
 /// 002, fields: seconds between retries.
@@ -22,14 +22,20 @@ pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
     let retries = retries(fields, kind, policy);
     let sends = kind.word == "webhook";
     let pause = fields.seconds("retry_delay").unwrap_or(if sends { RESEND } else { PAUSE });
-    let failed = failed(policy == "abort", row);
-    if policy == "abort" && !waits {
+    let asks = sends && waits;
+    // D27: nobody was asked, so nothing may pass.
+    let holds = asks && is_neutral_gate(row) && policy != Some("continue");
+    let failed = failed(holds || policy == Some("abort"), row);
+    if policy == Some("abort") && !waits {
         let message = "nobody waits for this action, so its failure cannot abort anything";
         doubt(fields, "on_failure", message, "add `await: true`");
     }
+    if asks && !holds {
+        doubt_approval(fields, policy, row);
+    }
     Terms {
         waits,
-        rejected: rejected(fields, kind, row).unwrap_or_default(),
+        rejected: rejected(fields, kind, row, policy, &failed).unwrap_or_default(),
         timeout: timeout(fields, kind),
         retries,
         pause,
@@ -39,14 +45,27 @@ pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
     }
 }
 
-fn policy(fields: &mut Fields<'_>) -> &'static str {
+/// What the author wrote under `on_failure`, if it is one of its words.
+fn policy(fields: &mut Fields<'_>) -> Option<&'static str> {
     let before = fields.complaints.len();
     let word = fields.word("on_failure", &["continue", "abort", "retry"]);
     for complaint in fields.complaints.iter_mut().skip(before) {
         let meanings = "`continue` goes on, `abort` stops the pipeline, `retry` tries again";
         complaint.help.get_or_insert_with(|| meanings.to_owned());
     }
-    word.unwrap_or("continue")
+    word
+}
+
+/// Outside our own gates the run goes on when a question cannot be sent: by default, and after the
+/// last attempt of `retry`. A written `continue` is taken as meant.
+fn doubt_approval(fields: &mut Fields<'_>, policy: Option<&str>, row: &EventSpec) {
+    let can_refuse = is_own(row) || row.kind() != Kind::Report;
+    let unmeant = policy == Some("retry") || !fields.has("on_failure");
+    if can_refuse && unmeant {
+        let message = "this approval does not hold: the run goes on if its message cannot be sent";
+        let help = "write `on_failure: abort`: it counts after the last attempt to send";
+        doubt(fields, "on_failure", message, help);
+    }
 }
 
 /// 002, on_failure: `abort` stops the pipeline. At moments that the contract has no point for it
@@ -69,18 +88,22 @@ fn late(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Option<Verdict
     Some(failed(policy == "abort", row))
 }
 
-/// House §6.4: a person's no aborts, unless the author says what it means, or what a failure does.
-fn rejected(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Option<Verdict> {
+/// D4: a person's no aborts, unless the author says what it means, or what a failure does.
+fn rejected(
+    fields: &mut Fields<'_>,
+    kind: &Type,
+    row: &EventSpec,
+    policy: Option<&str>,
+    on_failure: &Verdict,
+) -> Option<Verdict> {
     if !kind.takes.contains(&"on_reject") {
         return None;
     }
-    let said = fields.word("on_reject", &["abort", "continue"]);
-    let written = fields.has("on_failure");
-    let aborts = match said {
-        Some(word) => word == "abort",
-        None => !written || policy(fields) == "abort",
-    };
-    Some(failed(aborts, row))
+    Some(match (fields.word("on_reject", &["abort", "continue"]), policy) {
+        (Some(word), _) => failed(word == "abort", row),
+        (None, Some(_)) => on_failure.clone(),
+        (None, None) => failed(true, row),
+    })
 }
 
 fn timeout(fields: &mut Fields<'_>, kind: &Type) -> Duration {
@@ -96,7 +119,7 @@ fn timeout(fields: &mut Fields<'_>, kind: &Type) -> Duration {
 }
 
 /// 1 + `retries` attempts, and only when it is to be tried again.
-fn retries(fields: &mut Fields<'_>, kind: &Type, policy: &str) -> u32 {
+fn retries(fields: &mut Fields<'_>, kind: &Type, policy: Option<&str>) -> u32 {
     let written = fields.count("retries");
     if written.is_some_and(|count| count > RETRIES) {
         let message = format!("`retries` is at most {RETRIES}");
@@ -104,7 +127,7 @@ fn retries(fields: &mut Fields<'_>, kind: &Type, policy: &str) -> u32 {
     }
     // 002, webhook: what could not be sent is sent again, whatever a failure means.
     // 002, spawn: its own table counts attempts whatever a failure means.
-    if policy != "retry" && kind.word == "shell" {
+    if policy != Some("retry") && kind.word == "shell" {
         if written.is_some() && kind.word == "shell" {
             let message = "`retries` counts only with `on_failure: retry`";
             doubt(fields, "retries", message, "add `on_failure: retry`, or leave it out");

@@ -1,9 +1,9 @@
 //! Success or failure, and what the author wanted a failure to mean.
 
-use gambrel_model::{End, Event, Hook, Kind, Last, Outcome, Ruling, Verdict};
+use gambrel_model::{End, Event, Hook, Last, Outcome, Verdict};
 use serde_json::Value;
 
-use super::{child, rule, webhook};
+use super::{answer, child, rule};
 use crate::payload::text;
 
 /// How much of a command's complaint is quoted.
@@ -13,17 +13,28 @@ const LINE: usize = 300;
 /// terms.
 pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let terms = &hook.draft.terms;
-    let sentence = || format!("`{}` failed: {}", hook.title(), summary(hook, outcome));
-    if let Some(no) = rejection(outcome) {
+    let sentence = || match (answer::asks(hook), summary(hook, outcome)) {
+        (true, why) => answer::unsent(hook, &why),
+        (false, why) => format!("`{}` failed: {why}", hook.title()),
+    };
+    if let Some(no) = answer::rejection(outcome) {
         return terms.rejected.because(&no);
     }
     match &outcome.end {
+        End::Answered if outcome.fault.is_some() && answer::asks(hook) => {
+            let why = outcome.fault.clone().unwrap_or_default();
+            terms.failed.because(&sentence()).unheard(format!("not asked: {why}"))
+        }
         End::Answered if outcome.fault.is_some() => terms.failed.because(&sentence()),
         End::Answered if hook.draft.action == "rule" => rule::read(event, hook, outcome),
+        End::Answered if answer::asks(hook) => {
+            outcome.answer.as_ref().map_or_else(Verdict::default, |a| answer::approval(event, a))
+        }
         End::Exited(0) | End::Answered | End::Passed | End::Detached | End::Ended => {
             Verdict::default()
         }
-        End::Late => late(event, hook, outcome, &sentence()),
+        End::Late if answer::asks(hook) => answer::unanswered(event, hook, outcome),
+        End::Late => terms.late.because(&sentence()).unheard("late: it was killed at its deadline"),
         // Nobody waits for it, so nothing hangs on it.
         End::Unstarted(why) if !terms.waits => {
             Verdict::default().unheard(format!("not started: {why}"))
@@ -35,35 +46,17 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         End::Exited(code @ (126 | 127)) => {
             terms.failed.because(&sentence()).unheard(format!("not started: exit code {code}"))
         }
+        // A signal is no answer.
+        End::Signalled(number) if terms.waits => {
+            terms.failed.because(&sentence()).unheard(format!("ended by signal {number}"))
+        }
         End::Exited(_) | End::Signalled(_) => terms.failed.because(&sentence()),
     }
 }
 
-/// A host that cannot wait any longer is told where the answer will be found; nothing passes in
-/// the meantime.
-fn late(event: &Event, hook: &Hook, outcome: &Outcome, sentence: &str) -> Verdict {
-    let pending = outcome.answer.as_ref().and_then(|answer| text(answer, "pending"));
-    match pending {
-        Some(ticket) if event.kind() == Kind::Gate => {
-            let help = format!("waiting for approval, ticket {ticket}: try again once it is given");
-            Verdict::ruled(Ruling::Deny, help)
-        }
-        Some(ticket) => hook.draft.terms.late.because(&format!("waiting for approval, {ticket}")),
-        None => {
-            let late = hook.draft.terms.late.because(sentence);
-            late.unheard("late: it was killed at its deadline")
-        }
-    }
-}
-
-fn rejection(outcome: &Outcome) -> Option<String> {
-    let answered = outcome.end == End::Answered && outcome.fault.is_none();
-    outcome.answer.as_ref().filter(|_| answered).and_then(webhook::rejection)
-}
-
 /// What the next action sees of this one.
 pub fn leave(hook: &Hook, outcome: &Outcome, last: &mut Last) {
-    last.ok = Some(outcome.succeeded() && rejection(outcome).is_none());
+    last.ok = Some(outcome.succeeded() && answer::rejection(outcome).is_none());
     let Some(answer) = &outcome.answer else { return };
     match hook.draft.action.as_str() {
         "webhook" if answer.get("action").is_some_and(Value::is_string) => {

@@ -1,5 +1,5 @@
 //! The action `webhook`: what its author may write, the request that is made of it, and what the
-//! answer that came through its link means.
+//! person is shown who is asked. What an answer means is in `answer`.
 
 use gambrel_model::request::{CALLBACK, plain, to_body};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variables};
@@ -13,13 +13,11 @@ use crate::payload::{loose_text, text};
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// Where answers are listened for, unless the author says otherwise.
 const PORT: u64 = 8_765;
-/// House §6.4: a person said no.
-const NO: [&str; 3] = ["reject", "deny", "abort"];
 /// What a page shows of one value.
 const SHOWN: usize = 4_000;
 
 /// Looks at the fields of a webhook.
-pub fn look(fields: &mut Fields<'_>, url: &str) {
+pub fn look(fields: &mut Fields<'_>) {
     let written = fields.node("method").and_then(Node::text).unwrap_or_default();
     if !METHODS.contains(&written.to_uppercase().as_str()) {
         let _ = fields.word("method", &METHODS);
@@ -29,6 +27,13 @@ pub fn look(fields: &mut Fields<'_>, url: &str) {
         let help = "the usual one is 8765";
         fields.complain("callback_port", "`callback_port` is between 1 and 65535", help);
     }
+    buttons(fields);
+}
+
+/// Complains of an address that nothing is sent to. The action runs all the same and fails, so that
+/// its failure counts.
+pub fn check_url(fields: &mut Fields<'_>) {
+    let url = fields.node("url").and_then(Node::text).unwrap_or_default();
     // A variable is looked at when it has a value.
     let fine = url.is_empty() || url.starts_with("${") || url.starts_with("https://");
     if !fine && !to_loopback(url) {
@@ -36,7 +41,6 @@ pub fn look(fields: &mut Fields<'_>, url: &str) {
         let help = "keep a secret address in the environment: \"${MY_WEBHOOK}\"";
         fields.complain("url", message, help);
     }
-    buttons(fields);
 }
 
 fn to_loopback(url: &str) -> bool {
@@ -203,25 +207,37 @@ fn shown(event: &Event, carry: &Carry) -> Vec<(String, String)> {
     let mut shown = vec![("At".to_owned(), event.name.clone())];
     for (title, name) in NAMES {
         let told = value(event, carry, name).filter(|text| !text.is_empty() && text != "[]");
-        shown.extend(told.map(|text| (title.to_owned(), text.chars().take(SHOWN).collect())));
+        shown.extend(told.map(|text| (title.to_owned(), shorten(&text))));
     }
-    let tool = event.facts.tool.as_ref();
-    let plain = |key: &str| tool.is_some_and(|tool| tool.args.get(key).is_some());
-    if let Some(tool) = tool.filter(|_| !plain("command")) {
-        let input = tool.args.to_string().chars().take(SHOWN).collect();
-        shown.push(("Input".to_owned(), input));
+    if let Some(input) = input_beside_command(event) {
+        shown.push(("Input".to_owned(), shorten(&input)));
     }
     shown
 }
 
-/// The person's no, if that is what an answer says: its words.
-pub fn rejection(answer: &Value) -> Option<String> {
-    let action = answer.get("action")?.as_str()?.trim().to_lowercase();
-    let message = answer.get("message").and_then(Value::as_str).unwrap_or_default().trim();
-    NO.contains(&action.as_str()).then(|| match message {
-        "" => format!("a person answered `{action}`"),
-        words => format!("a person answered `{action}`: {words}"),
-    })
+/// A tool's whole input, unless it is a command and nothing else.
+fn input_beside_command(event: &Event) -> Option<String> {
+    let args = &event.facts.tool.as_ref()?.args;
+    let fields = args.as_object();
+    let only_command =
+        fields.is_some_and(|fields| fields.len() == 1 && args["command"].is_string());
+    (!only_command).then(|| args.to_string())
+}
+
+/// Whether a page shows all of a tool's input: only that can be allowed.
+pub fn shows_whole_input(event: &Event) -> bool {
+    let fits = |text: &str| text.chars().count() <= SHOWN;
+    let Some(tool) = &event.facts.tool else { return true };
+    let command = tool.args.get("command").and_then(Value::as_str);
+    command.is_none_or(fits) && input_beside_command(event).is_none_or(|input| fits(&input))
+}
+
+/// The beginning of a long value, with a mark.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}… (the rest is not shown)", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 fn method(config: &Value) -> String {

@@ -21,6 +21,7 @@ fn roots() -> Roots {
             ("pipeline".into(), "/p/pipeline.yaml".into()),
             ("hook".into(), "/p/h.ts".into()),
         ],
+        notes: Some(Default::default()),
     }
 }
 

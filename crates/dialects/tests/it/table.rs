@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use gambrel_dialects::DIALECTS;
-use gambrel_model::{Arrival, Decision, Moment, Powers};
+use gambrel_dialects::{DIALECTS, claude};
+use gambrel_model::{Arrival, Decision, Dialect, Moment, Powers};
 
 #[test]
 fn names_of_dialects_are_unique() {
@@ -85,4 +85,23 @@ fn a_caller_that_hears_an_allow_also_hears_a_deny() {
             assert!(row.can.has(Powers::DENY), "{}: {}", dialect.name(), row.name);
         }
     }
+}
+
+#[test]
+fn every_event_of_claude_code_says_since_which_version() {
+    let patch = |version: &str| -> u32 {
+        let rest = version.strip_prefix("2.1.").unwrap_or_else(|| panic!("{version}"));
+        rest.parse().unwrap_or_else(|_| panic!("{version}"))
+    };
+    for row in claude::Claude.events() {
+        let since = patch(claude::since(row));
+        assert_eq!(since > 325, row.name.is_empty(), "{}: 2.1.{since}", row.name);
+    }
+    let since = |name: &str| {
+        let mut rows = claude::Claude.events().iter();
+        claude::since(rows.find(|row| row.name == name).unwrap())
+    };
+    assert_eq!(since("PreToolUse"), "2.1.0");
+    assert_eq!(since("CwdChanged"), "2.1.83");
+    assert_eq!(since("PostModelSwitch"), "2.1.251");
 }

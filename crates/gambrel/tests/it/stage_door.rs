@@ -25,7 +25,7 @@ pub fn fire(
     let actions: Vec<&dyn Action> = vec![&shell];
     let ledger = MemoryLedger::new();
     let engine = Engine {
-        loaded: Arc::new(load(table, roots)),
+        loaded: Arc::new(load(table, roots, None)),
         actions: &actions,
         ledger: &ledger,
         options: Options { trust: TrustMode::All, ..Options::default() },

@@ -94,7 +94,7 @@ impl Folder {
         let beside = format!("{name}.tmp");
         let written = self.write_beside(&beside, bytes, durable).and_then(|()| {
             std::fs::rename(self.path(&beside), &path)?;
-            if durable == Durable::Yes { sync_folder_of(&path) } else { Ok(()) }
+            if durable == Durable::Yes { self.sync_folders_of(&path) } else { Ok(()) }
         });
         written.map_err(|error| {
             // The half-written copy only takes room on a disk that may be full.
@@ -107,6 +107,13 @@ impl Folder {
         let mut file = self.open(name, OpenOptions::new().write(true).truncate(true))?;
         file.write_all(bytes)?;
         if durable == Durable::Yes { file.sync_all() } else { Ok(()) }
+    }
+
+    /// The folder of the file, and the one that this folder may just have been made in.
+    fn sync_folders_of(&self, path: &Path) -> io::Result<()> {
+        let own = path.parent().unwrap_or(&self.dir);
+        File::open(own)?.sync_all()?;
+        if own == self.dir { Ok(()) } else { File::open(&self.dir)?.sync_all() }
     }
 
     /// Removes a file; one that is not there is no trouble.
@@ -152,8 +159,4 @@ pub(super) fn refusal(doing: &str, path: &Path, why: impl Display) -> LedgerErro
 /// A pipe or device that somebody put in a file's place must not stop us.
 fn never_blocking() -> i32 {
     OFlags::NONBLOCK.bits().cast_signed()
-}
-
-fn sync_folder_of(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |above| File::open(above)?.sync_all())
 }

@@ -6,6 +6,7 @@ mod folder;
 mod line;
 mod lock;
 mod reading;
+mod recent;
 mod session;
 mod spool;
 mod take_in;
@@ -14,14 +15,19 @@ mod trust;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use gambrel_model::ledger::{Ledger, LedgerError, Record, SessionState, TrustEntry};
+use gambrel_model::ledger::{Claim, Debt, Ledger, LedgerError, Record, SessionState, TrustEntry};
 use gambrel_model::ticket::{Answer, Opened, Taken, Ticket};
 use serde_json::Value;
 
+use crate::alive;
 use crate::redact::Redactor;
 use folder::Folder;
+pub use recent::RecentFirings;
+use session::{LockPatience, SessionFiles};
 use spool::Spool;
 pub use take_in::TakenIn;
 
@@ -32,6 +38,10 @@ pub struct LocalLedger {
     redactor: Redactor,
     spool: Spool,
     limits: Limits,
+    patience: LockPatience,
+    /// Tickets whose answers this process uses and has not spent yet.
+    taken: Mutex<Vec<String>>,
+    import_due: AtomicBool,
 }
 
 /// How much is kept.
@@ -39,6 +49,8 @@ pub struct LocalLedger {
 pub struct Limits {
     /// Bytes of the spool before it is set aside.
     pub spool_bytes: u64,
+    /// Bytes by which the spool grows before it is imported without a reader.
+    pub import_bytes: u64,
     /// Firings in the database.
     pub firings: u64,
     /// Bytes of the database.
@@ -51,6 +63,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             spool_bytes: 64 << 20,
+            import_bytes: 8 << 20,
             firings: 100_000,
             database_bytes: 1 << 30,
             age: Duration::from_secs(30 * 24 * 60 * 60),
@@ -66,7 +79,22 @@ impl LocalLedger {
 
     /// The same, keeping more or less than usual.
     pub fn with_limits(dir: PathBuf, redactor: Redactor, limits: Limits) -> Self {
-        Self { folder: Folder::new(dir), redactor, spool: Spool::default(), limits }
+        let patience = LockPatience::new(lock::PATIENCE);
+        let (folder, spool, taken) = (Folder::new(dir), Spool::default(), Mutex::default());
+        let import_due = AtomicBool::new(false);
+        Self { folder, redactor, spool, limits, patience, taken, import_due }
+    }
+
+    /// The same, waiting at most so long for the lock of a session.
+    #[must_use]
+    pub fn with_lock_timeout(self, timeout: Duration) -> Self {
+        Self { patience: LockPatience::new(timeout.min(lock::PATIENCE)), ..self }
+    }
+
+    /// Whether somebody should call [`import`](Self::import), who is not asked again soon. Costs
+    /// nothing.
+    pub fn take_import_due(&self) -> bool {
+        self.import_due.load(Ordering::Relaxed) && self.import_due.swap(false, Ordering::Relaxed)
     }
 
     /// Names this ledger among those of a machine, and tells nothing about it.
@@ -93,12 +121,27 @@ impl Ledger for LocalLedger {
             lines.append(&mut line);
             left_out = left_out.or(cut);
         }
-        self.spool.append(&self.folder, &lines, self.limits.spool_bytes)?;
+        let Limits { spool_bytes, import_bytes, .. } = self.limits;
+        if self.spool.append(&self.folder, &lines, spool_bytes, import_bytes)? {
+            self.import_due.store(true, Ordering::Relaxed);
+        }
         left_out.map_or(Ok(()), Err)
     }
 
     fn session(&self, session: &str) -> Result<SessionState, LedgerError> {
-        session::read(&self.folder, &session::name(session, &self.redactor))
+        SessionFiles::of(session, &self.redactor).read(&self.folder)
+    }
+
+    fn halts(&self, session: &str) -> Result<Vec<Debt>, LedgerError> {
+        SessionFiles::of(session, &self.redactor).read_halts(&self.folder)
+    }
+
+    fn claim(&self, firing: &str) -> Claim {
+        alive::claim(firing)
+    }
+
+    fn is_held(&self, claim: &Claim) -> bool {
+        alive::is_held(claim)
     }
 
     fn amend(
@@ -106,7 +149,7 @@ impl Ledger for LocalLedger {
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
     ) -> Result<(), LedgerError> {
-        session::amend(&self.folder, session, &self.redactor, change)
+        session::amend(&self.folder, session, &self.redactor, &self.patience, change)
     }
 
     fn trust(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
@@ -142,6 +185,21 @@ impl Ledger for LocalLedger {
 
     fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<Taken, LedgerError> {
         tickets::answer(&self.folder, id, answer)
+    }
+
+    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.push(id.to_owned());
+        tickets::note(&self.folder, id, &mut |ticket| ticket.taken = Some(alive::claim("")))
+    }
+
+    fn spend_answers(&self) -> Result<(), LedgerError> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(id) = taken.last() {
+            tickets::note(&self.folder, id, &mut |ticket| ticket.spent = true)?;
+            taken.pop();
+        }
+        Ok(())
     }
 
     fn note_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> Result<(), LedgerError> {

@@ -1,9 +1,15 @@
-//! One small file per session, absent while there is nothing to keep.
+//! Two small files per session, absent while there is nothing to keep: halts in one of their own,
+//! everything else in the other.
 
+use std::collections::BTreeSet;
 use std::fs::DirEntry;
+use std::io::Read;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use gambrel_model::ledger::{LedgerError, SESSION_FILES, SessionState};
+use gambrel_model::ledger::{Debt, LedgerError, SESSION_FILES, SessionState};
+use gambrel_model::verdict::Verdict;
 use sha2::{Digest, Sha256};
 
 use super::folder::{Durable, Folder, refusal, trouble};
@@ -13,23 +19,91 @@ use crate::redact::{Redactor, veil_state};
 const FOLDER: &str = "sessions";
 /// So much of a session's own name is kept for people to recognise.
 const LEGIBLE: usize = 40;
+/// So much of a damaged file is looked through.
+const MAX_SCAN_BYTES: u64 = 64 << 20;
+/// How long a session's lock is waited for where the last wait was in vain.
+const MIN_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// The file of a session: legible, safe as a file name, and never shared by two sessions.
-pub(super) fn name(session: &str, redactor: &Redactor) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let legible: String = redactor.redact_text(session).chars().take(LEGIBLE).map(safe).collect();
-    let hash: [u8; 32] = Sha256::digest(session.as_bytes()).into();
-    let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("{FOLDER}/{legible}-{short}.json")
+/// The files of one session: legible, safe as file names, and never shared by two sessions.
+#[derive(Debug)]
+pub(super) struct SessionFiles {
+    /// Messages and counts.
+    state: String,
+    /// Halts, apart from everything that may grow or be damaged with it.
+    halts: String,
+    lock: String,
 }
 
-/// What is kept; empty when there is no file.
-pub(super) fn read(folder: &Folder, name: &str) -> Result<SessionState, LedgerError> {
-    let Some(file) = folder.existing(name)? else { return Ok(SessionState::default()) };
-    let text = folder.text_of(name, file)?;
-    serde_json::from_str(&text).map_err(|error| {
-        refusal("reading", &folder.path(name), format!("it is not a session's state: {error}"))
-    })
+impl SessionFiles {
+    pub(super) fn of(session: &str, redactor: &Redactor) -> Self {
+        let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let legible: String =
+            redactor.redact_text(session).chars().take(LEGIBLE).map(safe).collect();
+        let hash: [u8; 32] = Sha256::digest(session.as_bytes()).into();
+        let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Self::from_stem(&format!("{FOLDER}/{legible}-{short}"))
+    }
+
+    fn from_stem(stem: &str) -> Self {
+        let with = |ending: &str| format!("{stem}.{ending}");
+        Self { state: with("json"), halts: with("halt"), lock: with("lock") }
+    }
+
+    /// What is kept; empty when there is no file.
+    pub(super) fn read(&self, folder: &Folder) -> Result<SessionState, LedgerError> {
+        let state = read(folder, &self.state)?;
+        Ok(join(state, self.read_halts(folder)?))
+    }
+
+    /// What is owed with a ruling to it.
+    pub(super) fn read_halts(&self, folder: &Folder) -> Result<Vec<Debt>, LedgerError> {
+        let halts = read(folder, &self.halts).map_err(|error| {
+            let why =
+                format!("{}; a hook stopped this session: look into it, then remove it", error.why);
+            LedgerError { why, ..error }
+        })?;
+        Ok(halts.owed)
+    }
+
+    /// Writes what has changed. A new halt is on the disk before anything else is written.
+    fn write(
+        &self,
+        folder: &Folder,
+        redactor: &Redactor,
+        before: &SessionState,
+        state: SessionState,
+    ) -> Result<(), LedgerError> {
+        let (halts_before, _) = split(before.clone());
+        let (halts, rest) = split(state);
+        // An older version kept them in the other file.
+        let moved = !halts.owed.is_empty() && !folder.path(&self.halts).exists();
+        if halts != halts_before || moved {
+            put(folder, redactor, &self.halts, &halts, Durable::Yes)?;
+        }
+        put(folder, redactor, &self.state, &rest, Durable::No)
+    }
+}
+
+/// Waits for a session's lock: in the kernel, and never longer than the host will wait.
+#[derive(Debug)]
+pub(super) struct LockPatience {
+    timeout: Duration,
+    /// Whoever holds a lock that long holds it still.
+    in_vain: AtomicBool,
+}
+
+impl LockPatience {
+    pub(super) fn new(timeout: Duration) -> Self {
+        Self { timeout, in_vain: AtomicBool::new(false) }
+    }
+
+    fn wait(&self, folder: &Folder, lock: &str) -> Result<Held, LedgerError> {
+        let in_vain = self.in_vain.load(Ordering::Relaxed);
+        let timeout = if in_vain { self.timeout.min(MIN_LOCK_TIMEOUT) } else { self.timeout };
+        let held = Held::wait_removable(folder, lock, timeout);
+        self.in_vain.store(held.is_err(), Ordering::Relaxed);
+        held
+    }
 }
 
 /// Changes what is kept while nobody else does.
@@ -37,51 +111,116 @@ pub(super) fn amend(
     folder: &Folder,
     session: &str,
     redactor: &Redactor,
+    patience: &LockPatience,
     change: &mut dyn FnMut(&mut SessionState),
 ) -> Result<(), LedgerError> {
-    let name = name(session, redactor);
-    let _held = Held::wait(folder, &lock_of(&name))?;
-    let before = read(folder, &name).map_err(|error| set_aside(folder, &name, error))?;
+    let files = SessionFiles::of(session, redactor);
+    let _held = patience.wait(folder, &files.lock)?;
+    let state = read(folder, &files.state).map_err(|error| set_aside(folder, &files, error))?;
+    let before = join(state, files.read_halts(folder)?);
     let mut state = before.clone();
     change(&mut state);
     if state == SessionState::default() {
-        return folder.remove(&name);
+        folder.remove(&files.state)?;
+        folder.remove(&files.halts)?;
+        return folder.remove(&files.lock);
     }
     if state == before {
         return Ok(());
     }
-    let bytes = veil_state(&state, redactor)
+    files.write(folder, redactor, &before, state)
+}
+
+/// A file of a session; empty when it is not there.
+fn read(folder: &Folder, name: &str) -> Result<SessionState, LedgerError> {
+    let Some(file) = folder.existing(name)? else { return Ok(SessionState::default()) };
+    let text = folder.text_of(name, file)?;
+    serde_json::from_str(&text).map_err(|error| {
+        refusal("reading", &folder.path(name), format!("it is not a session's state: {error}"))
+    })
+}
+
+fn put(
+    folder: &Folder,
+    redactor: &Redactor,
+    name: &str,
+    state: &SessionState,
+    durable: Durable,
+) -> Result<(), LedgerError> {
+    if *state == SessionState::default() {
+        return folder.remove(name);
+    }
+    let bytes = veil_state(state, redactor)
         .and_then(|value| serde_json::to_vec(&value))
-        .map_err(|error| refusal("writing", &folder.path(&name), error))?;
-    folder.replace(&name, &bytes, Durable::No)
+        .map_err(|error| refusal("writing", &folder.path(name), error))?;
+    folder.replace(name, &bytes, durable)
+}
+
+/// Halts, and the rest without them.
+fn split(mut state: SessionState) -> (SessionState, SessionState) {
+    let mut halts = SessionState::default();
+    for debt in state.owed.iter_mut().filter(|debt| debt.is_halt()) {
+        let says = std::mem::take(&mut debt.verdict.says);
+        let rest = Verdict { says, ..Verdict::default() };
+        let halt = std::mem::replace(&mut debt.verdict, rest);
+        halts.owed.push(Debt::new(debt.id.clone(), debt.from.clone(), halt));
+    }
+    let is_halt = |id: &str| halts.owed.iter().any(|halt| halt.id == id);
+    state.owed.retain(|debt| !debt.verdict.says.is_empty() || !is_halt(&debt.id));
+    (halts, state)
+}
+
+/// The state with its halts: each in the place of its words, or before everything else.
+fn join(mut state: SessionState, halts: Vec<Debt>) -> SessionState {
+    for halt in halts.into_iter().rev() {
+        match state.owed.iter_mut().find(|debt| debt.id == halt.id) {
+            Some(debt) => {
+                (debt.verdict.ruling, debt.verdict.reasons) =
+                    (halt.verdict.ruling, halt.verdict.reasons);
+            }
+            None => state.owed.insert(0, halt),
+        }
+    }
+    state
 }
 
 /// Forgets sessions that nobody touched for `age`; tells how many.
 pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError> {
     forget_files(folder, age)?;
     let Ok(entries) = std::fs::read_dir(folder.path(FOLDER)) else { return Ok(0) };
+    let stems: BTreeSet<String> = entries.flatten().filter_map(|entry| stem_of(&entry)).collect();
     let mut forgotten = 0;
-    for entry in entries.flatten().filter(|entry| is_older(entry, age)) {
-        let Some(name) = entry.file_name().to_str().map(|name| format!("{FOLDER}/{name}")) else {
-            continue;
-        };
-        if !name.ends_with(".json") {
+    for stem in stems {
+        let files = SessionFiles::from_stem(&format!("{FOLDER}/{stem}"));
+        let own = [&files.state, &files.halts, &files.lock];
+        let old = |names: &[&String]| names.iter().all(|name| is_old(&folder.path(name), age));
+        let is_kept = folder.path(&files.state).exists() || folder.path(&files.halts).exists();
+        if !old(&own) {
             continue;
         }
-        let held = Held::at_once(folder, &lock_of(&name))
-            .map_err(|error| trouble("forgetting", &folder.path(&name), &error))?;
-        if held.is_some() && is_older(&entry, age) {
-            folder.remove(&name)?;
-            forgotten += 1;
+        let held = Held::at_once(folder, &files.lock)
+            .map_err(|error| trouble("forgetting", &folder.path(&files.state), &error))?;
+        if held.is_some() && old(&[&files.state, &files.halts]) {
+            for name in own {
+                folder.remove(name)?;
+            }
+            // A lock without a session is what a killed process left.
+            forgotten += u64::from(is_kept);
         }
     }
     Ok(forgotten)
 }
 
+fn stem_of(entry: &DirEntry) -> Option<String> {
+    let name = entry.file_name();
+    let (stem, ending) = name.to_str()?.rsplit_once('.')?;
+    matches!(ending, "json" | "halt" | "lock").then(|| stem.to_owned())
+}
+
 /// What others keep for a session has its age too.
 fn forget_files(folder: &Folder, age: Duration) -> Result<(), LedgerError> {
     let Ok(entries) = std::fs::read_dir(folder.path(SESSION_FILES)) else { return Ok(()) };
-    for entry in entries.flatten().filter(|entry| is_older(entry, age)) {
+    for entry in entries.flatten().filter(|entry| is_old(&entry.path(), age)) {
         if let Some(name) = entry.file_name().to_str() {
             folder.remove(&format!("{SESSION_FILES}/{name}"))?;
         }
@@ -89,8 +228,17 @@ fn forget_files(folder: &Folder, age: Duration) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// A state that cannot be read would fail every later change: it is kept aside, and said.
-fn set_aside(folder: &Folder, name: &str, error: LedgerError) -> LedgerError {
+/// A state that cannot be read would fail every later change: it is kept aside, and said. One in
+/// which an older version may have kept a halt stays, and so does the failure, until a person looks.
+fn set_aside(folder: &Folder, files: &SessionFiles, error: LedgerError) -> LedgerError {
+    let name = &files.state;
+    if may_hold_a_halt(folder, name) {
+        let why = format!(
+            "{}; a hook may have stopped this session: look into the file, then move it away",
+            error.why
+        );
+        return LedgerError { why, ..error };
+    }
     let aside = format!("{name}.corrupt");
     match folder.rename(name, &aside) {
         Ok(true) => {
@@ -101,14 +249,20 @@ fn set_aside(folder: &Folder, name: &str, error: LedgerError) -> LedgerError {
     }
 }
 
-/// Sixteen locks for all sessions: lock files are never removed, so there must not be many.
-fn lock_of(name: &str) -> String {
-    let stem = name.strip_suffix(".json").unwrap_or(name);
-    let last = stem.chars().next_back().filter(char::is_ascii_hexdigit).unwrap_or('0');
-    format!("{FOLDER}/{last}.lock")
+fn may_hold_a_halt(folder: &Folder, name: &str) -> bool {
+    let Ok(Some(file)) = folder.existing(name) else { return true };
+    let mut bytes = Vec::new();
+    if file.take(MAX_SCAN_BYTES).read_to_end(&mut bytes).is_err() {
+        return true;
+    }
+    let has = |word: &[u8]| bytes.windows(word.len()).any(|part| part == word);
+    bytes.len() as u64 == MAX_SCAN_BYTES || has(b"\"halt\"") || has(b"\"deny\"")
 }
 
-fn is_older(entry: &DirEntry, age: Duration) -> bool {
-    let touched = std::fs::metadata(entry.path()).and_then(|about| about.modified());
-    touched.is_ok_and(|then| SystemTime::now().duration_since(then).is_ok_and(|old| old > age))
+/// Also true of a file that is not there.
+fn is_old(path: &Path, age: Duration) -> bool {
+    let Ok(touched) = std::fs::metadata(path).and_then(|about| about.modified()) else {
+        return true;
+    };
+    SystemTime::now().duration_since(touched).is_ok_and(|old| old > age)
 }

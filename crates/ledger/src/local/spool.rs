@@ -51,13 +51,15 @@ impl Kept {
 }
 
 impl Spool {
-    /// Appends whole lines with one write.
+    /// Appends whole lines with one write. True when the spool has grown by another `import`
+    /// bytes, so that it is time to import it.
     pub(super) fn append(
         &self,
         folder: &Folder,
         lines: &[u8],
         cap: u64,
-    ) -> Result<(), LedgerError> {
+        import: u64,
+    ) -> Result<bool, LedgerError> {
         let path = folder.path(LIVE);
         let mut kept = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..TRIES {
@@ -76,7 +78,9 @@ impl Spool {
             let written = write_once(&open.file, lines);
             lock::release(&open.file);
             *kept = Some(open);
-            return written.map_err(|error| trouble("journalling to", &path, &error));
+            let grown = size.saturating_add(lines.len() as u64);
+            let due = size / import.max(1) != grown / import.max(1);
+            return written.map(|()| due).map_err(|error| trouble("journalling to", &path, &error));
         }
         Err(refusal("journalling to", &path, "it was renamed again and again"))
     }
@@ -89,12 +93,16 @@ pub(super) fn claim(folder: &Folder, name: &str) -> Result<bool, LedgerError> {
     folder.rename(name, TAKING)
 }
 
-/// How many bytes were dropped since this was last asked.
-pub(super) fn take_dropped(folder: &Folder) -> Result<u64, LedgerError> {
+/// Takes bytes off the count of those that were dropped, once somebody knows of them.
+pub(super) fn forget_dropped(folder: &Folder, bytes: u64) -> Result<(), LedgerError> {
+    if bytes == 0 {
+        return Ok(());
+    }
     let _renaming = Held::wait(folder, RENAMING)?;
-    let dropped = dropped(folder)?;
-    folder.remove(DROPPED)?;
-    Ok(dropped)
+    match dropped(folder)?.saturating_sub(bytes) {
+        0 => folder.remove(DROPPED),
+        more => folder.replace(DROPPED, more.to_string().as_bytes(), Durable::No),
+    }
 }
 
 /// Waits until no writer is in the midst of a line of this renamed spool. Later ones find that
@@ -164,7 +172,8 @@ fn set_aside(open: &Kept, folder: &Folder) -> Result<bool, LedgerError> {
     folder.rename(LIVE, FULL)
 }
 
-fn dropped(folder: &Folder) -> Result<u64, LedgerError> {
+/// How many bytes were dropped that nobody knows of.
+pub(super) fn dropped(folder: &Folder) -> Result<u64, LedgerError> {
     let Some(file) = folder.existing(DROPPED)? else { return Ok(0) };
     // A count that cannot be read still says that something was dropped.
     Ok(folder.text_of(DROPPED, file)?.trim().parse().unwrap_or(1))

@@ -7,13 +7,16 @@ use gambrel_model::ledger::LedgerError;
 use rusqlite::Connection;
 
 use super::database::{self, Failure, Intake};
-use super::folder::Folder;
+use super::folder::{Durable, Folder, refusal, trouble};
 use super::lock::Held;
 use super::{LocalLedger, session, spool, tickets};
 
 /// Held by the one process that takes in.
 const TURN: &str = "take.lock";
 
+/// What imports without a reader have to tell.
+const NOTICES: &str = "import.notices";
+const MAX_NOTICE_COUNT: usize = 100;
 const SECONDS_A_DAY: u64 = 24 * 60 * 60;
 
 /// What came of taking the spool in.
@@ -30,15 +33,57 @@ pub struct TakenIn {
 }
 
 impl LocalLedger {
-    /// Brings what was journalled so far into the database, and forgets what is too old.
+    /// Brings what was journalled so far into the database, and forgets what is too old. Also tells
+    /// what an [`import`](Self::import) had to tell.
     pub fn take_in(&self) -> Result<TakenIn, LedgerError> {
-        let mut taken = TakenIn::default();
-        let folder = &self.folder;
-        let sources = [spool::TAKING, spool::FULL, spool::LIVE, database::FILE];
-        if !sources.iter().any(|name| folder.path(name).exists()) {
-            return Ok(taken);
+        if !self.has_journal() {
+            return Ok(TakenIn::default());
         }
-        let _turn = Held::wait(folder, TURN)?;
+        let _turn = Held::wait(&self.folder, TURN)?;
+        let mut taken = self.take_in_turn()?;
+        let kept = kept_notices(&self.folder)?;
+        if !kept.is_empty() {
+            self.folder.remove(NOTICES)?;
+            taken.notices.splice(0..0, kept);
+        }
+        // Last, so that a failure before it leaves the count for the next reader.
+        spool::forget_dropped(&self.folder, taken.dropped_bytes)?;
+        Ok(taken)
+    }
+
+    /// The same without anybody who could be told: what there is to tell is kept for the next who
+    /// reads the journal. Nothing happens while another process is at it.
+    pub fn import(&self) -> Result<(), LedgerError> {
+        if !self.has_journal() {
+            return Ok(());
+        }
+        let turn = Held::at_once(&self.folder, TURN)
+            .map_err(|error| trouble("locking", &self.folder.path(TURN), &error))?;
+        if turn.is_none() {
+            return Ok(());
+        }
+        let taken = self.take_in_turn()?;
+        if taken.notices.is_empty() {
+            return Ok(());
+        }
+        let mut kept = kept_notices(&self.folder)?;
+        kept.extend(taken.notices);
+        // Old news give way to new ones.
+        kept.drain(..kept.len().saturating_sub(MAX_NOTICE_COUNT));
+        let bytes = serde_json::to_vec(&kept)
+            .map_err(|error| refusal("writing", &self.folder.path(NOTICES), error))?;
+        self.folder.replace(NOTICES, &bytes, Durable::No)?;
+        spool::forget_dropped(&self.folder, taken.dropped_bytes)
+    }
+
+    fn has_journal(&self) -> bool {
+        let sources = [spool::TAKING, spool::FULL, spool::LIVE, database::FILE];
+        sources.iter().any(|name| self.folder.path(name).exists())
+    }
+
+    /// The caller has the turn.
+    fn take_in_turn(&self) -> Result<TakenIn, LedgerError> {
+        let (mut taken, folder) = (TakenIn::default(), &self.folder);
         let path = folder.path(database::FILE);
         let worked = match self.take_all(&mut taken) {
             Err(failure) if failure.is_damage() => {
@@ -62,8 +107,7 @@ impl LocalLedger {
             }
         }
         self.forget(&connection, taken)?;
-        // Last, so that a failure before it leaves the count for the next reader.
-        taken.dropped_bytes = spool::take_dropped(folder)?;
+        taken.dropped_bytes = spool::dropped(folder)?;
         Ok(())
     }
 
@@ -84,6 +128,13 @@ impl LocalLedger {
         }
         Ok(())
     }
+}
+
+fn kept_notices(folder: &Folder) -> Result<Vec<String>, LedgerError> {
+    let Some(file) = folder.existing(NOTICES)? else { return Ok(Vec::new()) };
+    let text = folder.text_of(NOTICES, file)?;
+    let unreadable = |_| vec![format!("{} cannot be read", folder.path(NOTICES).display())];
+    Ok(serde_json::from_str(&text).unwrap_or_else(unreadable))
 }
 
 /// Takes in what stands under the name `TAKING`, also what a killed process left there.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{Durable, Folder, refusal, trouble};
 use super::lock::Held;
+use crate::alive::is_held;
 use crate::redact::Redactor;
 use crate::token::{Secret, Token, fresh, hashed};
 
@@ -91,7 +92,8 @@ pub(super) fn open(
 
 /// Nobody can be helped by it any more.
 fn is_over(ticket: &Ticket) -> bool {
-    ticket.spent || ticket.standing(now()) == Standing::Expired
+    let in_use = || ticket.taken.as_ref().is_some_and(is_held);
+    ticket.spent || ticket.standing(now()) == Standing::Expired || in_use()
 }
 
 fn shown(asked: &Ticket, redactor: &Redactor) -> Ticket {
@@ -111,6 +113,7 @@ fn shown(asked: &Ticket, redactor: &Redactor) -> Ticket {
         answer: None,
         sent: false,
         spent: false,
+        taken: None,
         ..asked.clone()
     }
 }

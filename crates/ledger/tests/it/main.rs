@@ -15,6 +15,7 @@ mod interrupted_after_a_crash;
 #[cfg(test)]
 mod killed_between_commit_and_removal;
 #[cfg(test)]
+mod long_spools_are_shown_at_once;
 mod memory_keeps_the_same_promises;
 #[cfg(test)]
 mod nobody_waits_for_ever;

@@ -1,9 +1,9 @@
 //! A stranger who holds a lock costs a moment and an error, not the session.
 
 use std::fs::File;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use gambrel_model::ledger::{Ledger, Stage};
+use gambrel_model::ledger::{Ledger, SessionState, Stage};
 use rusqlite::Connection;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
@@ -32,22 +32,98 @@ fn for_the_spool() {
 fn for_a_session_and_for_trust() {
     within(SOON, || {
         let scene = Scene::new();
-        let mut count = |state: &mut gambrel_model::ledger::SessionState| {
-            *state.counts.entry("n".to_owned()).or_default() += 1;
-        };
         scene.ledger().amend("s", &mut count).unwrap();
         scene.ledger().amend_trust(&mut |_| ()).unwrap();
-        let locks: Vec<_> = std::fs::read_dir(scene.file("sessions"))
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name.ends_with(".lock"))
-            .map(|name| hold(&scene, &format!("sessions/{name}")))
-            .chain([hold(&scene, "trust.lock")])
-            .collect();
+        let mut locks = hold_locks(&scene);
+        locks.push(hold(&scene, "trust.lock"));
         assert_eq!(locks.len(), 2);
         assert!(scene.ledger().amend("s", &mut count).is_err());
         assert!(scene.ledger().amend_trust(&mut |_| ()).is_err());
         assert_eq!(scene.ledger().session("s").unwrap().counts["n"], 1);
+    });
+}
+
+/// A stuck process in one session is no trouble of the others, however many there are.
+#[test]
+fn for_the_lock_of_another_session() {
+    within(SOON, || {
+        let scene = Scene::new();
+        scene.ledger().amend("stuck", &mut count).unwrap();
+        let _held = hold_locks(&scene);
+        for number in 0..64 {
+            scene.ledger().amend(&format!("s-{number}"), &mut count).unwrap();
+        }
+    });
+}
+
+#[test]
+fn for_a_session_longer_than_it_may() {
+    within(SOON, || {
+        let scene = Scene::new();
+        scene.ledger().amend("s", &mut count).unwrap();
+        let held = hold_locks(&scene);
+        let ledger = scene.ledger().with_lock_timeout(Duration::from_millis(300));
+        let begun = Instant::now();
+        let error = ledger.amend("s", &mut count).unwrap_err();
+        assert!(error.why.contains("another process"), "{error}");
+        assert!(begun.elapsed() >= Duration::from_millis(290), "{:?}", begun.elapsed());
+        // Whoever held it that long is not waited for again and again.
+        let begun = Instant::now();
+        (0..3).for_each(|_| assert!(ledger.amend("s", &mut count).is_err()));
+        assert!(begun.elapsed() < Duration::from_millis(600), "{:?}", begun.elapsed());
+        drop(held);
+        ledger.amend("s", &mut count).unwrap();
+        assert_eq!(ledger.session("s").unwrap().counts["n"], 2, "a wait in vain changes nothing");
+    });
+}
+
+/// Who waits in the kernel sleeps: a waiter that looks again and again would wake up hundreds of
+/// times.
+#[test]
+fn by_looking_again_and_again() {
+    within(SOON, || {
+        let scene = Scene::new();
+        scene.ledger().amend("s", &mut count).unwrap();
+        let held = hold_locks(&scene);
+        let dir = scene.dir.clone();
+        let waiter = std::thread::spawn(move || {
+            crate::scene::ledger(&dir).amend("s", &mut count).unwrap();
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let line = status.lines().find(|line| line.starts_with("voluntary_ctxt")).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse::<u32>().unwrap()
+        });
+        std::thread::sleep(Duration::from_millis(700));
+        drop(held);
+        let switches = waiter.join().unwrap();
+        assert!(switches < 30, "it woke up {switches} times");
+    });
+}
+
+/// The lock of a session that is done goes with it, also under many who come and go.
+#[test]
+fn for_a_lock_that_is_removed() {
+    within(Duration::from_secs(60), || {
+        let scene = Scene::new();
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let ledger = scene.ledger();
+                scope.spawn(move || {
+                    let name = format!("n{number}");
+                    for _ in 0..50 {
+                        let mut come = |state: &mut SessionState| {
+                            assert!(!state.counts.contains_key(&name));
+                            state.counts.insert(name.clone(), 1);
+                        };
+                        ledger.amend("s", &mut come).unwrap();
+                        let mut go = |state: &mut SessionState| {
+                            assert_eq!(state.counts.remove(&name), Some(1));
+                        };
+                        ledger.amend("s", &mut go).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_dir(scene.file("sessions")).unwrap().count(), 0);
     });
 }
 
@@ -66,6 +142,17 @@ fn for_the_database() {
         drop(stranger);
         assert_eq!(scene.ledger().take_in().unwrap().records, 3);
     });
+}
+
+fn count(state: &mut SessionState) {
+    *state.counts.entry("n".to_owned()).or_default() += 1;
+}
+
+fn hold_locks(scene: &Scene) -> Vec<File> {
+    let names = std::fs::read_dir(scene.file("sessions")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let locks = names.filter(|name| name.ends_with(".lock"));
+    locks.map(|name| hold(scene, &format!("sessions/{name}"))).collect()
 }
 
 fn hold(scene: &Scene, name: &str) -> File {

@@ -59,7 +59,7 @@ fn a_damaged_state_is_said_once_and_kept_aside() {
 }
 
 fn owe(ledger: &LocalLedger, session: &str, id: &str) {
-    let debt = Debt { id: id.to_owned(), from: "a hook".to_owned(), verdict: Verdict::default() };
+    let debt = Debt::new(id, "a hook", Verdict::default());
     ledger.amend(session, &mut |state| state.owed.push(debt.clone())).unwrap();
 }
 

@@ -71,7 +71,7 @@ fn owe(ledger: &LocalLedger, secret: &str) {
     let mut verdict = serde_json::to_value(Verdict::default()).unwrap();
     say(&mut verdict, secret);
     let verdict: Verdict = serde_json::from_value(verdict).unwrap();
-    let debt = Debt { id: "d".to_owned(), from: format!("hook {secret}"), verdict };
+    let debt = Debt::new("d", format!("hook {secret}"), verdict);
     let mut push = |state: &mut SessionState| state.owed.push(debt.clone());
     ledger.amend("s", &mut push).unwrap();
     ledger.amend(secret, &mut push).unwrap();

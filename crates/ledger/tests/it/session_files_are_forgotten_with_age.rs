@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use gambrel_ledger::{Limits, LocalLedger, Redactor};
-use gambrel_model::ledger::SESSION_FILES;
+use gambrel_model::ledger::{Debt, Ledger, SESSION_FILES, SessionState};
+use gambrel_model::verdict::{Ruling, Verdict};
 
 use crate::questions::until_later;
 use crate::scene::{Scene, journal_firing, now};
@@ -25,4 +26,29 @@ fn left_after(age: Duration) -> usize {
 fn session_files_are_forgotten_with_age() {
     assert_eq!(left_after(Duration::from_millis(1)), 0);
     assert_eq!(left_after(Duration::from_secs(3600)), 1);
+}
+
+/// Messages, halts and locks of a session go together; a lock that a killed process left goes too.
+#[test]
+fn sessions_are_forgotten_with_age() {
+    let scene = Scene::new();
+    let of_age = |age: Duration| {
+        let limits = Limits { age, ..Limits::default() };
+        LocalLedger::with_limits(scene.dir.clone(), Redactor::default(), limits)
+    };
+    let ledger = of_age(Duration::from_secs(3_600));
+    let halt = Debt::new("d", "a hook", Verdict::ruled(Ruling::Halt, "enough"));
+    ledger.amend("stopped", &mut |state| state.owe(halt.clone())).unwrap();
+    let mut count =
+        |state: &mut SessionState| *state.counts.entry("n".to_owned()).or_default() += 1;
+    ledger.amend("counted", &mut count).unwrap();
+    std::fs::write(scene.file("sessions/left.lock"), "").unwrap();
+    until_later(now() + 5);
+    journal_firing(&ledger, "any-1");
+    let left = || std::fs::read_dir(scene.file("sessions")).unwrap().count();
+    ledger.take_in().unwrap();
+    assert_eq!(left(), 5);
+    let told = of_age(Duration::from_millis(1)).take_in().unwrap().notices;
+    assert!(told.iter().any(|notice| notice.starts_with("2 sessions")), "{told:?}");
+    assert_eq!(left(), 0);
 }

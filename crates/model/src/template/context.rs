@@ -4,6 +4,7 @@
 use super::Style;
 use super::heredoc::{self, Heredoc};
 use super::scan::{is_name_byte, variable_at};
+use super::words::CommandWords;
 
 const MAX_NESTING: usize = 64;
 
@@ -46,13 +47,11 @@ pub(super) struct Survey<'t> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
-    /// Command text; `inner` for `$(…)`. The current simple command begins at `since`, its
-    /// current word at `word`.
+    /// Command text; `inner` for `$(…)`. `words` are those of the current simple command.
     Command {
         inner: bool,
         depth: usize,
-        since: usize,
-        word: usize,
+        words: CommandWords,
     },
     Double {
         script: bool,
@@ -81,47 +80,54 @@ struct Reader<'t> {
     waiting: Vec<Heredoc>,
     word_starts: bool,
     nesting: usize,
+    /// Looked for once: `)` means something else in a text with a `case`.
+    has_esac: bool,
     survey: Survey<'t>,
 }
 
 /// Finds every variable of a shell command and its context.
 pub(super) fn survey(text: &str, style: Style) -> Survey<'_> {
-    let root = Frame::Command { inner: false, depth: 0, since: 0, word: 0 };
-    read(text, 0..text.len(), style, root, 0)
-}
-
-fn read(
-    text: &str,
-    range: std::ops::Range<usize>,
-    style: Style,
-    root: Frame,
-    nesting: usize,
-) -> Survey<'_> {
-    let survey = Survey { places: Vec::new(), odd: nesting > MAX_NESTING, braces: false };
-    let mut reader = Reader {
-        text,
-        end: range.end,
-        style,
-        at: range.start,
-        stack: vec![root],
-        waiting: Vec::new(),
-        word_starts: true,
-        nesting,
-        survey,
-    };
-    while reader.at < reader.end && !reader.survey.odd {
-        reader.step();
-    }
-    if reader.stack.last() == Some(&Frame::Comment) {
-        reader.stack.pop();
-    }
-    if reader.stack.len() != 1 || !reader.waiting.is_empty() || reader.at > reader.end {
-        reader.survey.odd = true;
-    }
-    reader.survey
+    let root = Frame::Command { inner: false, depth: 0, words: CommandWords::from(0) };
+    Reader::new(text, 0..text.len(), style, root, 0, text.contains("esac")).read()
 }
 
 impl<'t> Reader<'t> {
+    fn new(
+        text: &'t str,
+        range: std::ops::Range<usize>,
+        style: Style,
+        root: Frame,
+        nesting: usize,
+        has_esac: bool,
+    ) -> Self {
+        let survey = Survey { places: Vec::new(), odd: nesting > MAX_NESTING, braces: false };
+        Self {
+            text,
+            end: range.end,
+            style,
+            at: range.start,
+            stack: vec![root],
+            waiting: Vec::new(),
+            word_starts: true,
+            nesting,
+            has_esac,
+            survey,
+        }
+    }
+
+    fn read(mut self) -> Survey<'t> {
+        while self.at < self.end && !self.survey.odd {
+            self.step();
+        }
+        if self.stack.last() == Some(&Frame::Comment) {
+            self.stack.pop();
+        }
+        if self.stack.len() != 1 || !self.waiting.is_empty() || self.at > self.end {
+            self.survey.odd = true;
+        }
+        self.survey
+    }
+
     fn step(&mut self) {
         let Some(frame) = self.stack.last().copied() else { return self.odd() };
         if let Some((name, end)) = variable_at(&self.text[..self.end], self.at, self.style) {
@@ -155,8 +161,14 @@ impl<'t> Reader<'t> {
                 self.word_starts &= self.peek(1) == Some(b'\n');
                 self.at += 2;
             }
-            b'\'' => self.open(Frame::Single { script: self.in_script() }, 1),
-            b'"' => self.open(Frame::Double { script: self.in_script() }, 1),
+            b'\'' => {
+                let script = self.in_script();
+                self.open(Frame::Single { script }, 1);
+            }
+            b'"' => {
+                let script = self.in_script();
+                self.open(Frame::Double { script }, 1);
+            }
             b'`' => self.open(Frame::Backtick, 1),
             b'$' if self.peek(1) == Some(b'\'') => self.open(Frame::DollarSingle, 2),
             b'$' => self.dollar(),
@@ -189,10 +201,10 @@ impl<'t> Reader<'t> {
     fn dollar(&mut self) {
         match (self.peek(1), self.peek(2)) {
             (Some(b'('), Some(b'(')) => self.open(Frame::Arithmetic { depth: 2 }, 3),
-            (Some(b'('), _) if self.text.contains("esac") => self.odd(),
+            (Some(b'('), _) if self.has_esac => self.odd(),
             (Some(b'('), _) => {
-                let start = self.at + 2;
-                self.open(Frame::Command { inner: true, depth: 0, since: start, word: start }, 2);
+                let words = CommandWords::from(self.at + 2);
+                self.open(Frame::Command { inner: true, depth: 0, words }, 2);
                 self.word_starts = true;
             }
             (Some(b'{'), _) => {
@@ -256,7 +268,7 @@ impl<'t> Reader<'t> {
             }
             Some(Frame::Command { inner: true, .. }) if self.waiting.is_empty() => self.close(1),
             // `case x in a) …`: the only `)` that closes nothing.
-            Some(Frame::Command { inner: false, .. }) if self.text.contains("esac") => {
+            Some(Frame::Command { inner: false, .. }) if self.has_esac => {
                 self.separate();
             }
             _ => self.odd(),
@@ -293,7 +305,9 @@ impl<'t> Reader<'t> {
     }
 
     fn document(&mut self, body: std::ops::Range<usize>, delimiter: String) {
-        let inner = read(self.text, body, self.style, Frame::Document, self.nesting + 1);
+        let nesting = self.nesting + 1;
+        let inner =
+            Self::new(self.text, body, self.style, Frame::Document, nesting, self.has_esac).read();
         self.survey.odd |= inner.odd;
         self.survey.braces |= inner.braces;
         for mut place in inner.places {
@@ -316,23 +330,18 @@ impl<'t> Reader<'t> {
     }
 
     /// Whether the word in which a quote opens here is the text of a second shell.
-    fn in_script(&self) -> bool {
-        let Some(Frame::Command { since, word, .. }) = self.stack.last() else { return false };
-        let words: Vec<&str> = self.text[*since..*word].split_whitespace().collect();
-        if words.contains(&"eval") {
-            return true;
+    fn in_script(&mut self) -> bool {
+        match self.stack.last_mut() {
+            Some(Frame::Command { words, .. }) => words.take_script(self.text),
+            _ => false,
         }
-        let Some((last, earlier)) = words.split_last() else { return false };
-        let takes_script = last.starts_with('-') && !last.starts_with("--") && last.ends_with('c');
-        let shell = |word: &&str| word.ends_with("sh") || *word == "su" || word.ends_with("/su");
-        takes_script && earlier.iter().any(shell)
     }
 
     fn separate(&mut self) {
         self.space();
         let here = self.at;
-        if let Some(Frame::Command { since, .. }) = self.stack.last_mut() {
-            *since = here;
+        if let Some(Frame::Command { words, .. }) = self.stack.last_mut() {
+            *words = CommandWords::from(here);
         }
     }
 
@@ -340,8 +349,8 @@ impl<'t> Reader<'t> {
         self.word_starts = true;
         self.at += 1;
         let here = self.at;
-        if let Some(Frame::Command { word, .. }) = self.stack.last_mut() {
-            *word = here;
+        if let Some(Frame::Command { words, .. }) = self.stack.last_mut() {
+            words.end = here;
         }
     }
 

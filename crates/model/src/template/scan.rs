@@ -1,6 +1,8 @@
 //! Where variables stand in a text. Only the exact form counts; `$NAME`, `${NAME:-x}` and
 //! `{{ name }}` are text. Knows nothing of what the text is for.
 
+use std::collections::HashSet;
+
 use super::Style;
 
 /// A stretch of text, or one variable as it was written.
@@ -11,13 +13,9 @@ pub(super) struct Piece<'t> {
 
 /// The names of the variables in a text, each once, in order of appearance.
 pub fn variables(text: &str, style: Style) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in pieces(text, style).iter().filter_map(|piece| piece.name) {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
-    names
+    let mut known = HashSet::new();
+    let names = pieces(text, style).into_iter().filter_map(|piece| piece.name);
+    names.filter(|name| known.insert(*name)).map(str::to_owned).collect()
 }
 
 pub(super) fn pieces(text: &str, style: Style) -> Vec<Piece<'_>> {

@@ -1,6 +1,8 @@
 //! Fills a shell command so that the shell reads every value as the data it is: quoted for the
 //! quotes it stands in, or fetched from the environment where quoting cannot be trusted.
 
+use std::collections::HashSet;
+
 use super::Style;
 use super::context::{Context, Place, Survey, survey};
 use super::scan::{is_name_byte, pieces};
@@ -56,7 +58,33 @@ struct Filler<'t> {
     computes: bool,
     evaluates: bool,
     done: usize,
+    subscript: Subscript,
+    /// The names in `out.env`.
+    known: HashSet<String>,
     out: ShellText,
+}
+
+/// Whether an array's subscript is open where the text has been read to.
+#[derive(Default)]
+struct Subscript {
+    read: usize,
+    /// The `[` of the current word after which no `]` came.
+    open: Option<usize>,
+}
+
+impl Subscript {
+    fn read_to(&mut self, text: &str, end: usize) -> Option<usize> {
+        let bytes = text.as_bytes();
+        for (at, byte) in bytes.iter().enumerate().take(end).skip(self.read) {
+            match byte {
+                b'[' => self.open = Some(at),
+                b' ' | b'\t' | b'\n' | b';' | b']' => self.open = None,
+                _ => {}
+            }
+        }
+        self.read = self.read.max(end);
+        self.open
+    }
 }
 
 impl<'t> Filler<'t> {
@@ -68,6 +96,8 @@ impl<'t> Filler<'t> {
             computes: text.contains("((") || text.contains("$["),
             evaluates: evaluates(text),
             done: 0,
+            subscript: Subscript::default(),
+            known: HashSet::new(),
             out: ShellText::default(),
         }
     }
@@ -117,7 +147,7 @@ impl<'t> Filler<'t> {
             Style::Braces => format!("GAMBREL_V_{name}"),
         };
         let reference = format!("${{{name}}}");
-        if !self.out.env.iter().any(|(known, _)| *known == name) {
+        if self.known.insert(name.clone()) {
             self.out.env.push((name, value.to_owned()));
         }
         reference
@@ -145,13 +175,10 @@ impl<'t> Filler<'t> {
     }
 
     /// Whether a value would be the subscript of an array, which bash evaluates even when quoted.
-    fn in_subscript(&self, place: &Place<'_>) -> bool {
+    fn in_subscript(&mut self, place: &Place<'_>) -> bool {
         let before = &self.text[..place.start];
         let subscript = match place.context {
-            Context::Bare => {
-                let word = before.rsplit([' ', '\t', '\n', ';']).next().unwrap_or(before);
-                word.rsplit_once('[').filter(|(_, rest)| !rest.contains(']')).map(|(name, _)| name)
-            }
+            Context::Bare => self.subscript.read_to(self.text, place.start).map(|at| &before[..at]),
             _ => before.strip_suffix(['"', '\'']).and_then(|rest| rest.strip_suffix('[')),
         };
         subscript.is_some_and(|name| name.bytes().next_back().is_some_and(is_name_byte))

@@ -4,4 +4,5 @@ mod algebra;
 mod condition;
 mod said;
 mod template;
+mod template_size;
 mod tools;

@@ -35,7 +35,9 @@ fn a_default_export_that_is_no_function() {
     for text in ["export const a = 1;", "export default { on: 1 };", "", "export default null"] {
         stand.write("m.ts", text);
         let outcome = stand.call("m.ts", json!({"op": "load"}));
-        assert!(unstarted(&outcome).starts_with("Hook must export a default function"), "{text}");
+        let why = unstarted(&outcome);
+        assert!(why.starts_with("Hook must export a default function ("), "{text}: {why}");
+        assert!(why.ends_with("m.ts:1:1)"), "{text}: {why}");
     }
 }
 

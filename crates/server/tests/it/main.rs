@@ -24,6 +24,7 @@ mod runs_share_a_port;
 mod scene;
 #[cfg(test)]
 mod serving_ends_when_told;
+mod slow_callers_keep_nobody_waiting;
 #[cfg(test)]
 mod texts_are_shown_as_text;
 #[cfg(test)]

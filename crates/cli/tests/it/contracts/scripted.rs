@@ -156,6 +156,9 @@ impl Written {
     /// As the action `webhook` would bring it back.
     fn request(&self, job: &Job<'_>) -> Outcome {
         let request: Request = from_body(&job.call.body).unwrap();
+        if let Some(why) = request.refused {
+            return Outcome::of(End::Unstarted(why));
+        }
         let target = request.url.split_once("://").map_or("", |(_, rest)| rest);
         let target = target.find('/').map_or("/", |at| &target[at..]).to_owned();
         let path = target.split('?').next().unwrap_or_default().to_owned();

@@ -10,6 +10,11 @@ const WORDS: usize = 200;
 /// Signs in a text that does sums: each may be one level.
 const SIGNS: usize = 1_000;
 
+/// Braces in a text: words with alternatives are looked at once for each that is open.
+const MAX_BRACE_COUNT: usize = 1_000;
+/// What the parser may do for one command, in characters looked at.
+pub const MAX_PARSE_STEPS: u64 = 1_000_000;
+
 const OPENING: [&str; 14] = [
     "if", "elif", "while", "until", "for", "select", "case", "function", "coproc", "time", "then",
     "do", "{", "!",
@@ -22,7 +27,24 @@ pub fn is_bounded(text: &str) -> bool {
     }
     // A line may be broken in the middle of a word.
     let text = text.replace("\\\n", "");
-    open(&text) <= OPEN && opening_words(&text) <= WORDS && signs(&text) <= SIGNS
+    let braces = text.matches('{').count();
+    open(&text) <= OPEN
+        && opening_words(&text) <= WORDS
+        && signs(&text) <= SIGNS
+        && braces <= MAX_BRACE_COUNT
+}
+
+/// How much work the parser has with a text at most. It reads what stands between backticks again
+/// for each level that may begin there; everything else it reads once.
+pub fn parse_steps(text: &str) -> u64 {
+    let parts = text.split('`');
+    let nests = |part: &&str| part.contains(['(', '{', '"', '\'', '\\']);
+    let levels = if text.contains('`') { parts.filter(nests).count() } else { 0 };
+    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    match u32::try_from(levels) {
+        Ok(levels) if levels < u64::BITS => length.saturating_mul(1 << levels),
+        _ => u64::MAX,
+    }
 }
 
 /// A parenthesis counts as closed only when nothing stands between the two that could turn the

@@ -22,6 +22,17 @@ pub struct Rule {
     spec: Option<String>,
 }
 
+/// Whether a tool meets a rule.
+#[derive(Debug, PartialEq)]
+pub enum Answer {
+    /// It does.
+    Met,
+    /// It may, and why that is not known for sure.
+    InDoubt(&'static str),
+    /// It does not, and why.
+    NotMet(String),
+}
+
 /// What the part in parentheses is about.
 enum About {
     Command,
@@ -68,14 +79,21 @@ impl Rule {
         odd.then(|| format!("only the name counts in a rule for `{}`", self.tool))
     }
 
-    /// Why a tool does not meet it; nothing when it does or might.
-    pub fn objection(&self, asked: &Asked<'_>) -> Option<String> {
+    /// Whether a tool meets it.
+    pub fn answer(&self, asked: &Asked<'_>) -> Answer {
         if !self.covers(asked.name) {
-            return Some(format!("the tool is {}", asked.name));
+            return Answer::NotMet(format!("the tool is {}", asked.name));
         }
+        match (self.about(), &self.spec, asked.text(&["command"])) {
+            (About::Command, Some(spec), Some(line)) => command(spec, line),
+            _ => self.objection(asked).map_or(Answer::Met, Answer::NotMet),
+        }
+    }
+
+    /// Why a tool other than a shell does not meet it; nothing when it does or might.
+    fn objection(&self, asked: &Asked<'_>) -> Option<String> {
         let spec = self.spec.as_deref()?;
         match self.about() {
-            About::Command => command(spec, asked.text(&["command"])?),
             About::Path => {
                 let looks = READING.contains(&asked.name) && asked.name != "Read";
                 let named = asked.text(&["file_path", "notebook_path", "path"]);
@@ -90,7 +108,7 @@ impl Rule {
                 (!met).then(|| format!("the agent is {name}"))
             }
             About::Skill => skill(spec, asked),
-            About::Unknown => None,
+            About::Command | About::Unknown => None,
         }
     }
 
@@ -139,19 +157,35 @@ fn holds_another(spec: &str) -> bool {
     })
 }
 
-/// Every command that a line would start is tried.
-fn command(spec: &str, line: &str) -> Option<String> {
+/// Every command that a line would start is tried; in doubt the rule is met.
+fn command(spec: &str, line: &str) -> Answer {
     let (head, open) = headed(spec);
     let script = Script::read(line);
-    // As in the installed base: what a substitution or a here-document adds is not known before.
-    let long = head.contains(char::is_whitespace);
-    if script.doubtful || (long && script.woven) {
-        return None;
-    }
     let met = opening(head, open);
     let whole = met(&word::literal(line.trim()));
-    let none = !whole && !script.commands.iter().flat_map(|c| c.spellings()).any(|t| met(&t));
-    none.then(|| "no sub-command matches".to_owned())
+    if whole || script.commands.iter().flat_map(|c| c.spellings()).any(|t| met(&t)) {
+        return Answer::Met;
+    }
+    match doubt(&script, head) {
+        Some(why) => Answer::InDoubt(why),
+        None => Answer::NotMet("no sub-command matches".to_owned()),
+    }
+}
+
+/// Why a line may start what the rule is about although no command in it is seen to.
+fn doubt(script: &Script, head: &str) -> Option<&'static str> {
+    // As in the installed base: a rule of one word is not opened by a substitution, whose commands
+    // have been tried as well.
+    let long = head.contains(char::is_whitespace);
+    if script.fed {
+        Some("the command has a here-document")
+    } else if script.doubtful {
+        Some("not everything that the command starts can be read")
+    } else if long && script.woven {
+        Some("the command has a substitution")
+    } else {
+        None
+    }
 }
 
 /// A skill by its name, with or without what it is called with.

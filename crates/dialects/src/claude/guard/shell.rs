@@ -3,7 +3,7 @@
 
 use rable::{ListItem, Node, NodeKind};
 
-use super::bound::is_bounded;
+use super::bound::{MAX_PARSE_STEPS, is_bounded, parse_steps};
 use super::wild::Cell;
 use super::word::{Inside, Word, literal, substitutes, word};
 use super::wrapper::{program, started};
@@ -26,8 +26,10 @@ pub struct Script {
     pub commands: Vec<Command>,
     /// Whether it may start more than these.
     pub doubtful: bool,
-    /// Whether a substitution or a here-document is part of it.
+    /// Whether a substitution is part of it.
     pub woven: bool,
+    /// Whether a here-document is part of it.
+    pub fed: bool,
 }
 
 impl Script {
@@ -35,10 +37,12 @@ impl Script {
     pub fn read(line: &str) -> Self {
         let mut script = Self::default();
         let mut todo = vec![(line.to_owned(), 0)];
-        let mut read = 0;
+        let (mut read, mut steps) = (0, 0_u64);
         while let Some((text, depth)) = todo.pop() {
             read += 1;
-            let nodes = match depth <= DEPTH && read <= TEXTS && is_bounded(&text) {
+            steps = steps.saturating_add(parse_steps(&text));
+            let few = depth <= DEPTH && read <= TEXTS && steps <= MAX_PARSE_STEPS;
+            let nodes = match few && is_bounded(&text) {
                 true => parsed(&text),
                 false => None,
             };
@@ -77,7 +81,7 @@ impl<'n> Walk<'_, 'n> {
                 }
                 NodeKind::Word { .. } => drop(self.word(node)),
                 NodeKind::HereDoc { content, quoted, complete, .. } => {
-                    self.script.woven = true;
+                    self.script.fed = true;
                     self.script.doubtful |= !complete || (!quoted && substitutes(content));
                 }
                 NodeKind::CondTerm { value, .. } if substitutes(value) => {

@@ -1,0 +1,160 @@
+//! The entries themselves: which events get one, what it says, and how one that is there is brought
+//! up to date.
+
+use std::fs;
+
+use gambrel::model::{EventSpec, Moment};
+use gambrel::{Gambrel, Loaded, Setup};
+use gambrel_dialects::claude::bridge;
+use gambrel_engine::hooked_events;
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject};
+
+use super::DIALECT;
+use crate::args::{InstallArgs, Usage};
+
+/// The events that get an entry: those without which gambrel cannot do its work, and every further
+/// one that a hook waits for here.
+pub fn events(loaded: &Loaded, args: &InstallArgs) -> Vec<&'static EventSpec> {
+    let Some(dialect) = Gambrel::dialect(DIALECT) else { return Vec::new() };
+    let hooked = hooked_events(loaded, dialect);
+    let wanted = |row: &&EventSpec| {
+        let has_hook = hooked.iter().any(|hooked| hooked.name == row.name);
+        args.all_events || is_always_reported(row) || has_hook
+    };
+    let rows = dialect.events().iter().filter(|row| !row.name.is_empty());
+    rows.filter(|row| dialect.is_reportable(row)).filter(wanted).collect()
+}
+
+fn is_always_reported(row: &EventSpec) -> bool {
+    matches!(
+        row.moment,
+        Moment::ToolBefore
+            | Moment::ToolAfter
+            | Moment::ToolFailed
+            | Moment::IterationStart
+            | Moment::IterationEnd
+            | Moment::SubagentStop
+            | Moment::TaskCompleted
+            | Moment::SessionStart
+            | Moment::SessionEnd
+    )
+}
+
+/// What an event's entry says.
+pub struct Entry {
+    /// The command.
+    pub command: String,
+    /// How long the host waits, in seconds.
+    timeout: u64,
+    /// Whether the tool must not run when gambrel fails.
+    pub fails_closed: bool,
+}
+
+impl Entry {
+    /// The entry of an event. Only a tool call is blocked when gambrel is missing: a prompt must
+    /// still reach the agent, and the settings must stay repairable.
+    pub fn new(gambrel: &Gambrel, program: &str, row: &'static EventSpec) -> Option<Self> {
+        let native = serde_json::json!({"hook_event_name": row.name, "session_id": ""}).to_string();
+        let event = gambrel.receive(DIALECT, native.as_bytes()).ok()?;
+        let timeout = event.from.patience(&event)?.as_secs().max(1);
+        let fails_closed = row.moment == Moment::ToolBefore;
+        let command = match fails_closed {
+            true => bridge::fail_closed_command(program, row.name),
+            false => bridge::plain_command(program),
+        };
+        Some(Self { command, timeout, fails_closed })
+    }
+
+    /// One group with one handler.
+    pub fn to_group(&self) -> CstInputValue {
+        let text = |text: &str| CstInputValue::String(text.into());
+        let mut handler = vec![
+            ("type".into(), text("command")),
+            ("command".into(), text(&self.command)),
+            ("timeout".into(), CstInputValue::Number(self.timeout.to_string())),
+        ];
+        if self.fails_closed {
+            handler.push((ON_FAILURE.into(), text("block")));
+        }
+        let handlers = CstInputValue::Array(vec![CstInputValue::Object(handler)]);
+        CstInputValue::Object(vec![("hooks".into(), handlers)])
+    }
+
+    /// Brings a handler that an earlier version wrote up to date; a `timeout` that a person changed
+    /// stays. False when nothing was to be done.
+    pub fn refresh(&self, handler: &CstObject) -> bool {
+        let is = |key: &str, value: &str| text_of(handler, key).as_deref() == Some(value);
+        let failure = if self.fails_closed {
+            is(ON_FAILURE, "block")
+        } else {
+            handler.get(ON_FAILURE).is_none()
+        };
+        if is("command", &self.command) && handler.get("args").is_none() && failure {
+            return false;
+        }
+        if let Some(command) = handler.get("command") {
+            command.set_value(CstInputValue::String(self.command.clone()));
+        }
+        if let Some(args) = handler.get("args") {
+            args.remove();
+        }
+        match (self.fails_closed, handler.get(ON_FAILURE)) {
+            (true, Some(property)) => property.set_value(CstInputValue::String("block".into())),
+            (true, None) => {
+                handler.append(ON_FAILURE, CstInputValue::String("block".into()));
+            }
+            (false, Some(property)) => property.remove(),
+            (false, None) => {}
+        }
+        true
+    }
+}
+
+const ON_FAILURE: &str = "onFailure";
+
+fn text_of(object: &CstObject, key: &str) -> Option<String> {
+    object.get(key)?.value()?.as_string_lit()?.decoded_value().ok()
+}
+
+/// The handlers of a group that are nothing but a call of ours.
+pub fn ours(group: &CstNode) -> impl Iterator<Item = CstObject> + use<> {
+    let handlers = group.as_object().and_then(|group| group.array_value("hooks"));
+    let handlers = handlers.map(|list| list.elements()).unwrap_or_default();
+    handlers.into_iter().filter_map(|handler| handler.as_object()).filter(|handler| {
+        let Some(command) = text_of(handler, "command") else { return false };
+        let args = args_of(handler);
+        let hosted = match &args {
+            Some(args) => args.iter().any(|arg| arg == "--hosted"),
+            None => command.contains(" --hosted"),
+        };
+        // What a person wrote by hand to call gambrel is theirs.
+        hosted && bridge::is_ours(&command, args.as_deref())
+    })
+}
+
+/// The words of the exec form.
+fn args_of(handler: &CstObject) -> Option<Vec<String>> {
+    let args = handler.array_value("args")?.elements();
+    args.iter().map(|arg| arg.as_string_lit()?.decoded_value().ok()).collect()
+}
+
+/// How the entries name this program: `gambrel` where that finds it, else its path. A path of this
+/// machine never goes into a file that others share.
+pub fn program(setup: &Setup, is_shared: bool) -> anyhow::Result<String> {
+    let own = std::env::current_exe().ok().and_then(|exe| fs::canonicalize(exe).ok());
+    let path = setup.env.get("PATH").map(String::as_str).unwrap_or_default();
+    let found = std::env::split_paths(path).map(|folder| folder.join("gambrel"));
+    let first = found.filter_map(|file| fs::canonicalize(file).ok()).find(|file| file.is_file());
+    match own {
+        _ if is_shared && first.is_some() => Ok("gambrel".to_owned()),
+        _ if is_shared => anyhow::bail!(Usage(
+            "`gambrel` is not on PATH, and this project's settings file is shared: put it on PATH, \
+             or use --local (this project, not shared) or --user (all your projects)"
+                .into()
+        )),
+        Some(own) if first.as_ref() != Some(&own) => {
+            Ok(format!("'{}'", own.display().to_string().replace('\'', r"'\''")))
+        }
+        _ => Ok("gambrel".to_owned()),
+    }
+}

@@ -1,0 +1,169 @@
+//! One session of the real Claude Code with a scripted model: a project, a fresh home, gambrel in a
+//! folder of the PATH, and what came of a prompt.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::model::{ScriptedModel, tool_results};
+use super::versions::ClaudeCode;
+use crate::ground::{Ground, text};
+use crate::outside::finish;
+
+pub const PROMPT: &str = "please do what the script says";
+/// Longer than a session takes on a busy machine.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(120);
+
+pub struct Session {
+    pub ground: Ground,
+    claude: ClaudeCode,
+}
+
+impl Session {
+    /// A project in which nothing is installed yet; gambrel is on the PATH.
+    pub fn new(claude: &ClaudeCode) -> Self {
+        let ground = Ground::new();
+        let bin = ground.base.join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
+        let path = format!("{}:{}", bin.display(), path_without_gambrel());
+        let mut ground = ground.with("PATH", &path);
+        // As for a newcomer: trust is what `gambrel trust` recorded.
+        ground.env.retain(|(name, _)| name != "GAMBREL_TRUST");
+        Self { ground, claude: claude.clone() }
+    }
+
+    /// A project with hooks in `.gambrel/hooks.yaml`, installed and trusted as the guide says.
+    pub fn with_trusted_hooks(claude: &ClaudeCode, hooks: &Value) -> Self {
+        let session = Self::new(claude);
+        session.write_hooks(hooks);
+        session.gambrel(&["install", "claude"]);
+        session.gambrel(&["trust", "--all", "--yes"]);
+        session
+    }
+
+    pub fn write_hooks(&self, hooks: &Value) {
+        self.ground.file(".gambrel/hooks.yaml", &json!({"hooks": hooks}).to_string());
+    }
+
+    /// Runs gambrel as a user would, from the PATH.
+    pub fn gambrel(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(self.program());
+        command.args(args).current_dir(&self.ground.root).env_clear().envs(self.ground.env.clone());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        output
+    }
+
+    /// Takes gambrel off the PATH.
+    pub fn remove_gambrel(&self) {
+        std::fs::remove_file(self.program()).unwrap();
+    }
+
+    fn program(&self) -> PathBuf {
+        self.ground.base.join("bin/gambrel")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.ground.base.join("home")
+    }
+
+    /// Whether a command of the script left this file in the project.
+    pub fn has(&self, file: &str) -> bool {
+        self.ground.root.join(file).exists()
+    }
+
+    /// Starts Claude Code with a prompt; its model makes these calls of Bash, one after the other.
+    pub fn prompt(&self, commands: &[&str], args: &[&str]) -> Answer {
+        let call = |command: &&str| ("Bash", json!({"command": command, "description": "d"}));
+        let model = ScriptedModel::start(commands.iter().map(call).collect());
+        let mut command = self.claude.command();
+        command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]);
+        command.args(args).current_dir(&self.ground.root).env_clear();
+        command.envs(self.ground.env.clone());
+        command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", model.port));
+        command.envs([("ANTHROPIC_API_KEY", "none"), ("DISABLE_TELEMETRY", "1")]);
+        command.envs([("DISABLE_AUTOUPDATER", "1"), ("DISABLE_ERROR_REPORTING", "1")]);
+        command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+        let (_, stdout, stderr) = finish(&mut command, SESSION_TIMEOUT);
+        let parse = |line: &str| serde_json::from_str(line).ok();
+        let stream = stdout.lines().filter_map(parse).collect();
+        let transcript = read_transcripts(&self.home().join(".claude/projects"));
+        Answer { requests: model.requests(), stream, transcript, stderr }
+    }
+}
+
+/// What came of a prompt.
+#[derive(Debug)]
+pub struct Answer {
+    /// What the model was sent, oldest first.
+    pub requests: Vec<Value>,
+    /// The lines of `--output-format stream-json`.
+    pub stream: Vec<Value>,
+    /// What Claude Code wrote down of the session.
+    pub transcript: Vec<Value>,
+    pub stderr: String,
+}
+
+impl Answer {
+    /// Whether a text is in anything that the model was sent.
+    pub fn reached_model(&self, words: &str) -> bool {
+        self.requests.iter().any(|request| request.to_string().contains(words))
+    }
+
+    /// The result of the tool call `at`, as the model was told it.
+    pub fn tool_result(&self, at: usize) -> String {
+        let last = self.requests.last().unwrap_or_else(|| panic!("no request: {self}"));
+        let results = tool_results(last);
+        let result = results.get(at).unwrap_or_else(|| panic!("no result {at}: {self}"));
+        result.to_string()
+    }
+
+    /// What hooks had to say to the user, as Claude Code took it, with the event they said it at.
+    pub fn system_messages(&self) -> Vec<(String, String)> {
+        let attachments = self.transcript.iter().map(|line| &line["attachment"]);
+        let messages = attachments.filter(|found| found["type"] == "hook_system_message");
+        let plain = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        messages.map(|found| (plain(&found["hookEvent"]), plain(&found["content"]))).collect()
+    }
+}
+
+/// For the message of a test that failed: the end of what the model was told, and the stream.
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let start = |value: &Value| value.to_string().chars().take(1000).collect::<String>();
+        let last = self.requests.last().and_then(|request| request["messages"].as_array());
+        for message in last.into_iter().flatten().skip(2) {
+            writeln!(f, "model: {}", start(message))?;
+        }
+        for line in &self.stream {
+            writeln!(f, "stream: {}", start(line))?;
+        }
+        write!(f, "stderr: {}", self.stderr)
+    }
+}
+
+/// Folders of this PATH in which there is no gambrel.
+fn path_without_gambrel() -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| !folder.join("gambrel").exists());
+    std::env::join_paths(folders).unwrap().to_string_lossy().into_owned()
+}
+
+fn read_transcripts(projects: &Path) -> Vec<Value> {
+    let list = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let files = list(projects).into_iter().flat_map(|project| list(&project));
+    let files = files.filter(|file| file.extension().is_some_and(|kind| kind == "jsonl"));
+    let lines = files.map(|file| std::fs::read_to_string(file).unwrap());
+    lines.flat_map(|all| parse_lines(&all)).collect()
+}
+
+fn parse_lines(text: &str) -> Vec<Value> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}

@@ -1,0 +1,91 @@
+//! Events of one session at the same time tell each message once; a process that is killed before
+//! its reply is out has told nothing.
+
+use std::process::Child;
+
+use gambrel::ledger::{LocalLedger, Redactor};
+use gambrel::model::{Debt, Ear, Ledger, Verdict};
+use serde_json::{Value, json};
+
+use crate::ground::{Ground, text, until};
+
+const PARALLEL_COUNT: usize = 8;
+const PROMPT: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;
+
+/// Few rounds unless all are asked for.
+fn rounds() -> usize {
+    if std::env::var_os("GAMBREL_TEST_FULL").is_some() { 100 } else { 5 }
+}
+
+fn keep(ground: &Ground, messages: &[String]) {
+    let ledger = LocalLedger::open(ground.base.join("state"), Redactor::default());
+    let memory = format!("s@{}", ground.root.display());
+    for message in messages {
+        let words = Verdict::says(Ear::Agent, message.clone());
+        let debt = Debt::new(message.clone(), "a hook", words);
+        ledger.amend(&memory, &mut |state| state.owe(debt.clone())).unwrap();
+    }
+}
+
+fn start(ground: &Ground, event: &str) -> Child {
+    ground.start(&["fire", "--from", "claude"], event.as_bytes())
+}
+
+fn told(child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    let reply: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let told = &reply["hookSpecificOutput"]["additionalContext"];
+    told.as_str().map_or_else(|| text(&output.stdout), str::to_owned)
+}
+
+#[test]
+fn by_eight_events_at_once() {
+    let ground = Ground::new();
+    for round in 0..rounds() {
+        let messages: Vec<String> = (0..20).map(|n| format!("<message {round} {n}>")).collect();
+        keep(&ground, &messages);
+        let children: Vec<Child> = (0..PARALLEL_COUNT).map(|_| start(&ground, PROMPT)).collect();
+        let all: String = children.into_iter().map(told).collect();
+        for message in &messages {
+            assert_eq!(all.matches(message.as_str()).count(), 1, "{message} in {all:?}");
+        }
+    }
+    assert_eq!(told(start(&ground, PROMPT)), "", "nothing is left");
+}
+
+#[test]
+fn again_after_a_kill_and_by_nobody_else_before() {
+    let ground = Ground::new();
+    let hook = json!({"type": "command", "command": "echo x > started; exec sleep 60"});
+    let settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}});
+    ground.file(".claude/settings.json", &settings.to_string());
+    keep(&ground, &["<the build is green>".to_owned()]);
+    let mut first = start(&ground, PROMPT);
+    until("its hook runs", || ground.root.join("started").exists());
+    ground.file(".claude/settings.json", "{}");
+    assert!(!told(start(&ground, PROMPT)).contains("green"), "the first one tells it");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(told(start(&ground, PROMPT)).contains("<the build is green>"));
+    assert!(!told(start(&ground, PROMPT)).contains("green"));
+}
+
+#[test]
+fn a_hook_that_runs_once_runs_once_in_eight_events() {
+    let post = |tool: &str, input: Value| {
+        json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": tool,
+               "tool_input": input, "tool_response": "ok"})
+        .to_string()
+    };
+    for _ in 0..rounds() {
+        let ground = Ground::new();
+        let skill = "---\nhooks:\n  PostToolUse:\n    - hooks:\n        - {type: command, command: \"echo x >> runs\", once: true}\n---\n";
+        ground.file(".claude/skills/deploy/SKILL.md", skill);
+        told(start(&ground, &post("Skill", json!({"skill": "deploy"}))));
+        let read = post("Read", json!({"file_path": "a"}));
+        let children: Vec<Child> = (0..PARALLEL_COUNT).map(|_| start(&ground, &read)).collect();
+        children.into_iter().for_each(|child| drop(told(child)));
+        let runs = std::fs::read_to_string(ground.root.join("runs")).unwrap();
+        assert_eq!(runs, "x\n");
+    }
+}

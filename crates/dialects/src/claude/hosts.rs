@@ -1,0 +1,190 @@
+//! Other agents that run Claude Code's settings files. Their payloads are translated into Claude
+//! Code's own, and a refusal takes the form that each of them obeys.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use gambrel_model::moment::snake;
+use gambrel_model::{EventSpec, Powers};
+use serde_json::{Map, Value};
+
+use super::events::EVENTS;
+
+/// An agent that runs hooks of Claude Code's settings files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// Claude Code itself.
+    ClaudeCode,
+    /// Cursor: its payload says so; it obeys exit code 2 and nothing else.
+    Cursor,
+    /// Copilot CLI: its environment says so, and one of its payloads has no `hook_event_name`.
+    Copilot,
+}
+
+/// Set by Copilot CLI in the environment of its hooks.
+const COPILOT_VARIABLE: &str = "COPILOT_CLI";
+/// Where Copilot CLI names the event of its permission request.
+const COPILOT_EVENT: &str = "hookName";
+/// What only Cursor sends.
+const CURSOR_VERSION: &str = "cursor_version";
+
+/// Events that Cursor names after the tool that they are about: name, event, tool.
+const CURSOR_TOOL_EVENTS: &[(&str, &str, &str)] = &[
+    ("beforeShellExecution", "PreToolUse", "Shell"),
+    ("beforeReadFile", "PreToolUse", "Read"),
+    ("beforeMCPExecution", "PreToolUse", ""),
+    ("afterShellExecution", "PostToolUse", "Shell"),
+    ("afterMCPExecution", "PostToolUse", ""),
+    ("afterFileEdit", "PostToolUse", "Edit"),
+];
+/// Events that other agents call differently.
+const EVENT_NAMES: &[(&str, &str)] = &[
+    ("beforeSubmitPrompt", "UserPromptSubmit"),
+    ("userPromptSubmitted", "UserPromptSubmit"),
+    ("agentStop", "Stop"),
+    ("errorOccurred", "StopFailure"),
+];
+/// Fields that other agents call differently.
+const FIELDS: &[(&str, &str)] = &[
+    ("conversation_id", "session_id"),
+    ("sessionId", "session_id"),
+    ("transcriptPath", "transcript_path"),
+    ("toolName", "tool_name"),
+    ("toolInput", "tool_input"),
+    ("toolArgs", "tool_input"),
+    ("toolResult", "tool_response"),
+    ("tool_output", "tool_response"),
+    ("toolUseId", "tool_use_id"),
+    ("toolCallId", "tool_use_id"),
+];
+/// Tools that other agents call differently.
+const TOOL_NAMES: &[(&str, &str)] = &[
+    ("shell", "Bash"),
+    ("bash", "Bash"),
+    ("run_terminal_cmd", "Bash"),
+    ("read", "Read"),
+    ("view", "Read"),
+    ("read_file", "Read"),
+    ("write", "Write"),
+    ("create", "Write"),
+    ("edit", "Edit"),
+    ("str_replace", "Edit"),
+    ("grep", "Grep"),
+    ("rg", "Grep"),
+    ("glob", "Glob"),
+    ("web_fetch", "WebFetch"),
+    ("fetch", "WebFetch"),
+    ("task", "Task"),
+];
+/// Arguments of tools that other agents call differently.
+const ARGUMENTS: &[(&str, &str, &str)] = &[
+    ("Read", "path", "file_path"),
+    ("Read", "target_file", "file_path"),
+    ("Write", "path", "file_path"),
+    ("Write", "file_text", "content"),
+    ("Write", "contents", "content"),
+    ("Edit", "path", "file_path"),
+    ("Edit", "old_str", "old_string"),
+    ("Edit", "new_str", "new_string"),
+];
+
+/// Who sent a payload.
+pub fn host_of(native: &Value, env: &BTreeMap<String, String>) -> Host {
+    if native.get(CURSOR_VERSION).is_some() {
+        return Host::Cursor;
+    }
+    let copilot = env.get(COPILOT_VARIABLE).is_some_and(|value| value == "1");
+    if copilot || native.get(COPILOT_EVENT).is_some() { Host::Copilot } else { Host::ClaudeCode }
+}
+
+/// The payload in Claude Code's names. What has no counterpart stays as it is.
+pub fn translate(mut native: Value) -> Value {
+    let Some(fields) = native.as_object_mut() else { return native };
+    for (foreign, own) in FIELDS {
+        if !fields.contains_key(*own)
+            && let Some(value) = fields.get(*foreign).cloned()
+        {
+            fields.insert((*own).to_owned(), value);
+        }
+    }
+    if !fields.contains_key("cwd")
+        && let Some(root) = fields.get("workspace_roots").and_then(|roots| roots.get(0)).cloned()
+    {
+        fields.insert("cwd".to_owned(), root);
+    }
+    translate_event(fields);
+    translate_tool(fields);
+    native
+}
+
+/// Claude Code's name of an event that another agent names in its own way.
+pub fn event_name(written: &str) -> String {
+    let tool_event = CURSOR_TOOL_EVENTS.iter().find(|(name, _, _)| *name == written);
+    if let Some((_, own, _)) = tool_event {
+        return (*own).to_owned();
+    }
+    if let Some((_, own)) = EVENT_NAMES.iter().find(|(name, _)| *name == written) {
+        return (*own).to_owned();
+    }
+    let same = |row: &&EventSpec| !row.name.is_empty() && snake(row.name) == snake(written);
+    EVENTS.iter().find(same).map_or_else(|| written.to_owned(), |row| row.name.to_owned())
+}
+
+fn translate_event(fields: &mut Map<String, Value>) {
+    let written = ["hook_event_name", COPILOT_EVENT].iter().find_map(|key| fields.get(*key));
+    let Some(written) = written.and_then(Value::as_str).map(str::to_owned) else { return };
+    let tool = CURSOR_TOOL_EVENTS.iter().find(|(name, _, _)| *name == written);
+    if let Some((_, _, tool)) = tool
+        && !fields.contains_key("tool_name")
+        && !tool.is_empty()
+    {
+        fields.insert("tool_name".to_owned(), Value::from(*tool));
+    }
+    // These events have the tool's arguments beside their other fields.
+    if tool.is_some() && !fields.contains_key("tool_input") {
+        let keys = ["command", "file_path", "edits"];
+        let own = |key: &&str| Some(((*key).to_owned(), fields.get(*key)?.clone()));
+        let input: Map<String, Value> = keys.iter().filter_map(own).collect();
+        fields.insert("tool_input".to_owned(), Value::Object(input));
+    }
+    fields.insert("hook_event_name".to_owned(), Value::from(event_name(&written)));
+}
+
+fn translate_tool(fields: &mut Map<String, Value>) {
+    // Arguments and results may come as JSON inside a text.
+    for key in ["tool_input", "tool_response"] {
+        let inside = fields.get(key).and_then(Value::as_str);
+        let inside = inside.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        if let Some(object) = inside.filter(Value::is_object) {
+            fields.insert(key.to_owned(), object);
+        }
+    }
+    let Some(written) = fields.get("tool_name").and_then(Value::as_str) else { return };
+    let lower = written.to_lowercase();
+    let Some((_, name)) = TOOL_NAMES.iter().find(|(foreign, _)| *foreign == lower) else { return };
+    fields.insert("tool_name".to_owned(), Value::from(*name));
+    let Some(input) = fields.get_mut("tool_input").and_then(Value::as_object_mut) else { return };
+    for (_, foreign, own) in ARGUMENTS.iter().filter(|(tool, _, _)| tool == name) {
+        if !input.contains_key(*own)
+            && let Some(value) = input.remove(*foreign)
+        {
+            input.insert((*own).to_owned(), value);
+        }
+    }
+}
+
+/// The rows of a host: what Cursor can be told is a refusal, and nothing finer.
+pub fn row_for(host: Host, row: &'static EventSpec) -> &'static EventSpec {
+    static CURSOR: OnceLock<Vec<EventSpec>> = OnceLock::new();
+    if host != Host::Cursor {
+        return row;
+    }
+    let refusals_only = || EVENTS.iter().map(only_refusals).collect();
+    let rows = CURSOR.get_or_init(refusals_only);
+    rows.iter().find(|other| other.name == row.name).unwrap_or(row)
+}
+
+fn only_refusals(row: &EventSpec) -> EventSpec {
+    let can = if row.can.has(Powers::DENY) { Powers::DENY } else { Powers::NONE };
+    EventSpec { can, heeds: &[], ..row.clone() }
+}

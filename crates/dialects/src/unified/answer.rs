@@ -1,0 +1,96 @@
+//! What became of a question that a webhook brought to somebody: a yes, a no, another word, no
+//! answer in time, or a question that was never asked.
+
+use gambrel_model::{Ear, End, Event, Hook, Kind, Moment, Outcome, Ruling, Verdict};
+use serde_json::Value;
+
+use super::events::is_own;
+use super::webhook::shows_whole_input;
+use crate::payload::text;
+
+/// D27: with these words a person allows what was shown.
+const YES: [&str; 2] = ["approve", "ok"];
+/// D4: with these a person says no.
+const NO: [&str; 3] = ["reject", "deny", "abort"];
+
+/// Whether a hook asks somebody and waits for the answer.
+pub fn asks(hook: &Hook) -> bool {
+    hook.draft.action == "webhook" && hook.draft.terms.waits
+}
+
+fn word_of(answer: &Value) -> Option<String> {
+    Some(answer.get("action")?.as_str()?.trim().to_lowercase())
+}
+
+fn message_of(answer: &Value) -> &str {
+    answer.get("message").and_then(Value::as_str).unwrap_or_default().trim()
+}
+
+/// The person's no, if that is what an answer says: its words.
+pub fn rejection(outcome: &Outcome) -> Option<String> {
+    let answer = outcome.answer.as_ref()?;
+    if outcome.end != End::Answered || outcome.fault.is_some() {
+        return None;
+    }
+    let action = word_of(answer).filter(|word| NO.contains(&word.as_str()))?;
+    Some(match message_of(answer) {
+        "" => format!("a person answered `{action}`"),
+        words => format!("a person answered `{action}`: {words}"),
+    })
+}
+
+/// D27: a yes is Allow for a tool call and for a permission, and only for input that was shown as a
+/// whole. The message that comes with an answer is for the agent, at every point of our own.
+pub fn approval(event: &Event, answer: &Value) -> Verdict {
+    if is_own(event.row) {
+        return Verdict::default();
+    }
+    let word = word_of(answer).filter(|word| YES.contains(&word.as_str()));
+    let tool = matches!(event.moment, Moment::ToolBefore | Moment::ToolPermission);
+    let verdict = match word {
+        Some(word) if tool && shows_whole_input(event) => {
+            Verdict::ruled(Ruling::Allow, format!("a person answered `{word}`"))
+        }
+        Some(_) if tool => {
+            let cut = "a person answered, but was shown only the beginning of the input: \
+                nothing is allowed by it";
+            Verdict::says(Ear::Person, cut)
+        }
+        _ => Verdict::default(),
+    };
+    match message_of(answer) {
+        "" => verdict,
+        words => verdict.saying(Ear::Agent, format!("the approver says: {words}")),
+    }
+}
+
+/// A question that was not answered in time. A host that cannot wait any longer is told where the
+/// answer will be found; nothing passes in the meantime.
+pub fn unanswered(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    let terms = &hook.draft.terms;
+    let pending = outcome.answer.as_ref().and_then(|answer| text(answer, "pending"));
+    if let Some(ticket) = pending {
+        return match event.kind() {
+            Kind::Gate => Verdict::ruled(
+                Ruling::Deny,
+                format!("waiting for approval, ticket {ticket}: try again once it is given"),
+            ),
+            _ => terms.late.because(&format!("waiting for approval, {ticket}")),
+        };
+    }
+    // Something ended it before anybody could answer: then it was not asked at all, and what a
+    // failure means counts as well.
+    if let Some(cut) = &outcome.cut {
+        let either = terms.late.clone().then(terms.failed.clone());
+        return either.because(&unsent(hook, cut)).unheard(format!("late: {cut}"));
+    }
+    let seconds = terms.timeout.as_secs_f64();
+    let unit = if seconds == 1.0 { "second" } else { "seconds" };
+    let nobody = format!("nobody answered `{}` within {seconds} {unit}", hook.title());
+    terms.late.because(&nobody).unheard("late: nobody answered in time")
+}
+
+/// The words for a question that did not get out.
+pub fn unsent(hook: &Hook, why: &str) -> String {
+    format!("`{}` could not send its question: {why}", hook.title())
+}

@@ -1,0 +1,272 @@
+//! Finds and reads the files that dialects name. What cannot be looked at is a complaint, never taken
+//! for a file that is not there.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use gambrel_model::{Complaint, Entry, Found, Holding, Place, Roots, Spot};
+
+/// Files that are looked at in one folder of a project.
+const MAX_FOLDER_FILE_COUNT: usize = 20_000;
+/// A configuration file larger than this is not read.
+const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
+/// A file that changed so recently may be in the middle of being rewritten.
+const REWRITE_WINDOW: Duration = Duration::from_secs(2);
+
+pub(crate) fn find(
+    places: &[Place],
+    ways: &mut Ways,
+    complaints: &mut Vec<Complaint>,
+) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for place in places {
+        for (base, path) in ways.to(place) {
+            // A project's file at home is the user's own, found already.
+            if found.iter().any(|f| f.place.path == path) {
+                break;
+            }
+            if let Holding::Each(pattern) = place.holding {
+                let Some(mut files) = each(&path, pattern, complaints) else { continue };
+                complaints.extend(keep_some(&mut files, &path));
+                let texts =
+                    files.into_iter().filter_map(|path| one(place, &base, path, complaints));
+                found.extend(texts);
+                break;
+            }
+            match look(place, &path) {
+                Ok(Some((text, mut entries))) => {
+                    complaints.extend(keep_some(&mut entries, &path));
+                    let place = Place { path, ..place.clone() };
+                    found.push(Found { place, base, text, entries });
+                    break;
+                }
+                Ok(None) => {}
+                Err(complaint) => {
+                    complaints.push(complaint);
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The files of a folder that fit `*.ending` or `*/NAME`, sorted; `None` without such a folder.
+fn each(folder: &Path, pattern: &str, complaints: &mut Vec<Complaint>) -> Option<Vec<PathBuf>> {
+    let reader = match fs::read_dir(folder) {
+        Ok(reader) => reader,
+        Err(error) => {
+            complaints.extend((!absent(&error)).then(|| unlisted(folder, &error)));
+            return None;
+        }
+    };
+    let paths = reader.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = match pattern.strip_prefix("*/") {
+        Some(name) => paths.map(|path| path.join(name)).filter(|path| !is_absent(path)).collect(),
+        None => {
+            let ending = pattern.trim_start_matches('*');
+            paths.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
+        }
+    };
+    files.sort();
+    Some(files)
+}
+
+fn unlisted(folder: &Path, error: &io::Error) -> Complaint {
+    Complaint::error(Spot::file(folder), format!("cannot be listed: {error}"))
+}
+
+/// One of many texts. Most have no hooks, so one that is no text is nobody's trouble; one that cannot
+/// be read may have some.
+fn one(
+    place: &Place,
+    base: &Path,
+    path: PathBuf,
+    complaints: &mut Vec<Complaint>,
+) -> Option<Found> {
+    let bytes = match read_bytes(&path) {
+        Ok(bytes) => bytes?,
+        Err(complaint) => {
+            complaints.push(complaint);
+            return None;
+        }
+    };
+    let text = String::from_utf8(bytes).ok()?;
+    let place = Place { path, ..place.clone() };
+    Some(Found { place, base: base.to_owned(), text, entries: Vec::new() })
+}
+
+/// Where relative places may be: the root and the folders above it, as far as a project reaches.
+/// Looks once for what several places share.
+pub(crate) struct Ways {
+    folders: Vec<PathBuf>,
+    heads: HashMap<(usize, PathBuf), bool>,
+}
+
+impl Ways {
+    /// From the root upwards, to the repository's root or home.
+    pub fn of(roots: &Roots) -> Self {
+        let mut folders = Vec::new();
+        for folder in roots.root.ancestors() {
+            let at_home = roots.home.as_deref() == Some(folder);
+            if at_home && folder != roots.root {
+                break;
+            }
+            folders.push(folder.to_owned());
+            if at_home || folder.join(".git").exists() {
+                break;
+            }
+        }
+        Self { folders, heads: HashMap::new() }
+    }
+
+    /// Base and path of every way to a place that is worth a look, nearest first.
+    fn to(&mut self, place: &Place) -> Vec<(PathBuf, PathBuf)> {
+        if place.path.is_absolute() {
+            let base = place.path.parent().unwrap_or(Path::new("/")).to_owned();
+            return vec![(base, place.path.clone())];
+        }
+        let head: PathBuf = place.path.components().take(1).collect();
+        let mut ways = Vec::new();
+        for (at, folder) in self.folders.iter().enumerate() {
+            let there = self.heads.entry((at, head.clone()));
+            // What cannot be looked at is not "not there": the look itself will say what is wrong.
+            if *there.or_insert_with(|| !is_absent(&folder.join(&head))) {
+                ways.push((folder.clone(), folder.join(&place.path)));
+            }
+        }
+        ways
+    }
+}
+
+type Seen = (String, Vec<Entry>);
+
+fn look(place: &Place, path: &Path) -> Result<Option<Seen>, Complaint> {
+    match place.holding {
+        Holding::Text => Ok(read_text(path)?.map(|text| (text, Vec::new()))),
+        Holding::Each(_) => Ok(None),
+        Holding::Entries => Ok(list(path)?.map(|entries| (String::new(), entries))),
+    }
+}
+
+/// Leaves as many files of a folder as are looked at; says so if there were more.
+fn keep_some<T>(files: &mut Vec<T>, folder: &Path) -> Option<Complaint> {
+    let more = files.len() > MAX_FOLDER_FILE_COUNT;
+    files.truncate(MAX_FOLDER_FILE_COUNT);
+    let message = format!("has more than {MAX_FOLDER_FILE_COUNT} files; the rest is not used");
+    more.then(|| Complaint::error(Spot::file(folder), message))
+}
+
+/// The text of a file; `None` when there is no such file.
+pub fn read_text(path: &Path) -> Result<Option<String>, Complaint> {
+    let Some(bytes) = read_bytes(path)? else { return Ok(None) };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
+        let spot = Spot { line, column: 1, start: at, end: at, ..Spot::file(path) };
+        Complaint::error(spot, "is not UTF-8 text")
+    })?;
+    if let Some(at) = text.find('\0') {
+        return Err(Complaint::error(Spot::within(path, &text, at, at + 1), "holds a NUL byte"));
+    }
+    Ok(Some(text))
+}
+
+/// The bytes of a plain file; `None` when there is no such file.
+fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Complaint> {
+    let refuse = |message: String| Complaint::error(Spot::file(path), message);
+    // Looked at before it is opened: opening a pipe without a writer would wait for ever.
+    let known = match stat(path) {
+        Ok(known) => known,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(error) => return Err(refuse(format!("cannot be read: {error}"))),
+    };
+    if !known.is_file() {
+        let complaint =
+            refuse("is not a file".into()).help("hooks are read from a plain file here");
+        // Somebody put it there in place of the hooks.
+        let closes_tool_gates = is_pipe_or_socket(&known);
+        return Err(Complaint { closes_tool_gates, ..complaint });
+    }
+    if known.len() > MAX_FILE_BYTES {
+        let message = format!("has {} bytes; at most {MAX_FILE_BYTES} are read", known.len());
+        return Err(refuse(message));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(known.len()).unwrap_or(0));
+    let file = fs::File::open(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
+    let read = file.take(MAX_FILE_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    Ok(Some(bytes))
+}
+
+/// `stat`, again where a signal interrupted it.
+fn stat(path: &Path) -> io::Result<fs::Metadata> {
+    loop {
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            known => return known,
+        }
+    }
+}
+
+fn is_absent(path: &Path) -> bool {
+    stat(path).err().is_some_and(|error| absent(&error))
+}
+
+/// What is wrong with a file of hooks that has nothing in it, not even a comment.
+pub(crate) fn empty_file(found: &Found) -> Option<Complaint> {
+    let is_empty = found.place.holding == Holding::Text && found.text.trim().is_empty();
+    is_empty.then(|| {
+        Complaint::error(Spot::file(&found.place.path), "is empty, so its hooks are missing")
+            .help("remove the file, or write a comment or `{}` into it")
+    })
+}
+
+/// Whether a file changed a moment ago: what is wrong with it may be mended in the next.
+pub(crate) fn is_being_written(found: &Found) -> bool {
+    let changed = stat(&found.place.path).and_then(|known| known.modified());
+    let age = changed.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+    age.is_some_and(|age| age < REWRITE_WINDOW)
+}
+
+fn is_pipe_or_socket(known: &fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    known.file_type().is_fifo() || known.file_type().is_socket()
+}
+
+fn absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
+fn list(path: &Path) -> Result<Option<Vec<Entry>>, Complaint> {
+    let reader = match fs::read_dir(path) {
+        Ok(reader) => reader,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(error) => return Err(unlisted(path, &error)),
+    };
+    let mut entries: Vec<Entry> = reader.filter_map(Result::ok).filter_map(entry).collect();
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Some(entries))
+}
+
+fn entry(found: fs::DirEntry) -> Option<Entry> {
+    let path = found.path();
+    let facts = fs::metadata(&path).ok();
+    let name = found.file_name().to_str()?.to_owned();
+    let plain = facts.as_ref().is_some_and(fs::Metadata::is_file);
+    Some(Entry { name, path, plain, executable: plain && facts.as_ref().is_some_and(executable) })
+}
+
+#[cfg(unix)]
+fn executable(facts: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    facts.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn executable(_: &fs::Metadata) -> bool {
+    true
+}

@@ -1,0 +1,69 @@
+//! A host that was built without an action: hooks that need it are gate failures with a reason,
+//! never silence.
+
+use std::sync::Arc;
+
+use gambrel::ledger::MemoryLedger;
+use gambrel::{Complaint, Gambrel, Ruling, Setup, TrustMode};
+
+const EVENT: &[u8] = br#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
+
+fn host(strict: bool) -> (tempfile::TempDir, Gambrel) {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        (
+            ".omp/hooks/guard.ts",
+            "export default (pi) => pi.on('tool_call', () => ({block: true}));\n",
+        ),
+        (
+            ".gambrel/hooks.yaml",
+            "hooks: {on_tool_before: [{name: ask, type: webhook, url: 'https://a.example', await: true}]}\n",
+        ),
+        (
+            ".claude/settings.json",
+            r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"exit 2"}]}]}}"#,
+        ),
+    ];
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut setup = Setup::in_memory(folder.path());
+    setup.env = Arc::default();
+    setup.options.trust = TrustMode::All;
+    setup.options.strict = strict;
+    let gambrel = Gambrel::compose(setup, Arc::new(MemoryLedger::new()), Vec::new());
+    (folder, gambrel)
+}
+
+#[test]
+fn every_hook_is_named_with_the_reason() {
+    let (_folder, gambrel) = host(false);
+    let mut event = gambrel.receive("claude", EVENT).unwrap();
+    let fired = gambrel.fire(&mut event);
+    let reply = String::from_utf8(fired.reply.stdout).unwrap();
+    for action in ["shell", "module"] {
+        let why = format!("no action `{action}` is built in");
+        assert!(reply.contains(&why), "{action}: {reply}");
+    }
+}
+
+#[test]
+fn whoever_is_strict_is_refused() {
+    let (_folder, gambrel) = host(true);
+    let mut event = gambrel.receive("claude", EVENT).unwrap();
+    let fired = gambrel.fire(&mut event);
+    assert_eq!(fired.decision.meant.ruling, Ruling::Deny);
+}
+
+#[test]
+fn a_host_may_share_it_between_threads_and_use_complaints_as_errors() {
+    fn is_shared<T: Send + Sync>() {}
+    fn is_error<T: std::error::Error>() {}
+    is_shared::<Gambrel>();
+    is_error::<Complaint>();
+    let (_folder, gambrel) = host(false);
+    let error = gambrel.receive("nobody", EVENT).err().unwrap();
+    assert!(error.to_string().contains("no dialect `nobody`"), "{error}");
+}

@@ -1,0 +1,37 @@
+//! Results with keys that nobody reads, such as `blok` for `block`: a warning names them. Which keys
+//! are read the request says; without a word of it nothing is checked.
+
+use std::collections::BTreeSet;
+
+use gambrel_model::complaint::nearest;
+use serde_json::{Value, json};
+
+use crate::request::{KnownKeys, Request};
+
+/// Adds a warning to the effects of an answer for every such key of its results.
+pub fn warn(request: &Request<'_>, answer: &mut Value) {
+    let mut messages = BTreeSet::new();
+    for (at, (event, keys)) in request.events().zip(request.known_keys()).enumerate() {
+        let Some(keys) = keys else { continue };
+        let round = if at == 0 { &*answer } else { &answer["then"][at - 1] };
+        let results = round["results"].as_array().into_iter().flatten();
+        for key in results.filter_map(Value::as_object).flat_map(|result| result.keys()) {
+            messages.extend(message(event, key, &keys));
+        }
+    }
+    if let Some(effects) = answer["effects"].as_array_mut() {
+        let warning = |message| json!({"type": "warning", "message": message});
+        effects.extend(messages.into_iter().map(warning));
+    }
+}
+
+fn message(event: &str, key: &str, keys: &KnownKeys<'_>) -> Option<String> {
+    if keys.names.contains(&key) {
+        return None;
+    }
+    let told = format!("a handler of {event} answered with the unknown key `{key}`");
+    match nearest(key, keys.names.iter().copied()) {
+        Some(near) => Some(format!("{told} (did you mean `{near}`?)")),
+        None => (!keys.open).then_some(told),
+    }
+}

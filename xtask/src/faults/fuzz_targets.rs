@@ -1,0 +1,372 @@
+//! The parsers of the row `fuzz`, examples that each understands, and how they are changed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gambrel_dialects::DIALECTS;
+use gambrel_model::condition::{Condition, Fact};
+use gambrel_model::template::{Style, expand_json, expand_plain, expand_shell, expand_url};
+use gambrel_model::{
+    Arrival, Captured, Carry, Decision, Dialect, End, Entry, Found, Holding, Hook, Outcome,
+    Pattern, Roots, Ruling, Verdict,
+};
+use serde_json::Value;
+
+use super::random::Random;
+
+pub struct Target {
+    pub name: &'static str,
+    pub seeds: &'static [&'static str],
+    /// Whether the input was understood.
+    pub parse: fn(&[u8]) -> bool,
+}
+
+const CLAUDE_CONFIG: &str = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash|Edit.*","hooks":[{"type":"command","command":"./x","timeout":5,"if":"Bash(git push *)"},{"type":"http","url":"http://localhost:1/x"}]}],"Stop":[{"hooks":[{"type":"command","command":"y","async":true}]}]}}"#;
+const UNIFIED_CONFIG: &str = "hooks:\n  on_tool_before:\n    - type: shell\n      command: \"echo ${SESSION}\"\n      when: \"${ITERATION} > 1\"\n      await: true\n    - rule: {block: 'rm -rf', fact: TOOL_COMMAND, message: no}\n  on_stage_complete:\n    - &a {type: webhook, url: 'https://x/y', body: {text: '${STAGE}'}}\n    - *a\n";
+const ITERATR_CONFIG: &str = "version: 1\nhooks:\n  pre_iteration:\n    - command: \"echo {{session}}\"\n      pipe_output: true\n      timeout: 30\n  post_iteration: {command: x}\n";
+const SKILL: &str = "---\nname: s\ndescription: a b\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - {type: command, command: ./x, once: true}\n---\n# text\n";
+const CLAUDE_OUTPUT: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r","updatedInput":{"command":"x"},"additionalContext":"c"},"continue":false,"stopReason":"x","decision":"block","reason":"y","systemMessage":"z","suppressOutput":true}"#;
+const MODULES: &str = "a.ts\nb.js\non_idle.sh\n";
+
+/// Every parser.
+pub const TARGETS: &[Target] = &[
+    Target { name: "config-claude", seeds: &[CLAUDE_CONFIG], parse: |input| load("claude", input) },
+    Target { name: "config-omp", seeds: &[MODULES], parse: |input| load("omp", input) },
+    Target { name: "config-teams", seeds: &[MODULES], parse: |input| load("teams", input) },
+    Target {
+        name: "config-iteratr",
+        seeds: &[ITERATR_CONFIG],
+        parse: |input| load("iteratr", input),
+    },
+    Target {
+        name: "config-unified",
+        seeds: &[UNIFIED_CONFIG],
+        parse: |input| load("unified", input),
+    },
+    Target { name: "frontmatter", seeds: &[SKILL], parse: load_skill },
+    Target {
+        name: "event-claude",
+        seeds: &[
+            r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/p","tool_name":"Bash","tool_input":{"command":"ls -l \u00e9"},"tool_use_id":"1"}"#,
+            r#"{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Edit","tool_input":{"file_path":"/a"},"tool_response":{"success":true}}"#,
+        ],
+        parse: |input| receive("claude", input),
+    },
+    Target {
+        name: "event-omp",
+        seeds: &[
+            r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","input":{"command":"ls"},"ctx":{"hasUI":false,"cwd":"/p"}}"#,
+            r#"{"type":"context","messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}"#,
+        ],
+        parse: |input| receive("omp", input),
+    },
+    Target {
+        name: "event-teams",
+        seeds: &[
+            r#"{"version":1,"event":"task_completed","team":{"id":"t","dir":"/t"},"member":"m","task":{"id":"1","subject":"s","status":"completed","metadata":{}}}"#,
+        ],
+        parse: |input| receive("teams", input),
+    },
+    Target {
+        name: "event-iteratr",
+        seeds: &[
+            r#"{"hook":"pre_iteration","vars":{"session":"s","iteration":"3","task_id":"","task_content":"","error":""}}"#,
+        ],
+        parse: |input| receive("iteratr", input),
+    },
+    Target {
+        name: "event-unified",
+        seeds: &[
+            r#"{"hook_point":"on_iteration_complete","vars":{"SESSION":"s","ITERATION":3,"STAGE":"plan"}}"#,
+        ],
+        parse: |input| receive("unified", input),
+    },
+    Target {
+        name: "event-gambrel",
+        seeds: &[
+            r#"{"moment":"tool.before","session":"s","facts":{"tool":{"kind":"shell","args":{"command":"ls"}}}}"#,
+        ],
+        parse: |input| receive("gambrel", input),
+    },
+    Target { name: "output-claude", seeds: &[CLAUDE_OUTPUT], parse: read_output },
+    Target {
+        name: "if-rule",
+        seeds: &[
+            "git status && (cd x; git push --force) | tee \"$(date)\" > a <<'E'\nb\nE\n",
+            "bash -c 'env A=1 timeout 5 git push' `rm -rf ${x:-$(y)}`",
+        ],
+        parse: check_if_rule,
+    },
+    Target {
+        name: "condition",
+        seeds: &[
+            "${ITERATION} > 1 && (${STAGE} == 'plan' || !(${X} == \"y\"))",
+            "${ITERATION} >= 2",
+        ],
+        parse: evaluate_condition,
+    },
+    Target {
+        name: "matcher",
+        seeds: &["Bash|Edit.*", "^(?:mcp__[a-z]+__\\w{1,9})+$", "(a)?(?<=a)b(?!c)\\1[^x-z]"],
+        parse: match_pattern,
+    },
+    Target {
+        name: "template",
+        seeds: &[
+            "echo ${A} \"${B}\" '${C}' $(x ${D}) <<E\n${E}\nE\n",
+            "https://x/{{a}}?b={{c}}&${D}",
+        ],
+        parse: expand_templates,
+    },
+];
+
+/// Words that parsers know, to be put anywhere.
+const WORDS: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "'",
+    ":",
+    ",",
+    "\n",
+    "\t",
+    "- ",
+    "&a ",
+    "*a",
+    "!!str ",
+    "|\n",
+    "${",
+    "}",
+    "{{",
+    "`",
+    "$(",
+    ")",
+    "\\",
+    "\\u0000",
+    "\\ud800",
+    "null",
+    "true",
+    "1e999",
+    "-0",
+    "\u{feff}",
+    "\0",
+    "---\n",
+    "é",
+    "\u{202e}",
+    "<<E\n",
+    "&&",
+    "||",
+    "==",
+    "(?:",
+    ")*",
+    "{1,99}",
+    "%",
+    "#",
+    "18446744073709551616",
+    "hooks",
+    "PreToolUse",
+    "command",
+    "\"\"",
+    "?",
+    "*",
+    "+",
+];
+
+/// A seed, changed a few times.
+pub fn mutate(seeds: &[&str], random: &mut Random) -> Vec<u8> {
+    let mut bytes = random.pick(seeds).copied().unwrap_or_default().as_bytes().to_vec();
+    for _ in 0..=random.below(8) {
+        let at = random.below(bytes.len() + 1);
+        let end = (at + random.below(40)).min(bytes.len());
+        match random.below(8) {
+            0 => bytes.truncate(at),
+            1 => drop(bytes.drain(at..end)),
+            2 => bytes.extend_from_within(at..end),
+            3 => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte ^= 1 << random.below(8);
+                }
+            }
+            4 => {
+                let part = bytes[at..end].repeat(random.below(200));
+                drop(bytes.splice(at..at, part));
+            }
+            5 => {
+                let other = random.pick(seeds).copied().unwrap_or_default().as_bytes();
+                let from = random.below(other.len());
+                drop(bytes.splice(at..end, other[from..].iter().copied()));
+            }
+            _ => {
+                let word = random.pick(WORDS).copied().unwrap_or_default();
+                drop(bytes.splice(at..at, word.bytes()));
+            }
+        }
+        bytes.truncate(64 * 1024);
+    }
+    bytes
+}
+
+fn dialect(name: &str) -> Option<&'static dyn Dialect> {
+    DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
+}
+
+fn roots() -> Roots {
+    let env = [("PI_TEAMS_HOOKS_ENABLED", "1"), ("PI_TEAMS_HOOKS_DIR", "/p/_hooks")];
+    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Roots {
+        root: "/p".into(),
+        project: "/p".into(),
+        home: Some("/h".into()),
+        config_home: Some("/h/.config".into()),
+        env: Arc::new(env.into()),
+        named: vec![("pipeline".into(), "/p/p.yaml".into()), ("hook".into(), "/p/h.ts".into())],
+        notes: Some(Arc::default()),
+    }
+}
+
+/// The same text in every file that a dialect looks for, and its lines as names of files.
+fn load(name: &str, input: &[u8]) -> bool {
+    load_where(name, input, |holding| !matches!(holding, Holding::Each(_)))
+}
+
+fn load_skill(input: &[u8]) -> bool {
+    load_where("claude", input, |holding| matches!(holding, Holding::Each(_)))
+}
+
+fn load_where(name: &str, input: &[u8], is_wanted: fn(Holding) -> bool) -> bool {
+    let Some(dialect) = dialect(name) else { return false };
+    let text = String::from_utf8_lossy(input).into_owned();
+    let roots = roots();
+    let entry = |name: &str| Entry {
+        name: name.into(),
+        path: PathBuf::from("/p").join(name),
+        executable: true,
+        plain: true,
+    };
+    let places = dialect.places(&roots).into_iter().filter(|place| is_wanted(place.holding));
+    let found: Vec<Found> = places
+        .map(|mut place| {
+            place.path = PathBuf::from("/p").join(&place.path);
+            if let Holding::Each(_) = place.holding {
+                place.path.push("skill/SKILL.md");
+            }
+            let entries = text.lines().take(20).map(entry).collect();
+            Found { place, base: "/p".into(), text: text.clone(), entries }
+        })
+        .collect();
+    for one in &found {
+        let _places = dialect.further(one, &roots);
+    }
+    let (drafts, _complaints) = dialect.load(&found, &roots);
+    let understood = drafts.iter().any(|draft| draft.idle.is_none());
+    for draft in drafts.into_iter().take(20) {
+        let (Some(hook), _complaints) = Hook::build(dialect, draft) else { continue };
+        let _complaint = hook.matcher_complaint();
+        stage_for_a_tool(dialect, &hook);
+    }
+    understood
+}
+
+const TOOL_EVENT: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
+
+fn stage_for_a_tool(dialect: &'static dyn Dialect, hook: &Hook) {
+    let Some(claude) = self::dialect("claude") else { return };
+    if let Ok(event) = claude.receive(TOOL_EVENT.as_bytes(), Arrival::default()) {
+        let _objection = dialect.objection(&event, hook);
+        let _call = dialect.stage(&event, hook, &Carry::default());
+    }
+}
+
+fn receive(name: &str, input: &[u8]) -> bool {
+    let Some(dialect) = dialect(name) else { return false };
+    let Ok(event) = dialect.receive(input, Arrival::default()) else { return false };
+    let said = Verdict::ruled(Ruling::Deny, "no");
+    let _reply = dialect.reply(&event, &Decision { said, ..Decision::default() });
+    true
+}
+
+fn claude_hook(config: &str) -> Option<Hook> {
+    let claude = dialect("claude")?;
+    let roots = roots();
+    let place = claude.places(&roots).into_iter().find(|place| place.holding == Holding::Text)?;
+    let found = Found { place, base: "/p".into(), text: config.into(), entries: Vec::new() };
+    let (mut drafts, _complaints) = claude.load(&[found], &roots);
+    drafts.truncate(1);
+    Hook::build(claude, drafts.pop()?).0
+}
+
+fn read_output(input: &[u8]) -> bool {
+    let Some(hook) = claude_hook(CLAUDE_CONFIG) else { return false };
+    let Ok(event) = hook.dialect.receive(TOOL_EVENT.as_bytes(), Arrival::default()) else {
+        return false;
+    };
+    let mut understood = false;
+    for end in [End::Exited(0), End::Exited(2), End::Late] {
+        let by_output = end == End::Exited(0);
+        let total = u64::try_from(input.len()).unwrap_or_default();
+        let stdout = Captured { bytes: input.to_vec(), total, ..Captured::default() };
+        let outcome = Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::of(end) };
+        let said = hook.dialect.read(&event, &hook, &outcome);
+        understood |= by_output && said.ruling >= Ruling::Deny;
+        let _reply = hook.dialect.reply(&event, &Decision { said, ..Decision::default() });
+    }
+    understood
+}
+
+/// The shell parser behind `if`, by a command that a tool is to run.
+fn check_if_rule(input: &[u8]) -> bool {
+    let Some(hook) = claude_hook(CLAUDE_CONFIG) else { return false };
+    let command = String::from_utf8_lossy(input);
+    let event = serde_json::json!({"hook_event_name": "PreToolUse", "session_id": "s",
+        "tool_name": "Bash", "tool_input": {"command": command}});
+    let event = event.to_string();
+    let Ok(event) = hook.dialect.receive(event.as_bytes(), Arrival::default()) else {
+        return false;
+    };
+    let is_met = hook.dialect.objection(&event, &hook).is_none();
+    let _remark = hook.dialect.remark(&event, &hook);
+    is_met
+}
+
+fn evaluate_condition(input: &[u8]) -> bool {
+    let Ok(condition) = Condition::parse(&String::from_utf8_lossy(input)) else { return false };
+    for fact in [Fact::Is("3".into()), Fact::Unset, Fact::Absent] {
+        let _truth = condition.eval(&|_| fact.clone());
+    }
+    true
+}
+
+fn match_pattern(input: &[u8]) -> bool {
+    let Ok(pattern) = Pattern::compile(&String::from_utf8_lossy(input)) else { return false };
+    let _matches = pattern.is_match("mcp__memory__create_entities aaaaaaaaaaaaaaaaaaaaaaaaaa!");
+    true
+}
+
+fn expand_templates(input: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(input);
+    let lookup = |_: &str| Some("a'b\"c$(d)`e`\n".to_owned());
+    let mut filled = false;
+    for style in [Style::Dollar, Style::Braces] {
+        filled |= expand_plain(&text, style, &lookup) != text;
+        let _shell = expand_shell(&text, style, &lookup);
+        let _url = expand_url(&text, style, &lookup);
+        let _json = expand_json(&Value::from(text.as_ref()), style, &lookup);
+    }
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TARGETS;
+
+    #[test]
+    fn every_parser_understands_its_examples() {
+        for target in TARGETS {
+            for seed in target.seeds {
+                assert!((target.parse)(seed.as_bytes()), "{}: {seed}", target.name);
+            }
+        }
+    }
+}

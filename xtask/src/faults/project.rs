@@ -1,0 +1,116 @@
+//! A fresh project with a home and a state folder of its own, and the program to run in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use super::Options;
+use super::program::{Ended, run_program};
+
+/// Longer than any firing here may take.
+pub const LONG: Duration = Duration::from_secs(60);
+
+pub struct TestProject {
+    _temp: tempfile::TempDir,
+    pub base: PathBuf,
+    pub root: PathBuf,
+    pub program: PathBuf,
+    trust: &'static str,
+}
+
+impl TestProject {
+    /// A project whose hooks all run.
+    pub fn new(options: &Options) -> anyhow::Result<Self> {
+        let temp = tempfile::tempdir()?;
+        let base = fs::canonicalize(temp.path())?;
+        let root = base.join("project");
+        fs::create_dir_all(&root)?;
+        fs::create_dir_all(base.join("home"))?;
+        Ok(Self { _temp: temp, base, root, program: options.program(), trust: "all" })
+    }
+
+    /// The same, where only trusted hooks run.
+    pub fn with_trust_store(mut self) -> Self {
+        self.trust = "store";
+        self
+    }
+
+    pub fn write(&self, path: &str, text: &str) -> anyhow::Result<PathBuf> {
+        let path = self.root.join(path);
+        let folder = path.parent().context("a file has a folder")?;
+        fs::create_dir_all(folder)?;
+        fs::write(&path, text).with_context(|| path.display().to_string())?;
+        Ok(path)
+    }
+
+    /// A file of the user's own, whose hooks need no trust.
+    pub fn write_home(&self, path: &str, text: &str) -> anyhow::Result<PathBuf> {
+        self.write(&format!("../home/{path}"), text)
+    }
+
+    /// The environment of everything that runs here.
+    pub fn prepare(&self, command: &mut Command) {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        command.env_clear().env("PATH", path).current_dir(&self.root);
+        command.env("HOME", self.base.join("home"));
+        command.env("GAMBREL_STATE_DIR", self.state());
+        command.env("GAMBREL_TRUST", self.trust);
+        command.env("GAMBREL_CLAUDE_MANAGED", self.base.join("managed.json"));
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.base.join("state")
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(args);
+        self.prepare(&mut command);
+        command
+    }
+
+    pub fn run(&self, args: &[&str], stdin: &[u8]) -> anyhow::Result<Ended> {
+        run_program(self.command(args), stdin, &self.base, LONG)
+    }
+
+    /// Fires one event of Claude Code.
+    pub fn fire(&self, event: &Value) -> anyhow::Result<Ended> {
+        self.run(&["fire", "--from", "claude"], event.to_string().as_bytes())
+    }
+
+    /// Trusts every hook of the project.
+    pub fn trust_all(&self) -> anyhow::Result<()> {
+        let ended = self.run(&["trust", "--all", "--yes"], b"")?;
+        anyhow::ensure!(ended.code() == Some(0), "gambrel trust: {}", ended.stderr);
+        Ok(())
+    }
+
+    /// The journal, newest last. An unreadable one is an error.
+    pub fn journal(&self) -> anyhow::Result<Vec<Value>> {
+        let ended = self.run(&["log", "--json", "-n", "1000000"], b"")?;
+        anyhow::ensure!(ended.code() == Some(0), "gambrel log: {}", ended.stderr);
+        let lines = ended.stdout.lines();
+        lines.map(|line| serde_json::from_str(line).context("a line of gambrel log")).collect()
+    }
+}
+
+/// A PreToolUse event for Bash.
+pub fn tool_event(session: &str) -> Value {
+    json!({"hook_event_name": "PreToolUse", "session_id": session, "tool_name": "Bash",
+           "tool_input": {"command": "ls"}, "tool_use_id": "1"})
+}
+
+/// Settings of Claude Code with one PreToolUse command for Bash.
+pub fn guard_settings(command: &str, timeout: u64) -> String {
+    let hook = json!({"type": "command", "command": command, "timeout": timeout});
+    json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}).to_string()
+}
+
+/// Makes a path that programs can be told.
+pub fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
