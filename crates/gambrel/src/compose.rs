@@ -36,6 +36,12 @@ struct UserSecrets {
     complaints: Vec<Complaint>,
 }
 
+impl UserSecrets {
+    fn new(pairs: Vec<(String, String)>, complaints: Vec<Complaint>) -> Self {
+        Self { values: Arc::new(pairs.into_iter().collect()), complaints }
+    }
+}
+
 /// A decision, and how its caller is told.
 pub struct Fired {
     /// What was decided.
@@ -67,11 +73,15 @@ impl Gambrel {
         setup.settle_ui();
         match setup.state_dir().filter(|_| !setup.in_memory) {
             Some(dir) => {
-                let local = LocalLedger::open(dir, redactor(&setup));
+                // Read once, for the redactor and for hooks that name a secret.
+                let (pairs, complaints) = read_secrets(&setup);
+                let redactor = Redactor::new(setup.env.iter(), pairs.iter().cloned());
+                let local = LocalLedger::open(dir, redactor);
                 let local = Arc::new(local.with_lock_timeout(lock_timeout(&setup)));
                 let actions = actions(&setup, Some(&local));
                 let ledger = Arc::clone(&local) as _;
-                Self { setup, ledger, journal: Some(local), actions, secrets: OnceLock::new() }
+                let secrets = OnceLock::from(UserSecrets::new(pairs, complaints));
+                Self { setup, ledger, journal: Some(local), actions, secrets }
             }
             None => {
                 let actions = actions(&setup, None);
@@ -231,7 +241,7 @@ impl Gambrel {
     fn secrets(&self) -> &UserSecrets {
         self.secrets.get_or_init(|| {
             let (pairs, complaints) = read_secrets(&self.setup);
-            UserSecrets { values: Arc::new(pairs.into_iter().collect()), complaints }
+            UserSecrets::new(pairs, complaints)
         })
     }
 
