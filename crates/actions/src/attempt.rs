@@ -13,6 +13,7 @@ use crate::handover;
 
 use crate::limits::{Limits, later};
 use crate::process::{Ended, Process, World};
+use crate::recheck::changed_file;
 use crate::sidefile;
 use crate::tree::Member;
 
@@ -28,6 +29,8 @@ pub(crate) struct Attempt<'a> {
     state: State<'a>,
     remarks: Vec<String>,
     command: Vec<String>,
+    /// The trusted file that changed while it ran.
+    changed: Option<String>,
     /// The marks of its attempts and until when these may run, for whoever looks for their orphans.
     pub marks: Vec<(String, Instant)>,
     /// What they left running, as far as it has been handed over.
@@ -56,6 +59,7 @@ impl<'a> Attempt<'a> {
             state: State::Waiting(now),
             remarks: Vec::new(),
             command: Vec::new(),
+            changed: None,
             marks: Vec::new(),
             left: Vec::new(),
         }
@@ -133,7 +137,7 @@ impl<'a> Attempt<'a> {
             return self.part(time, world);
         }
         let over = self.live_mut().is_some_and(|process| process.step(world));
-        if !over {
+        if !over || self.ends_changed(world) {
             return;
         }
         let state = std::mem::replace(&mut self.state, State::Waiting(world.now));
@@ -146,6 +150,17 @@ impl<'a> Attempt<'a> {
             self.remarks.extend(remarks);
             self.settle(Outcome { stdout, stderr, cut, ..Outcome::of(end) }, world);
         }
+    }
+
+    /// Looks at the trusted files once it is over. If one changed, what is left of it is ended
+    /// first: true while that goes on.
+    fn ends_changed(&mut self, world: &mut World<'a>) -> bool {
+        if self.changed.is_some() {
+            return false;
+        }
+        self.changed = self.call.watched.as_ref().and_then(changed_file);
+        let State::Live(process) = &mut self.state else { return false };
+        self.changed.is_some() && process.kill_rest(world)
     }
 
     /// Gives the child away as it runs. If nobody takes it, it is waited for as before.
@@ -231,7 +246,8 @@ impl<'a> Attempt<'a> {
 
     /// Another attempt after the pause, or the end.
     fn settle(&mut self, outcome: Outcome, world: &World<'_>) {
-        if outcome.succeeded() || self.hastened || self.made > self.call.pace.retries {
+        let ends = self.hastened || self.changed.is_some() || self.made > self.call.pace.retries;
+        if ends || outcome.succeeded() {
             return self.close(outcome);
         }
         let next = later(Instant::now().max(world.now), self.call.pace.pause);
@@ -252,6 +268,7 @@ impl<'a> Attempt<'a> {
             attempts: self.made,
             command: std::mem::take(&mut self.command),
             remarks: std::mem::take(&mut self.remarks),
+            changed: self.changed.take(),
             ..outcome
         }));
     }

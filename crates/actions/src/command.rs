@@ -14,6 +14,7 @@ use crate::direct;
 use crate::environ::{Environ, LONGEST};
 use crate::isolation;
 use crate::lookup;
+use crate::private_view::PrivateView;
 use crate::spawn::{Start, spawn};
 
 /// A call made ready: its environment, and the ways to start it in order of preference.
@@ -25,6 +26,8 @@ pub(crate) struct Command<'a> {
     pub kill_with_parent: bool,
     /// Starts it in a PID namespace or not at all, see [`Start::isolate`].
     pub isolate: bool,
+    /// What it is to see in place of the files that it was trusted with.
+    view: Option<PrivateView>,
 }
 
 /// How long a program may be open for writing before it counts as one that cannot be executed.
@@ -67,7 +70,9 @@ impl<'a> Command<'a> {
                 ways
             }
         };
-        Ok(Self { environ, cwd, ways, kill_with_parent: false, isolate: false })
+        let copies = call.watched.as_ref().and_then(|watched| watched.copies.as_ref());
+        let view = copies.map(PrivateView::plan).transpose()?;
+        Ok(Self { environ, cwd, ways, kill_with_parent: false, isolate: false, view })
     }
 
     /// The mark that it will carry.
@@ -115,6 +120,7 @@ impl<'a> Command<'a> {
             streams: &streams,
             kill_with_parent: self.kill_with_parent,
             isolate: self.isolate,
+            view: self.view.as_ref(),
         };
         retry_while_busy(|| spawn(&start))
     }

@@ -156,6 +156,7 @@ pub(crate) fn spawn_helper(
         streams,
         kill_with_parent: false,
         isolate: false,
+        view: None,
     };
     helpers().push(spawn(&start)?);
     Ok(())

@@ -18,7 +18,9 @@ mod lookup;
 mod mcp;
 mod orphans;
 mod pipeline;
+mod private_view;
 mod process;
+mod recheck;
 mod rule;
 mod running;
 mod settings;
@@ -35,7 +37,7 @@ mod web;
 
 pub use bell::Bell;
 pub use guard::start_helper;
-pub use isolation::try_isolation;
+pub use isolation::{try_isolation, try_verified_exec};
 #[cfg(feature = "mcp")]
 pub use mcp::McpAction;
 pub use pipeline::SpawnAction;

@@ -89,6 +89,8 @@ pub(crate) struct Process<'a> {
     parting: Option<&'a Parting>,
     slip: Option<&'a str>,
     cut: Option<String>,
+    /// It has ended by itself, and what is left of it is killed.
+    rest_killed: bool,
     known: Vec<Member>,
     remarks: Vec<String>,
     /// What was executed.
@@ -167,6 +169,7 @@ impl<'a> Process<'a> {
             parting: call.parting.as_ref(),
             slip: call.slip.as_deref(),
             cut: None,
+            rest_killed: false,
             known: Vec::new(),
             remarks,
             command,

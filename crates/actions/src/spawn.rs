@@ -17,7 +17,8 @@ use libc::{c_char, c_int, c_void, sigset_t};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open};
 
-use crate::isolation::{IdMaps, Refused};
+use crate::isolation::{IdMaps, Refusal, Refused};
+use crate::private_view::PrivateView;
 
 /// What is started, and what it gets as its streams, three at least; `None` is `/dev/null`.
 pub(crate) struct Start<'a> {
@@ -32,12 +33,15 @@ pub(crate) struct Start<'a> {
     /// Starts it as the first process of a PID namespace: the kernel ends everything in there with
     /// it. It is not started without one.
     pub isolate: bool,
+    /// Starts it in a mount namespace with these files, or not at all.
+    pub view: Option<&'a PrivateView>,
 }
 
-/// The namespace that a child is started in.
+/// The namespaces that a child is started in.
 struct Namespace {
-    /// Us, to be asked whether we have ended: seen from inside, every parent has the number 0.
-    parent: OwnedFd,
+    /// Us, to be asked whether we have ended: seen from inside a PID namespace, every parent has
+    /// the number 0.
+    parent: Option<OwnedFd>,
     /// What to write for the user namespace that comes with it, where we need one.
     ids: Option<IdMaps>,
 }
@@ -45,8 +49,8 @@ struct Namespace {
 /// Why a child was not started.
 struct Failure {
     error: io::Error,
-    /// Whether the namespace is what failed.
-    refused: bool,
+    /// What the kernel refused, if that is why.
+    refused: Option<Refusal>,
 }
 
 /// Everything that the child needs before it executes its program. It lives in the starter's
@@ -66,10 +70,14 @@ struct Birth {
     parent_fd: RawFd,
     /// What the child writes about its user namespace; null without one.
     ids: *const IdMaps,
+    /// The files that it is to see; null without any.
+    view: *const PrivateView,
     /// Why it could not be executed; 0 while nothing failed.
     error: c_int,
-    /// Whether that was about its namespace.
-    refused: bool,
+    /// What the kernel refused, if that is why.
+    refused: Option<Refusal>,
+    /// What it means if it gets no namespace.
+    namespace: Refusal,
 }
 
 /// Room for the few frames of [`prepare_and_execute`].
@@ -82,32 +90,35 @@ struct Stack(MaybeUninit<[u8; STACK]>);
 /// descriptors of the first three must be 3 or higher (see `process::lift`), those of further ones
 /// beyond the last stream: a number is overwritten while the streams are put in place.
 pub(crate) fn spawn(start: &Start<'_>) -> io::Result<Pid> {
-    if !start.isolate {
+    if !start.isolate && start.view.is_none() {
         return clone_child(start, None).map_err(|failure| failure.error);
     }
-    let refused = |error: io::Error| io::Error::other(Refused(error));
-    let own = rustix::process::getpid();
-    let parent = pidfd_open(own, PidfdFlags::empty()).map_err(|error| refused(error.into()))?;
+    let refused = |what: Refusal, error: io::Error| io::Error::other(Refused(what, error));
+    let own = || pidfd_open(rustix::process::getpid(), PidfdFlags::empty());
+    let parent = start.isolate.then(own).transpose();
+    let parent = parent.map_err(|error| refused(Refusal::Isolation, error.into()))?;
     let mut namespace = Namespace { parent, ids: None };
-    // Only root may make a PID namespace alone, and not in every container.
+    // Only root may make other namespaces than a user's alone, and not in every container.
+    let unasked = || io::Error::from_raw_os_error(libc::EPERM);
     let done = match rustix::process::geteuid().is_root() {
         true => clone_child(start, Some(&namespace)),
-        false => Err(Failure { error: io::Error::from_raw_os_error(libc::EPERM), refused: true }),
+        false => Err(Failure { error: unasked(), refused: Some(Refusal::Isolation) }),
     };
     let done = match done {
-        Err(Failure { error, refused: true }) if error.raw_os_error() == Some(libc::EPERM) => {
+        Err(Failure { error, refused: Some(_) }) if error.raw_os_error() == Some(libc::EPERM) => {
             namespace.ids = Some(IdMaps::of_process());
             clone_child(start, Some(&namespace))
         }
         done => done,
     };
     done.map_err(|failure| match failure.refused {
-        true => refused(failure.error),
-        false => failure.error,
+        Some(what) => refused(what, failure.error),
+        None => failure.error,
     })
 }
 
 fn clone_child(start: &Start<'_>, namespace: Option<&Namespace>) -> Result<Pid, Failure> {
+    let refusal = if start.isolate { Refusal::Isolation } else { Refusal::MountNamespace };
     let argv = pointers(start.argv);
     let env = pointers(start.env);
     let number = |stream: &Option<BorrowedFd<'_>>| stream.map_or(-1, |fd| fd.as_raw_fd());
@@ -120,13 +131,16 @@ fn clone_child(start: &Start<'_>, namespace: Option<&Namespace>) -> Result<Pid, 
         streams: streams.as_ptr(),
         stream_count: streams.len() as c_int,
         parent: if start.kill_with_parent { main_thread().unwrap_or(0) } else { 0 },
-        parent_fd: namespace.map_or(-1, |namespace| namespace.parent.as_raw_fd()),
+        parent_fd: namespace.and_then(|own| own.parent.as_ref()).map_or(-1, AsRawFd::as_raw_fd),
         ids: namespace.and_then(|own| own.ids.as_ref()).map_or(ptr::null(), ptr::from_ref),
+        view: start.view.map_or(ptr::null(), ptr::from_ref),
         error: 0,
-        refused: false,
+        refused: None,
+        namespace: refusal,
     };
     let mut stack = Stack(MaybeUninit::uninit());
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | namespace_flags(namespace);
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let flags = flags | namespace.map_or(0, |own| namespace_flags(start, own));
     // SAFETY: we are suspended until the child has executed its program or ended, so everything
     // that it is given outlives its use. All signals are blocked meanwhile: no handler of ours
     // runs in the child while it shares our memory.
@@ -145,7 +159,7 @@ fn clone_child(start: &Start<'_>, namespace: Option<&Namespace>) -> Result<Pid, 
     let pid = pid.map_err(|error| {
         // These are about any process, with a namespace or without.
         let common = matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOMEM));
-        Failure { error, refused: namespace.is_some() && !common }
+        Failure { error, refused: (namespace.is_some() && !common).then_some(refusal) }
     })?;
     match code {
         0 => Ok(pid),
@@ -156,12 +170,11 @@ fn clone_child(start: &Start<'_>, namespace: Option<&Namespace>) -> Result<Pid, 
     }
 }
 
-fn namespace_flags(namespace: Option<&Namespace>) -> c_int {
-    match namespace.map(|namespace| namespace.ids.is_some()) {
-        None => 0,
-        Some(false) => libc::CLONE_NEWPID,
-        Some(true) => libc::CLONE_NEWPID | libc::CLONE_NEWUSER,
-    }
+fn namespace_flags(start: &Start<'_>, namespace: &Namespace) -> c_int {
+    let flag = |wanted: bool, flag: c_int| if wanted { flag } else { 0 };
+    flag(start.isolate, libc::CLONE_NEWPID)
+        | flag(start.view.is_some(), libc::CLONE_NEWNS)
+        | flag(namespace.ids.is_some(), libc::CLONE_NEWUSER)
 }
 
 /// Waits for the end of a child that is about to end.
@@ -183,12 +196,19 @@ extern "C" fn prepare_and_execute(birth: *mut c_void) -> c_int {
     let birth = birth.cast::<Birth>();
     // SAFETY: the pointer is to the starter's `Birth`, which nobody else uses until we are done.
     unsafe {
-        if !(*birth).ids.is_null() && !map_ids(&*(*birth).ids) {
-            ptr::write_volatile(&raw mut (*birth).refused, true);
-        } else if prepare(&*birth) {
-            libc::execve((*birth).path, (*birth).argv.cast(), (*birth).env.cast());
-        }
-        ptr::write_volatile(&raw mut (*birth).error, (*libc::__errno_location()).max(1));
+        let view = (*birth).view.as_ref();
+        let (refused, error) = if !(*birth).ids.is_null() && !map_ids(&*(*birth).ids) {
+            (Some((*birth).namespace), *libc::__errno_location())
+        } else if let Some(Err(error)) = view.map(PrivateView::enter) {
+            (Some(Refusal::PrivateView), error.raw_os_error())
+        } else {
+            if prepare(&*birth) {
+                libc::execve((*birth).path, (*birth).argv.cast(), (*birth).env.cast());
+            }
+            (None, *libc::__errno_location())
+        };
+        ptr::write_volatile(&raw mut (*birth).refused, refused);
+        ptr::write_volatile(&raw mut (*birth).error, error.max(1));
         libc::_exit(127)
     }
 }

@@ -222,6 +222,9 @@ pub struct FireArgs {
     /// Deny when a gate hook is skipped, times out or fails [env: GAMBREL_STRICT=1].
     #[arg(long)]
     pub strict: bool,
+    /// Execute nothing of a trusted hook but the bytes that were hashed.
+    #[arg(long)]
+    pub verified_exec: bool,
     /// Print the neutral decision with its trail instead of the reply; exits 0.
     #[arg(long)]
     pub json: bool,

@@ -127,6 +127,7 @@ pub fn firing(
     setup.event_name.clone_from(&args.event);
     setup.options.only.clone_from(&args.only);
     setup.options.strict |= args.strict;
+    setup.options.verified_exec = args.verified_exec;
     for word in std::iter::once(&args.from).chain(&args.only) {
         if Gambrel::dialect(word).is_none() {
             let names: Vec<&str> = gambrel::DIALECTS.iter().map(|d| d.name()).collect();

@@ -13,7 +13,7 @@ pub mod unified;
 
 use gambrel_model::Dialect;
 
-pub use preferences::asks_to_isolate;
+pub use preferences::{StartPreferences, start_preferences};
 
 /// Every contract, in the order in which their hooks run: gates speak first. The neutral caller
 /// has no hooks of its own.

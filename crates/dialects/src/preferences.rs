@@ -36,19 +36,31 @@ pub fn place(roots: &Roots) -> Option<Place> {
     Some(Place { path, scope: Scope::User, holding: Holding::Text, tag: TAG })
 }
 
-/// Whether the file asks for hooks in PID namespaces (`isolate: true`). A value that is no boolean,
+/// What the file asks for where processes are started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StartPreferences {
+    /// Hooks in PID namespaces.
+    pub isolate: bool,
+    /// Of trusted hooks nothing but the hashed bytes.
+    pub verified_exec: bool,
+}
+
+/// Whether the file asks for `isolate: true` and `verified_exec: true`. A value that is no boolean,
 /// and a file that cannot be understood, count as asking: a hook must not run without by mistake.
-pub fn asks_to_isolate(text: &str) -> bool {
-    if !text.contains("isolate") {
-        return false;
+pub fn start_preferences(text: &str) -> StartPreferences {
+    let names = |name: &str| text.contains(name);
+    if !names("isolate") && !names("verified_exec") {
+        return StartPreferences::default();
     }
-    match Document::parse(Path::new("config.yaml"), text, Language::Yaml) {
-        Ok(document) => {
-            let node = document.root.get("isolate").filter(|node| !node.is_null());
-            node.is_some_and(|node| node.to_value().as_bool() != Some(false))
-        }
-        Err(_) => true,
-    }
+    let Ok(document) = Document::parse(Path::new("config.yaml"), text, Language::Yaml) else {
+        let (isolate, verified_exec) = (names("isolate"), names("verified_exec"));
+        return StartPreferences { isolate, verified_exec };
+    };
+    let asks = |name: &str| {
+        let node = document.root.get(name).filter(|node| !node.is_null());
+        node.is_some_and(|node| node.to_value().as_bool() != Some(false))
+    };
+    StartPreferences { isolate: asks("isolate"), verified_exec: asks("verified_exec") }
 }
 
 /// Reads it off what was found.
@@ -73,9 +85,10 @@ pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> 
 
 fn of(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> Preferences {
     let mut all = Fields::of(document, &document.root);
-    all.only(&["model", "agent", "http", "omp", "isolate"]);
-    // Obeyed where processes are started, see `asks_to_isolate`; here only a mistake is told.
+    all.only(&["model", "agent", "http", "omp", "isolate", "verified_exec"]);
+    // Obeyed where processes are started, see `start_preferences`; here only a mistake is told.
     all.flag("isolate");
+    all.flag("verified_exec");
     let mut section = |name: &str, known: &[&str], read: &mut dyn FnMut(&mut Fields<'_>)| {
         if let Some(node) = document.root.get(name) {
             let mut fields = Fields::of(document, node);

@@ -5,9 +5,11 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use gambrel_model::FileIdentity;
 use serde_json::Value;
 
 use crate::names::{Name, Start, names};
+use crate::swap::read_settled;
 
 /// A script larger than this is known by its metadata, not by content.
 const SCRIPT_CAP: u64 = 16 * 1024 * 1024;
@@ -27,6 +29,8 @@ const HOMES: [&str; 3] = [".claude", ".omp", ".gambrel"];
 pub(crate) struct Part {
     pub path: PathBuf,
     pub mark: Mark,
+    /// What the kernel knew it by when it was read, see [`read_settled`].
+    pub identity: Option<FileIdentity>,
 }
 
 /// What a file is known by.
@@ -162,19 +166,26 @@ pub(crate) fn parts(paths: impl Iterator<Item = PathBuf>) -> Vec<Part> {
 
 impl Part {
     fn read(path: PathBuf) -> Self {
-        let mark = contents(&path).map_or_else(|why| Mark::State(state(&path, &why)), Mark::Bytes);
-        Self { path, mark }
+        let (mark, identity) = match read_settled(|| contents(&path)) {
+            Ok((bytes, identity)) => (Mark::Bytes(bytes), identity),
+            Err(why) => {
+                let known = fs::metadata(&path).ok().map(|known| FileIdentity::from(&known));
+                (Mark::State(state(&path, &why)), known)
+            }
+        };
+        Self { path, mark, identity }
     }
 }
 
-fn contents(path: &Path) -> std::io::Result<Vec<u8>> {
+fn contents(path: &Path) -> std::io::Result<(Vec<u8>, FileIdentity)> {
     let file = fs::File::open(path)?;
-    if file.metadata()?.len() > SCRIPT_CAP {
+    let known = file.metadata()?;
+    if known.len() > SCRIPT_CAP {
         return Err(std::io::Error::other("too large"));
     }
     let mut bytes = Vec::new();
     file.take(SCRIPT_CAP).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok((bytes, FileIdentity::from(&known)))
 }
 
 /// What changes with a file whose bytes are not looked at.

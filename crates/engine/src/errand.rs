@@ -64,14 +64,19 @@ pub fn attend(
     // Also one that was waited for until it asked not to be.
     draft.terms.waits = false;
     let (Some(hook), _) = Hook::build(dialect, draft) else { return Ok(()) };
-    let verdict = dialect.read(&event, &hook, outcome).by(&hook.id);
+    let verdict = dialect.read(&event, &hook, outcome);
+    let verdict = match &outcome.changed {
+        Some(file) => crate::swap::doubted(verdict, &hook, file),
+        None => verdict,
+    };
+    let verdict = verdict.by(&hook.id);
     let body = json!({
         "hook": hook.id, "source": hook.draft.source.place(), "outcome": outcome.end.word(),
         "end": outcome.end, "ms": outcome.took.as_secs_f64() * 1_000.0,
         "attempts": outcome.attempts, "verdict": verdict.ruling.word(),
         "stdout": outcome.stdout.text().chars().take(2_000).collect::<String>(),
         "stderr": outcome.stderr.text().chars().take(2_000).collect::<String>(),
-        "remarks": outcome.remarks,
+        "remarks": outcome.remarks, "changed": outcome.changed,
     });
     ledger.journal(&[record(&event, Stage::Late, body)])?;
     let mut words = verdict;

@@ -11,8 +11,9 @@ use gambrel_model::{
 
 use crate::batch::{self, Turn};
 use crate::budget::Budget;
+use crate::covered::Part;
 use crate::select::{Candidate, Fate, Skip, condition, staged, step, strayed, unshadowed};
-use crate::{Engine, Errand, Slip, debts, trust};
+use crate::{Engine, Errand, Slip, debts, swap, trust};
 
 /// The fold's state: only grows.
 pub(crate) struct Fold<'f, 'a> {
@@ -150,8 +151,12 @@ impl<'f, 'a> Fold<'f, 'a> {
         if call.program == Program::None && !candidate.parts.is_empty() {
             call.seal = Some(trust::seal(&candidate.parts));
         }
-        if let Some(skip) = strayed(self.engine, event, &candidate.hook, &call) {
-            return Err(skip);
+        let elsewhere = strayed(self.engine, event, &candidate.hook, &call)?;
+        if !candidate.parts.is_empty() {
+            let parts: Vec<&Part> = candidate.parts.iter().chain(&elsewhere).collect();
+            let verified = self.engine.options.verified_exec;
+            let watched = swap::watch(&candidate.hook, &parts, verified);
+            call.watched = Some(watched.map_err(Skip::grave)?);
         }
         if let Some(left) = self.budget.left() {
             if left.is_zero() && call.pace.waits {
@@ -231,6 +236,10 @@ impl<'f, 'a> Fold<'f, 'a> {
         let verdict = read.unwrap_or_else(|_| {
             hook.draft.terms.failed.because("a fault of gambrel's own").unheard("not read")
         });
+        let verdict = match &outcome.changed {
+            Some(file) => swap::doubted(verdict, hook, file),
+            None => verdict,
+        };
         let (mut verdict, losses) = unheard(verdict, &outcome).by(&hook.id).bounded().within(row);
         self.decision.marks.extend(hook.once());
         let mut why = remarks(remark, &outcome, &verdict);
@@ -299,6 +308,9 @@ impl<'f, 'a> Fold<'f, 'a> {
         let dialect = candidate.hook.dialect.name();
         if let Some(outcome) = &step.outcome {
             let last = self.carry.last.entry(dialect).or_default();
+            // What nobody knows to be its own words is left to no other hook.
+            let unknown = outcome.changed.clone().map(|file| Outcome::of(End::Unstarted(file)));
+            let outcome = unknown.as_ref().unwrap_or(outcome);
             candidate.hook.dialect.leave(&candidate.hook, outcome, last);
             step.ok = last.ok;
         }

@@ -16,6 +16,7 @@ mod notices;
 mod recheck;
 mod select;
 mod slip;
+mod swap;
 mod trust;
 
 pub use debts::{GAMBREL, release, settle};
@@ -56,6 +57,8 @@ pub struct Options {
     pub strict: bool,
     /// Which project hooks may run.
     pub trust: TrustMode,
+    /// Nothing of a trusted hook runs but the bytes that were hashed.
+    pub verified_exec: bool,
     /// How long the host will wait.
     pub budget: Option<Duration>,
     /// Since when it waits; without it, since the firing began.

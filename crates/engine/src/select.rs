@@ -345,20 +345,21 @@ pub(crate) fn is_switched_off(why: &str) -> bool {
     why.starts_with("disabled")
 }
 
-/// Why a hook that was trusted is not run with this call: a name of its own leads elsewhere from
-/// where it would run.
+/// Files elsewhere that a trusted hook runs with this call, with the same bytes as those that were
+/// trusted; or why it is not run: a name of its own leads to something else from where it would run.
 pub(crate) fn strayed(
     engine: &Engine<'_>,
     event: &Event,
     hook: &Hook,
     call: &Call,
-) -> Option<Skip> {
+) -> Result<Vec<Part>, Skip> {
     if call.program == Program::None || !trust::needed(hook, engine.options.trust) {
-        return None;
+        return Ok(Vec::new());
     }
-    let file = trust::stray(hook, &call.cwd, &event.project)?;
-    let why = format!("changed: {} is in place of what was trusted", file.display());
-    Some(Skip::grave(format!("{why}; a name that begins at the project's folder cannot stray")))
+    trust::stray(hook, &call.cwd, &event.project).map_err(|file| {
+        let why = format!("changed: {} is in place of what was trusted", file.display());
+        Skip::grave(format!("{why}; a name that begins at the project's folder cannot stray"))
+    })
 }
 
 /// What a hook would be run with.
@@ -426,7 +427,7 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
 fn foreseen(engine: &Engine<'_>, event: &Event, hook: &Hook) -> Result<Option<String>, Skip> {
     let remark = condition(event, hook, &Carry::default())?;
     let call = staged(event, hook, &Carry::default())?;
-    strayed(engine, event, hook, &call).map_or(Ok(remark), Err)
+    strayed(engine, event, hook, &call).map(|_| remark)
 }
 
 fn other_moment(hook: &Hook, moment: &Moment) -> String {

@@ -186,16 +186,17 @@ fn made_of(hook: &Hook) -> Vec<Part> {
 }
 
 /// The file that a hook would run in this folder, or with this project's, in place of one that was
-/// trusted with it. Where both are those of its definition nothing is looked up.
-pub(crate) fn stray(hook: &Hook, here: &Path, project: &Path) -> Option<PathBuf> {
+/// trusted with it; else the files with the same bytes that it runs there. Where both folders are
+/// those of its definition nothing is looked up.
+pub(crate) fn stray(hook: &Hook, here: &Path, project: &Path) -> Result<Vec<Part>, PathBuf> {
     let base = &hook.draft.source.base;
     if here == base && project == base {
-        return None;
+        return Ok(Vec::new());
     }
-    let starts = elsewhere(base, here, project)?;
+    let Some(starts) = elsewhere(base, here, project) else { return Ok(Vec::new()) };
     let mut leads = leads(&hook.draft.config, &starts);
     if leads.is_empty() {
-        return None;
+        return Ok(Vec::new());
     }
     let trusted = made_of(hook);
     let alike = |part: &Part, path: &Path| part.path.file_name() == path.file_name();
@@ -204,8 +205,11 @@ pub(crate) fn stray(hook: &Hook, here: &Path, project: &Path) -> Option<PathBuf>
         let same = |other: &Part| alike(other, &part.path) && other.mark == part.mark;
         trusted.iter().any(|other| other.path == part.path || same(other))
     };
-    let mut found = parts(leads.into_iter().map(|lead| lead.path)).into_iter();
-    found.find(|part| !known(part)).map(|part| part.path)
+    let found = parts(leads.into_iter().map(|lead| lead.path));
+    match found.iter().find(|part| !known(part)) {
+        Some(part) => Err(part.path.clone()),
+        None => Ok(found),
+    }
 }
 
 /// Where names lead that are not looked up from the definition's own folder.

@@ -71,6 +71,9 @@ impl Gambrel {
     pub fn open(mut setup: Setup) -> Self {
         // Settled once: whether a person can be asked, and how.
         setup.settle_ui();
+        let start = setup.start_preferences();
+        setup.start = Some(start);
+        setup.options.verified_exec |= start.verified_exec;
         match setup.state_dir().filter(|_| !setup.in_memory) {
             Some(dir) => {
                 // Read once, for the redactor and for hooks that name a secret.
@@ -282,7 +285,7 @@ fn settings(setup: &Setup) -> Settings {
         kill_with_parent: setup.kill_with_parent,
         // A host's end is no reason to look for its hooks: its threads go on running others.
         running_file: setup.running_file().filter(|_| setup.adopts_orphans),
-        isolate: setup.isolates(),
+        isolate: setup.start_preferences().isolate,
         veil: Some(veil(setup.clone())),
         ..Settings::default()
     }

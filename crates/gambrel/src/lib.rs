@@ -28,7 +28,7 @@ mod wrap;
 
 pub use compose::{Fired, Gambrel, fresh_key};
 pub use gambrel_actions as actions;
-pub use gambrel_dialects::DIALECTS;
+pub use gambrel_dialects::{DIALECTS, StartPreferences};
 pub use gambrel_engine::{Candidate, Fate, Loaded, Options, Trust, TrustMode};
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;

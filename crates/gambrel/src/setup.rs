@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gambrel_dialects::StartPreferences;
 use gambrel_engine::Options;
 use gambrel_model::{Event, Roots};
 
@@ -38,6 +39,8 @@ pub struct Setup {
     pub in_memory: bool,
     /// The process whose hooks these are: the host itself, or whoever started this program.
     pub caller: Option<u32>,
+    /// How hooks are started; without it, as the user's `config.yaml` says.
+    pub start: Option<StartPreferences>,
 }
 
 impl Setup {
@@ -87,15 +90,19 @@ impl Setup {
         self.absolute("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
     }
 
-    /// Whether each hook is started in a PID namespace: `GAMBREL_ISOLATE`, else `isolate` in the
-    /// user's `config.yaml`. No file of a project is asked.
-    pub fn isolates(&self) -> bool {
-        if let Some(word) = self.var("GAMBREL_ISOLATE") {
-            return !["0", "false", "no", "off"].contains(&word);
+    /// How hooks are started: `isolate` and `verified_exec` in the user's `config.yaml`, and
+    /// `GAMBREL_ISOLATE` before the first. No file of a project is asked.
+    pub fn start_preferences(&self) -> StartPreferences {
+        if let Some(known) = self.start {
+            return known;
         }
         let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
-        let text = file.and_then(|file| std::fs::read(file).ok());
-        text.is_some_and(|text| gambrel_dialects::asks_to_isolate(&String::from_utf8_lossy(&text)))
+        let text = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+        let mut asked = gambrel_dialects::start_preferences(&String::from_utf8_lossy(&text));
+        if let Some(word) = self.var("GAMBREL_ISOLATE") {
+            asked.isolate = !["0", "false", "no", "off"].contains(&word);
+        }
+        asked
     }
 
     /// Files whose values never leave the user's scope.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::parting::Parting;
+use crate::watched::WatchedFiles;
 
 /// One thing to run, once, under terms already settled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,10 @@ pub struct Call {
     /// The files that a person trusted it with: an action that reads code itself reads no other.
     #[serde(default)]
     pub seal: Option<Seal>,
+    /// The files that a person trusted it with, for actions that start a process: they are looked
+    /// at again when it has ended.
+    #[serde(default)]
+    pub watched: Option<WatchedFiles>,
     /// A short text, unread by actions, with which the killing of what it left running is recorded.
     #[serde(default)]
     pub slip: Option<String>,

@@ -121,6 +121,9 @@ impl Step {
             step["stdout"] = json!(excerpt(&outcome.stdout.text()));
             step["stderr"] = json!(excerpt(&outcome.stderr.text()));
         }
+        if let Some(file) = outcome.and_then(|outcome| outcome.changed.as_ref()) {
+            step["changed"] = json!(file);
+        }
         if self.recheck {
             step["recheck"] = json!(true);
         }

@@ -24,6 +24,7 @@ pub mod template;
 pub mod ticket;
 pub mod tool;
 pub mod verdict;
+pub mod watched;
 pub mod wellformed;
 
 pub use action::{Action, Job};
@@ -47,3 +48,4 @@ pub use spec::{EventSpec, Order, PatchRule, Powers, Subject};
 pub use ticket::{Answer, Opened, Standing, Taken, Ticket};
 pub use tool::{Tool, ToolKind, ToolResult, ToolWord};
 pub use verdict::{Duty, Ear, Patch, Reason, Ruling, Say, Slot, Verdict, put_on};
+pub use watched::{FileIdentity, VerifiedCopies, VerifiedCopy, WatchedFile, WatchedFiles};

@@ -21,6 +21,9 @@ pub struct Outcome {
     /// Why what came back counts as a failure all the same: a status, a tool's own error.
     #[serde(default)]
     pub fault: Option<String>,
+    /// The trusted file that changed while it ran: nobody knows which bytes ran.
+    #[serde(default)]
+    pub changed: Option<String>,
     /// What ended it before its own time was over, where something did.
     #[serde(default)]
     pub cut: Option<String>,
@@ -132,6 +135,7 @@ impl Outcome {
             stderr: Captured::default(),
             answer: None,
             fault: None,
+            changed: None,
             cut: None,
             took: Duration::ZERO,
             attempts: 1,

@@ -53,13 +53,14 @@ impl<'a> Process<'a> {
 
     /// Reaps it and says how it ended.
     pub fn finish(mut self, world: &mut World<'a>) -> Ended {
-        let late = matches!(self.stage, Stage::Terming { .. } | Stage::Sweeping { .. });
-        if late {
+        let killed = matches!(self.stage, Stage::Terming { .. } | Stage::Sweeping { .. });
+        let late = killed && !self.rest_killed;
+        if killed {
             self.stay_or_go(world);
         }
         let end = if late { self.reap_late() } else { self.reap() };
         orphans::strike(self.pid);
-        let left = if late { Vec::new() } else { self.look_behind(world) };
+        let left = if killed { Vec::new() } else { self.look_behind(world) };
         let told = self.watched || world.settings.watch_at_once;
         if let Some(program) = world.settings.supervisor.as_deref().filter(|_| told) {
             world.guard.done(program, &self.mark);
@@ -68,8 +69,19 @@ impl<'a> Process<'a> {
         let (stderr, second) = self.stderr.finish();
         self.remarks.extend(first.into_iter().chain(second));
         let cut = self.cut.filter(|_| late);
-        let linger = if late { self.limits.deadline } else { self.limits.linger };
+        let linger = if killed { self.limits.deadline } else { self.limits.linger };
         Ended { end, stdout, stderr, cut, remarks: self.remarks, left, linger }
+    }
+
+    /// Kills what is left of a hook that has ended by itself; false if that has been done.
+    pub fn kill_rest(&mut self, world: &mut World<'a>) -> bool {
+        if matches!(self.stage, Stage::Terming { .. } | Stage::Sweeping { .. }) {
+            return false;
+        }
+        self.rest_killed = true;
+        world.table = None;
+        self.kill(world);
+        true
     }
 
     /// Ends it soon, because this process is told to go.

@@ -127,6 +127,7 @@ impl<'a> Process<'a> {
             parting: None,
             slip: call.slip.as_deref(),
             cut: None,
+            rest_killed: false,
             known: Vec::new(),
             remarks: Vec::new(),
             command: left.command,

@@ -1,0 +1,181 @@
+//! The time between the look at a trusted hook's files and the end of the hook: which files are to
+//! be looked at again, and what the answer of a hook counts for if one of them changed meanwhile.
+//! It decides no trust and starts nothing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use gambrel_model::{
+    Ear, FileIdentity, Hook, Ruling, Verdict, VerifiedCopies, VerifiedCopy, WatchedFile,
+    WatchedFiles,
+};
+
+use crate::covered::{Mark, Part};
+
+/// Kernels before 6.13 set the time of a change from a clock that steps this slowly at most. Two
+/// changes within one step have the same time.
+const MAX_CLOCK_STEP: Duration = Duration::from_millis(10);
+/// So often a file that is just being changed is read.
+const MAX_READS: usize = 3;
+/// A time this far ahead is of another machine's clock, and waiting for it would not help.
+const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
+
+/// Reads a file so that every later change of it has another time. Waits for one step of the
+/// kernel's clock where the last change was just now. No identity: it is being changed all the time.
+pub(crate) fn read_settled<T>(
+    mut read: impl FnMut() -> io::Result<(T, FileIdentity)>,
+) -> io::Result<(T, Option<FileIdentity>)> {
+    let mut last = read()?;
+    for _ in 1..MAX_READS {
+        let Some(wait) = time_to_settle(&last.1) else { return Ok((last.0, Some(last.1))) };
+        std::thread::sleep(wait);
+        last = read()?;
+    }
+    let settled = time_to_settle(&last.1).is_none();
+    Ok((last.0, settled.then_some(last.1)))
+}
+
+/// How long until a change would have another time than the last one; `None` is now.
+fn time_to_settle(identity: &FileIdentity) -> Option<Duration> {
+    let (seconds, nanos) = identity.changed;
+    let changed = Duration::new(seconds.try_into().ok()?, nanos.try_into().ok()?);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    let settled = changed + MAX_CLOCK_STEP;
+    (settled > now && changed < now + MAX_CLOCK_LEAD).then(|| settled.saturating_sub(now))
+}
+
+/// What is to be looked at when the hook has ended. With `verified`, also the bytes that are to run
+/// in place of whatever the paths lead to then; the error says why that cannot be.
+pub(crate) fn watch(
+    hook: &Hook,
+    parts: &[&Part],
+    verified: bool,
+) -> Result<WatchedFiles, String> {
+    let base = &hook.draft.source.base;
+    let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
+    let known = |part: &&Part| WatchedFile { path: part.path.clone(), identity: part.identity };
+    let copies = verified.then(|| copies(&root, parts)).transpose()?;
+    let folders = folders(&root, parts, verified).into_iter().map(|path| WatchedFile {
+        identity: fs::metadata(&path).ok().map(|folder| FileIdentity::from(&folder)),
+        path,
+    });
+    let folders = folders.collect();
+    Ok(WatchedFiles { files: parts.iter().map(known).collect(), folders, copies })
+}
+
+/// The folders that lead to the files from the project's on; where only copies run, those above it.
+fn folders(root: &Path, parts: &[&Part], above: bool) -> BTreeSet<PathBuf> {
+    let lead_to = |part: &&Part| {
+        let inside = part.path.starts_with(root);
+        let on_the_way = part.path.ancestors().skip(1);
+        let own = on_the_way.take_while(move |f| inside && f.starts_with(root));
+        let outside = part.path.parent().filter(|_| !inside);
+        own.chain(outside).map(Path::to_owned).collect::<Vec<_>>()
+    };
+    let mut folders: BTreeSet<PathBuf> = parts.iter().flat_map(lead_to).collect();
+    if above {
+        let tops: Vec<PathBuf> = folders.iter().cloned().collect();
+        folders = tops.iter().flat_map(|f| f.ancestors().skip(1)).map(Path::to_owned).collect();
+        folders.extend(tops);
+    }
+    folders
+}
+
+fn copies(root: &Path, parts: &[&Part]) -> Result<VerifiedCopies, String> {
+    let copy = |part: &&Part| match &part.mark {
+        Mark::Bytes(bytes) => {
+            Ok(VerifiedCopy { path: part.path.clone(), mode: mode(part), bytes: bytes.clone() })
+        }
+        Mark::State(_) => Err(format!(
+            "verified_exec: {} is too large or cannot be read, so its bytes are not known",
+            part.path.display()
+        )),
+    };
+    let files = parts.iter().map(copy).collect::<Result<_, _>>()?;
+    Ok(VerifiedCopies { root: root.to_owned(), files })
+}
+
+#[cfg(unix)]
+fn mode(part: &Part) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    let known = fs::metadata(&part.path).map(|known| known.permissions().mode());
+    known.unwrap_or(0o755) & 0o777 | 0o400
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Part) -> u32 {
+    0o755
+}
+
+/// The answer of a hook whose files changed while it ran: only what makes it stricter counts, and
+/// the user is told.
+pub(crate) fn doubted(verdict: Verdict, hook: &Hook, file: &str) -> Verdict {
+    let why = format!("changed while it ran: {file}");
+    let mut doubted = verdict;
+    doubted.patch.clear();
+    doubted.says.clear();
+    doubted.reasons.retain(|reason| reason.ruling > Ruling::Allow);
+    if doubted.ruling <= Ruling::Allow {
+        doubted.ruling = Ruling::Silent;
+    }
+    let title = hook.title();
+    let place = hook.draft.source.place();
+    let told = format!(
+        "gambrel: {title} ({place}) {why}; other bytes than the trusted ones may have run, so only \
+         a refusal of it counts; look at the file and run `gambrel trust`"
+    );
+    doubted.saying(Ear::Person, told).unheard(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use gambrel_model::FileIdentity;
+
+    use super::{MAX_READS, read_settled};
+
+    fn changed_before(age: Duration) -> FileIdentity {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let at = now.saturating_sub(age);
+        let changed = (at.as_secs() as i64, i64::from(at.subsec_nanos()));
+        FileIdentity { inode: (0, 0), size: 0, written: changed, changed }
+    }
+
+    #[test]
+    fn an_old_file_is_read_once() {
+        let mut reads = 0;
+        let read = || {
+            reads += 1;
+            Ok(((), changed_before(Duration::from_secs(1))))
+        };
+        assert!(read_settled(read).unwrap().1.is_some());
+        assert_eq!(reads, 1);
+    }
+
+    #[test]
+    fn a_file_that_changed_just_now_is_read_again() {
+        let identity = changed_before(Duration::ZERO);
+        let mut reads = 0;
+        let read = || {
+            reads += 1;
+            Ok(((), identity))
+        };
+        assert_eq!(read_settled(read).unwrap().1, Some(identity));
+        assert_eq!(reads, 2);
+    }
+
+    #[test]
+    fn a_file_that_never_rests_has_no_identity() {
+        let mut reads = 0;
+        let read = || {
+            reads += 1;
+            Ok(((), changed_before(Duration::ZERO)))
+        };
+        assert_eq!(read_settled(read).unwrap().1, None);
+        assert_eq!(reads, MAX_READS);
+    }
+}
