@@ -63,7 +63,8 @@ impl PrivateView {
             let parent = file.path.parent().unwrap_or(Path::new("/"));
             let top = if parent.starts_with(&copies.root) { &copies.root } else { parent };
             tops.insert(top.to_owned());
-            private.extend(parent.ancestors().take_while(|f| f.starts_with(top)).map(Path::to_owned));
+            private
+                .extend(parent.ancestors().take_while(|f| f.starts_with(top)).map(Path::to_owned));
         }
         let planner = Planner { copies: &copies.files, private };
         // Outer ones first: an inner one is covered inside of them.
@@ -93,7 +94,8 @@ impl CoveredFolder {
         for entry in &self.entries {
             entry.make(private.as_fd())?;
         }
-        let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        let onto =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         move_mount(private.as_fd(), c"", real.as_fd(), c"", onto)?;
         for entry in &self.entries {
             entry.show_live(real.as_fd(), private.as_fd())?;

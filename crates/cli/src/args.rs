@@ -12,6 +12,7 @@ use crate::commands::CommandArgs;
 use crate::desk::approvals::{AnswerArgs, ApprovalsArgs};
 use crate::desk::serve::ServeArgs;
 use crate::init::InitArgs;
+use crate::look::StateDirRefused;
 use crate::printer;
 
 /// Wrong usage or unusable configuration.
@@ -425,7 +426,7 @@ pub fn run() -> u8 {
     printer::choose_color(cli.color);
     let code = dispatch(cli).unwrap_or_else(|error| {
         printer::warn(&format!("gambrel: {error:#}"));
-        if error.is::<Usage>() { USAGE } else { 1 }
+        if error.is::<Usage>() || error.is::<StateDirRefused>() { USAGE } else { 1 }
     });
     arrived(code)
 }

@@ -10,7 +10,7 @@ use gambrel::model::{SessionState, Severity};
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
-use crate::{look, printer};
+use crate::{look, printer, snippet};
 
 /// The port on which contract 002 is called back.
 const CALLBACK_PORT: u16 = 8765;
@@ -37,6 +37,7 @@ pub fn run(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
     findings.extend(programs.iter().map(|(name, without)| program(name, without, &path)));
     findings.extend(host::findings(&gambrel, &path));
     findings.extend([callback(), processes(gambrel.settings().isolate), sandbox()]);
+    findings.extend([verified_exec(&gambrel), environment(&gambrel)]);
     let broken = findings.iter().take(3).any(|finding| !finding.ok);
     show(&findings, args.json);
     Ok(u8::from(broken))
@@ -68,7 +69,10 @@ fn hooks(gambrel: &Gambrel) -> Finding {
 fn trust(gambrel: &Gambrel) -> Finding {
     match gambrel.ledger().trust() {
         Ok(entries) => {
-            Finding { name: "trust", ok: true, what: format!("{} entries", entries.len()) }
+            let by_variable = gambrel.setup().options.trusts_all_by == Some(look::TRUST_VARIABLE);
+            let all = if by_variable { format!("; {}", look::TRUSTS_ALL) } else { String::new() };
+            let what = format!("{} entries{all}", entries.len());
+            Finding { name: "trust", ok: true, what }
         }
         Err(error) => Finding { name: "trust", ok: false, what: error.to_string() },
     }
@@ -114,6 +118,48 @@ fn processes(isolates: bool) -> Finding {
         (false, Err(_)) => format!("{usual}; isolate is off, is refused here"),
     };
     Finding { name: "processes", ok, what }
+}
+
+/// Whether nothing but the hashed bytes of a trusted hook can be made to run here.
+fn verified_exec(gambrel: &Gambrel) -> Finding {
+    let wanted = gambrel.setup().options.verified_exec;
+    let tried = try_verified_exec(gambrel);
+    let ok = tried.is_ok() || !wanted;
+    let what = match (wanted, tried) {
+        (true, Ok(())) => "on and works: only the hashed bytes of a trusted hook run".to_owned(),
+        (true, Err(why)) => format!("no trusted hook starts here: {why}"),
+        (false, Ok(())) => {
+            "off, would work here; files that change while a hook runs are noticed when it has ended"
+                .to_owned()
+        }
+        (false, Err(why)) => format!("off, is refused here: {why}"),
+    };
+    Finding { name: "verified_exec", ok, what }
+}
+
+/// Tries it with a file that fails unless other bytes run in its place.
+fn try_verified_exec(gambrel: &Gambrel) -> Result<(), String> {
+    let folder = gambrel.setup().state_dir().ok_or("verified_exec: there is no state folder")?;
+    let folder = folder.join(format!("doctor-{}", std::process::id()));
+    let file = folder.join("probe");
+    let made = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, "exit 1\n"));
+    let tried = match made {
+        Ok(()) => gambrel::actions::try_verified_exec(&file),
+        Err(error) => Err(format!("verified_exec: {}: {error}", file.display())),
+    };
+    // A folder that stays is empty or holds that one line.
+    let _left = std::fs::remove_dir_all(&folder);
+    tried
+}
+
+/// What of the environment does not count.
+fn environment(gambrel: &Gambrel) -> Finding {
+    let complaints = &gambrel.setup().complaints;
+    let what = match complaints.is_empty() {
+        true => "no file of the project sets a variable that counts here".to_owned(),
+        false => complaints.iter().map(snippet::short).collect::<Vec<_>>().join("; "),
+    };
+    Finding { name: "environment", ok: complaints.is_empty(), what }
 }
 
 fn sandbox() -> Finding {

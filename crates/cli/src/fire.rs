@@ -8,24 +8,33 @@ mod salvage;
 use std::path::PathBuf;
 
 use gambrel::model::{Complaint, Event, Powers, Reply, Severity};
-use gambrel::{Fired, Gambrel};
+use gambrel::{Fired, Gambrel, Setup};
 use serde_json::json;
 
 use self::salvage::Salvaged;
 use crate::args::{FireArgs, USAGE};
+use crate::look::StateDirRefused;
 use crate::printer::apart;
 use crate::{look, printer, snippet, stdin};
 
 /// Reads the event, fires, prints.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     let host_timeout = deadline::arm(folder.as_deref(), args);
-    let gambrel = look::firing(folder, args, host_timeout)?;
+    let gambrel = match look::firing(folder.clone(), args, host_timeout) {
+        Err(error) if args.hosted && error.is::<StateDirRefused>() => {
+            return refuse_state_dir(folder, args, &error.to_string());
+        }
+        opened => opened?,
+    };
     let bytes = match stdin::event(gambrel.setup().options.budget) {
         Ok(bytes) => bytes,
         Err(error) => return Ok(answer_unreadable(&gambrel, args, b"", &lost(&error))),
     };
     let code = match gambrel.receive(&args.from, &bytes) {
-        Ok(mut event) => fire(&gambrel, args, &mut event),
+        Ok(mut event) => match gambrel.setup().state_dir_refusal(Some(&event)) {
+            Some(why) => print_refusal(&gambrel, args, &bytes, &why),
+            None => fire(&gambrel, args, &mut event),
+        },
         Err(complaint) => answer_unreadable(&gambrel, args, &bytes, &complaint),
     };
     stdin::drain_tail();
@@ -52,6 +61,31 @@ fn fire(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
     match args.json {
         true => 0,
         false => u8::try_from(reply.exit).unwrap_or(1),
+    }
+}
+
+/// Without a state folder nobody knows what was trusted: a host's tool gate is refused.
+fn refuse_state_dir(folder: Option<PathBuf>, args: &FireArgs, why: &str) -> anyhow::Result<u8> {
+    let event_name = args.event.clone();
+    let setup = Setup { folder, event_name, in_memory: true, ..Setup::of_process() };
+    let gambrel = Gambrel::open(setup);
+    let bytes = stdin::event(None).unwrap_or_default();
+    Ok(print_refusal(&gambrel, args, &bytes, why))
+}
+
+/// The refusal in the caller's words at a host's tool gate; else exit code 64.
+fn print_refusal(gambrel: &Gambrel, args: &FireArgs, bytes: &[u8], why: &str) -> u8 {
+    let reply =
+        Salvaged::from_bytes(gambrel, &args.from, bytes).refusal(&format!("gambrel: {why}"));
+    match reply.filter(|_| args.hosted && !args.json) {
+        Some(reply) if printer::raw(&reply.stdout).is_ok() => {
+            printer::err(&printer::clean(&reply.stderr));
+            u8::try_from(reply.exit).unwrap_or(1)
+        }
+        _ => {
+            printer::warn(&format!("gambrel: {why}"));
+            USAGE
+        }
     }
 }
 

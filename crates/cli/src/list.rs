@@ -17,12 +17,16 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::open(look::setup(folder, Some(&args.sources))?);
     let loaded = gambrel.load(None);
     let rows = standing(&gambrel, &loaded);
+    let trusts_all_by = gambrel.setup().options.trusts_all_by;
     if args.json {
         let shown = |(hook, trust): &(&Hook, Trust)| {
             let mut shown = to_json(hook, *trust);
             let by = shadow(hook, &rows);
             shown["runs"] = json!(hook.draft.idle.is_none() && by.is_none());
             shown["shadowed_by"] = json!(by);
+            if let Some(by) = trusts_all_by.filter(|_| !hook.draft.source.scope.is_own()) {
+                shown["trusted_by"] = json!(by);
+            }
             shown
         };
         printer::json(&rows.iter().map(shown).collect());
@@ -39,6 +43,9 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     }
     for complaint in &loaded.complaints {
         printer::warn(&snippet::short(complaint));
+    }
+    if trusts_all_by == Some(look::TRUST_VARIABLE) {
+        printer::warn(&format!("gambrel: {}", look::TRUSTS_ALL));
     }
     for text in DIALECTS.iter().filter_map(|host| describe_uncovered(&loaded, *host)) {
         printer::warn(&text);

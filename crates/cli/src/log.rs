@@ -116,7 +116,7 @@ fn to_json(firing: &Firing) -> Value {
     json!({
         "id": firing.id, "at": firing.at, "session": firing.session, "state": state(firing),
         "from": accepted["from"], "hosted": accepted["hosted"], "event": accepted["event"], "moment": accepted["moment"],
-        "tool": accepted["tool"], "cwd": accepted["cwd"],
+        "tool": accepted["tool"], "cwd": accepted["cwd"], "trusts_all_by": accepted["trusts_all_by"],
         "ruling": finished["ruling"], "said": finished["said"], "reasons": finished["reasons"],
         "says": finished["says"], "trail": finished["trail"], "losses": finished["losses"],
         "troubles": finished["troubles"],
@@ -165,6 +165,9 @@ fn in_full(firing: &Firing) -> String {
         word("said"),
     );
     let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
+    if value["trusts_all_by"].is_string() {
+        text += &format!("  trust    every hook may run, by {}\n", word("trusts_all_by"));
+    }
     for reason in list("reasons") {
         text += &format!(
             "  because  {}\n",

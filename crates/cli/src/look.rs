@@ -1,15 +1,23 @@
 //! From arguments to a program that is put together: what every command that looks at hooks does
 //! first.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use gambrel::{Gambrel, Setup, TrustMode};
+use gambrel::{Gambrel, Setup, TrustMode, real_path};
 
 use crate::args::{FireArgs, Sources, TrustWord, Usage};
-use crate::printer;
+use crate::{ancestors, printer};
+
+/// How the environment lets every hook of a project run, as lists and the journal name it.
+pub const TRUST_VARIABLE: &str = "GAMBREL_TRUST=all";
+
+/// What that means.
+pub const TRUSTS_ALL: &str =
+    "GAMBREL_TRUST=all lets every hook of this project run, also those that nobody has trusted";
 
 /// Set by agents in the environment of what they run: none of them may speak for a person.
 const AGENT_MARKS: [&str; 7] = [
@@ -31,6 +39,36 @@ pub fn refuse_agents(gambrel: &Gambrel, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Refuses without a terminal where a command-line agent started this program: what follows is a
+/// person's to do. Only for the account's own store: one that was moved elsewhere is of no use to an
+/// agent, and tests may run below one.
+pub fn refuse_agent_above(gambrel: &Gambrel, what: &str) -> anyhow::Result<()> {
+    if std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    let store = gambrel.setup().state_dir().map(|folder| real_path(&folder));
+    let own = gambrel::account_home().zip(store).is_some_and(|(home, s)| s.starts_with(home));
+    if let Some((agent, pid)) = ancestors::agent_above().filter(|_| own) {
+        bail!(
+            "`{agent}` (process {pid}) started this command: an agent may not {what} for a person; \
+             run it in a terminal of your own"
+        );
+    }
+    Ok(())
+}
+
+/// The state folder must not be used.
+#[derive(Debug)]
+pub struct StateDirRefused(pub String);
+
+impl std::fmt::Display for StateDirRefused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StateDirRefused {}
+
 /// Where a project's files are written: in the folder that was named, else where its hooks or its
 /// repository are.
 pub fn project(setup: &Setup) -> PathBuf {
@@ -47,6 +85,10 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
         }
     }
     setup.folder = folder;
+    setup.ignore_project_variables();
+    if let Some(why) = setup.state_dir_refusal(None) {
+        bail!(StateDirRefused(why));
+    }
     setup.supervisor = std::env::current_exe().ok();
     setup.adopts_orphans = true;
     end_orphans(&setup);
@@ -54,7 +96,10 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
     setup.options.strict = strict(setup.env.get("GAMBREL_STRICT"))?;
     doubt_ui(setup.env.get("GAMBREL_UI"));
     setup.options.trust = match setup.env.get("GAMBREL_TRUST").map(String::as_str) {
-        Some("all") => TrustMode::All,
+        Some("all") => {
+            setup.options.trusts_all_by = Some(TRUST_VARIABLE);
+            TrustMode::All
+        }
         Some("none") => TrustMode::None,
         None | Some("" | "store") => TrustMode::Store,
         Some(word) => bail!(Usage(format!("GAMBREL_TRUST is store, all or none, not `{word}`"))),
@@ -103,6 +148,10 @@ fn name(setup: &mut Setup, sources: &Sources) {
     ];
     for (word, paths) in named {
         setup.named.extend(paths.iter().map(|path| (word.to_owned(), path.clone())));
+    }
+    if let Some(word) = sources.trust {
+        let by_option = matches!(word, TrustWord::All).then_some("--trust all");
+        setup.options.trusts_all_by = by_option;
     }
     match sources.trust {
         Some(TrustWord::Store) => setup.options.trust = TrustMode::Store,

@@ -1,5 +1,6 @@
 //! The binary `gambrel`: arguments in, one call, an exit code out.
 
+mod ancestors;
 mod args;
 mod check;
 mod commands;

@@ -9,10 +9,17 @@ use gambrel_engine::{Errand, Slip, attend};
 /// Killed in the middle an import loses nothing; the next one begins anew.
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// The surroundings of this process, without what the project's own files put into them.
+fn own_setup() -> Setup {
+    let mut setup = Setup::of_process();
+    setup.ignore_project_variables();
+    setup
+}
+
 /// Kills what is still watched once its starter has gone, and what hooks left running too long.
 pub fn watchdog() -> anyhow::Result<u8> {
     // Before it leaves the folder that a relative path in its environment is about.
-    let setup = Setup::of_process();
+    let setup = own_setup();
     gambrel::actions::watchdog_main(std::io::stdin(), &mut |slip, killed| {
         if let Ok(slip) = serde_json::from_str::<Slip>(slip) {
             let gambrel = Gambrel::open(setup.clone());
@@ -30,7 +37,7 @@ pub fn supervise() -> anyhow::Result<u8> {
         kill_with_parent: true,
         // What the hook leaves running is ended by a watchdog.
         supervisor: std::env::current_exe().ok(),
-        ..Setup::of_process()
+        ..own_setup()
     };
     let gambrel = Gambrel::open(setup);
     let settings = gambrel.settings();
@@ -49,7 +56,7 @@ pub fn supervise() -> anyhow::Result<u8> {
 /// Imports the journal. Nobody waits; what there is to tell is kept for who reads it next.
 pub fn import() -> anyhow::Result<u8> {
     gambrel::actions::end_process_after(IMPORT_TIMEOUT);
-    if let Some(ledger) = Gambrel::open(Setup::of_process()).local_ledger() {
+    if let Some(ledger) = Gambrel::open(own_setup()).local_ledger() {
         ledger.import()?;
     }
     Ok(0)

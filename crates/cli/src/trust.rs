@@ -24,6 +24,7 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
         return Ok(0);
     }
     look::refuse_agents(&gambrel, "trust hooks")?;
+    look::refuse_agent_above(&gambrel, "trust hooks")?;
     let chosen = chosen(&project, &args.ids, args.all)?;
     let chosen: Vec<&Hook> =
         chosen.into_iter().filter(|(_, trust)| *trust != Trust::Trusted).map(|(h, _)| h).collect();

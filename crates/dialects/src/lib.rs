@@ -8,12 +8,14 @@ pub mod neutral;
 pub mod omp;
 mod payload;
 mod preferences;
+mod project_env;
 pub mod teams;
 pub mod unified;
 
 use gambrel_model::Dialect;
 
 pub use preferences::{StartPreferences, start_preferences};
+pub use project_env::{Assignment, PROJECT_ENV_FILES, ReadEnv};
 
 /// Every contract, in the order in which their hooks run: gates speak first. The neutral caller
 /// has no hooks of its own.

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use gambrel_model::{Decision, Event, Ledger, LedgerError, Record, Stage, Step};
 use serde_json::{Value, json};
 
-use crate::Engine;
+use crate::{Engine, TrustMode};
 
 /// A record of now.
 pub fn record(event: &Event, step: Stage, body: Value) -> Record {
@@ -29,11 +29,15 @@ pub fn now() -> u64 {
 /// Says that an event was understood, and which hooks are about to be asked.
 pub fn accepted(engine: &Engine<'_>, event: &Event, hooks: &[&str], troubles: &mut Vec<String>) {
     let ledger = engine.ledger;
-    let body = json!({
+    let mut body = json!({
         "hosted": engine.options.hosted,
         "from": event.from.name(), "event": event.name, "moment": event.moment.name(),
         "cwd": event.cwd.display().to_string(), "tool": event.facts.tool.as_ref().map(|tool| &tool.name),
     });
+    if engine.options.trust == TrustMode::All {
+        let by = engine.options.trusts_all_by.unwrap_or("the host");
+        body["trusts_all_by"] = json!(by);
+    }
     let mut records = vec![record(event, Stage::Accepted, body)];
     if !hooks.is_empty() {
         records.push(record(event, Stage::Started, json!({"hooks": hooks})));

@@ -57,6 +57,8 @@ pub struct Options {
     pub strict: bool,
     /// Which project hooks may run.
     pub trust: TrustMode,
+    /// What lets every project hook run, if something does: `GAMBREL_TRUST=all`, `--trust all`.
+    pub trusts_all_by: Option<&'static str>,
     /// Nothing of a trusted hook runs but the bytes that were hashed.
     pub verified_exec: bool,
     /// How long the host will wait.

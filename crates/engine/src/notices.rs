@@ -62,6 +62,7 @@ impl Fold<'_, '_> {
             let skipped = skipped.into_iter().filter(|(hook, _)| !self.has_complaint(hook));
             notices.extend(skipped.map(|(hook, why)| skip_notice(&hook, &why)));
             notices.extend(self.uncovered());
+            notices.extend(self.trusts_all());
         }
         if matches!(self.event.kind(), Kind::Gate) || self.event.moment == Moment::SessionStart {
             notices.extend(self.complaints());
@@ -145,6 +146,21 @@ impl Fold<'_, '_> {
     fn troubles(&self) -> Vec<Notice> {
         let notice = |text: &String| Notice::new("trouble", text, format!("gambrel: {text}"));
         self.decision.troubles.iter().map(notice).collect()
+    }
+
+    /// Hooks of the project that run only because the environment says so.
+    fn trusts_all(&self) -> Option<Notice> {
+        let options = &self.engine.options;
+        let by = options.trusts_all_by.filter(|by| by.starts_with("GAMBREL_"))?;
+        let hooks = self.engine.loaded.hooks.iter();
+        let count = hooks.filter(|hook| !hook.draft.source.scope.is_own()).count();
+        let which = match count {
+            0 => return None,
+            1 => "the 1 hook of this project".to_owned(),
+            count => format!("all {count} hooks of this project"),
+        };
+        let text = format!("gambrel: {by} is set, so {which} may run, trusted or not");
+        Some(Notice::new("trusts-all", by, text))
     }
 
     /// Events for which hooks exist and which the host does not report to gambrel.

@@ -49,11 +49,7 @@ fn time_to_settle(identity: &FileIdentity) -> Option<Duration> {
 
 /// What is to be looked at when the hook has ended. With `verified`, also the bytes that are to run
 /// in place of whatever the paths lead to then; the error says why that cannot be.
-pub(crate) fn watch(
-    hook: &Hook,
-    parts: &[&Part],
-    verified: bool,
-) -> Result<WatchedFiles, String> {
+pub(crate) fn watch(hook: &Hook, parts: &[&Part], verified: bool) -> Result<WatchedFiles, String> {
     let base = &hook.draft.source.base;
     let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
     let known = |part: &&Part| WatchedFile { path: part.path.clone(), identity: part.identity };
@@ -66,22 +62,19 @@ pub(crate) fn watch(
     Ok(WatchedFiles { files: parts.iter().map(known).collect(), folders, copies })
 }
 
-/// The folders that lead to the files from the project's on; where only copies run, those above it.
-fn folders(root: &Path, parts: &[&Part], above: bool) -> BTreeSet<PathBuf> {
+/// The folders that lead to the files, from the project's on. Where only copies run those are
+/// private, and the ones above them count.
+fn folders(root: &Path, parts: &[&Part], verified: bool) -> BTreeSet<PathBuf> {
     let lead_to = |part: &&Part| {
-        let inside = part.path.starts_with(root);
-        let on_the_way = part.path.ancestors().skip(1);
-        let own = on_the_way.take_while(move |f| inside && f.starts_with(root));
-        let outside = part.path.parent().filter(|_| !inside);
-        own.chain(outside).map(Path::to_owned).collect::<Vec<_>>()
+        let parent = part.path.parent().unwrap_or(root);
+        let top = if part.path.starts_with(root) { root } else { parent };
+        let inner = parent.ancestors().take_while(|folder| folder.starts_with(top));
+        match verified {
+            true => top.ancestors().map(Path::to_owned).collect::<Vec<_>>(),
+            false => inner.map(Path::to_owned).collect(),
+        }
     };
-    let mut folders: BTreeSet<PathBuf> = parts.iter().flat_map(lead_to).collect();
-    if above {
-        let tops: Vec<PathBuf> = folders.iter().cloned().collect();
-        folders = tops.iter().flat_map(|f| f.ancestors().skip(1)).map(Path::to_owned).collect();
-        folders.extend(tops);
-    }
-    folders
+    parts.iter().flat_map(lead_to).collect()
 }
 
 fn copies(root: &Path, parts: &[&Part]) -> Result<VerifiedCopies, String> {

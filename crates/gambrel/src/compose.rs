@@ -186,6 +186,7 @@ impl Gambrel {
         let mut loaded = load(DIALECTS, roots, self.load_deadline());
         loaded.complaints.extend(lost.then(unknown_folder));
         loaded.complaints.extend(self.secrets().complaints.iter().cloned());
+        loaded.complaints.extend(self.setup.complaints.iter().cloned());
         Arc::new(loaded)
     }
 

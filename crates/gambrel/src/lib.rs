@@ -16,9 +16,11 @@
 //! # Ok::<(), gambrel::Complaint>(())
 //! ```
 
+mod account;
 mod compose;
 #[cfg(feature = "js")]
 mod modules;
+mod project_env;
 #[cfg(feature = "http")]
 mod reach;
 mod setup;
@@ -26,6 +28,7 @@ mod setup;
 mod terminal;
 mod wrap;
 
+pub use account::{account_home, real_path};
 pub use compose::{Fired, Gambrel, fresh_key};
 pub use gambrel_actions as actions;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gambrel_dialects::StartPreferences;
 use gambrel_engine::Options;
-use gambrel_model::{Event, Roots};
+use gambrel_model::{Complaint, Event, Roots};
 
 /// The surroundings of a program that fires hooks.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +39,8 @@ pub struct Setup {
     pub in_memory: bool,
     /// The process whose hooks these are: the host itself, or whoever started this program.
     pub caller: Option<u32>,
+    /// What is wrong with the environment itself.
+    pub complaints: Vec<Complaint>,
     /// How hooks are started; without it, as the user's `config.yaml` says.
     pub start: Option<StartPreferences>,
 }
@@ -157,7 +159,7 @@ impl Setup {
         let root = self.root(event);
         let home = self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
         Roots {
-            project: project(&root, home.as_deref()),
+            project: project_of(&root, home.as_deref()),
             root,
             home,
             config_home: self.config_home(),
@@ -187,7 +189,7 @@ fn settled(path: PathBuf) -> PathBuf {
 }
 
 /// The nearest folder that has hooks or a repository, from the root upwards; not home itself.
-fn project(root: &Path, home: Option<&Path>) -> PathBuf {
+pub(crate) fn project_of(root: &Path, home: Option<&Path>) -> PathBuf {
     const MARKS: [&str; 5] = [".claude", ".gambrel", ".omp", ".iteratr.hooks.yml", ".git"];
     let marked = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
     let found = root.ancestors().take_while(|folder| home != Some(*folder)).find(marked);

@@ -15,6 +15,7 @@ mod program;
 mod project;
 mod random;
 mod strace;
+mod swap;
 mod zoo;
 mod zoo_hooks;
 
@@ -72,6 +73,7 @@ const ROWS: &[(&str, Attack)] = &[
     ("parallel", parallel::attack),
     ("hostile", hostile::attack),
     ("fuzz", fuzz::attack),
+    ("swap", swap::attack),
 ];
 
 /// What the attacks use beyond Rust.

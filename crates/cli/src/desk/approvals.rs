@@ -105,6 +105,7 @@ fn answer(folder: Option<PathBuf>, args: &AnswerArgs, action: &str) -> anyhow::R
     look::refuse_agents(&gambrel, "answer an approval")?;
     let id = found(&gambrel, &args.ticket)?;
     if action == "approve" {
+        look::refuse_agent_above(&gambrel, "answer an approval")?;
         fits(&gambrel, &id, &args.message)?;
     }
     let answer = Answer {

@@ -1,0 +1,166 @@
+//! The part of the environment that a project has no say in: variables that its own files set are
+//! ignored, and a state folder inside of it is refused. Nothing is read unless a variable that
+//! matters is set.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gambrel_dialects::{Assignment, PROJECT_ENV_FILES};
+use gambrel_engine::read_text;
+use gambrel_model::{Complaint, Event, Spot};
+
+use crate::Setup;
+use crate::account::{account_home, real_path};
+use crate::setup::project_of;
+
+/// Variables by which a gambrel inside a hook knows the one outside.
+const OWN_MARKS: [&str; 4] =
+    ["GAMBREL_FIRING", "GAMBREL_CALL", "GAMBREL_PROGRAM", "GAMBREL_HANDLER"];
+
+impl Setup {
+    /// Takes out what a file of the project itself sets to the value that it has here, and keeps a
+    /// complaint about each. In place of `HOME` stands the home of the user database.
+    pub fn ignore_project_variables(&mut self) {
+        if !self.env.iter().any(|(name, value)| matters(name, value)) {
+            return;
+        }
+        let home = account_home();
+        let root = self.root(None);
+        let project = project_of(&root, home.as_deref());
+        let mut folders = vec![project, root];
+        folders.dedup();
+        // What stands in the user's home is the user's own.
+        folders.retain(|folder| Some(folder) != home.as_ref());
+        let files = folders.iter().flat_map(|folder| {
+            PROJECT_ENV_FILES.iter().map(|(name, read)| (folder.join(name), *read))
+        });
+        for (path, read) in files.collect::<Vec<_>>() {
+            let Some(set) = assignments(&path, read, self) else { continue };
+            for Assignment { name, value } in set {
+                self.ignore(&path, &name, value.as_deref(), home.as_deref());
+            }
+        }
+    }
+
+    fn ignore(&mut self, path: &Path, name: &str, value: Option<&str>, home: Option<&Path>) {
+        let Some(own) = self.env.get(name).filter(|own| value.is_none_or(|value| value == *own))
+        else {
+            return;
+        };
+        if !is_ours(name) || only_tightens(name, own) {
+            return;
+        }
+        let env = Arc::make_mut(&mut self.env);
+        env.remove(name);
+        if let Some(home) = home.filter(|_| name == "HOME") {
+            env.insert(name.to_owned(), home.display().to_string());
+        }
+        let message = format!("sets `{name}`, so gambrel ignores this variable");
+        let complaint = Complaint::warning(Spot::file(path), message)
+            .help("a project has no say in it; take it out of the file and set it yourself");
+        self.complaints.push(Complaint { reported_by_fire: true, ..complaint });
+    }
+
+    /// Why nothing may be kept in the state folder that the environment names: it is inside the
+    /// project, whose files anybody may have written. The default place is never refused.
+    pub fn state_dir_refusal(&self, event: Option<&Event>) -> Option<String> {
+        let is_set = |name: &&&str| self.env.get(**name).is_some_and(|value| !value.is_empty());
+        let name = ["GAMBREL_STATE_DIR", "XDG_STATE_HOME"].iter().find(is_set)?;
+        let folder = self.state_dir().filter(|_| !self.in_memory)?;
+        let home = self.home();
+        if home.as_ref().is_some_and(|home| folder == home.join(".local/state/gambrel")) {
+            return None;
+        }
+        let project = self.roots(event).project;
+        let is_above_home = home.is_some_and(|home| real_path(&home).starts_with(&project));
+        let inside = real_path(&folder).starts_with(&project);
+        (inside && !is_above_home).then(|| {
+            format!(
+                "{name} puts gambrel's state folder inside the project ({}): name a folder \
+                 outside of {}",
+                folder.display(),
+                project.display()
+            )
+        })
+    }
+}
+
+/// What a file sets; `None` if it is not there. Of one that cannot be read nobody knows what it
+/// sets, so that it may be any variable of ours.
+fn assignments(
+    path: &PathBuf,
+    read: gambrel_dialects::ReadEnv,
+    setup: &Setup,
+) -> Option<Vec<Assignment>> {
+    match read_text(path) {
+        Ok(text) => text.map(|text| read(&text)),
+        Err(_) => {
+            let ours = setup.env.iter().filter(|(name, value)| matters(name, value));
+            let unknown = |(name, _): (&String, _)| Assignment { name: name.clone(), value: None };
+            Some(ours.map(unknown).collect())
+        }
+    }
+}
+
+/// Whether a variable is one that a project could gain by.
+fn matters(name: &str, value: &str) -> bool {
+    match name {
+        "HOME" => !is_usual_home(value),
+        _ if name.starts_with("XDG_") => name.ends_with("_HOME"),
+        _ => is_ours(name) && !only_tightens(name, value),
+    }
+}
+
+fn is_ours(name: &str) -> bool {
+    let prefix = name == "HOME" || name.starts_with("XDG_") || name.starts_with("GAMBREL_");
+    prefix && !OWN_MARKS.contains(&name)
+}
+
+/// Where homes are. Nobody but root makes folders there, so that no project names one of its own.
+fn is_usual_home(home: &str) -> bool {
+    let below = home.strip_prefix("/home/").map(|name| name.trim_end_matches('/'));
+    home == "/root" || below.is_some_and(|name| !name.is_empty() && !name.contains('/'))
+}
+
+/// Whether all that a value can do is to let less happen.
+fn only_tightens(name: &str, value: &str) -> bool {
+    let on = ["1", "true", "yes", "on"].contains(&value.to_lowercase().as_str());
+    match name {
+        "GAMBREL_STRICT" | "GAMBREL_ISOLATE" => on,
+        "GAMBREL_TRUST" => ["none", "store"].contains(&value),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matters;
+
+    #[test]
+    fn an_ordinary_environment_makes_nobody_look() {
+        let ordinary = [
+            ("HOME", "/home/ann"),
+            ("HOME", "/root"),
+            ("XDG_RUNTIME_DIR", "/run/user/1000"),
+            ("XDG_SESSION_ID", "2"),
+            ("PATH", "/bin"),
+            ("GAMBREL_FIRING", "1"),
+            ("GAMBREL_STRICT", "1"),
+            ("GAMBREL_TRUST", "none"),
+        ];
+        for (name, value) in ordinary {
+            assert!(!matters(name, value), "{name}={value}");
+        }
+        let special = [
+            ("HOME", "/home/ann/project"),
+            ("HOME", "/tmp/x"),
+            ("XDG_STATE_HOME", "/x"),
+            ("XDG_CONFIG_HOME", "/x"),
+            ("GAMBREL_TRUST", "all"),
+            ("GAMBREL_STRICT", "0"),
+        ];
+        for (name, value) in special {
+            assert!(matters(name, value), "{name}={value}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Row `swap`: processes exchange a trusted script for another one while `gambrel fire` runs it.
+//! Counted by what ran: the other script leaves a file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Context, anyhow};
+
+use super::project::{TestProject, guard_settings, text_of, tool_event};
+use super::{Held, Measured, Options};
+
+/// Projects that are attacked at once.
+const TOGETHER: usize = 4;
+/// The trusted script. What it says proves that it ran.
+const GOOD: &str = "#!/bin/sh\necho good >&2\nexit 2\n";
+/// How a script is exchanged: each is a loop with random pauses that restores the trusted script.
+const WAYS: [&str; 4] = ["rename", "link", "write", "folder"];
+
+pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
+    let count = options.count(100, 10_000);
+    let paths = options.count(100, 10_000);
+    let mut rows = vec![by_path(paths, &run_all(options, paths, &[])?)];
+    rows.push(verified(count, &run_all(options, count, &["--verified-exec"])?));
+    Ok(rows)
+}
+
+/// What became of many firings.
+#[derive(Default)]
+struct Counted {
+    /// The trusted script denied.
+    denied: usize,
+    /// It was found changed before it was started.
+    skipped: usize,
+    /// The other script ran.
+    swapped: usize,
+    /// The same, and nobody was told.
+    unreported: usize,
+    /// No answer of either, and nobody was told.
+    silent: usize,
+    /// The hook could not be started, and the user was told.
+    refused: usize,
+}
+
+fn by_path(count: usize, found: &Counted) -> Measured {
+    Measured {
+        what: "a script exchanged while `fire` runs it by path".into(),
+        goal: "0 runs of the other script unreported",
+        count,
+        measured: describe(found),
+        // An attack that never hits proves nothing; a small count may miss.
+        held: (found.unreported == 0 && found.silent == 0).into(),
+    }
+}
+
+fn verified(count: usize, found: &Counted) -> Measured {
+    let held = match found.refused == count {
+        true => Held::NotRun,
+        false => (found.swapped == 0 && found.silent == 0).into(),
+    };
+    Measured {
+        what: "the same with `--verified-exec`".into(),
+        goal: "0 runs of the other script",
+        count,
+        measured: describe(found),
+        held,
+    }
+}
+
+fn describe(found: &Counted) -> String {
+    let Counted { denied, skipped, swapped, unreported, silent, refused } = found;
+    format!(
+        "{swapped} ran the other script, {unreported} of them unreported; {denied} denied by the \
+         trusted one, {skipped} skipped as changed, {refused} not started, {silent} open without a \
+         word"
+    )
+}
+
+fn run_all(options: &Options, count: usize, flags: &[&str]) -> anyhow::Result<Counted> {
+    let next = AtomicUsize::new(0);
+    let all = thread::scope(|scope| {
+        let next = &next;
+        let start = |n: usize| scope.spawn(move || run_one(options, n, (next, count), flags));
+        let threads: Vec<_> = (0..TOGETHER).map(start).collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread.join().map_err(|_| anyhow!("an attack panicked")).and_then(|counted| counted)
+        });
+        joined.collect::<anyhow::Result<Vec<Counted>>>()
+    })?;
+    Ok(all.into_iter().fold(Counted::default(), Counted::and))
+}
+
+impl Counted {
+    fn and(self, other: Self) -> Self {
+        Self {
+            denied: self.denied + other.denied,
+            skipped: self.skipped + other.skipped,
+            swapped: self.swapped + other.swapped,
+            unreported: self.unreported + other.unreported,
+            silent: self.silent + other.silent,
+            refused: self.refused + other.refused,
+        }
+    }
+}
+
+/// Fires in one project, under one kind of attack, for as long as firings are left.
+fn run_one(
+    options: &Options,
+    n: usize,
+    (next, count): (&AtomicUsize, usize),
+    flags: &[&str],
+) -> anyhow::Result<Counted> {
+    let project = TestProject::new(options)?.with_trust_store();
+    let ran = project.base.join("ran");
+    let bad = format!("#!/bin/sh\ntouch '{}'\nexit 0\n", text_of(&ran));
+    let script = project.write("hooks/guard.sh", GOOD)?;
+    project.write("other/guard.sh", &bad)?;
+    make_executable(&script)?;
+    make_executable(&project.root.join("other/guard.sh"))?;
+    let settings = guard_settings("\"$CLAUDE_PROJECT_DIR\"/hooks/guard.sh", 20);
+    project.write(".claude/settings.json", &settings)?;
+    project.trust_all()?;
+    let attacker = Attacker::start(&project, WAYS[n % WAYS.len()])?;
+    let mut counted = Counted::default();
+    loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        if at >= count {
+            break;
+        }
+        count_one(&project, &ran, (at, flags), &mut counted)?;
+        if at % 1_000 == 999 {
+            eprintln!("faults: swap: {} of {count}", at + 1);
+        }
+    }
+    drop(attacker);
+    Ok(counted)
+}
+
+fn count_one(
+    project: &TestProject,
+    ran: &Path,
+    (at, flags): (usize, &[&str]),
+    counted: &mut Counted,
+) -> anyhow::Result<()> {
+    let args = [&["fire", "--from", "claude"], flags].concat();
+    let event = tool_event(&format!("swap-{at}")).to_string();
+    let ended = project.run(&args, event.as_bytes())?;
+    let told = ended.reply()["systemMessage"].as_str().unwrap_or_default().to_owned();
+    let changed = told.contains("changed while it ran");
+    let swapped = fs::remove_file(ran).is_ok();
+    counted.swapped += usize::from(swapped);
+    counted.unreported += usize::from(swapped && !changed);
+    match ended.reply()["hookSpecificOutput"]["permissionDecisionReason"].as_str() {
+        Some(why) if why.contains("good") => counted.denied += 1,
+        _ if swapped || changed => {}
+        _ if told.contains("verified_exec") => counted.refused += 1,
+        _ if told.contains("changed") || told.contains("not found") => counted.skipped += 1,
+        _ if told.is_empty() => counted.silent += 1,
+        _ => counted.skipped += 1,
+    }
+    Ok(())
+}
+
+fn make_executable(path: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+/// A process that exchanges the script until it is dropped.
+struct Attacker(Child);
+
+impl Attacker {
+    fn start(project: &TestProject, way: &str) -> anyhow::Result<Self> {
+        let program: PathBuf = project.base.join("attack.py");
+        fs::write(&program, ATTACK)?;
+        let mut command = Command::new("python3");
+        command.arg(&program).arg(&project.root).arg(way).stdin(Stdio::null());
+        Ok(Self(command.spawn().context("python3")?))
+    }
+}
+
+impl Drop for Attacker {
+    fn drop(&mut self) {
+        // It ends only so; a failure leaves a loop that ends with its folder.
+        let _ended = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+/// The other script is in place for a few milliseconds; then the trusted one is for a while, so that
+/// the check often passes.
+const ATTACK: &str = r#"
+import os, random, shutil, sys, time
+root, way = sys.argv[1], sys.argv[2]
+os.chdir(root)
+good, bad = open("hooks/guard.sh").read(), open("other/guard.sh").read()
+def pause(most): time.sleep(random.random() * most)
+def copy(text, name):
+    with open(name, "w") as file: file.write(text)
+    os.chmod(name, 0o755)
+def by_rename():
+    copy(bad, "hooks/tmp"); os.rename("hooks/tmp", "hooks/guard.sh"); pause(0.006)
+    copy(good, "hooks/tmp"); os.rename("hooks/tmp", "hooks/guard.sh")
+def by_link():
+    os.link("hooks/guard.sh", "hooks/kept"); copy(bad, "hooks/tmp")
+    os.rename("hooks/tmp", "hooks/guard.sh"); pause(0.006)
+    os.rename("hooks/kept", "hooks/guard.sh")
+def by_write():
+    old = os.stat("hooks/guard.sh")
+    with open("hooks/guard.sh", "r+") as file:
+        file.write(bad); file.truncate(); file.flush(); pause(0.006)
+        file.seek(0); file.write(good); file.truncate()
+    os.utime("hooks/guard.sh", ns=(old.st_atime_ns, old.st_mtime_ns))
+def by_folder():
+    os.rename("hooks", "kept"); os.rename("other", "hooks"); pause(0.006)
+    os.rename("hooks", "other"); os.rename("kept", "hooks")
+exchange = {"rename": by_rename, "link": by_link, "write": by_write, "folder": by_folder}[way]
+while os.path.exists(root):
+    try:
+        exchange()
+    except FileNotFoundError:
+        break
+    pause(0.04)
+"#;
