@@ -44,8 +44,9 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     for complaint in &loaded.complaints {
         printer::warn(&snippet::short(complaint));
     }
-    if trusts_all_by == Some(look::TRUST_VARIABLE) {
-        printer::warn(&format!("gambrel: {}", look::TRUSTS_ALL));
+    let of_project = |hook: &Arc<Hook>| !hook.draft.source.scope.is_own();
+    if trusts_all_by == Some(look::TRUST_VARIABLE) && loaded.hooks.iter().any(of_project) {
+        printer::out(&format!("{}\n", look::TRUSTS_ALL));
     }
     for text in DIALECTS.iter().filter_map(|host| describe_uncovered(&loaded, *host)) {
         printer::warn(&text);

@@ -15,7 +15,7 @@ pub mod unified;
 use gambrel_model::Dialect;
 
 pub use preferences::{StartPreferences, start_preferences};
-pub use project_env::{Assignment, PROJECT_ENV_FILES, ReadEnv};
+pub use project_env::{Assignment, EnvFile, PROJECT_ENV_FILES};
 
 /// Every contract, in the order in which their hooks run: gates speak first. The neutral caller
 /// has no hooks of its own.

@@ -14,16 +14,23 @@ pub struct Assignment {
     pub value: Option<String>,
 }
 
-/// The files of a project that set variables, and how each is read.
-pub const PROJECT_ENV_FILES: [(&str, ReadEnv); 4] = [
-    (".claude/settings.json", settings_env),
-    (".claude/settings.local.json", settings_env),
-    (".env", shell_env),
-    (".envrc", shell_env),
-];
+/// A file of a project that sets variables.
+pub struct EnvFile {
+    /// Its name in the project's folder.
+    pub name: &'static str,
+    /// Reads its assignments.
+    pub read: fn(&str) -> Vec<Assignment>,
+    /// Whether it is a text for a shell, which also reads pipes and bytes that are no UTF-8.
+    pub is_shell: bool,
+}
 
-/// Reads the assignments of one file.
-pub type ReadEnv = fn(&str) -> Vec<Assignment>;
+/// The files of a project that set variables.
+pub const PROJECT_ENV_FILES: [EnvFile; 4] = [
+    EnvFile { name: ".claude/settings.json", read: settings_env, is_shell: false },
+    EnvFile { name: ".claude/settings.local.json", read: settings_env, is_shell: false },
+    EnvFile { name: ".env", read: shell_env, is_shell: true },
+    EnvFile { name: ".envrc", read: shell_env, is_shell: true },
+];
 
 fn settings_env(text: &str) -> Vec<Assignment> {
     let Ok(document) = Document::parse(Path::new("settings.json"), text, Language::Jsonc) else {

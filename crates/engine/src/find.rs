@@ -12,7 +12,7 @@ use gambrel_model::{Complaint, Entry, Found, Holding, Place, Roots, Spot};
 /// Files that are looked at in one folder of a project.
 const MAX_FOLDER_FILE_COUNT: usize = 20_000;
 /// A configuration file larger than this is not read.
-const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
+pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// A file that changed so recently may be in the middle of being rewritten.
 const REWRITE_WINDOW: Duration = Duration::from_secs(2);
 

@@ -21,7 +21,7 @@ mod trust;
 
 pub use debts::{GAMBREL, release, settle};
 pub use errand::{Errand, attend};
-pub use find::read_text;
+pub use find::{MAX_FILE_BYTES, read_text};
 pub use journal::{Unreadable, now, record_unreadable};
 pub use load::{Loaded, load};
 pub use notices::{describe_uncovered, hooked_events, uncovered_events};

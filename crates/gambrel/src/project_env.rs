@@ -2,16 +2,19 @@
 //! ignored, and a state folder inside of it is refused. Nothing is read unless a variable that
 //! matters is set.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use gambrel_dialects::{Assignment, PROJECT_ENV_FILES};
-use gambrel_engine::read_text;
+use gambrel_dialects::{Assignment, EnvFile, PROJECT_ENV_FILES};
+use gambrel_engine::{MAX_FILE_BYTES, read_text};
 use gambrel_model::{Complaint, Event, Spot};
 
 use crate::Setup;
 use crate::account::{account_home, real_path};
 use crate::setup::project_of;
+
+/// No JavaScript program makes a text of a longer file.
+const MAX_SETTINGS_BYTES: u64 = 1 << 30;
 
 /// Variables by which a gambrel inside a hook knows the one outside.
 const OWN_MARKS: [&str; 4] =
@@ -31,13 +34,25 @@ impl Setup {
         folders.dedup();
         // What stands in the user's home is the user's own.
         folders.retain(|folder| Some(folder) != home.as_ref());
-        let files = folders.iter().flat_map(|folder| {
-            PROJECT_ENV_FILES.iter().map(|(name, read)| (folder.join(name), *read))
-        });
-        for (path, read) in files.collect::<Vec<_>>() {
-            let Some(set) = assignments(&path, read, self) else { continue };
-            for Assignment { name, value } in set {
+        for (folder, file) in
+            folders.iter().flat_map(|f| PROJECT_ENV_FILES.iter().map(move |e| (f, e)))
+        {
+            let path = folder.join(file.name);
+            for Assignment { name, value } in self.assignments(&path, file) {
                 self.ignore(&path, &name, value.as_deref(), home.as_deref());
+            }
+        }
+    }
+
+    /// What a file sets. If it can be read by others and not by us, that may be any variable.
+    fn assignments(&self, path: &Path, file: &EnvFile) -> Vec<Assignment> {
+        match read_text(path) {
+            Ok(text) => text.map(|text| (file.read)(&text)).unwrap_or_default(),
+            Err(_) if !others_can_read(path, file) => Vec::new(),
+            Err(_) => {
+                let ours = self.env.iter().filter(|(name, value)| matters(name, value));
+                let any = |(name, _): (&String, _)| Assignment { name: name.clone(), value: None };
+                ours.map(any).collect()
             }
         }
     }
@@ -85,21 +100,11 @@ impl Setup {
     }
 }
 
-/// What a file sets; `None` if it is not there. Of one that cannot be read nobody knows what it
-/// sets, so that it may be any variable of ours.
-fn assignments(
-    path: &PathBuf,
-    read: gambrel_dialects::ReadEnv,
-    setup: &Setup,
-) -> Option<Vec<Assignment>> {
-    match read_text(path) {
-        Ok(text) => text.map(|text| read(&text)),
-        Err(_) => {
-            let ours = setup.env.iter().filter(|(name, value)| matters(name, value));
-            let unknown = |(name, _): (&String, _)| Assignment { name: name.clone(), value: None };
-            Some(ours.map(unknown).collect())
-        }
-    }
+/// Whether what we cannot read may still be read by whoever sets variables from it.
+fn others_can_read(path: &Path, file: &EnvFile) -> bool {
+    let Ok(known) = std::fs::metadata(path) else { return false };
+    let is_large = known.len() > MAX_FILE_BYTES && known.len() < MAX_SETTINGS_BYTES;
+    if file.is_shell { !known.is_dir() } else { known.is_file() && is_large }
 }
 
 /// Whether a variable is one that a project could gain by.

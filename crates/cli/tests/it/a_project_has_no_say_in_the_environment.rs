@@ -29,8 +29,8 @@ fn trust_by_the_environment_is_shown_and_recorded() {
     let shown = "GAMBREL_TRUST=all lets every hook of this project run";
     let doctor = text(&ground.run(&["doctor"], b"").stdout);
     assert!(doctor.contains(shown), "{doctor}");
-    let list = ground.run(&["list"], b"");
-    assert!(text(&list.stderr).contains(shown), "{}", text(&list.stderr));
+    let list = text(&ground.run(&["list"], b"").stdout);
+    assert!(list.contains(shown), "{list}");
     assert_eq!(ground.json(&["list", "--json"])[0]["trusted_by"], "GAMBREL_TRUST=all");
     let told = "GAMBREL_TRUST=all is set, so the 1 hook of this project may run, trusted or not";
     assert!(message(&ground, START).contains(told));
@@ -117,8 +117,13 @@ fn odd_files_cost_nothing_and_hide_nothing() {
     assert!(made.unwrap().success());
     assert_eq!(ground.decide("claude", BASH_LS)["ruling"], "silent", "nobody knows what it sets");
     let ground = untrusted();
-    std::fs::create_dir(ground.root.join(".envrc")).unwrap();
-    assert_eq!(ground.decide("claude", BASH_LS)["ruling"], "silent");
+    let large = ground.file(".claude/settings.local.json", "{}");
+    let large = std::fs::OpenOptions::new().write(true).open(large).unwrap();
+    large.set_len(9 * 1024 * 1024).unwrap();
+    assert_eq!(ground.decide("claude", BASH_LS)["ruling"], "silent", "nor this one");
+    let ground = untrusted();
+    std::fs::create_dir(ground.root.join(".env")).unwrap();
+    assert_eq!(ground.decide("claude", BASH_LS)["ruling"], "deny", "a folder sets nothing");
 }
 
 #[test]

@@ -85,8 +85,9 @@ fn a_path_of_this_machine_goes_into_no_shared_file() {
 #[test]
 fn reports_hooks_for_unsubscribed_events() {
     let ground = Ground::new().with_gambrel_on_path();
+    const FIRE: [&str; 6] = ["fire", "--from", "claude", "--hosted", "--trust", "all"];
     install(&ground, &[]);
-    let quiet = ground.run(&["fire", "--from", "claude", "--hosted"], START.as_bytes());
+    let quiet = ground.run(&FIRE, START.as_bytes());
     assert_eq!(text(&quiet.stdout), "", "nothing to tell yet");
     ground.file(
         ".gambrel/hooks.yaml",
@@ -98,12 +99,12 @@ fn reports_hooks_for_unsubscribed_events() {
         let said = text(&output.stdout) + &text(&output.stderr);
         assert!(said.contains(told) && said.contains("gambrel install claude"), "{args:?}: {said}");
     }
-    let fired = ground.run(&["fire", "--from", "claude", "--hosted"], START.as_bytes());
+    let fired = ground.run(&FIRE, START.as_bytes());
     let reply: Value = serde_json::from_slice(&fired.stdout).unwrap();
     let message = reply["systemMessage"].as_str().unwrap();
     assert!(message.contains(told) && message.contains("gambrel install claude"), "{message}");
     install(&ground, &[]);
-    let covered = ground.run(&["fire", "--from", "claude", "--hosted"], START.as_bytes());
+    let covered = ground.run(&FIRE, START.as_bytes());
     assert_eq!(text(&covered.stdout), "");
 }
 

@@ -73,7 +73,6 @@ impl Ground {
                 "GAMBREL_STATE_DIR".to_owned(),
                 self.base.join("state").to_string_lossy().into_owned(),
             ),
-            ("GAMBREL_TRUST".to_owned(), "all".to_owned()),
             ("TMPDIR".to_owned(), self.base.join("tmp").to_string_lossy().into_owned()),
             (
                 "GAMBREL_CLAUDE_MANAGED".to_owned(),
@@ -204,6 +203,11 @@ fn fire(ground: &Ground, case: &Case, fire: &Fire) -> Seen {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gambrel"));
         command.args(["-C".as_ref(), ground.root.as_os_str()]).args(["fire", "--from", &fire.from]);
         command.args(fire.args.iter().map(|a| ground.filled(a)));
+        // By an option, which no reply mentions, unless the case is about trust.
+        let named = fire.args.iter().any(|word| word == "--trust");
+        if !named && !case.env.contains_key("GAMBREL_TRUST") {
+            command.args(["--trust", "all"]);
+        }
         if json {
             command.arg("--json");
         }
