@@ -94,8 +94,8 @@ fn by_program(path: &str) -> Option<&'static str> {
 
 fn by_package(path: &str) -> Option<&'static str> {
     let path = format!("/{path}/");
-    let holds = |package: &&str| path.contains(&format!("/{package}/"));
-    let agent = AGENTS.iter().find(|agent| agent.packages.iter().any(|p| holds(p)))?;
+    let holds = |package: &&'static str| path.contains(&format!("/{package}/"));
+    let agent = AGENTS.iter().find(|agent| agent.packages.iter().any(holds))?;
     agent.programs.first().copied()
 }
 

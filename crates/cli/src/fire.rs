@@ -31,7 +31,7 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
         Err(error) => return Ok(answer_unreadable(&gambrel, args, b"", &lost(&error))),
     };
     let code = match gambrel.receive(&args.from, &bytes) {
-        Ok(mut event) => match gambrel.setup().state_dir_refusal(Some(&event)) {
+        Ok(mut event) => match gambrel.setup().state_dir_refusal(&event) {
             Some(why) => print_refusal(&gambrel, args, &bytes, &why),
             None => fire(&gambrel, args, &mut event),
         },

@@ -85,10 +85,7 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
         }
     }
     setup.folder = folder;
-    setup.ignore_project_variables();
-    if let Some(why) = setup.state_dir_refusal(None) {
-        bail!(StateDirRefused(why));
-    }
+    setup.check_environment().map_err(StateDirRefused)?;
     setup.supervisor = std::env::current_exe().ok();
     setup.adopts_orphans = true;
     end_orphans(&setup);

@@ -12,7 +12,8 @@ const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
 /// The surroundings of this process, without what the project's own files put into them.
 fn own_setup() -> Setup {
     let mut setup = Setup::of_process();
-    setup.ignore_project_variables();
+    // Who started us has refused what is to be refused.
+    let _refused = setup.check_environment();
     setup
 }
 

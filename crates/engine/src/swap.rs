@@ -51,7 +51,9 @@ fn time_to_settle(identity: &FileIdentity) -> Option<Duration> {
 /// in place of whatever the paths lead to then; the error says why that cannot be.
 pub(crate) fn watch(hook: &Hook, parts: &[&Part], verified: bool) -> Result<WatchedFiles, String> {
     let base = &hook.draft.source.base;
-    let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
+    let is_real = parts.iter().any(|part| part.path.starts_with(base));
+    let real = || fs::canonicalize(base).unwrap_or_else(|_| base.clone());
+    let root = if is_real { base.clone() } else { real() };
     let known = |part: &&Part| WatchedFile { path: part.path.clone(), identity: part.identity };
     let copies = verified.then(|| copies(&root, parts)).transpose()?;
     let folders = folders(&root, parts, verified).into_iter().map(|path| WatchedFile {

@@ -2,7 +2,7 @@
 //! ignored, and a state folder inside of it is refused. Nothing is read unless a variable that
 //! matters is set.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gambrel_dialects::{Assignment, EnvFile, PROJECT_ENV_FILES};
@@ -22,26 +22,27 @@ const OWN_MARKS: [&str; 4] =
 
 impl Setup {
     /// Takes out what a file of the project itself sets to the value that it has here, and keeps a
-    /// complaint about each. In place of `HOME` stands the home of the user database.
-    pub fn ignore_project_variables(&mut self) {
+    /// complaint about each. In place of `HOME` stands the home of the user database. The error
+    /// says why the state folder may not be used, see [`Self::state_dir_refusal`].
+    pub fn check_environment(&mut self) -> Result<(), String> {
         if !self.env.iter().any(|(name, value)| matters(name, value)) {
-            return;
+            return Ok(());
         }
         let home = account_home();
         let root = self.root(None);
         let project = project_of(&root, home.as_deref());
-        let mut folders = vec![project, root];
+        let mut folders = vec![project.clone(), root];
         folders.dedup();
         // What stands in the user's home is the user's own.
         folders.retain(|folder| Some(folder) != home.as_ref());
-        for (folder, file) in
-            folders.iter().flat_map(|f| PROJECT_ENV_FILES.iter().map(move |e| (f, e)))
-        {
+        let files = |folder| PROJECT_ENV_FILES.iter().map(move |file| (folder, file));
+        for (folder, file) in folders.iter().flat_map(files) {
             let path = folder.join(file.name);
             for Assignment { name, value } in self.assignments(&path, file) {
                 self.ignore(&path, &name, value.as_deref(), home.as_deref());
             }
         }
+        self.refusal_within(&project).map_or(Ok(()), Err)
     }
 
     /// What a file sets. If it can be read by others and not by us, that may be any variable.
@@ -77,19 +78,33 @@ impl Setup {
     }
 
     /// Why nothing may be kept in the state folder that the environment names: it is inside the
-    /// project, whose files anybody may have written. The default place is never refused.
-    pub fn state_dir_refusal(&self, event: Option<&Event>) -> Option<String> {
-        let is_set = |name: &&&str| self.env.get(**name).is_some_and(|value| !value.is_empty());
-        let name = ["GAMBREL_STATE_DIR", "XDG_STATE_HOME"].iter().find(is_set)?;
-        let folder = self.state_dir().filter(|_| !self.in_memory)?;
-        let home = self.home();
-        if home.as_ref().is_some_and(|home| folder == home.join(".local/state/gambrel")) {
+    /// event's project, whose files anybody may have written. The default place is never refused.
+    /// Nothing is looked up for an event of the folder that was checked at the start.
+    pub fn state_dir_refusal(&self, event: &Event) -> Option<String> {
+        let is_named = self.folder.is_some() || self.env.contains_key("CLAUDE_PROJECT_DIR");
+        if is_named || self.cwd.join(&event.cwd) == self.cwd {
             return None;
         }
-        let project = self.roots(event).project;
-        let is_above_home = home.is_some_and(|home| real_path(&home).starts_with(&project));
-        let inside = real_path(&folder).starts_with(&project);
-        (inside && !is_above_home).then(|| {
+        self.state_variable()?;
+        self.refusal_within(&self.roots(Some(event)).project)
+    }
+
+    /// The variable that names the state folder.
+    fn state_variable(&self) -> Option<&'static str> {
+        let is_set = |name: &&str| self.env.get(*name).is_some_and(|value| !value.is_empty());
+        ["GAMBREL_STATE_DIR", "XDG_STATE_HOME"].into_iter().find(is_set)
+    }
+
+    fn refusal_within(&self, project: &Path) -> Option<String> {
+        let name = self.state_variable()?;
+        let folder = self.state_dir().filter(|_| !self.in_memory)?;
+        let home = self.home();
+        let is_default = |home: &PathBuf| folder == home.join(".local/state/gambrel");
+        if home.as_ref().is_some_and(is_default) || !real_path(&folder).starts_with(project) {
+            return None;
+        }
+        let is_above_home = home.is_some_and(|home| real_path(&home).starts_with(project));
+        (!is_above_home).then(|| {
             format!(
                 "{name} puts gambrel's state folder inside the project ({}): name a folder \
                  outside of {}",

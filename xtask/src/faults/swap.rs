@@ -220,7 +220,7 @@ exchange = {"rename": by_rename, "link": by_link, "write": by_write, "folder": b
 while os.path.exists(root):
     try:
         exchange()
-    except FileNotFoundError:
-        break
+    except OSError:
+        pass # the script is being executed, or the project is being removed
     pause(0.04)
 "#;

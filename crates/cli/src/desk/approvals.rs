@@ -103,9 +103,11 @@ pub fn deny(folder: Option<PathBuf>, args: &AnswerArgs) -> anyhow::Result<u8> {
 fn answer(folder: Option<PathBuf>, args: &AnswerArgs, action: &str) -> anyhow::Result<u8> {
     let gambrel = Gambrel::open(look::setup(folder, None)?);
     look::refuse_agents(&gambrel, "answer an approval")?;
-    let id = found(&gambrel, &args.ticket)?;
     if action == "approve" {
         look::refuse_agent_above(&gambrel, "answer an approval")?;
+    }
+    let id = found(&gambrel, &args.ticket)?;
+    if action == "approve" {
         fits(&gambrel, &id, &args.message)?;
     }
     let answer = Answer {

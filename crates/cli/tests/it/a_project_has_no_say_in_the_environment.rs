@@ -135,7 +135,8 @@ fn a_state_folder_inside_the_project_is_refused() {
         std::os::unix::fs::symlink(ground.root.join("real"), &link).unwrap();
         link.to_string_lossy().into_owned()
     };
-    let places: [(&str, &dyn Fn(&Ground) -> String); 4] = [
+    type Place<'p> = &'p dyn Fn(&Ground) -> String;
+    let places: [(&str, Place<'_>); 4] = [
         ("GAMBREL_STATE_DIR", &inside),
         ("GAMBREL_STATE_DIR", &link),
         ("GAMBREL_STATE_DIR", &|_| "state".to_owned()),

@@ -52,7 +52,9 @@ fn an_agent_cannot_trust_or_approve() {
         assert_eq!(ground.json(&["trust", "--list", "--json"])[0]["trust"], "untrusted");
         let approve = below(&ground, agent, "approve x").unwrap();
         let why = text(&approve.stderr);
-        assert!(why.contains("no ticket") || why.contains("an agent may not"), "{why}");
+        assert!(why.contains("an agent may not answer an approval"), "{why}");
+        let deny = text(&below(&ground, agent, "deny x").unwrap().stderr);
+        assert!(deny.contains("no ticket `x`"), "a no may come from anybody: {deny}");
     }
 }
 

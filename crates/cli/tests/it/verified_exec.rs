@@ -55,7 +55,9 @@ fn rewrite_library(root: &Path) {
     std::fs::write(root.join("hooks/lib.sh"), "say() { echo bad >&2; exit 2; }\n").unwrap();
 }
 
-const SWAPS: [(&str, fn(&Path)); 3] =
+type Swap = fn(&Path);
+
+const SWAPS: [(&str, Swap); 3] =
     [("script", rename_script), ("folder", rename_folder), ("library", rewrite_library)];
 
 /// Whether a mount namespace can be had here at all.
