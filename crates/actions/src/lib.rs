@@ -45,7 +45,7 @@ pub use rule::RuleAction;
 pub use running::end_orphans;
 pub use settings::{SUPERVISE_WORD, Settings, WATCHDOG_WORD};
 pub use shell::ShellAction;
-pub use spawn::{end_process_after, reset_signals};
+pub use spawn::{end_process_after, reset_signals, stdout_was_closed};
 pub use supervise::supervise_main;
 pub use veil::Veil;
 pub use watchdog::watchdog_main;

@@ -10,7 +10,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use libc::{c_char, c_int, c_void, sigset_t};
@@ -339,6 +339,26 @@ pub fn reset_signals() {
 }
 
 extern "C" fn pass_over(_: c_int) {}
+
+static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process was started without a standard output. Rust's own start opens `/dev/null`
+/// in its place, where every write succeeds and nobody reads.
+pub fn stdout_was_closed() -> bool {
+    STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
+}
+
+extern "C" fn note_closed_stdout() {
+    // SAFETY: the call only reads the flags of a descriptor, open or not.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    STDOUT_WAS_CLOSED.store(flags < 0, Ordering::Relaxed);
+}
+
+// SAFETY: the C runtime calls what stands in this section once, before `main` and before Rust's own
+// start. The function needs nothing that either of them prepares.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static NOTE_CLOSED_STDOUT: extern "C" fn() = note_closed_stdout;
 
 /// Whether the kernel throws the exit codes of our children away, because somebody in this process
 /// or its starter said so.

@@ -55,6 +55,9 @@ fn fire(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
     if let Err(error) = printed {
         // A reply that did not arrive has paid no debt, and must not pass for silence.
         printer::warn(&format!("gambrel: the reply could not be written: {error}"));
+        if let Err(error) = gambrel.release(&decision) {
+            printer::warn(&format!("gambrel: {error}"));
+        }
         return 1;
     }
     settle(gambrel, &decision);

@@ -7,7 +7,9 @@ use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use gambrel::actions::stdout_was_closed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr, write};
 use serde_json::Value;
 
 use crate::args::Color;
@@ -63,11 +65,26 @@ pub fn reader_left(wait: Duration) -> bool {
     seen > 0 && fds[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL)
 }
 
-/// Data as it is: a reply belongs to its caller, byte by byte.
-pub fn raw(bytes: &[u8]) -> std::io::Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(bytes)?;
-    stdout.flush()
+/// Data as it is: a reply belongs to its caller, byte by byte. Not through std, which takes a write
+/// to a closed descriptor for a success.
+pub fn raw(mut bytes: &[u8]) -> std::io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    if let Some(why) = lost() {
+        return Err(std::io::Error::other(why));
+    }
+    if stdout_was_closed() {
+        return Err(Errno::BADF.into());
+    }
+    let stdout = std::io::stdout();
+    while !bytes.is_empty() {
+        match retry_on_intr(|| write(&stdout, bytes))? {
+            0 => return Err(ErrorKind::WriteZero.into()),
+            count => bytes = &bytes[count..],
+        }
+    }
+    Ok(())
 }
 
 /// One JSON value and a newline.

@@ -9,6 +9,9 @@ use gambrel_model::{
 /// Who owes what gambrel itself has to say.
 pub const GAMBREL: &str = "gambrel";
 
+/// So much of something lost is told.
+const MAX_LOST_CHARS: usize = 500;
+
 /// The count of prompts that a session has had.
 pub const PROMPTS: &str = "prompts";
 
@@ -179,14 +182,57 @@ pub fn owe(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> 
         return Ok(());
     }
     let debt = Debt::new(decision.id.clone(), "hooks", owed.clone());
-    ledger.amend(&decision.memory, &mut |state| {
-        // What stays owed is owed once, however often it is said again.
-        let paid = |old: &Debt| decision.paid.iter().any(|paid| paid.id == old.id);
-        let known = state.owed.iter().any(|old| old.verdict == debt.verdict && !paid(old));
-        if !known {
+    // What stays owed is owed once, however often it is said again.
+    let paid = |old: &Debt| decision.paid.iter().any(|paid| paid.id == old.id);
+    let is_known = |state: &SessionState| {
+        state.owed.iter().any(|old| old.verdict == debt.verdict && !paid(old))
+    };
+    let stored = ledger.amend(&decision.memory, &mut |state| {
+        if !is_known(state) {
             state.owe(debt.clone());
         }
+    });
+    let Err(error) = stored else { return Ok(()) };
+    if ledger.session(&decision.memory).is_ok_and(|state| is_known(&state)) {
+        return Ok(());
+    }
+    store_aside(ledger, &decision.memory, &debt, error)
+}
+
+/// Keeps something for a session. Where its state cannot be changed, the ledger stores it aside.
+pub fn keep(ledger: &dyn Ledger, session: &str, debt: &Debt) -> Result<(), LedgerError> {
+    match ledger.amend(session, &mut |state| state.owe(debt.clone())) {
+        Ok(()) => Ok(()),
+        Err(error) => store_aside(ledger, session, debt, error),
+    }
+}
+
+/// Tells both refusals if this is refused too.
+fn store_aside(
+    ledger: &dyn Ledger,
+    session: &str,
+    debt: &Debt,
+    first: LedgerError,
+) -> Result<(), LedgerError> {
+    ledger.store_aside(session, debt).map_err(|second| {
+        let why = format!("{}; {second}", first.why);
+        LedgerError { why, ..first }
     })
+}
+
+/// What a user must know of something that could not be kept.
+pub fn describe_lost(owed: &Verdict) -> String {
+    if owed.ruling != Ruling::Silent {
+        let reasons: Vec<&str> = owed.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        let reasons: String = reasons.join("; ").chars().take(MAX_LOST_CHARS).collect();
+        return format!(
+            "a hook stopped this session (`{reasons}`) and this cannot be kept for later events: \
+             stop the session yourself"
+        );
+    }
+    let texts: Vec<&str> = owed.says.iter().map(|say| say.text.as_str()).collect();
+    let texts: String = texts.join("; ").chars().take(MAX_LOST_CHARS).collect();
+    format!("a message of a hook for a later event is lost (`{texts}`)")
 }
 
 /// Strikes off what a reply has told, and notes what the session was told or ran for good. Of a debt

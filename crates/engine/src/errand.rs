@@ -2,11 +2,13 @@
 //! the hook again in another process, after the caller has gone.
 
 use gambrel_model::{
-    Arrival, Debt, Dialect, Draft, Ear, Event, Hook, Ledger, LedgerError, Outcome, Stage,
+    Arrival, Debt, Dialect, Draft, Ear, Event, Hook, Ledger, LedgerError, Outcome, Say, Stage,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::debts;
 use crate::journal::record;
 
 /// A hook's part of a firing, in writing.
@@ -70,28 +72,43 @@ pub fn attend(
         None => verdict,
     };
     let verdict = verdict.by(&hook.id);
-    let body = json!({
+    let mut record = record(&event, Stage::Late, late_body(&hook, outcome, &verdict));
+    let kept = keep_words(ledger, &event, &hook, verdict);
+    if let Err(error) = &kept {
+        record.body["troubles"] = json!([error.to_string()]);
+    }
+    ledger.journal(&[record]).and(kept)
+}
+
+fn late_body(hook: &Hook, outcome: &Outcome, verdict: &Verdict) -> Value {
+    json!({
         "hook": hook.id, "source": hook.draft.source.place(), "outcome": outcome.end.word(),
         "end": outcome.end, "ms": outcome.took.as_secs_f64() * 1_000.0,
         "attempts": outcome.attempts, "verdict": verdict.ruling.word(),
         "stdout": outcome.stdout.text().chars().take(2_000).collect::<String>(),
         "stderr": outcome.stderr.text().chars().take(2_000).collect::<String>(),
         "remarks": outcome.remarks, "changed": outcome.changed,
-    });
-    ledger.journal(&[record(&event, Stage::Late, body)])?;
-    let mut words = verdict;
+    })
+}
+
+/// Keeps the hook's words for the session. The error tells the words, too: nobody else will.
+fn keep_words(
+    ledger: &dyn Ledger,
+    event: &Event,
+    hook: &Hook,
+    mut words: Verdict,
+) -> Result<(), LedgerError> {
     // A refusal that comes after the fact is still worth hearing.
     for reason in std::mem::take(&mut words.reasons) {
-        words.says.push(gambrel_model::Say {
-            ear: Ear::Agent,
-            text: reason.text,
-            hook: reason.hook,
-        });
+        words.says.push(Say { ear: Ear::Agent, text: reason.text, hook: reason.hook });
     }
     if words.says.is_empty() {
         return Ok(());
     }
-    let verdict = gambrel_model::Verdict { says: words.says, ..Default::default() };
-    let debt = Debt::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict.bounded());
-    ledger.amend(&event.memory(), &mut |state| state.owe(debt.clone()))
+    let verdict = Verdict { says: words.says, ..Verdict::default() }.bounded();
+    let debt = Debt::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
+    debts::keep(ledger, &event.memory(), &debt).map_err(|error| {
+        let doing = format!("{}: {}", debts::describe_lost(&debt.verdict), error.doing);
+        LedgerError { doing, ..error }
+    })
 }

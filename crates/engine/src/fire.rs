@@ -90,13 +90,12 @@ fn remember(engine: &Engine<'_>, event: &mut Event, troubles: &mut Vec<String>) 
 
 /// What can still be known of a session whose state cannot be read: whether a hook stopped it.
 fn halts_only(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<String>) -> SessionState {
-    let owed = engine.ledger.halts(&event.memory()).unwrap_or_else(|error| {
-        let text = error.to_string();
+    let (owed, errors) = engine.ledger.halts(&event.memory());
+    for text in errors.iter().map(ToString::to_string) {
         if !troubles.contains(&text) {
             troubles.push(text);
         }
-        Vec::new()
-    });
+    }
     SessionState { owed, ..SessionState::default() }
 }
 
@@ -150,20 +149,22 @@ fn conclude(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     }
     decision.marks.retain(|name| !event.seen.contains_key(name));
     let refused = decision.meant.ruling == Ruling::Deny;
-    let kept = debts::owe(engine.ledger, decision)
-        .and_then(|()| debts::count_refusal(engine.ledger, event, refused))
+    if let Err(error) = debts::owe(engine.ledger, decision) {
+        let text = format!("{}: {error}", debts::describe_lost(&decision.owed));
+        tell_lost(engine, event, decision, text);
+    }
+    let kept = debts::count_refusal(engine.ledger, event, refused)
         .and_then(|()| mark(engine, event, decision));
     let spent = engine.ledger.spend_answers();
     for error in [kept.err(), spent.err()].into_iter().flatten() {
-        tell_lost(engine, event, decision, &error);
+        tell_lost(engine, event, decision, error.to_string());
     }
     journal::finished(engine.ledger, event, decision);
 }
 
 /// What a later event of the session would have to know could not be kept: the user is told, and
 /// whoever is strict takes that at a gate for a refusal.
-fn tell_lost(engine: &Engine<'_>, event: &Event, decision: &mut Decision, error: &LedgerError) {
-    let text = error.to_string();
+fn tell_lost(engine: &Engine<'_>, event: &Event, decision: &mut Decision, text: String) {
     let mut more = Verdict::default();
     if event.row.can.has(Powers::SHOW) {
         more = Verdict::says(Ear::Person, format!("gambrel: {text}"));

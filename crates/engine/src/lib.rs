@@ -19,7 +19,7 @@ mod slip;
 mod swap;
 mod trust;
 
-pub use debts::{GAMBREL, release, settle};
+pub use debts::{GAMBREL, keep, release, settle};
 pub use errand::{Errand, attend};
 pub use find::{MAX_FILE_BYTES, read_text};
 pub use journal::{Unreadable, now, record_unreadable};

@@ -28,12 +28,24 @@ pub trait Ledger: Sync {
         change: &mut dyn FnMut(&mut SessionState),
     ) -> Result<(), LedgerError>;
 
-    /// What is owed to a session with a ruling to it, such as a halt. Kept apart from the rest, so
-    /// that it can be read when [`session`](Self::session) cannot.
-    fn halts(&self, session: &str) -> Result<Vec<Debt>, LedgerError> {
-        let mut owed = self.session(session)?.owed;
-        owed.retain(Debt::is_halt);
-        Ok(owed)
+    /// What is owed to a session with a ruling to it, such as a halt, as far as it can be read, and
+    /// what is in the way. Kept apart from the rest, so that it can be read when
+    /// [`session`](Self::session) cannot.
+    fn halts(&self, session: &str) -> (Vec<Debt>, Vec<LedgerError>) {
+        match self.session(session) {
+            Ok(SessionState { mut owed, .. }) => {
+                owed.retain(Debt::is_halt);
+                (owed, Vec::new())
+            }
+            Err(error) => (Vec::new(), vec![error]),
+        }
+    }
+
+    /// Keeps something for a session whose state cannot be changed now. The next
+    /// [`amend`](Self::amend) takes it in. A ledger without such a place refuses.
+    fn store_aside(&self, session: &str, debt: &Debt) -> Result<(), LedgerError> {
+        let doing = format!("keeping `{}` for `{session}`", debt.id);
+        Err(LedgerError { doing, why: "this ledger has no other place for it".to_owned() })
     }
 
     /// A claim by this process, for one of its firings.

@@ -3,7 +3,7 @@
 
 use gambrel::model::{Debt, Ear, Event, Kind, Moment, Reply, Ruling, Verdict};
 use gambrel::{Decision, Gambrel};
-use gambrel_engine::{GAMBREL, Unreadable, now, record_unreadable};
+use gambrel_engine::{GAMBREL, Unreadable, keep, now, record_unreadable};
 use serde_json::{Map, Value};
 
 /// How much of the bytes is looked at for names.
@@ -82,7 +82,7 @@ impl Salvaged {
         let debt = Debt::new(id, GAMBREL, verdict.bounded());
         let project = gambrel.setup().roots(self.event.as_ref()).project;
         let memory = format!("{}@{}", self.session, project.display());
-        gambrel.ledger().amend(&memory, &mut |state| state.owe(debt.clone()))?;
+        keep(gambrel.ledger(), &memory, &debt)?;
         Ok(())
     }
 }

@@ -101,6 +101,16 @@ impl Ground {
         self.start(args, stdin).wait_with_output().unwrap()
     }
 
+    /// Runs a line of a shell in which `$0` is the binary.
+    pub fn run_in_shell(&self, line: &str, stdin: &[u8]) -> Output {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line, env!("CARGO_BIN_EXE_gambrel")]).env_clear().envs(self.env.clone());
+        shell.current_dir(&self.root).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = shell.stderr(Stdio::piped()).spawn().unwrap();
+        let _unread = child.stdin.take().unwrap().write_all(stdin);
+        child.wait_with_output().unwrap()
+    }
+
     /// Fires and reads the neutral decision.
     pub fn decide(&self, from: &str, event: &str) -> Value {
         let output = self.run(&["fire", "--from", from, "--json"], event.as_bytes());

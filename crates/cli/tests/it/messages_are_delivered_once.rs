@@ -8,6 +8,7 @@ use gambrel::model::{Debt, Ear, Ledger, Verdict};
 use serde_json::{Value, json};
 
 use crate::ground::{Ground, text, until};
+use crate::session_lock::LockHolder;
 
 const PARALLEL_COUNT: usize = 8;
 const PROMPT: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;
@@ -88,4 +89,55 @@ fn a_hook_that_runs_once_runs_once_in_eight_events() {
         let runs = std::fs::read_to_string(ground.root.join("runs")).unwrap();
         assert_eq!(runs, "x\n");
     }
+}
+
+#[test]
+fn later_where_the_reply_could_not_be_written() {
+    for (line, stdout) in [
+        ("\"$0\" fire --from claude >&-", "closed"),
+        ("\"$0\" fire --from claude > /dev/full", "full"),
+        // Nobody reads: the pipe's reader ends at once.
+        ("mkfifo p; : < p & exec 3> p; wait; \"$0\" fire --from claude >&3", "broken"),
+    ] {
+        let ground = Ground::new();
+        keep(&ground, &["<the build is green>".to_owned()]);
+        let output = ground.run_in_shell(line, PROMPT.as_bytes());
+        assert_eq!(output.status.code(), Some(1), "{stdout}: {}", text(&output.stderr));
+        let told = text(&output.stderr);
+        assert!(told.contains("the reply could not be written"), "{stdout}: {told}");
+        assert!(told_now(&ground).contains("<the build is green>"), "{stdout}");
+        assert!(!told_now(&ground).contains("green"), "{stdout}");
+    }
+}
+
+#[test]
+fn a_closed_output_is_no_fault_where_there_is_nothing_to_say() {
+    let ground = Ground::new();
+    let output = ground.run_in_shell("\"$0\" fire --from claude >&-", PROMPT.as_bytes());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn of_a_detached_hook_whose_session_is_locked() {
+    let ground = Ground::new();
+    told_now(&ground);
+    let hook = json!({"type": "command", "command": "echo '{\"systemMessage\":\"<late words>\"}'",
+                      "async": true});
+    let settings = json!({"hooks": {"PostToolUse": [{"hooks": [hook]}]}});
+    ground.file(".claude/settings.json", &settings.to_string());
+    let holder = LockHolder::of(&ground);
+    let event = json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Read",
+                       "tool_input": {}, "tool_response": "ok"});
+    told(start(&ground, &event.to_string()));
+    ground.file(".claude/settings.json", "{}");
+    let entries = ground.base.join("state/side-entries");
+    until("its words are stored aside", || entries.exists());
+    drop(holder);
+    let all: String =
+        (0..3).map(|_| text(&start(&ground, PROMPT).wait_with_output().unwrap().stdout)).collect();
+    assert_eq!(all.matches("<late words>").count(), 1, "{all}");
+}
+
+fn told_now(ground: &Ground) -> String {
+    told(start(ground, PROMPT))
 }

@@ -8,6 +8,7 @@ mod lock;
 mod reading;
 mod recent;
 mod session;
+mod side_entries;
 mod spool;
 mod take_in;
 mod tickets;
@@ -132,8 +133,12 @@ impl Ledger for LocalLedger {
         SessionFiles::of(session, &self.redactor).read(&self.folder)
     }
 
-    fn halts(&self, session: &str) -> Result<Vec<Debt>, LedgerError> {
-        SessionFiles::of(session, &self.redactor).read_halts(&self.folder)
+    fn halts(&self, session: &str) -> (Vec<Debt>, Vec<LedgerError>) {
+        SessionFiles::of(session, &self.redactor).known_halts(&self.folder)
+    }
+
+    fn store_aside(&self, session: &str, debt: &Debt) -> Result<(), LedgerError> {
+        session::store_aside(&self.folder, session, &self.redactor, debt)
     }
 
     fn claim(&self, firing: &str) -> Claim {

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::folder::{Durable, Folder, refusal, trouble};
 use super::lock::Held;
+use super::side_entries::{self, SideEntries, SideRead};
 use crate::redact::{Redactor, veil_state};
 
 const FOLDER: &str = "sessions";
@@ -32,6 +33,8 @@ pub(super) struct SessionFiles {
     /// Halts, apart from everything that may grow or be damaged with it.
     halts: String,
     lock: String,
+    /// What could not be written into the others.
+    side: SideEntries,
 }
 
 impl SessionFiles {
@@ -41,27 +44,55 @@ impl SessionFiles {
             redactor.redact_text(session).chars().take(LEGIBLE).map(safe).collect();
         let hash: [u8; 32] = Sha256::digest(session.as_bytes()).into();
         let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self::from_stem(&format!("{FOLDER}/{legible}-{short}"))
+        Self::from_stem(&format!("{legible}-{short}"))
     }
 
     fn from_stem(stem: &str) -> Self {
-        let with = |ending: &str| format!("{stem}.{ending}");
-        Self { state: with("json"), halts: with("halt"), lock: with("lock") }
+        let with = |ending: &str| format!("{FOLDER}/{stem}.{ending}");
+        let side = SideEntries::of(stem);
+        Self { state: with("json"), halts: with("halt"), lock: with("lock"), side }
     }
 
     /// What is kept; empty when there is no file.
     pub(super) fn read(&self, folder: &Folder) -> Result<SessionState, LedgerError> {
+        // First: an entry that another process takes in meanwhile stands in the files already.
+        let side = self.side.read(folder);
         let state = read(folder, &self.state)?;
-        Ok(join(state, self.read_halts(folder)?))
+        let mut state = join(state, self.read_halts(folder)?);
+        if let Some(trouble) = side.trouble {
+            return Err(trouble);
+        }
+        side.debts.values().for_each(|debt| take_in(&mut state, debt));
+        Ok(state)
     }
 
-    /// What is owed with a ruling to it.
-    pub(super) fn read_halts(&self, folder: &Folder) -> Result<Vec<Debt>, LedgerError> {
-        let halts = read(folder, &self.halts).map_err(|error| {
+    /// What is owed with a ruling to it, as far as it can be read, and what is in the way.
+    pub(super) fn known_halts(&self, folder: &Folder) -> (Vec<Debt>, Vec<LedgerError>) {
+        let SideRead { debts, trouble } = self.side.read(folder);
+        let stored = self.read_halts(folder);
+        let mut troubles: Vec<LedgerError> = trouble.into_iter().collect();
+        let stored = stored.unwrap_or_else(|error| {
+            troubles.push(error);
+            Vec::new()
+        });
+        let aside = debts.into_values().filter(Debt::is_halt);
+        (stored.into_iter().chain(aside).collect(), troubles)
+    }
+
+    /// The halts of their own file. It is there only if there are some.
+    fn read_halts(&self, folder: &Folder) -> Result<Vec<Debt>, LedgerError> {
+        let explain = |error: LedgerError| {
             let why =
                 format!("{}; a hook stopped this session: look into it, then remove it", error.why);
             LedgerError { why, ..error }
-        })?;
+        };
+        let Some(halts) = read_existing(folder, &self.halts).map_err(explain)? else {
+            return Ok(Vec::new());
+        };
+        if halts.owed.is_empty() || !halts.owed.iter().all(Debt::is_halt) {
+            let path = folder.path(&self.halts);
+            return Err(explain(refusal("reading", &path, "it holds no halt")));
+        }
         Ok(halts.owed)
     }
 
@@ -116,28 +147,67 @@ pub(super) fn amend(
 ) -> Result<(), LedgerError> {
     let files = SessionFiles::of(session, redactor);
     let _held = patience.wait(folder, &files.lock)?;
+    // What cannot be read of them stays there, and every reader is told.
+    let side = files.side.read(folder);
     let state = read(folder, &files.state).map_err(|error| set_aside(folder, &files, error))?;
     let before = join(state, files.read_halts(folder)?);
     let mut state = before.clone();
+    side.debts.values().for_each(|debt| take_in(&mut state, debt));
     change(&mut state);
     if state == SessionState::default() {
         folder.remove(&files.state)?;
         folder.remove(&files.halts)?;
+        files.side.remove(folder, &side)?;
         return folder.remove(&files.lock);
     }
-    if state == before {
-        return Ok(());
+    if state != before {
+        files.write(folder, redactor, &before, state)?;
     }
-    files.write(folder, redactor, &before, state)
+    files.side.remove(folder, &side)
+}
+
+/// Keeps something for a session whose files cannot be changed now.
+pub(super) fn store_aside(
+    folder: &Folder,
+    session: &str,
+    redactor: &Redactor,
+    debt: &Debt,
+) -> Result<(), LedgerError> {
+    SessionFiles::of(session, redactor).side.write(folder, redactor, debt)
+}
+
+/// Adds a side entry. A change that failed half-way may have stored a part of it.
+fn take_in(state: &mut SessionState, debt: &Debt) {
+    let Some(known) = state.owed.iter_mut().find(|known| known.id == debt.id) else {
+        return state.owe(debt.clone());
+    };
+    for say in &debt.verdict.says {
+        if !known.verdict.says.contains(say) {
+            known.verdict.says.push(say.clone());
+        }
+    }
+    if debt.is_halt() && !known.is_halt() {
+        known.verdict.ruling = debt.verdict.ruling;
+        known.verdict.reasons.clone_from(&debt.verdict.reasons);
+    }
 }
 
 /// A file of a session; empty when it is not there.
 fn read(folder: &Folder, name: &str) -> Result<SessionState, LedgerError> {
-    let Some(file) = folder.existing(name)? else { return Ok(SessionState::default()) };
+    Ok(read_existing(folder, name)?.unwrap_or_default())
+}
+
+/// A file of a session; `None` when it is not there.
+fn read_existing(folder: &Folder, name: &str) -> Result<Option<SessionState>, LedgerError> {
+    let Some(file) = folder.existing(name)? else { return Ok(None) };
     let text = folder.text_of(name, file)?;
-    serde_json::from_str(&text).map_err(|error| {
-        refusal("reading", &folder.path(name), format!("it is not a session's state: {error}"))
-    })
+    let refuse = |why: String| refusal("reading", &folder.path(name), why);
+    // serde would also read a list as the fields in their order.
+    if !text.trim_start().starts_with('{') {
+        return Err(refuse("it is not a session's state: it is no JSON object".to_owned()));
+    }
+    let state = serde_json::from_str(&text);
+    state.map(Some).map_err(|error| refuse(format!("it is not a session's state: {error}")))
 }
 
 fn put(
@@ -188,20 +258,24 @@ fn join(mut state: SessionState, halts: Vec<Debt>) -> SessionState {
 pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError> {
     forget_files(folder, age)?;
     let Ok(entries) = std::fs::read_dir(folder.path(FOLDER)) else { return Ok(0) };
-    let stems: BTreeSet<String> = entries.flatten().filter_map(|entry| stem_of(&entry)).collect();
+    let mut stems: BTreeSet<String> =
+        entries.flatten().filter_map(|entry| stem_of(&entry)).collect();
+    stems.extend(side_entries::stems(folder));
     let mut forgotten = 0;
     for stem in stems {
-        let files = SessionFiles::from_stem(&format!("{FOLDER}/{stem}"));
-        let own = [&files.state, &files.halts, &files.lock];
-        let old = |names: &[&String]| names.iter().all(|name| is_old(&folder.path(name), age));
-        let is_kept = folder.path(&files.state).exists() || folder.path(&files.halts).exists();
+        let files = SessionFiles::from_stem(&stem);
+        let own = [files.state.as_str(), &files.halts, &files.lock, files.side.folder()];
+        let old = |names: &[&str]| names.iter().all(|name| is_old(&folder.path(name), age));
+        let kept = [files.state.as_str(), &files.halts, files.side.folder()];
+        let is_kept = kept.iter().any(|name| folder.path(name).exists());
         if !old(&own) {
             continue;
         }
         let held = Held::at_once(folder, &files.lock)
             .map_err(|error| trouble("forgetting", &folder.path(&files.state), &error))?;
-        if held.is_some() && old(&[&files.state, &files.halts]) {
-            for name in own {
+        if held.is_some() && old(&kept) {
+            files.side.remove_all(folder)?;
+            for name in [&files.state, &files.halts, &files.lock] {
                 folder.remove(name)?;
             }
             // A lock without a session is what a killed process left.
