@@ -59,7 +59,7 @@ fn each(folder: &Path, pattern: &str, complaints: &mut Vec<Complaint>) -> Option
     let reader = match fs::read_dir(folder) {
         Ok(reader) => reader,
         Err(error) => {
-            complaints.extend((!absent(&error)).then(|| unlisted(folder, &error)));
+            complaints.extend(unlisted(folder, &error));
             return None;
         }
     };
@@ -75,8 +75,21 @@ fn each(folder: &Path, pattern: &str, complaints: &mut Vec<Complaint>) -> Option
     Some(files)
 }
 
-fn unlisted(folder: &Path, error: &io::Error) -> Complaint {
-    Complaint::error(Spot::file(folder), format!("cannot be listed: {error}"))
+/// What is wrong with a folder that cannot be listed; `None` where there is nothing.
+fn unlisted(folder: &Path, error: &io::Error) -> Option<Complaint> {
+    if !absent(error) {
+        return Some(Complaint::error(Spot::file(folder), format!("cannot be listed: {error}")));
+    }
+    if error.kind() == io::ErrorKind::NotFound {
+        return None;
+    }
+    // Something stands in its place; or in that of a folder above it, and then nothing is here.
+    // A slash at the end of its name would hide that.
+    let folder: PathBuf = folder.components().collect();
+    let known = stat(&folder).ok()?;
+    let complaint = Complaint::error(Spot::file(&folder), "is not a folder")
+        .help("hooks are read from the files of a folder here: move it away");
+    Some(Complaint { closes_tool_gates: is_special(&known), ..complaint })
 }
 
 /// One of many texts. Most have no hooks, so one that is no text is nobody's trouble; one that cannot
@@ -237,6 +250,11 @@ fn is_pipe_or_socket(known: &fs::Metadata) -> bool {
     known.file_type().is_fifo() || known.file_type().is_socket()
 }
 
+/// A pipe, a socket or a device.
+fn is_special(known: &fs::Metadata) -> bool {
+    !known.is_file() && !known.is_dir() && !known.is_symlink()
+}
+
 fn absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
@@ -244,8 +262,7 @@ fn absent(error: &std::io::Error) -> bool {
 fn list(path: &Path) -> Result<Option<Vec<Entry>>, Complaint> {
     let reader = match fs::read_dir(path) {
         Ok(reader) => reader,
-        Err(error) if absent(&error) => return Ok(None),
-        Err(error) => return Err(unlisted(path, &error)),
+        Err(error) => return unlisted(path, &error).map_or(Ok(None), Err),
     };
     let mut entries: Vec<Entry> = reader.filter_map(Result::ok).filter_map(entry).collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -257,7 +274,9 @@ fn entry(found: fs::DirEntry) -> Option<Entry> {
     let facts = fs::metadata(&path).ok();
     let name = found.file_name().to_str()?.to_owned();
     let plain = facts.as_ref().is_some_and(fs::Metadata::is_file);
-    Some(Entry { name, path, plain, executable: plain && facts.as_ref().is_some_and(executable) })
+    let executable = plain && facts.as_ref().is_some_and(executable);
+    let special = facts.as_ref().is_some_and(is_special);
+    Some(Entry { name, path, executable, plain, special })
 }
 
 #[cfg(unix)]

@@ -88,4 +88,6 @@ pub struct Entry {
     pub executable: bool,
     /// Whether it is a plain file, and not a folder, a pipe or a link that leads nowhere.
     pub plain: bool,
+    /// Whether it is a pipe, a socket or a device, which somebody put in the place of a file.
+    pub special: bool,
 }

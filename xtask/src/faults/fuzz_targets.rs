@@ -244,6 +244,7 @@ fn load_where(name: &str, input: &[u8], is_wanted: fn(Holding) -> bool) -> bool 
         path: PathBuf::from("/p").join(name),
         executable: true,
         plain: true,
+        special: false,
     };
     let places = dialect.places(&roots).into_iter().filter(|place| is_wanted(place.holding));
     let found: Vec<Found> = places

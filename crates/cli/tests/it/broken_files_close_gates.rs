@@ -1,6 +1,8 @@
 //! A file of hooks that is empty, half written or cannot be looked at is a gate failure: the user is
 //! told, and whoever is strict is refused. A file that is just being rewritten is waited for.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use crate::ground::{BASH_LS, Ground};
@@ -83,4 +85,55 @@ fn a_trust_store_that_cannot_be_read_reaches_the_user() {
     std::fs::create_dir_all(ground.base.join("state/trust.json")).unwrap();
     let told = ground.decide("claude", BASH_LS)["notices"].to_string();
     assert!(told.contains("no project hook is trusted"), "{told}");
+}
+
+#[test]
+fn a_pipe_socket_or_device_in_place_of_a_module_closes_tool_gates() {
+    let put: [(&str, fn(&Path)); 3] = [
+        ("pipe", |path| {
+            assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        }),
+        ("socket", |path| drop(std::os::unix::net::UnixListener::bind(path).unwrap())),
+        ("device", |path| std::os::unix::fs::symlink("/dev/null", path).unwrap()),
+    ];
+    for (what, put) in put {
+        for folder in [".omp/hooks", ".omp/hooks/pre"] {
+            let ground = Ground::new();
+            let folder = ground.root.join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            put(&folder.join("x.ts"));
+            let decision = ground.decide("claude", BASH_LS);
+            assert_eq!(decision["ruling"], "deny", "{what}: {decision}");
+            let reason = decision["reasons"][0]["text"].as_str().unwrap();
+            assert!(reason.contains("x.ts") && reason.contains("no plain file"), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn a_file_in_place_of_a_folder_of_hooks_is_reported_and_strict_denies() {
+    for path in [".omp/hooks", ".omp/hooks/pre", ".claude/skills", "team hooks"] {
+        let ground = Ground::new();
+        let file = ground.file(path, "no folder");
+        let team = ground.root.join("team hooks");
+        let ground = ground
+            .with("PI_TEAMS_HOOKS_DIR", team.to_str().unwrap())
+            .with("PI_TEAMS_HOOKS_ENABLED", "1");
+        let told = ground.decide("claude", BASH_LS)["notices"].to_string();
+        assert!(told.contains(file.to_str().unwrap()), "{path}: {told}");
+        assert!(told.contains("is not a folder"), "{path}: {told}");
+        let strict = ground.with("GAMBREL_STRICT", "1").decide("claude", BASH_LS);
+        assert_eq!(strict["ruling"], "deny", "{path}");
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_folder_of_hooks_closes_tool_gates() {
+    let ground = Ground::new();
+    std::fs::create_dir(ground.root.join(".omp")).unwrap();
+    let pipe = ground.root.join(".omp/hooks");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let decision = ground.decide("claude", BASH_LS);
+    assert_eq!(decision["ruling"], "deny", "{decision}");
+    assert!(decision["reasons"].to_string().contains("is not a folder"), "{decision}");
 }

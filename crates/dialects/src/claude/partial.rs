@@ -1,5 +1,6 @@
-//! What can be made out of an answer that is too large or too deep to be read as a whole: its outer
-//! fields, as far as they stand in the part that was kept. Only a refusal is taken from it.
+//! What can be made out of an answer that is too large or too deep to be read as a whole, or that has
+//! a number nobody can hold: its outer fields, as far as they stand in the part that was kept. Only
+//! a refusal is taken from it.
 
 use serde_json::{Map, Value};
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use gambrel_model::{Parted, Parting, wellformed};
+use serde::de::IgnoredAny;
 
 use super::output::Object;
 use crate::document::{Document, Language};
@@ -12,6 +13,9 @@ pub const LARGE: &str = "the output is larger than 16 MiB";
 
 /// What is said of an answer that is nested too deep to be read.
 pub const DEEP: &str = "the output is nested deeper than 1,000 levels";
+
+/// What is said of an answer with a number that no reader of JSON can hold, such as `1e999`.
+pub const NUMBER: &str = "the output has a number that cannot be held";
 
 /// What was printed.
 #[derive(Debug, PartialEq)]
@@ -66,11 +70,17 @@ pub fn printed(stdout: &str, whole: bool) -> Printed {
     }
     match wellformed::read::<Object>(text) {
         Ok(fields) => Printed::Fields { fields, twice: has_twice(text) },
+        Err(_) if is_json(text) => Printed::Part(NUMBER),
         Err(error) if text.ends_with('}') => {
             Printed::Bad(format!("looks like a JSON object but is not valid JSON: {error}"))
         }
         Err(_) => Printed::Plain(text.to_owned()),
     }
+}
+
+/// Whether a text is JSON by its syntax, whatever its numbers are.
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 fn has_twice(text: &str) -> bool {

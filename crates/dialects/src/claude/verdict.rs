@@ -157,20 +157,44 @@ impl Reader<'_> {
 
     fn text(&self, text: &str) -> Verdict {
         let context = plain_is_context(self.row());
-        let verdict = match (context && !text.is_empty(), self.is_whole()) {
-            (true, true) => Verdict::says(Ear::Agent, text),
-            (true, false) => Verdict::says(Ear::Agent, beginning(&self.outcome.stdout)),
-            (false, _) => Verdict::default(),
+        if !self.is_whole() {
+            return self.long_text(context);
+        }
+        let verdict = match context && !text.is_empty() {
+            true => Verdict::says(Ear::Agent, text),
+            false => Verdict::default(),
         };
-        // Where text is context, only one that ends like an object was hardly meant as text.
-        let doubtful = hides_a_decision(text) && (!context || text.ends_with('}'));
-        match self.row().kind() == Kind::Gate && doubtful {
-            true if self.is_whole() => {
-                verdict.then(self.bad_output("text around or in place of JSON", 0))
-            }
-            true => verdict.then(self.bad_output(LARGE, 0)),
+        match self.is_doubtful(text, text.ends_with('}')) {
+            true => verdict.then(self.bad_output("text around or in place of JSON", 0)),
             false => verdict,
         }
+    }
+
+    /// Text of which only the beginning and the end are kept. It decides nothing, so no answer is
+    /// lost; the user is told what of it nobody reads.
+    fn long_text(&self, context: bool) -> Verdict {
+        let output = &self.outcome.stdout;
+        let verdict = match context {
+            true => Verdict::says(Ear::Agent, beginning(output)),
+            false => Verdict::default(),
+        };
+        let kept = String::from_utf8_lossy(&output.bytes);
+        if self.is_doubtful(&kept, output.tail.trim_ascii_end().ends_with(b"}")) {
+            return verdict.then(self.bad_output(LARGE, 0));
+        }
+        let what = if context { "the agent gets its beginning" } else { "it decides nothing" };
+        verdict.then(noticed(
+            self.row(),
+            &format!("{} wrote more than 16 MiB of plain text: {what}", self.hook.title()),
+        ))
+    }
+
+    /// Whether a decision was probably meant. Where text is context, only one that ends like an
+    /// object was hardly meant as text.
+    fn is_doubtful(&self, text: &str, ends_like_object: bool) -> bool {
+        let context = plain_is_context(self.row());
+        let gate = self.row().kind() == Kind::Gate;
+        gate && hides_a_decision(text) && (!context || ends_like_object)
     }
 
     fn bad_output(&self, why: &str, code: i32) -> Verdict {

@@ -66,7 +66,7 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
     let mut seen = HashSet::new();
     for place in found.iter().filter(|place| place.place.tag != preferences::TAG) {
-        for (path, name, plain) in modules(place) {
+        for Module { path, name, plain, special } in modules(place) {
             // 004, discovery: named paths are added unless they were found already.
             if !seen.insert(path.clone()) {
                 continue;
@@ -86,7 +86,8 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
             let mut draft = draft(place, &path, &name, (config, shadowed_by));
             if !plain {
                 draft.idle = Some(ODD.into());
-                complaints.push(Complaint::error(Spot::file(&path), ODD));
+                let complaint = Complaint::error(Spot::file(&path), ODD);
+                complaints.push(Complaint { closes_tool_gates: special, ..complaint });
             }
             drafts.push(draft);
         }
@@ -94,12 +95,21 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     (drafts, complaints)
 }
 
-/// Path, name, and whether it can be read at all.
-fn modules(found: &Found) -> Vec<(PathBuf, String, bool)> {
+/// Something that is named like a module.
+struct Module {
+    path: PathBuf,
+    name: String,
+    /// Whether it can be read at all.
+    plain: bool,
+    /// Whether somebody put a pipe, a socket or a device in its place.
+    special: bool,
+}
+
+fn modules(found: &Found) -> Vec<Module> {
     if found.place.holding == Holding::Text {
         let path = found.place.path.clone();
         let name = path.display().to_string();
-        return vec![(path, name, true)];
+        return vec![Module { path, name, plain: true, special: false }];
     }
     let is_module = |entry: &&Entry| {
         let ending = entry.path.extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -107,8 +117,13 @@ fn modules(found: &Found) -> Vec<(PathBuf, String, bool)> {
         let hidden = entry.name.starts_with('.');
         ENDINGS.contains(&ending) && !entry.name.ends_with(".d.ts") && !hidden
     };
-    let named = |entry: &Entry| (entry.path.clone(), entry.name.clone(), entry.plain);
-    found.entries.iter().filter(is_module).map(named).collect()
+    let module = |entry: &Entry| Module {
+        path: entry.path.clone(),
+        name: entry.name.clone(),
+        plain: entry.plain,
+        special: entry.special,
+    };
+    found.entries.iter().filter(is_module).map(module).collect()
 }
 
 fn draft(found: &Found, path: &Path, name: &str, rest: (Value, Option<String>)) -> Draft {

@@ -12,8 +12,13 @@ static TEAMS: Teams = Teams;
 
 fn hook(name: &str) -> Hook {
     let folder = PathBuf::from("/hooks");
-    let entry =
-        Entry { name: name.into(), path: folder.join(name), executable: false, plain: true };
+    let entry = Entry {
+        name: name.into(),
+        path: folder.join(name),
+        executable: false,
+        plain: true,
+        special: false,
+    };
     let place =
         Place { path: folder.clone(), scope: Scope::User, holding: Holding::Entries, tag: "hooks" };
     let found = Found { place, base: folder, text: String::new(), entries: vec![entry] };

@@ -32,6 +32,7 @@ fn found(dialect: &dyn Dialect, text: &str) -> Vec<Found> {
         path: PathBuf::from("/p").join(name),
         executable: true,
         plain: true,
+        special: false,
     };
     dialect
         .places(&roots())
