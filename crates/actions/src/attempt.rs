@@ -110,6 +110,11 @@ impl<'a> Attempt<'a> {
 
     /// Starts an attempt; what was started is the answer, or why it was not.
     pub fn start(&mut self, world: &mut World<'a>) -> Result<&[String], String> {
+        if self.budget.is_some_and(|budget| world.now >= budget) {
+            let cut = "no time was left to start it".to_owned();
+            self.close(Outcome { cut: Some(cut.clone()), ..Outcome::of(End::Late) });
+            return Err(cut);
+        }
         let files = match self.made {
             0 => sidefile::write(&self.call.files).map(|remarks| self.remarks.extend(remarks)),
             _ => Ok(()),

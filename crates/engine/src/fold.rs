@@ -31,6 +31,8 @@ pub(crate) struct Fold<'f, 'a> {
     pub skipped: Vec<(Arc<Hook>, String)>,
     /// Hooks that ran and gave no answer, each with the word for its end and why.
     pub failed: Vec<(Step, String)>,
+    /// The steps of the trail that refuse.
+    pub refusals: Vec<usize>,
     /// What the user is told at a later event.
     pub owed: Vec<Say>,
     /// What could not be learned of the session, and why.
@@ -67,6 +69,7 @@ impl<'f, 'a> Fold<'f, 'a> {
             informed: Vec::new(),
             skipped: Vec::new(),
             failed: Vec::new(),
+            refusals: Vec::new(),
             owed: Vec::new(),
             unknown: Vec::new(),
             recheck: false,
@@ -203,7 +206,7 @@ impl<'f, 'a> Fold<'f, 'a> {
     fn refused(&self, candidate: &Candidate) -> Option<String> {
         let gate = self.event.kind() == Kind::Gate && !self.recheck;
         let own = candidate.hook.dialect.name();
-        let refusers = self.decision.trail.iter().filter(|s| s.verdict.refuses());
+        let refusers = self.refusals.iter().map(|at| &self.decision.trail[*at]);
         let by_own = refusers.clone().any(|step| step.dialect == own);
         let ends = candidate.row.order == Order::UntilRefused && by_own;
         let foreign = gate && self.verdict.ruling.refuses() && !by_own;
@@ -225,6 +228,13 @@ impl<'f, 'a> Fold<'f, 'a> {
             }
             self.verdict.unheard.push(format!("{}: {}", step.title, skip.why));
             self.insist(candidate, &skip.why);
+        }
+        self.add_step(step);
+    }
+
+    fn add_step(&mut self, step: Step) {
+        if step.verdict.refuses() {
+            self.refusals.push(self.decision.trail.len());
         }
         self.decision.trail.push(step);
     }
@@ -261,7 +271,7 @@ impl<'f, 'a> Fold<'f, 'a> {
             self.failed.push((step.clone(), unheard.clone()));
         }
         self.carry_on(event, candidate, &mut step, &mut verdict);
-        self.decision.trail.push(step);
+        self.add_step(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
         if !unheard.is_empty() {
             self.insist(candidate, &unheard);

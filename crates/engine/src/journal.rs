@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{Engine, TrustMode};
 
+/// So many steps of one firing are recorded.
+const MAX_STEP_COUNT: usize = 1_000;
+
 /// A record of now.
 pub fn record(event: &Event, step: Stage, body: Value) -> Record {
     Record {
@@ -80,16 +83,36 @@ pub struct Unreadable<'a> {
 
 /// Says what was decided.
 pub fn finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decision) {
+    let steps = recorded_steps(&decision.trail);
+    let missing = decision.trail.len() - steps.len();
+    let missing = (missing > 0).then(|| format!("{missing} steps are not in the journal"));
+    let troubles: Vec<&String> = decision.troubles.iter().chain(&missing).collect();
     let body = json!({
         "ruling": decision.meant.ruling, "said": decision.said.ruling,
         "reasons": decision.meant.reasons, "says": decision.meant.says,
-        "trail": decision.trail.iter().map(Step::to_json).collect::<Vec<_>>(),
-        "losses": decision.losses, "troubles": decision.troubles,
+        "trail": steps.into_iter().map(Step::to_json).collect::<Vec<_>>(),
+        "losses": decision.losses, "troubles": troubles,
         "paid": decision.paid.iter().map(|debt| &debt.id).collect::<Vec<_>>(),
         "rewrote": decision.meant.patch.keys().collect::<Vec<_>>(),
     });
     let record = record(event, Stage::Finished, body);
     note(ledger, &[record], &mut decision.troubles);
+}
+
+/// The steps that the journal keeps: all of them, unless writing thousands would delay the answer.
+/// Then those that refuse come before the others.
+fn recorded_steps(trail: &[Step]) -> Vec<&Step> {
+    if trail.len() <= MAX_STEP_COUNT {
+        return trail.iter().collect();
+    }
+    let refusing = trail.iter().filter(|step| step.verdict.refuses()).count();
+    let mut room = MAX_STEP_COUNT.saturating_sub(refusing);
+    let mut is_kept = |step: &&Step| {
+        let keeps = step.verdict.refuses() || room > 0;
+        room = room.saturating_sub(usize::from(!step.verdict.refuses()));
+        keeps
+    };
+    trail.iter().filter(|step| is_kept(step)).take(MAX_STEP_COUNT).collect()
 }
 
 fn note(ledger: &dyn Ledger, records: &[Record], troubles: &mut Vec<String>) {

@@ -2,7 +2,7 @@
 //! answer, mistakes in the configuration, and events that the host does not report. Each is told once
 //! per session and state, at events whose reply the host shows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use gambrel_model::{
@@ -115,11 +115,9 @@ impl Fold<'_, '_> {
 
     /// Hooks that ran and crashed, timed out or could not be started, unless they say so themselves.
     fn failures(&self) -> Vec<Notice> {
-        let says = |step: &Step| {
-            let mut own = self.verdict.says.iter();
-            own.any(|say| say.hook == step.hook && say.ear == Ear::Person)
-        };
-        let silent = self.failed.iter().filter(|(step, _)| !says(step));
+        let says = self.verdict.says.iter().filter(|say| say.ear == Ear::Person);
+        let speaking: HashSet<&str> = says.map(|say| say.hook.as_str()).collect();
+        let silent = self.failed.iter().filter(|(step, _)| !speaking.contains(step.hook.as_str()));
         let gate = self.event.kind() == Kind::Gate;
         silent.filter_map(|(step, why)| failure(step, why, gate)).collect()
     }
@@ -234,14 +232,18 @@ fn skip_notice(hook: &Hook, why: &str) -> Notice {
 /// The lines to tell: hooks that are skipped for the same reason share one.
 fn join_skips(notices: Vec<Notice>) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>, String)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for Notice { text, skip, .. } in notices {
         let Some((name, why)) = skip else {
             lines.push((String::new(), Vec::new(), text));
             continue;
         };
-        match lines.iter_mut().find(|(known, _, _)| *known == why) {
-            Some((_, names, _)) => names.push(name),
-            None => lines.push((why, vec![name], text)),
+        match places.get(&why) {
+            Some(place) => lines[*place].1.push(name),
+            None => {
+                places.insert(why.clone(), lines.len());
+                lines.push((why, vec![name], text));
+            }
         }
     }
     let line = |(why, names, text): (String, Vec<String>, String)| match names.len() {

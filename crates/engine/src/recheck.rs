@@ -1,12 +1,17 @@
 //! Second thoughts at a gate: rewritten input is looked at once more, and whoever is strict takes
 //! a gate that could not be asked for a refusal.
 
+use std::collections::HashSet;
+
 use gambrel_model::{Complaint, Kind, Loss, Moment, Reason, Ruling, Severity, Verdict};
 
 use crate::fold::Fold;
 use crate::select::{Candidate, select};
 
 const UNREAD: &str = "gambrel cannot tell which hooks are missing, so this call is blocked";
+
+/// So many reasons of a strict refusal are told one by one.
+const MAX_STRICT_REASON_COUNT: usize = 100;
 
 impl Fold<'_, '_> {
     /// Gates see rewritten input once more: an Allow held only for the input that it saw.
@@ -18,7 +23,7 @@ impl Fold<'_, '_> {
             return;
         }
         let event = self.event.with(&self.carry.now);
-        let informed = std::mem::take(&mut self.informed);
+        let informed: HashSet<String> = std::mem::take(&mut self.informed).into_iter().collect();
         let keeps = |r: &Reason| r.ruling > Ruling::Allow || informed.contains(&r.hook);
         // Whoever saw the input as it stands has answered for it, and is not asked twice.
         let own = self.decision.trail.iter().filter(|step| informed.contains(&step.hook));
@@ -75,6 +80,10 @@ impl Fold<'_, '_> {
         let broken = |c: &&Complaint| c.severity == Severity::Error;
         let mut why = self.verdict.unheard.clone();
         why.extend(self.decision.complaints.iter().filter(broken).map(|c| c.message.clone()));
+        // Thousands of reasons would only delay the answer; the trail has them all.
+        let more = why.len().saturating_sub(MAX_STRICT_REASON_COUNT);
+        why.truncate(MAX_STRICT_REASON_COUNT);
+        why.extend((more > 0).then(|| format!("{more} more hooks or files gave no answer")));
         for text in why {
             let deny = Verdict::ruled(Ruling::Deny, format!("strict: {text}"));
             self.verdict = std::mem::take(&mut self.verdict).then(deny.by("gambrel"));

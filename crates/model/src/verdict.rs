@@ -1,7 +1,7 @@
 //! What hooks answer, and how answers merge. The algebra is small on purpose: a merge takes the
 //! stricter ruling and keeps every reason. What a caller can be told of it is in `said`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -339,13 +339,10 @@ impl Verdict {
     }
 
     fn texts(&self, counts: &dyn Fn(&Reason) -> bool) -> Vec<&str> {
-        let mut texts: Vec<&str> = Vec::new();
-        for reason in self.reasons.iter().filter(|reason| counts(reason)) {
-            if !reason.text.is_empty() && !texts.contains(&reason.text.as_str()) {
-                texts.push(&reason.text);
-            }
-        }
-        texts
+        let mut known = HashSet::new();
+        let counted = self.reasons.iter().filter(|reason| counts(reason));
+        let texts = counted.map(|reason| reason.text.as_str()).filter(|text| !text.is_empty());
+        texts.filter(|text| known.insert(*text)).collect()
     }
 }
 

@@ -124,3 +124,30 @@ fn large_and_deep_events_are_read_up_to_their_limits() {
         assert!(reason.contains("could not read this event"), "{reason}");
     }
 }
+
+#[test]
+fn thousands_of_hooks_for_one_event_keep_to_the_budget() {
+    let ground = Ground::new();
+    let hook = |n: usize| json!({"type": "command", "command": format!("true #{n}")});
+    let hooks: Vec<Value> = (0..9_000).map(hook).collect();
+    let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": hooks}]}});
+    ground.file(".claude/settings.json", &settings.to_string());
+    let args = ["fire", "--from", "claude", "--json", "--budget", "2"];
+    let began = Instant::now();
+    let output = ground.run(&args, BASH_LS.as_bytes());
+    // Three times the budget, for a busy machine; without a check it takes ten times as long.
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    let decision: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(decision["trail"].as_array().unwrap().len(), 9_000);
+    assert!(
+        decision["notices"].to_string().contains("no time was left"),
+        "{}",
+        decision["notices"]
+    );
+    let output = ground.run(&[&args[..], &["--strict"]].concat(), BASH_LS.as_bytes());
+    let decision: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(decision["ruling"], "deny");
+    assert!(decision["reasons"].as_array().unwrap().len() <= 101);
+    let log = ground.json(&["log", "--json", "-n", "1"]);
+    assert!(log.to_string().contains("steps are not in the journal"), "the rest is told");
+}

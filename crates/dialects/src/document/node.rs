@@ -131,7 +131,7 @@ impl<'t> Document<'t> {
 }
 
 /// How much of a text is counted at once.
-const BLOCK_BYTES: usize = 4_096;
+const BLOCK_BYTES: usize = 256;
 
 /// A character has one byte that does not continue another.
 fn count_characters(bytes: &[u8]) -> usize {
