@@ -113,13 +113,22 @@ fn to_json(firing: &Firing) -> Value {
     let accepted = body(firing, Stage::Accepted).cloned().unwrap_or_default();
     let finished = body(firing, Stage::Finished).cloned().unwrap_or_default();
     let late = firing.records.iter().filter(|record| record.step == Stage::Late);
+    // What a detached hook said and nobody could keep is trouble of its firing.
+    let lost = late.clone().filter_map(|record| record.body["troubles"].as_array()).flatten();
+    let mut troubles = finished["troubles"].clone();
+    for trouble in lost {
+        match troubles.as_array_mut() {
+            Some(known) => known.push(trouble.clone()),
+            None => troubles = json!([trouble]),
+        }
+    }
     json!({
         "id": firing.id, "at": firing.at, "session": firing.session, "state": state(firing),
         "from": accepted["from"], "hosted": accepted["hosted"], "event": accepted["event"], "moment": accepted["moment"],
         "tool": accepted["tool"], "cwd": accepted["cwd"], "trusts_all_by": accepted["trusts_all_by"],
         "ruling": finished["ruling"], "said": finished["said"], "reasons": finished["reasons"],
         "says": finished["says"], "trail": finished["trail"], "losses": finished["losses"],
-        "troubles": finished["troubles"],
+        "troubles": troubles,
         "late": late.map(|record| record.body.clone()).collect::<Vec<_>>(),
     })
 }

@@ -10,46 +10,58 @@ use anyhow::Context;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
+use super::fuzz_http;
 use super::fuzz_targets::{TARGETS, Target, mutate};
 use super::program::{Ended, peak_memory_kib, run_program};
 use super::project::{TestProject, guard_settings, tool_event};
 use super::random::Random;
+use super::workers::Workload;
 use super::{Measured, Options};
 
 /// The argument that makes this program a worker.
 pub const WORKER: &str = "__fuzz";
 const MAX_KIB: u64 = 256 * 1024;
 const MAX_TIME: Duration = Duration::from_secs(1);
+/// Parsers that are tried at once.
+const WORKERS: usize = 2;
 /// A worker that takes longer hangs.
 const MAX_RUN: Duration = Duration::from_secs(12 * 60 * 60);
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
-    let count = options.count(20_000, 10_000_000);
+    let count = options.count(20_000, 1_500_000);
     let folder = tempfile::tempdir()?;
     let (mut crashed, mut panics, mut slowest, mut largest) = (0, 0, (0, ""), (0, ""));
-    for target in TARGETS {
+    let each = count.div_ceil(TARGETS.len());
+    let workload = Workload {
+        name: "fuzz: parsers",
+        count: TARGETS.len(),
+        workers: WORKERS,
+        report_every: if options.full { 1 } else { TARGETS.len() },
+    };
+    let all = workload.run(|n| {
         let mut command = Command::new(std::env::current_exe()?);
-        let each = count.div_ceil(TARGETS.len());
-        command.args(["faults", WORKER, target.name]);
+        command.args(["faults", WORKER, TARGETS[n].name]);
         command.args([options.seed.to_string(), each.to_string()]);
-        let ended = run_program(command, b"", folder.path(), MAX_RUN)?;
+        Ok((TARGETS[n].name, run_program(command, b"", folder.path(), MAX_RUN)?))
+    })?;
+    for (name, ended) in all {
         let result = ended.reply();
         if ended.code() != Some(0) || !result.is_object() {
             let why = last_line(&ended);
-            eprintln!("faults: fuzz: {} did not end well: {:?} {why}", target.name, ended.status);
+            eprintln!("faults: fuzz: {name} did not end well: {:?} {why}", ended.status);
             crashed += 1;
             continue;
         }
         for input in result["panics"].as_array().into_iter().flatten() {
-            eprintln!("faults: fuzz: {} panics at {input}", target.name);
+            eprintln!("faults: fuzz: {name} panics at {input}");
         }
         panics += result["panics"].as_array().map_or(0, Vec::len);
         let milliseconds = result["slowest_ms"].as_u64().unwrap_or(u64::MAX);
         if u128::from(milliseconds) > MAX_TIME.as_millis() {
-            eprintln!("faults: fuzz: {} is slow at {}", target.name, result["slowest"]);
+            eprintln!("faults: fuzz: {name} is slow at {}", result["slowest"]);
         }
-        slowest = slowest.max((milliseconds, target.name));
-        largest = largest.max((result["peak_kib"].as_u64().unwrap_or(u64::MAX), target.name));
+        slowest = slowest.max((milliseconds, name));
+        largest = largest.max((result["peak_kib"].as_u64().unwrap_or(u64::MAX), name));
     }
     let in_time = u128::from(slowest.0) <= MAX_TIME.as_millis();
     let parsers = Measured {
@@ -65,7 +77,7 @@ pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
         ),
         held: (panics + crashed == 0 && in_time && largest.0 < MAX_KIB).into(),
     };
-    Ok(vec![parsers, fuzz_journal(options)?])
+    Ok(vec![parsers, fuzz_journal(options)?, fuzz_http::attack(options)?])
 }
 
 fn last_line(ended: &Ended) -> &str {
@@ -116,7 +128,7 @@ fn cpu_time() -> Duration {
 
 /// Spools with changed bytes: what can be read is read, and nothing is made up.
 fn fuzz_journal(options: &Options) -> anyhow::Result<Measured> {
-    let count = options.count(60, 20_000).min(20_000);
+    let count = options.count(60, 5_000).min(20_000);
     let mut random = Random::new(options.seed);
     let (mut failed, mut made_up, mut slowest, mut peak) = (0, 0, Duration::ZERO, 0);
     let project = TestProject::new(options)?;

@@ -28,7 +28,7 @@ const CASES: &[(&str, Prepare)] = &[
 ];
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
-    let rounds = options.count(1, 20);
+    let rounds = options.count(1, 5);
     let mut rows = Vec::new();
     for trusted in [false, true] {
         let (mut slowest, mut largest) = ((Duration::ZERO, ""), (0, ""));

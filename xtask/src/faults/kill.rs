@@ -8,57 +8,86 @@ use super::processes::{kill_all, processes_of, wait_for_none};
 use super::program::Running;
 use super::project::{TestProject, guard_settings, tool_event};
 use super::random::Random;
+use super::workers::Workload;
 use super::{Measured, Options};
 
 /// The latest point of a kill, in microseconds.
 const LATEST: usize = 80_000;
-/// Firings that run at once while hooks are left behind.
+/// Projects in which firings are killed at once.
+const WORKERS: usize = 4;
+/// Firings of one worker whose hooks are left behind at once.
 const TOGETHER: usize = 8;
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
-    let mut random = Random::new(options.seed);
-    let count = options.count(60, 10_000);
-    let mut rows = vec![kill_firings(options, count, &mut random)?];
-    rows.extend(leave_hooks(options, options.count(16, 1_000), &mut random)?);
+    let mut rows = vec![kill_firings(options, options.count(60, 10_000))?];
+    rows.extend(leave_hooks(options, options.count(16, 1_000))?);
     Ok(rows)
 }
 
-fn kill_firings(options: &Options, count: usize, random: &mut Random) -> anyhow::Result<Measured> {
+/// What was found in one project.
+#[derive(Default)]
+struct Found {
+    killed: usize,
+    open: usize,
+    lost: usize,
+    twice: usize,
+    unreadable: usize,
+}
+
+fn kill_firings(options: &Options, count: usize) -> anyhow::Result<Measured> {
+    // A journal of its own for every hundred: reading one takes longer the more there is in it.
+    let each = 100.min(count.div_ceil(WORKERS).max(1));
+    let parts = count.div_ceil(each);
+    let work = Workload { name: "kill: parts", count: parts, workers: WORKERS, report_every: 10 };
+    let all = work.run(|part| kill_in_project(options, part, each.min(count - part * each)))?;
+    let sum = |of: fn(&Found) -> usize| all.iter().map(of).sum::<usize>();
+    let (killed, open, unreadable) = (sum(|f| f.killed), sum(|f| f.open), sum(|f| f.unreadable));
+    let (lost, twice) = (sum(|f| f.lost), sum(|f| f.twice));
+    Ok(Measured {
+        what: "kill -9 of `fire` at a random point of 0–80 ms".into(),
+        goal: "the next firing denies; journal readable; no acknowledged firing lost, none twice",
+        count,
+        measured: format!(
+            "{killed} killed; {open} next firings open, {unreadable} journals unreadable, {lost} \
+             lost, {twice} twice"
+        ),
+        held: (killed > 0 && open + unreadable + lost + twice == 0).into(),
+    })
+}
+
+fn kill_in_project(options: &Options, part: usize, count: usize) -> anyhow::Result<Found> {
+    let mut random = random_of(options, part);
     let project = TestProject::new(options)?;
     let guard = guard_settings("sleep 0.03; echo no >&2; exit 2", 5);
     project.write(".claude/settings.json", &guard)?;
-    let (mut acknowledged, mut killed, mut open) = (BTreeSet::new(), 0, 0);
+    let (mut acknowledged, mut found) = (BTreeSet::new(), Found::default());
     for point in 0..count {
         let session = format!("killed-{point}");
-        let ended = kill_one(&project, &session, random)?;
-        killed += usize::from(ended.signal() == Some(9));
+        let ended = kill_one(&project, &session, &mut random)?;
+        found.killed += usize::from(ended.signal() == Some(9));
         if ended.denies() {
             acknowledged.insert(session);
         }
         let session = format!("next-{point}");
         match project.fire(&tool_event(&session))?.denies() {
             true => drop(acknowledged.insert(session)),
-            false => open += 1,
-        }
-        if point % 1_000 == 999 {
-            eprintln!("faults: kill: {} of {count}", point + 1);
+            false => found.open += 1,
         }
     }
-    let found = project.journal().map(|journal| JournalFaults::find(&journal, &acknowledged));
-    let readable = found.is_ok();
-    let found = found.unwrap_or_default();
-    Ok(Measured {
-        what: "kill -9 of `fire` at a random point of 0–80 ms".into(),
-        goal: "the next firing denies; journal readable; no acknowledged firing lost, none twice",
-        count,
-        measured: format!(
-            "{killed} killed; {open} next firings open, journal {}, {} lost, {} twice",
-            if readable { "readable" } else { "unreadable" },
-            found.lost,
-            found.twice
-        ),
-        held: (killed > 0 && open == 0 && readable && found.is_clean()).into(),
-    })
+    match project.journal() {
+        Ok(journal) => {
+            let faults = JournalFaults::find(&journal, &acknowledged);
+            (found.lost, found.twice) = (faults.lost, faults.twice);
+        }
+        Err(_) => found.unreadable = 1,
+    }
+    Ok(found)
+}
+
+/// Random numbers of one part, the same however the workers share the parts.
+fn random_of(options: &Options, part: usize) -> Random {
+    let part = u64::try_from(part).unwrap_or_default();
+    Random::new(options.seed ^ part.wrapping_mul(0x5851_f42d_4c95_7f2d))
 }
 
 fn kill_one(
@@ -75,34 +104,13 @@ fn kill_one(
 }
 
 /// Kills firings whose hook runs on for minutes, and counts what they leave.
-fn leave_hooks(
-    options: &Options,
-    count: usize,
-    random: &mut Random,
-) -> anyhow::Result<Vec<Measured>> {
-    let (mut at_once, mut after_next, mut open) = (0, 0, 0);
-    let mut done = 0;
-    while done < count {
-        let batch = TOGETHER.min(count - done);
-        let mut projects = Vec::new();
-        for _ in 0..batch {
-            let project = TestProject::new(options)?;
-            project.write(".claude/settings.json", &guard_settings("sleep 300; exit 2", 300))?;
-            kill_one(&project, "killed", random)?;
-            projects.push(project);
-        }
-        std::thread::sleep(Duration::from_secs(2));
-        for project in &projects {
-            at_once += processes_of(&project.base, &project.program).len();
-            project.write(".claude/settings.json", &guard_settings("exit 2", 300))?;
-            open += usize::from(!project.fire(&tool_event("next"))?.denies());
-            let until = Instant::now() + Duration::from_secs(2);
-            let left = wait_for_none(&project.base, &project.program, until);
-            after_next += left.len();
-            kill_all(&left);
-        }
-        done += batch;
-    }
+fn leave_hooks(options: &Options, count: usize) -> anyhow::Result<Vec<Measured>> {
+    let parts = count.div_ceil(TOGETHER);
+    let work = Workload { name: "kill: hooks", count: parts, workers: WORKERS, report_every: 10 };
+    let all = work.run(|part| leave_some(options, part, TOGETHER.min(count - part * TOGETHER)))?;
+    let sum = |of: fn(&Left) -> usize| all.iter().map(of).sum::<usize>();
+    let (at_once, after_next, open) =
+        (sum(|left| left.at_once), sum(|left| left.after_next), sum(|left| left.open));
     let row = |what: &str, goal, measured, held| Measured {
         what: what.into(),
         goal,
@@ -124,4 +132,35 @@ fn leave_hooks(
             (after_next == 0 && open == 0).into(),
         ),
     ])
+}
+
+/// What killed firings left behind.
+#[derive(Default)]
+struct Left {
+    at_once: usize,
+    after_next: usize,
+    open: usize,
+}
+
+fn leave_some(options: &Options, part: usize, count: usize) -> anyhow::Result<Left> {
+    let mut random = random_of(options, part);
+    let mut projects = Vec::new();
+    for _ in 0..count {
+        let project = TestProject::new(options)?;
+        project.write(".claude/settings.json", &guard_settings("sleep 300; exit 2", 300))?;
+        kill_one(&project, "killed", &mut random)?;
+        projects.push(project);
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    let mut found = Left::default();
+    for project in &projects {
+        found.at_once += processes_of(&project.base, &project.program).len();
+        project.write(".claude/settings.json", &guard_settings("exit 2", 300))?;
+        found.open += usize::from(!project.fire(&tool_event("next"))?.denies());
+        let until = Instant::now() + Duration::from_secs(2);
+        let left = wait_for_none(&project.base, &project.program, until);
+        found.after_next += left.len();
+        kill_all(&left);
+    }
+    Ok(found)
 }

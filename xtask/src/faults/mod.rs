@@ -3,6 +3,7 @@
 
 mod errno;
 mod fuzz;
+mod fuzz_http;
 mod fuzz_targets;
 mod hostile;
 mod journal;
@@ -16,8 +17,10 @@ mod project;
 mod random;
 mod strace;
 mod swap;
+mod workers;
 mod zoo;
 mod zoo_hooks;
+mod zoo_ways;
 
 use std::time::Instant;
 

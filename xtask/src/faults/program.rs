@@ -89,6 +89,11 @@ impl Running {
         }
     }
 
+    /// What it has printed so far, and what it has said on stderr.
+    pub fn printed(&self) -> anyhow::Result<(String, String)> {
+        Ok((fs::read_to_string(&self.output[0])?, fs::read_to_string(&self.output[1])?))
+    }
+
     pub fn kill(mut self) -> anyhow::Result<Ended> {
         self.child.kill()?;
         let status = self.child.wait()?;

@@ -1,18 +1,15 @@
-//! Row `zoo`: misbehaving hooks, waited for and detached. The answer comes in time, gambrel's
+//! Row `zoo`: misbehaving hooks of every dialect, waited for and detached. The answer comes in time, gambrel's
 //! memory is bounded, and no process is left.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use anyhow::anyhow;
-use serde_json::json;
 
 use super::processes::{ProjectProcess, kill_all, processes_of, wait_for_none};
 use super::program::{Running, peak_memory_kib};
 use super::project::{LONG, TestProject, guard_settings, tool_event};
+use super::workers::Workload;
 use super::zoo_hooks::{HOOKS, Special};
+use super::zoo_ways::{CLAUDE_WAY_COUNT, WAYS, Way};
 use super::{Held, Measured, Options};
 
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -25,6 +22,7 @@ const LARGE_EVENT_BYTES: usize = 5_000_000;
 struct Seen {
     name: String,
     special: Special,
+    detached: bool,
     took: Duration,
     peak_kib: u64,
     left: usize,
@@ -33,12 +31,14 @@ struct Seen {
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
     let base_kib = measure_base(options)?;
-    let rounds = options.count(1, 100);
-    let mut rows = Vec::new();
-    for detached in [false, true] {
-        let seen = run_all(options, rounds, detached)?;
-        rows.extend(judge(&seen, base_kib, detached));
-    }
+    check_ways(options)?;
+    let plan = plan(options, options.count(1, 20));
+    let (count, workers) = (plan.len(), TOGETHER);
+    let work = Workload { name: "zoo", count, workers, report_every: 100 };
+    let seen = work.run(|n| run_one(options, plan[n].0, &WAYS[plan[n].1]))?;
+    let (detached, waited): (Vec<Seen>, Vec<Seen>) = seen.into_iter().partition(|one| one.detached);
+    let mut rows = judge(&waited, base_kib, false);
+    rows.extend(judge(&detached, base_kib, true));
     Ok(rows)
 }
 
@@ -49,43 +49,51 @@ fn measure_base(options: &Options) -> anyhow::Result<u64> {
     Ok(project.fire(&tool_event("base"))?.peak_kib)
 }
 
-fn run_all(options: &Options, rounds: usize, detached: bool) -> anyhow::Result<Vec<Seen>> {
-    let (next, seen) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || -> anyhow::Result<()> {
-        loop {
-            let n = next.fetch_add(1, Ordering::Relaxed);
-            if n >= rounds * HOOKS.len() {
-                return Ok(());
-            }
-            let one = run_one(options, n % HOOKS.len(), detached)?;
-            seen.lock().map_err(|_| anyhow!("a thread panicked"))?.push(one);
-            if n % 500 == 499 {
-                eprintln!("faults: zoo: {} of {}", n + 1, rounds * HOOKS.len());
-            }
-        }
+/// Every program in both ways of Claude Code; in the other ways all of them in a full run, and one
+/// after the other in a small one. The same program does not come twice in a row: some need much.
+fn plan(options: &Options, rounds: usize) -> Vec<(usize, usize)> {
+    let others = WAYS.len() - CLAUDE_WAY_COUNT;
+    let other_count = if options.full { others } else { 1 };
+    let way_of = |round: usize, hook: usize, turn: usize| match turn {
+        turn if turn < CLAUDE_WAY_COUNT => turn,
+        turn if options.full => turn,
+        _ => CLAUDE_WAY_COUNT + (round + hook) % others,
     };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..TOGETHER).map(|_| scope.spawn(work)).collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().map_err(|_| anyhow!("a thread panicked"))?)
-    })?;
-    seen.into_inner().map_err(|_| anyhow!("a thread panicked"))
+    let mut plan = Vec::new();
+    for round in 0..rounds {
+        for turn in 0..CLAUDE_WAY_COUNT + other_count {
+            plan.extend((0..HOOKS.len()).map(|hook| (hook, way_of(round, hook, turn))));
+        }
+    }
+    plan
 }
 
-fn run_one(options: &Options, index: usize, detached: bool) -> anyhow::Result<Seen> {
-    let (name, script, special) = HOOKS[index];
+/// A way whose hook does not run would prove nothing.
+fn check_ways(options: &Options) -> anyhow::Result<()> {
+    for way in WAYS {
+        let project = TestProject::new(options)?;
+        let mark = project.base.join("ran");
+        let (command, event) = way.prepare(&project, &format!("echo x > '{}'", mark.display()))?;
+        let event = event.to_string();
+        Running::start(command, event.as_bytes(), &project.base)?.wait(LONG)?;
+        let until = Instant::now() + LONG;
+        while !mark.exists() {
+            anyhow::ensure!(Instant::now() < until, "a hook of {} does not run", way.name);
+            thread::sleep(Duration::from_millis(20));
+        }
+        wait_for_none(&project.base, &project.program, until);
+    }
+    Ok(())
+}
+
+fn run_one(options: &Options, hook: usize, way: &Way) -> anyhow::Result<Seen> {
+    let (name, script, special) = HOOKS[hook];
     let project = TestProject::new(options)?;
-    let hook = json!({"type": "command", "command": script, "timeout": TIMEOUT.as_secs(),
-                      "async": detached});
-    let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}});
-    project.write(".claude/settings.json", &settings.to_string())?;
-    let mut event = tool_event("zoo");
+    let (command, mut event) = way.prepare(&project, script)?;
     if special == Special::LargeEvent {
         event["tool_input"]["command"] = "x".repeat(LARGE_EVENT_BYTES).into();
     }
     let began = Instant::now();
-    let command = project.command(&["fire", "--from", "claude"]);
     let event = event.to_string();
     let mut running = Running::start(command, event.as_bytes(), &project.base)?;
     let mut peak_kib = 0;
@@ -107,7 +115,7 @@ fn run_one(options: &Options, index: usize, detached: bool) -> anyhow::Result<Se
         }
         thread::sleep(Duration::from_millis(30));
     };
-    report_left(name, detached, &left, special);
+    report_left(name, way, &left, special);
     let left_after_next = match special {
         Special::KillsGambrel => count_after_next_start(&project)?,
         _ => 0,
@@ -120,16 +128,27 @@ fn run_one(options: &Options, index: usize, detached: bool) -> anyhow::Result<Se
         }
         kill_all(&left);
     }
-    let (name, took) = (name.to_owned(), ended.took);
+    let (name, took) = (format!("{name}, {}", way.name), ended.took);
     let peak_kib = peak_kib.max(ended.peak_kib);
-    Ok(Seen { name, special, took, peak_kib, left: left.len(), left_after_next })
+    Ok(Seen {
+        name,
+        special,
+        detached: way.detached,
+        took,
+        peak_kib,
+        left: left.len(),
+        left_after_next,
+    })
 }
 
-fn report_left(name: &str, detached: bool, left: &[ProjectProcess], special: Special) {
+fn report_left(name: &str, way: &Way, left: &[ProjectProcess], special: Special) {
     let expected = matches!(special, Special::BeyondReach | Special::KillsGambrel);
     for process in left.iter().filter(|_| !expected).take(3) {
-        let how = if detached { "detached" } else { "waited" };
-        eprintln!("faults: zoo: left by `{name}` ({how}): {} {}", process.pid, process.words);
+        let how = if way.detached { "detached" } else { "waited" };
+        eprintln!(
+            "faults: zoo: left by `{name}` ({}, {how}): {} {}",
+            way.name, process.pid, process.words
+        );
     }
 }
 
@@ -164,7 +183,7 @@ fn judge(seen: &[Seen], base_kib: u64, detached: bool) -> Vec<Measured> {
     let after_next: usize = seen.iter().map(|one| one.left_after_next).sum();
     vec![
         row(
-            "time of 38 misbehaving hooks",
+            "time of 38 misbehaving hooks of five dialects",
             "answer within timeout + 1 s",
             format!("at most {:.2} s at a timeout of 1 s ({})", took.as_secs_f64(), name(slowest)),
             (took <= TIMEOUT + Duration::from_secs(1)).into(),

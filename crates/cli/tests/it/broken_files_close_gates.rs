@@ -89,7 +89,8 @@ fn a_trust_store_that_cannot_be_read_reaches_the_user() {
 
 #[test]
 fn a_pipe_socket_or_device_in_place_of_a_module_closes_tool_gates() {
-    let put: [(&str, fn(&Path)); 3] = [
+    type Put = fn(&Path);
+    let put: [(&str, Put); 3] = [
         ("pipe", |path| {
             assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
         }),

@@ -121,21 +121,49 @@ fn a_closed_output_is_no_fault_where_there_is_nothing_to_say() {
 fn of_a_detached_hook_whose_session_is_locked() {
     let ground = Ground::new();
     told_now(&ground);
-    let hook = json!({"type": "command", "command": "echo '{\"systemMessage\":\"<late words>\"}'",
-                      "async": true});
-    let settings = json!({"hooks": {"PostToolUse": [{"hooks": [hook]}]}});
-    ground.file(".claude/settings.json", &settings.to_string());
     let holder = LockHolder::of(&ground);
-    let event = json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Read",
-                       "tool_input": {}, "tool_response": "ok"});
-    told(start(&ground, &event.to_string()));
-    ground.file(".claude/settings.json", "{}");
-    let entries = ground.base.join("state/side-entries");
-    until("its words are stored aside", || entries.exists());
+    fire_with_detached_hook(&ground);
+    until("its words are stored aside", || has_side_entry(&ground));
     drop(holder);
     let all: String =
         (0..3).map(|_| text(&start(&ground, PROMPT).wait_with_output().unwrap().stdout)).collect();
     assert_eq!(all.matches("<late words>").count(), 1, "{all}");
+}
+
+#[test]
+fn the_log_tells_those_of_a_detached_hook_that_can_be_stored_nowhere() {
+    let ground = Ground::new();
+    std::fs::create_dir(ground.base.join("state")).unwrap();
+    for name in ["sessions", "side-entries"] {
+        std::fs::write(ground.base.join("state").join(name), "no folder").unwrap();
+    }
+    fire_with_detached_hook(&ground);
+    let log = || text(&ground.run(&["log", "-n", "1", "--json"], b"").stdout);
+    until("its end is recorded", || log().contains("\"outcome\":\"exited\""));
+    let firing: Value = serde_json::from_str(&log()).unwrap();
+    let troubles = firing["troubles"].to_string();
+    assert!(troubles.contains("is lost (`<late words>`)"), "{troubles}");
+}
+
+/// Fires an event whose hook nobody waits for, and takes the hook away.
+fn fire_with_detached_hook(ground: &Ground) {
+    let words = "echo '{\"systemMessage\":\"<late words>\"}'";
+    let hook = json!({"type": "command", "command": words, "async": true});
+    let settings = json!({"hooks": {"PostToolUse": [{"hooks": [hook]}]}});
+    ground.file(".claude/settings.json", &settings.to_string());
+    let event = json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Read",
+                       "tool_input": {}, "tool_response": "ok"});
+    told(start(ground, &event.to_string()));
+    ground.file(".claude/settings.json", "{}");
+}
+
+fn has_side_entry(ground: &Ground) -> bool {
+    let Ok(sessions) = std::fs::read_dir(ground.base.join("state/side-entries")) else {
+        return false;
+    };
+    let entries = sessions.flat_map(|session| std::fs::read_dir(session.unwrap().path()));
+    let mut names = entries.flatten().map(|entry| entry.unwrap().file_name());
+    names.any(|name| name.to_string_lossy().ends_with(".json"))
 }
 
 fn told_now(ground: &Ground) -> String {

@@ -1,0 +1,110 @@
+//! The ways in which a misbehaving program of the row `zoo` becomes a hook: one for each dialect, and
+//! detached where the dialect knows it.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::project::{TestProject, tool_event};
+
+/// How a program is run as a hook.
+pub struct Way {
+    pub name: &'static str,
+    pub detached: bool,
+    /// The dialect of the event.
+    from: &'static str,
+    event: fn() -> Value,
+    /// Writes the configuration that names the program.
+    write: fn(&TestProject, &str) -> anyhow::Result<()>,
+}
+
+/// The two ways of Claude Code come first: they are tried with every program in every run.
+pub const WAYS: &[Way] = &[
+    way("claude", write_claude_waited),
+    Way { detached: true, ..way("claude", write_claude_detached) },
+    way("unified", write_unified_waited),
+    Way { detached: true, ..way("unified", write_unified_detached) },
+    Way { event: stop_event, ..way("iteratr", write_iteratr) },
+    Way { event: task_event, from: "teams", ..way("teams", write_teams) },
+    way("omp", write_module),
+];
+/// How many of them are Claude Code's.
+pub const CLAUDE_WAY_COUNT: usize = 2;
+
+const fn way(name: &'static str, write: fn(&TestProject, &str) -> anyhow::Result<()>) -> Way {
+    Way { name, detached: false, from: "claude", event: bash_event, write }
+}
+
+impl Way {
+    /// Writes the hook, and returns the command that fires its event and the event.
+    pub fn prepare(&self, project: &TestProject, script: &str) -> anyhow::Result<(Command, Value)> {
+        (self.write)(project, script)?;
+        let mut command = project.command(&["fire", "--from", self.from]);
+        command.env("PI_TEAMS_HOOKS_DIR", project.root.join("team-hooks"));
+        command.env("PI_TEAMS_HOOKS_ENABLED", "1").env("PI_TEAMS_HOOK_TIMEOUT_MS", "1000");
+        Ok((command, (self.event)()))
+    }
+}
+
+fn bash_event() -> Value {
+    tool_event("zoo")
+}
+
+fn stop_event() -> Value {
+    json!({"hook_event_name": "Stop", "session_id": "zoo", "stop_hook_active": false})
+}
+
+fn task_event() -> Value {
+    json!({"event": "task_completed", "team": {"id": "alpha"}, "task": {"id": "1"}})
+}
+
+fn write_claude_waited(project: &TestProject, script: &str) -> anyhow::Result<()> {
+    write_claude(project, script, false)
+}
+
+fn write_claude_detached(project: &TestProject, script: &str) -> anyhow::Result<()> {
+    write_claude(project, script, true)
+}
+
+fn write_claude(project: &TestProject, script: &str, detached: bool) -> anyhow::Result<()> {
+    let hook = json!({"type": "command", "command": script, "timeout": 1, "async": detached});
+    let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}});
+    project.write(".claude/settings.json", &settings.to_string()).map(drop)
+}
+
+fn write_unified_waited(project: &TestProject, script: &str) -> anyhow::Result<()> {
+    write_unified(project, script, false)
+}
+
+fn write_unified_detached(project: &TestProject, script: &str) -> anyhow::Result<()> {
+    write_unified(project, script, true)
+}
+
+fn write_unified(project: &TestProject, script: &str, detached: bool) -> anyhow::Result<()> {
+    let hook = json!({"type": "shell", "command": script, "timeout": 1, "await": !detached});
+    let hooks = json!({"hooks": {"on_tool_before": [hook]}});
+    project.write(".gambrel/hooks.yaml", &hooks.to_string()).map(drop)
+}
+
+fn write_iteratr(project: &TestProject, script: &str) -> anyhow::Result<()> {
+    let hook = json!({"command": script, "timeout": 1, "pipe_output": true});
+    let hooks = json!({"version": 1, "hooks": {"post_iteration": [hook]}});
+    project.write(".iteratr.hooks.yml", &hooks.to_string()).map(drop)
+}
+
+fn write_teams(project: &TestProject, script: &str) -> anyhow::Result<()> {
+    project.write("team-hooks/on_task_completed.sh", script).map(drop)
+}
+
+/// A module that runs the program, and whose own time ends with it.
+fn write_module(project: &TestProject, script: &str) -> anyhow::Result<()> {
+    let config = "omp:\n  extensionHandlers:\n    toolCallTimeoutMs: 1000\n";
+    project.write_home(".config/gambrel/config.yaml", config)?;
+    let script = json!(script);
+    let module = format!(
+        "export default (pi) => {{\n  pi.on('tool_call', async () => {{\n    const ran = await \
+         pi.exec('bash', ['-c', {script}], {{ timeout: 1000 }});\n    return ran.code === 2 ? {{ \
+         block: true, reason: 'no' }} : undefined;\n  }});\n}};\n"
+    );
+    project.write(".omp/hooks/pre/zoo.ts", &module).map(drop)
+}
