@@ -13,6 +13,8 @@ use super::zoo_ways::{CLAUDE_WAY_COUNT, WAYS, Way};
 use super::{Held, Measured, Options};
 
 const TIMEOUT: Duration = Duration::from_secs(1);
+/// When an answer must have come.
+const MAX_ANSWER_TIME: Duration = Duration::from_secs(2);
 /// How many are run at once.
 const TOGETHER: usize = 4;
 const MAX_GROWTH_KIB: u64 = 64 * 1024;
@@ -35,8 +37,18 @@ pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
     let plan = plan(options, options.count(1, 20));
     let (count, workers) = (plan.len(), TOGETHER);
     let work = Workload { name: "zoo", count, workers, report_every: 100 };
-    let seen = work.run(|n| run_one(options, plan[n].0, &WAYS[plan[n].1]))?;
-    let (detached, waited): (Vec<Seen>, Vec<Seen>) = seen.into_iter().partition(|one| one.detached);
+    let run = |(hook, way): (usize, usize)| run_one(options, hook, &WAYS[way]);
+    let mut seen = work.run(|n| Ok((plan[n], run(plan[n])?)))?;
+    // Too slow beside others proves nothing: it is measured again alone, and that counts.
+    let mut repeated = 0;
+    for (planned, one) in seen.iter_mut().filter(|(_, one)| one.took > MAX_ANSWER_TIME) {
+        eprintln!("faults: zoo: again alone: {} ({:.2} s)", one.name, one.took.as_secs_f64());
+        *one = run(*planned)?;
+        repeated += 1;
+    }
+    eprintln!("faults: zoo: {repeated} of {count} measured again alone");
+    let seen = seen.into_iter().map(|(_, one)| one);
+    let (detached, waited): (Vec<Seen>, Vec<Seen>) = seen.partition(|one| one.detached);
     let mut rows = judge(&waited, base_kib, false);
     rows.extend(judge(&detached, base_kib, true));
     Ok(rows)
@@ -186,7 +198,7 @@ fn judge(seen: &[Seen], base_kib: u64, detached: bool) -> Vec<Measured> {
             "time of 38 misbehaving hooks of five dialects",
             "answer within timeout + 1 s",
             format!("at most {:.2} s at a timeout of 1 s ({})", took.as_secs_f64(), name(slowest)),
-            (took <= TIMEOUT + Duration::from_secs(1)).into(),
+            (took <= MAX_ANSWER_TIME).into(),
         ),
         row(
             "memory of gambrel",
