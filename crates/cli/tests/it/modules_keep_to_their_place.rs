@@ -32,10 +32,10 @@ fn standard_output_is_the_replys_under_every_name() {
 
 #[test]
 fn what_is_named_like_a_module_and_cannot_be_read_is_not_passed_over() {
-    let spoilt: [fn(&std::path::Path); 3] = [
+    // A pipe closes tool gates by itself: see `broken_files_close_gates`.
+    let spoilt: [fn(&std::path::Path); 2] = [
         |path| std::fs::create_dir_all(path).unwrap(),
         |path| std::os::unix::fs::symlink("nowhere", path).unwrap(),
-        |path| assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
     ];
     for spoil in spoilt {
         let ground = Ground::new();
