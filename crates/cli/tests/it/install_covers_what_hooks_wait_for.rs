@@ -160,7 +160,11 @@ fn odd_paths_of_the_program_are_recognised() {
         let ground = Ground::new();
         let program = ground.base.join(name);
         std::fs::create_dir_all(program.parent().unwrap()).unwrap();
-        std::fs::copy(env!("CARGO_BIN_EXE_gambrel"), &program).unwrap();
+        // By another process: a child of a parallel test would inherit our open file, and then the
+        // program could not be started ("text file busy").
+        let mut copy = std::process::Command::new("cp");
+        let copied = copy.args([env!("CARGO_BIN_EXE_gambrel")]).arg(&program).status().unwrap();
+        assert!(copied.success());
         ground.file(".claude/settings.local.json", "{\"a\": 1}\n");
         let run = |word: &str| {
             let mut command = std::process::Command::new(&program);
