@@ -296,7 +296,8 @@ pub struct ShowArgs {
 /// `trust`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// Hooks to trust, by id (see `gambrel list`).
+    /// Hooks to trust: by number of the listing, by id, or by the path of a file.
+    #[arg(value_name = "HOOK")]
     pub ids: Vec<String>,
     /// Every hook of this project.
     #[arg(long)]
@@ -304,7 +305,13 @@ pub struct TrustArgs {
     /// Do not ask.
     #[arg(long)]
     pub yes: bool,
-    /// Show how every project hook stands.
+    /// Leave out hooks that run files which gambrel cannot see.
+    #[arg(long)]
+    pub no_opaque: bool,
+    /// Trust what you trusted, byte for byte, in another worktree of this repository.
+    #[arg(long)]
+    pub reuse: bool,
+    /// List trust status of project hooks.
     #[arg(long)]
     pub list: bool,
     /// As JSON.
@@ -315,7 +322,7 @@ pub struct TrustArgs {
 /// `untrust`.
 #[derive(Debug, Args)]
 pub struct UntrustArgs {
-    /// Hooks to forget, by id.
+    /// Hooks to forget: by number of the listing, by id, or by the path of a file.
     pub ids: Vec<String>,
     /// Every hook of this project.
     #[arg(long)]

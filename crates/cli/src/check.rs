@@ -42,6 +42,7 @@ fn whole(gambrel: &Gambrel, loaded: &Loaded) -> (usize, Vec<Complaint>) {
     complaints.extend(patterns(loaded));
     complaints.extend(commands::complaints(gambrel, loaded));
     complaints.extend(uncovered(loaded));
+    complaints.extend(opaque(gambrel, loaded));
     (loaded.hooks.len(), complaints)
 }
 
@@ -60,6 +61,20 @@ fn uncovered(loaded: &Loaded) -> Vec<Complaint> {
         Some(Complaint::warning(first.source.spot.clone(), text))
     };
     DIALECTS.iter().filter_map(told).collect()
+}
+
+/// Hooks of the project that run more than their text shows.
+fn opaque(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
+    let runs = |hook: &&Hook| !hook.draft.source.scope.is_own() && hook.draft.idle.is_none();
+    let hooks: Vec<&Hook> = loaded.hooks.iter().map(|hook| &**hook).filter(runs).collect();
+    let covered = gambrel.coverage(&hooks);
+    let noted = hooks.iter().zip(covered).filter_map(|(hook, covered)| {
+        let text = trust::opaque_text(&covered.opaque)?;
+        let complaint =
+            Complaint::note(hook.draft.source.spot.clone(), format!("this hook {text}"));
+        Some(complaint.help("name such files under `trust_files`: trust then covers them as well"))
+    });
+    noted.collect()
 }
 
 /// A folder is checked as a project, or as a plugin besides; a file as what its name says it is.

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gambrel::model::Hook;
-use gambrel::{DIALECTS, Gambrel, Loaded, Trust};
-use gambrel_engine::describe_uncovered;
+use gambrel::{Coverage, DIALECTS, Gambrel, Loaded, Trust};
+use gambrel_engine::{CoveredFile, describe_uncovered};
 use serde_json::{Value, json};
 
 use crate::args::ListArgs;
-use crate::{deed, look, printer, snippet};
+use crate::{deed, look, printer, snippet, trust};
 
 /// Lists.
 pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
@@ -18,9 +18,10 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     let loaded = gambrel.load(None);
     let rows = standing(&gambrel, &loaded);
     let trusts_all_by = gambrel.setup().options.trusts_all_by;
+    let covered = covered(&gambrel, &rows);
     if args.json {
         let shown = |(hook, trust): &(&Hook, Trust)| {
-            let mut shown = to_json(hook, *trust);
+            let mut shown = to_json(hook, *trust, covered.get(hook.id.as_str()));
             let by = shadow(hook, &rows);
             shown["runs"] = json!(hook.draft.idle.is_none() && by.is_none());
             shown["shadowed_by"] = json!(by);
@@ -48,6 +49,12 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     if trusts_all_by == Some(look::TRUST_VARIABLE) && loaded.hooks.iter().any(of_project) {
         printer::out(&format!("{}\n", look::TRUSTS_ALL));
     }
+    for (hook, _) in &rows {
+        let opaque = covered.get(hook.id.as_str()).and_then(|c| trust::opaque_text(&c.opaque));
+        if let Some(text) = opaque {
+            printer::warn(&format!("{} {text}", hook.id));
+        }
+    }
     for text in DIALECTS.iter().filter_map(|host| describe_uncovered(&loaded, *host)) {
         printer::warn(&text);
     }
@@ -63,6 +70,14 @@ pub fn standing<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Tru
     let mode = gambrel.setup().options.trust;
     let stands = |hook: &'l Arc<Hook>| (&**hook, Trust::of(hook, loaded, &entries, mode));
     loaded.hooks.iter().map(stands).collect()
+}
+
+/// What each hook of the project is made of, by its id.
+pub fn covered<'l>(gambrel: &Gambrel, rows: &[(&'l Hook, Trust)]) -> BTreeMap<&'l str, Coverage> {
+    let project = rows.iter().map(|(hook, _)| *hook);
+    let project: Vec<&Hook> = project.filter(|hook| !hook.draft.source.scope.is_own()).collect();
+    let covered = gambrel.coverage(&project);
+    project.into_iter().map(|hook| hook.id.as_str()).zip(covered).collect()
 }
 
 /// What takes a hook's place: for good, or at every event because it is the same again.
@@ -84,9 +99,12 @@ fn shadow<'l>(hook: &'l Hook, hooks: &'l [(&'l Hook, Trust)]) -> Option<&'l str>
         .or_else(|| twins.next().map(|twin| twin.id.as_str()))
 }
 
-/// The fixed shape of a hook in lists.
-pub fn to_json(hook: &Hook, trust: Trust) -> Value {
+/// The fixed shape of a hook in lists, with the files that it is made of.
+pub fn to_json(hook: &Hook, trust: Trust, covered: Option<&Coverage>) -> Value {
     let draft = &hook.draft;
+    let file = |file: &CoveredFile| json!({"path": file.path, "there": !file.is_absent()});
+    let files: Vec<Value> = covered.iter().flat_map(|c| c.files.iter().map(file)).collect();
+    let opaque: &[String] = covered.map(|c| c.opaque.as_slice()).unwrap_or_default();
     json!({
         "id": hook.id,
         "dialect": hook.dialect.name(),
@@ -105,6 +123,8 @@ pub fn to_json(hook: &Hook, trust: Trust) -> Value {
         "does": deed::what(hook),
         "status": draft.status,
         "config": draft.config,
+        "files": files,
+        "opaque": opaque,
     })
 }
 

@@ -1,33 +1,85 @@
 //! `gambrel trust` and `untrust`: a person looks at a project's hooks, and says which may run.
 
+mod choice;
+mod look;
+mod worktree;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use gambrel::model::{Hook, TrustEntry};
-use gambrel::{Gambrel, Loaded, Trust, TrustMode};
-use gambrel_engine::{named_files, now, trust_hash, trust_key};
+use gambrel::{Coverage, Gambrel, Loaded, Trust, TrustMode};
+use gambrel_engine::{CoveredFile, earlier_record, name_in_record, now, trust_key, trust_record};
 use serde_json::{Value, json};
 
 use crate::args::{TrustArgs, UntrustArgs, Usage};
-use crate::{deed, list, look, printer};
+use crate::{deed, list, look as surroundings, printer};
+
+/// A hook of the project, how it stands, and what it is made of.
+pub struct Row<'l> {
+    pub hook: &'l Hook,
+    pub trust: Trust,
+    pub coverage: Coverage,
+    /// What would be kept of it now.
+    pub record: TrustEntry,
+    /// What was kept at the last look.
+    pub earlier: Option<&'l TrustEntry>,
+    /// Another worktree in which exactly this was trusted.
+    pub same_as: Option<PathBuf>,
+}
+
+impl Row<'_> {
+    /// What is said of a hook that runs more than can be seen.
+    pub fn opaque_text(&self) -> Option<String> {
+        opaque_text(&self.coverage.opaque)
+    }
+
+    /// Its files, each with its name and its hash in the record.
+    pub fn files(&self) -> impl Iterator<Item = (&CoveredFile, &String, &String)> {
+        let root = Path::new(&self.record.root);
+        self.coverage.files.iter().filter_map(move |file| {
+            let name = name_in_record(&file.path, root);
+            let (name, digest) = self.record.files.get_key_value(&name)?;
+            Some((file, name, digest))
+        })
+    }
+
+    /// Whether a look at it would change anything.
+    fn needs_look(&self) -> bool {
+        let is_kept = self.earlier.is_some_and(|earlier| earlier.hash == self.record.hash);
+        self.trust != Trust::Trusted || !is_kept
+    }
+}
+
+/// What is said of a hook that runs more than can be seen.
+pub fn opaque_text(reasons: &[String]) -> Option<String> {
+    (!reasons.is_empty())
+        .then(|| format!("runs files that gambrel cannot see: {}", reasons.join("; ")))
+}
 
 /// Shows, asks, and trusts.
 pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
-    let mut setup = look::setup(folder, None)?;
+    let mut setup = surroundings::setup(folder, None)?;
     setup.options.trust = TrustMode::Store;
     let gambrel = Gambrel::open(setup);
     let loaded = gambrel.load(None);
-    let project = of_project(&gambrel, &loaded);
-    if args.list || (args.ids.is_empty() && !args.all) {
-        show(&project, args.json);
+    let entries = gambrel.ledger().trust();
+    let kept = entries.as_ref().cloned().unwrap_or_default();
+    let rows = rows(&gambrel, &loaded, &kept);
+    if args.list || (args.ids.is_empty() && !args.all && !args.reuse) {
+        show(&rows, args.json);
         return Ok(0);
     }
-    look::refuse_agents(&gambrel, "trust hooks")?;
-    look::refuse_agent_above(&gambrel, "trust hooks")?;
-    let chosen = chosen(&project, &args.ids, args.all)?;
-    let chosen: Vec<&Hook> =
-        chosen.into_iter().filter(|(_, trust)| *trust != Trust::Trusted).map(|(h, _)| h).collect();
+    surroundings::refuse_agents(&gambrel, "trust hooks")?;
+    surroundings::refuse_agent_above(&gambrel, "trust hooks")?;
+    let cwd = &gambrel.setup().cwd;
+    let mut chosen = choice::choose(rows, &args.ids, args.all || args.reuse, cwd)?;
+    chosen.retain(|row| row.needs_look() && (!args.reuse || row.same_as.is_some()));
+    if args.no_opaque {
+        leave_out_opaque(&mut chosen);
+    }
     if chosen.is_empty() {
         match args.json {
             true => printer::json(&json!([])),
@@ -35,52 +87,58 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
         }
         return Ok(0);
     }
-    let show = if args.json { printer::err } else { printer::out };
-    chosen.iter().for_each(|hook| show(&shown(hook)));
-    if !args.yes && !asked(chosen.len())? {
+    let print = if args.json { printer::err } else { printer::out };
+    let mut viewer = look::Viewer::new(gambrel.local_ledger());
+    chosen.iter().for_each(|row| print(&viewer.view(row)));
+    if !args.yes && !ask(&chosen)? {
         printer::warn("gambrel trust: nothing was trusted");
         return Ok(1);
     }
     keep(&gambrel, &chosen, false)?;
     match args.json {
-        true => printer::json(&chosen.iter().map(|h| list::to_json(h, Trust::Trusted)).collect()),
-        false => printer::out(&format!("trusted {} hooks\n", chosen.len())),
+        true => printer::json(&chosen.iter().map(|row| row_json(row, Trust::Trusted)).collect()),
+        false => printer::out(&format!("trusted {}\n", hooks(chosen.len()))),
     }
     Ok(0)
 }
 
 /// Forgets trust, or refuses for good.
 pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
-    look::refuse_agents(&gambrel, "switch hooks off")?;
+    let gambrel = Gambrel::open(surroundings::setup(folder, None)?);
+    surroundings::refuse_agents(&gambrel, "switch hooks off")?;
     let loaded = gambrel.load(None);
-    let project = of_project(&gambrel, &loaded);
-    let chosen: Vec<&Hook> =
-        chosen(&project, &args.ids, args.all)?.into_iter().map(|(hook, _)| hook).collect();
+    let none = BTreeMap::new();
+    let rows = rows(&gambrel, &loaded, &none);
+    let chosen = choice::choose(rows, &args.ids, args.all, &gambrel.setup().cwd)?;
     if args.deny {
         keep(&gambrel, &chosen, true)?;
     } else {
-        let keys: Vec<String> = chosen.iter().map(|hook| trust_key(hook)).collect();
+        let keys: Vec<String> = chosen.iter().map(|row| trust_key(row.hook)).collect();
         gambrel.ledger().amend_trust(&mut |entries| {
             entries.retain(|key, _| !keys.contains(key));
         })?;
     }
     match args.json {
         true => {
-            printer::json(&json!({"untrusted": chosen.iter().map(|h| &h.id).collect::<Vec<_>>()}))
+            let ids: Vec<&String> = chosen.iter().map(|row| &row.hook.id).collect();
+            printer::json(&json!({ "untrusted": ids }));
         }
-        false => printer::out(&format!("{} hooks are not trusted any more\n", chosen.len())),
+        false => {
+            let verb = if chosen.len() == 1 { "is" } else { "are" };
+            printer::out(&format!("{} {verb} not trusted any more\n", hooks(chosen.len())));
+        }
     }
     Ok(0)
+}
+
+fn hooks(count: usize) -> String {
+    format!("{count} hook{}", if count == 1 { "" } else { "s" })
 }
 
 /// How many hooks wait for a person to look at them.
 pub fn waiting(gambrel: &Gambrel, loaded: &Loaded) -> usize {
     let hooks = of_project(gambrel, loaded).into_iter();
-    let waits = |(hook, trust): &(&Hook, Trust)| {
-        hook.draft.idle.is_none() && matches!(trust, Trust::Untrusted | Trust::Changed)
-    };
-    hooks.filter(waits).count()
+    hooks.filter(|(hook, trust)| hook.draft.idle.is_none() && trust.waits_for_look()).count()
 }
 
 /// A line about them, or nothing.
@@ -92,90 +150,125 @@ pub fn waiting_line(count: usize) -> String {
     }
 }
 
-/// The project's own hooks, and how they stand.
+/// The project's own hooks, and how they stand. Entries by which a host calls gambrel are none.
 fn of_project<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Trust)> {
     let standing = list::standing(gambrel, loaded).into_iter();
     standing.filter(|(hook, _)| !hook.draft.source.scope.is_own()).collect()
 }
 
-fn chosen<'h>(
-    project: &[(&'h Hook, Trust)],
-    ids: &[String],
-    all: bool,
-) -> anyhow::Result<Vec<(&'h Hook, Trust)>> {
-    if all {
-        return Ok(project.to_vec());
-    }
-    if ids.is_empty() {
-        bail!(Usage("name hooks by id, or say --all: see `gambrel list`".into()));
-    }
-    let mut chosen = Vec::new();
-    for id in ids {
-        let fits: Vec<_> = project.iter().filter(|(hook, _)| hook.id.starts_with(id)).collect();
-        let exact = fits.iter().find(|(hook, _)| hook.id == *id);
-        match (exact, fits.as_slice()) {
-            (Some(one), _) | (None, [one]) => chosen.push(**one),
-            (None, []) => bail!("no project hook `{id}`: see `gambrel list`"),
-            (None, _) => bail!("`{id}` fits {} hooks: write more of it", fits.len()),
+fn rows<'l>(
+    gambrel: &Gambrel,
+    loaded: &'l Loaded,
+    entries: &'l BTreeMap<String, TrustEntry>,
+) -> Vec<Row<'l>> {
+    let project = of_project(gambrel, loaded);
+    let hooks: Vec<&Hook> = project.iter().map(|(hook, _)| *hook).collect();
+    let covered = gambrel.coverage(&hooks).into_iter();
+    let row = |((hook, trust), coverage): ((&'l Hook, Trust), Coverage)| {
+        let record = trust_record(hook, &coverage);
+        let earlier = earlier_record(hook, loaded, entries);
+        let mut row = Row { hook, trust, coverage, record, earlier, same_as: None };
+        if row.trust == Trust::Untrusted {
+            row.same_as = worktree::same_elsewhere(&row, entries);
         }
-    }
-    Ok(chosen)
+        row
+    };
+    project.into_iter().zip(covered).map(row).collect()
+}
+
+/// `--no-opaque`: says which hooks are left out, and why.
+fn leave_out_opaque(chosen: &mut Vec<Row<'_>>) {
+    chosen.retain(|row| {
+        if let Some(text) = row.opaque_text() {
+            printer::warn(&format!("gambrel trust: left out {}: it {text}", row.hook.id));
+        }
+        row.coverage.opaque.is_empty()
+    });
 }
 
 /// On a terminal a person is asked; elsewhere only `--yes` will do.
-fn asked(count: usize) -> anyhow::Result<bool> {
+fn ask(chosen: &[Row<'_>]) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!(Usage("trust: there is no terminal to ask on; say --yes if you have looked".into()));
     }
-    printer::err(&format!("Let these {count} hooks run as you? [y/N] "));
+    let same = chosen.iter().all(|row| row.same_as.is_some());
+    let what = match chosen.first().and_then(|row| row.same_as.as_ref()).filter(|_| same) {
+        Some(other) => format!("as in {}", printer::flat(&other.display().to_string())),
+        None => "as you".to_owned(),
+    };
+    let these = if chosen.len() == 1 { "this" } else { "these" };
+    printer::err(&format!("Let {these} {} run {what}? [y/N] ", hooks(chosen.len())));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn keep(gambrel: &Gambrel, hooks: &[&Hook], denied: bool) -> anyhow::Result<()> {
+fn keep(gambrel: &Gambrel, chosen: &[Row<'_>], denied: bool) -> anyhow::Result<()> {
     let at = now();
-    let entry =
-        |hook: &Hook| TrustEntry { hash: trust_hash(hook), denied, shown: deed::what(hook), at };
-    let fresh: Vec<(String, TrustEntry)> =
-        hooks.iter().map(|hook| (trust_key(hook), entry(hook))).collect();
+    let entry = |row: &Row<'_>| {
+        let shown = deed::what(row.hook);
+        (trust_key(row.hook), TrustEntry { denied, shown, at, ..row.record.clone() })
+    };
+    let fresh: Vec<(String, TrustEntry)> = chosen.iter().map(entry).collect();
     gambrel.ledger().amend_trust(&mut |entries| entries.extend(fresh.clone()))?;
     // It is written, but where others may write it counts for nothing.
-    gambrel.ledger().trust().context("what you said does not count")?;
+    let entries = gambrel.ledger().trust().context("what you said does not count")?;
+    keep_texts(gambrel, chosen, &entries);
     Ok(())
 }
 
-/// Everything that trusting covers: what is done literally, with what, and the files it names.
-fn shown(hook: &Hook) -> String {
-    let draft = &hook.draft;
-    let mut lines = vec![("from", draft.source.place()), ("runs", deed::what(hook))];
-    lines.extend(deed::details(hook));
-    lines.extend(named_files(hook).iter().map(|file| ("file", file.display().to_string())));
-    let mut text =
-        format!("{}  {} {}\n", hook.id, hook.dialect.name(), printer::flat(&draft.event));
-    for (word, value) in lines {
-        // A line break inside a value must not begin a line of ours.
-        text += &format!("  {word:<6} {}\n", printer::clean(&value).replace('\n', "\n         "));
+/// Copies of small files, for the next look. Without them only the difference is missing.
+fn keep_texts(gambrel: &Gambrel, chosen: &[Row<'_>], entries: &BTreeMap<String, TrustEntry>) {
+    let Some(ledger) = gambrel.local_ledger() else { return };
+    let in_use: BTreeSet<&str> =
+        entries.values().flat_map(|entry| entry.files.values().map(String::as_str)).collect();
+    let texts = chosen.iter().flat_map(|row| {
+        row.files().filter_map(|(file, _, digest)| Some((digest.as_str(), file.bytes()?)))
+    });
+    let texts: Vec<(&str, &[u8])> = texts.collect();
+    if let Err(error) = ledger.keep_trusted_texts(&texts, &in_use) {
+        printer::warn(&format!("gambrel trust: the next look will show no difference: {error}"));
     }
-    text
 }
 
-fn show(project: &[(&Hook, Trust)], as_json: bool) {
+fn row_json(row: &Row<'_>, trust: Trust) -> Value {
+    list::to_json(row.hook, trust, Some(&row.coverage))
+}
+
+fn show(rows: &[Row<'_>], as_json: bool) {
     if as_json {
-        let hooks = project.iter().map(|(hook, trust)| list::to_json(hook, *trust)).collect();
+        let hooks = rows.iter().map(|row| row_json(row, row.trust)).collect();
         return printer::json(&Value::Array(hooks));
     }
-    let row = |(hook, trust): &(&Hook, Trust)| {
+    if rows.is_empty() {
+        return printer::out("this project has no hooks of its own\n");
+    }
+    let cells = |(at, row): (usize, &Row<'_>)| {
         vec![
-            trust.word().to_owned(),
-            hook.id.clone(),
-            deed::line(hook, 60),
-            hook.draft.source.place(),
+            (at + 1).to_string(),
+            row.trust.word().to_owned(),
+            row.hook.id.clone(),
+            deed::line(row.hook, 60),
+            row.hook.draft.source.place(),
         ]
     };
-    let rows: Vec<Vec<String>> = project.iter().map(row).collect();
-    match rows.is_empty() {
-        true => printer::out("this project has no hooks of its own\n"),
-        false => printer::out(&printer::table(&["TRUST", "ID", "WHAT", "SOURCE"], &rows)),
+    let table: Vec<Vec<String>> = rows.iter().enumerate().map(cells).collect();
+    printer::out(&printer::table(&["NO", "TRUST", "ID", "WHAT", "SOURCE"], &table));
+    for row in rows {
+        if let Some(why) = row.trust.skip_reason().filter(|_| row.trust == Trust::Outdated) {
+            printer::out(&format!("{}: {why}\n", row.hook.id));
+        }
+        if let Some(text) = row.opaque_text() {
+            printer::out(&format!("{} {}\n", row.hook.id, printer::flat(&text)));
+        }
+    }
+    let same = rows.iter().filter(|row| row.same_as.is_some()).count();
+    if same > 0 {
+        let verb = if same == 1 { "is" } else { "are" };
+        printer::out(&format!(
+            "{} {verb} the same as in another worktree, where you trusted them: \
+             run `gambrel trust --reuse`\n",
+            hooks(same)
+        ));
     }
 }

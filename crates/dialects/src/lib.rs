@@ -14,7 +14,7 @@ pub mod unified;
 
 use gambrel_model::Dialect;
 
-pub use preferences::{StartPreferences, start_preferences};
+pub use preferences::{StartPreferences, start_preferences, trust_files};
 pub use project_env::{Assignment, EnvFile, PROJECT_ENV_FILES};
 
 /// Every contract, in the order in which their hooks run: gates speak first. The neutral caller

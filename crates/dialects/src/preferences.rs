@@ -63,6 +63,13 @@ pub fn start_preferences(text: &str) -> StartPreferences {
     StartPreferences { isolate: asks("isolate"), verified_exec: asks("verified_exec") }
 }
 
+/// The patterns of files that belong to every project hook (`trust_files: [globs]`).
+pub fn trust_files(text: &str) -> Vec<String> {
+    let parsed = Document::parse(Path::new("config.yaml"), text, Language::Yaml);
+    let Ok(document) = parsed else { return Vec::new() };
+    Fields::of(&document, &document.root).texts("trust_files").unwrap_or_default()
+}
+
 /// Reads it off what was found.
 pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> Preferences {
     let mut preferences = Preferences::default();
@@ -85,10 +92,12 @@ pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> 
 
 fn of(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> Preferences {
     let mut all = Fields::of(document, &document.root);
-    all.only(&["model", "agent", "http", "omp", "isolate", "verified_exec"]);
+    all.only(&["model", "agent", "http", "omp", "isolate", "verified_exec", "trust_files"]);
     // Obeyed where processes are started, see `start_preferences`; here only a mistake is told.
     all.flag("isolate");
     all.flag("verified_exec");
+    // Used where hooks are trusted, see `trust_files`.
+    let _ = all.texts("trust_files");
     let mut section = |name: &str, known: &[&str], read: &mut dyn FnMut(&mut Fields<'_>)| {
         if let Some(node) = document.root.get(name) {
             let mut fields = Fields::of(document, node);

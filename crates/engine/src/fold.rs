@@ -154,7 +154,7 @@ impl<'f, 'a> Fold<'f, 'a> {
         if call.program == Program::None && !candidate.parts.is_empty() {
             call.seal = Some(trust::seal(&candidate.parts));
         }
-        let elsewhere = strayed(self.engine, event, &candidate.hook, &call)?;
+        let elsewhere = strayed(self.engine, event, candidate, &call)?;
         if !candidate.parts.is_empty() {
             let parts: Vec<&Part> = candidate.parts.iter().chain(&elsewhere).collect();
             let verified = self.engine.options.verified_exec;

@@ -3,6 +3,7 @@
 
 mod batch;
 mod budget;
+mod coverage;
 mod covered;
 mod debts;
 mod errand;
@@ -11,7 +12,6 @@ mod fire;
 mod fold;
 mod journal;
 mod load;
-mod names;
 mod notices;
 mod recheck;
 mod select;
@@ -19,6 +19,7 @@ mod slip;
 mod swap;
 mod trust;
 
+pub use coverage::{Coverage, CoveredFile, Surroundings};
 pub use debts::{GAMBREL, keep, release, settle};
 pub use errand::{Errand, attend};
 pub use find::{MAX_FILE_BYTES, read_text};
@@ -27,7 +28,10 @@ pub use load::{Loaded, load};
 pub use notices::{describe_uncovered, hooked_events, uncovered_events};
 pub use select::{Candidate, Fate};
 pub use slip::Slip;
-pub use trust::{Trust, TrustMode, hash as trust_hash, key as trust_key, named_files};
+pub use trust::{
+    ABSENT, TRUST_RULES, Trust, TrustMode, coverage, earlier_record, key as trust_key,
+    name_in_record, trust_record,
+};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -31,6 +31,8 @@ pub struct Candidate {
     pub remark: String,
     /// The files that were looked at for its trust.
     pub(crate) parts: Arc<[Part]>,
+    /// Whether these are the same wherever it runs.
+    pub(crate) anchored: bool,
 }
 
 /// What becomes of a candidate.
@@ -89,6 +91,7 @@ pub(crate) fn select(
         event,
         trusted: None,
         parts: Vec::new(),
+        anchored: false,
         twins: BTreeMap::new(),
         standing: BTreeSet::new(),
         depth: event.env.get(FIRING).map_or(0, |outer| outer.split(':').count()),
@@ -103,7 +106,9 @@ pub(crate) fn select(
             considered.insert(at);
             let (fate, remark) = chooser.fate(hook);
             let parts = std::mem::take(&mut chooser.parts).into();
-            candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark, parts });
+            let anchored = std::mem::take(&mut chooser.anchored);
+            let hook = Arc::clone(hook);
+            candidates.push(Candidate { hook, row, fate, remark, parts, anchored });
         }
     }
     let complaints = chooser.complaints;
@@ -186,6 +191,8 @@ struct Chooser<'e, 'a> {
     trusted: Option<BTreeMap<String, TrustEntry>>,
     /// What was looked at for the hook whose fate was asked last.
     parts: Vec<Part>,
+    /// Whether that is the same wherever it runs.
+    anchored: bool,
     twins: BTreeMap<(&'static str, String), String>,
     /// Where the hooks come from that run: only they take another's place.
     standing: BTreeSet<String>,
@@ -333,6 +340,8 @@ impl Chooser<'_, '_> {
         let entries = self.trusted.as_ref()?;
         let (trust, parts) = Trust::with_parts(hook, &self.engine.loaded, entries, mode);
         self.parts = parts;
+        let record = entries.get(&self.engine.loaded.trust_key(hook));
+        self.anchored = record.is_some_and(|record| record.anchored);
         match trust.skip_reason() {
             None if trust == Trust::Denied => Some(Skip::plain("refused by `gambrel untrust`")),
             why => why.map(Skip::grave),
@@ -350,13 +359,14 @@ pub(crate) fn is_switched_off(why: &str) -> bool {
 pub(crate) fn strayed(
     engine: &Engine<'_>,
     event: &Event,
-    hook: &Hook,
+    candidate: &Candidate,
     call: &Call,
 ) -> Result<Vec<Part>, Skip> {
+    let hook = &candidate.hook;
     if call.program == Program::None || !trust::needed(hook, engine.options.trust) {
         return Ok(Vec::new());
     }
-    trust::stray(hook, &call.cwd, &event.project).map_err(|file| {
+    trust::stray(candidate, &call.cwd, &event.project).map_err(|file| {
         let why = format!("changed: {} is in place of what was trusted", file.display());
         Skip::grave(format!("{why}; a name that begins at the project's folder cannot stray"))
     })
@@ -404,7 +414,7 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
         if candidate.fate != Fate::Runs {
             continue;
         }
-        match foreseen(engine, event, &candidate.hook) {
+        match foreseen(engine, event, candidate) {
             Ok(remark) => candidate.remark.extend(remark),
             Err(skip) => candidate.fate = Fate::Skipped(skip),
         }
@@ -418,16 +428,22 @@ pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
         };
         let fate = Fate::Skipped(Skip::plain(why));
         let (remark, parts) = (String::new(), Arc::default());
-        selection.candidates.push(Candidate { hook: Arc::clone(hook), row, fate, remark, parts });
+        let hook = Arc::clone(hook);
+        selection.candidates.push(Candidate { hook, row, fate, remark, parts, anchored: false });
     }
     selection.candidates
 }
 
 /// What its turn would find, as far as that can be told before.
-fn foreseen(engine: &Engine<'_>, event: &Event, hook: &Hook) -> Result<Option<String>, Skip> {
+fn foreseen(
+    engine: &Engine<'_>,
+    event: &Event,
+    candidate: &Candidate,
+) -> Result<Option<String>, Skip> {
+    let hook = &candidate.hook;
     let remark = condition(event, hook, &Carry::default())?;
     let call = staged(event, hook, &Carry::default())?;
-    strayed(engine, event, hook, &call).map(|_| remark)
+    strayed(engine, event, candidate, &call).map(|_| remark)
 }
 
 fn other_moment(hook: &Hook, moment: &Moment) -> String {

@@ -1,5 +1,5 @@
-//! Which project hooks may run: those that a person trusted, as they are now. The hash covers the
-//! definition and every file of the project that the hook is made of.
+//! Which project hooks may run: those that a person trusted, as they are now. The record of a hook
+//! lists the files that it is made of; here only those are looked at again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,8 +8,14 @@ use std::path::{Path, PathBuf};
 use gambrel_model::{Hook, Seal, TrustEntry};
 use sha2::{Digest, Sha256};
 
-use crate::Loaded;
-use crate::covered::{Mark, Part, Starts, leads, parts};
+use crate::coverage::{Coverage, Surroundings, expand_glob, work_out};
+use crate::covered::{Mark, Part};
+use crate::{Candidate, Loaded};
+
+/// The version of the rules by which the files of a hook are worked out.
+pub const TRUST_RULES: u32 = 2;
+/// In a record, for a name without a file.
+pub const ABSENT: &str = "-";
 
 /// Which project hooks may run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,6 +40,8 @@ pub enum Trust {
     Untrusted,
     /// It, or a file it runs, is not what was trusted.
     Changed,
+    /// It was trusted under rules that covered other files.
+    Outdated,
     /// A person refused it.
     Denied,
 }
@@ -46,19 +54,26 @@ impl Trust {
             Self::Trusted => "trusted",
             Self::Untrusted => "untrusted",
             Self::Changed => "changed",
+            Self::Outdated => "outdated",
             Self::Denied => "denied",
         }
     }
 
     /// Why a hook that stands so is skipped, if a person should look at it.
-    pub(crate) fn skip_reason(self) -> Option<&'static str> {
+    pub fn skip_reason(self) -> Option<&'static str> {
         match self {
             Self::Untrusted => Some("untrusted: run `gambrel trust` to look at it"),
             Self::Changed => {
                 Some("changed since it was trusted: run `gambrel trust` to look again")
             }
+            Self::Outdated => Some("trusted by an older version: look again with `gambrel trust`"),
             Self::Managed | Self::Trusted | Self::Denied => None,
         }
+    }
+
+    /// Whether a person has to look at the hook before it runs.
+    pub fn waits_for_look(self) -> bool {
+        self.skip_reason().is_some()
     }
 
     /// How a hook of the loaded set stands with these entries.
@@ -93,18 +108,51 @@ impl Trust {
         if entry.denied {
             return (Self::Denied, Vec::new());
         }
-        let parts = made_of(hook);
-        match entry.hash == hash_of(hook, &parts) {
-            true => (Self::Trusted, parts),
-            false => (Self::Changed, parts),
+        if entry.rules != TRUST_RULES {
+            return (Self::Outdated, Vec::new());
+        }
+        match look_again(hook, entry) {
+            Some(parts) => (Self::Trusted, parts),
+            None => (Self::Changed, Vec::new()),
         }
     }
+}
+
+/// The files of a record, when all of them and the definition are as they were trusted.
+fn look_again(hook: &Hook, entry: &TrustEntry) -> Option<Vec<Part>> {
+    if entry.definition != definition_hash(hook) || entry.hash != record_hash(entry) {
+        return None;
+    }
+    let root = Path::new(&entry.root);
+    let mut parts = Vec::with_capacity(entry.files.len());
+    for (name, digest) in &entry.files {
+        let path = root.join(name);
+        if digest == ABSENT {
+            if path.is_file() {
+                return None;
+            }
+            continue;
+        }
+        let part = Part::read(path);
+        if digest_of(&part.mark) != *digest {
+            return None;
+        }
+        parts.push(part);
+    }
+    let same = |(pattern, names): (&String, &Vec<String>)| {
+        let found = expand_glob(pattern, root).unwrap_or_default();
+        found.iter().map(|file| name_in_record(file, root)).eq(names.iter().cloned())
+    };
+    entry.globs.iter().all(same).then_some(parts)
 }
 
 /// What code may be read for a hook that stands as it was looked at.
 pub(crate) fn seal(parts: &[Part]) -> Seal {
     let read = |part: &Part| match &part.mark {
-        Mark::Bytes(bytes) => Some((part.path.clone(), Sha256::digest(bytes).into())),
+        Mark::Bytes(bytes) => {
+            let real = fs::canonicalize(&part.path).unwrap_or_else(|_| part.path.clone());
+            Some((real, Sha256::digest(bytes).into()))
+        }
         Mark::State(_) => None,
     };
     parts.iter().filter_map(read).collect()
@@ -115,18 +163,30 @@ pub(crate) fn needed(hook: &Hook, mode: TrustMode) -> bool {
     !hook.draft.source.scope.is_own() && mode != TrustMode::All
 }
 
-/// An entry of the same file and event that fits no hook any more: this one took its place.
 fn was_another(hook: &Hook, loaded: &Loaded, entries: &BTreeMap<String, TrustEntry>) -> bool {
-    if entries.is_empty() {
-        return false;
-    }
+    !entries.is_empty() && replaced_entry(hook, loaded, entries).is_some()
+}
+
+/// An entry of the same file and event that fits no hook any more: this one took its place.
+fn replaced_entry<'e>(
+    hook: &Hook,
+    loaded: &Loaded,
+    entries: &'e BTreeMap<String, TrustEntry>,
+) -> Option<&'e TrustEntry> {
     let prefix = prefix(hook);
     let present = loaded.trust_keys();
-    let stale = |entry_key: &String| !present.contains(entry_key);
-    entries
-        .range(prefix.clone()..)
-        .take_while(|(k, _)| k.starts_with(&prefix))
-        .any(|(k, _)| stale(k))
+    let mut of_event = entries.range(prefix.clone()..).take_while(|(k, _)| k.starts_with(&prefix));
+    of_event.find(|(key, _)| !present.contains(*key)).map(|(_, entry)| entry)
+}
+
+/// What was trusted in the place of a hook before: its own record, else that of the hook whose
+/// place it took.
+pub fn earlier_record<'e>(
+    hook: &Hook,
+    loaded: &Loaded,
+    entries: &'e BTreeMap<String, TrustEntry>,
+) -> Option<&'e TrustEntry> {
+    entries.get(&key(hook)).or_else(|| replaced_entry(hook, loaded, entries))
 }
 
 /// Names a hook in the trust store: the file it stands in, its event and its identity.
@@ -145,82 +205,134 @@ fn prefix(hook: &Hook) -> String {
     format!("{}#{}#", file.display(), hook.draft.event)
 }
 
-/// The hash of a definition and of every project file that it names.
-pub fn hash(hook: &Hook) -> String {
-    hash_of(hook, &made_of(hook))
+/// The files that a hook is made of, worked out anew.
+pub fn coverage(hook: &Hook, around: &Surroundings) -> Coverage {
+    let mut covered = work_out(hook, around);
+    let elsewhere = work_out(hook, &around.in_empty_folder());
+    let paths = |covered: &Coverage| -> Vec<PathBuf> {
+        covered.files.iter().map(|file| file.path.clone()).collect()
+    };
+    covered.anchored = paths(&covered) == paths(&elsewhere)
+        && covered.globs == elsewhere.globs
+        && covered.opaque.is_empty()
+        && elsewhere.opaque.is_empty();
+    covered
 }
 
-fn hash_of(hook: &Hook, parts: &[Part]) -> String {
-    let draft = &hook.draft;
+/// What is kept of a hook that a person trusts. When and how it was shown is the caller's to add.
+pub fn trust_record(hook: &Hook, covered: &Coverage) -> TrustEntry {
+    let base = &hook.draft.source.base;
+    let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
+    let digest =
+        |part: Option<&Part>| part.map_or_else(|| ABSENT.to_owned(), |part| digest_of(&part.mark));
+    let files = covered.files.iter();
+    let file = |file: &crate::coverage::CoveredFile| {
+        (name_in_record(&file.path, &root), digest(file.part.as_ref()))
+    };
+    let glob = |(pattern, files): (&String, &Vec<PathBuf>)| {
+        let names = files.iter().map(|file| name_in_record(file, &root)).collect();
+        (relative_pattern(pattern, &root), names)
+    };
+    let mut entry = TrustEntry {
+        rules: TRUST_RULES,
+        root: root.display().to_string(),
+        definition: definition_hash(hook),
+        files: files.map(file).collect(),
+        globs: covered.globs.iter().map(glob).collect(),
+        opaque: covered.opaque.clone(),
+        anchored: covered.anchored,
+        ..TrustEntry::default()
+    };
+    entry.hash = record_hash(&entry);
+    entry
+}
+
+/// The name of a file in a record: from the project's folder where it is inside of it.
+pub fn name_in_record(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+fn relative_pattern(pattern: &str, root: &Path) -> String {
+    let prefix = format!("{}/", root.display());
+    pattern.strip_prefix(&prefix).unwrap_or(pattern).to_owned()
+}
+
+/// The hash of what the author of a hook wrote.
+fn definition_hash(hook: &Hook) -> String {
     let mut sum = Sha256::new();
-    draft.define(&mut |part| sum.update(part));
-    sum.update(draft.terms.timeout.as_millis().to_le_bytes());
-    for part in parts {
-        let path = part.path.display().to_string();
-        let (kind, bytes) = match &part.mark {
-            Mark::Bytes(bytes) => (b'b', bytes.as_slice()),
-            Mark::State(text) => (b's', text.as_bytes()),
-        };
-        // With their lengths, so that no file can pass for two.
-        sum.update([kind]);
-        sum.update(path.len().to_le_bytes());
-        sum.update(path);
-        sum.update(bytes.len().to_le_bytes());
-        sum.update(bytes);
+    hook.draft.define(&mut |part| sum.update(part));
+    sum.update(hook.draft.terms.timeout.as_millis().to_le_bytes());
+    hex(&sum.finalize())
+}
+
+/// The hash of a record's definition and lists.
+fn record_hash(entry: &TrustEntry) -> String {
+    let mut sum = Sha256::new();
+    // With their lengths, so that no text can pass for two.
+    let mut take = |text: &str| {
+        sum.update(text.len().to_le_bytes());
+        sum.update(text);
+    };
+    take(&entry.rules.to_string());
+    take(&entry.root);
+    take(&entry.definition);
+    take(if entry.anchored { "anchored" } else { "" });
+    for (name, digest) in &entry.files {
+        take(name);
+        take(digest);
     }
-    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    for (pattern, names) in &entry.globs {
+        take("glob");
+        take(pattern);
+        take(&names.len().to_string());
+        names.iter().for_each(|name| take(name));
+    }
+    hex(&sum.finalize())
 }
 
-/// Files under the project that a hook is made of.
-pub fn named_files(hook: &Hook) -> Vec<PathBuf> {
-    made_of(hook).into_iter().map(|part| part.path).collect()
+fn digest_of(mark: &Mark) -> String {
+    match mark {
+        Mark::Bytes(bytes) => hex(&Sha256::digest(bytes)),
+        Mark::State(text) => format!("state {}", hex(&Sha256::digest(text))),
+    }
 }
 
-fn made_of(hook: &Hook) -> Vec<Part> {
-    let Ok(root) = fs::canonicalize(&hook.draft.source.base) else { return Vec::new() };
-    let at_root = || vec![root.clone()];
-    let within = Some(root.clone());
-    let starts = Starts { here: at_root(), project: at_root(), unknown: at_root(), within };
-    let leads = leads(&hook.draft.config, &starts);
-    parts(leads.into_iter().map(|lead| lead.path))
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    bytes.iter().flat_map(digits).collect()
 }
 
 /// The file that a hook would run in this folder, or with this project's, in place of one that was
-/// trusted with it; else the files with the same bytes that it runs there. Where both folders are
-/// those of its definition nothing is looked up.
-pub(crate) fn stray(hook: &Hook, here: &Path, project: &Path) -> Result<Vec<Part>, PathBuf> {
+/// trusted with it; else the files with the same bytes that it runs there. Nothing is looked up where
+/// both folders are those of its definition, or where the folder makes no difference.
+pub(crate) fn stray(
+    candidate: &Candidate,
+    here: &Path,
+    project: &Path,
+) -> Result<Vec<Part>, PathBuf> {
+    let (hook, trusted) = (&candidate.hook, &candidate.parts);
     let base = &hook.draft.source.base;
-    if here == base && project == base {
+    if project == base && (here == base || candidate.anchored) {
         return Ok(Vec::new());
     }
-    let Some(starts) = elsewhere(base, here, project) else { return Ok(Vec::new()) };
-    let mut leads = leads(&hook.draft.config, &starts);
-    if leads.is_empty() {
+    let Some(around) = Surroundings::elsewhere(hook, here, project) else {
         return Ok(Vec::new());
-    }
-    let trusted = made_of(hook);
+    };
+    let found = work_out(hook, &around).files;
     let alike = |part: &Part, path: &Path| part.path.file_name() == path.file_name();
-    leads.retain(|lead| lead.sure || trusted.iter().any(|part| alike(part, &lead.path)));
     let known = |part: &Part| {
         let same = |other: &Part| alike(other, &part.path) && other.mark == part.mark;
         trusted.iter().any(|other| other.path == part.path || same(other))
     };
-    let found = parts(leads.into_iter().map(|lead| lead.path));
-    match found.iter().find(|part| !known(part)) {
+    let counts = |file: &crate::coverage::CoveredFile| {
+        file.sure || trusted.iter().any(|part| alike(part, &file.path))
+    };
+    let counted = found.into_iter().filter(counts);
+    let parts: Vec<Part> = counted.filter_map(|file| file.part).collect();
+    match parts.iter().find(|part| !known(part)) {
         Some(part) => Err(part.path.clone()),
-        None => Ok(found),
+        None => Ok(parts),
     }
-}
-
-/// Where names lead that are not looked up from the definition's own folder.
-fn elsewhere(base: &Path, here: &Path, project: &Path) -> Option<Starts> {
-    let base = fs::canonicalize(base).ok()?;
-    let other = |folder: &Path| fs::canonicalize(folder).ok().filter(|folder| *folder != base);
-    let (here, project) = (other(here), other(project));
-    // An expansion may stand for any folder on the way up, such as that of another repository.
-    let above = here.iter().flat_map(|here| here.ancestors().skip(1));
-    let above = above.take_while(|folder| !base.starts_with(folder)).map(Path::to_owned);
-    let unknown = here.iter().chain(&project).cloned().chain(above).collect();
-    let list = |folder: Option<PathBuf>| folder.into_iter().collect();
-    Some(Starts { unknown, here: list(here), project: list(project), within: None })
 }

@@ -18,6 +18,7 @@
 
 mod account;
 mod compose;
+mod coverage;
 #[cfg(feature = "js")]
 mod modules;
 mod project_env;
@@ -32,7 +33,7 @@ pub use account::{account_home, real_path};
 pub use compose::{Fired, Gambrel, fresh_key};
 pub use gambrel_actions as actions;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
-pub use gambrel_engine::{Candidate, Fate, Loaded, Options, Trust, TrustMode};
+pub use gambrel_engine::{Candidate, Coverage, Fate, Loaded, Options, Trust, TrustMode};
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;
 pub use gambrel_model::{Complaint, Decision, Event, Reply, Ruling, Verdict};

@@ -264,10 +264,31 @@ pub struct Claim {
 }
 
 /// What a person said of one project hook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustEntry {
-    /// The hash of definition and files that was trusted.
+    /// The hash of all that was trusted: the definition, and the lists below.
     pub hash: String,
+    /// The version of the rules by which the lists were made; 0 for a record without lists.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rules: u32,
+    /// The folder that names in the lists are relative to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub root: String,
+    /// The hash of the definition alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
+    /// Every file that the hook is made of, with the hash of its bytes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// Patterns, with the files that fit them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub globs: BTreeMap<String, Vec<String>>,
+    /// Whether it is made of the same files wherever it runs, for the same project.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anchored: bool,
+    /// What runs and could not be seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opaque: Vec<String>,
     /// True when a person refused it for good.
     #[serde(default)]
     pub denied: bool,
@@ -275,6 +296,11 @@ pub struct TrustEntry {
     pub shown: String,
     /// Milliseconds since the epoch.
     pub at: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The world's refusal, in words fit for a person.

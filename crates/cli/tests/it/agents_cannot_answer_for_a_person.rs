@@ -91,5 +91,5 @@ fn a_person_at_a_terminal_inside_an_agent_may_trust() {
     let mut command = Command::new("unshare");
     command.args(["-Urm", "sh", "-c", &line]).current_dir(&ground.root);
     let output = command.env_clear().envs(ground.env.clone()).output().unwrap();
-    assert!(text(&output.stdout).contains("trusted 1 hooks"), "{output:?}");
+    assert!(text(&output.stdout).contains("trusted 1 hook"), "{output:?}");
 }

@@ -71,7 +71,7 @@ fn sources_that_a_hook_only_looks_at_may_change() {
     ground.file("README.md", "more\n");
     assert_eq!(fired(&ground).0, "deny");
     ground.script("src/run", PASSES);
-    assert!(fired(&ground).1.contains("changed"), "what can be run of a folder counts");
+    assert_eq!(fired(&ground).0, "deny", "no folder counts as a whole");
 }
 
 #[test]
@@ -100,4 +100,31 @@ fn a_huge_script_that_changed_does_not_run() {
     assert_eq!((before.ino(), before.len()), (after.ino(), after.len()));
     let (ruling, why) = fired(&ground);
     assert!(ruling == "silent" && why.contains("changed"), "{ruling}, {why}");
+}
+
+#[test]
+fn a_link_before_two_dots_leads_to_the_file_that_runs() {
+    let ground = Ground::new().with("GAMBREL_TRUST", "store");
+    ground.script("x.sh", PASSES);
+    ground.script("far/x.sh", REFUSES);
+    ground.file("far/deep/notes.txt", "");
+    std::os::unix::fs::symlink("far/deep", ground.root.join("link")).unwrap();
+    ground.guard("sh link/../x.sh", 5);
+    trust(&ground);
+    assert_eq!(fired(&ground).0, "deny");
+    ground.script("far/x.sh", PASSES);
+    assert!(fired(&ground).1.contains("changed"));
+}
+
+#[test]
+fn a_link_out_of_the_project_is_followed() {
+    let ground = Ground::new().with("GAMBREL_TRUST", "store");
+    let outside = ground.base.join("outside.sh");
+    fs::write(&outside, REFUSES).unwrap();
+    std::os::unix::fs::symlink(&outside, ground.root.join("x.sh")).unwrap();
+    ground.guard("sh x.sh", 5);
+    trust(&ground);
+    assert_eq!(fired(&ground).0, "deny");
+    fs::write(&outside, PASSES).unwrap();
+    assert!(fired(&ground).1.contains("changed"));
 }

@@ -121,3 +121,26 @@ fn a_folder_that_the_author_named_is_trusted_with_the_hook() {
     let decision = ground.decide("claude", BASH_LS);
     assert!(decision["trail"][0]["why"].as_str().unwrap().contains("changed"), "{decision}");
 }
+
+/// The record says so, and a firing elsewhere does not work it out again.
+#[test]
+fn only_names_from_the_projects_folder_are_anchored() {
+    let anchored = |command: &str| {
+        let ground = trusted(command);
+        let store = std::fs::read(ground.base.join("state/trust.json")).unwrap();
+        let entries: Value = serde_json::from_slice(&store).unwrap();
+        let entry = entries.as_object().unwrap().values().next().unwrap().clone();
+        entry["anchored"] == true
+    };
+    for (command, expected) in [
+        ("sh \"$CLAUDE_PROJECT_DIR\"/.claude/hooks/g.sh", true),
+        ("cd \"$CLAUDE_PROJECT_DIR\" && sh .claude/hooks/g.sh", true),
+        ("exit 2", true),
+        ("sh .claude/hooks/g.sh", false),
+        ("[ -f x.sh ] && . ./x.sh; exit 2", false),
+        ("sh \"$(git root)\"/.claude/hooks/g.sh", false),
+        ("for f in *.sh; do sh \"$f\"; done", false),
+    ] {
+        assert_eq!(anchored(command), expected, "{command}");
+    }
+}

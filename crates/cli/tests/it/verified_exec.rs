@@ -126,7 +126,9 @@ fn it_works_together_with_isolation() {
 #[test]
 fn the_rest_of_the_project_stays_as_it_is() {
     let ground = Ground::new().with("GAMBREL_TRUST", "store");
-    let script = "#!/bin/sh\ncd \"$CLAUDE_PROJECT_DIR\"\necho more >> src/file.txt; echo new > src/new.txt; echo more >> top.txt\ncat link/file.txt > \"$CLAUDE_PROJECT_DIR/../seen\"\ntouch hooks/beside 2> \"$CLAUDE_PROJECT_DIR/../refused\"\nls -a | sort > \"$CLAUDE_PROJECT_DIR/../listed\"\necho no >&2; exit 2\n";
+    // The name of the file that it reads is computed: a file that the text names would be covered by
+    // trust, and frozen.
+    let script = "#!/bin/sh\ncd \"$CLAUDE_PROJECT_DIR\"\necho more >> src/file.txt; echo new > src/new.txt; echo more >> top.txt\ncat \"$(find . -maxdepth 1 -type l)/file.txt\" > \"$CLAUDE_PROJECT_DIR/../seen\"\ntouch hooks/beside 2> \"$CLAUDE_PROJECT_DIR/../refused\"\nls -a | sort > \"$CLAUDE_PROJECT_DIR/../listed\"\necho no >&2; exit 2\n";
     ground.script("hooks/guard.sh", script);
     ground.file("src/file.txt", "text\n");
     ground.file("top.txt", "text\n");

@@ -37,7 +37,7 @@ const TYPES: [Type; 4] = [
     Type {
         word: "shell",
         needs: "command",
-        takes: &["env", "cwd", "pass_env"],
+        takes: &["env", "cwd", "pass_env", "trust_files"],
         waits: false,
         timeout: Duration::from_secs(300),
         retries: 3,
@@ -202,6 +202,7 @@ fn own_fields(
         _ => {
             map(fields, "env");
             let _ = fields.text("cwd");
+            let _ = fields.texts("trust_files");
         }
     }
     None

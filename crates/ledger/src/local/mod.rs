@@ -13,6 +13,7 @@ mod spool;
 mod take_in;
 mod tickets;
 mod trust;
+mod trusted_text;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

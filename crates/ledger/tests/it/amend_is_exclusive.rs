@@ -51,7 +51,13 @@ fn count(ledger: &impl Ledger) {
 fn trust(ledger: &impl Ledger, thread: u64) {
     for number in 0..3 {
         let shown = "make check".to_owned();
-        let entry = TrustEntry { hash: "h".to_owned(), denied: false, shown, at: 1 };
+        let entry = TrustEntry {
+            hash: "h".to_owned(),
+            denied: false,
+            shown,
+            at: 1,
+            ..TrustEntry::default()
+        };
         let mut insert = |entries: &mut std::collections::BTreeMap<String, TrustEntry>| {
             entries.insert(format!("{thread}/{number}"), entry.clone());
         };

@@ -18,7 +18,13 @@ fn for_sessions_and_trust() {
         }
         assert_eq!(ledger.session("s").unwrap().counts["n"], 3);
         let shown = "make".to_owned();
-        let entry = TrustEntry { hash: "h".to_owned(), denied: true, shown, at: 1 };
+        let entry = TrustEntry {
+            hash: "h".to_owned(),
+            denied: true,
+            shown,
+            at: 1,
+            ..TrustEntry::default()
+        };
         ledger
             .amend_trust(&mut |entries| {
                 entries.insert("key".to_owned(), entry.clone());

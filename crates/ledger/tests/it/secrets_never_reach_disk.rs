@@ -82,8 +82,13 @@ fn say(verdict: &mut Value, secret: &str) {
 }
 
 fn trust(ledger: &LocalLedger, secret: &str) {
-    let entry =
-        TrustEntry { hash: "h".to_owned(), denied: false, shown: format!("curl {secret}"), at: 1 };
+    let entry = TrustEntry {
+        hash: "h".to_owned(),
+        denied: false,
+        shown: format!("curl {secret}"),
+        at: 1,
+        ..TrustEntry::default()
+    };
     let mut insert = |entries: &mut BTreeMap<String, TrustEntry>| {
         entries.insert("key".to_owned(), entry.clone());
     };

@@ -50,7 +50,8 @@ fn but_none_at_all_is_an_empty_one() {
 fn trusting() -> Scene {
     let scene = Scene::new();
     let shown = "make check".to_owned();
-    let entry = TrustEntry { hash: "h".to_owned(), denied: false, shown, at: 1 };
+    let entry =
+        TrustEntry { hash: "h".to_owned(), denied: false, shown, at: 1, ..TrustEntry::default() };
     let mut insert = |entries: &mut BTreeMap<String, TrustEntry>| {
         entries.insert("key".to_owned(), entry.clone());
     };

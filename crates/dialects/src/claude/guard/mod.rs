@@ -1,7 +1,6 @@
 //! `if` of a handler: one permission rule that the tool must meet before the hook is asked. In
 //! every doubt the hook runs: a guard fires more often, never less. Nothing here starts anything.
 
-mod bound;
 mod path;
 mod rule;
 mod shell;

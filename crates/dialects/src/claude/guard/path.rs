@@ -3,6 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use gambrel_model::glob::glob_matches;
+
 use super::Asked;
 
 /// Whether a path is, or for a tool that searches below it contains, one that a rule means.
@@ -76,7 +78,7 @@ fn covers(pattern: &[&str], names: &[String]) -> bool {
             let above = met[j + 1];
             met[j + 1] = match *segment {
                 "**" => above || met[j] || diagonal,
-                segment => diagonal && is_like(segment, name),
+                segment => diagonal && glob_matches(segment, name),
             };
             diagonal = above;
         }
@@ -93,59 +95,4 @@ fn reaches(base: &[String], pattern: &[&str], named: &[String]) -> bool {
     let fixed = fixed.map(|name| (*name).to_owned());
     let lead: Vec<String> = base.iter().cloned().chain(fixed).collect();
     lead.starts_with(named) || named.starts_with(&lead)
-}
-
-/// One name against one segment: `*`, `?`, `[a-z]`, and a backslash before any of them.
-fn is_like(segment: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (segment.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        if pattern.get(p) == Some(&'*') {
-            star = Some((p + 1, n));
-            p += 1;
-            continue;
-        }
-        match one(&pattern[p.min(pattern.len())..], name[n]) {
-            Some(used) => (p, n) = (p + used, n + 1),
-            None => match star {
-                Some((after, from)) => {
-                    star = Some((after, from + 1));
-                    (p, n) = (after, from + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p.min(pattern.len())..].iter().all(|c| *c == '*')
-}
-
-/// How much of a pattern one character takes, if it fits.
-fn one(pattern: &[char], c: char) -> Option<usize> {
-    match pattern {
-        ['?', ..] => Some(1),
-        ['\\', escaped, ..] => (*escaped == c).then_some(2),
-        ['[', rest @ ..] => match rest.iter().skip(1).position(|c| *c == ']') {
-            Some(end) => in_class(&rest[..=end], c).then_some(end + 3),
-            None => (c == '[').then_some(1),
-        },
-        [first, ..] => (*first == c).then_some(1),
-        [] => None,
-    }
-}
-
-fn in_class(class: &[char], c: char) -> bool {
-    let (negated, mut rest) = match class {
-        ['!' | '^', rest @ ..] => (true, rest),
-        rest => (false, rest),
-    };
-    let mut found = false;
-    while let [first, after @ ..] = rest {
-        (found, rest) = match after {
-            ['-', last, after @ ..] => (found || (*first..=*last).contains(&c), after),
-            _ => (found || *first == c, after),
-        };
-    }
-    found != negated
 }

@@ -3,10 +3,10 @@
 
 use rable::{ListItem, Node, NodeKind};
 
-use super::bound::{MAX_PARSE_STEPS, is_bounded, parse_steps};
 use super::wild::Cell;
 use super::word::{Inside, Word, literal, substitutes, word};
 use super::wrapper::{program, started};
+use gambrel_model::shell_bound::{MAX_PARSE_STEPS, is_bounded, parse_steps};
 
 /// Texts in texts: scripts of `bash -c`, and substitutions too deep for one pass of the parser.
 const DEPTH: usize = 8;

@@ -1,0 +1,48 @@
+//! Worktrees of one repository: what a person trusted in one of them may be the same in another.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gambrel::model::TrustEntry;
+use gambrel_engine::TRUST_RULES;
+
+use super::Row;
+
+/// The other worktree in which exactly this was trusted. A hook that runs what cannot be seen is
+/// never the same.
+pub fn same_elsewhere(row: &Row<'_>, entries: &BTreeMap<String, TrustEntry>) -> Option<PathBuf> {
+    let record = &row.record;
+    if !record.opaque.is_empty() {
+        return None;
+    }
+    let own = common_dir(Path::new(&record.root))?;
+    let file = fs::canonicalize(&row.hook.draft.source.spot.path).ok()?;
+    let place = file.strip_prefix(&record.root).ok()?;
+    let same = |(key, other): &(&String, &TrustEntry)| {
+        let root = Path::new(&other.root);
+        let there = root.join(place);
+        !other.denied
+            && other.rules == TRUST_RULES
+            && other.opaque.is_empty()
+            && other.root != record.root
+            && other.definition == record.definition
+            && other.files == record.files
+            && other.globs == record.globs
+            && key.starts_with(&format!("{}#{}#", there.display(), row.hook.draft.event))
+            && common_dir(root).as_ref() == Some(&own)
+    };
+    entries.iter().find(same).map(|(_, other)| PathBuf::from(&other.root))
+}
+
+/// The folder that all worktrees of a repository share, found by reading `.git` alone.
+fn common_dir(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if git.is_dir() {
+        return fs::canonicalize(git).ok();
+    }
+    let text = fs::read_to_string(git).ok()?;
+    let own = root.join(text.trim().strip_prefix("gitdir:")?.trim());
+    let common = fs::read_to_string(own.join("commondir")).ok()?;
+    fs::canonicalize(own.join(common.trim())).ok()
+}

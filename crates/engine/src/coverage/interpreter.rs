@@ -1,0 +1,327 @@
+//! Programs that run a script which they are given: shells, Python, Node and others.
+
+use std::path::PathBuf;
+
+use super::collector::Naming;
+use super::program::base_name;
+use super::script::Language;
+use super::shell::{Command, Input, ShellReader};
+use super::value::Text;
+use super::{javascript, python, script};
+
+/// How a program is told what to run.
+struct Interpreter {
+    names: &'static [&'static str],
+    language: Language,
+    /// Options whose value is a word of its own.
+    valued: &'static [&'static str],
+    /// Options whose value is code.
+    inline: &'static [&'static str],
+    /// Options whose value is a file or module that is loaded first.
+    loads: &'static [&'static str],
+    /// Words before the script, such as `run`.
+    verbs: &'static [&'static str],
+}
+
+const NODE_LOADS: &[&str] = &["-r", "--require", "--import", "--loader", "--experimental-loader"];
+
+const INTERPRETERS: [Interpreter; 11] = [
+    Interpreter {
+        names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"],
+        language: Language::Shell,
+        valued: &["-o", "+o", "-O", "+O"],
+        inline: &["-c"],
+        loads: &["--rcfile", "--init-file"],
+        verbs: &[],
+    },
+    Interpreter {
+        names: &["python", "python2", "python3", "pypy", "pypy3"],
+        language: Language::Python,
+        valued: &["-W", "-X", "-Q"],
+        inline: &["-c"],
+        loads: &[],
+        verbs: &[],
+    },
+    Interpreter {
+        names: &["node", "nodejs"],
+        language: Language::JavaScript,
+        valued: &["--env-file", "-C", "--conditions", "--input-type", "--stack-size"],
+        inline: &["-e", "--eval", "-p", "--print", "-pe"],
+        loads: NODE_LOADS,
+        verbs: &[],
+    },
+    Interpreter {
+        names: &["tsx", "ts-node", "swc-node", "jiti", "zx"],
+        language: Language::JavaScript,
+        valued: &["--tsconfig", "-P", "--project"],
+        inline: &["-e", "--eval"],
+        loads: NODE_LOADS,
+        verbs: &["watch"],
+    },
+    Interpreter {
+        names: &["deno"],
+        language: Language::JavaScript,
+        valued: &["--config", "-c", "--import-map", "--lock", "--cert"],
+        inline: &[],
+        loads: &["--preload"],
+        verbs: &["run", "eval", "test"],
+    },
+    Interpreter {
+        names: &["ruby", "jruby"],
+        language: Language::Other,
+        valued: &["-I", "-E", "-C"],
+        inline: &["-e"],
+        loads: &["-r"],
+        verbs: &[],
+    },
+    Interpreter {
+        names: &["perl"],
+        language: Language::Other,
+        valued: &["-I"],
+        inline: &["-e", "-E", "-ne", "-pe", "-lne", "-nle"],
+        loads: &[],
+        verbs: &[],
+    },
+    Interpreter {
+        names: &["php"],
+        language: Language::Other,
+        valued: &["-c", "-d", "-t", "-z"],
+        inline: &["-r"],
+        loads: &[],
+        verbs: &[],
+    },
+    Interpreter {
+        names: &["awk", "gawk", "mawk", "nawk"],
+        language: Language::Awk,
+        valued: &["-F", "-v"],
+        inline: &[],
+        loads: &["-f", "--file"],
+        verbs: &[],
+    },
+    Interpreter {
+        names: &["lua", "luajit", "Rscript", "julia", "tclsh", "osascript", "elixir", "groovy"],
+        language: Language::Other,
+        valued: &[],
+        inline: &["-e"],
+        loads: &["-l", "-L"],
+        verbs: &[],
+    },
+    Interpreter {
+        names: &["pwsh", "powershell", "fish", "nu", "guile", "racket", "scala", "kotlin", "swift"],
+        language: Language::Other,
+        valued: &["-ExecutionPolicy"],
+        inline: &["-c", "-Command"],
+        loads: &["-File"],
+        verbs: &[],
+    },
+];
+
+/// The language of a program's scripts.
+pub(super) fn language_of(name: &str) -> Option<Language> {
+    find(name).map(|interpreter| interpreter.language)
+}
+
+/// `python3.12` is `python3`.
+fn find(name: &str) -> Option<&'static Interpreter> {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_named = |i: &&Interpreter| i.names.contains(&name) || i.names.contains(&plain);
+    INTERPRETERS.iter().find(is_named)
+}
+
+/// What the words of an interpreter name.
+#[derive(Default)]
+struct Asked {
+    inline: Option<Text>,
+    module: Option<Text>,
+    script: Option<Text>,
+    loads: Vec<Text>,
+    args: Vec<Text>,
+    reads_input: bool,
+}
+
+/// Takes note of what an interpreter runs. False when the program is none.
+pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command) -> bool {
+    let Some(interpreter) = find(name) else { return false };
+    if command.words.first().and_then(Text::known).is_some_and(|word| !word.contains('/')) {
+        shell.look_up(name);
+    }
+    let asked = ask(interpreter, &command.words[1..]);
+    for file in &asked.loads {
+        load(shell, interpreter.language, file, command);
+    }
+    load_from_environment(shell, interpreter.language, command);
+    if let Some(text) = &asked.inline {
+        inline(shell, interpreter.language, text, &asked.args, command);
+    } else if let Some(module) = &asked.module {
+        python::run_module(shell, module, command);
+    } else if let Some(script) = asked.script.clone().filter(|_| !asked.reads_input) {
+        if interpreter.language != Language::Awk {
+            run_file(shell, interpreter.language, &script, &asked.args, command);
+        } else if asked.loads.is_empty() {
+            inline(shell, interpreter.language, &script, &[], command);
+        }
+    } else if asked.loads.is_empty() || interpreter.language != Language::Awk {
+        from_input(shell, interpreter.language, &asked, command);
+    }
+    for word in &asked.args {
+        shell.add_argument(word);
+    }
+    true
+}
+
+fn ask(interpreter: &Interpreter, words: &[Text]) -> Asked {
+    let mut asked = Asked::default();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let text = word.known().unwrap_or_default();
+        let value = || words.get(at + 1).cloned().unwrap_or_default();
+        let (option, joined) = match text.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option, Some(value)),
+            _ => (text, None),
+        };
+        if is_inline(interpreter, option) {
+            asked.inline = Some(joined.map_or_else(value, Text::literal));
+            asked.args = words.get(at + 2..).unwrap_or_default().to_vec();
+            return asked;
+        }
+        if interpreter.language == Language::Python && (text == "-m" || ends_with_m(text)) {
+            asked.module = Some(value());
+            asked.args = words.get(at + 2..).unwrap_or_default().to_vec();
+            return asked;
+        }
+        if interpreter.loads.contains(&option) {
+            asked.loads.push(joined.map_or_else(value, Text::literal));
+            at += if joined.is_some() { 1 } else { 2 };
+        } else if interpreter.valued.contains(&text) {
+            at += 2;
+        } else if matches!(text, "-" | "-s" | "/dev/stdin") {
+            asked.reads_input = true;
+            at += 1;
+        } else if (text.starts_with(['-', '+']) && text.len() > 1)
+            || (asked.script.is_none() && interpreter.verbs.contains(&text))
+        {
+            at += 1;
+        } else {
+            asked.script = Some(word.clone());
+            asked.args = words.get(at + 1..).unwrap_or_default().to_vec();
+            return asked;
+        }
+    }
+    asked
+}
+
+/// `-c`, and for shells and Python also `-ec` or `-lc`.
+fn is_inline(interpreter: &Interpreter, option: &str) -> bool {
+    let short = option.starts_with('-') && !option.starts_with("--") && option.len() > 2;
+    let letters = matches!(interpreter.language, Language::Shell | Language::Python);
+    interpreter.inline.contains(&option)
+        || (short && letters && option.ends_with('c') && option.len() < 8)
+}
+
+/// `-Im`
+fn ends_with_m(option: &str) -> bool {
+    option.starts_with('-')
+        && !option.starts_with("--")
+        && option.len() < 6
+        && option.ends_with('m')
+}
+
+/// A file that is loaded before the script.
+fn load(shell: &mut ShellReader<'_, '_>, language: Language, file: &Text, command: &Command) {
+    match language {
+        Language::JavaScript => javascript::load(shell, file, command),
+        _ => run_file(shell, language, file, &[], command),
+    }
+}
+
+/// Variables by which an interpreter is made to load a file.
+fn load_from_environment(shell: &mut ShellReader<'_, '_>, language: Language, command: &Command) {
+    let names: &[&str] = match language {
+        Language::Shell => &["BASH_ENV", "ENV"],
+        Language::Python => &["PYTHONSTARTUP"],
+        _ => &[],
+    };
+    for name in names {
+        for value in shell.state.vars.get(*name).cloned().into_iter().flatten().flatten() {
+            run_file(shell, language, &value, &[], command);
+        }
+    }
+    if language == Language::JavaScript && shell.state.vars.contains_key("NODE_OPTIONS") {
+        shell.collector.cannot_see(&format!("`{}`: NODE_OPTIONS may load files", command.raw));
+    }
+}
+
+fn run_file(
+    shell: &mut ShellReader<'_, '_>,
+    language: Language,
+    file: &Text,
+    args: &[Text],
+    command: &Command,
+) {
+    if file.pattern().is_none() {
+        shell.collector.cannot_see(&format!("`{}`: the script's name is computed", command.raw));
+    }
+    for path in resolve(shell, language, file) {
+        script::run(shell, &path, language, args);
+    }
+}
+
+/// The files that a script's name leads to, in the way of its language.
+fn resolve(shell: &mut ShellReader<'_, '_>, language: Language, file: &Text) -> Vec<PathBuf> {
+    match (language, file.known().map(str::to_owned)) {
+        (Language::JavaScript, Some(known)) => javascript::resolve_from_folders(shell, &known),
+        (Language::Python, Some(known)) => python::resolve_script(shell, &known),
+        (Language::Shell, Some(known)) if !known.contains('/') => {
+            let mut files = shell.add_named(file, Naming::Code);
+            if files.is_empty() {
+                files = shell.find_in_path(&known);
+            }
+            files
+        }
+        _ => shell.add_named(file, Naming::Code),
+    }
+}
+
+/// Code that stands in the command itself.
+fn inline(
+    shell: &mut ShellReader<'_, '_>,
+    language: Language,
+    text: &Text,
+    args: &[Text],
+    command: &Command,
+) {
+    let Some(text) = text.known().map(str::to_owned) else {
+        return shell.collector.cannot_see(&format!("`{}`: the code is computed", command.raw));
+    };
+    script::read_text(shell, language, &text, args);
+}
+
+/// Code that is read from the standard input.
+fn from_input(
+    shell: &mut ShellReader<'_, '_>,
+    language: Language,
+    asked: &Asked,
+    command: &Command,
+) {
+    if command.words[1..]
+        .iter()
+        .any(|word| matches!(word.known(), Some("--version" | "-V" | "--help")))
+    {
+        return;
+    }
+    match &command.input {
+        Input::Text(text) => script::read_text(shell, language, text, &asked.args),
+        Input::Files(files) => {
+            for file in files.clone() {
+                run_file(shell, language, &file, &asked.args, command);
+            }
+        }
+        Input::Pipe(from) => {
+            let name = base_name(command.words[0].known().unwrap_or_default());
+            shell.collector.cannot_see(&format!("`{name}` runs the output of `{from}`"));
+        }
+        Input::Inherited => {
+            shell.collector.cannot_see(&format!("`{}` runs what it reads", command.raw));
+        }
+    }
+}

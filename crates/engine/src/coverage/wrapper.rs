@@ -1,0 +1,220 @@
+//! Programs that start another program which they are given: `env`, `timeout`, `xargs`, `find`.
+
+use super::collector::Naming;
+use super::shell::{Command, Input, ShellReader};
+use super::value::Text;
+
+/// A program that starts the words after its options.
+struct Wrapper {
+    name: &'static str,
+    /// Options whose value is a word of its own.
+    valued: &'static [&'static str],
+    /// Words of its own before the program's name.
+    operands: usize,
+}
+
+const fn wrapper(name: &'static str, valued: &'static [&'static str], operands: usize) -> Wrapper {
+    Wrapper { name, valued, operands }
+}
+
+const WRAPPERS: [Wrapper; 37] = [
+    wrapper("env", &["-u", "--unset", "-C", "--chdir", "-S", "--split-string"], 0),
+    wrapper("sudo", &["-u", "-g", "-C", "-D", "-h", "-p", "-R", "-T", "--user", "--group"], 0),
+    wrapper("doas", &["-u", "-C"], 0),
+    wrapper("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
+    wrapper("gtimeout", &["-s", "--signal", "-k", "--kill-after"], 1),
+    wrapper("nice", &["-n", "--adjustment"], 0),
+    wrapper("ionice", &["-c", "-n", "-p"], 0),
+    wrapper("nohup", &[], 0),
+    wrapper("command", &[], 0),
+    wrapper("builtin", &[], 0),
+    wrapper("exec", &["-a"], 0),
+    wrapper("time", &["-f", "-o", "--format", "--output"], 0),
+    wrapper("stdbuf", &["-i", "-o", "-e"], 0),
+    wrapper("setsid", &[], 0),
+    wrapper("unshare", &[], 0),
+    wrapper("flock", &["-w", "--timeout", "-E"], 1),
+    wrapper("watch", &["-n", "--interval"], 0),
+    wrapper("busybox", &[], 0),
+    wrapper("strace", &["-o", "-e", "-p"], 0),
+    wrapper("chronic", &[], 0),
+    wrapper("caffeinate", &["-t", "-w"], 0),
+    wrapper("direnv", &[], 2),
+    wrapper("ltrace", &["-o"], 0),
+    wrapper("catchsegv", &[], 0),
+    wrapper("chroot", &[], 1),
+    wrapper("uv", &["--with", "--python", "-p", "--directory", "--project", "--extra"], 1),
+    wrapper("poetry", &["-C", "--directory"], 1),
+    wrapper("pipenv", &[], 1),
+    wrapper("pdm", &["-p", "--project"], 1),
+    wrapper("rye", &[], 1),
+    wrapper("hatch", &["-e", "--env"], 1),
+    wrapper("conda", &["-n", "--name", "-p", "--prefix"], 1),
+    wrapper("mise", &[], 1),
+    wrapper("bundle", &[], 1),
+    wrapper("cross-env", &[], 0),
+    wrapper("ts", &[], 0),
+    wrapper("rlwrap", &[], 0),
+];
+/// Options of `find` after which a command stands.
+const FIND_EXECS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
+/// Options of `xargs` and `parallel` whose value is a word of its own.
+const XARGS_VALUED: [&str; 12] =
+    ["-a", "--arg-file", "-I", "-i", "-n", "-P", "-L", "-s", "-d", "-E", "-j", "--delimiter"];
+
+/// Takes note of what such a program starts. False when it is none of them.
+pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command) -> bool {
+    match name {
+        "xargs" | "parallel" => xargs(shell, command),
+        "find" => find(shell, command),
+        "command" if looks_up(command) => {}
+        _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
+            Some(wrapper) => wrapped(shell, wrapper, command),
+            None => return false,
+        },
+    }
+    shell.look_up(name);
+    true
+}
+
+/// `command -v x` starts nothing.
+fn looks_up(command: &Command) -> bool {
+    command.words.get(1).and_then(Text::known).is_some_and(|word| matches!(word, "-v" | "-V"))
+}
+
+fn wrapped(shell: &mut ShellReader<'_, '_>, wrapper: &Wrapper, command: &Command) {
+    let before = shell.state.clone();
+    let mut operands = wrapper.operands;
+    let mut at = 1;
+    while let Some(word) = command.words.get(at) {
+        let text = word.known().unwrap_or_default().to_owned();
+        at += 1;
+        if wrapper.name == "env" && (text == "-S" || text == "--split-string") {
+            let rest = command.words.get(at).cloned().unwrap_or_default();
+            read_text(shell, &rest, command);
+            at += 1;
+        } else if wrapper.name == "env" && (text == "-C" || text == "--chdir") {
+            let to = command.words.get(at).cloned().unwrap_or_default();
+            shell.state.change_folder(&[to]);
+            at += 1;
+        } else if wrapper.valued.contains(&text.as_str()) {
+            at += 1;
+        } else if text.starts_with('-') && text.len() > 1 {
+            // `flock file -c 'text'`
+            if wrapper.name == "flock" && text == "-c" {
+                let rest = command.words.get(at).cloned().unwrap_or_default();
+                read_text(shell, &rest, command);
+                at += 1;
+            }
+        } else if is_assignment(word) {
+            set_variable(shell, word);
+        } else if operands > 0 {
+            operands -= 1;
+        } else {
+            let words = command.words[at - 1..].to_vec();
+            shell.run(&Command { words, ..command.clone() });
+            break;
+        }
+    }
+    shell.state = before;
+}
+
+fn is_assignment(word: &Text) -> bool {
+    word.head().split_once('=').is_some_and(|(name, _)| super::expand::is_name(name))
+}
+
+fn set_variable(shell: &mut ShellReader<'_, '_>, word: &Text) {
+    if let Some((name, _)) = word.head().split_once('=') {
+        shell.state.set(name, vec![vec![word.without_head(name.len() + 1)]]);
+        shell.state.exported.insert(name.to_owned());
+    }
+}
+
+fn read_text(shell: &mut ShellReader<'_, '_>, text: &Text, command: &Command) {
+    match text.known().map(str::to_owned) {
+        Some(text) => shell.read(&text),
+        None => shell.collector.cannot_see(&format!("`{}`: the text is computed", command.raw)),
+    }
+}
+
+/// `xargs -a LIST PROGRAM`: the words of the list are handed to the program.
+fn xargs(shell: &mut ShellReader<'_, '_>, command: &Command) {
+    let mut at = 1;
+    let mut lists: Option<Vec<Text>> = None;
+    let mut placeholder = None;
+    while let Some(word) = command.words.get(at) {
+        let text = word.known().unwrap_or_default();
+        let value = || command.words.get(at + 1).cloned().unwrap_or_default();
+        if let Some(file) = text.strip_prefix("--arg-file=") {
+            lists.get_or_insert_default().push(Text::literal(file));
+        } else if matches!(text, "-a" | "--arg-file") {
+            lists.get_or_insert_default().push(value());
+        } else if text == "-I" {
+            placeholder = value().known().map(str::to_owned);
+        } else if !text.starts_with('-') {
+            break;
+        }
+        at += if XARGS_VALUED.contains(&text) { 2 } else { 1 };
+    }
+    let input = match &lists {
+        Some(lists) => Input::Files(lists.clone()),
+        None => command.input.clone(),
+    };
+    let words = listed_words(shell, &input);
+    let program = command.words.get(at..).unwrap_or_default().to_vec();
+    if program.is_empty() {
+        return;
+    }
+    for word in words {
+        let mut words = program.clone();
+        match placeholder.as_deref() {
+            Some(mark) => words.iter_mut().for_each(|w| *w = w.replaced(mark, &word)),
+            None => words.push(word),
+        }
+        let inner = Command { words, input: Input::Text(String::new()), ..command.clone() };
+        shell.run(&inner);
+    }
+}
+
+/// The words that `xargs` reads, where they are known.
+fn listed_words(shell: &mut ShellReader<'_, '_>, input: &Input) -> Vec<Text> {
+    const MAX_LISTED_WORDS: usize = 256;
+    let split = |text: &str| -> Vec<Text> {
+        text.split_whitespace().take(MAX_LISTED_WORDS).map(Text::literal).collect()
+    };
+    let mut words = match input {
+        Input::Text(text) => split(text),
+        Input::Files(files) => {
+            let mut words = Vec::new();
+            for file in files {
+                for path in shell.add_named(file, Naming::Code) {
+                    let part = shell.collector.part(&path);
+                    words.extend(part.and_then(|p| Some(split(&p.text()?))).unwrap_or_default());
+                }
+            }
+            words
+        }
+        Input::Inherited | Input::Pipe(_) => vec![Text::unknown()],
+    };
+    if words.is_empty() {
+        words.push(Text::unknown());
+    }
+    words
+}
+
+fn find(shell: &mut ShellReader<'_, '_>, command: &Command) {
+    let mut at = 1;
+    while at < command.words.len() {
+        let is_exec = command.words[at].known().is_some_and(|word| FIND_EXECS.contains(&word));
+        at += 1;
+        if !is_exec {
+            continue;
+        }
+        let rest = &command.words[at..];
+        let ends = |word: &Text| matches!(word.known(), Some(";" | "+"));
+        let end = rest.iter().position(ends).unwrap_or(rest.len());
+        let words = rest[..end].iter().map(|w| w.replaced("{}", &Text::unknown())).collect();
+        shell.run(&Command { words, ..command.clone() });
+        at += end;
+    }
+}

@@ -1,0 +1,27 @@
+//! What project hooks are made of, as a person is shown before trusting them.
+
+use gambrel_engine::{Coverage, Surroundings, coverage};
+use gambrel_model::Hook;
+
+use crate::{Gambrel, Setup};
+
+impl Setup {
+    /// Patterns of files that belong to every project hook: `trust_files` in the user's
+    /// `config.yaml`. No file of a project is asked.
+    pub fn trust_files(&self) -> Vec<String> {
+        let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
+        let text = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+        gambrel_dialects::trust_files(&String::from_utf8_lossy(&text))
+    }
+}
+
+impl Gambrel {
+    /// Works out what each of these hooks is made of. Reads files and starts nothing.
+    pub fn coverage(&self, hooks: &[&Hook]) -> Vec<Coverage> {
+        let setup = self.setup();
+        let trust_files = setup.trust_files();
+        let path = setup.env.get("PATH").map(String::as_str).unwrap_or_default();
+        let around = |hook: &Hook| Surroundings::of(hook, setup.home(), path, &trust_files);
+        hooks.iter().map(|hook| coverage(hook, &around(hook))).collect()
+    }
+}
