@@ -18,8 +18,8 @@ const HELP: &str = "cargo xtask COMMAND
   faults         attack the built program with kills, faults and hostile input and print what
                  held; --full for the full counts, --only ROW, --seed N, --count N,
                  --binary FILE for another build
-  tidy           check the laws of the house: who may know whom, sizes, names,
-                 and that generated files are fresh
+  tidy           check dependencies between crates, sizes and names, and that generated
+                 files are fresh
   schemas        write the JSON Schemas of hook events anew
   bench [ARGS…]  measure against floors of the same run; --quick for a short one
   ci             test, faults, fmt, clippy, tidy: what must hold before a change lands

@@ -1,5 +1,5 @@
-//! The laws of the house, as checks: who may know whom, how large things may be, what nothing is
-//! called, that every file says what it is for, and that generated files are fresh.
+//! Checks of the repository: dependencies between crates, sizes, names, that every file says what
+//! it is for, and that generated files are fresh.
 
 use std::fs;
 use std::path::{Path, PathBuf};

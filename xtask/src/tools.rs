@@ -1,5 +1,5 @@
-//! Packages that some tests compare with: a TypeScript compiler, bun, the product whose hooks
-//! contract 004 describes, and Claude Code. They lie under `target/tools`, wherever cargo builds.
+//! Packages that some tests compare with: a TypeScript compiler, bun, oh-my-pi and Claude Code.
+//! They are in `target/tools`, wherever cargo builds.
 
 use std::fs;
 use std::path::{Path, PathBuf};

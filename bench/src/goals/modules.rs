@@ -19,7 +19,7 @@ use crate::meter::{here, interleave};
 use crate::programs::present;
 use crate::report::Row;
 
-/// The first example of contract 004, in TypeScript and with its types taken out.
+/// The first example of oh-my-pi's hook documentation, in TypeScript and without its types.
 const RULE: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
 
 export default function (pi: HookAPI): void {

@@ -1,5 +1,5 @@
-//! The room that starts processes for hooks. It knows calls and outcomes of the model, and
-//! nothing of events, dialects, verdicts or the ledger.
+//! Starts processes for hooks. It knows calls and outcomes of the model, and no event, dialect,
+//! verdict or ledger.
 
 mod attempt;
 mod batch;

@@ -1,5 +1,5 @@
-//! What can be typed, and which call it is. Wrong usage exits 64, never 2: in contract 001 that
-//! number means "block".
+//! The command line and the call of each command. Wrong usage exits 64, never 2: in Claude Code
+//! exit code 2 means "block".
 
 use std::path::PathBuf;
 
@@ -417,7 +417,7 @@ pub struct SchemaArgs {
 /// The dialects that have schemas.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Described {
-    /// Contract 001, as Claude Code speaks it.
+    /// Claude Code.
     Claude,
 }
 

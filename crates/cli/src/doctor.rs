@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::args::JsonArgs;
 use crate::{look, printer, snippet};
 
-/// The port on which contract 002 is called back.
+/// The default `callback_port` of agent-pipelines.
 const CALLBACK_PORT: u16 = 8765;
 
 struct Finding {
@@ -27,9 +27,9 @@ pub fn run(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
     let mut findings = vec![ledger(&gambrel), hooks(&gambrel), trust(&gambrel)];
     let path = gambrel.setup().env.get("PATH").cloned().unwrap_or_default();
     let programs: [(&'static str, &str); 6] = [
-        ("sh", "shell hooks of contracts 001 and 003 do not run"),
-        ("bash", "002 falls back to sh; .sh team hooks do not run"),
-        ("node", "team hooks in .js and .mjs do not run, nor modules that need npm packages"),
+        ("sh", "shell hooks of Claude Code and iteratr do not run"),
+        ("bash", "agent-pipelines falls back to sh; pi-teams hooks in .sh do not run"),
+        ("node", "pi-teams hooks in .js and .mjs do not run, nor modules that need npm packages"),
         ("bun", "modules that need npm packages go to node instead"),
         ("pwsh", "hooks with `shell: powershell` do not run"),
         ("git", "changed files are not known"),

@@ -59,7 +59,7 @@ pub struct InitArgs {
 /// The dialects that have something to begin with.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Begun {
-    /// Contract 004: TypeScript modules.
+    /// oh-my-pi and pi: TypeScript modules.
     Omp,
 }
 

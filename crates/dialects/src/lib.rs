@@ -1,5 +1,5 @@
-//! Room 1: the contracts. Pure translation between native words and neutral ones; depends on the
-//! model only. A dialect is one folder here and one row in `DIALECTS`.
+//! The dialects: pure translation between native and neutral names. Depends on the model only. A
+//! dialect is one folder here and one row in `DIALECTS`; `contracts/` states its rules.
 
 pub mod claude;
 mod document;
@@ -17,8 +17,8 @@ use gambrel_model::Dialect;
 pub use preferences::{StartPreferences, start_preferences, trust_files};
 pub use project_env::{Assignment, EnvFile, PROJECT_ENV_FILES};
 
-/// Every contract, in the order in which their hooks run: gates speak first. The neutral caller
-/// has no hooks of its own.
+/// Every dialect, in the order in which their hooks run: gates first. The neutral caller has no
+/// hooks of its own.
 pub static DIALECTS: &[&dyn Dialect] = &[
     &claude::Claude,
     &omp::Omp,

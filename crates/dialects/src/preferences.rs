@@ -12,7 +12,7 @@ use crate::document::{Document, Fields, Language};
 /// The tag of the file among a dialect's places.
 pub const TAG: &str = "preferences";
 
-/// The editions of contract 004.
+/// The editions of oh-my-pi.
 const EDITIONS: [&str; 2] = ["hooks", "extensions"];
 
 /// What the file says, and what the environment says instead.
@@ -22,7 +22,7 @@ pub struct Preferences {
     pub model: Option<String>,
     /// The same for questions that need tools.
     pub agent: Option<String>,
-    /// By which edition of contract 004 modules run.
+    /// The edition of oh-my-pi modules.
     pub edition: Option<String>,
     /// How long a handler of a tool call may take there.
     pub tool_call_timeout: Option<Duration>,

@@ -297,8 +297,8 @@ pub fn begin_turn(state: &mut SessionState) {
     state.counts.retain(|name, _| !of_turn(name));
 }
 
-/// Counts a refusal of an end. Once it was not refused the earlier ones are forgotten; but a task
-/// ends only once, so its count stays (000, notes: reopens are counted for a task's whole life).
+/// Counts a refusal of an end. An end that was not refused resets the count. A task's count is
+/// never reset: the reopen limit of pi-teams counts for a task's whole life.
 pub fn count_refusal(ledger: &dyn Ledger, event: &Event, refused: bool) -> Result<(), LedgerError> {
     let forgets = event.facts.refusals > 0 && event.facts.task.is_none();
     if event.kind() != Kind::Close || !(refused || forgets) {

@@ -1,5 +1,5 @@
-//! One firing, from an event that was understood to a decision that was written down: the house's
-//! straight line in one screen.
+//! One firing, from a parsed event to a recorded decision. It only orders the steps; it knows no
+//! dialect, action or store by name.
 
 use std::fs;
 use std::io::Write;

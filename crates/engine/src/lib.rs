@@ -1,5 +1,5 @@
-//! Room 4: order of work only. Load, select, fire, trust. It knows no dialect, no action and no
-//! store by name: those come in as tables and as a ledger.
+//! Order of work only: load, select, fire, trust. It knows no dialect, no action and no store by
+//! name: it receives them as tables and as a ledger.
 
 mod batch;
 mod budget;

@@ -137,8 +137,8 @@ impl Setup {
         self.folder.as_ref().map_or_else(|| self.cwd.clone(), |folder| self.cwd.join(folder))
     }
 
-    /// House rule 7.1: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder where there is such
-    /// a one, else the process's.
+    /// The project's root: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder if it exists,
+    /// else the process's.
     pub fn root(&self, event: Option<&Event>) -> PathBuf {
         let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
         let root = named

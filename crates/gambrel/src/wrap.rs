@@ -1,5 +1,5 @@
-//! Tools of a Rust host under hooks, as contract 004 draws it: asked before, told after, and what
-//! came back may be rewritten; an error is told and stays an error.
+//! Wraps tools of a Rust host with hooks, as oh-my-pi does: hooks run before and after a tool, and
+//! may rewrite its result. Hooks receive an error, which stays an error.
 
 use gambrel_model::Complaint;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::Gambrel;
 pub struct ToolCall {
     /// The session that the agent works in.
     pub session: String,
-    /// The tool's name, in the words of contract 004 (`bash`, `read`, `edit` …) or its own.
+    /// The tool's name: one of oh-my-pi (`bash`, `read`, `edit` …) or its own.
     pub name: String,
     /// Names this call.
     pub id: String,
@@ -94,7 +94,7 @@ impl Gambrel {
         }
     }
 
-    /// Fires an event of contract 004 and reads the merged result.
+    /// Fires an event of oh-my-pi and reads the merged result.
     fn told(&self, event: &Value) -> Result<Value, Box<Complaint>> {
         let mut event = self.receive("omp", event.to_string().as_bytes()).map_err(Box::new)?;
         let fired = self.fire(&mut event);

@@ -1,5 +1,5 @@
-//! ROOM 3, the only room that remembers: the journal of firings, what is owed to sessions,
-//! counts, and trust. It never judges what it keeps, and no decision waits for it.
+//! Stores the journal of firings, undelivered messages of sessions, counts and trust. It does not
+//! know what the stored values mean, and no decision waits for it.
 
 mod alive;
 mod firing;

@@ -1,5 +1,5 @@
-//! The border to the room that translates. One implementation per contract; each is pure: text
-//! and values in, values out.
+//! The trait of a dialect. One implementation per product; each is pure: text and values in, values
+//! out.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::spec::EventSpec;
 use crate::tool::ToolWord;
 use crate::verdict::{Slot, Verdict};
 
-/// One contract between callers and hooks: a row of the table `DIALECTS`.
+/// One product's format of events and hooks: a row of the table `DIALECTS`.
 pub trait Dialect: Sync {
     /// Its word on the command line.
     fn name(&self) -> &'static str;

@@ -1,5 +1,5 @@
-//! The hall: the nouns of gambrel, their algebra, the condition and template languages, and the
-//! three borders (`Dialect`, `Action`, `Ledger`). No I/O, no async, and no word of any dialect.
+//! The types of gambrel, their algebra, the condition and template languages, and the traits
+//! `Dialect`, `Action` and `Ledger`. No I/O, no async, and no native name of any dialect.
 
 pub mod action;
 pub mod call;

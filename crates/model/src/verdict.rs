@@ -99,7 +99,7 @@ pub enum Ear {
 /// What the engine does for a dialect after a verdict: a closed list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Duty {
-    /// Keep a record that the contract asks for. Failing to is noted and changes nothing.
+    /// Write a file that the dialect requires. A failure is recorded and changes no decision.
     WriteFile {
         /// Where.
         path: PathBuf,

@@ -1,5 +1,5 @@
 //! The embedded JavaScript engine behind the `module` action. It knows calls and outcomes of the
-//! model and the API that contract 004 promises to a module; it knows no dialect, no verdict, and
+//! model and the API that oh-my-pi gives to a module; it knows no dialect, no verdict, and
 //! does nothing that a module wants done: that comes back as effects.
 
 mod action;

@@ -1,4 +1,4 @@
-//! The three hooks of contract 001's inventory, and the faults that the originals had.
+//! The three hooks of `examples/document-driven`, and the faults that their originals had.
 
 use std::path::Path;
 

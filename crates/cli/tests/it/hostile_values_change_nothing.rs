@@ -13,7 +13,7 @@ use crate::hostile::values;
 use crate::mailbox::{Letter, Mailbox, post, quiet_port};
 use crate::stand_in::with_children;
 
-/// Every variable of the contract that a caller sets.
+/// Every variable of agent-pipelines that a caller sets.
 const NAMES: [&str; 12] = [
     "SESSION",
     "STAGE",

@@ -92,7 +92,7 @@ fn hooks_are_found_upwards_to_the_repository() {
     let list = ground.json(&["-C", "src/deep", "list", "--json"]);
     let dialects: Vec<&str> =
         list.as_array().unwrap().iter().map(|h| h["dialect"].as_str().unwrap()).collect();
-    // 003 is looked for in the root only.
+    // .iteratr.hooks.yml is read from the root only.
     assert_eq!(dialects, ["claude", "omp", "unified"]);
 }
 

@@ -61,7 +61,7 @@ fn a_name_twice_in_one_module_is_the_later_one() {
     assert_eq!(text(&ground.run(&["command", "x"], b"").stdout), "two\n");
 }
 
-/// The example of contract 004 as it stands there.
+/// The example of oh-my-pi's hook documentation, unchanged.
 const HANDOFF: &str = include_str!("fixtures/omp/handoff-command.ts");
 
 #[test]

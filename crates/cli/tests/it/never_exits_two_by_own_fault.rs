@@ -1,4 +1,4 @@
-//! In contract 001 an exit code of 2 means "block": our own faults must never look like that.
+//! In Claude Code exit code 2 means "block", so an error of gambrel itself never exits with 2.
 
 use crate::ground::{BASH_LS, Ground, text};
 

@@ -30,7 +30,7 @@ const DIFFERENCES: &[Difference] = &[
     (
         "what a handler does to its input",
         "tool_call",
-        "004: the input is not changed in place; a handler returns another",
+        "the hooks edition: the input is not changed in place; a handler returns another",
     ),
     (
         "other input, then a later module's empty object",

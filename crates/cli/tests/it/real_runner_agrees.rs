@@ -16,7 +16,7 @@ const DIFFERENCES: &[Difference] = &[(
     "handlers of one module share an event; another module gets its own copy",
 )];
 
-/// The events of the contract.
+/// The events of oh-my-pi's hook runner.
 pub fn events() -> Vec<Value> {
     let tool = json!({"toolName": "bash", "toolCallId": "1", "input": {"command": "ls"}});
     let messages = json!([{"role": "user", "content": "one"}, {"role": "user", "content": "two"}]);

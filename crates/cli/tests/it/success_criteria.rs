@@ -1,4 +1,4 @@
-//! The ten success criteria of contract 002, one test each, through the program as it is built.
+//! The ten success criteria of agent-pipelines, one test each, with the built program.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! The types that `gambrel init omp` writes are those of the modules that it runs: the contract's
-//! own examples compile against them and do what they say, and mistakes do not compile.
+//! The types that `gambrel init omp` writes are those of the modules that it runs: oh-my-pi's own
+//! examples compile against them, and mistakes do not compile.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a hook is run with: its program, the environment of the contract, one JSON line on stdin.
+//! The call of a hook: its program, the environment of Claude Code, one JSON line on stdin.
 
 use std::collections::BTreeMap;
 

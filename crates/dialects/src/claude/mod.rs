@@ -1,5 +1,5 @@
-//! Contract 001 as its installed base speaks it: JSON on stdin, exit codes and JSON on stdout,
-//! hooks in three levels of settings files. Pure translation; nothing here starts anything.
+//! Claude Code (`contracts/claude/CONTRACT.md`): JSON on stdin, exit codes and JSON on stdout,
+//! hooks in three levels of settings files. Pure translation; nothing here starts a process.
 
 pub mod bridge;
 mod call;

@@ -148,8 +148,8 @@ impl Reader<'_> {
         }
     }
 
-    /// 001, exit codes: any other code is an error and decides nothing by itself. Whoever is strict
-    /// counts it as a hook that failed.
+    /// Any other exit code is an error and decides nothing by itself. Strict mode counts the hook
+    /// as failed (`contracts/claude/CONTRACT.md#strict-mode`).
     fn failed(&self, code: i32) -> Verdict {
         let why = self.code(code);
         self.hook.draft.terms.failed.because(&why).unheard(why)

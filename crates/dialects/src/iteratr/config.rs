@@ -1,5 +1,5 @@
-//! `.iteratr.hooks.yml`: a list of commands per event. What the contract passes over in silence
-//! is passed over here with a warning.
+//! `.iteratr.hooks.yml`: a list of commands per event. Entries that iteratr ignores silently are
+//! ignored here with a warning.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::EVENTS;
 use super::payload::{is_given, names};
 use crate::document::{Content, Document, Fields, Language, Node};
 
-/// 003, requirements: the default timeout, also for a number that is none.
+/// The default timeout, also for 0 and negative numbers.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// More than this looks like milliseconds.
 const LONG: i64 = 10_000;
@@ -25,7 +25,7 @@ pub fn places(roots: &Roots) -> Vec<Place> {
     vec![Place { path, scope: Scope::Project, holding: Holding::Text, tag: "hooks" }]
 }
 
-/// Every hook of the file. 003, error handling: a file that is not YAML means no hooks.
+/// Every hook of the file. A file that is not YAML has no hooks.
 pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
     let (mut drafts, mut complaints) = (Vec::new(), Vec::new());
     for file in found {
@@ -183,7 +183,7 @@ impl Reading<'_> {
         }
     }
 
-    /// 003, migration: a file from before `pipe_output` tells the agent nothing any more.
+    /// Warns of a file without any `pipe_output`: its hooks send nothing to the agent.
     fn unpiped(&mut self, hooks: &Node) {
         let lists = hooks.entries().iter().filter_map(|(_, list)| list.items());
         let mut all = lists.flatten();

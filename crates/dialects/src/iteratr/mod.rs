@@ -1,5 +1,5 @@
-//! Contract 003: shell commands at six points of a loop, whose output may be told to the agent.
-//! They inform and never refuse.
+//! iteratr (`contracts/iteratr/CONTRACT.md`): shell commands at six points of a loop. Their output
+//! may be sent to the agent; they never refuse.
 
 mod config;
 mod payload;

@@ -19,7 +19,7 @@ const GIVEN: [(&str, &[&str]); 5] = [
     ("error", &["on_error"]),
 ];
 
-/// The variables of the contract.
+/// The variables of iteratr.
 pub fn names() -> impl Iterator<Item = &'static str> {
     GIVEN.iter().map(|(name, _)| *name)
 }
@@ -98,7 +98,7 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
     }
 }
 
-/// A variable of the contract: empty where the hook's event has none. Unknown ones stay written.
+/// A variable's value: empty if the hook's event has none. An unknown variable stays as it is.
 fn value(event: &Event, name: &str, own_name: &str) -> Option<String> {
     if !names().any(|known| known == name) {
         return None;

@@ -16,7 +16,7 @@ pub fn read(_: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     }
 }
 
-/// 003, lifecycle: what comes after an iteration, or beside it, waits for the next one.
+/// Output of hooks after an iteration, or beside it, waits for the next iteration.
 fn ear(hook: &Hook) -> Ear {
     let later = [Moment::IterationEnd, Moment::TaskCompleted];
     match hook.rows.iter().any(|row| later.contains(&row.moment)) {
@@ -50,7 +50,7 @@ fn output(hook: &Hook, outcome: &Outcome) -> String {
     }
 }
 
-/// Signals in the words of the language that the contract was written in.
+/// A signal's name as Go prints it, the language of iteratr.
 fn signal(number: i32) -> String {
     const WORDS: [&str; 15] = [
         "hangup",

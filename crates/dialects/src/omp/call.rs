@@ -1,5 +1,5 @@
-//! What a module is called with: the event object of the contract, its context, and how the
-//! handlers of this event take turns.
+//! The call of a module: oh-my-pi's event object, its context, and how the handlers of this event
+//! take turns.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ fn round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
         "stop": stop,
         "chain": chain,
         "fresh": fresh,
-        // 004, errors: a tool call fails closed; everything else is noted and goes on.
+        // An error blocks a tool call; at every other event it is recorded, and the rest runs.
         "catch": rule(row) != Rule::Call,
         "changes": matches!(rule(row), Rule::Context | Rule::Result),
         "closes": matches!(rule(row), Rule::Input | Rule::Cancel),

@@ -67,12 +67,12 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut seen = HashSet::new();
     for place in found.iter().filter(|place| place.place.tag != preferences::TAG) {
         for Module { path, name, plain, special } in modules(place) {
-            // 004, discovery: named paths are added unless they were found already.
+            // A named path is added unless a folder or an earlier name has it already.
             if !seen.insert(path.clone()) {
                 continue;
             }
             let tag = place.place.tag;
-            // 004, discovery: the capability key is type, tool and name.
+            // oh-my-pi's key of a module: type, tool and name.
             let key = format!("{tag}:*:{name}");
             let shadowed_by = keys.get(&key).cloned();
             keys.entry(key).or_insert_with(|| path.display().to_string());

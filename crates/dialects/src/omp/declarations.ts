@@ -1,4 +1,4 @@
-// Types for hook modules of contract 004, as gambrel runs them. Written by `gambrel init omp`,
+// Types for hook modules of oh-my-pi, as gambrel runs them. Written by `gambrel init omp`,
 // which also writes them anew (`--force`). Imports of these modules are types only: nothing has
 // to be installed for a module to run.
 

@@ -1,12 +1,12 @@
-//! The two editions of the contract: `hooks`, which is its text, and `extensions`, which the same
-//! product speaks now. Who runs by which: a module by the user's setting, a caller by its own word.
+//! The two editions of oh-my-pi: `hooks`, its documented runner, and `extensions`, which it runs
+//! now. The user's setting selects a module's edition; a caller names its own in the event.
 
 use gambrel_model::{Event, Hook};
 use serde_json::Value;
 
 use crate::payload::text;
 
-/// The edition that the same product speaks now; the contract's own is `hooks`.
+/// The newer edition; the default is `hooks`.
 pub const EXTENSIONS: &str = "extensions";
 /// The field of an event in which a caller names its edition.
 pub const FIELD: &str = "edition";

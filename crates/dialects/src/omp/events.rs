@@ -1,4 +1,4 @@
-//! The table of contract 004: its events, and its tools. Native words stand here only.
+//! The event table of oh-my-pi, and its tools. Native names are written only here.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -45,8 +45,8 @@ const fn result(moment: Moment) -> EventSpec {
 /// Words with the answer itself.
 const NOW: Powers = Powers::TELL.and(Powers::SHOW);
 
-/// Every event of the contract and of what came after it, and a last row for those that it does
-/// not know. Where a moment has two names, they happen in this order.
+/// Every event of both editions and of pi, and a last row for unknown names. The names of one
+/// moment are in the order in which they fire.
 pub static EVENTS: &[EventSpec] = &[
     told("session_start", Moment::SessionStart),
     gate("session_before_switch", Moment::SessionSwitchBefore),
@@ -79,7 +79,7 @@ pub static EVENTS: &[EventSpec] = &[
     told("auto_retry_end", Moment::AutoRetry),
     told("ttsr_triggered", Moment::Ttsr),
     told("todo_reminder", Moment::Todo),
-    // A handler may name other input; a caller of the contract's own edition cannot take that.
+    // A handler may return another input; a caller of the hooks edition cannot accept it.
     gate("tool_call", Moment::ToolBefore)
         .subject(Subject::Tool)
         .rewrites(PatchRule::Last, &[Slot::Input])

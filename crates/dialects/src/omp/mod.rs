@@ -1,5 +1,5 @@
-//! Contract 004: TypeScript modules with typed events. Finds them, says what they are called with
-//! and what their results mean; what runs them is an action, unknown here.
+//! oh-my-pi (`contracts/omp/CONTRACT.md`): TypeScript modules with typed events. Finds modules,
+//! builds their calls and reads their results. An action runs them; this folder does not know it.
 
 mod call;
 mod config;

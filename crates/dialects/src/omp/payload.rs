@@ -38,7 +38,7 @@ fn named(dialect: &Omp, name: &str, how: (bool, bool)) -> Option<&'static EventS
     fits.copied().or_else(|| row(dialect, name))
 }
 
-/// JavaScript's idea of true, which the contract's own tests follow.
+/// Whether a value is truthy in JavaScript, as oh-my-pi tests it.
 pub fn truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -13,7 +13,7 @@ use super::results::rewritten_output;
 use super::verdict::{EFFECTS, RESULT, SYSTEM};
 use crate::payload::text;
 
-/// Spells a decision as the contract's runner would return it.
+/// Writes a decision as oh-my-pi's own runner returns it.
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let mut result = Map::new();
     let mut effects = Map::new();
@@ -150,7 +150,7 @@ fn told(event: &Event, decision: &Decision, result: &mut Map<String, Value>) -> 
         result.insert("messages".into(), json!(messages));
         return Vec::new();
     }
-    // 004, before_agent_start: one message; the others come beside it.
+    // before_agent_start has one message; the reply carries the others beside it.
     let rest = messages.split_off(1);
     result.extend(messages.pop().map(|first| ("message".to_owned(), first)));
     rest

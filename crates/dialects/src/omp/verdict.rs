@@ -75,7 +75,8 @@ pub fn path(hook: &Hook) -> String {
     text(&hook.draft.config, "path").unwrap_or_default()
 }
 
-/// 004, errors: a tool call fails closed, everything else is noted.
+/// An error blocks a tool call; at every other event it is only recorded
+/// (`contracts/omp/CONTRACT.md#late-handlers`).
 fn failed(row: &EventSpec, why: &str) -> Verdict {
     match rule(row) {
         Rule::Call => Verdict::ruled(Ruling::Deny, why),
@@ -95,8 +96,8 @@ fn answered(asked: &Asked<'_>, answer: &Value) -> Verdict {
     verdict.then(merged(asked, answer))
 }
 
-/// An error of a handler, with the file and the line that it comes from. A caller of this dialect
-/// is told a refusal in the contract's own words; the place is in the trail.
+/// An error of a handler, with its file and line. A caller of this dialect receives the refusal
+/// with oh-my-pi's text; file and line are in the trail.
 fn thrown(asked: &Asked<'_>, error: &Value) -> Verdict {
     let why = error_text(asked, error);
     let Some(at) = text(error, "at") else { return failed(asked.row, &why) };

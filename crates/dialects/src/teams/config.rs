@@ -37,7 +37,7 @@ fn hooks_dir(roots: &Roots) -> Option<PathBuf> {
     }
 }
 
-/// 000, layout: `PI_TEAMS_ROOT_DIR`, absolute or under the agent's folder; else `teams` there.
+/// `PI_TEAMS_ROOT_DIR`, absolute or below the agent's folder; else `teams` in that folder.
 pub fn teams_root(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let var = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let agent_dir = || {
@@ -81,7 +81,7 @@ fn script(
         let name = format!("on_{event}{ending}");
         let named = |entry: &&Entry| entry.plain && entry.name == name;
         let Some(entry) = folder.entries.iter().find(named) else { continue };
-        // 000, discovery: a bare name must be executable, else the next candidate is tried.
+        // A bare name must be executable; if it is not, the next candidate is tried.
         if ending.is_empty() && !entry.executable {
             let message = format!("`{name}` is not executable, so it is passed over");
             let help = format!("chmod +x {}", entry.path.display());

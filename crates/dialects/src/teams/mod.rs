@@ -1,5 +1,5 @@
-//! Contract 000: scripts found by name, context in the environment, exit code as quality gate.
-//! Three events, one hook each.
+//! pi-teams (`contracts/teams/CONTRACT.md`): scripts found by name, context in the environment, the
+//! exit code as quality gate. Three events, one hook each.
 
 mod config;
 mod payload;

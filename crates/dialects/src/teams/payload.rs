@@ -1,4 +1,4 @@
-//! The context JSON in and out: version 1 of the contract, with its limits.
+//! Reads and writes the context JSON of pi-teams, version 1, with its limits.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use super::Teams;
 use super::config::teams_root;
 use crate::payload::{Heard, event_name, iso_time, object, row, text};
 
-/// 000, truncation: subject 1,000, description 8,000, lists 200.
+/// Limits of the context (`contracts/teams/CONTRACT.md#context`).
 const SUBJECT: usize = 1_000;
 const DESCRIPTION: usize = 8_000;
 const LIST: usize = 200;
 /// Linux takes at most 128 KiB in one environment string; this leaves room for the name.
 const ENV_STRING: usize = 120 * 1024;
-/// 000, context JSON schema: what must be there even when there is little room.
+/// Keys of the context that are never omitted, even if there is little room.
 const CONTEXT: [&str; 6] = ["version", "event", "team", "member", "timestamp", "task"];
 const TEAM: [&str; 4] = ["id", "dir", "taskListId", "style"];
 #[rustfmt::skip]
@@ -86,13 +86,13 @@ pub fn team(event: &Event) -> Team {
     Team { list: or(named.list, &id), style: or(named.style, "normal"), id, dir }
 }
 
-/// 000, layout: every character outside `[a-zA-Z0-9_-]` becomes `-`.
+/// Replaces every character outside `[a-zA-Z0-9_-]` by `-`.
 fn sanitized(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
     name.chars().map(safe).collect()
 }
 
-/// The whole context, in the limits of the contract.
+/// The whole context, within the limits of pi-teams.
 pub fn context(event: &Event, own_name: &str) -> Value {
     let team = team(event);
     let task = match own_name {
@@ -113,7 +113,7 @@ pub fn context(event: &Event, own_name: &str) -> Value {
     }
 }
 
-/// 000, compatibility: a later version of the caller may send more, and its hooks are given it.
+/// Adds fields that a newer caller sends, so that they reach the hook.
 fn with_unknown(mut own: Value, native: &Value) -> Value {
     add_missing(&mut own, native);
     add_missing(&mut own["team"], &native["team"]);
@@ -159,7 +159,7 @@ fn task_json(task: &Task, event: &Event) -> Value {
     Value::Object(object)
 }
 
-/// 000, notes: longer than the limit becomes one less and an ellipsis, counted in UTF-16 units.
+/// Cuts a text above the limit to one unit less and an ellipsis, in UTF-16 units.
 fn cut(text: &str, limit: usize) -> String {
     if text.encode_utf16().count() <= limit {
         return text.to_owned();
@@ -175,7 +175,7 @@ fn cut(text: &str, limit: usize) -> String {
     kept + "…"
 }
 
-/// The environment of the contract, and the whole context as a file beside it.
+/// The variables of pi-teams, and a file with the whole context.
 pub fn stage(event: &Event, hook: &Hook) -> Call {
     let own_name = &hook.draft.event;
     let context = context(event, own_name);
@@ -207,8 +207,8 @@ fn context_file(event: &Event) -> PathBuf {
     folder.join(name)
 }
 
-/// House rule 12: a context too large for the environment loses its `metadata`, marked, with all
-/// that the contract does not know, and then its long texts; the file has all of it.
+/// A context that is too large for the environment loses its `metadata`, marked, with all unknown
+/// fields, and then its long texts. The file has the whole context.
 fn bounded(mut context: Value, whole: &str) -> String {
     if whole.len() <= ENV_STRING {
         return whole.to_owned();
@@ -238,7 +238,7 @@ fn keep(object: &mut Value, known: &[&str]) {
     }
 }
 
-/// 000, flat variables: the optional ones only when there is something to say.
+/// The flat variables; optional ones only if they have a value.
 fn flat(event: &Event, own_name: &str) -> Vec<(&'static str, String)> {
     let team = team(event);
     let task = event.facts.task.as_ref().filter(|_| own_name != "idle");

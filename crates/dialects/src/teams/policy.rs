@@ -17,7 +17,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// The policy in force: invalid words are ignored, as the contract's keeper does.
+    /// The policy in force. Invalid values are ignored, as in pi-teams.
     pub fn of(roots: &Roots) -> Self {
         let word = roots.var("PI_TEAMS_HOOKS_FAILURE_ACTION").unwrap_or_default();
         match word.trim().to_lowercase().as_str() {

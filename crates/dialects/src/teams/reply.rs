@@ -44,8 +44,8 @@ fn nothing_ran() -> Value {
     })
 }
 
-/// What the contract's own hook wants shown, which its result says already; and everything that
-/// other hooks have to say, as one text.
+/// Notices of the pi-teams hook, which its result contains already, and the messages of all other
+/// hooks as one text.
 fn spoken<'d>(event: &Event, decision: &'d Decision) -> (Vec<&'d str>, String) {
     let own = |hook: &str| {
         let mut steps = decision.trail.iter();

@@ -1,4 +1,4 @@
-//! Reading an exit code, and the log file that the contract asks for.
+//! Reads an exit code, and builds the log file of pi-teams.
 
 use gambrel_model::{Captured, Duty, End, Event, Hook, Outcome, Verdict};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::payload::{team, timestamp};
 use crate::payload::iso_time;
 
-/// 000, notes: each stream is cut at this many characters.
+/// Characters that the result keeps of each stream.
 const STREAM: usize = 12_000;
 
 /// 0 passes; everything else fails, and what that means stands in the hook's terms.
@@ -24,7 +24,8 @@ fn sentence(hook: &Hook, outcome: &Outcome) -> String {
     format!("Hook on_{} failed: {}", hook.draft.event, summary(outcome))
 }
 
-/// 000, notes: error, timeout, exit code, first line of stderr, joined by bullets.
+/// Error, timeout or exit code, and the first line of stderr, joined by bullets
+/// (`contracts/teams/CONTRACT.md#failure-summary`).
 pub fn summary(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
     match &outcome.end {
@@ -92,7 +93,7 @@ fn stream(captured: &Captured) -> String {
     format!("{kept}\n… (truncated, {omitted} bytes omitted)")
 }
 
-/// 000, hook log format: one file an invocation, written only when a hook ran.
+/// The hook log: one file per invocation, written only if a hook ran.
 fn log(event: &Event, hook: &Hook, outcome: &Outcome) -> Duty {
     let team = team(event);
     let own_name = &hook.draft.event;

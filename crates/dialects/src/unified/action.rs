@@ -32,7 +32,7 @@ pub struct Type {
     pub retries: u64,
 }
 
-/// 002, action types: the fields of its three tables, and ours.
+/// The three action types of agent-pipelines with their fields, and gambrel's own.
 const TYPES: [Type; 4] = [
     Type {
         word: "shell",
@@ -106,7 +106,8 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
     let (matcher, when) = (matcher(&mut fields, row), condition(&mut fields, row));
     let broken = fields.complaints.iter().find(|c| c.severity == Severity::Error);
     let idle = reading.off.clone().or(broken.map(|complaint| complaint.message.clone()));
-    // D27: a question that cannot be asked, because it is badly written, denies as well.
+    // A question that cannot be asked because of a mistake denies too
+    // (`contracts/unified/CONTRACT.md#approvals-at-gates`).
     let asks = kind.is_some_and(|kind| kind.word == "webhook") && terms.waits;
     let lax = fields.node("on_failure").and_then(Node::text) == Some("continue");
     let strict = strict || (broken.is_some() && asks && !lax && events::is_neutral_gate(row));

@@ -8,9 +8,9 @@ use super::events::is_own;
 use super::webhook::shows_whole_input;
 use crate::payload::text;
 
-/// D27: with these words a person allows what was shown.
+/// Answers that allow the input that was shown.
 const YES: [&str; 2] = ["approve", "ok"];
-/// D4: with these a person says no.
+/// Answers that reject.
 const NO: [&str; 3] = ["reject", "deny", "abort"];
 
 /// Whether a hook asks somebody and waits for the answer.
@@ -39,8 +39,8 @@ pub fn rejection(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// D27: a yes is Allow for a tool call and for a permission, and only for input that was shown as a
-/// whole. The message that comes with an answer is for the agent, at every point of our own.
+/// An approval is Allow for a tool call and for a permission, if the whole input was shown. The
+/// answer's message is for the agent, at every point that agent-pipelines does not have.
 pub fn approval(event: &Event, answer: &Value) -> Verdict {
     if is_own(event.row) {
         return Verdict::default();

@@ -14,7 +14,7 @@ use crate::payload::text;
 
 /// Names the hooks that started the children that a process is inside of, outermost first.
 const CHILD: &str = "GAMBREL_CHILD";
-/// House §6.17: children nest at most this deep.
+/// Children nest at most this deep.
 const DEEPEST: usize = 3;
 /// What a folder's name holds of a caller's word.
 const LONGEST: usize = 100;

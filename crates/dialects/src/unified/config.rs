@@ -16,7 +16,7 @@ use crate::preferences;
 const KEYS: [&str; 3] = ["hooks", "version", SWITCH];
 const SWITCH: &str = "disable_global_hooks";
 
-/// 002, configuration: stage, pipeline, then what is global; our own project file before that.
+/// The files in order: stage, pipeline, `.gambrel/hooks.yaml`, then the global ones.
 pub fn places(roots: &Roots) -> Vec<Place> {
     let text = |path: PathBuf, scope, tag| Place { path, scope, holding: Holding::Text, tag };
     let mut places = Vec::new();

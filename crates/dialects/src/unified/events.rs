@@ -1,11 +1,11 @@
-//! The table of hook points: the contract's six under its own words, every other moment as `on_`
-//! and its name, and what other callers name that has no moment of ours.
+//! The table of hook points: the six of agent-pipelines, every other moment as `on_` and its name,
+//! and events of other callers that have no moment.
 
 use std::sync::OnceLock;
 
 use gambrel_model::{EventSpec, Kind, Moment, Order, PatchRule, Powers, Slot, Subject};
 
-/// 002, hook points.
+/// The hook points of agent-pipelines.
 const POINTS: [(&str, Moment); 6] = [
     ("on_session_start", Moment::SessionStart),
     ("on_iteration_start", Moment::IterationStart),
@@ -103,8 +103,8 @@ fn subject(moment: &Moment) -> Subject {
     if tool { Subject::Tool } else { Subject::None }
 }
 
-/// The row of a name as a person or a caller writes it; the neutral names of the contract's six
-/// points mean the same points.
+/// The row of a name as a user or a caller writes it. The neutral names of the six points are
+/// aliases.
 pub fn named(name: &str) -> Option<&'static EventSpec> {
     let named = || table().iter().filter(|row| !row.name.is_empty());
     named().find(|row| row.name == name).or_else(|| named().find(|row| row.moment.key() == name))
@@ -116,12 +116,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether it is a gate that agent-pipelines does not have: there a question that cannot be asked
-/// refuses (D27).
+/// refuses.
 pub fn is_neutral_gate(row: &EventSpec) -> bool {
     !is_own(row) && row.moment.kind() == Kind::Gate
 }
 
-/// Whether the contract itself has this point: there a refusal stops the pipeline.
+/// Whether agent-pipelines has this point: there a refusal stops the pipeline.
 pub fn is_own(row: &EventSpec) -> bool {
     point(&row.moment).is_some()
 }

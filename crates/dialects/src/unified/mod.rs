@@ -1,5 +1,5 @@
-//! Contract 002, and our own `.gambrel/hooks.yaml`: lists of actions at hook points, in YAML. The
-//! same grammar everywhere; our own file speaks every moment.
+//! agent-pipelines and `.gambrel/hooks.yaml` (`contracts/unified/CONTRACT.md`): lists of actions at
+//! hook points, in YAML. All files have one grammar; `.gambrel/hooks.yaml` accepts every moment.
 
 mod action;
 mod answer;

@@ -142,7 +142,7 @@ fn command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     env.extend(
         passed.iter().filter_map(|name| Some((name.clone(), event.secrets.get(name)?.clone()))),
     );
-    // An `ERROR` that the process happens to have is not the contract's; nor is what came from
+    // An `ERROR` of gambrel's own environment is not the event's; nor is what came from
     // the user's secrets a hook's, unless it is passed on by name.
     let names = std::iter::once(variables::ERROR).chain(event.secrets.keys().map(String::as_str));
     let set = |gone: &&str| env.iter().any(|(name, _)| name == gone);
@@ -158,8 +158,8 @@ fn command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     }
 }
 
-/// 002 runs in the project's folder. For the project's own hooks that is where their file was
-/// found: the scripts that were trusted with it are there, and nowhere else.
+/// Actions run in the project's folder. For the project's own hooks this is the folder of their
+/// file, because the trusted scripts are there.
 fn folder(event: &Event, hook: &Hook) -> PathBuf {
     let source = &hook.draft.source;
     match source.scope {

@@ -8,7 +8,7 @@ use super::action::Type;
 use super::events::{is_neutral_gate, is_own};
 use crate::document::Fields;
 
-/// 002, fields: seconds between retries.
+/// Default of `retry_delay`.
 const PAUSE: Duration = Duration::from_secs(5);
 /// Before a request is sent again for the first time; longer each time.
 const RESEND: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
     let sends = kind.word == "webhook";
     let pause = fields.seconds("retry_delay").unwrap_or(if sends { RESEND } else { PAUSE });
     let asks = sends && waits;
-    // D27: nobody was asked, so nothing may pass.
+    // The question was not asked, so the gate denies.
     let holds = asks && is_neutral_gate(row) && policy != Some("continue");
     let failed = failed(holds || policy == Some("abort"), row);
     if policy == Some("abort") && !waits {
@@ -68,8 +68,8 @@ fn doubt_approval(fields: &mut Fields<'_>, policy: Option<&str>, row: &EventSpec
     }
 }
 
-/// 002, on_failure: `abort` stops the pipeline. At moments that the contract has no point for it
-/// refuses the thing at hand, and the session goes on.
+/// `abort` stops the pipeline. At a moment that agent-pipelines does not have it denies, and the
+/// session continues.
 fn failed(aborts: bool, row: &EventSpec) -> Verdict {
     let ruling = match aborts {
         true if is_own(row) => Ruling::Halt,
@@ -88,7 +88,7 @@ fn late(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Option<Verdict
     Some(failed(policy == "abort", row))
 }
 
-/// D4: a person's no aborts, unless the author says what it means, or what a failure does.
+/// A rejection aborts, unless `on_reject` or a written `on_failure` says something else.
 fn rejected(
     fields: &mut Fields<'_>,
     kind: &Type,
@@ -125,8 +125,7 @@ fn retries(fields: &mut Fields<'_>, kind: &Type, policy: Option<&str>) -> u32 {
         let message = format!("`retries` is at most {RETRIES}");
         fields.complain("retries", message, "a hook that fails so often needs another remedy");
     }
-    // 002, webhook: what could not be sent is sent again, whatever a failure means.
-    // 002, spawn: its own table counts attempts whatever a failure means.
+    // Webhooks and spawns count `retries` with every `on_failure`.
     if policy != Some("retry") && kind.word == "shell" {
         if written.is_some() && kind.word == "shell" {
             let message = "`retries` counts only with `on_failure: retry`";

@@ -1,5 +1,5 @@
-//! The variables of the contract, and ours beside them: what a command, its environment and a
-//! condition see under a name.
+//! The variables of agent-pipelines and those that gambrel adds: their values in a command, its
+//! environment and a condition.
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{Carry, Event, Moment};
@@ -11,7 +11,7 @@ use crate::payload::{iso_time, loose_text};
 /// Set in `on_error` only.
 pub const ERROR: &str = "ERROR";
 
-/// 002, environment variables.
+/// The variables of agent-pipelines (`contracts/unified/CONTRACT.md#variables`).
 const CONTRACT: [&str; 17] = [
     "SESSION",
     "STAGE",
@@ -32,7 +32,7 @@ const CONTRACT: [&str; 17] = [
     "SPAWN_OUTPUT",
 ];
 
-/// Ours: set where there is something to say.
+/// Variables that gambrel adds where the event has them.
 const OURS: [&str; 8] = [
     "TOOL_NAME",
     "TOOL_KIND",
@@ -85,7 +85,7 @@ pub fn fact(event: &Event, carry: &Carry, name: &str) -> Fact {
     }
 }
 
-/// A variable of the contract; `None` when the caller has no such fact.
+/// A variable of agent-pipelines; `None` if the caller has no such fact.
 fn contract(event: &Event, carry: &Carry, name: &str) -> Option<String> {
     let last = carry.last(NAME);
     let told = || event.facts.vars.get(name).cloned();
@@ -105,7 +105,7 @@ fn contract(event: &Event, carry: &Carry, name: &str) -> Option<String> {
     }
 }
 
-/// How the action before this one ended, in the contract's words.
+/// The status of the previous action, as agent-pipelines writes it.
 pub fn status(ok: Option<bool>) -> &'static str {
     match ok {
         Some(true) => "success",
@@ -140,7 +140,7 @@ fn native_name(event: &Event) -> Option<String> {
     own.then(|| event.native.get("tool")?.get("name").and_then(Value::as_str))?.map(str::to_owned)
 }
 
-/// What is set in a command's environment: the contract's, ours, and what else the caller named.
+/// A command's variables: those of agent-pipelines, gambrel's, and others that the caller sent.
 pub fn environment(event: &Event, carry: &Carry) -> Vec<(String, String)> {
     let known = names().filter_map(|name| Some((name.to_owned(), value(event, carry, name)?)));
     let named = event.facts.vars.iter().filter(|(name, _)| is_free(event, name));

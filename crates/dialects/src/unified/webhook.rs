@@ -53,7 +53,7 @@ fn to_loopback(url: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Slack refuses a button whose text is a plain string, as the contract's own example has it.
+/// Warns of a button with a plain text: Slack refuses it, although agent-pipelines shows it so.
 fn buttons(fields: &mut Fields<'_>) {
     let blocks = fields.node("body").and_then(|body| body.get("blocks")).and_then(Node::items);
     let elements = |block: &'_ Node| -> Vec<Node> {
@@ -100,7 +100,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     Call { body: to_body(&request), ..Call::default() }
 }
 
-/// 002, fields: the body is JSON; one that GET would send is not.
+/// The body is JSON. A GET without a written body sends none.
 fn written_body(config: &Value) -> Value {
     let none = method(config) == "GET";
     let empty = || if none { Value::Null } else { json!({}) };

@@ -1,5 +1,5 @@
-//! The law of the house: a new dialect is one folder and one row. The toy hears and is heard by
-//! the others without a line changed anywhere else.
+//! A new dialect is one folder and one row. The toy dialect works with all others as caller and as
+//! hook format, without a change in any other file.
 
 use gambrel::Ruling;
 use gambrel::model::Dialect;

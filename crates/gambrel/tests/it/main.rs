@@ -1,4 +1,4 @@
-//! The house put together differently: a sixth dialect, a ledger in memory, actions of a test.
+//! The library with other parts: a sixth dialect, a ledger in memory, actions of a test.
 
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

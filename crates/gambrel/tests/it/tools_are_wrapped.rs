@@ -1,4 +1,4 @@
-//! A Rust host wraps its tools and gets `tool_call` and `tool_result` as contract 004 draws it.
+//! A Rust host wraps its tools, and gambrel fires `tool_call` and `tool_result` as oh-my-pi does.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Conditions: what the contract writes, what people mistype, and what hostile text cannot do.
+//! Conditions: those of agent-pipelines, common mistakes, and hostile text.
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 use gambrel_model::condition::{Condition, Fact, Truth};

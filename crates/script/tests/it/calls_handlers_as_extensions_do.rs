@@ -1,4 +1,4 @@
-//! What the newer edition of the contract adds: fields that go from hand to hand, a new shell for
+//! What the extensions edition of oh-my-pi adds: fields that go from hand to hand, a new shell for
 //! every handler, handlers that do not wait, events that follow, and a clock for each handler.
 
 use gambrel_model::End;

@@ -1,4 +1,4 @@
-//! The four modules that contract 004 prints, word for word.
+//! The four example modules of oh-my-pi's hook documentation, unchanged.
 
 use gambrel_script::{Ask, AskKind, ScriptSettings};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-// Contract 004: a module, run by the embedded engine.
+// oh-my-pi: a module, run by the embedded engine.
 import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
 
 export default function (pi: HookAPI): void {
