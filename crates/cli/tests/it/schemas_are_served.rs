@@ -63,8 +63,10 @@ fn is(name: &str, value: &Value) -> bool {
 /// Every step of every case with an event from Claude Code: the case's name and the step.
 fn steps() -> Vec<(String, Value)> {
     let mut steps = Vec::new();
-    for dialect in std::fs::read_dir(repository().join("contracts")).unwrap() {
-        for file in std::fs::read_dir(dialect.unwrap().path()).unwrap() {
+    let entries = std::fs::read_dir(repository().join("contracts")).unwrap();
+    let folders = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    for folder in folders {
+        for file in std::fs::read_dir(folder).unwrap() {
             let path = file.unwrap().path();
             if !path.to_string_lossy().ends_with(".case.yaml") {
                 continue;

@@ -1,11 +1,15 @@
-//! Claims and cases belong together: no claim without a case, no case without a claim. What is about
-//! no firing is proved by a test that the claim names.
+//! Claims and cases belong together: no claim without a case, no case without a claim. A claim that
+//! no firing can prove names a test. Every claim cites a section of a CONTRACT.md.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
 use super::case;
+use crate::markdown;
+
+/// The document that states the rules of a dialect.
+const RULES: &str = "CONTRACT.md";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +22,7 @@ struct Claims {
 struct Claim {
     id: String,
     says: String,
-    /// Where the contract says it.
+    /// The sections that state it, separated by `; `: `#anchor` or `../DIALECT/CONTRACT.md#anchor`.
     at: String,
     /// The test that proves it, as `file.rs::name`, where it is about no firing.
     test: Option<String>,
@@ -35,11 +39,38 @@ impl Claim {
     }
 }
 
-pub fn check(dialect: &str) -> Vec<String> {
+fn load(dialect: &str) -> Claims {
     let path = super::folder().join(dialect).join("claims.yaml");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let claims: Claims =
-        serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Citations of sections that do not exist. The first section is in the dialect's own folder.
+pub fn check_sections(dialect: &str) -> Vec<String> {
+    let folder = super::folder().join(dialect);
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for claim in load(dialect).claims {
+        if !claim.at.starts_with('#') {
+            wrong.push(format!("{dialect}: claim {} cites no own section first", claim.id));
+        }
+        for citation in claim.at.split("; ") {
+            let (path, anchor) = citation.split_once('#').unwrap_or((citation, ""));
+            let path = if path.is_empty() { RULES } else { path };
+            let anchors = known.entry(path.to_owned()).or_insert_with(|| {
+                let text = std::fs::read_to_string(folder.join(path)).unwrap_or_default();
+                markdown::anchors(&text)
+            });
+            if !path.ends_with(RULES) || !anchors.contains(anchor) {
+                wrong.push(format!("{dialect}: claim {} cites no section: {citation}", claim.id));
+            }
+        }
+    }
+    wrong
+}
+
+pub fn check(dialect: &str) -> Vec<String> {
+    let claims = load(dialect);
     let mut wrong = Vec::new();
     let mut known = BTreeSet::new();
     for claim in &claims.claims {

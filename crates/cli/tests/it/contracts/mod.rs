@@ -64,3 +64,10 @@ fn every_claim_has_a_case_and_every_case_a_claim() {
     let wrong: Vec<String> = DIALECTS.iter().flat_map(|dialect| claims::check(dialect)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn every_claim_cites_sections_that_exist() {
+    let wrong = DIALECTS.iter().flat_map(|dialect| claims::check_sections(dialect));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
