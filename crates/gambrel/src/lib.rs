@@ -44,7 +44,7 @@ pub use gambrel_server as server;
 pub use setup::Setup;
 pub use wrap::{ToolCall, ToolError, ToolOutput};
 
-/// The README's example, compiled with the tests.
+/// The example of the library guide, compiled with the tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeExample;
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryGuideExample;

@@ -1,6 +1,9 @@
 //! The types of gambrel, their algebra, the condition and template languages, and the traits
 //! `Dialect`, `Action` and `Ledger`. No I/O, no async, and no native name of any dialect.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("gambrel is for Linux: it supervises hooks with Linux system calls");
+
 pub mod action;
 pub mod call;
 pub mod carry;

@@ -1,31 +1,73 @@
-//! What the README shows is what happens.
+//! The README shows what the commands do: the demo as it prints, and a quick start that blocks.
+
+use std::process::Command;
 
 use crate::ground::{Ground, text};
 
+fn readme() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap()
+}
+
+/// The text of the first fenced block with this language after a heading.
+fn block(readme: &str, heading: &str, language: &str) -> String {
+    let section = readme.split(&format!("\n## {heading}\n")).nth(1).unwrap();
+    let block = section.split(&format!("```{language}\n")).nth(1).unwrap();
+    let lines = block.lines().take_while(|line| line.trim() != "```");
+    lines.map(|line| format!("{}\n", line.strip_prefix("   ").unwrap_or(line))).collect()
+}
+
+/// A line without hook ids, which depend on the folder.
+fn without_ids(line: &str) -> &str {
+    line.split(" by claude-").next().unwrap()
+}
+
 #[test]
-fn the_demo_blocks_rm_rf_and_shows_the_trail() {
+fn the_demo_fires_hooks_of_every_dialect() {
     let ground = Ground::new();
     let output = ground.run(&["demo"], b"");
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(told.contains("rm -rf build /"), "{told}");
-    assert!(told.contains("\"permissionDecision\":\"deny\""), "{told}");
+    assert!(printed.contains("\"permissionDecision\":\"deny\""), "{printed}");
     for dialect in ["claude", "teams", "iteratr", "unified"] {
         let fired =
-            told.lines().any(|l| l.trim_start().starts_with(dialect) && l.contains("exited"));
-        assert!(fired, "{dialect}: {told}");
+            printed.lines().any(|l| l.trim_start().starts_with(dialect) && l.contains("exited"));
+        assert!(fired, "{dialect}: {printed}");
     }
 }
 
 #[test]
 fn the_readme_shows_the_demo_as_it_is() {
-    let readme =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
-    let ground = Ground::new();
-    let told = text(&ground.run(&["demo"], b"").stdout);
-    for line in told.lines().filter(|line| line.contains("because") || line.contains("is about to"))
-    {
-        assert!(readme.contains(line), "the README does not show: {line}");
+    let shown = block(&readme(), "Demo", "console");
+    let shown = shown.strip_prefix("$ cargo run -- demo\n").unwrap();
+    let printed = text(&Ground::new().run(&["demo"], b"").stdout);
+    assert!(shown.contains("rm -rf") && shown.contains("ruling: deny"), "{shown}");
+    for (shown, printed) in shown.lines().zip(printed.lines()) {
+        assert_eq!(without_ids(shown), without_ids(printed));
     }
-    assert!(readme.contains("cargo run -- demo") && readme.contains("cargo xtask test"));
+    assert!(readme().contains("cargo xtask test"));
+}
+
+#[test]
+fn the_quick_start_blocks_rm_rf() {
+    let readme = readme();
+    let ground = Ground::new();
+    let bin = ground.base.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
+    ground.file(".gambrel/hooks.yaml", &block(&readme, "Quick start", "yaml"));
+    for step in ["gambrel install claude", "gambrel trust --all"] {
+        assert!(readme.contains(step), "{step}");
+        let path = format!("{}:/usr/bin:/bin", bin.display());
+        // The answer that a user types at the prompt of `trust`.
+        let yes = if step.contains("trust") { " --yes" } else { "" };
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{step}{yes}")]).current_dir(&ground.root);
+        let output = command.env_clear().envs(ground.env.clone()).env("PATH", path).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{step}: {}", text(&output.stderr));
+    }
+    let ground = ground.with("GAMBREL_TRUST", "store");
+    let event = br#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"rm -rf build"}}"#;
+    let reply = text(&ground.run(&["fire", "--from", "claude", "--hosted"], event).stdout);
+    assert!(reply.contains("\"deny\"") && reply.contains("rm -rf is not for agents"), "{reply}");
 }
