@@ -98,7 +98,8 @@ fn write_teams(project: &TestProject, script: &str) -> anyhow::Result<()> {
 
 /// A module that runs the program, and whose own time ends with it.
 fn write_module(project: &TestProject, script: &str) -> anyhow::Result<()> {
-    let config = "omp:\n  extensionHandlers:\n    toolCallTimeoutMs: 1000\n";
+    // Only this edition has a timeout that users can set; what the program leaves may run as long.
+    let config = "omp:\n  edition: extensions\n  extensionHandlers:\n    toolCallTimeoutMs: 1000\n";
     project.write_home(".config/gambrel/config.yaml", config)?;
     let script = json!(script);
     let module = format!(

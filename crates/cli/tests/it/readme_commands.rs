@@ -11,9 +11,12 @@ fn readme() -> String {
 /// The text of the first fenced block with this language after a heading.
 fn block(readme: &str, heading: &str, language: &str) -> String {
     let section = readme.split(&format!("\n## {heading}\n")).nth(1).unwrap();
-    let block = section.split(&format!("```{language}\n")).nth(1).unwrap();
-    let lines = block.lines().take_while(|line| line.trim() != "```");
-    lines.map(|line| format!("{}\n", line.strip_prefix("   ").unwrap_or(line))).collect()
+    let mut lines = section.lines();
+    let fence = lines.find(|line| line.trim() == format!("```{language}")).unwrap();
+    // A block inside a list is indented as a whole.
+    let indent = &fence[..fence.len() - fence.trim_start().len()];
+    let lines = lines.take_while(|line| line.trim() != "```");
+    lines.map(|line| format!("{}\n", line.strip_prefix(indent).unwrap_or(line))).collect()
 }
 
 /// A line without hook ids, which depend on the folder.
