@@ -6,6 +6,10 @@ use regex_lite::{Regex, RegexBuilder};
 /// The memory that a compiled pattern may take. Patterns that people write take a small part of it.
 const MAX_PROGRAM_BYTES: usize = 256 * 1024;
 
+/// A longer pattern that needs lookaround is refused: each of its parts is compiled by itself, and
+/// the limit above holds for one part.
+const MAX_LOOKAROUND_PATTERN_BYTES: usize = 1024;
+
 /// A compiled pattern.
 #[derive(Debug, Clone)]
 pub enum Pattern {
@@ -18,17 +22,19 @@ pub enum Pattern {
 impl Pattern {
     /// Compiles a text. The error is the regex engine's.
     pub fn compile(text: &str) -> Result<Self, String> {
-        RegexBuilder::new(text).size_limit(MAX_PROGRAM_BYTES).build().map(Self::Plain).or_else(
-            |plain| {
-                fancy_regex::RegexBuilder::new(text)
-                    .backtrack_limit(100_000)
-                    .delegate_size_limit(MAX_PROGRAM_BYTES)
-                    .delegate_dfa_size_limit(MAX_PROGRAM_BYTES)
-                    .build()
-                    .map(|regex| Self::LooksAround(Box::new(regex)))
-                    .map_err(|_| plain.to_string())
-            },
-        )
+        let plain = RegexBuilder::new(text).size_limit(MAX_PROGRAM_BYTES).build();
+        plain.map(Self::Plain).or_else(|plain| {
+            if text.len() > MAX_LOOKAROUND_PATTERN_BYTES {
+                return Err(plain.to_string());
+            }
+            fancy_regex::RegexBuilder::new(text)
+                .backtrack_limit(100_000)
+                .delegate_size_limit(MAX_PROGRAM_BYTES)
+                .delegate_dfa_size_limit(MAX_PROGRAM_BYTES)
+                .build()
+                .map(|regex| Self::LooksAround(Box::new(regex)))
+                .map_err(|_| plain.to_string())
+        })
     }
 
     /// Whether it stands somewhere in a text. A search that was given up counts as met: a guard

@@ -2,6 +2,7 @@
 
 mod algebra;
 mod condition;
+mod pattern;
 mod said;
 mod template;
 mod template_size;
