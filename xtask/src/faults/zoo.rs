@@ -100,6 +100,11 @@ fn check_ways(options: &Options) -> anyhow::Result<()> {
 
 fn run_one(options: &Options, hook: usize, way: &Way) -> anyhow::Result<Seen> {
     let (name, script, special) = HOOKS[hook];
+    let special = match special {
+        Special::NeedsAdoption if way.adopts => Special::None,
+        Special::NeedsAdoption => Special::BeyondReach,
+        special => special,
+    };
     let project = TestProject::new(options)?;
     let (command, mut event) = way.prepare(&project, script)?;
     if special == Special::LargeEvent {

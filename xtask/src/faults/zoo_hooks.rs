@@ -11,8 +11,11 @@ pub enum Special {
     /// It leaves a process without session, environment and parent after it has ended: the known
     /// limit, a figure.
     BeyondReach,
+    /// It leaves such a process and goes on. gambrel finds that process because it adopted it. It
+    /// adopts no processes of programs that modules start, so there it is the known limit.
+    NeedsAdoption,
 }
-use Special::{BeyondReach, KillsGambrel, LargeEvent, None};
+use Special::{BeyondReach, KillsGambrel, LargeEvent, NeedsAdoption, None};
 
 /// Name, script, and what is special about it.
 pub const HOOKS: &[(&str, &str, Special)] = &[
@@ -31,7 +34,7 @@ pub const HOOKS: &[(&str, &str, Special)] = &[
     (
         "forks twice, leaves the session, empties its environment, and goes on",
         "(env -i setsid /bin/sleep 300 &); sleep 300",
-        None,
+        NeedsAdoption,
     ),
     (
         "forks twice, leaves the session, empties its environment, and ends",

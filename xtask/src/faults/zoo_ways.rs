@@ -11,6 +11,8 @@ use super::project::{TestProject, tool_event};
 pub struct Way {
     pub name: &'static str,
     pub detached: bool,
+    /// Whether gambrel adopts what the program leaves while it runs.
+    pub adopts: bool,
     /// The dialect of the event.
     from: &'static str,
     event: fn() -> Value,
@@ -26,13 +28,13 @@ pub const WAYS: &[Way] = &[
     Way { detached: true, ..way("unified", write_unified_detached) },
     Way { event: stop_event, ..way("iteratr", write_iteratr) },
     Way { event: task_event, from: "teams", ..way("teams", write_teams) },
-    way("omp", write_module),
+    Way { adopts: false, ..way("omp", write_module) },
 ];
 /// How many of them are Claude Code's.
 pub const CLAUDE_WAY_COUNT: usize = 2;
 
 const fn way(name: &'static str, write: fn(&TestProject, &str) -> anyhow::Result<()>) -> Way {
-    Way { name, detached: false, from: "claude", event: bash_event, write }
+    Way { name, detached: false, adopts: true, from: "claude", event: bash_event, write }
 }
 
 impl Way {
