@@ -42,7 +42,7 @@ fn resident(folder: &str, megabytes: usize) -> anyhow::Result<()> {
     let memory = black_box(vec![1_u8; megabytes << 20]);
     let scene = Scene::at(folder)?;
     let gambrel = scene.journalled();
-    let loaded = gambrel.load(None);
+    let loaded = gambrel.load_hooks(None);
     let event = scene.event("Write", "resident", 1_000);
     let mut candidate = meter::here(|| fire(&gambrel, &loaded, &event, Ruling::Deny).map(drop));
     for line in std::io::stdin().lock().lines() {
@@ -66,7 +66,7 @@ fn module(path: &str, count: usize, loads: usize) -> anyhow::Result<()> {
 fn load(folder: &str, hooks: usize, times: usize) -> anyhow::Result<()> {
     let gambrel = Scene::at(folder)?.journalled();
     for _ in 0..times {
-        let loaded = black_box(gambrel.load(None));
+        let loaded = black_box(gambrel.load_hooks(None));
         ensure!(loaded.hooks.len() == hooks, "{} hooks loaded", loaded.hooks.len());
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use gambrel::actions::{Settings, ShellAction};
-use gambrel::model::{Decision, Ledger, LedgerError, Record, SessionState, TrustEntry};
+use gambrel::model::{Decision, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry};
 use gambrel::{Gambrel, Loaded, Ruling, Setup};
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ impl Scene {
     }
 
     fn setup(&self) -> Setup {
-        let mut setup = Setup::of_process();
+        let mut setup = Setup::from_env();
         let mut env = (*setup.env).clone();
         env.extend(self.variables().into_iter().map(|(name, value)| (name.to_owned(), value)));
         setup.env = Arc::new(env);
@@ -78,13 +78,13 @@ impl Scene {
 
     /// The program as it is: with its journal.
     pub fn journalled(&self) -> Gambrel {
-        Gambrel::open(self.setup())
+        Gambrel::new(self.setup())
     }
 
     /// The program with a ledger that does nothing.
     pub fn unjournalled(&self) -> Gambrel {
         let action = ShellAction::new(Settings::default());
-        Gambrel::compose(self.setup(), Arc::new(Nothing), vec![Box::new(action)])
+        Gambrel::with_parts(self.setup(), Arc::new(Nothing), vec![Box::new(action)])
     }
 
     /// An event about a tool, as long as it is asked to be.
@@ -118,10 +118,10 @@ pub fn fire(
 ) -> anyhow::Result<Decision> {
     let received = gambrel.receive("claude", event);
     let mut event = received.map_err(|complaint| anyhow::anyhow!(complaint.message))?;
-    let decision = gambrel.fire_loaded(&mut event, loaded).decision;
-    let ruling = decision.meant.ruling;
+    let decision = gambrel.fire_with_hooks(&mut event, loaded).decision;
+    let ruling = decision.merged.ruling;
     ensure!(ruling == expected, "decided {ruling:?}, not {expected:?}: {}", decision.to_json());
-    ensure!(decision.troubles.is_empty(), "{:?}", decision.troubles);
+    ensure!(decision.warnings.is_empty(), "{:?}", decision.warnings);
     Ok(decision)
 }
 
@@ -135,15 +135,19 @@ pub fn command(decision: &Decision) -> anyhow::Result<Vec<String>> {
 struct Nothing;
 
 impl Ledger for Nothing {
-    fn journal(&self, _: &[Record]) -> Result<(), LedgerError> {
+    fn append_journal(&self, _: &[JournalRecord]) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    fn session(&self, _: &str) -> Result<SessionState, LedgerError> {
+    fn session_state(&self, _: &str) -> Result<SessionState, LedgerError> {
         Ok(SessionState::default())
     }
 
-    fn amend(&self, _: &str, _: &mut dyn FnMut(&mut SessionState)) -> Result<(), LedgerError> {
+    fn update_session(
+        &self,
+        _: &str,
+        _: &mut dyn FnMut(&mut SessionState),
+    ) -> Result<(), LedgerError> {
         Ok(())
     }
 
@@ -151,7 +155,7 @@ impl Ledger for Nothing {
         Ok(BTreeMap::new())
     }
 
-    fn amend_trust(
+    fn update_trust(
         &self,
         _: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError> {

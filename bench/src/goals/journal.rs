@@ -12,7 +12,7 @@ pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
     let command = ground.programs.hook.display().to_string();
     let scene = Scene::with(ground.folder, &[hook("Write", &command)])?;
     let (kept, unkept) = (scene.journalled(), scene.unjournalled());
-    let loaded = kept.load(None);
+    let loaded = kept.load_hooks(None);
     let event = scene.event("Write", "bench", 1_000);
     let mut candidates = [
         here(|| fire(&unkept, &loaded, &event, Ruling::Deny).map(drop)),

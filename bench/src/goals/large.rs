@@ -15,7 +15,7 @@ pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
     let command = ground.programs.hook.display().to_string();
     let scene = Scene::with(ground.folder, &[hook("Write", &command)])?;
     let gambrel = scene.journalled();
-    let loaded = gambrel.load(None);
+    let loaded = gambrel.load_hooks(None);
     let event = scene.event("Write", "bench", LENGTH);
     let file = ground.folder.join("event.json");
     std::fs::write(&file, &event)?;

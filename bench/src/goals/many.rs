@@ -33,7 +33,7 @@ impl Crowd {
         hooks.push(hook("Write", &command));
         let scene = Scene::with(ground.folder.join(name), &hooks)?;
         let gambrel = scene.journalled();
-        let loaded = gambrel.load(None);
+        let loaded = gambrel.load_hooks(None);
         ensure!(loaded.hooks.len() == count, "{} hooks loaded", loaded.hooks.len());
         Ok(Self { scene, gambrel, loaded })
     }
@@ -93,7 +93,7 @@ fn none_met(ground: &Ground<'_>, crowds: &[Crowd]) -> anyhow::Result<Vec<Row>> {
         let engine = Engine { loaded, actions: &actions, ledger: quiet.ledger(), options };
         candidates.push(here(move || {
             let decision = engine.fire(&mut event);
-            ensure!(decision.meant.ruling == Ruling::Silent && decision.trail.is_empty(), "heard");
+            ensure!(decision.merged.ruling == Ruling::Silent && decision.trail.is_empty(), "heard");
             Ok(())
         }));
     }

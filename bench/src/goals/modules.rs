@@ -112,7 +112,7 @@ fn call(module: &Path) -> Call {
 
 fn once(action: &ModuleAction, call: &Call) -> anyhow::Result<Duration> {
     let began = Instant::now();
-    let outcomes = action.run(&[Job { call, errand: None }]);
+    let outcomes = action.run(&[Job { call, record: None }]);
     let took = began.elapsed();
     let answer = outcomes.first().and_then(|outcome| outcome.answer.as_ref());
     let blocks = answer.is_some_and(|answer| answer["results"][0]["block"] == true);

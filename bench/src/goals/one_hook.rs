@@ -39,7 +39,7 @@ pub(super) fn against_bare(
 ) -> anyhow::Result<(Vec<String>, Vec<Measured>)> {
     let scene = Scene::with(folder, &[hook("Write", text)])?;
     let gambrel = scene.journalled();
-    let loaded = gambrel.load(None);
+    let loaded = gambrel.load_hooks(None);
     let event = scene.event("Write", "bench", 1_000);
     let started = command(&fire(&gambrel, &loaded, &event, Ruling::Deny)?)?;
     let bare = Bare::new(&started, &[])?;

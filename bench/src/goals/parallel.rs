@@ -18,7 +18,7 @@ pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
     let scene = Scene::with(ground.folder, &[hook("Write", &command)])?;
     // One for each thread, all over the same state folder: as hosts are, whatever they share.
     let engines: Vec<_> = (0..SESSIONS).map(|_| scene.journalled()).collect();
-    let loaded = engines[0].load(None);
+    let loaded = engines[0].load_hooks(None);
     let events: Vec<Vec<u8>> =
         (0..SESSIONS).map(|at| scene.event("Write", &format!("session-{at}"), 1_000)).collect();
     let crowd = |fires: usize| -> anyhow::Result<Round> {

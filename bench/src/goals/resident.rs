@@ -16,7 +16,7 @@ pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
     let command = ground.programs.hook.display().to_string();
     let scene = Scene::with(ground.folder, &[hook("Write", &command)])?;
     let gambrel = scene.journalled();
-    fire(&gambrel, &gambrel.load(None), &scene.event("Write", "s", 1_000), Ruling::Deny)?;
+    fire(&gambrel, &gambrel.load_hooks(None), &scene.event("Write", "s", 1_000), Ruling::Deny)?;
     let folder = scene.folder().display().to_string();
     let program = std::env::current_exe()?;
     let start = |size: &str| Held::start(&program, &[child::WORD, "resident", &folder, size]);

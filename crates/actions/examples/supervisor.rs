@@ -59,7 +59,7 @@ fn run(file: Option<PathBuf>, errand: Option<String>) -> io::Result<()> {
     }
     let call: Call = serde_json::from_str(&text)?;
     let errand = || errand.clone().unwrap_or_default();
-    let job = Job { call: &call, errand: Some(&errand) };
+    let job = Job { call: &call, record: Some(&errand) };
     for outcome in ShellAction::new(own).run(&[job]) {
         if let Some(file) = &file {
             write(file.clone(), &outcome)?;

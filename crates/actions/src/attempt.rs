@@ -4,14 +4,14 @@
 use std::time::{Duration, Instant};
 
 use gambrel_model::action::Job;
-use gambrel_model::call::{Call, Pace};
+use gambrel_model::call::{Call, Limits};
 use gambrel_model::outcome::{End, Outcome};
 use rustix::process::Pid;
 
 use crate::detach::Sent;
 use crate::handover;
 
-use crate::limits::{Limits, later};
+use crate::limits::{Deadlines, later};
 use crate::process::{Ended, Process, World};
 use crate::recheck::changed_file;
 use crate::sidefile;
@@ -51,9 +51,9 @@ impl<'a> Attempt<'a> {
         let call = job.call;
         Self {
             call,
-            errand: job.errand,
+            errand: job.record,
             begun: now,
-            budget: call.pace.budget.map(|budget| later(now, budget)),
+            budget: call.limits.budget.map(|budget| later(now, budget)),
             made: 0,
             hastened: false,
             state: State::Waiting(now),
@@ -67,7 +67,7 @@ impl<'a> Attempt<'a> {
 
     /// Of a process that somebody else has started: there is no other attempt after it.
     pub fn adopted(call: &'a Call, process: Process<'a>) -> Self {
-        let mut this = Self::new(&Job { call, errand: None }, Instant::now());
+        let mut this = Self::new(&Job { call, record: None }, Instant::now());
         (this.made, this.hastened) = (1, true);
         this.command.clone_from(&process.command);
         this.state = State::Live(Box::new(process));
@@ -76,7 +76,7 @@ impl<'a> Attempt<'a> {
 
     /// How the killing of what it leaves running is recorded.
     pub fn slip(&self) -> Option<&'a str> {
-        self.call.slip.as_deref()
+        self.call.leak_record.as_deref()
     }
 
     /// The child that runs now.
@@ -112,7 +112,10 @@ impl<'a> Attempt<'a> {
     pub fn start(&mut self, world: &mut World<'a>) -> Result<&[String], String> {
         if self.budget.is_some_and(|budget| world.now >= budget) {
             let cut = "no time was left to start it".to_owned();
-            self.close(Outcome { cut: Some(cut.clone()), ..Outcome::of(End::Late) });
+            self.close(Outcome {
+                cut_short_by: Some(cut.clone()),
+                ..Outcome::from_end(End::TimedOut)
+            });
             return Err(cut);
         }
         let files = match self.made {
@@ -120,7 +123,7 @@ impl<'a> Attempt<'a> {
             _ => Ok(()),
         };
         self.made += 1;
-        let limits = Limits::of(&self.call.pace, world.now, self.budget);
+        let limits = Deadlines::of(&self.call.limits, world.now, self.budget);
         match files.and_then(|()| Process::start(self.call, limits, world)) {
             Ok(process) => {
                 self.command.clone_from(&process.command);
@@ -129,8 +132,8 @@ impl<'a> Attempt<'a> {
                 Ok(&self.command)
             }
             Err(reason) => {
-                let end = End::Unstarted(reason.clone());
-                self.settle(Outcome::of(end), world);
+                let end = End::FailedToStart(reason.clone());
+                self.settle(Outcome::from_end(end), world);
                 Err(reason)
             }
         }
@@ -153,7 +156,10 @@ impl<'a> Attempt<'a> {
                 *until = linger;
             }
             self.remarks.extend(remarks);
-            self.settle(Outcome { stdout, stderr, cut, ..Outcome::of(end) }, world);
+            self.settle(
+                Outcome { stdout, stderr, cut_short_by: cut, ..Outcome::from_end(end) },
+                world,
+            );
         }
     }
 
@@ -171,14 +177,14 @@ impl<'a> Attempt<'a> {
     /// Gives the child away as it runs. If nobody takes it, it is waited for as before.
     fn part(&mut self, time: Option<Duration>, world: &mut World<'a>) {
         let State::Live(process) = &mut self.state else { return };
-        let left = process.time_left(self.call.pace.timeout, world.now);
-        let pace = Pace {
+        let left = process.time_left(self.call.limits.timeout, world.now);
+        let pace = Limits {
             timeout: time.unwrap_or(left),
-            linger: None,
+            leftover_timeout: None,
             budget: None,
-            ..self.call.pace.clone()
+            ..self.call.limits.clone()
         };
-        let call = Call { pace, ..self.call.clone() };
+        let call = Call { limits: pace, ..self.call.clone() };
         let sent = process
             .leaving()
             .and_then(|leaving| handover::send(leaving, &call, self.errand, world.settings));
@@ -188,11 +194,11 @@ impl<'a> Attempt<'a> {
                 let remark = "left running: it asked not to be waited for".to_owned();
                 let outcome = Outcome {
                     stdout: process.printed(),
-                    took: self.begun.elapsed(),
+                    elapsed: self.begun.elapsed(),
                     attempts: self.made,
                     command: std::mem::take(&mut self.command),
                     remarks: self.remarks.drain(..).chain([remark]).collect(),
-                    ..Outcome::of(End::Detached)
+                    ..Outcome::from_end(End::Detached)
                 };
                 // What belongs to it is its new owner's to look for.
                 self.marks.clear();
@@ -208,8 +214,8 @@ impl<'a> Attempt<'a> {
         match &mut self.state {
             State::Live(process) => process.hasten(world),
             State::Waiting(_) => {
-                let end = End::Unstarted("a signal ended gambrel".to_owned());
-                self.close(Outcome::of(end));
+                let end = End::FailedToStart("a signal ended gambrel".to_owned());
+                self.close(Outcome::from_end(end));
             }
             State::Over(_) | State::Left(_) => {}
         }
@@ -221,8 +227,8 @@ impl<'a> Attempt<'a> {
         if let State::Live(process) = state {
             process.abandon();
         }
-        let end = End::Unstarted("a fault inside gambrel ended this call".to_owned());
-        self.close(Outcome::of(end));
+        let end = End::FailedToStart("a fault inside gambrel ended this call".to_owned());
+        self.close(Outcome::from_end(end));
     }
 
     /// Something that was learnt after its end.
@@ -244,18 +250,18 @@ impl<'a> Attempt<'a> {
                 outcome
             }
             State::Waiting(_) | State::Live(_) => {
-                Outcome::of(End::Unstarted("the call was not carried out".to_owned()))
+                Outcome::from_end(End::FailedToStart("the call was not carried out".to_owned()))
             }
         }
     }
 
     /// Another attempt after the pause, or the end.
     fn settle(&mut self, outcome: Outcome, world: &World<'_>) {
-        let ends = self.hastened || self.changed.is_some() || self.made > self.call.pace.retries;
-        if ends || outcome.succeeded() {
+        let ends = self.hastened || self.changed.is_some() || self.made > self.call.limits.retries;
+        if ends || outcome.is_success() {
             return self.close(outcome);
         }
-        let next = later(Instant::now().max(world.now), self.call.pace.pause);
+        let next = later(Instant::now().max(world.now), self.call.limits.retry_delay);
         if self.budget.is_some_and(|budget| next >= budget) {
             self.remarks.push("budget: no time for another attempt".to_owned());
             return self.close(outcome);
@@ -269,7 +275,7 @@ impl<'a> Attempt<'a> {
     fn close(&mut self, outcome: Outcome) {
         sidefile::remove_temporary(&self.call.files);
         self.state = State::Over(Box::new(Outcome {
-            took: self.begun.elapsed(),
+            elapsed: self.begun.elapsed(),
             attempts: self.made,
             command: std::mem::take(&mut self.command),
             remarks: std::mem::take(&mut self.remarks),

@@ -176,11 +176,11 @@ mod tests {
             assert!(!start.unwrap().contains(&"1000".to_owned()), "a fault, on purpose");
         };
         let (settings, guard) = (Settings::default(), Guard::default());
-        let jobs = [&faulty, &fine].map(|call| Job { call, errand: None });
+        let jobs = [&faulty, &fine].map(|call| Job { call, record: None });
         let outcomes = run(&jobs.each_ref(), &settings, &guard, &mut on_start);
         let ends: Vec<End> = outcomes.into_iter().map(|outcome| outcome.end).collect();
         assert!(
-            matches!(ends.as_slice(), [End::Unstarted(reason), End::Exited(0)] if reason.contains("fault")),
+            matches!(ends.as_slice(), [End::FailedToStart(reason), End::Exited(0)] if reason.contains("fault")),
             "{ends:?}"
         );
     }

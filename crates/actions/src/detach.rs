@@ -75,7 +75,7 @@ pub(crate) fn send(job: &Job<'_>, action: &str, settings: &Settings, here: Here)
     let order = Order {
         action: action.to_owned(),
         call: Call { stdin: None, ..job.call.clone() },
-        errand: job.errand.map(|errand| errand()),
+        errand: job.record.map(|errand| errand()),
         stdin_length: stdin.map(<[u8]>::len),
         left: None,
         isolate: settings.isolate,
@@ -137,18 +137,18 @@ impl Sent {
         };
         let silent = answer.is_none().then_some("detach: no word of its start yet");
         let (end, command) = match answer {
-            Some(Answer::Unstarted(reason)) => (End::Unstarted(reason), Vec::new()),
+            Some(Answer::Unstarted(reason)) => (End::FailedToStart(reason), Vec::new()),
             Some(Answer::Started(command)) => (End::Detached, command),
             None => (End::Detached, Vec::new()),
         };
         let remarks = remark.into_iter().chain(silent).map(str::to_owned).collect();
-        Outcome { took: self.begun.elapsed(), command, remarks, ..Outcome::of(end) }
+        Outcome { elapsed: self.begun.elapsed(), command, remarks, ..Outcome::from_end(end) }
     }
 }
 
 fn to_thread(call: &Call, here: Here) -> Way {
     let mut call = call.clone();
-    call.pace.waits = true;
+    call.limits.blocking = true;
     let (sender, answers) = channel();
     let work = move || {
         here(call, &mut |start| {

@@ -32,8 +32,8 @@ impl Environ {
         let own = |name: &OsStr| call.env.iter().any(|(set, _)| name == OsStr::new(set));
         let pwd = working_folder(call);
         for (name, value) in std::env::vars_os() {
-            let kept = call.keep.as_ref().is_none_or(|keep| passes(&name, keep));
-            let gone = !kept || call.unset.iter().any(|unset| name == OsStr::new(unset));
+            let kept = call.inherit.as_ref().is_none_or(|keep| passes(&name, keep));
+            let gone = !kept || call.remove_env.iter().any(|unset| name == OsStr::new(unset));
             let replaced = own(&name) || name == MARK || (name == "PWD" && pwd.is_some());
             if !gone && !replaced {
                 this.push(name.as_bytes(), value.as_bytes())?;
@@ -108,7 +108,7 @@ fn passes(name: &OsStr, keep: &[String]) -> bool {
 /// the same value.
 fn working_folder(call: &Call) -> Option<&[u8]> {
     let decided = call.env.iter().any(|(name, _)| name == "PWD")
-        || call.unset.iter().any(|name| name == "PWD");
+        || call.remove_env.iter().any(|name| name == "PWD");
     (!decided && call.cwd.is_absolute()).then(|| call.cwd.as_os_str().as_bytes())
 }
 

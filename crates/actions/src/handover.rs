@@ -118,18 +118,18 @@ pub(crate) fn adopt(
         Ok(process) => process,
         Err(reason) => {
             on_start(Err(&reason));
-            return Outcome::of(End::Unstarted(reason));
+            return Outcome::from_end(End::FailedToStart(reason));
         }
     };
     let _running = Running::enter(settings, &process.mark);
     on_start(Ok(&command));
     let job = Attempt::adopted(call, process);
     let mut outcomes = batch::drive(vec![job], settings, &guard, &mut |_| {});
-    let lost = || Outcome::of(End::Unstarted("it was left running and lost".to_owned()));
+    let lost = || Outcome::from_end(End::FailedToStart("it was left running and lost".to_owned()));
     let mut outcome = outcomes.pop().unwrap_or_else(lost);
-    if outcome.end == End::Late {
-        let cut = format!("left running, and not done after {}", seconds(call.pace.timeout));
-        outcome.cut.get_or_insert(cut);
+    if outcome.end == End::TimedOut {
+        let cut = format!("left running, and not done after {}", seconds(call.limits.timeout));
+        outcome.cut_short_by.get_or_insert(cut);
     }
     outcome
 }
@@ -142,7 +142,7 @@ fn seconds(time: Duration) -> String {
 pub(crate) fn settle(pid: Pid, sent: Sent) -> Outcome {
     let here = sent.is_here();
     let outcome = sent.confirm();
-    if matches!(outcome.end, End::Unstarted(_)) {
+    if matches!(outcome.end, End::FailedToStart(_)) {
         tree::signal_group(pid, Signal::KILL);
         spawn::reap(pid);
         orphans::strike(pid);

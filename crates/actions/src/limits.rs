@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use gambrel_model::call::Pace;
+use gambrel_model::call::Limits;
 use gambrel_model::outcome::Outcome;
 
 use crate::settings::LONGEST_GRACE;
@@ -15,7 +15,7 @@ const ASIDE: Duration = Duration::from_millis(100);
 
 /// When an attempt must have come how far.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct Deadlines {
     /// The polite signal.
     pub deadline: Instant,
     /// The end of what it leaves running when it ends well: nobody waits for that, so no budget
@@ -34,19 +34,19 @@ struct Inside {
     answer: Instant,
 }
 
-impl Limits {
+impl Deadlines {
     /// Of an attempt that begins now. A budget is an end for the answer, not for the hook: the
     /// grace and the killing have to fit into it, and take a tenth of it each at most.
-    pub fn of(pace: &Pace, now: Instant, budget: Option<Instant>) -> Self {
+    pub fn of(pace: &Limits, now: Instant, budget: Option<Instant>) -> Self {
         let own = later(now, pace.timeout);
-        let linger = pace.linger.map_or(own, |linger| later(now, linger));
-        let grace = pace.grace;
+        let linger = pace.leftover_timeout.map_or(own, |linger| later(now, linger));
+        let grace = pace.kill_grace;
         let mut this = Self { deadline: own, linger, by_budget: false, grace, budget: None };
         let Some(budget) = budget else { return this };
         let room = budget.saturating_duration_since(now);
         let aside = ASIDE.min(room / 10);
         let before = |by: Duration| budget.checked_sub(by).unwrap_or(now).max(now);
-        let polite = before(aside + pace.grace.min(LONGEST_GRACE).min(room / 10));
+        let polite = before(aside + pace.kill_grace.min(LONGEST_GRACE).min(room / 10));
         this.by_budget = polite < own;
         this.deadline = polite.min(own);
         this.budget = Some(Inside { kill: before(aside), answer: before(aside / 4) });
@@ -55,7 +55,7 @@ impl Limits {
 
     /// What ends something that has taken so long, if that is not its own timeout.
     pub fn cut(&self, after: Duration) -> Option<String> {
-        self.by_budget.then(|| Outcome::by_budget(after))
+        self.by_budget.then(|| Outcome::budget_reason(after))
     }
 
     /// The end of a grace that begins now.
@@ -89,9 +89,9 @@ pub(crate) fn later(now: Instant, by: Duration) -> Instant {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use gambrel_model::call::Pace;
+    use gambrel_model::call::Limits;
 
-    use super::Limits;
+    use super::Deadlines;
 
     fn ms(count: u64) -> Duration {
         Duration::from_millis(count)
@@ -101,10 +101,10 @@ mod tests {
     fn all_of_it_lies_inside_the_budget() {
         let now = Instant::now();
         for (budget, polite, kill) in [(10_000, 9600, 9900), (1000, 800, 900), (100, 80, 90)] {
-            let limits = Limits::of(&Pace::default(), now, Some(now + ms(budget)));
+            let limits = Deadlines::of(&Limits::default(), now, Some(now + ms(budget)));
             assert!(limits.by_budget);
             assert_eq!(limits.deadline, now + ms(polite));
-            assert_eq!(limits.linger, now + Pace::default().timeout);
+            assert_eq!(limits.linger, now + Limits::default().timeout);
             assert_eq!(limits.grace_end(limits.deadline), now + ms(kill));
             assert!(limits.before_answer(now + ms(budget)) < now + ms(budget));
         }
@@ -113,12 +113,12 @@ mod tests {
     #[test]
     fn the_own_timeout_keeps_its_grace_as_far_as_the_budget_allows() {
         let now = Instant::now();
-        let pace = Pace { timeout: ms(500), ..Pace::default() };
-        let limits = Limits::of(&pace, now, Some(now + ms(1000)));
+        let pace = Limits { timeout: ms(500), ..Limits::default() };
+        let limits = Deadlines::of(&pace, now, Some(now + ms(1000)));
         assert!(!limits.by_budget);
         assert_eq!(limits.grace_end(limits.deadline), now + ms(800));
-        let pace = Pace { timeout: ms(750), ..pace };
-        let limits = Limits::of(&pace, now, Some(now + ms(1000)));
+        let pace = Limits { timeout: ms(750), ..pace };
+        let limits = Deadlines::of(&pace, now, Some(now + ms(1000)));
         assert!(!limits.by_budget);
         assert_eq!(limits.grace_end(limits.deadline), now + ms(900));
     }

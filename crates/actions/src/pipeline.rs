@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::{Call, Program, SideFile};
 use gambrel_model::outcome::{End, Outcome};
-use gambrel_model::request::{Spawn, from_body};
+use gambrel_model::request::{SpawnRequestBody, from_body};
 use serde_json::json;
 
 use crate::settings::Settings;
@@ -36,7 +36,7 @@ impl SpawnAction {
 
     /// The call with its program and its folder; the folder is made.
     fn prepared(&self, call: &Call) -> Result<(Call, PathBuf), String> {
-        let spawn: Spawn = from_body(&call.body)?;
+        let spawn: SpawnRequestBody = from_body(&call.body)?;
         let folder = fresh(&spawn.children, &spawn.name)
             .map_err(|error| format!("{}: {error}", spawn.children.display()))?;
         let inputs = folder.join("inputs.json");
@@ -65,10 +65,11 @@ impl SpawnAction {
     fn one(&self, job: &Job<'_>) -> Outcome {
         let (call, folder) = match self.prepared(job.call) {
             Ok(prepared) => prepared,
-            Err(why) => return Outcome::of(End::Unstarted(why)),
+            Err(why) => return Outcome::from_end(End::FailedToStart(why)),
         };
-        let ended = self.shell.run(&[Job { call: &call, errand: job.errand }]).pop();
-        let mut outcome = ended.unwrap_or_else(|| Outcome::of(End::Unstarted("not run".into())));
+        let ended = self.shell.run(&[Job { call: &call, record: job.record }]).pop();
+        let mut outcome =
+            ended.unwrap_or_else(|| Outcome::from_end(End::FailedToStart("not run".into())));
         let (output, remark) = output(&folder);
         outcome.remarks.extend(remark);
         outcome.answer = Some(json!({"folder": folder.display().to_string(), "output": output}));

@@ -9,9 +9,9 @@ pub(crate) use ending::{Trace, leave};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use gambrel_model::async_marker::AsyncMarker;
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{Captured, End};
-use gambrel_model::parting::Parting;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
@@ -21,7 +21,7 @@ use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid
 use crate::capture::Capture;
 use crate::command::{Command, Started};
 use crate::guard::Guard;
-use crate::limits::Limits;
+use crate::limits::Deadlines;
 use crate::orphans;
 use crate::settings::{Settings, WATCH_AFTER};
 use crate::tree::{self, Member, Snapshot};
@@ -75,7 +75,7 @@ pub(crate) struct Process<'a> {
     begun: Instant,
     /// Nothing of it is older, in the kernel's ticks.
     since: u64,
-    limits: Limits,
+    limits: Deadlines,
     stage: Stage,
     exited: bool,
     watched: bool,
@@ -86,7 +86,7 @@ pub(crate) struct Process<'a> {
     /// In a PID namespace, and ended by the kernel when we end.
     isolated: bool,
     /// How it may ask not to be waited for, until it has said something else.
-    parting: Option<&'a Parting>,
+    parting: Option<&'a AsyncMarker>,
     slip: Option<&'a str>,
     cut: Option<String>,
     /// It has ended by itself, and what is left of it is killed.
@@ -124,11 +124,11 @@ struct Feed<'a> {
 
 impl<'a> Process<'a> {
     /// Starts an attempt that ends within `limits`, or says why it could not start.
-    pub fn start(call: &'a Call, limits: Limits, world: &World<'a>) -> Result<Self, String> {
+    pub fn start(call: &'a Call, limits: Deadlines, world: &World<'a>) -> Result<Self, String> {
         let mut command = Command::of(call, world.settings.direct)?;
         command.isolate = world.settings.isolate;
         // One that goes on alone outlives us; an isolated one never does.
-        let may_go = call.parting.is_some() && !command.isolate;
+        let may_go = call.async_marker.is_some() && !command.isolate;
         command.kill_with_parent = command.isolate || world.settings.kill_with_parent && !may_go;
         let pipes = |error: Errno| format!("no pipe for the hook: {error}");
         let (stdout, their_stdout) = output_pipe().map_err(pipes)?;
@@ -166,8 +166,8 @@ impl<'a> Process<'a> {
             watch_after: watch_after(world.settings),
             foreign: None,
             isolated: world.settings.isolate,
-            parting: call.parting.as_ref(),
-            slip: call.slip.as_deref(),
+            parting: call.async_marker.as_ref(),
+            slip: call.leak_record.as_deref(),
             cut: None,
             rest_killed: false,
             known: Vec::new(),

@@ -8,7 +8,7 @@ use std::time::Instant;
 use gambrel_model::action::{Action, Job};
 use gambrel_model::outcome::{End, Outcome};
 use gambrel_model::pattern::Pattern;
-use gambrel_model::request::{Look, from_body};
+use gambrel_model::request::{RegexCheck, from_body};
 use serde_json::{Value, json};
 
 /// So many patterns are kept compiled; then all are forgotten.
@@ -23,15 +23,15 @@ pub struct RuleAction {
 impl RuleAction {
     fn one(&self, body: &Value) -> Outcome {
         let begun = Instant::now();
-        let looked = from_body::<Look>(body).and_then(|look| self.look(&look));
+        let looked = from_body::<RegexCheck>(body).and_then(|look| self.look(&look));
         let outcome = match looked {
-            Ok(answer) => Outcome { answer: Some(answer), ..Outcome::of(End::Answered) },
-            Err(why) => Outcome::of(End::Unstarted(why)),
+            Ok(answer) => Outcome { answer: Some(answer), ..Outcome::from_end(End::Answered) },
+            Err(why) => Outcome::from_end(End::FailedToStart(why)),
         };
-        Outcome { took: begun.elapsed(), ..outcome }
+        Outcome { elapsed: begun.elapsed(), ..outcome }
     }
 
-    fn look(&self, look: &Look) -> Result<Value, String> {
+    fn look(&self, look: &RegexCheck) -> Result<Value, String> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if !compiled.contains_key(&look.pattern) {
             if compiled.len() >= KEPT {
@@ -60,7 +60,7 @@ impl Action for RuleAction {
 /// The first match in any text of a value.
 fn first(pattern: &Pattern, value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => pattern.find(text).map(str::to_owned),
+        Value::String(text) => pattern.find_match(text).map(str::to_owned),
         Value::Array(items) => items.iter().find_map(|item| first(pattern, item)),
         Value::Object(fields) => fields.values().find_map(|field| first(pattern, field)),
         _ => None,
@@ -69,7 +69,7 @@ fn first(pattern: &Pattern, value: &Value) -> Option<String> {
 
 fn clean(pattern: &Pattern, value: &Value, with: &str) -> Value {
     match value {
-        Value::String(text) => Value::String(pattern.replaced(text, with)),
+        Value::String(text) => Value::String(pattern.replace_all(text, with)),
         Value::Array(items) => items.iter().map(|item| clean(pattern, item, with)).collect(),
         Value::Object(fields) => {
             fields.iter().map(|(key, field)| (key.clone(), clean(pattern, field, with))).collect()

@@ -51,8 +51,9 @@ impl ShellAction {
     pub(crate) fn run_one(&self, call: &Call, on_start: batch::OnStart<'_>) -> Outcome {
         self.prepare();
         let mut outcomes =
-            batch::run(&[&Job { call, errand: None }], &self.settings, &self.guard, on_start);
-        let none = || Outcome::of(End::Unstarted("the call was not carried out".to_owned()));
+            batch::run(&[&Job { call, record: None }], &self.settings, &self.guard, on_start);
+        let none =
+            || Outcome::from_end(End::FailedToStart("the call was not carried out".to_owned()));
         outcomes.pop().unwrap_or_else(none)
     }
 }
@@ -67,14 +68,15 @@ impl Action for ShellAction {
         guard::reap();
         // Fire-and-forget first: they start while we wait for the others.
         let sent: Vec<Option<Sent>> =
-            jobs.iter().map(|job| (!job.call.pace.waits).then(|| self.send(job))).collect();
-        let waited: Vec<&Job<'_>> = jobs.iter().filter(|job| job.call.pace.waits).collect();
+            jobs.iter().map(|job| (!job.call.limits.blocking).then(|| self.send(job))).collect();
+        let waited: Vec<&Job<'_>> = jobs.iter().filter(|job| job.call.limits.blocking).collect();
         let mut outcomes = Vec::new();
         if !waited.is_empty() {
             outcomes = batch::run(&waited, &self.settings, &self.guard, &mut |_| {});
         }
         let mut outcomes = outcomes.into_iter();
-        let none = || Outcome::of(End::Unstarted("the call was not carried out".to_owned()));
+        let none =
+            || Outcome::from_end(End::FailedToStart("the call was not carried out".to_owned()));
         sent.into_iter()
             .map(|sent| match sent {
                 Some(sent) => sent.confirm(),

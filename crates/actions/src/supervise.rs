@@ -64,11 +64,11 @@ fn by_action(call: &Call, word: &str, actions: &[&dyn Action]) -> Outcome {
     let Some(action) = actions.iter().find(|action| action.name() == word) else {
         let why = format!("no action `{word}` is built in");
         answer(&Answer::Unstarted(why.clone()));
-        return Outcome::of(End::Unstarted(why));
+        return Outcome::from_end(End::FailedToStart(why));
     };
     answer(&Answer::Started(vec![word.to_owned()]));
-    let lost = || Outcome::of(End::Unstarted("it did not report".to_owned()));
-    action.run(&[Job { call, errand: None }]).pop().unwrap_or_else(lost)
+    let lost = || Outcome::from_end(End::FailedToStart("it did not report".to_owned()));
+    action.run(&[Job { call, record: None }]).pop().unwrap_or_else(lost)
 }
 
 fn receive(input: impl Read) -> Result<Order, String> {
@@ -78,9 +78,9 @@ fn receive(input: impl Read) -> Result<Order, String> {
     let mut line = Vec::new();
     input.read_until(b'\n', &mut line).map_err(|error| broken(&error))?;
     let mut order: Order = serde_json::from_slice(&line).map_err(|error| broken(&error))?;
-    order.call.pace.waits = true;
+    order.call.limits.blocking = true;
     // Nobody waits for it here, so nobody need be told to stop.
-    order.call.parting = None;
+    order.call.async_marker = None;
     let mut part = |length: usize| {
         let mut part = vec![0; length];
         input.read_exact(&mut part).map(|()| part).map_err(|error| broken(&error))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gambrel::model::{Complaint, Dialect, Hook, Severity, Spot};
+use gambrel::model::{Complaint, Dialect, Hook, Severity, SourceSpan};
 use gambrel::{DIALECTS, Gambrel, Loaded, Setup};
 use gambrel_engine::describe_uncovered;
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
     match args.paths.is_empty() {
         true => {
             let setup = look::setup(folder, Some(&args.sources))?;
-            let gambrel = Gambrel::open(Setup { notes: true, ..setup });
-            let loaded = gambrel.load(None);
+            let gambrel = Gambrel::new(Setup { notes: true, ..setup });
+            let loaded = gambrel.load_hooks(None);
             (hooks, complaints) = whole(&gambrel, &loaded);
             waiting = trust::waiting(&gambrel, &loaded);
         }
@@ -65,14 +65,17 @@ fn uncovered(loaded: &Loaded) -> Vec<Complaint> {
 
 /// Hooks of the project that run more than their text shows.
 fn opaque(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
-    let runs = |hook: &&Hook| !hook.draft.source.scope.is_own() && hook.draft.idle.is_none();
+    let runs = |hook: &&Hook| !hook.draft.source.scope.is_own() && hook.draft.disabled.is_none();
     let hooks: Vec<&Hook> = loaded.hooks.iter().map(|hook| &**hook).filter(runs).collect();
     let covered = gambrel.coverage(&hooks);
     let noted = hooks.iter().zip(covered).filter_map(|(hook, covered)| {
         let text = trust::opaque_text(&covered.opaque)?;
         let complaint =
             Complaint::note(hook.draft.source.spot.clone(), format!("this hook {text}"));
-        Some(complaint.help("name such files under `trust_files`: trust then covers them as well"))
+        Some(
+            complaint
+                .with_help("name such files under `trust_files`: trust then covers them as well"),
+        )
     });
     noted.collect()
 }
@@ -87,20 +90,20 @@ fn check_path(
     let path = setup.cwd.join(setup.folder.clone().unwrap_or_default()).join(path);
     if path.is_dir() {
         if PLUGIN.iter().any(|file| path.join(file).exists()) {
-            setup.named.push(("plugin".into(), path.clone()));
+            setup.extra_sources.push(("plugin".into(), path.clone()));
         }
         setup.folder = Some(path);
-        let gambrel = Gambrel::open(Setup { notes: true, ..setup });
-        let loaded = gambrel.load(None);
+        let gambrel = Gambrel::new(Setup { notes: true, ..setup });
+        let loaded = gambrel.load_hooks(None);
         return Ok(whole(&gambrel, &loaded));
     }
     if !path.exists() {
-        let complaint = Complaint::error(Spot::file(&path), "no such file");
+        let complaint = Complaint::error(SourceSpan::of_file(&path), "no such file");
         return Ok((0, vec![complaint]));
     }
     if !path.is_file() {
-        let complaint = Complaint::error(Spot::file(&path), "is of no known kind");
-        return Ok((0, vec![complaint.help("hooks are read from a plain file here")]));
+        let complaint = Complaint::error(SourceSpan::of_file(&path), "is of no known kind");
+        return Ok((0, vec![complaint.with_help("hooks are read from a plain file here")]));
     }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let word = match path.extension().and_then(|ending| ending.to_str()) {
@@ -110,14 +113,14 @@ fn check_path(
     };
     match name.as_str() {
         ".iteratr.hooks.yml" => setup.folder = path.parent().map(Path::to_owned),
-        _ => setup.named.push((word.into(), path.clone())),
+        _ => setup.extra_sources.push((word.into(), path.clone())),
     }
-    let gambrel = Gambrel::open(Setup { notes: true, ..setup });
-    let loaded = gambrel.load(None);
+    let gambrel = Gambrel::new(Setup { notes: true, ..setup });
+    let loaded = gambrel.load_hooks(None);
     // A file may be named in more ways than one.
     let real = std::fs::canonicalize(&path).ok();
     let same = |other: &Path| real.is_some() && std::fs::canonicalize(other).ok() == real;
-    let here = |spot: &Spot| spot.path == path || same(&spot.path);
+    let here = |spot: &SourceSpan| spot.path == path || same(&spot.path);
     let hooks = loaded.hooks.iter().filter(|hook| here(&hook.draft.source.spot)).count();
     let mut wrong = loaded.complaints.clone();
     wrong.extend(patterns(&loaded));

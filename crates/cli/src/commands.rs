@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use gambrel::model::{Call, Complaint, End, Hook, Outcome, Pace, Spot};
+use gambrel::model::{Call, Complaint, End, Hook, Limits, Outcome, SourceSpan};
 use gambrel::{Gambrel, Loaded, Trust};
 use serde_json::{Value, json};
 
@@ -33,14 +33,14 @@ pub struct CommandArgs {
 
 /// Lists every command of every module, in order.
 pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, Some(&args.sources))?);
-    let loaded = gambrel.load(None);
+    let gambrel = Gambrel::new(look::setup(folder, Some(&args.sources))?);
+    let loaded = gambrel.load_hooks(None);
     let mut rows = Vec::new();
     let mut broken = false;
     for hook in modules(&gambrel, &loaded) {
         match listed(&gambrel, hook) {
             Ok(commands) => {
-                rows.extend(commands.into_iter().map(|c| (c, hook.draft.source.place())))
+                rows.extend(commands.into_iter().map(|c| (c, hook.draft.source.location())))
             }
             Err(why) => {
                 broken = true;
@@ -68,8 +68,8 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
 
 /// Runs the command of the first module that has it.
 pub fn one(folder: Option<PathBuf>, args: &CommandArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
-    let loaded = gambrel.load(None);
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
+    let loaded = gambrel.load_hooks(None);
     let name = args.name.trim_start_matches('/');
     let modules = modules(&gambrel, &loaded);
     let has = |hook: &&&Hook| match listed(&gambrel, hook) {
@@ -101,7 +101,7 @@ pub fn one(folder: Option<PathBuf>, args: &CommandArgs) -> anyhow::Result<u8> {
 
 fn context(gambrel: &Gambrel) -> Value {
     let ui = gambrel.setup().env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
-    json!({"cwd": gambrel.setup().folder().display().to_string(), "hasUI": ui})
+    json!({"cwd": gambrel.setup().working_dir().display().to_string(), "hasUI": ui})
 }
 
 /// Words that the command sent, and everything else it wanted done by name.
@@ -134,8 +134,8 @@ fn failures(outcome: &Outcome) -> Vec<String> {
     let errors = answer["errors"].as_array().into_iter().flatten();
     let told = errors.filter_map(|error| error["error"].as_str()).map(str::to_owned);
     let ended = match &outcome.end {
-        End::Unstarted(why) => Some(why.clone()),
-        End::Late => Some("it did not end in time".to_owned()),
+        End::FailedToStart(why) => Some(why.clone()),
+        End::TimedOut => Some("it did not end in time".to_owned()),
         _ => None,
     };
     told.chain(ended).collect()
@@ -159,7 +159,7 @@ fn left_out(hook: &Hook, why: &str) {
 /// Modules that count here, in order, and whether they may run.
 fn standing<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, bool)> {
     let may = |trust: Trust| matches!(trust, Trust::Trusted | Trust::Managed);
-    let counts = |hook: &Hook| hook.draft.shadowed_by.is_none() && hook.draft.idle.is_none();
+    let counts = |hook: &Hook| hook.draft.replaced_by.is_none() && hook.draft.disabled.is_none();
     let standing = list::standing(gambrel, loaded).into_iter();
     let modules = standing.filter(|(hook, _)| hook.draft.action == "module" && counts(hook));
     modules.map(|(hook, trust)| (hook, may(trust))).collect()
@@ -179,9 +179,9 @@ fn listed(gambrel: &Gambrel, hook: &Hook) -> Result<Vec<(String, String)>, Strin
 
 fn asked(gambrel: &Gambrel, hook: &Hook, mut body: Value, timeout: Duration) -> Outcome {
     body["path"] = hook.draft.config["path"].clone();
-    let pace = Pace { timeout, ..Pace::default() };
-    let call = Call { body, cwd: gambrel.setup().folder(), pace, ..Call::default() };
-    apart(|| gambrel.call(&hook.draft.action, &call))
+    let pace = Limits { timeout, ..Limits::default() };
+    let call = Call { body, cwd: gambrel.setup().working_dir(), limits: pace, ..Call::default() };
+    apart(|| gambrel.run_call(&hook.draft.action, &call))
 }
 
 /// What keeps modules from being loaded, and handlers that nothing will call, for `check`.
@@ -191,8 +191,8 @@ pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
         let op = if may { "load" } else { "read" };
         let outcome = asked(gambrel, hook, json!({"op": op}), LOADING);
         let why = match outcome.end {
-            End::Unstarted(why) => why,
-            End::Late => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
+            End::FailedToStart(why) => why,
+            End::TimedOut => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
             _ => {
                 let answer = outcome.answer.unwrap_or_default();
                 let mut all = unknown_events(hook, &answer);
@@ -201,17 +201,20 @@ pub fn complaints(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
             }
         };
         let (message, spot) = placed(&why, &hook.draft.source.spot.path);
-        vec![Complaint::error(spot, message).help("the module is left out until this is put right")]
+        vec![
+            Complaint::error(spot, message)
+                .with_help("the module is left out until this is put right"),
+        ]
     };
     standing(gambrel, loaded).into_iter().flat_map(broken).collect()
 }
 
 /// A load error without the place at its end, `(file)`, `(file:line)` or `(file:line:column)`, and
 /// that place: the module's own file or one that it imports.
-fn placed(why: &str, module: &Path) -> (String, Spot) {
+fn placed(why: &str, module: &Path) -> (String, SourceSpan) {
     let ending = why.strip_suffix(')').and_then(|why| why.rsplit_once(" ("));
     let Some((message, at)) = ending.filter(|(_, at)| at.starts_with('/')) else {
-        return (why.to_owned(), Spot::file(module));
+        return (why.to_owned(), SourceSpan::of_file(module));
     };
     let last = |at: &'_ str| {
         let (rest, number) = at.rsplit_once(':')?;
@@ -220,13 +223,13 @@ fn placed(why: &str, module: &Path) -> (String, Spot) {
     let spot = match last(at).map(|(rest, number)| (last(&rest), rest, number)) {
         Some((Some((file, line)), _, column)) => line_of(Path::new(&file), line, Some(column)),
         Some((None, file, line)) => line_of(Path::new(&file), line, None),
-        None => Spot::file(Path::new(at)),
+        None => SourceSpan::of_file(Path::new(at)),
     };
     (message.to_owned(), spot)
 }
 
 /// The text on one line of a file, from a column on if one is known.
-fn line_of(path: &Path, line: usize, column: Option<usize>) -> Spot {
+fn line_of(path: &Path, line: usize, column: Option<usize>) -> SourceSpan {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let whole = text[before..].lines().next().unwrap_or_default();
@@ -234,7 +237,7 @@ fn line_of(path: &Path, line: usize, column: Option<usize>) -> Spot {
         column.map(|column| whole.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum());
     let start = letters.unwrap_or_else(|| whole.len() - whole.trim_start().len());
     let end = whole.trim_end().len().max(start);
-    Spot::within(path, &text, before + start, before + end)
+    SourceSpan::of_range(path, &text, before + start, before + end)
 }
 
 /// Events of a name that the table does not have: a note, since a later caller may know them.
@@ -243,9 +246,9 @@ fn unknown_events(hook: &Hook, answer: &Value) -> Vec<Complaint> {
     let names = answer["events"].as_array().into_iter().flatten();
     let names = names.filter_map(|event| event["name"].as_str()).filter(|name| !known(name));
     let note = |name: &str| {
-        let spot = Spot::file(&hook.draft.source.spot.path);
+        let spot = SourceSpan::of_file(&hook.draft.source.spot.path);
         Complaint::warning(spot, format!("registers for `{name}`, an event that is not known here"))
-            .help("its handler is called only if a caller fires an event of that name")
+            .with_help("its handler is called only if a caller fires an event of that name")
     };
     names.map(note).collect()
 }
@@ -255,8 +258,8 @@ fn warnings(hook: &Hook, answer: &Value) -> Vec<Complaint> {
     let effects = answer["effects"].as_array().into_iter().flatten();
     let told = effects.filter(|effect| effect["type"] == "warning");
     let warning = |message: &str| {
-        Complaint::warning(Spot::file(&hook.draft.source.spot.path), message)
-            .help("the module's handlers run all the same")
+        Complaint::warning(SourceSpan::of_file(&hook.draft.source.spot.path), message)
+            .with_help("the module's handlers run all the same")
     };
     told.filter_map(|effect| effect["message"].as_str()).map(warning).collect()
 }

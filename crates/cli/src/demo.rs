@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use gambrel::{Fired, Gambrel, Setup, TrustMode};
+use gambrel::{FireResult, Gambrel, Setup, TrustMode};
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
@@ -52,7 +52,7 @@ fn play(folder: &Path, as_json: bool) -> anyhow::Result<()> {
         std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
         std::fs::write(&path, text).with_context(|| path.display().to_string())?;
     }
-    let gambrel = Gambrel::open(setup(folder));
+    let gambrel = Gambrel::new(setup(folder));
     let mut all = Vec::new();
     for (path, title) in EVENTS {
         let native = std::fs::read(folder.join(path))?;
@@ -89,7 +89,7 @@ fn setup(folder: &Path) -> Setup {
     setup
 }
 
-fn show(title: &str, folder: &Path, fired: &Fired) {
+fn show(title: &str, folder: &Path, fired: &FireResult) {
     let place = format!("{}/", folder.display());
     let mut text = format!("{title}\n{}", trail::table(&fired.decision));
     text += &trail::ending(&fired.decision);

@@ -23,7 +23,7 @@ struct Finding {
 
 /// Looks around.
 pub fn run(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
     let mut findings = vec![ledger(&gambrel), hooks(&gambrel), trust(&gambrel)];
     let path = gambrel.setup().env.get("PATH").cloned().unwrap_or_default();
     let programs: [(&'static str, &str); 6] = [
@@ -36,7 +36,7 @@ pub fn run(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
     ];
     findings.extend(programs.iter().map(|(name, without)| program(name, without, &path)));
     findings.extend(host::findings(&gambrel, &path));
-    findings.extend([callback(), processes(gambrel.settings().isolate), sandbox()]);
+    findings.extend([callback(), processes(gambrel.build_settings().isolate), sandbox()]);
     findings.extend([verified_exec(&gambrel), environment(&gambrel)]);
     let broken = findings.iter().take(3).any(|finding| !finding.ok);
     show(&findings, args.json);
@@ -50,14 +50,14 @@ fn ledger(gambrel: &Gambrel) -> Finding {
         return Finding { name: "ledger", ok: false, what };
     };
     let mut touch = |state: &mut SessionState| state.counts.clear();
-    match gambrel.ledger().amend("gambrel-doctor", &mut touch) {
+    match gambrel.ledger().update_session("gambrel-doctor", &mut touch) {
         Ok(()) => Finding { name: "ledger", ok: true, what: place.display().to_string() },
         Err(error) => Finding { name: "ledger", ok: false, what: error.to_string() },
     }
 }
 
 fn hooks(gambrel: &Gambrel) -> Finding {
-    let loaded = gambrel.load(None);
+    let loaded = gambrel.load_hooks(None);
     let errors = loaded.complaints.iter().filter(|c| c.severity == Severity::Error).count();
     let what = match errors {
         0 => format!("{} found", loaded.hooks.len()),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use gambrel::{Candidate, Fate};
+use gambrel::{Candidate, Selection};
 use serde_json::{Value, json};
 
 use crate::args::{FireArgs, Usage};
@@ -17,7 +17,7 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
         Ok(event) => event,
         Err(complaint) => bail!(Usage(complaint.message)),
     };
-    let loaded = gambrel.load(Some(&event));
+    let loaded = gambrel.load_hooks(Some(&event));
     let candidates = gambrel.explain(&mut event, &loaded);
     if args.json {
         let hooks: Vec<Value> = candidates.iter().map(to_json).collect();
@@ -40,16 +40,16 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
 }
 
 fn why(candidate: &Candidate) -> (bool, String) {
-    match &candidate.fate {
-        Fate::Runs if !candidate.remark.is_empty() => (true, candidate.remark.clone()),
-        Fate::Runs => {
+    match &candidate.selection {
+        Selection::Run if !candidate.remark.is_empty() => (true, candidate.remark.clone()),
+        Selection::Run => {
             let matcher = candidate.hook.draft.matcher.words();
             let why = matcher
                 .map_or("it is for every such event".into(), |m| format!("matcher `{m}` is met"));
             (true, why)
         }
-        Fate::Skipped(skip) => (false, skip.why.clone()),
-        Fate::Shadowed(by) => (false, format!("shadowed by {by}")),
+        Selection::Skip(skip) => (false, skip.why.clone()),
+        Selection::Replaced(by) => (false, format!("shadowed by {by}")),
     }
 }
 
@@ -58,7 +58,7 @@ fn to_json(candidate: &Candidate) -> Value {
     let hook = &candidate.hook;
     json!({
         "hook": hook.id, "title": hook.title(), "dialect": hook.dialect.name(),
-        "event": hook.draft.event, "source": hook.draft.source.place(), "runs": runs, "why": why,
+        "event": hook.draft.event, "source": hook.draft.source.location(), "runs": runs, "why": why,
         "status": hook.draft.status,
     })
 }
@@ -72,6 +72,6 @@ fn spoken(candidate: &Candidate) -> String {
         hook.dialect.name(),
         printer::line(&hook.title(), 60),
         printer::line(&why, 200),
-        printer::flat(&hook.draft.source.place()),
+        printer::flat(&hook.draft.source.location()),
     )
 }

@@ -8,7 +8,7 @@ mod salvage;
 use std::path::PathBuf;
 
 use gambrel::model::{Complaint, Event, Powers, Reply, Severity};
-use gambrel::{Fired, Gambrel, Setup};
+use gambrel::{FireResult, Gambrel, Setup};
 use serde_json::json;
 
 use self::salvage::Salvaged;
@@ -42,7 +42,7 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
 }
 
 fn fire(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
-    let Fired { decision, reply } = apart(|| gambrel.fire(event));
+    let FireResult { decision, reply } = apart(|| gambrel.fire(event));
     let printed = match args.json {
         true => printer::raw(format!("{}\n", decision.to_json()).as_bytes()),
         false => printer::raw(&reply.stdout),
@@ -55,7 +55,7 @@ fn fire(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
     if let Err(error) = printed {
         // A reply that did not arrive has paid no debt, and must not pass for silence.
         printer::warn(&format!("gambrel: the reply could not be written: {error}"));
-        if let Err(error) = gambrel.release(&decision) {
+        if let Err(error) = gambrel.release_claims(&decision) {
             printer::warn(&format!("gambrel: {error}"));
         }
         return 1;
@@ -70,8 +70,8 @@ fn fire(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
 /// Without a state folder nobody knows what was trusted: a host's tool gate is refused.
 fn refuse_state_dir(folder: Option<PathBuf>, args: &FireArgs, why: &str) -> anyhow::Result<u8> {
     let event_name = args.event.clone();
-    let setup = Setup { folder, event_name, in_memory: true, ..Setup::of_process() };
-    let gambrel = Gambrel::open(setup);
+    let setup = Setup { folder, event_name, in_memory: true, ..Setup::from_env() };
+    let gambrel = Gambrel::new(setup);
     let bytes = stdin::event(None).unwrap_or_default();
     Ok(print_refusal(&gambrel, args, &bytes, why))
 }
@@ -93,29 +93,29 @@ fn print_refusal(gambrel: &Gambrel, args: &FireArgs, bytes: &[u8], why: &str) ->
 }
 
 fn lost(error: &anyhow::Error) -> Complaint {
-    Complaint::error(gambrel::model::Spot::default(), format!("{error:#}"))
+    Complaint::error(gambrel::model::SourceSpan::default(), format!("{error:#}"))
 }
 
 /// What a person should know beside the reply. Hooks that could not be asked are told by the reply
 /// itself where the caller shows one, once per session; then stderr repeats nothing.
 fn tell(gambrel: &Gambrel, decision: &gambrel::Decision, event: &Event, reply: &Reply) {
-    let shows = event.row.can.has(Powers::SHOW);
-    let fresh = decision.marks.iter().any(|mark| mark.starts_with("told:"));
+    let shows = event.spec.caller_powers.contains(Powers::MESSAGE_USER);
+    let fresh = decision.session_flags.iter().any(|mark| mark.starts_with("told:"));
     let is_told = !reply.stderr.is_empty() || (shows && !fresh);
-    for why in decision.meant.unheard.iter().filter(|_| !is_told).take(5) {
+    for why in decision.merged.gate_failures.iter().filter(|_| !is_told).take(5) {
         printer::warn(&format!("gambrel: {}", printer::line(why, 200)));
     }
     if gambrel.local_ledger().is_none() {
         printer::warn("gambrel: nothing is remembered: set HOME or GAMBREL_STATE_DIR");
     }
-    for trouble in &decision.troubles {
+    for trouble in &decision.warnings {
         printer::warn(&format!("gambrel: {trouble}"));
     }
     complain(&decision.complaints);
 }
 
 fn settle(gambrel: &Gambrel, decision: &gambrel::Decision) {
-    if let Err(error) = gambrel.settle(decision) {
+    if let Err(error) = gambrel.mark_delivered(decision) {
         printer::warn(&format!("gambrel: {error}"));
     }
 }

@@ -88,7 +88,7 @@ pub fn run(folder: Option<PathBuf>, args: &InitArgs) -> anyhow::Result<u8> {
     let setup = look::setup(folder, None)?;
     let root = look::project(&setup);
     // Below a project a name alone would be looked for in the wrong folder.
-    let elsewhere = setup.folder.is_none() && root != setup.root(None);
+    let elsewhere = setup.folder.is_none() && root != setup.project_root(None);
     let Begun::Omp = args.dialect;
     let files = [
         (".omp/hooks/hooks.d.ts", declarations(), args.force),

@@ -29,8 +29,8 @@ const MARK: char = '\u{feff}';
 
 /// Writes the entries that are not there yet, and brings older ones up to date.
 pub fn run(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
-    let loaded = gambrel.load(None);
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
+    let loaded = gambrel.load_hooks(None);
     let program = entry::program(gambrel.setup(), !args.place.user && !args.place.local)?;
     let settings = Settings::open(settings_file(&gambrel, &args.place)?)?;
     let hooks = settings.hooks()?;
@@ -109,7 +109,7 @@ impl Changes {
 /// Takes our entries out; lists and maps that this leaves empty go too, unless they are the
 /// author's, and so does a file that we made.
 pub fn undo(folder: Option<PathBuf>, args: &UninstallArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
     let settings = Settings::open(settings_file(&gambrel, &args.place)?)?;
     let mut installed = Installed::open(gambrel.setup());
     if let Some(original) = installed.original(&settings.path, &settings.before) {

@@ -14,8 +14,8 @@ use crate::{deed, look, printer, snippet, trust};
 
 /// Lists.
 pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, Some(&args.sources))?);
-    let loaded = gambrel.load(None);
+    let gambrel = Gambrel::new(look::setup(folder, Some(&args.sources))?);
+    let loaded = gambrel.load_hooks(None);
     let rows = standing(&gambrel, &loaded);
     let trusts_all_by = gambrel.setup().options.trusts_all_by;
     let covered = covered(&gambrel, &rows);
@@ -23,7 +23,7 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
         let shown = |(hook, trust): &(&Hook, Trust)| {
             let mut shown = to_json(hook, *trust, covered.get(hook.id.as_str()));
             let by = shadow(hook, &rows);
-            shown["runs"] = json!(hook.draft.idle.is_none() && by.is_none());
+            shown["runs"] = json!(hook.draft.disabled.is_none() && by.is_none());
             shown["shadowed_by"] = json!(by);
             if let Some(by) = trusts_all_by.filter(|_| !hook.draft.source.scope.is_own()) {
                 shown["trusted_by"] = json!(by);
@@ -68,7 +68,7 @@ pub fn standing<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Tru
         BTreeMap::new()
     });
     let mode = gambrel.setup().options.trust;
-    let stands = |hook: &'l Arc<Hook>| (&**hook, Trust::of(hook, loaded, &entries, mode));
+    let stands = |hook: &'l Arc<Hook>| (&**hook, Trust::for_hook(hook, loaded, &entries, mode));
     loaded.hooks.iter().map(stands).collect()
 }
 
@@ -84,18 +84,18 @@ pub fn covered<'l>(gambrel: &Gambrel, rows: &[(&'l Hook, Trust)]) -> BTreeMap<&'
 fn shadow<'l>(hook: &'l Hook, hooks: &'l [(&'l Hook, Trust)]) -> Option<&'l str> {
     let same = |other: &Hook| {
         let (a, b) = (&other.draft, &hook.draft);
-        let covers = a.matcher == b.matcher || other.matcher.takes_all();
-        a.twin == b.twin && a.event == b.event && covers
+        let covers = a.matcher == b.matcher || other.matcher.matches_all();
+        a.dedup_key == b.dedup_key && a.event == b.event && covers
     };
     // Only what runs itself takes another's place.
     let runs = |(other, trust): &&(&Hook, Trust)| {
-        other.draft.idle.is_none() && matches!(trust, Trust::Trusted | Trust::Managed)
+        other.draft.disabled.is_none() && matches!(trust, Trust::Trusted | Trust::Managed)
     };
     let standing = hooks.iter().filter(runs).map(|(other, _)| *other);
     let earlier = standing.take_while(|other| other.id != hook.id);
-    let mut twins = earlier.clone().filter(|other| hook.draft.twin.is_some() && same(other));
-    let by = hook.draft.shadowed_by.as_deref();
-    by.filter(|by| earlier.clone().any(|other| other.draft.source.place() == *by))
+    let mut twins = earlier.clone().filter(|other| hook.draft.dedup_key.is_some() && same(other));
+    let by = hook.draft.replaced_by.as_deref();
+    by.filter(|by| earlier.clone().any(|other| other.draft.source.location() == *by))
         .or_else(|| twins.next().map(|twin| twin.id.as_str()))
 }
 
@@ -113,12 +113,12 @@ pub fn to_json(hook: &Hook, trust: Trust, covered: Option<&Coverage>) -> Value {
         "matcher": draft.matcher.words(),
         "when": draft.when.as_ref().map(|when| &when.text),
         "action": draft.action,
-        "source": draft.source.place(),
+        "source": draft.source.location(),
         "scope": draft.source.scope,
         "trust": trust.word(),
-        "shadowed_by": draft.shadowed_by,
-        "runs": draft.idle.is_none() && draft.shadowed_by.is_none(),
-        "idle": draft.idle,
+        "shadowed_by": draft.replaced_by,
+        "runs": draft.disabled.is_none() && draft.replaced_by.is_none(),
+        "idle": draft.disabled,
         "title": hook.title(),
         "does": deed::what(hook),
         "status": draft.status,
@@ -131,7 +131,7 @@ pub fn to_json(hook: &Hook, trust: Trust, covered: Option<&Coverage>) -> Value {
 fn row(hook: &Hook, trust: Trust, shadow: Option<&str>) -> Vec<String> {
     let draft = &hook.draft;
     let does = deed::line(hook, 60);
-    let state = match (&draft.idle, shadow, &draft.status) {
+    let state = match (&draft.disabled, shadow, &draft.status) {
         // The reason first: what does not fit is cut off at the end.
         (Some(why), ..) => format!("does not run: {why}: {does}"),
         (None, Some(by), _) => format!("{does} (shadowed by {by})"),
@@ -146,6 +146,6 @@ fn row(hook: &Hook, trust: Trust, shadow: Option<&str>) -> Vec<String> {
         draft.action.clone(),
         trust.word().to_owned(),
         printer::line(&state, 90),
-        draft.source.place(),
+        draft.source.location(),
     ]
 }

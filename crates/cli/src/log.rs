@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
 use gambrel::ledger::{Firing, FiringState, LocalLedger, Query};
-use gambrel::model::{Record, Stage};
+use gambrel::model::{FiringPhase, JournalRecord};
 use serde_json::{Value, json};
 
 use crate::args::{LogArgs, ShowArgs};
@@ -17,7 +17,7 @@ const FOLLOW: Duration = Duration::from_millis(300);
 
 /// The latest firings, newest last; with `-f`, what comes after them too.
 pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
     let ledger = journal(&gambrel)?;
     let mut query = Query { session: args.session.clone(), limit: args.count, after: None };
     let mut last = 0;
@@ -61,7 +61,7 @@ pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
 
 /// One firing in full.
 pub fn show(folder: Option<PathBuf>, args: &ShowArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
     let ledger = journal(&gambrel)?;
     take_in(ledger);
     let Some(firing) = ledger.firing(&args.id)? else {
@@ -97,7 +97,7 @@ fn take_in(ledger: &LocalLedger) {
     }
 }
 
-fn body(firing: &Firing, stage: Stage) -> Option<&Value> {
+fn body(firing: &Firing, stage: FiringPhase) -> Option<&Value> {
     firing.records.iter().find(|record| record.step == stage).map(|record| &record.body)
 }
 
@@ -110,9 +110,9 @@ fn state(firing: &Firing) -> &'static str {
 }
 
 fn to_json(firing: &Firing) -> Value {
-    let accepted = body(firing, Stage::Accepted).cloned().unwrap_or_default();
-    let finished = body(firing, Stage::Finished).cloned().unwrap_or_default();
-    let late = firing.records.iter().filter(|record| record.step == Stage::Late);
+    let accepted = body(firing, FiringPhase::Accepted).cloned().unwrap_or_default();
+    let finished = body(firing, FiringPhase::Finished).cloned().unwrap_or_default();
+    let late = firing.records.iter().filter(|record| record.step == FiringPhase::Late);
     // What a detached hook said and nobody could keep is trouble of its firing.
     let lost = late.clone().filter_map(|record| record.body["troubles"].as_array()).flatten();
     let mut troubles = finished["troubles"].clone();
@@ -231,9 +231,9 @@ fn stream(step: &Value, name: &str) -> String {
     }
 }
 
-fn times(records: &[Record]) -> String {
+fn times(records: &[JournalRecord]) -> String {
     let first = records.first().map_or(0, |record| record.at);
-    let step = |record: &Record| {
+    let step = |record: &JournalRecord| {
         let word = json!(record.step);
         format!("{} +{} ms", word.as_str().unwrap_or_default(), record.at.saturating_sub(first))
     };

@@ -72,12 +72,12 @@ impl std::error::Error for StateDirRefused {}
 /// Where a project's files are written: in the folder that was named, else where its hooks or its
 /// repository are.
 pub fn project(setup: &Setup) -> PathBuf {
-    if setup.folder.is_some() { setup.root(None) } else { setup.roots(None).project }
+    if setup.folder.is_some() { setup.project_root(None) } else { setup.search_roots(None).project }
 }
 
 /// The surroundings of this process, with what was typed.
 pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Result<Setup> {
-    let mut setup = Setup::of_process();
+    let mut setup = Setup::from_env();
     if let Some(folder) = &folder {
         let there = setup.cwd.join(folder);
         if !there.is_dir() {
@@ -87,7 +87,7 @@ pub fn setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Resu
     setup.folder = folder;
     setup.check_environment().map_err(StateDirRefused)?;
     setup.supervisor = std::env::current_exe().ok();
-    setup.adopts_orphans = true;
+    setup.is_own_process = true;
     end_orphans(&setup);
     setup.caller = Some(std::os::unix::process::parent_id());
     setup.options.strict = strict(setup.env.get("GAMBREL_STRICT"))?;
@@ -144,7 +144,7 @@ fn name(setup: &mut Setup, sources: &Sources) {
         ("stage", &sources.stage),
     ];
     for (word, paths) in named {
-        setup.named.extend(paths.iter().map(|path| (word.to_owned(), path.clone())));
+        setup.extra_sources.extend(paths.iter().map(|path| (word.to_owned(), path.clone())));
     }
     if let Some(word) = sources.trust {
         let by_option = matches!(word, TrustWord::All).then_some("--trust all");
@@ -175,7 +175,7 @@ pub fn firing(
     setup.options.strict |= args.strict;
     setup.options.verified_exec = args.verified_exec;
     for word in std::iter::once(&args.from).chain(&args.only) {
-        if Gambrel::dialect(word).is_none() {
+        if Gambrel::dialect_by_name(word).is_none() {
             let names: Vec<&str> = gambrel::DIALECTS.iter().map(|d| d.name()).collect();
             bail!(Usage(format!("no dialect `{word}`: one of {}", names.join(", "))));
         }
@@ -185,5 +185,5 @@ pub fn firing(
         let budget = budget.map_err(|_| Usage("--budget is a number of seconds".into()))?;
         setup.options.budget = Some(budget);
     }
-    Ok(Gambrel::open(setup))
+    Ok(Gambrel::new(setup))
 }

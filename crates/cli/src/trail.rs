@@ -1,7 +1,7 @@
 //! A decision as a person reads it: one line a hook, then what came of it.
 
 use gambrel::Decision;
-use gambrel::model::{Ear, Step};
+use gambrel::model::{Audience, Step};
 
 use crate::printer;
 
@@ -27,14 +27,16 @@ fn row(step: &Step) -> Vec<String> {
 
 /// What came of it.
 pub fn ending(decision: &Decision) -> String {
-    let mut text = format!("  ruling: {}\n", decision.meant.ruling.word());
-    for reason in decision.meant.why() {
+    let mut text = format!("  ruling: {}\n", decision.merged.ruling.word());
+    for reason in decision.merged.ruling_reasons() {
         text += &format!("    because {}\n", printer::line(reason, 100));
     }
-    for (ear, word) in
-        [(Ear::Agent, "for the agent"), (Ear::Next, "for its next turn"), (Ear::Person, "for you")]
-    {
-        for words in decision.meant.words(ear) {
+    for (ear, word) in [
+        (Audience::AgentNow, "for the agent"),
+        (Audience::AgentNextTurn, "for its next turn"),
+        (Audience::User, "for you"),
+    ] {
+        for words in decision.merged.messages_for(ear) {
             text += &format!("    {word}: {}\n", printer::line(words, 100));
         }
     }

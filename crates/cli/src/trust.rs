@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use gambrel::model::{Hook, TrustEntry};
 use gambrel::{Coverage, Gambrel, Loaded, Trust, TrustMode};
-use gambrel_engine::{CoveredFile, earlier_record, name_in_record, now, trust_key, trust_record};
+use gambrel_engine::{
+    CoveredFile, earlier_record, name_in_record, now_ms, trust_key, trust_record,
+};
 use serde_json::{Value, json};
 
 use crate::args::{TrustArgs, UntrustArgs, Usage};
@@ -63,8 +65,8 @@ pub fn opaque_text(reasons: &[String]) -> Option<String> {
 pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     let mut setup = surroundings::setup(folder, None)?;
     setup.options.trust = TrustMode::Store;
-    let gambrel = Gambrel::open(setup);
-    let loaded = gambrel.load(None);
+    let gambrel = Gambrel::new(setup);
+    let loaded = gambrel.load_hooks(None);
     let entries = gambrel.ledger().trust();
     let kept = entries.as_ref().cloned().unwrap_or_default();
     let rows = rows(&gambrel, &loaded, &kept);
@@ -104,9 +106,9 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
 
 /// Forgets trust, or refuses for good.
 pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(surroundings::setup(folder, None)?);
+    let gambrel = Gambrel::new(surroundings::setup(folder, None)?);
     surroundings::refuse_agents(&gambrel, "switch hooks off")?;
-    let loaded = gambrel.load(None);
+    let loaded = gambrel.load_hooks(None);
     let none = BTreeMap::new();
     let rows = rows(&gambrel, &loaded, &none);
     let chosen = choice::choose(rows, &args.ids, args.all, &gambrel.setup().cwd)?;
@@ -114,7 +116,7 @@ pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8
         keep(&gambrel, &chosen, true)?;
     } else {
         let keys: Vec<String> = chosen.iter().map(|row| trust_key(row.hook)).collect();
-        gambrel.ledger().amend_trust(&mut |entries| {
+        gambrel.ledger().update_trust(&mut |entries| {
             entries.retain(|key, _| !keys.contains(key));
         })?;
     }
@@ -138,7 +140,7 @@ fn hooks(count: usize) -> String {
 /// How many hooks wait for a person to look at them.
 pub fn waiting(gambrel: &Gambrel, loaded: &Loaded) -> usize {
     let hooks = of_project(gambrel, loaded).into_iter();
-    hooks.filter(|(hook, trust)| hook.draft.idle.is_none() && trust.waits_for_look()).count()
+    hooks.filter(|(hook, trust)| hook.draft.disabled.is_none() && trust.waits_for_look()).count()
 }
 
 /// A line about them, or nothing.
@@ -204,13 +206,13 @@ fn ask(chosen: &[Row<'_>]) -> anyhow::Result<bool> {
 }
 
 fn keep(gambrel: &Gambrel, chosen: &[Row<'_>], denied: bool) -> anyhow::Result<()> {
-    let at = now();
+    let at = now_ms();
     let entry = |row: &Row<'_>| {
         let shown = deed::what(row.hook);
         (trust_key(row.hook), TrustEntry { denied, shown, at, ..row.record.clone() })
     };
     let fresh: Vec<(String, TrustEntry)> = chosen.iter().map(entry).collect();
-    gambrel.ledger().amend_trust(&mut |entries| entries.extend(fresh.clone()))?;
+    gambrel.ledger().update_trust(&mut |entries| entries.extend(fresh.clone()))?;
     // It is written, but where others may write it counts for nothing.
     let entries = gambrel.ledger().trust().context("what you said does not count")?;
     keep_texts(gambrel, chosen, &entries);
@@ -249,7 +251,7 @@ fn show(rows: &[Row<'_>], as_json: bool) {
             row.trust.word().to_owned(),
             row.hook.id.clone(),
             deed::line(row.hook, 60),
-            row.hook.draft.source.place(),
+            row.hook.draft.source.location(),
         ]
     };
     let table: Vec<Vec<String>> = rows.iter().enumerate().map(cells).collect();

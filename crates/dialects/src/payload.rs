@@ -1,9 +1,10 @@
 //! What every dialect's `receive` does alike: JSON in, with a complaint that says what was wrong,
 //! and an event around it.
 
-use gambrel_model::moment::snake;
+use gambrel_model::moment::to_snake_case;
 use gambrel_model::{
-    Arrival, Complaint, Dialect, Event, EventSpec, Facts, Moment, Patch, Spot, wellformed,
+    CallerContext, Complaint, Dialect, Event, EventSpec, Facts, Moment, Patch, SourceSpan,
+    lossy_json,
 };
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// The JSON object that a caller sent.
 pub fn object(native: &[u8]) -> Result<Value, Complaint> {
-    let refuse = |message: String| Complaint::error(Spot::default(), message);
+    let refuse = |message: String| Complaint::error(SourceSpan::default(), message);
     if native.len() > MAX_EVENT_BYTES {
         let message = format!("the event has {} bytes; {MAX_EVENT_BYTES} are taken", native.len());
         return Err(refuse(message));
@@ -23,8 +24,8 @@ pub fn object(native: &[u8]) -> Result<Value, Complaint> {
         Err(_) => String::from_utf8_lossy(native),
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let value: Value = wellformed::read(text).map_err(|error| {
-        let at = Spot { line: error.line(), column: error.column(), ..Spot::default() };
+    let value: Value = lossy_json::from_text(text).map_err(|error| {
+        let at = SourceSpan { line: error.line(), column: error.column(), ..SourceSpan::default() };
         Complaint::error(at, format!("the event on stdin is not JSON: {error}"))
     })?;
     match value {
@@ -39,7 +40,7 @@ pub fn text(value: &Value, key: &str) -> Option<String> {
 }
 
 /// The event's name: the payload's own word for it, else what the caller said beside it.
-pub fn event_name(native: &Value, key: &str, arrival: &Arrival) -> Option<String> {
+pub fn event_name(native: &Value, key: &str, arrival: &CallerContext) -> Option<String> {
     let written = text(native, key).filter(|name| !name.is_empty());
     written.or_else(|| arrival.event_name.clone())
 }
@@ -77,17 +78,17 @@ pub struct Heard {
 
 impl Heard {
     /// The event.
-    pub fn into_event(self, from: &'static dyn Dialect, arrival: Arrival) -> Event {
+    pub fn into_event(self, from: &'static dyn Dialect, arrival: CallerContext) -> Event {
         let moment = match self.row.name.is_empty() {
-            true => Moment::Other(snake(&self.name).into()),
+            true => Moment::Other(to_snake_case(&self.name).into()),
             false => self.row.moment.clone(),
         };
         let cwd = self.cwd.filter(|c| !c.is_empty()).map_or(arrival.cwd.clone(), Into::into);
         Event {
             id: arrival.id,
             at: arrival.at,
-            from,
-            row: self.row,
+            dialect: from,
+            spec: self.row,
             name: self.name,
             moment,
             session: self.session,
@@ -95,9 +96,9 @@ impl Heard {
             cwd,
             facts: self.facts,
             native: self.native,
-            line: None,
+            raw_line: None,
             patched: Patch::new(),
-            seen: Default::default(),
+            session_counts: Default::default(),
             secrets: arrival.secrets,
             env: arrival.env,
             caller: arrival.caller,

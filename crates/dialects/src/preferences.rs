@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gambrel_model::{Complaint, Found, Holding, Place, Roots, Scope};
+use gambrel_model::{Complaint, ConfigPath, Expect, LoadedFile, Scope, SearchRoots};
 
 use crate::document::{Document, Fields, Language};
 
@@ -31,9 +31,9 @@ pub struct Preferences {
 }
 
 /// Where the file is.
-pub fn place(roots: &Roots) -> Option<Place> {
+pub fn place(roots: &SearchRoots) -> Option<ConfigPath> {
     let path = roots.config_home.as_ref()?.join("gambrel/config.yaml");
-    Some(Place { path, scope: Scope::User, holding: Holding::Text, tag: TAG })
+    Some(ConfigPath { path, scope: Scope::User, expect: Expect::File, tag: TAG })
 }
 
 /// What the file asks for where processes are started.
@@ -71,7 +71,11 @@ pub fn trust_files(text: &str) -> Vec<String> {
 }
 
 /// Reads it off what was found.
-pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> Preferences {
+pub fn read(
+    found: &[LoadedFile],
+    roots: &SearchRoots,
+    complaints: &mut Vec<Complaint>,
+) -> Preferences {
     let mut preferences = Preferences::default();
     for file in found.iter().filter(|file| file.place.tag == TAG) {
         match Document::parse(&file.place.path, &file.text, Language::Yaml) {
@@ -82,7 +86,7 @@ pub fn read(found: &[Found], roots: &Roots, complaints: &mut Vec<Complaint>) -> 
             Err(complaint) => complaints.push(complaint),
         }
     }
-    let named = |name: &str| roots.var(name).map(str::to_owned);
+    let named = |name: &str| roots.env_var(name).map(str::to_owned);
     preferences.model = named("GAMBREL_MODEL_COMMAND").or(preferences.model);
     preferences.agent = named("GAMBREL_AGENT_COMMAND").or(preferences.agent);
     preferences.edition = named("GAMBREL_OMP_EDITION").or(preferences.edition);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gambrel_model::FileIdentity;
 
-use crate::swap::read_settled;
+use crate::swap::read_stable;
 
 /// A larger file is known by its state, not by its bytes.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -32,7 +32,7 @@ pub(crate) enum Mark {
 
 impl Part {
     pub fn read(path: PathBuf) -> Self {
-        let (mark, identity) = match read_settled(|| contents(&path)) {
+        let (mark, identity) = match read_stable(|| contents(&path)) {
             Ok((bytes, identity)) => (Mark::Bytes(bytes), identity),
             Err(why) => {
                 let known = fs::metadata(&path).ok().map(|known| FileIdentity::from(&known));

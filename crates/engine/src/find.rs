@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use gambrel_model::{Complaint, Entry, Found, Holding, Place, Roots, Spot};
+use gambrel_model::{Complaint, ConfigPath, DirEntry, Expect, LoadedFile, SearchRoots, SourceSpan};
 
 /// Files that are looked at in one folder of a project.
 const MAX_FOLDER_FILE_COUNT: usize = 20_000;
@@ -16,31 +16,32 @@ pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// A file that changed so recently may be in the middle of being rewritten.
 const REWRITE_WINDOW: Duration = Duration::from_secs(2);
 
-pub(crate) fn find(
-    places: &[Place],
-    ways: &mut Ways,
+pub(crate) fn find_files(
+    places: &[ConfigPath],
+    ways: &mut SearchPath,
     complaints: &mut Vec<Complaint>,
-) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+) -> Vec<LoadedFile> {
+    let mut found: Vec<LoadedFile> = Vec::new();
     for place in places {
-        for (base, path) in ways.to(place) {
+        for (base, path) in ways.candidates_for(place) {
             // A project's file at home is the user's own, found already.
             if found.iter().any(|f| f.place.path == path) {
                 break;
             }
-            if let Holding::Each(pattern) = place.holding {
-                let Some(mut files) = each(&path, pattern, complaints) else { continue };
-                complaints.extend(keep_some(&mut files, &path));
-                let texts =
-                    files.into_iter().filter_map(|path| one(place, &base, path, complaints));
+            if let Expect::Glob(pattern) = place.expect {
+                let Some(mut files) = expand_glob(&path, pattern, complaints) else { continue };
+                complaints.extend(truncate_files(&mut files, &path));
+                let texts = files
+                    .into_iter()
+                    .filter_map(|path| read_optional(place, &base, path, complaints));
                 found.extend(texts);
                 break;
             }
-            match look(place, &path) {
+            match read_place(place, &path) {
                 Ok(Some((text, mut entries))) => {
-                    complaints.extend(keep_some(&mut entries, &path));
-                    let place = Place { path, ..place.clone() };
-                    found.push(Found { place, base, text, entries });
+                    complaints.extend(truncate_files(&mut entries, &path));
+                    let place = ConfigPath { path, ..place.clone() };
+                    found.push(LoadedFile { place, base, text, entries });
                     break;
                 }
                 Ok(None) => {}
@@ -55,11 +56,15 @@ pub(crate) fn find(
 }
 
 /// The files of a folder that fit `*.ending` or `*/NAME`, sorted; `None` without such a folder.
-fn each(folder: &Path, pattern: &str, complaints: &mut Vec<Complaint>) -> Option<Vec<PathBuf>> {
+fn expand_glob(
+    folder: &Path,
+    pattern: &str,
+    complaints: &mut Vec<Complaint>,
+) -> Option<Vec<PathBuf>> {
     let reader = match fs::read_dir(folder) {
         Ok(reader) => reader,
         Err(error) => {
-            complaints.extend(unlisted(folder, &error));
+            complaints.extend(unlisted_complaint(folder, &error));
             return None;
         }
     };
@@ -76,9 +81,12 @@ fn each(folder: &Path, pattern: &str, complaints: &mut Vec<Complaint>) -> Option
 }
 
 /// What is wrong with a folder that cannot be listed; `None` where there is nothing.
-fn unlisted(folder: &Path, error: &io::Error) -> Option<Complaint> {
-    if !absent(error) {
-        return Some(Complaint::error(Spot::file(folder), format!("cannot be listed: {error}")));
+fn unlisted_complaint(folder: &Path, error: &io::Error) -> Option<Complaint> {
+    if !is_absent_error(error) {
+        return Some(Complaint::error(
+            SourceSpan::of_file(folder),
+            format!("cannot be listed: {error}"),
+        ));
     }
     if error.kind() == io::ErrorKind::NotFound {
         return None;
@@ -86,20 +94,20 @@ fn unlisted(folder: &Path, error: &io::Error) -> Option<Complaint> {
     // Something stands in its place; or in that of a folder above it, and then nothing is here.
     // A slash at the end of its name would hide that.
     let folder: PathBuf = folder.components().collect();
-    let known = stat(&folder).ok()?;
-    let complaint = Complaint::error(Spot::file(&folder), "is not a folder")
-        .help("hooks are read from the files of a folder here: move it away");
+    let known = read_metadata(&folder).ok()?;
+    let complaint = Complaint::error(SourceSpan::of_file(&folder), "is not a folder")
+        .with_help("hooks are read from the files of a folder here: move it away");
     Some(Complaint { closes_tool_gates: is_special(&known), ..complaint })
 }
 
 /// One of many texts. Most have no hooks, so one that is no text is nobody's trouble; one that cannot
 /// be read may have some.
-fn one(
-    place: &Place,
+fn read_optional(
+    place: &ConfigPath,
     base: &Path,
     path: PathBuf,
     complaints: &mut Vec<Complaint>,
-) -> Option<Found> {
+) -> Option<LoadedFile> {
     let bytes = match read_bytes(&path) {
         Ok(bytes) => bytes?,
         Err(complaint) => {
@@ -108,20 +116,20 @@ fn one(
         }
     };
     let text = String::from_utf8(bytes).ok()?;
-    let place = Place { path, ..place.clone() };
-    Some(Found { place, base: base.to_owned(), text, entries: Vec::new() })
+    let place = ConfigPath { path, ..place.clone() };
+    Some(LoadedFile { place, base: base.to_owned(), text, entries: Vec::new() })
 }
 
 /// Where relative places may be: the root and the folders above it, as far as a project reaches.
 /// Looks once for what several places share.
-pub(crate) struct Ways {
+pub(crate) struct SearchPath {
     folders: Vec<PathBuf>,
     heads: HashMap<(usize, PathBuf), bool>,
 }
 
-impl Ways {
+impl SearchPath {
     /// From the root upwards, to the repository's root or home.
-    pub fn of(roots: &Roots) -> Self {
+    pub fn from_roots(roots: &SearchRoots) -> Self {
         let mut folders = Vec::new();
         for folder in roots.root.ancestors() {
             let at_home = roots.home.as_deref() == Some(folder);
@@ -137,7 +145,7 @@ impl Ways {
     }
 
     /// Base and path of every way to a place that is worth a look, nearest first.
-    fn to(&mut self, place: &Place) -> Vec<(PathBuf, PathBuf)> {
+    fn candidates_for(&mut self, place: &ConfigPath) -> Vec<(PathBuf, PathBuf)> {
         if place.path.is_absolute() {
             let base = place.path.parent().unwrap_or(Path::new("/")).to_owned();
             return vec![(base, place.path.clone())];
@@ -155,22 +163,22 @@ impl Ways {
     }
 }
 
-type Seen = (String, Vec<Entry>);
+type FileContent = (String, Vec<DirEntry>);
 
-fn look(place: &Place, path: &Path) -> Result<Option<Seen>, Complaint> {
-    match place.holding {
-        Holding::Text => Ok(read_text(path)?.map(|text| (text, Vec::new()))),
-        Holding::Each(_) => Ok(None),
-        Holding::Entries => Ok(list(path)?.map(|entries| (String::new(), entries))),
+fn read_place(place: &ConfigPath, path: &Path) -> Result<Option<FileContent>, Complaint> {
+    match place.expect {
+        Expect::File => Ok(read_text(path)?.map(|text| (text, Vec::new()))),
+        Expect::Glob(_) => Ok(None),
+        Expect::Dir => Ok(list_dir(path)?.map(|entries| (String::new(), entries))),
     }
 }
 
 /// Leaves as many files of a folder as are looked at; says so if there were more.
-fn keep_some<T>(files: &mut Vec<T>, folder: &Path) -> Option<Complaint> {
+fn truncate_files<T>(files: &mut Vec<T>, folder: &Path) -> Option<Complaint> {
     let more = files.len() > MAX_FOLDER_FILE_COUNT;
     files.truncate(MAX_FOLDER_FILE_COUNT);
     let message = format!("has more than {MAX_FOLDER_FILE_COUNT} files; the rest is not used");
-    more.then(|| Complaint::error(Spot::file(folder), message))
+    more.then(|| Complaint::error(SourceSpan::of_file(folder), message))
 }
 
 /// The text of a file; `None` when there is no such file.
@@ -179,27 +187,30 @@ pub fn read_text(path: &Path) -> Result<Option<String>, Complaint> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
-        let spot = Spot { line, column: 1, start: at, end: at, ..Spot::file(path) };
+        let spot = SourceSpan { line, column: 1, start: at, end: at, ..SourceSpan::of_file(path) };
         Complaint::error(spot, "is not UTF-8 text")
     })?;
     if let Some(at) = text.find('\0') {
-        return Err(Complaint::error(Spot::within(path, &text, at, at + 1), "holds a NUL byte"));
+        return Err(Complaint::error(
+            SourceSpan::of_range(path, &text, at, at + 1),
+            "holds a NUL byte",
+        ));
     }
     Ok(Some(text))
 }
 
 /// The bytes of a plain file; `None` when there is no such file.
 fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Complaint> {
-    let refuse = |message: String| Complaint::error(Spot::file(path), message);
+    let refuse = |message: String| Complaint::error(SourceSpan::of_file(path), message);
     // Looked at before it is opened: opening a pipe without a writer would wait for ever.
-    let known = match stat(path) {
+    let known = match read_metadata(path) {
         Ok(known) => known,
-        Err(error) if absent(&error) => return Ok(None),
+        Err(error) if is_absent_error(&error) => return Ok(None),
         Err(error) => return Err(refuse(format!("cannot be read: {error}"))),
     };
     if !known.is_file() {
         let complaint =
-            refuse("is not a file".into()).help("hooks are read from a plain file here");
+            refuse("is not a file".into()).with_help("hooks are read from a plain file here");
         // Somebody put it there in place of the hooks.
         let closes_tool_gates = is_pipe_or_socket(&known);
         return Err(Complaint { closes_tool_gates, ..complaint });
@@ -216,7 +227,7 @@ fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Complaint> {
 }
 
 /// `stat`, again where a signal interrupted it.
-fn stat(path: &Path) -> io::Result<fs::Metadata> {
+fn read_metadata(path: &Path) -> io::Result<fs::Metadata> {
     loop {
         match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -226,21 +237,24 @@ fn stat(path: &Path) -> io::Result<fs::Metadata> {
 }
 
 fn is_absent(path: &Path) -> bool {
-    stat(path).err().is_some_and(|error| absent(&error))
+    read_metadata(path).err().is_some_and(|error| is_absent_error(&error))
 }
 
 /// What is wrong with a file of hooks that has nothing in it, not even a comment.
-pub(crate) fn empty_file(found: &Found) -> Option<Complaint> {
-    let is_empty = found.place.holding == Holding::Text && found.text.trim().is_empty();
+pub(crate) fn empty_file(found: &LoadedFile) -> Option<Complaint> {
+    let is_empty = found.place.expect == Expect::File && found.text.trim().is_empty();
     is_empty.then(|| {
-        Complaint::error(Spot::file(&found.place.path), "is empty, so its hooks are missing")
-            .help("remove the file, or write a comment or `{}` into it")
+        Complaint::error(
+            SourceSpan::of_file(&found.place.path),
+            "is empty, so its hooks are missing",
+        )
+        .with_help("remove the file, or write a comment or `{}` into it")
     })
 }
 
 /// Whether a file changed a moment ago: what is wrong with it may be mended in the next.
-pub(crate) fn is_being_written(found: &Found) -> bool {
-    let changed = stat(&found.place.path).and_then(|known| known.modified());
+pub(crate) fn is_being_written(found: &LoadedFile) -> bool {
+    let changed = read_metadata(&found.place.path).and_then(|known| known.modified());
     let age = changed.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
     age.is_some_and(|age| age < REWRITE_WINDOW)
 }
@@ -255,28 +269,28 @@ fn is_special(known: &fs::Metadata) -> bool {
     !known.is_file() && !known.is_dir() && !known.is_symlink()
 }
 
-fn absent(error: &std::io::Error) -> bool {
+fn is_absent_error(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-fn list(path: &Path) -> Result<Option<Vec<Entry>>, Complaint> {
+fn list_dir(path: &Path) -> Result<Option<Vec<DirEntry>>, Complaint> {
     let reader = match fs::read_dir(path) {
         Ok(reader) => reader,
-        Err(error) => return unlisted(path, &error).map_or(Ok(None), Err),
+        Err(error) => return unlisted_complaint(path, &error).map_or(Ok(None), Err),
     };
-    let mut entries: Vec<Entry> = reader.filter_map(Result::ok).filter_map(entry).collect();
+    let mut entries: Vec<DirEntry> = reader.filter_map(Result::ok).filter_map(read_entry).collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Some(entries))
 }
 
-fn entry(found: fs::DirEntry) -> Option<Entry> {
+fn read_entry(found: fs::DirEntry) -> Option<DirEntry> {
     let path = found.path();
     let facts = fs::metadata(&path).ok();
     let name = found.file_name().to_str()?.to_owned();
     let plain = facts.as_ref().is_some_and(fs::Metadata::is_file);
     let executable = plain && facts.as_ref().is_some_and(executable);
     let special = facts.as_ref().is_some_and(is_special);
-    Some(Entry { name, path, executable, plain, special })
+    Some(DirEntry { name, path, executable, is_file: plain, special })
 }
 
 #[cfg(unix)]

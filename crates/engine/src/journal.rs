@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gambrel_model::{Decision, Event, Ledger, LedgerError, Record, Stage, Step};
+use gambrel_model::{Decision, Event, FiringPhase, JournalRecord, Ledger, LedgerError, Step};
 use serde_json::{Value, json};
 
 use crate::{Engine, TrustMode};
@@ -12,10 +12,10 @@ use crate::{Engine, TrustMode};
 const MAX_STEP_COUNT: usize = 1_000;
 
 /// A record of now.
-pub fn record(event: &Event, step: Stage, body: Value) -> Record {
-    Record {
+pub fn new_record(event: &Event, step: FiringPhase, body: Value) -> JournalRecord {
+    JournalRecord {
         id: event.id.clone(),
-        at: now(),
+        at: now_ms(),
         step,
         session: event.session.clone(),
         pid: std::process::id(),
@@ -24,36 +24,41 @@ pub fn record(event: &Event, step: Stage, body: Value) -> Record {
 }
 
 /// Milliseconds since the epoch.
-pub fn now() -> u64 {
+pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Says that an event was understood, and which hooks are about to be asked.
-pub fn accepted(engine: &Engine<'_>, event: &Event, hooks: &[&str], troubles: &mut Vec<String>) {
+pub fn record_accepted(
+    engine: &Engine<'_>,
+    event: &Event,
+    hooks: &[&str],
+    troubles: &mut Vec<String>,
+) {
     let ledger = engine.ledger;
     let mut body = json!({
         "hosted": engine.options.hosted,
-        "from": event.from.name(), "event": event.name, "moment": event.moment.name(),
+        "from": event.dialect.name(), "event": event.name, "moment": event.moment.name(),
         "cwd": event.cwd.display().to_string(), "tool": event.facts.tool.as_ref().map(|tool| &tool.name),
     });
     if engine.options.trust == TrustMode::All {
         let by = engine.options.trusts_all_by.unwrap_or("the host");
         body["trusts_all_by"] = json!(by);
     }
-    let mut records = vec![record(event, Stage::Accepted, body)];
+    let mut records = vec![new_record(event, FiringPhase::Accepted, body)];
     if !hooks.is_empty() {
-        records.push(record(event, Stage::Started, json!({"hooks": hooks})));
+        records.push(new_record(event, FiringPhase::Started, json!({"hooks": hooks})));
     }
-    note(ledger, &records, troubles);
+    append_records(ledger, &records, troubles);
 }
 
 /// Says that something came which could not be read as an event.
 pub fn record_unreadable(ledger: &dyn Ledger, event: Unreadable<'_>) -> Result<(), LedgerError> {
     let Unreadable { id, from, name, session, why } = event;
-    let of = |step: Stage, body: Value| Record {
+    let of = |step: FiringPhase, body: Value| JournalRecord {
         id: id.to_owned(),
-        at: now(),
+        at: now_ms(),
         step,
         session: session.to_owned(),
         pid: std::process::id(),
@@ -64,7 +69,8 @@ pub fn record_unreadable(ledger: &dyn Ledger, event: Unreadable<'_>) -> Result<(
         "ruling": "silent", "said": "silent", "reasons": [], "says": [], "trail": [], "losses": [],
         "troubles": [why],
     });
-    ledger.journal(&[of(Stage::Accepted, accepted), of(Stage::Finished, finished)])
+    ledger
+        .append_journal(&[of(FiringPhase::Accepted, accepted), of(FiringPhase::Finished, finished)])
 }
 
 /// What is known of something that could not be read as an event.
@@ -82,21 +88,21 @@ pub struct Unreadable<'a> {
 }
 
 /// Says what was decided.
-pub fn finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decision) {
+pub fn record_finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decision) {
     let steps = recorded_steps(&decision.trail);
     let missing = decision.trail.len() - steps.len();
     let missing = (missing > 0).then(|| format!("{missing} steps are not in the journal"));
-    let troubles: Vec<&String> = decision.troubles.iter().chain(&missing).collect();
+    let troubles: Vec<&String> = decision.warnings.iter().chain(&missing).collect();
     let body = json!({
-        "ruling": decision.meant.ruling, "said": decision.said.ruling,
-        "reasons": decision.meant.reasons, "says": decision.meant.says,
+        "ruling": decision.merged.ruling, "said": decision.for_caller.ruling,
+        "reasons": decision.merged.reasons, "says": decision.merged.messages,
         "trail": steps.into_iter().map(Step::to_json).collect::<Vec<_>>(),
         "losses": decision.losses, "troubles": troubles,
-        "paid": decision.paid.iter().map(|debt| &debt.id).collect::<Vec<_>>(),
-        "rewrote": decision.meant.patch.keys().collect::<Vec<_>>(),
+        "paid": decision.delivered.iter().map(|debt| &debt.id).collect::<Vec<_>>(),
+        "rewrote": decision.merged.patch.keys().collect::<Vec<_>>(),
     });
-    let record = record(event, Stage::Finished, body);
-    note(ledger, &[record], &mut decision.troubles);
+    let record = new_record(event, FiringPhase::Finished, body);
+    append_records(ledger, &[record], &mut decision.warnings);
 }
 
 /// The steps that the journal keeps: all of them, unless writing thousands would delay the answer.
@@ -115,8 +121,8 @@ fn recorded_steps(trail: &[Step]) -> Vec<&Step> {
     trail.iter().filter(|step| is_kept(step)).take(MAX_STEP_COUNT).collect()
 }
 
-fn note(ledger: &dyn Ledger, records: &[Record], troubles: &mut Vec<String>) {
-    if let Err(error) = ledger.journal(records) {
+fn append_records(ledger: &dyn Ledger, records: &[JournalRecord], troubles: &mut Vec<String>) {
+    if let Err(error) = ledger.append_journal(records) {
         let trouble = format!("not in the journal: {error}");
         if !troubles.contains(&trouble) {
             troubles.push(trouble);

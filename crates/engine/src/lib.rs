@@ -1,37 +1,37 @@
 //! Order of work only: load, select, fire, trust. It knows no dialect, no action and no store by
 //! name: it receives them as tables and as a ledger.
 
-mod batch;
 mod budget;
 mod coverage;
 mod covered;
-mod debts;
-mod errand;
+mod detached;
 mod find;
 mod fire;
-mod fold;
+mod firing;
 mod journal;
+mod leak;
 mod load;
 mod notices;
 mod recheck;
+mod run_calls;
 mod select;
-mod slip;
 mod swap;
 mod trust;
+mod undelivered;
 
 pub use coverage::{Coverage, CoveredFile, Surroundings};
-pub use debts::{GAMBREL, keep, release, settle};
-pub use errand::{Errand, attend};
+pub use detached::{DetachedHook, record_detached_outcome};
 pub use find::{MAX_FILE_BYTES, read_text};
-pub use journal::{Unreadable, now, record_unreadable};
-pub use load::{Loaded, load};
+pub use journal::{Unreadable, now_ms, record_unreadable};
+pub use leak::LeakRecord;
+pub use load::{Loaded, load_hooks};
 pub use notices::{describe_uncovered, hooked_events, uncovered_events};
-pub use select::{Candidate, Fate};
-pub use slip::Slip;
+pub use select::{Candidate, Selection};
 pub use trust::{
-    ABSENT, TRUST_RULES, Trust, TrustMode, coverage, earlier_record, key as trust_key,
-    name_in_record, trust_record,
+    ABSENT, TRUST_RULES, Trust, TrustMode, coverage, earlier_record, name_in_record, trust_key,
+    trust_record,
 };
+pub use undelivered::{GAMBREL, keep_for_session, mark_delivered, release_claims};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,12 +74,12 @@ pub struct Options {
 impl Engine<'_> {
     /// Fires every matching hook and returns what they decided together.
     pub fn fire(&self, event: &mut Event) -> Decision {
-        fire::fire(self, event)
+        fire::fire_event(self, event)
     }
 
     /// What would be considered for an event, and why each would or would not run. Runs nothing.
     pub fn explain(&self, event: &mut Event) -> Vec<Candidate> {
-        fire::recall(self, event);
-        select::explain(self, event)
+        fire::load_session_counts(self, event);
+        select::explain_hooks(self, event)
     }
 }

@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Complaint, Dialect, Ear, End, EventSpec, Hook, Kind, MatcherText, Moment, Powers, Say, Scope,
-    Severity, Step,
+    Audience, Complaint, Dialect, End, EventSpec, Hook, MatcherText, Message, Moment, MomentKind,
+    Powers, Scope, Severity, Step,
 };
 
-use crate::fold::Fold;
+use crate::firing::Firing;
 use crate::select::is_switched_off;
 use crate::trust::{Trust, TrustMode};
 use crate::{Engine, Loaded};
@@ -37,12 +37,12 @@ impl Notice {
     }
 }
 
-impl Fold<'_, '_> {
+impl Firing<'_, '_> {
     /// Adds what the user must be told. What this event's reply cannot show is kept for a later one
     /// if it happened now, and found again if it is a state.
     pub(crate) fn add_notices(&mut self) {
-        let failures = self.failures();
-        if !self.event.row.can.has(Powers::SHOW) {
+        let failures = self.failure_notices();
+        if !self.event.spec.caller_powers.contains(Powers::MESSAGE_USER) {
             self.keep_for_later(failures);
             return;
         }
@@ -53,25 +53,27 @@ impl Fold<'_, '_> {
             ));
         }
         let mut notices = failures;
-        if self.event.kind() == Kind::Gate {
+        if self.event.kind() == MomentKind::Gate {
             let skipped = self.skipped.iter().filter(|(hook, _)| !self.has_complaint(hook));
             notices.extend(skipped.map(|(hook, why)| skip_notice(hook, why)));
         }
         if self.event.moment == Moment::SessionStart {
-            let skipped = skipped_anywhere(self.engine, self.event.from);
+            let skipped = skipped_anywhere(self.engine, self.event.dialect);
             let skipped = skipped.into_iter().filter(|(hook, _)| !self.has_complaint(hook));
             notices.extend(skipped.map(|(hook, why)| skip_notice(&hook, &why)));
-            notices.extend(self.uncovered());
-            notices.extend(self.trusts_all());
+            notices.extend(self.uncovered_notice());
+            notices.extend(self.trust_all_notice());
         }
-        if matches!(self.event.kind(), Kind::Gate) || self.event.moment == Moment::SessionStart {
-            notices.extend(self.complaints());
-            notices.extend(self.troubles());
+        if matches!(self.event.kind(), MomentKind::Gate)
+            || self.event.moment == Moment::SessionStart
+        {
+            notices.extend(self.complaint_notices());
+            notices.extend(self.warning_notices());
         }
         let fresh = self.not_yet_reported(notices);
         // The session's file must not grow with what a project brings along.
         let marked = fresh.iter().take(MAX_MARK_COUNT);
-        self.decision.marks.extend(marked.map(|notice| notice.key.clone()));
+        self.decision.session_flags.extend(marked.map(|notice| notice.key.clone()));
         let lines = join_skips(fresh);
         let hidden = lines.len().saturating_sub(MAX_NOTICE_COUNT);
         for text in lines.into_iter().take(MAX_NOTICE_COUNT) {
@@ -88,11 +90,15 @@ impl Fold<'_, '_> {
     fn has_complaint(&self, hook: &Hook) -> bool {
         let spot = &hook.draft.source.spot;
         let same = |c: &Complaint| c.severity == Severity::Error && c.spot.path == spot.path;
-        hook.draft.idle.is_some() && self.decision.complaints.iter().any(same)
+        hook.draft.disabled.is_some() && self.decision.complaints.iter().any(same)
     }
 
     fn add_user_message(&mut self, text: String) {
-        self.verdict.says.push(Say { ear: Ear::Person, text, hook: "gambrel".to_owned() });
+        self.verdict.messages.push(Message {
+            to: Audience::User,
+            text,
+            hook: "gambrel".to_owned(),
+        });
     }
 
     /// Those that the session was not told yet, each once. A caller that does not name its session
@@ -100,7 +106,7 @@ impl Fold<'_, '_> {
     fn not_yet_reported(&self, notices: Vec<Notice>) -> Vec<Notice> {
         let named = !self.event.session.is_empty();
         let mut keys = BTreeSet::new();
-        let told = |notice: &Notice| named && self.event.seen.contains_key(&notice.key);
+        let told = |notice: &Notice| named && self.event.session_counts.contains_key(&notice.key);
         let fresh = notices.into_iter().filter(|notice| !told(notice));
         fresh.filter(|notice| keys.insert(notice.key.clone())).collect()
     }
@@ -108,22 +114,22 @@ impl Fold<'_, '_> {
     fn keep_for_later(&mut self, failures: Vec<Notice>) {
         for notice in self.not_yet_reported(failures) {
             let text = notice.text;
-            self.owed.push(Say { ear: Ear::Person, text, hook: "gambrel".to_owned() });
-            self.decision.marks.push(notice.key);
+            self.owed.push(Message { to: Audience::User, text, hook: "gambrel".to_owned() });
+            self.decision.session_flags.push(notice.key);
         }
     }
 
     /// Hooks that ran and crashed, timed out or could not be started, unless they say so themselves.
-    fn failures(&self) -> Vec<Notice> {
-        let says = self.verdict.says.iter().filter(|say| say.ear == Ear::Person);
+    fn failure_notices(&self) -> Vec<Notice> {
+        let says = self.verdict.messages.iter().filter(|say| say.to == Audience::User);
         let speaking: HashSet<&str> = says.map(|say| say.hook.as_str()).collect();
         let silent = self.failed.iter().filter(|(step, _)| !speaking.contains(step.hook.as_str()));
-        let gate = self.event.kind() == Kind::Gate;
-        silent.filter_map(|(step, why)| failure(step, why, gate)).collect()
+        let gate = self.event.kind() == MomentKind::Gate;
+        silent.filter_map(|(step, why)| failure_notice(step, why, gate)).collect()
     }
 
     /// Mistakes in the configuration: what they concern does not run.
-    fn complaints(&self) -> Vec<Notice> {
+    fn complaint_notices(&self) -> Vec<Notice> {
         let is_told = |c: &&Complaint| c.severity == Severity::Error || c.reported_by_fire;
         let wrong = self.decision.complaints.iter().filter(is_told);
         let notice = |complaint: &Complaint| {
@@ -141,13 +147,13 @@ impl Fold<'_, '_> {
     }
 
     /// What the machine refused: trust that cannot be read, a journal that cannot be written.
-    fn troubles(&self) -> Vec<Notice> {
+    fn warning_notices(&self) -> Vec<Notice> {
         let notice = |text: &String| Notice::new("trouble", text, format!("gambrel: {text}"));
-        self.decision.troubles.iter().map(notice).collect()
+        self.decision.warnings.iter().map(notice).collect()
     }
 
     /// Hooks of the project that run only because the environment says so.
-    fn trusts_all(&self) -> Option<Notice> {
+    fn trust_all_notice(&self) -> Option<Notice> {
         let options = &self.engine.options;
         let by = options.trusts_all_by.filter(|by| by.starts_with("GAMBREL_"))?;
         let hooks = self.engine.loaded.hooks.iter();
@@ -162,11 +168,11 @@ impl Fold<'_, '_> {
     }
 
     /// Events for which hooks exist and which the host does not report to gambrel.
-    fn uncovered(&self) -> Option<Notice> {
+    fn uncovered_notice(&self) -> Option<Notice> {
         if !self.engine.options.hosted {
             return None;
         }
-        let text = describe_uncovered(&self.engine.loaded, self.event.from)?;
+        let text = describe_uncovered(&self.engine.loaded, self.event.dialect)?;
         Some(Notice::new("uncovered", &text, text.clone()))
     }
 }
@@ -205,7 +211,7 @@ pub fn uncovered_events(loaded: &Loaded, host: &'static dyn Dialect) -> Vec<&'st
     let covered = |row: &EventSpec| {
         let mut entries = loaded.host_entries.iter();
         entries.any(|(dialect, draft)| {
-            let whole = draft.matcher == MatcherText::All && draft.idle.is_none();
+            let whole = draft.matcher == MatcherText::All && draft.disabled.is_none();
             dialect.name() == host.name() && draft.event == row.name && whole
         })
     };
@@ -216,15 +222,15 @@ pub fn uncovered_events(loaded: &Loaded, host: &'static dyn Dialect) -> Vec<&'st
 pub fn hooked_events(loaded: &Loaded, host: &'static dyn Dialect) -> Vec<&'static EventSpec> {
     let waits = |row: &&EventSpec| {
         let foreign = loaded.hooks.iter().filter(|hook| hook.dialect.name() != host.name());
-        let mut ready = foreign.filter(|hook| hook.draft.idle.is_none());
-        ready.any(|hook| hook.hears(host.name(), row.name, &row.moment).is_some())
+        let mut ready = foreign.filter(|hook| hook.draft.disabled.is_none());
+        ready.any(|hook| hook.spec_for(host.name(), row.name, &row.moment).is_some())
     };
     let rows = host.events().iter().filter(|row| !row.name.is_empty() && host.is_reportable(row));
     rows.filter(waits).collect()
 }
 
 fn skip_notice(hook: &Hook, why: &str) -> Notice {
-    let name = format!("{} ({})", hook.title(), hook.draft.source.place());
+    let name = format!("{} ({})", hook.title(), hook.draft.source.location());
     let notice = Notice::new(&hook.id, why, format!("gambrel skips {name}: {why}"));
     Notice { skip: Some((name, why.to_owned())), ..notice }
 }
@@ -274,16 +280,16 @@ fn skipped_anywhere(engine: &Engine<'_>, caller: &'static dyn Dialect) -> Vec<(A
     let hooks = engine.loaded.hooks.iter().filter(|hook| !hosted(hook) && wanted(hook));
     let entries = engine.ledger.trust().unwrap_or_default();
     let skipped = |hook: &Arc<Hook>| {
-        let trust = Trust::of(hook, &engine.loaded, &entries, options.trust);
-        let broken = hook.draft.idle.as_ref().filter(|why| !is_switched_off(why));
+        let trust = Trust::for_hook(hook, &engine.loaded, &entries, options.trust);
+        let broken = hook.draft.disabled.as_ref().filter(|why| !is_switched_off(why));
         let why = trust.skip_reason().map(str::to_owned).or_else(|| broken.cloned())?;
-        let off = hook.draft.idle.as_ref().is_some_and(|why| is_switched_off(why));
+        let off = hook.draft.disabled.as_ref().is_some_and(|why| is_switched_off(why));
         (!off).then(|| (Arc::clone(hook), why))
     };
     hooks.filter_map(skipped).collect()
 }
 
-fn failure(step: &Step, why: &str, gate: bool) -> Option<Notice> {
+fn failure_notice(step: &Step, why: &str, gate: bool) -> Option<Notice> {
     let end = &step.outcome.as_ref()?.end;
     // An exit code is an answer, except those by which shells say that nothing ran. Output that
     // cannot be read matters where something waits for the answer.

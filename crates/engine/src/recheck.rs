@@ -3,26 +3,26 @@
 
 use std::collections::HashSet;
 
-use gambrel_model::{Complaint, Kind, Loss, Moment, Reason, Ruling, Severity, Verdict};
+use gambrel_model::{Complaint, Loss, Moment, MomentKind, Reason, Ruling, Severity, Verdict};
 
-use crate::fold::Fold;
-use crate::select::{Candidate, select};
+use crate::firing::Firing;
+use crate::select::{Candidate, select_hooks};
 
 const UNREAD: &str = "gambrel cannot tell which hooks are missing, so this call is blocked";
 
 /// So many reasons of a strict refusal are told one by one.
 const MAX_STRICT_REASON_COUNT: usize = 100;
 
-impl Fold<'_, '_> {
+impl Firing<'_, '_> {
     /// Gates see rewritten input once more: an Allow held only for the input that it saw.
-    pub(crate) fn recheck(&mut self, candidates: &[Candidate]) {
+    pub(crate) fn recheck_gates(&mut self, candidates: &[Candidate]) {
         if self.rewriter.is_none()
-            || self.event.kind() != Kind::Gate
+            || self.event.kind() != MomentKind::Gate
             || self.verdict.ruling.refuses()
         {
             return;
         }
-        let event = self.event.with(&self.carry.now);
+        let event = self.event.with_patch(&self.carry.patch);
         let informed: HashSet<String> = std::mem::take(&mut self.informed).into_iter().collect();
         let keeps = |r: &Reason| r.ruling > Ruling::Allow || informed.contains(&r.hook);
         // Whoever saw the input as it stands has answered for it, and is not asked twice.
@@ -31,24 +31,24 @@ impl Fold<'_, '_> {
         let strict = Some(self.verdict.ruling).filter(|ruling| *ruling > Ruling::Allow);
         let first = std::mem::take(&mut self.verdict);
         self.recheck = true;
-        let again = select(self.engine, &event, &self.budget, &mut self.decision.troubles);
+        let again = select_hooks(self.engine, &event, &self.budget, &mut self.decision.warnings);
         let again = again.candidates;
-        let asks = |c: &&Candidate| !informed.contains(&c.hook.id) && c.hook.draft.terms.waits;
-        let runs = |c: &&Candidate| self.left_out(c).is_ok();
+        let asks = |c: &&Candidate| !informed.contains(&c.hook.id) && c.hook.draft.policy.blocking;
+        let runs = |c: &&Candidate| self.check_replaced(c).is_ok();
         let again: Vec<&Candidate> = again.iter().filter(asks).filter(runs).collect();
         for candidate in again {
-            self.turn(&event, std::slice::from_ref(candidate));
+            self.run_turn(&event, std::slice::from_ref(candidate));
         }
-        self.unasked(candidates);
+        self.mark_unasked_gates(candidates);
         let second = std::mem::replace(&mut self.verdict, first);
         self.verdict.ruling = strict.unwrap_or_default().max(own).max(second.ruling);
         self.verdict.reasons.retain(keeps);
         self.verdict.reasons.extend(second.reasons);
-        self.verdict.unheard.extend(second.unheard);
+        self.verdict.gate_failures.extend(second.gate_failures);
     }
 
     /// Under a host, its own hooks cannot be asked again.
-    fn unasked(&mut self, candidates: &[Candidate]) {
+    fn mark_unasked_gates(&mut self, candidates: &[Candidate]) {
         let own = candidates.iter().any(|c| self.event.is_from(c.hook.dialect));
         if self.engine.options.hosted && own {
             let why = "the host's own hooks have not seen the rewritten input";
@@ -66,27 +66,27 @@ impl Fold<'_, '_> {
             })
             .collect();
         for text in texts {
-            let deny = Verdict::ruled(Ruling::Deny, text).by("gambrel");
+            let deny = Verdict::with_ruling(Ruling::Deny, text).attributed_to("gambrel");
             self.verdict = std::mem::take(&mut self.verdict).then(deny);
         }
     }
 
     /// A gate that could not be asked counts as a deny for whoever is strict. Never where things
     /// end: that would keep the agent running for ever.
-    pub(crate) fn strict(&mut self) {
-        if !self.engine.options.strict || self.event.kind() != Kind::Gate {
+    pub(crate) fn deny_gate_failures(&mut self) {
+        if !self.engine.options.strict || self.event.kind() != MomentKind::Gate {
             return;
         }
         let broken = |c: &&Complaint| c.severity == Severity::Error;
-        let mut why = self.verdict.unheard.clone();
+        let mut why = self.verdict.gate_failures.clone();
         why.extend(self.decision.complaints.iter().filter(broken).map(|c| c.message.clone()));
         // Thousands of reasons would only delay the answer; the trail has them all.
         let more = why.len().saturating_sub(MAX_STRICT_REASON_COUNT);
         why.truncate(MAX_STRICT_REASON_COUNT);
         why.extend((more > 0).then(|| format!("{more} more hooks or files gave no answer")));
         for text in why {
-            let deny = Verdict::ruled(Ruling::Deny, format!("strict: {text}"));
-            self.verdict = std::mem::take(&mut self.verdict).then(deny.by("gambrel"));
+            let deny = Verdict::with_ruling(Ruling::Deny, format!("strict: {text}"));
+            self.verdict = std::mem::take(&mut self.verdict).then(deny.attributed_to("gambrel"));
         }
     }
 }

@@ -6,15 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
 use gambrel_model::condition::Truth;
-use gambrel_model::decision::Bystanders;
+use gambrel_model::decision::UnmatchedHooks;
 use gambrel_model::{
-    Call, Carry, Complaint, Event, EventSpec, Hook, Kind, Moment, Program, Step, Subject,
+    Call, Carry, Complaint, Event, EventSpec, Hook, Moment, MomentKind, Program, Step, Subject,
     TrustEntry,
 };
 
 use crate::budget::Budget;
 use crate::covered::Part;
-use crate::fold::FIRING;
+use crate::firing::FIRING_VAR;
 use crate::trust::{self, Trust};
 use crate::{Engine, Loaded};
 
@@ -26,7 +26,7 @@ pub struct Candidate {
     /// The row under which it hears the event.
     pub row: &'static EventSpec,
     /// Whether it is to run.
-    pub fate: Fate,
+    pub selection: Selection,
     /// What is worth knowing about that, if anything.
     pub remark: String,
     /// The files that were looked at for its trust.
@@ -37,13 +37,13 @@ pub struct Candidate {
 
 /// What becomes of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum Selection {
     /// It runs.
-    Runs,
+    Run,
     /// It does not, and why.
-    Skipped(Skip),
+    Skip(Skip),
     /// It does not, unless what takes its place turns out not to run either.
-    Shadowed(String),
+    Replaced(String),
 }
 
 /// Why a hook does not run.
@@ -58,35 +58,35 @@ pub struct Skip {
 }
 
 impl Skip {
-    pub(crate) fn plain(why: impl Into<String>) -> Self {
+    pub(crate) fn with_reason(why: impl Into<String>) -> Self {
         Self { why: why.into(), grave: false, late: false }
     }
 
-    pub(crate) fn grave(why: impl Into<String>) -> Self {
+    pub(crate) fn fails_strict(why: impl Into<String>) -> Self {
         Self { why: why.into(), grave: true, late: false }
     }
 
-    pub(crate) fn late(why: impl Into<String>) -> Self {
-        Self { late: true, ..Self::grave(why) }
+    pub(crate) fn out_of_time(why: impl Into<String>) -> Self {
+        Self { late: true, ..Self::fails_strict(why) }
     }
 }
 
 /// Hooks to run, in order, and hooks that are left out for a reason worth telling.
-pub(crate) struct Selection {
+pub(crate) struct SelectedHooks {
     pub candidates: Vec<Candidate>,
-    pub bystanders: Bystanders,
+    pub bystanders: UnmatchedHooks,
     /// Mistakes that only showed when a hook was looked at.
     pub complaints: Vec<Complaint>,
 }
 
-pub(crate) fn select(
+pub(crate) fn select_hooks(
     engine: &Engine<'_>,
     event: &Event,
     budget: &Budget,
     troubles: &mut Vec<String>,
-) -> Selection {
+) -> SelectedHooks {
     let loaded = &engine.loaded;
-    let mut chooser = Chooser {
+    let mut chooser = Selector {
         engine,
         event,
         trusted: None,
@@ -94,35 +94,35 @@ pub(crate) fn select(
         anchored: false,
         twins: BTreeMap::new(),
         standing: BTreeSet::new(),
-        depth: event.env.get(FIRING).map_or(0, |outer| outer.split(':').count()),
+        depth: event.env.get(FIRING_VAR).map_or(0, |outer| outer.split(':').count()),
         complaints: Vec::new(),
         troubles,
     };
     let mut candidates = Vec::new();
     let mut considered = BTreeSet::new();
-    for at in chooser.matching(budget).iter().copied() {
+    for at in chooser.matching_hooks(budget).iter().copied() {
         let hook = &loaded.hooks[at];
-        if let Some(row) = hook.row_for(event) {
+        if let Some(row) = hook.event_spec_for(event) {
             considered.insert(at);
-            let (fate, remark) = chooser.fate(hook);
+            let (fate, remark) = chooser.select_hook(hook);
             let parts = std::mem::take(&mut chooser.parts).into();
             let anchored = std::mem::take(&mut chooser.anchored);
             let hook = Arc::clone(hook);
-            candidates.push(Candidate { hook, row, fate, remark, parts, anchored });
+            candidates.push(Candidate { hook, row, selection: fate, remark, parts, anchored });
         }
     }
     let complaints = chooser.complaints;
-    Selection { candidates, bystanders: bystanders(loaded, event, considered), complaints }
+    SelectedHooks { candidates, bystanders: unmatched_hooks(loaded, event, considered), complaints }
 }
 
 /// Answers about so many subjects are kept; then they are forgotten and asked for again.
-const REMEMBERED: usize = 1_024;
+const MAX_CACHED_COUNT: usize = 1_024;
 
-fn met(hook: &Hook, event: &Event) -> bool {
-    let Some(row) = hook.row_for(event) else { return false };
+fn matches(hook: &Hook, event: &Event) -> bool {
+    let Some(row) = hook.event_spec_for(event) else { return false };
     match row.subject {
         Subject::None => true,
-        _ if hook.matcher.takes_all() => true,
+        _ if hook.matcher.matches_all() => true,
         Subject::Tool => hook.matcher.matches(tool_names(hook, event).into_iter()),
         Subject::Cause(_) => hook.matcher.matches(event.facts.cause.as_deref().into_iter()),
     }
@@ -136,7 +136,7 @@ fn tool_names<'a>(hook: &Hook, event: &'a Event) -> Vec<&'a str> {
     }
     let mut names: Vec<&str> =
         tool.words(hook.dialect.tools()).into_iter().map(|word| word.name).collect();
-    if names.is_empty() || hook.dialect.knows_native_names() {
+    if names.is_empty() || hook.dialect.matches_caller_tool_names() {
         names.push(tool.name.as_str());
     }
     names
@@ -152,39 +152,43 @@ fn subjects_of_all<'a>(event: &'a Event, loaded: &Loaded) -> Vec<&'a str> {
     names
 }
 
-fn bystanders(loaded: &Arc<Loaded>, event: &Event, considered: BTreeSet<usize>) -> Bystanders {
+fn unmatched_hooks(
+    loaded: &Arc<Loaded>,
+    event: &Event,
+    considered: BTreeSet<usize>,
+) -> UnmatchedHooks {
     let loaded = Arc::clone(loaded);
-    let (from, row, moment) = (event.from.name(), event.row.name, event.moment.clone());
-    Bystanders(Arc::new(move || {
-        let on_shelves = loaded.shelves(&moment).flat_map(|shelf| &shelf.all);
+    let (from, row, moment) = (event.dialect.name(), event.spec.name, event.moment.clone());
+    UnmatchedHooks(Arc::new(move || {
+        let on_shelves = loaded.moment_indexes(&moment).flat_map(|shelf| &shelf.all);
         let passed = on_shelves.filter(|at| !considered.contains(at));
-        let hears = |hook: &&Arc<Hook>| hook.hears(from, row, &moment).is_some();
+        let hears = |hook: &&Arc<Hook>| hook.spec_for(from, row, &moment).is_some();
         let heard = passed.map(|at| &loaded.hooks[*at]).filter(hears);
-        heard.map(|hook| step(hook, &not_met(hook))).collect()
+        heard.map(|hook| skipped_step(hook, &unmatched_reason(hook))).collect()
     }))
 }
 
-fn not_met(hook: &Hook) -> String {
+fn unmatched_reason(hook: &Hook) -> String {
     format!("matcher `{}` is not met", hook.draft.matcher.words().unwrap_or_default())
 }
 
 /// A step of a hook that did not run.
-pub(crate) fn step(hook: &Hook, why: &str) -> Step {
+pub(crate) fn skipped_step(hook: &Hook, why: &str) -> Step {
     Step {
         hook: hook.id.clone(),
         title: hook.title(),
         dialect: hook.dialect.name().to_owned(),
         action: hook.draft.action.clone(),
-        source: hook.draft.source.place(),
+        source: hook.draft.source.location(),
         why: why.to_owned(),
         ..Step::default()
     }
 }
 
 /// A hook may fire hooks whose hooks fire hooks, and no further.
-const NESTED: usize = 3;
+const MAX_NESTING_DEPTH: usize = 3;
 
-struct Chooser<'e, 'a> {
+struct Selector<'e, 'a> {
     engine: &'e Engine<'a>,
     event: &'e Event,
     /// Read once, and only when a project hook is met.
@@ -202,27 +206,31 @@ struct Chooser<'e, 'a> {
     troubles: &'e mut Vec<String>,
 }
 
-impl Chooser<'_, '_> {
+impl Selector<'_, '_> {
     /// The places of hooks whose matcher is met, in configured order. Patterns are asked once about
     /// each subject, however often it comes. One that may not be compiled yet, or for which no time
     /// is left, counts as met.
-    fn matching(&mut self, budget: &Budget) -> Arc<[usize]> {
+    fn matching_hooks(&mut self, budget: &Budget) -> Arc<[usize]> {
         let event = self.event;
         let tool = event.facts.tool.as_ref();
         let (name, shape) = tool.map_or(("", ""), |tool| (&tool.name, &tool.shape));
         let kind = tool.map(|tool| tool.kind);
         let cause = event.facts.cause.as_deref().unwrap_or_default();
-        let (from, row, moment) = (event.from.name(), event.row.name, event.moment.name());
+        let (from, row, moment) = (event.dialect.name(), event.spec.name, event.moment.name());
         let subject = format!("{from}\0{row}\0{moment}\0{name}\0{shape}\0{kind:?}\0{cause}");
         let loaded = Arc::clone(&self.engine.loaded);
-        let known =
-            loaded.met.lock().unwrap_or_else(PoisonError::into_inner).get(&subject).cloned();
+        let known = loaded
+            .match_cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&subject)
+            .cloned();
         if let Some(known) = known {
             return known;
         }
         let found: Arc<[usize]> = self.ask_matchers(&loaded, budget).into();
-        let mut met = loaded.met.lock().unwrap_or_else(PoisonError::into_inner);
-        if met.len() >= REMEMBERED {
+        let mut met = loaded.match_cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if met.len() >= MAX_CACHED_COUNT {
             met.clear();
         }
         if !budget.is_over() {
@@ -235,15 +243,15 @@ impl Chooser<'_, '_> {
         let event = self.event;
         let mut hits = BTreeSet::new();
         let all_names = subjects_of_all(event, loaded);
-        for shelf in loaded.shelves(&event.moment) {
+        for shelf in loaded.moment_indexes(&event.moment) {
             for name in &all_names {
                 let named = shelf.named.get(*name).into_iter().flatten().copied();
-                hits.extend(named.filter(|at| met(&loaded.hooks[*at], event)));
+                hits.extend(named.filter(|at| matches(&loaded.hooks[*at], event)));
             }
             for at in shelf.open.iter().copied() {
                 let hook = &loaded.hooks[at];
                 let ready = hook.matcher.is_compiled() || self.may_compile(hook);
-                if !ready || budget.is_over() || met(hook, event) {
+                if !ready || budget.is_over() || matches(hook, event) {
                     hits.insert(at);
                 }
             }
@@ -254,15 +262,15 @@ impl Chooser<'_, '_> {
     /// Whether a hook's pattern may be compiled: somebody has trusted its definition.
     fn may_compile(&mut self, hook: &Hook) -> bool {
         let mode = self.engine.options.trust;
-        if !trust::needed(hook, mode) {
+        if !trust::needs_trust(hook, mode) {
             return true;
         }
         let key = self.engine.loaded.trust_key(hook);
-        self.entries().contains_key(&key)
+        self.trust_entries().contains_key(&key)
     }
 
     /// The trust store, read once, and only when a project hook is met.
-    fn entries(&mut self) -> &BTreeMap<String, TrustEntry> {
+    fn trust_entries(&mut self) -> &BTreeMap<String, TrustEntry> {
         let (ledger, troubles) = (self.engine.ledger, &mut *self.troubles);
         self.trusted.get_or_insert_with(|| {
             ledger.trust().unwrap_or_else(|error| {
@@ -272,79 +280,87 @@ impl Chooser<'_, '_> {
         })
     }
 
-    fn fate(&mut self, hook: &Hook) -> (Fate, String) {
-        if let Some(skip) = self.skip(hook) {
-            return (Fate::Skipped(skip), String::new());
+    fn select_hook(&mut self, hook: &Hook) -> (Selection, String) {
+        if let Some(skip) = self.find_skip(hook) {
+            return (Selection::Skip(skip), String::new());
         }
-        let by = hook.draft.shadowed_by.as_ref();
+        let by = hook.draft.replaced_by.as_ref();
         if let Some(by) = by.filter(|by| self.standing.contains(*by)) {
-            return (Fate::Shadowed(by.clone()), String::new());
+            return (Selection::Replaced(by.clone()), String::new());
         }
-        self.standing.insert(hook.draft.source.place());
-        (Fate::Runs, by.map(|by| unshadowed(by)).unwrap_or_default())
+        self.standing.insert(hook.draft.source.location());
+        (Selection::Run, by.map(|by| replaced_reason(by)).unwrap_or_default())
     }
 
-    fn skip(&mut self, hook: &Hook) -> Option<Skip> {
+    fn find_skip(&mut self, hook: &Hook) -> Option<Skip> {
         let options = &self.engine.options;
         let own = self.event.is_from(hook.dialect);
-        if self.depth >= NESTED {
-            return Some(Skip::grave(format!("inside {NESTED} other firings already")));
+        if self.depth >= MAX_NESTING_DEPTH {
+            return Some(Skip::fails_strict(format!(
+                "inside {MAX_NESTING_DEPTH} other firings already"
+            )));
         }
         if !options.only.is_empty() && !options.only.iter().any(|o| o == hook.dialect.name()) {
-            return Some(Skip::plain("left out by --only"));
+            return Some(Skip::with_reason("left out by --only"));
         }
         if options.hosted && own {
-            return Some(Skip::plain("hosted: the host runs its own hooks"));
+            return Some(Skip::with_reason("hosted: the host runs its own hooks"));
         }
-        if !own && self.event.from.echoes(self.event) {
-            return Some(Skip::plain(format!("heard this moment before `{}`", self.event.name)));
+        if !own && self.event.dialect.already_fired(self.event) {
+            return Some(Skip::with_reason(format!(
+                "heard this moment before `{}`",
+                self.event.name
+            )));
         }
-        let idle = hook.draft.idle.as_ref();
+        let idle = hook.draft.disabled.as_ref();
         if let Some(why) = idle.filter(|why| is_switched_off(why)) {
-            return Some(Skip::plain(why));
+            return Some(Skip::with_reason(why));
         }
-        if hook.once().is_some_and(|name| self.event.seen.contains_key(&name)) {
-            return Some(Skip::plain("once: it has run in this session"));
+        if hook.once_key().is_some_and(|name| self.event.session_counts.contains_key(&name)) {
+            return Some(Skip::with_reason("once: it has run in this session"));
         }
-        if let Some(skip) = self.distrusted(hook) {
+        if let Some(skip) = self.trust_skip(hook) {
             return Some(skip);
         }
         if let Some(why) = idle {
-            return Some(Skip::grave(why));
+            return Some(Skip::fails_strict(why));
         }
         if let Some(complaint) = hook.matcher_complaint() {
             let why = format!("its matcher is not valid: {}", complaint.message);
             self.complaints.push(complaint);
-            return Some(Skip::grave(why));
+            return Some(Skip::fails_strict(why));
         }
         if let Some(complaint) = hook.pattern_complaint() {
             let why = complaint.message.clone();
             self.complaints.push(complaint);
-            return Some(Skip::grave(why));
+            return Some(Skip::fails_strict(why));
         }
         // It may have been taken along because its pattern could not be asked before.
-        if !met(hook, self.event) {
-            return Some(Skip::plain(not_met(hook)));
+        if !matches(hook, self.event) {
+            return Some(Skip::with_reason(unmatched_reason(hook)));
         }
-        let twin = (hook.dialect.name(), hook.draft.twin.clone()?);
+        let twin = (hook.dialect.name(), hook.draft.dedup_key.clone()?);
         let first = self.twins.entry(twin).or_insert_with(|| hook.id.clone());
-        (*first != hook.id).then(|| Skip::plain(format!("shadowed by {first}: the same command")))
+        (*first != hook.id)
+            .then(|| Skip::with_reason(format!("shadowed by {first}: the same command")))
     }
 
-    fn distrusted(&mut self, hook: &Hook) -> Option<Skip> {
+    fn trust_skip(&mut self, hook: &Hook) -> Option<Skip> {
         let mode = self.engine.options.trust;
-        if !trust::needed(hook, mode) {
+        if !trust::needs_trust(hook, mode) {
             return None;
         }
-        self.entries();
+        self.trust_entries();
         let entries = self.trusted.as_ref()?;
         let (trust, parts) = Trust::with_parts(hook, &self.engine.loaded, entries, mode);
         self.parts = parts;
         let record = entries.get(&self.engine.loaded.trust_key(hook));
         self.anchored = record.is_some_and(|record| record.anchored);
         match trust.skip_reason() {
-            None if trust == Trust::Denied => Some(Skip::plain("refused by `gambrel untrust`")),
-            why => why.map(Skip::grave),
+            None if trust == Trust::Denied => {
+                Some(Skip::with_reason("refused by `gambrel untrust`"))
+            }
+            why => why.map(Skip::fails_strict),
         }
     }
 }
@@ -356,94 +372,108 @@ pub(crate) fn is_switched_off(why: &str) -> bool {
 
 /// Files elsewhere that a trusted hook runs with this call, with the same bytes as those that were
 /// trusted; or why it is not run: a name of its own leads to something else from where it would run.
-pub(crate) fn strayed(
+pub(crate) fn check_not_substituted(
     engine: &Engine<'_>,
     event: &Event,
     candidate: &Candidate,
     call: &Call,
 ) -> Result<Vec<Part>, Skip> {
     let hook = &candidate.hook;
-    if call.program == Program::None || !trust::needed(hook, engine.options.trust) {
+    if call.program == Program::None || !trust::needs_trust(hook, engine.options.trust) {
         return Ok(Vec::new());
     }
-    trust::stray(candidate, &call.cwd, &event.project).map_err(|file| {
+    trust::find_substituted_file(candidate, &call.cwd, &event.project).map_err(|file| {
         let why = format!("changed: {} is in place of what was trusted", file.display());
-        Skip::grave(format!("{why}; a name that begins at the project's folder cannot stray"))
+        Skip::fails_strict(format!(
+            "{why}; a name that begins at the project's folder cannot stray"
+        ))
     })
 }
 
 /// What a hook would be run with.
-pub(crate) fn staged(event: &Event, hook: &Hook, carry: &Carry) -> Result<Call, Skip> {
-    let staged = catch_unwind(AssertUnwindSafe(|| hook.dialect.stage(event, hook, carry)));
-    staged.map_err(|_| Skip::grave("a fault of gambrel's own: not staged"))
+pub(crate) fn stage_call(event: &Event, hook: &Hook, carry: &Carry) -> Result<Call, Skip> {
+    let staged = catch_unwind(AssertUnwindSafe(|| hook.dialect.stage_call(event, hook, carry)));
+    staged.map_err(|_| Skip::fails_strict("a fault of gambrel's own: not staged"))
 }
 
 /// What is worth knowing of a hook whose place nobody takes.
-pub(crate) fn unshadowed(by: &str) -> String {
+pub(crate) fn replaced_reason(by: &str) -> String {
     format!("runs in its own place, because {by} does not")
 }
 
 /// Whether a hook's condition holds at its turn; the reason when it does not.
-pub(crate) fn condition(event: &Event, hook: &Hook, carry: &Carry) -> Result<Option<String>, Skip> {
-    if let Some(why) = hook.dialect.objection(event, hook) {
-        return Err(Skip::plain(why));
+pub(crate) fn check_condition(
+    event: &Event,
+    hook: &Hook,
+    carry: &Carry,
+) -> Result<Option<String>, Skip> {
+    if let Some(why) = hook.dialect.skip_reason(event, hook) {
+        return Err(Skip::with_reason(why));
     }
-    let doubt = hook.dialect.remark(event, hook);
+    let doubt = hook.dialect.run_remark(event, hook);
     let Some(when) = &hook.when else { return Ok(doubt) };
-    let gate = event.kind() == Kind::Gate;
-    match when.eval(&|name| hook.dialect.fact(event, carry, name)) {
+    let gate = event.kind() == MomentKind::Gate;
+    match when.eval(&|name| hook.dialect.lookup_fact(event, carry, name)) {
         Ok(Truth::Yes) => Ok(doubt),
-        Ok(Truth::No) => Err(Skip::plain(format!("condition `{}` is false", when.text()))),
+        Ok(Truth::No) => Err(Skip::with_reason(format!("condition `{}` is false", when.text()))),
         Ok(Truth::Unknown(name)) if gate => {
             Ok(Some(format!("runs although this caller has no {name}: a gate is asked in doubt")))
         }
-        Ok(Truth::Unknown(name)) => {
-            Err(Skip::plain(format!("condition `{}`: this caller has no {name}", when.text())))
-        }
+        Ok(Truth::Unknown(name)) => Err(Skip::with_reason(format!(
+            "condition `{}`: this caller has no {name}",
+            when.text()
+        ))),
         Err(error) if gate => {
             Ok(Some(format!("runs although its condition failed: {}", error.message)))
         }
-        Err(error) => Err(Skip::grave(format!("condition failed: {}", error.message))),
+        Err(error) => Err(Skip::fails_strict(format!("condition failed: {}", error.message))),
     }
 }
 
-pub(crate) fn explain(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
+pub(crate) fn explain_hooks(engine: &Engine<'_>, event: &Event) -> Vec<Candidate> {
     let budget = Budget::new(engine, event);
-    let mut selection = select(engine, event, &budget, &mut Vec::new());
+    let mut selection = select_hooks(engine, event, &budget, &mut Vec::new());
     for candidate in &mut selection.candidates {
-        if candidate.fate != Fate::Runs {
+        if candidate.selection != Selection::Run {
             continue;
         }
-        match foreseen(engine, event, candidate) {
+        match dry_run(engine, event, candidate) {
             Ok(remark) => candidate.remark.extend(remark),
-            Err(skip) => candidate.fate = Fate::Skipped(skip),
+            Err(skip) => candidate.selection = Selection::Skip(skip),
         }
     }
     let chosen: BTreeSet<String> = selection.candidates.iter().map(|c| c.hook.id.clone()).collect();
     let others = engine.loaded.hooks.iter().filter(|hook| !chosen.contains(&hook.id));
     for hook in others {
-        let (row, why) = match hook.row_for(event) {
-            Some(row) => (row, not_met(hook)),
-            None => (hook.rows[0], other_moment(hook, &event.moment)),
+        let (row, why) = match hook.event_spec_for(event) {
+            Some(row) => (row, unmatched_reason(hook)),
+            None => (hook.specs[0], other_moment(hook, &event.moment)),
         };
-        let fate = Fate::Skipped(Skip::plain(why));
+        let fate = Selection::Skip(Skip::with_reason(why));
         let (remark, parts) = (String::new(), Arc::default());
         let hook = Arc::clone(hook);
-        selection.candidates.push(Candidate { hook, row, fate, remark, parts, anchored: false });
+        selection.candidates.push(Candidate {
+            hook,
+            row,
+            selection: fate,
+            remark,
+            parts,
+            anchored: false,
+        });
     }
     selection.candidates
 }
 
 /// What its turn would find, as far as that can be told before.
-fn foreseen(
+fn dry_run(
     engine: &Engine<'_>,
     event: &Event,
     candidate: &Candidate,
 ) -> Result<Option<String>, Skip> {
     let hook = &candidate.hook;
-    let remark = condition(event, hook, &Carry::default())?;
-    let call = staged(event, hook, &Carry::default())?;
-    strayed(engine, event, candidate, &call).map(|_| remark)
+    let remark = check_condition(event, hook, &Carry::default())?;
+    let call = stage_call(event, hook, &Carry::default())?;
+    check_not_substituted(engine, event, candidate, &call).map(|_| remark)
 }
 
 fn other_moment(hook: &Hook, moment: &Moment) -> String {

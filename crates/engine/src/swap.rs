@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gambrel_model::{
-    Ear, FileIdentity, Hook, Ruling, Verdict, VerifiedCopies, VerifiedCopy, WatchedFile,
+    Audience, FileIdentity, Hook, Ruling, Verdict, VerifiedCopies, VerifiedCopy, WatchedFile,
     WatchedFiles,
 };
 
@@ -17,46 +17,50 @@ use crate::covered::{Mark, Part};
 
 /// Kernels before 6.13 set the time of a change from a clock that steps this slowly at most. Two
 /// changes within one step have the same time.
-const MAX_CLOCK_STEP: Duration = Duration::from_millis(10);
+const CLOCK_STEP_WINDOW: Duration = Duration::from_millis(10);
 /// So often a file that is just being changed is read.
 const MAX_READS: usize = 3;
 /// A time this far ahead is of another machine's clock, and waiting for it would not help.
-const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
+const CLOCK_LEAD_WINDOW: Duration = Duration::from_secs(1);
 
 /// Reads a file so that every later change of it has another time. Waits for one step of the
 /// kernel's clock where the last change was just now. No identity: it is being changed all the time.
-pub(crate) fn read_settled<T>(
+pub(crate) fn read_stable<T>(
     mut read: impl FnMut() -> io::Result<(T, FileIdentity)>,
 ) -> io::Result<(T, Option<FileIdentity>)> {
     let mut last = read()?;
     for _ in 1..MAX_READS {
-        let Some(wait) = time_to_settle(&last.1) else { return Ok((last.0, Some(last.1))) };
+        let Some(wait) = clock_step_left(&last.1) else { return Ok((last.0, Some(last.1))) };
         std::thread::sleep(wait);
         last = read()?;
     }
-    let settled = time_to_settle(&last.1).is_none();
+    let settled = clock_step_left(&last.1).is_none();
     Ok((last.0, settled.then_some(last.1)))
 }
 
 /// How long until a change would have another time than the last one; `None` is now.
-fn time_to_settle(identity: &FileIdentity) -> Option<Duration> {
+fn clock_step_left(identity: &FileIdentity) -> Option<Duration> {
     let (seconds, nanos) = identity.changed;
     let changed = Duration::new(seconds.try_into().ok()?, nanos.try_into().ok()?);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    let settled = changed + MAX_CLOCK_STEP;
-    (settled > now && changed < now + MAX_CLOCK_LEAD).then(|| settled.saturating_sub(now))
+    let settled = changed + CLOCK_STEP_WINDOW;
+    (settled > now && changed < now + CLOCK_LEAD_WINDOW).then(|| settled.saturating_sub(now))
 }
 
 /// What is to be looked at when the hook has ended. With `verified`, also the bytes that are to run
 /// in place of whatever the paths lead to then; the error says why that cannot be.
-pub(crate) fn watch(hook: &Hook, parts: &[&Part], verified: bool) -> Result<WatchedFiles, String> {
+pub(crate) fn watch_files(
+    hook: &Hook,
+    parts: &[&Part],
+    verified: bool,
+) -> Result<WatchedFiles, String> {
     let base = &hook.draft.source.base;
     let is_real = parts.iter().any(|part| part.path.starts_with(base));
     let real = || fs::canonicalize(base).unwrap_or_else(|_| base.clone());
     let root = if is_real { base.clone() } else { real() };
     let known = |part: &&Part| WatchedFile { path: part.path.clone(), identity: part.identity };
-    let copies = verified.then(|| copies(&root, parts)).transpose()?;
-    let folders = folders(&root, parts, verified).into_iter().map(|path| WatchedFile {
+    let copies = verified.then(|| verified_copies(&root, parts)).transpose()?;
+    let folders = watched_folders(&root, parts, verified).into_iter().map(|path| WatchedFile {
         identity: fs::metadata(&path).ok().map(|folder| FileIdentity::from(&folder)),
         path,
     });
@@ -66,7 +70,7 @@ pub(crate) fn watch(hook: &Hook, parts: &[&Part], verified: bool) -> Result<Watc
 
 /// The folders that lead to the files, from the project's on. Where only copies run those are
 /// private, and the ones above them count.
-fn folders(root: &Path, parts: &[&Part], verified: bool) -> BTreeSet<PathBuf> {
+fn watched_folders(root: &Path, parts: &[&Part], verified: bool) -> BTreeSet<PathBuf> {
     let lead_to = |part: &&Part| {
         let parent = part.path.parent().unwrap_or(root);
         let top = if part.path.starts_with(root) { root } else { parent };
@@ -79,7 +83,7 @@ fn folders(root: &Path, parts: &[&Part], verified: bool) -> BTreeSet<PathBuf> {
     parts.iter().flat_map(lead_to).collect()
 }
 
-fn copies(root: &Path, parts: &[&Part]) -> Result<VerifiedCopies, String> {
+fn verified_copies(root: &Path, parts: &[&Part]) -> Result<VerifiedCopies, String> {
     let copy = |part: &&Part| match &part.mark {
         Mark::Bytes(bytes) => {
             Ok(VerifiedCopy { path: part.path.clone(), mode: mode(part), bytes: bytes.clone() })
@@ -107,22 +111,22 @@ fn mode(_: &Part) -> u32 {
 
 /// The answer of a hook whose files changed while it ran: only what makes it stricter counts, and
 /// the user is told.
-pub(crate) fn doubted(verdict: Verdict, hook: &Hook, file: &str) -> Verdict {
+pub(crate) fn doubt_verdict(verdict: Verdict, hook: &Hook, file: &str) -> Verdict {
     let why = format!("changed while it ran: {file}");
     let mut doubted = verdict;
     doubted.patch.clear();
-    doubted.says.clear();
+    doubted.messages.clear();
     doubted.reasons.retain(|reason| reason.ruling > Ruling::Allow);
     if doubted.ruling <= Ruling::Allow {
         doubted.ruling = Ruling::Silent;
     }
     let title = hook.title();
-    let place = hook.draft.source.place();
+    let place = hook.draft.source.location();
     let told = format!(
         "gambrel: {title} ({place}) {why}; other bytes than the trusted ones may have run, so only \
          a refusal of it counts; look at the file and run `gambrel trust`"
     );
-    doubted.saying(Ear::Person, told).unheard(why)
+    doubted.with_message(Audience::User, told).with_gate_failure(why)
 }
 
 #[cfg(test)]
@@ -131,7 +135,7 @@ mod tests {
 
     use gambrel_model::FileIdentity;
 
-    use super::{MAX_READS, read_settled};
+    use super::{MAX_READS, read_stable};
 
     fn changed_before(age: Duration) -> FileIdentity {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -147,7 +151,7 @@ mod tests {
             reads += 1;
             Ok(((), changed_before(Duration::from_secs(1))))
         };
-        assert!(read_settled(read).unwrap().1.is_some());
+        assert!(read_stable(read).unwrap().1.is_some());
         assert_eq!(reads, 1);
     }
 
@@ -159,7 +163,7 @@ mod tests {
             reads += 1;
             Ok(((), identity))
         };
-        assert_eq!(read_settled(read).unwrap().1, Some(identity));
+        assert_eq!(read_stable(read).unwrap().1, Some(identity));
         assert_eq!(reads, 2);
     }
 
@@ -170,7 +174,7 @@ mod tests {
             reads += 1;
             Ok(((), changed_before(Duration::ZERO)))
         };
-        assert_eq!(read_settled(read).unwrap().1, None);
+        assert_eq!(read_stable(read).unwrap().1, None);
         assert_eq!(reads, MAX_READS);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::{Hook, Seal, TrustEntry};
+use gambrel_model::{Hook, TrustEntry, TrustedFiles};
 use sha2::{Digest, Sha256};
 
 use crate::coverage::{Coverage, Surroundings, expand_glob, work_out};
@@ -77,7 +77,7 @@ impl Trust {
     }
 
     /// How a hook of the loaded set stands with these entries.
-    pub fn of(
+    pub fn for_hook(
         hook: &Hook,
         loaded: &Loaded,
         entries: &BTreeMap<String, TrustEntry>,
@@ -102,7 +102,7 @@ impl Trust {
             TrustMode::Store => {}
         }
         let Some(entry) = entries.get(&loaded.trust_key(hook)) else {
-            let changed = was_another(hook, loaded, entries);
+            let changed = was_trusted_before(hook, loaded, entries);
             return (if changed { Self::Changed } else { Self::Untrusted }, Vec::new());
         };
         if entry.denied {
@@ -147,7 +147,7 @@ fn look_again(hook: &Hook, entry: &TrustEntry) -> Option<Vec<Part>> {
 }
 
 /// What code may be read for a hook that stands as it was looked at.
-pub(crate) fn seal(parts: &[Part]) -> Seal {
+pub(crate) fn trusted_files(parts: &[Part]) -> TrustedFiles {
     let read = |part: &Part| match &part.mark {
         Mark::Bytes(bytes) => {
             let real = fs::canonicalize(&part.path).unwrap_or_else(|_| part.path.clone());
@@ -159,11 +159,15 @@ pub(crate) fn seal(parts: &[Part]) -> Seal {
 }
 
 /// Whether a hook has to be looked up at all.
-pub(crate) fn needed(hook: &Hook, mode: TrustMode) -> bool {
+pub(crate) fn needs_trust(hook: &Hook, mode: TrustMode) -> bool {
     !hook.draft.source.scope.is_own() && mode != TrustMode::All
 }
 
-fn was_another(hook: &Hook, loaded: &Loaded, entries: &BTreeMap<String, TrustEntry>) -> bool {
+fn was_trusted_before(
+    hook: &Hook,
+    loaded: &Loaded,
+    entries: &BTreeMap<String, TrustEntry>,
+) -> bool {
     !entries.is_empty() && replaced_entry(hook, loaded, entries).is_some()
 }
 
@@ -173,7 +177,7 @@ fn replaced_entry<'e>(
     loaded: &Loaded,
     entries: &'e BTreeMap<String, TrustEntry>,
 ) -> Option<&'e TrustEntry> {
-    let prefix = prefix(hook);
+    let prefix = key_prefix(hook);
     let present = loaded.trust_keys();
     let mut of_event = entries.range(prefix.clone()..).take_while(|(k, _)| k.starts_with(&prefix));
     of_event.find(|(key, _)| !present.contains(*key)).map(|(_, entry)| entry)
@@ -186,12 +190,12 @@ pub fn earlier_record<'e>(
     loaded: &Loaded,
     entries: &'e BTreeMap<String, TrustEntry>,
 ) -> Option<&'e TrustEntry> {
-    entries.get(&key(hook)).or_else(|| replaced_entry(hook, loaded, entries))
+    entries.get(&trust_key(hook)).or_else(|| replaced_entry(hook, loaded, entries))
 }
 
 /// Names a hook in the trust store: the file it stands in, its event and its identity.
-pub fn key(hook: &Hook) -> String {
-    format!("{}{}", prefix(hook), hook.id)
+pub fn trust_key(hook: &Hook) -> String {
+    format!("{}{}", key_prefix(hook), hook.id)
 }
 
 /// The same for a file whose links are resolved.
@@ -199,7 +203,7 @@ pub(crate) fn key_in(file: &Path, hook: &Hook) -> String {
     format!("{}#{}#{}", file.display(), hook.draft.event, hook.id)
 }
 
-fn prefix(hook: &Hook) -> String {
+fn key_prefix(hook: &Hook) -> String {
     let file = &hook.draft.source.spot.path;
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.clone());
     format!("{}#{}#", file.display(), hook.draft.event)
@@ -260,8 +264,8 @@ fn relative_pattern(pattern: &str, root: &Path) -> String {
 /// The hash of what the author of a hook wrote.
 fn definition_hash(hook: &Hook) -> String {
     let mut sum = Sha256::new();
-    hook.draft.define(&mut |part| sum.update(part));
-    sum.update(hook.draft.terms.timeout.as_millis().to_le_bytes());
+    hook.draft.hash_into(&mut |part| sum.update(part));
+    sum.update(hook.draft.policy.timeout.as_millis().to_le_bytes());
     hex(&sum.finalize())
 }
 
@@ -307,7 +311,7 @@ fn hex(bytes: &[u8]) -> String {
 /// The file that a hook would run in this folder, or with this project's, in place of one that was
 /// trusted with it; else the files with the same bytes that it runs there. Nothing is looked up where
 /// both folders are those of its definition, or where the folder makes no difference.
-pub(crate) fn stray(
+pub(crate) fn find_substituted_file(
     candidate: &Candidate,
     here: &Path,
     project: &Path,

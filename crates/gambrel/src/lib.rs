@@ -17,23 +17,23 @@
 //! ```
 
 mod account;
-mod compose;
+mod app;
 mod coverage;
 #[cfg(feature = "js")]
 mod modules;
-mod project_env;
 #[cfg(feature = "http")]
-mod reach;
+mod network;
+mod project_env;
 mod setup;
 #[cfg(feature = "js")]
 mod terminal;
 mod wrap;
 
 pub use account::{account_home, real_path};
-pub use compose::{Fired, Gambrel, fresh_key};
+pub use app::{FireResult, Gambrel, fresh_key};
 pub use gambrel_actions as actions;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
-pub use gambrel_engine::{Candidate, Coverage, Fate, Loaded, Options, Trust, TrustMode};
+pub use gambrel_engine::{Candidate, Coverage, Loaded, Options, Selection, Trust, TrustMode};
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;
 pub use gambrel_model::{Complaint, Decision, Event, Reply, Ruling, Verdict};

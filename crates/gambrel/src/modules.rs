@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gambrel_ledger::LocalLedger;
-use gambrel_model::ticket::Wants;
+use gambrel_model::ticket::AnswerKind;
 use gambrel_model::{Action, Job, Ledger, Outcome, Ticket};
 use gambrel_script::{Ask, AskKind, Asker, Fetcher, ModuleAction, ScriptSettings, WatchedModules};
 use serde_json::{Value, json};
@@ -15,27 +15,27 @@ use crate::Setup;
 use crate::terminal::Terminal;
 
 /// How long a ticket of a module waits.
-const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Between two looks at a ticket.
-const PAUSE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The row of modules.
-pub fn action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Action> {
+pub fn build_module_action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Action> {
     let allowed = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
-    let fetch = allowed.then(fetcher);
-    let ask = asker(setup, ledger);
+    let fetch = allowed.then(build_fetch);
+    let ask = build_asker(setup, ledger);
     let settings = ScriptSettings { ask, fetch, ..ScriptSettings::default() };
-    match setup.adopts_orphans {
+    match setup.is_own_process {
         // A program of its own must answer in time, whatever a module does.
-        true => Box::new(Heedful(WatchedModules::new(settings))),
+        true => Box::new(SignalAware(WatchedModules::new(settings))),
         false => Box::new(ModuleAction::new(settings)),
     }
 }
 
 /// Modules in a program of its own: told to go, it goes, with the exit code that says so.
-struct Heedful(WatchedModules);
+struct SignalAware(WatchedModules);
 
-impl Action for Heedful {
+impl Action for SignalAware {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -49,7 +49,7 @@ impl Action for Heedful {
 }
 
 /// Who makes the requests of modules, where the user lets them make any.
-fn fetcher() -> Fetcher {
+fn build_fetch() -> Fetcher {
     #[cfg(feature = "http")]
     {
         let fetcher = gambrel_actions::Fetcher::new(&gambrel_actions::WebSettings::default());
@@ -60,7 +60,7 @@ fn fetcher() -> Fetcher {
 }
 
 /// `tty`, `page` or `none`: as the user says; without a word a terminal where stderr is one.
-pub fn way(setup: &Setup) -> &'static str {
+pub fn select_ui(setup: &Setup) -> &'static str {
     match setup.env.get("GAMBREL_UI").map(String::as_str) {
         Some("page") => "page",
         Some("tty") => "tty",
@@ -70,35 +70,36 @@ pub fn way(setup: &Setup) -> &'static str {
     }
 }
 
-fn asker(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Option<Asker> {
-    match way(setup) {
+fn build_asker(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Option<Asker> {
+    match select_ui(setup) {
         "tty" => {
             let terminal = Terminal::default();
-            Some(Arc::new(move |ask: &Ask| terminal.ask(ask)))
+            Some(Arc::new(move |ask: &Ask| terminal.ask_user(ask)))
         }
         "page" => {
-            let (ledger, project) = (Arc::clone(ledger?), setup.folder().display().to_string());
-            Some(Arc::new(move |ask: &Ask| by_ticket(&ledger, &project, ask)))
+            let (ledger, project) =
+                (Arc::clone(ledger?), setup.working_dir().display().to_string());
+            Some(Arc::new(move |ask: &Ask| ask_by_ticket(&ledger, &project, ask)))
         }
         _ => None,
     }
 }
 
-fn wanted(ask: &Ask) -> Wants {
+fn answer_kind(ask: &Ask) -> AnswerKind {
     let there = ask.placeholder.clone().unwrap_or_default();
     match ask.kind {
-        AskKind::Confirm => Wants::Ruling,
-        AskKind::Select => Wants::Choice(ask.options.clone()),
-        AskKind::Input => Wants::Line(there),
-        AskKind::Editor => Wants::Text(there),
+        AskKind::Confirm => AnswerKind::Ruling,
+        AskKind::Select => AnswerKind::Choice(ask.options.clone()),
+        AskKind::Input => AnswerKind::Line(there),
+        AskKind::Editor => AnswerKind::Text(there),
     }
 }
 
 /// Asks through a ticket: yes or no is its action, everything else its message. One that asks the
 /// same again about the same call, because it was killed or its time was over, finds its ticket
 /// and perhaps an answer in it.
-fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
-    let now = gambrel_engine::now();
+fn ask_by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
+    let now = gambrel_engine::now_ms();
     let mut shown =
         vec![("Module".to_owned(), ask.module.clone()), ("Event".to_owned(), ask.event.clone())];
     shown.extend(ask.message.clone().map(|message| ("About".to_owned(), message)));
@@ -114,13 +115,13 @@ fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
         ])
         .to_string(),
         at: now,
-        expires: now + u64::try_from(PATIENCE.as_millis()).unwrap_or(0),
+        expires: now + u64::try_from(ANSWER_TIMEOUT.as_millis()).unwrap_or(0),
         session: ask.session.clone().unwrap_or_default(),
         project: project.to_owned(),
         hook: ask.module.clone(),
         title: ask.title.clone(),
         shown,
-        wants: wanted(ask),
+        wants: answer_kind(ask),
         ..Ticket::default()
     };
     let ticket = ledger.open_ticket(&asked).ok()?.ticket;
@@ -140,9 +141,9 @@ fn by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
                 AskKind::Input | AskKind::Editor => yes.then(|| json!(answer.message)),
             };
         }
-        if gambrel_engine::now() >= known.expires || ask.standing.is_over() {
+        if gambrel_engine::now_ms() >= known.expires || ask.standing.is_over() {
             return None;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

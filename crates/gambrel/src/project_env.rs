@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use gambrel_dialects::{Assignment, EnvFile, PROJECT_ENV_FILES};
 use gambrel_engine::{MAX_FILE_BYTES, read_text};
-use gambrel_model::{Complaint, Event, Spot};
+use gambrel_model::{Complaint, Event, SourceSpan};
 
 use crate::Setup;
 use crate::account::{account_home, real_path};
-use crate::setup::project_of;
+use crate::setup::find_project;
 
 /// No JavaScript program makes a text of a longer file.
 const MAX_SETTINGS_BYTES: u64 = 1 << 30;
@@ -25,12 +25,12 @@ impl Setup {
     /// complaint about each. In place of `HOME` stands the home of the user database. The error
     /// says why the state folder may not be used, see [`Self::state_dir_refusal`].
     pub fn check_environment(&mut self) -> Result<(), String> {
-        if !self.env.iter().any(|(name, value)| matters(name, value)) {
+        if !self.env.iter().any(|(name, value)| is_relevant(name, value)) {
             return Ok(());
         }
         let home = account_home();
-        let root = self.root(None);
-        let project = project_of(&root, home.as_deref());
+        let root = self.project_root(None);
+        let project = find_project(&root, home.as_deref());
         let mut folders = vec![project.clone(), root];
         folders.dedup();
         // What stands in the user's home is the user's own.
@@ -38,27 +38,33 @@ impl Setup {
         let files = |folder| PROJECT_ENV_FILES.iter().map(move |file| (folder, file));
         for (folder, file) in folders.iter().flat_map(files) {
             let path = folder.join(file.name);
-            for Assignment { name, value } in self.assignments(&path, file) {
-                self.ignore(&path, &name, value.as_deref(), home.as_deref());
+            for Assignment { name, value } in self.read_assignments(&path, file) {
+                self.ignore_variable(&path, &name, value.as_deref(), home.as_deref());
             }
         }
         self.refusal_within(&project).map_or(Ok(()), Err)
     }
 
     /// What a file sets. If it can be read by others and not by us, that may be any variable.
-    fn assignments(&self, path: &Path, file: &EnvFile) -> Vec<Assignment> {
+    fn read_assignments(&self, path: &Path, file: &EnvFile) -> Vec<Assignment> {
         match read_text(path) {
             Ok(text) => text.map(|text| (file.read)(&text)).unwrap_or_default(),
             Err(_) if !others_can_read(path, file) => Vec::new(),
             Err(_) => {
-                let ours = self.env.iter().filter(|(name, value)| matters(name, value));
+                let ours = self.env.iter().filter(|(name, value)| is_relevant(name, value));
                 let any = |(name, _): (&String, _)| Assignment { name: name.clone(), value: None };
                 ours.map(any).collect()
             }
         }
     }
 
-    fn ignore(&mut self, path: &Path, name: &str, value: Option<&str>, home: Option<&Path>) {
+    fn ignore_variable(
+        &mut self,
+        path: &Path,
+        name: &str,
+        value: Option<&str>,
+        home: Option<&Path>,
+    ) {
         let Some(own) = self.env.get(name).filter(|own| value.is_none_or(|value| value == *own))
         else {
             return;
@@ -72,8 +78,8 @@ impl Setup {
             env.insert(name.to_owned(), home.display().to_string());
         }
         let message = format!("sets `{name}`, so gambrel ignores this variable");
-        let complaint = Complaint::warning(Spot::file(path), message)
-            .help("a project has no say in it; take it out of the file and set it yourself");
+        let complaint = Complaint::warning(SourceSpan::of_file(path), message)
+            .with_help("a project has no say in it; take it out of the file and set it yourself");
         self.complaints.push(Complaint { reported_by_fire: true, ..complaint });
     }
 
@@ -86,7 +92,7 @@ impl Setup {
             return None;
         }
         self.state_variable()?;
-        self.refusal_within(&self.roots(Some(event)).project)
+        self.refusal_within(&self.search_roots(Some(event)).project)
     }
 
     /// The variable that names the state folder.
@@ -123,7 +129,7 @@ fn others_can_read(path: &Path, file: &EnvFile) -> bool {
 }
 
 /// Whether a variable is one that a project could gain by.
-fn matters(name: &str, value: &str) -> bool {
+fn is_relevant(name: &str, value: &str) -> bool {
     match name {
         "HOME" => !is_usual_home(value),
         _ if name.starts_with("XDG_") => name.ends_with("_HOME"),
@@ -154,7 +160,7 @@ fn only_tightens(name: &str, value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matters;
+    use super::is_relevant;
 
     #[test]
     fn an_ordinary_environment_makes_nobody_look() {
@@ -169,7 +175,7 @@ mod tests {
             ("GAMBREL_TRUST", "none"),
         ];
         for (name, value) in ordinary {
-            assert!(!matters(name, value), "{name}={value}");
+            assert!(!is_relevant(name, value), "{name}={value}");
         }
         let special = [
             ("HOME", "/home/ann/project"),
@@ -180,7 +186,7 @@ mod tests {
             ("GAMBREL_STRICT", "0"),
         ];
         for (name, value) in special {
-            assert!(matters(name, value), "{name}={value}");
+            assert!(is_relevant(name, value), "{name}={value}");
         }
     }
 }

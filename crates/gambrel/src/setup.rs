@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gambrel_dialects::StartPreferences;
 use gambrel_engine::Options;
-use gambrel_model::{Complaint, Event, Roots};
+use gambrel_model::{Complaint, Event, SearchRoots};
 
 /// The surroundings of a program that fires hooks.
 #[derive(Debug, Clone, Default)]
@@ -21,13 +21,13 @@ pub struct Setup {
     /// The folder that was asked for (`-C`), which wins over everything.
     pub folder: Option<PathBuf>,
     /// What the command line named: option word and path.
-    pub named: Vec<(String, PathBuf)>,
+    pub extra_sources: Vec<(String, PathBuf)>,
     /// How firings are to be done.
     pub options: Options,
     /// The program that is started again to supervise hooks that nobody waits for.
     pub supervisor: Option<PathBuf>,
     /// Whether orphans of hooks come to this process. Only for a program of its own.
-    pub adopts_orphans: bool,
+    pub is_own_process: bool,
     /// Whether hooks end with this process even when it is killed, as far as the kernel can do that.
     /// Only for a program of its own that runs hooks on its main thread.
     pub kill_with_parent: bool,
@@ -47,11 +47,11 @@ pub struct Setup {
 
 impl Setup {
     /// The surroundings of this process.
-    pub fn of_process() -> Self {
+    pub fn from_env() -> Self {
         let env = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        let cwd = std::env::current_dir().ok().or_else(left_of_it);
+        let cwd = std::env::current_dir().ok().or_else(nearest_existing_ancestor);
         let (cwd_unknown, cwd) = (cwd.is_none(), cwd.unwrap_or_else(|| PathBuf::from("/")));
         let caller = Some(std::process::id());
         Self { env: Arc::new(env.collect()), cwd, cwd_unknown, caller, ..Self::default() }
@@ -59,26 +59,26 @@ impl Setup {
 
     /// The surroundings of this process, for one folder, with a memory that ends with it.
     pub fn in_memory(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Some(folder.into()), in_memory: true, ..Self::of_process() }
+        Self { folder: Some(folder.into()), in_memory: true, ..Self::from_env() }
     }
 
-    fn var(&self, name: &str) -> Option<&str> {
+    fn env_var(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    fn absolute(&self, name: &str) -> Option<PathBuf> {
-        self.var(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    fn absolute_var(&self, name: &str) -> Option<PathBuf> {
+        self.env_var(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
     /// The user's home.
     pub fn home(&self) -> Option<PathBuf> {
-        self.absolute("HOME")
+        self.absolute_var("HOME")
     }
 
     /// Where the ledger is: `GAMBREL_STATE_DIR`, else the state folder of the desktop standard.
     pub fn state_dir(&self) -> Option<PathBuf> {
-        let own = self.var("GAMBREL_STATE_DIR").map(|dir| self.cwd.join(dir));
-        let standard = || self.absolute("XDG_STATE_HOME").map(|dir| dir.join("gambrel"));
+        let own = self.env_var("GAMBREL_STATE_DIR").map(|dir| self.cwd.join(dir));
+        let standard = || self.absolute_var("XDG_STATE_HOME").map(|dir| dir.join("gambrel"));
         own.or_else(standard).or_else(|| Some(self.home()?.join(".local/state/gambrel")))
     }
 
@@ -89,7 +89,7 @@ impl Setup {
 
     /// Where the user's configuration is.
     pub fn config_home(&self) -> Option<PathBuf> {
-        self.absolute("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
+        self.absolute_var("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
     }
 
     /// How hooks are started: `isolate` and `verified_exec` in the user's `config.yaml`, and
@@ -101,7 +101,7 @@ impl Setup {
         let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
         let text = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
         let mut asked = gambrel_dialects::start_preferences(&String::from_utf8_lossy(&text));
-        if let Some(word) = self.var("GAMBREL_ISOLATE") {
+        if let Some(word) = self.env_var("GAMBREL_ISOLATE") {
             asked.isolate = !["0", "false", "no", "off"].contains(&word);
         }
         asked
@@ -115,17 +115,17 @@ impl Setup {
     }
 
     /// Whether a person can be asked, and how: settled once, and told to whoever wants to know.
-    pub(crate) fn settle_ui(&mut self) {
+    pub(crate) fn detect_ui(&mut self) {
         #[cfg(feature = "js")]
         {
-            let way = crate::modules::way(self).to_owned();
+            let way = crate::modules::select_ui(self).to_owned();
             Arc::make_mut(&mut self.env).insert("GAMBREL_UI".to_owned(), way);
         }
     }
 
     /// The words that run a pipeline: `GAMBREL_RUNNER`, else this program's own `run`.
-    pub fn runner(&self) -> Vec<String> {
-        if let Some(words) = self.var("GAMBREL_RUNNER") {
+    pub fn runner_command(&self) -> Vec<String> {
+        if let Some(words) = self.env_var("GAMBREL_RUNNER") {
             return words.split_whitespace().map(str::to_owned).collect();
         }
         let program = self.supervisor.as_ref().map(|path| path.display().to_string());
@@ -133,16 +133,16 @@ impl Setup {
     }
 
     /// The folder that was asked for, else the one that the program stands in.
-    pub fn folder(&self) -> PathBuf {
+    pub fn working_dir(&self) -> PathBuf {
         self.folder.as_ref().map_or_else(|| self.cwd.clone(), |folder| self.cwd.join(folder))
     }
 
     /// The project's root: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder if it exists,
     /// else the process's.
-    pub fn root(&self, event: Option<&Event>) -> PathBuf {
+    pub fn project_root(&self, event: Option<&Event>) -> PathBuf {
         let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
         let root = named
-            .or_else(|| self.absolute("CLAUDE_PROJECT_DIR"))
+            .or_else(|| self.absolute_var("CLAUDE_PROJECT_DIR"))
             .or_else(|| event.map(|event| self.cwd.join(&event.cwd)).filter(|dir| dir.is_dir()))
             .unwrap_or_else(|| self.cwd.clone());
         std::fs::canonicalize(&root).unwrap_or(root)
@@ -150,21 +150,24 @@ impl Setup {
 
     /// The folders and names from which every place follows. What the command line named is meant
     /// from the folder that it asked for.
-    pub fn roots(&self, event: Option<&Event>) -> Roots {
+    pub fn search_roots(&self, event: Option<&Event>) -> SearchRoots {
         let absolute = |(word, path): &(String, PathBuf)| {
             let at_home =
                 self.home().and_then(|home| Some(home.join(path.strip_prefix("~").ok()?)));
-            (word.clone(), settled(at_home.unwrap_or_else(|| self.folder().join(path))))
+            (
+                word.clone(),
+                canonicalize_parent(at_home.unwrap_or_else(|| self.working_dir().join(path))),
+            )
         };
-        let root = self.root(event);
+        let root = self.project_root(event);
         let home = self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
-        Roots {
-            project: project_of(&root, home.as_deref()),
+        SearchRoots {
+            project: find_project(&root, home.as_deref()),
             root,
             home,
             config_home: self.config_home(),
             env: Arc::clone(&self.env),
-            named: self.named.iter().map(absolute).collect(),
+            extra_sources: self.extra_sources.iter().map(absolute).collect(),
             notes: None,
         }
     }
@@ -172,7 +175,7 @@ impl Setup {
 
 /// What is left of the folder that we stand in, when it was deleted: hooks of the folders above it
 /// still count.
-fn left_of_it() -> Option<PathBuf> {
+fn nearest_existing_ancestor() -> Option<PathBuf> {
     let named = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
     let above = named.iter().flat_map(|path| path.ancestors()).find(|path| path.is_dir());
     above.map(Path::to_owned)
@@ -180,7 +183,7 @@ fn left_of_it() -> Option<PathBuf> {
 
 /// One name for a file, however its folder was written. The file itself may be a link: what stands
 /// beside the link is meant by what it names.
-fn settled(path: PathBuf) -> PathBuf {
+fn canonicalize_parent(path: PathBuf) -> PathBuf {
     let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
     match (folder, path.file_name()) {
         (Some(folder), Some(name)) => folder.join(name),
@@ -189,7 +192,7 @@ fn settled(path: PathBuf) -> PathBuf {
 }
 
 /// The nearest folder that has hooks or a repository, from the root upwards; not home itself.
-pub(crate) fn project_of(root: &Path, home: Option<&Path>) -> PathBuf {
+pub(crate) fn find_project(root: &Path, home: Option<&Path>) -> PathBuf {
     const MARKS: [&str; 5] = [".claude", ".gambrel", ".omp", ".iteratr.hooks.yml", ".git"];
     let marked = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
     let found = root.ancestors().take_while(|folder| home != Some(*folder)).find(marked);

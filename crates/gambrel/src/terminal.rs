@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 const TERMINAL: &str = "/dev/tty";
 /// Between two looks at the keys.
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How often a number may be mistyped.
-const TRIES: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// The terminal, and whose turn it is.
 #[derive(Default)]
@@ -26,19 +26,19 @@ pub struct Terminal {
 
 impl Terminal {
     /// Asks when it is this question's turn; nothing if the person cancels or the question is over.
-    pub fn ask(&self, ask: &Ask) -> Option<Value> {
-        let _mine = self.turn(&ask.standing)?;
-        let mut talk = Talk::open(&ask.standing)?;
-        talk.say(&question(ask))?;
+    pub fn ask_user(&self, ask: &Ask) -> Option<Value> {
+        let _mine = self.wait_for_turn(&ask.standing)?;
+        let mut talk = TerminalDialog::open(&ask.standing)?;
+        talk.print_text(&question_text(ask))?;
         match ask.kind {
-            AskKind::Confirm => Some(json!(matches!(talk.line()?.trim(), "y" | "Y" | "yes"))),
-            AskKind::Select => talk.choice(&ask.options),
-            AskKind::Input => talk.line().map(|line| json!(line)),
-            AskKind::Editor => talk.text(ask.placeholder.as_deref().unwrap_or_default()),
+            AskKind::Confirm => Some(json!(matches!(talk.read_line()?.trim(), "y" | "Y" | "yes"))),
+            AskKind::Select => talk.read_choice(&ask.options),
+            AskKind::Input => talk.read_line().map(|line| json!(line)),
+            AskKind::Editor => talk.read_text(ask.placeholder.as_deref().unwrap_or_default()),
         }
     }
 
-    fn turn(&self, standing: &Standing) -> Option<MutexGuard<'_, ()>> {
+    fn wait_for_turn(&self, standing: &Standing) -> Option<MutexGuard<'_, ()>> {
         while !standing.is_over() {
             if standing.is_next() {
                 match self.turn.try_lock() {
@@ -47,20 +47,20 @@ impl Terminal {
                     Err(TryLockError::WouldBlock) => {}
                 }
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL_INTERVAL);
         }
         None
     }
 }
 
 /// One question at the terminal itself: stdin is the event's, stdout the reply's.
-struct Talk<'a> {
+struct TerminalDialog<'a> {
     screen: File,
     keys: File,
     standing: &'a Standing,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> TerminalDialog<'a> {
     fn open(standing: &'a Standing) -> Option<Self> {
         let calm = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
         let screen = OpenOptions::new().write(true).open(TERMINAL).ok()?;
@@ -68,12 +68,12 @@ impl<'a> Talk<'a> {
         Some(Self { screen, keys, standing })
     }
 
-    fn say(&mut self, text: &str) -> Option<()> {
+    fn print_text(&mut self, text: &str) -> Option<()> {
         self.screen.write_all(text.as_bytes()).ok()
     }
 
     /// The next line; byte by byte, because what follows it is for the next question.
-    fn line(&mut self) -> Option<String> {
+    fn read_line(&mut self) -> Option<String> {
         let mut typed = Vec::new();
         loop {
             let mut key = [0];
@@ -84,7 +84,7 @@ impl<'a> Talk<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return None,
                 Err(_) if self.standing.is_over() => return self.give_up(),
-                Err(_) => std::thread::sleep(PAUSE),
+                Err(_) => std::thread::sleep(POLL_INTERVAL),
             }
         }
         Some(String::from_utf8_lossy(&typed).trim_end_matches('\r').to_owned())
@@ -93,13 +93,13 @@ impl<'a> Talk<'a> {
     /// What was typed for a question that is over answers no other.
     fn give_up<T>(&mut self) -> Option<T> {
         let _ = tcflush(&self.keys, QueueSelector::IFlush);
-        self.say("\n(no answer is waited for any more)\n")?;
+        self.print_text("\n(no answer is waited for any more)\n")?;
         None
     }
 
-    fn choice(&mut self, options: &[String]) -> Option<Value> {
-        for _ in 0..TRIES {
-            let typed = self.line()?;
+    fn read_choice(&mut self, options: &[String]) -> Option<Value> {
+        for _ in 0..MAX_ATTEMPTS {
+            let typed = self.read_line()?;
             let typed = typed.trim();
             if typed.is_empty() {
                 return None;
@@ -108,15 +108,15 @@ impl<'a> Talk<'a> {
             if let Some(chosen) = nth.and_then(|nth| options.get(nth)) {
                 return Some(json!(chosen));
             }
-            self.say(&format!("a number from 1 to {}, or nothing: ", options.len()))?;
+            self.print_text(&format!("a number from 1 to {}, or nothing: ", options.len()))?;
         }
         None
     }
 
     /// Lines up to one with a dot; what was there if there are none.
-    fn text(&mut self, there: &str) -> Option<Value> {
+    fn read_text(&mut self, there: &str) -> Option<Value> {
         let mut typed = Vec::new();
-        while let Some(line) = self.line().filter(|line| line != ".") {
+        while let Some(line) = self.read_line().filter(|line| line != ".") {
             typed.push(line);
         }
         if self.standing.is_over() {
@@ -126,15 +126,20 @@ impl<'a> Talk<'a> {
     }
 }
 
-fn question(ask: &Ask) -> String {
+fn question_text(ask: &Ask) -> String {
     let message = ask.message.as_deref().unwrap_or_default();
-    let mut text = format!("\n{} asks: {}\n{}\n", ask.module, plain(&ask.title), plain(message));
+    let mut text = format!(
+        "\n{} asks: {}\n{}\n",
+        ask.module,
+        strip_controls(&ask.title),
+        strip_controls(message)
+    );
     for (nth, option) in ask.options.iter().enumerate() {
-        text += &format!("  {}) {}\n", nth + 1, plain(option));
+        text += &format!("  {}) {}\n", nth + 1, strip_controls(option));
     }
     let there = ask.placeholder.as_deref().unwrap_or_default();
     if !there.is_empty() {
-        text += &format!("{}\n", plain(there));
+        text += &format!("{}\n", strip_controls(there));
     }
     text + match ask.kind {
         AskKind::Confirm => "[y/N] ",
@@ -146,6 +151,6 @@ fn question(ask: &Ask) -> String {
     }
 }
 
-fn plain(text: &str) -> String {
+fn strip_controls(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
 }

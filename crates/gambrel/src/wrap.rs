@@ -64,7 +64,7 @@ impl Gambrel {
                 "toolCallId": call.id, "input": call.input,
             })
         };
-        let asked = self.told(&event("tool_call")).map_err(ToolError::Unclear)?;
+        let asked = self.fire_and_parse(&event("tool_call")).map_err(ToolError::Unclear)?;
         if asked["block"] == true {
             let reason = asked["reason"].as_str().unwrap_or_default().to_owned();
             return Err(ToolError::Blocked(reason));
@@ -75,7 +75,7 @@ impl Gambrel {
                 after["content"] = json!(output.content);
                 after["details"] = output.details.clone();
                 after["isError"] = json!(false);
-                let told = self.told(&after).map_err(ToolError::Unclear)?;
+                let told = self.fire_and_parse(&after).map_err(ToolError::Unclear)?;
                 if let Some(content) = told["content"].as_array() {
                     output.content.clone_from(content);
                 }
@@ -88,18 +88,18 @@ impl Gambrel {
                 after["content"] = json!([{"type": "text", "text": error.to_string()}]);
                 after["isError"] = json!(true);
                 // Whatever hooks say of it, the error stands; what they have written is in the log.
-                let _told = self.told(&after);
+                let _told = self.fire_and_parse(&after);
                 Err(ToolError::Failed(error))
             }
         }
     }
 
     /// Fires an event of oh-my-pi and reads the merged result.
-    fn told(&self, event: &Value) -> Result<Value, Box<Complaint>> {
+    fn fire_and_parse(&self, event: &Value) -> Result<Value, Box<Complaint>> {
         let mut event = self.receive("omp", event.to_string().as_bytes()).map_err(Box::new)?;
         let fired = self.fire(&mut event);
         // Nothing is lost: what could not be struck off is said once more.
-        let _kept = self.settle(&fired.decision);
+        let _kept = self.mark_delivered(&fired.decision);
         Ok(serde_json::from_slice(&fired.reply.stdout).unwrap_or_default())
     }
 }

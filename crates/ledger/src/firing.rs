@@ -1,6 +1,6 @@
 //! A firing as its records tell it. Knows how records belong together, not where they are kept.
 
-use gambrel_model::ledger::{Record, Stage};
+use gambrel_model::ledger::{FiringPhase, JournalRecord};
 
 use crate::alive::is_running;
 
@@ -29,7 +29,7 @@ pub struct Firing {
     /// Whether it still goes on.
     pub state: FiringState,
     /// Its records, in the order in which they were written.
-    pub records: Vec<Record>,
+    pub records: Vec<JournalRecord>,
 }
 
 /// How far a firing came.
@@ -45,7 +45,7 @@ pub enum FiringState {
 
 impl Firing {
     /// The firing that these records tell of; nothing without a record.
-    pub(crate) fn of(seq: u64, records: Vec<Record>) -> Option<Self> {
+    pub(crate) fn of(seq: u64, records: Vec<JournalRecord>) -> Option<Self> {
         let first = records.first()?;
         let (id, at, session) = (first.id.clone(), first.at, first.session.clone());
         Some(Self { seq, id, at, session, state: state_of(&records), records })
@@ -53,9 +53,11 @@ impl Firing {
 }
 
 /// Without its beginning (dropped, or too old) nothing can be said of a firing but that it was.
-fn state_of(records: &[Record]) -> FiringState {
-    let begun = |record: &&Record| matches!(record.step, Stage::Accepted | Stage::Started);
-    if records.iter().any(|record| record.step == Stage::Finished) {
+fn state_of(records: &[JournalRecord]) -> FiringState {
+    let begun = |record: &&JournalRecord| {
+        matches!(record.step, FiringPhase::Accepted | FiringPhase::Started)
+    };
+    if records.iter().any(|record| record.step == FiringPhase::Finished) {
         return FiringState::Finished;
     }
     match records.iter().rfind(begun) {

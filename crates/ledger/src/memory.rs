@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gambrel_model::ledger::{Ledger, LedgerError, Record, SessionState, TrustEntry};
-use gambrel_model::ticket::{Answer, Opened, Standing, Taken, Ticket};
+use gambrel_model::ledger::{JournalRecord, Ledger, LedgerError, SessionState, TrustEntry};
+use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket, TicketState};
 
 use crate::token::{Token, fresh};
 
@@ -16,7 +16,7 @@ pub struct MemoryLedger {
 
 #[derive(Debug, Default)]
 struct Kept {
-    records: Vec<Record>,
+    records: Vec<JournalRecord>,
     sessions: BTreeMap<String, SessionState>,
     trust: BTreeMap<String, TrustEntry>,
     tickets: Vec<(String, Ticket)>,
@@ -29,7 +29,7 @@ impl MemoryLedger {
     }
 
     /// Every record so far, in the order in which they came.
-    pub fn records(&self) -> Vec<Record> {
+    pub fn records(&self) -> Vec<JournalRecord> {
         self.kept().records.clone()
     }
 
@@ -40,16 +40,16 @@ impl MemoryLedger {
 }
 
 impl Ledger for MemoryLedger {
-    fn journal(&self, records: &[Record]) -> Result<(), LedgerError> {
+    fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError> {
         self.kept().records.extend_from_slice(records);
         Ok(())
     }
 
-    fn session(&self, session: &str) -> Result<SessionState, LedgerError> {
+    fn session_state(&self, session: &str) -> Result<SessionState, LedgerError> {
         Ok(self.kept().sessions.get(session).cloned().unwrap_or_default())
     }
 
-    fn amend(
+    fn update_session(
         &self,
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
@@ -65,7 +65,7 @@ impl Ledger for MemoryLedger {
         Ok(self.kept().trust.clone())
     }
 
-    fn amend_trust(
+    fn update_trust(
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError> {
@@ -76,16 +76,16 @@ impl Ledger for MemoryLedger {
         Ok(())
     }
 
-    fn open_ticket(&self, asked: &Ticket) -> Result<Opened, LedgerError> {
+    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
         let mut kept = self.kept();
         let live = |ticket: &Ticket| {
             ticket.key == asked.key
                 && !ticket.spent
                 && ticket.taken.is_none()
-                && ticket.standing(asked.at) != Standing::Expired
+                && ticket.state_at(asked.at) != TicketState::Expired
         };
         if let Some((token, ticket)) = kept.tickets.iter().find(|(_, ticket)| live(ticket)) {
-            return Ok(Opened { ticket: ticket.clone(), token: token.clone() });
+            return Ok(OpenedTicket { ticket: ticket.clone(), token: token.clone() });
         }
         let secret =
             fresh().map_err(|why| LedgerError { doing: "opening a ticket".into(), why })?;
@@ -93,14 +93,14 @@ impl Ledger for MemoryLedger {
         let token = Token::of(&secret, &asked.key, 0).ok_or_else(unknown)?;
         let ticket = Ticket { id: token.id().to_owned(), answer: None, ..asked.clone() };
         kept.tickets.push((token.text.clone(), ticket.clone()));
-        Ok(Opened { ticket, token: token.text })
+        Ok(OpenedTicket { ticket, token: token.text })
     }
 
     fn ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
         Ok(self.kept().tickets.iter().map(|(_, t)| t).find(|ticket| ticket.id == id).cloned())
     }
 
-    fn ticket_of(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
+    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
         let asked = Token::known(token.to_owned());
         let kept = self.kept();
         let known = |text: &str| asked.is(&Token::known(text.to_owned()).hash);
@@ -111,24 +111,24 @@ impl Ledger for MemoryLedger {
         Ok(self.kept().tickets.iter().rev().map(|(_, ticket)| ticket.clone()).collect())
     }
 
-    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<Taken, LedgerError> {
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
         let mut kept = self.kept();
         let Some((_, ticket)) = kept.tickets.iter_mut().find(|(_, ticket)| ticket.id == id) else {
-            return Ok(Taken::Unknown);
+            return Ok(AnswerResult::Unknown);
         };
         Ok(match ticket.answer.clone() {
-            Some(before) => Taken::Already(before),
-            None if ticket.standing(answer.at) == Standing::Expired => Taken::Expired,
+            Some(before) => AnswerResult::AlreadyAnswered(before),
+            None if ticket.state_at(answer.at) == TicketState::Expired => AnswerResult::Expired,
             None => {
                 ticket.answer = Some(answer.clone());
-                Taken::Recorded(answer.clone())
+                AnswerResult::Recorded(answer.clone())
             }
         })
     }
 
     fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
         let claim = self.claim("");
-        self.note_ticket(id, &mut |ticket| ticket.taken = Some(claim.clone()))
+        self.update_ticket(id, &mut |ticket| ticket.taken = Some(claim.clone()))
     }
 
     fn spend_answers(&self) -> Result<(), LedgerError> {
@@ -138,7 +138,11 @@ impl Ledger for MemoryLedger {
         Ok(())
     }
 
-    fn note_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> Result<(), LedgerError> {
+    fn update_ticket(
+        &self,
+        id: &str,
+        note: &mut dyn FnMut(&mut Ticket),
+    ) -> Result<(), LedgerError> {
         if let Some((_, ticket)) = self.kept().tickets.iter_mut().find(|(_, t)| t.id == id) {
             note(ticket);
         }

@@ -21,5 +21,5 @@ pub struct Job<'a> {
     pub call: &'a Call,
     /// Written when a call is left to a supervisor, and handed to it unread, so that it can record
     /// and read the outcome after the caller has gone.
-    pub errand: Option<&'a (dyn Fn() -> String + Sync)>,
+    pub record: Option<&'a (dyn Fn() -> String + Sync)>,
 }

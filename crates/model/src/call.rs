@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::parting::Parting;
+use crate::async_marker::AsyncMarker;
 use crate::watched::WatchedFiles;
 
 /// One thing to run, once, under terms already settled.
@@ -19,9 +19,9 @@ pub struct Call {
     /// Set on top of the caller's environment.
     pub env: Vec<(String, String)>,
     /// Of the caller's environment only these pass, where they are named; `None` is all of it.
-    pub keep: Option<Vec<String>>,
+    pub inherit: Option<Vec<String>>,
     /// Taken out of the caller's environment (what came from a secrets file).
-    pub unset: Vec<String>,
+    pub remove_env: Vec<String>,
     /// What the process reads; `None` is an empty stdin.
     pub stdin: Option<Vec<u8>>,
     /// The folder it runs in.
@@ -31,24 +31,24 @@ pub struct Call {
     /// What actions without a process need: an address, headers, inputs.
     pub body: Value,
     /// How it may take its time.
-    pub pace: Pace,
+    pub limits: Limits,
     /// How it may say, while it is waited for, that it is not to be; `None` if it cannot.
     #[serde(default)]
-    pub parting: Option<Parting>,
+    pub async_marker: Option<AsyncMarker>,
     /// The files that a person trusted it with: an action that reads code itself reads no other.
     #[serde(default)]
-    pub seal: Option<Seal>,
+    pub trusted_files: Option<TrustedFiles>,
     /// The files that a person trusted it with, for actions that start a process: they are looked
     /// at again when it has ended.
     #[serde(default)]
     pub watched: Option<WatchedFiles>,
     /// A short text, unread by actions, with which the killing of what it left running is recorded.
     #[serde(default)]
-    pub slip: Option<String>,
+    pub leak_record: Option<String>,
 }
 
 /// Files by their real paths, and the SHA-256 of what was in each.
-pub type Seal = BTreeMap<PathBuf, [u8; 32]>;
+pub type TrustedFiles = BTreeMap<PathBuf, [u8; 32]>;
 
 /// What a process is started from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -97,34 +97,34 @@ pub struct SideFile {
 
 /// How long a call may run, how often it is tried, and whether anybody waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pace {
+pub struct Limits {
     /// The one deadline over stdin, stdout, stderr and exit of one attempt.
     pub timeout: Duration,
     /// How long after its start what a hook that ended well has left running may go on, if not for
     /// as long as the hook itself.
     #[serde(default)]
-    pub linger: Option<Duration>,
+    pub leftover_timeout: Option<Duration>,
     /// Between the polite signal and the last one.
-    pub grace: Duration,
+    pub kill_grace: Duration,
     /// Attempts after the first, made only when one failed.
     pub retries: u32,
     /// Between two attempts.
-    pub pause: Duration,
+    pub retry_delay: Duration,
     /// False: started, never waited for.
-    pub waits: bool,
+    pub blocking: bool,
     /// No attempt may run past this, whatever its own timeout says.
     pub budget: Option<Duration>,
 }
 
-impl Default for Pace {
+impl Default for Limits {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(60),
-            linger: None,
-            grace: Duration::from_millis(300),
+            leftover_timeout: None,
+            kill_grace: Duration::from_millis(300),
             retries: 0,
-            pause: Duration::ZERO,
-            waits: true,
+            retry_delay: Duration::ZERO,
+            blocking: true,
             budget: None,
         }
     }

@@ -9,14 +9,14 @@ use crate::verdict::Patch;
 #[derive(Debug, Clone, Default)]
 pub struct Carry {
     /// Rewrites that hold now.
-    pub now: Patch,
+    pub patch: Patch,
     /// By dialect.
-    pub last: BTreeMap<&'static str, Last>,
+    pub previous: BTreeMap<&'static str, PreviousHook>,
 }
 
 /// What the previous hook of a dialect left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Last {
+pub struct PreviousHook {
     /// Whether it did what was asked; `None` before the first.
     pub ok: Option<bool>,
     /// What a person or a service answered.
@@ -25,16 +25,16 @@ pub struct Last {
     pub output: String,
 }
 
-impl Last {
+impl PreviousHook {
     /// What every outcome leaves: whether it did what was asked.
     pub fn note(&mut self, outcome: &Outcome) {
-        self.ok = Some(outcome.succeeded());
+        self.ok = Some(outcome.is_success());
     }
 }
 
 impl Carry {
     /// What the previous hook of this dialect left.
-    pub fn last(&self, dialect: &str) -> Last {
-        self.last.get(dialect).cloned().unwrap_or_default()
+    pub fn previous_of(&self, dialect: &str) -> PreviousHook {
+        self.previous.get(dialect).cloned().unwrap_or_default()
     }
 }

@@ -12,7 +12,7 @@ pub struct Complaint {
     /// How much it matters.
     pub severity: Severity,
     /// The file, and where in it.
-    pub spot: Spot,
+    pub spot: SourceSpan,
     /// What is wrong.
     pub message: String,
     /// What to do.
@@ -40,7 +40,7 @@ pub enum Severity {
 
 /// A place in a text: line and column from 1 (columns in characters), and byte offsets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spot {
+pub struct SourceSpan {
     /// The file; empty for text that came from elsewhere.
     pub path: PathBuf,
     /// From 1; 0 when the whole file is meant.
@@ -53,15 +53,15 @@ pub struct Spot {
     pub end: usize,
 }
 
-impl Spot {
+impl SourceSpan {
     /// A whole file.
-    pub fn file(path: &Path) -> Self {
+    pub fn of_file(path: &Path) -> Self {
         Self { path: path.to_owned(), ..Self::default() }
     }
 
     /// A range of bytes of a text.
-    pub fn within(path: &Path, text: &str, start: usize, end: usize) -> Self {
-        let start = floor(text, start);
+    pub fn of_range(path: &Path, text: &str, start: usize, end: usize) -> Self {
+        let start = floor_char_boundary(text, start);
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         Self {
@@ -69,12 +69,12 @@ impl Spot {
             line: before.bytes().filter(|b| *b == b'\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
             start,
-            end: floor(text, end.max(start)),
+            end: floor_char_boundary(text, end.max(start)),
         }
     }
 }
 
-fn floor(text: &str, at: usize) -> usize {
+fn floor_char_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -84,32 +84,32 @@ fn floor(text: &str, at: usize) -> usize {
 
 /// A text that stands inside a file, so that a mistake *inside* it can be shown at its own column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Quoted {
+pub struct SpannedText {
     /// The text as meant, quotes and escapes undone.
     pub text: String,
     /// Where the whole of it stands.
-    pub spot: Spot,
+    pub spot: SourceSpan,
     /// For every byte of `text` its place relative to the spot's start; empty when unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<u32>,
 }
 
-impl Quoted {
+impl SpannedText {
     /// A text that is written as it is meant, `skip` bytes after the spot begins (its quote).
-    pub fn plain(text: &str, spot: Spot, skip: u32) -> Self {
+    pub fn from_source(text: &str, spot: SourceSpan, skip: u32) -> Self {
         let steps = (0..u32::try_from(text.len()).unwrap_or(0)).map(|n| n + skip).collect();
         Self { text: text.to_owned(), spot, steps }
     }
 
     /// The place of one byte of the text. Exact for text on one line; else the whole text.
-    pub fn at(&self, offset: usize) -> Spot {
+    pub fn span_at(&self, offset: usize) -> SourceSpan {
         let Some(step) = self.steps.get(offset).or(self.steps.last()) else {
             return self.spot.clone();
         };
         let past = u32::from(offset >= self.steps.len());
         let step = (*step + past) as usize;
         let start = (self.spot.start + step).min(self.spot.end);
-        Spot {
+        SourceSpan {
             start,
             end: (start + 1).min(self.spot.end),
             column: self.spot.column + step,
@@ -120,7 +120,7 @@ impl Quoted {
 
 impl Complaint {
     /// Something that does not run.
-    pub fn error(spot: Spot, message: impl Into<String>) -> Self {
+    pub fn error(spot: SourceSpan, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
             spot,
@@ -132,18 +132,18 @@ impl Complaint {
     }
 
     /// Something that may not do what its author thinks.
-    pub fn warning(spot: Spot, message: impl Into<String>) -> Self {
+    pub fn warning(spot: SourceSpan, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(spot, message) }
     }
 
     /// Something worth knowing, which may well be meant.
-    pub fn note(spot: Spot, message: impl Into<String>) -> Self {
+    pub fn note(spot: SourceSpan, message: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::error(spot, message) }
     }
 
     /// The same with a remedy.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -152,7 +152,7 @@ impl Complaint {
 /// `path:line:column: message`, and the remedy.
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Spot { path, line, column, .. } = &self.spot;
+        let SourceSpan { path, line, column, .. } = &self.spot;
         if !path.as_os_str().is_empty() {
             write!(f, "{}:", path.display())?;
         }
@@ -171,7 +171,7 @@ impl std::error::Error for Complaint {}
 const MAX_COMPARED_BYTES: usize = 100;
 
 /// The nearest of some words, if one is near: for "did you mean".
-pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest_word<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Nobody mistypes a name this long, and comparing it would take its time.
     if word.len() > MAX_COMPARED_BYTES {
         return None;
@@ -181,13 +181,13 @@ pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Opti
     words
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(word.len()) <= limit)
-        .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (edit_distance(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(far, _)| *far <= limit)
         .min_by_key(|(far, _)| *far)
         .map(|(_, candidate)| candidate)
 }
 
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.chars().enumerate() {

@@ -68,20 +68,20 @@ impl Condition {
             let message = format!("the condition is longer than {MAX_LENGTH} bytes");
             return Err(ConditionError { offset: MAX_LENGTH, message, help: None });
         }
-        let tokens = lex::lex(text)?;
+        let tokens = lex::tokenize_condition(text)?;
         let mut variables = Vec::new();
-        for name in tokens.iter().flat_map(|token| token.kind.names()) {
+        for name in tokens.iter().flat_map(|token| token.kind.variable_names()) {
             if !variables.contains(name) {
                 variables.push(name.clone());
             }
         }
-        let root = parse::parse(tokens, text.len())?;
+        let root = parse::parse_tokens(tokens, text.len())?;
         Ok(Self { text: text.to_owned(), root, variables })
     }
 
     /// Judges the condition; `lookup` is asked only for names that matter to the answer.
     pub fn eval(&self, lookup: &dyn Fn(&str) -> Fact) -> Result<Truth, EvalError> {
-        eval::judge(&self.root, lookup)
+        eval::evaluate_truth(&self.root, lookup)
     }
 
     /// The condition as it was written.

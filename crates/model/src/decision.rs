@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::carry::Carry;
 use crate::complaint::Complaint;
-use crate::ledger::Debt;
+use crate::degrade::Loss;
+use crate::ledger::Undelivered;
 use crate::outcome::{End, Outcome};
-use crate::said::Loss;
-use crate::verdict::{Ear, Ruling, Verdict};
+use crate::verdict::{Audience, Ruling, Verdict};
 
 /// What all hooks decided.
 #[derive(Debug, Clone, Default)]
@@ -24,17 +24,17 @@ pub struct Decision {
     /// The session it belongs to.
     pub session: String,
     /// The name under which the ledger keeps what belongs to that session.
-    pub memory: String,
+    pub session_key: String,
     /// What the hooks meant together.
-    pub meant: Verdict,
+    pub merged: Verdict,
     /// What the caller is told.
-    pub said: Verdict,
+    pub for_caller: Verdict,
     /// What stays owed to the session.
-    pub owed: Verdict,
+    pub later: Verdict,
     /// What the session is to remember by name.
-    pub marks: Vec<String>,
+    pub session_flags: Vec<String>,
     /// Debts that this answer pays, each with as much of it as is told.
-    pub paid: Vec<Debt>,
+    pub delivered: Vec<Undelivered>,
     /// What could not be said as meant.
     pub losses: Vec<Loss>,
     /// Every hook that was considered, in order.
@@ -42,19 +42,19 @@ pub struct Decision {
     /// A person's mistakes that were met on the way.
     pub complaints: Vec<Complaint>,
     /// What the world refused (a full disk, a locked ledger), for stderr.
-    pub troubles: Vec<String>,
+    pub warnings: Vec<String>,
     /// What dialects left at the end.
     pub carry: Carry,
     /// Hooks of this moment whose matcher was not met; told only when somebody asks, since there
     /// may be thousands.
-    pub bystanders: Option<Bystanders>,
+    pub unmatched: Option<UnmatchedHooks>,
 }
 
 /// Tells the steps of hooks that were passed over.
 #[derive(Clone)]
-pub struct Bystanders(pub Arc<dyn Fn() -> Vec<Step> + Send + Sync>);
+pub struct UnmatchedHooks(pub Arc<dyn Fn() -> Vec<Step> + Send + Sync>);
 
-impl fmt::Debug for Bystanders {
+impl fmt::Debug for UnmatchedHooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Bystanders")
     }
@@ -112,14 +112,14 @@ impl Step {
             "action": self.action, "source": self.source, "ran": self.ran,
             "outcome": outcome.map_or("skipped", |o| o.end.word()),
             "code": code,
-            "ms": outcome.map_or(0.0, |o| (o.took.as_secs_f64() * 10_000.0).round() / 10.0),
+            "ms": outcome.map_or(0.0, |o| (o.elapsed.as_secs_f64() * 10_000.0).round() / 10.0),
             "verdict": self.verdict.word(), "why": self.why,
         });
         if let Some(outcome) = outcome {
             step["attempts"] = json!(outcome.attempts);
             step["command"] = json!(outcome.command);
-            step["stdout"] = json!(excerpt(&outcome.stdout.text()));
-            step["stderr"] = json!(excerpt(&outcome.stderr.text()));
+            step["stdout"] = json!(text_excerpt(&outcome.stdout.text()));
+            step["stderr"] = json!(text_excerpt(&outcome.stderr.text()));
         }
         if let Some(file) = outcome.and_then(|outcome| outcome.changed.as_ref()) {
             step["changed"] = json!(file);
@@ -132,13 +132,13 @@ impl Step {
 }
 
 /// What a trail keeps of a stream.
-const EXCERPT: usize = 2_000;
+const MAX_EXCERPT_BYTES: usize = 2_000;
 
-fn excerpt(text: &str) -> String {
-    if text.len() <= EXCERPT {
+fn text_excerpt(text: &str) -> String {
+    if text.len() <= MAX_EXCERPT_BYTES {
         return text.to_owned();
     }
-    let mut end = EXCERPT;
+    let mut end = MAX_EXCERPT_BYTES;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -149,33 +149,34 @@ impl Decision {
     /// The neutral decision: what `--json` prints whatever the caller's dialect.
     pub fn to_json(&self) -> Value {
         let reasons: Vec<Value> = self
-            .meant
+            .merged
             .reasons
             .iter()
             .map(|r| json!({"hook": r.hook, "text": r.text, "ruling": r.ruling.word()}))
             .collect();
-        let words = |ear: Ear| self.meant.words(ear).map(Value::from).collect::<Vec<_>>();
-        let mut context = words(Ear::Agent);
-        context.extend(words(Ear::Next));
-        let patch = match self.meant.patch.is_empty() {
+        let words =
+            |ear: Audience| self.merged.messages_for(ear).map(Value::from).collect::<Vec<_>>();
+        let mut context = words(Audience::AgentNow);
+        context.extend(words(Audience::AgentNextTurn));
+        let patch = match self.merged.patch.is_empty() {
             true => Value::Null,
-            false => json!(self.meant.patch),
+            false => json!(self.merged.patch),
         };
         json!({
             "id": self.id, "moment": self.moment, "session": self.session,
-            "ruling": self.meant.ruling.word(), "said": self.said.ruling.word(),
-            "reasons": reasons, "context": context, "notices": words(Ear::Person),
+            "ruling": self.merged.ruling.word(), "said": self.for_caller.ruling.word(),
+            "reasons": reasons, "context": context, "notices": words(Audience::User),
             "patch": patch,
             "trail": self.full_trail().iter().map(Step::to_json).collect::<Vec<_>>(),
             "losses": self.losses,
             "complaints": self.complaints.iter().map(complaint_json).collect::<Vec<_>>(),
-            "troubles": self.troubles,
+            "troubles": self.warnings,
         })
     }
 
     /// The trail with everybody who was passed over.
     pub fn full_trail(&self) -> Vec<Step> {
-        let passed_over = self.bystanders.as_ref().map(|b| (b.0)()).unwrap_or_default();
+        let passed_over = self.unmatched.as_ref().map(|b| (b.0)()).unwrap_or_default();
         self.trail.iter().cloned().chain(passed_over).collect()
     }
 }

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use crate::call::Call;
-use crate::carry::{Carry, Last};
+use crate::carry::{Carry, PreviousHook};
 use crate::complaint::Complaint;
 use crate::condition::Fact;
+use crate::config_path::{ConfigPath, LoadedFile, SearchRoots};
 use crate::decision::{Decision, Reply};
-use crate::event::{Arrival, Event};
+use crate::event::{CallerContext, Event};
 use crate::hook::{ANY, Draft, Hook};
 use crate::outcome::Outcome;
-use crate::place::{Found, Place, Roots};
 use crate::spec::EventSpec;
 use crate::tool::ToolWord;
 use crate::verdict::{Slot, Verdict};
@@ -30,57 +30,62 @@ pub trait Dialect: Sync {
     }
 
     /// Whether its matchers may name a tool as its caller does, besides its own words.
-    fn knows_native_names(&self) -> bool {
+    fn matches_caller_tool_names(&self) -> bool {
         false
     }
 
     /// Whether its callers have a word for what stands in a slot that only one dialect knows.
-    fn has_word(&self, slot: &Slot) -> bool {
+    fn accepts_foreign_slot(&self, slot: &Slot) -> bool {
         slot.dialect().is_none_or(|dialect| dialect == self.name())
     }
 
     /// Where its hooks may be, in the order in which they run.
-    fn places(&self, roots: &Roots) -> Vec<Place>;
+    fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath>;
 
     /// More places, which a file that was found names itself.
-    fn further(&self, found: &Found, roots: &Roots) -> Vec<Place> {
+    fn referenced_files(&self, found: &LoadedFile, roots: &SearchRoots) -> Vec<ConfigPath> {
         let _ = (found, roots);
         Vec::new()
     }
 
     /// What is written there. Never stops at a bad entry.
-    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>);
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots)
+    -> (Vec<Draft>, Vec<Complaint>);
 
     /// Understands a native event.
-    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint>;
+    fn receive_event(
+        &'static self,
+        native: &[u8],
+        arrival: CallerContext,
+    ) -> Result<Event, Complaint>;
 
     /// What a condition of one of its hooks sees under a name.
-    fn fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
+    fn lookup_fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
         let _ = (event, carry, name);
         Fact::Absent
     }
 
     /// Why one of its hooks is not for an event after all, by a rule of the dialect's own.
-    fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
+    fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
         let _ = (event, hook);
         None
     }
 
     /// Why one of its hooks runs although a rule of the dialect's own is met only in doubt.
-    fn remark(&self, event: &Event, hook: &Hook) -> Option<String> {
+    fn run_remark(&self, event: &Event, hook: &Hook) -> Option<String> {
         let _ = (event, hook);
         None
     }
 
     /// The rows under which one of its hooks hears events.
-    fn rows(&self, draft: &Draft) -> Vec<&'static EventSpec> {
+    fn draft_specs(&self, draft: &Draft) -> Vec<&'static EventSpec> {
         let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
         self.events().iter().filter(hears).collect()
     }
 
     /// Whether hooks of other dialects have heard this moment under another name already.
-    fn echoes(&self, event: &Event) -> bool {
-        event.row.echo
+    fn already_fired(&self, event: &Event) -> bool {
+        event.spec.duplicate_of_earlier
     }
 
     /// Whether a host may report an event to gambrel where no hook waits for it. Not where a hook
@@ -91,29 +96,29 @@ pub trait Dialect: Sync {
     }
 
     /// Names that an event leaves in its session's memory, to be seen by later ones.
-    fn marks(&self, event: &Event) -> Vec<String> {
+    fn session_flags(&self, event: &Event) -> Vec<String> {
         let _ = event;
         Vec::new()
     }
 
     /// How long a live host of this dialect waits for the answer to an event.
-    fn patience(&self, event: &Event) -> Option<Duration> {
+    fn host_timeout(&self, event: &Event) -> Option<Duration> {
         let _ = event;
         None
     }
 
     /// What a hook is to be run with.
-    fn stage(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call;
+    fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call;
 
     /// What a hook's outcome means.
-    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict;
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict;
 
     /// What a hook's outcome leaves to the dialect's next hook.
-    fn leave(&self, hook: &Hook, outcome: &Outcome, last: &mut Last) {
+    fn update_carry(&self, hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
         let _ = hook;
         last.note(outcome);
     }
 
     /// How a caller is told. Only spells: what can be said was settled before.
-    fn reply(&self, event: &Event, decision: &Decision) -> Reply;
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply;
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dialect::Dialect;
-use crate::moment::{Kind, Moment};
+use crate::moment::{Moment, MomentKind};
 use crate::spec::EventSpec;
 use crate::tool::{Tool, ToolResult};
 use crate::verdict::{Patch, Slot};
@@ -22,9 +22,9 @@ pub struct Event {
     /// When it came in, milliseconds since the epoch.
     pub at: u64,
     /// Who speaks.
-    pub from: &'static dyn Dialect,
+    pub dialect: &'static dyn Dialect,
     /// The row of the caller's event table.
-    pub row: &'static EventSpec,
+    pub spec: &'static EventSpec,
     /// The event's name in the caller's words.
     pub name: String,
     /// What happened, neutrally.
@@ -41,11 +41,11 @@ pub struct Event {
     pub native: Value,
     /// The bytes that the caller sent, where they are one line of text: what a hook of the same
     /// dialect is handed as long as nothing was rewritten.
-    pub line: Option<Arc<[u8]>>,
+    pub raw_line: Option<Arc<[u8]>>,
     /// What hooks have rewritten so far.
     pub patched: Patch,
     /// What the session has counted so far, by name.
-    pub seen: BTreeMap<String, u64>,
+    pub session_counts: BTreeMap<String, u64>,
     /// The user's secrets: for requests that name them, and for nobody else.
     pub secrets: Arc<BTreeMap<String, String>>,
     /// The firing's surroundings that hooks may read: environment of the caller.
@@ -56,7 +56,7 @@ pub struct Event {
 
 /// What the rim of the program knows when an event comes in.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Arrival {
+pub struct CallerContext {
     /// Names the firing.
     pub id: String,
     /// Milliseconds since the epoch.
@@ -95,10 +95,10 @@ pub struct Facts {
     pub stage: Option<String>,
     /// The task that the event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<Task>,
+    pub task: Option<TaskFacts>,
     /// The team that the event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub team: Option<Team>,
+    pub team: Option<TeamFacts>,
     /// The team member, or the kind of sub-agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
@@ -109,8 +109,8 @@ pub struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The messages for the model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub messages: Option<Value>,
+    #[serde(rename = "messages", skip_serializing_if = "Option::is_none")]
+    pub chat_messages: Option<Value>,
     /// What set it off: `startup`, `manual`, a notification's type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
@@ -136,7 +136,7 @@ fn is_zero(n: &u64) -> bool {
 /// A task, as far as anybody told.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Task {
+pub struct TaskFacts {
     /// Its id.
     pub id: String,
     /// One line.
@@ -156,7 +156,7 @@ pub struct Task {
 /// A team, as far as anybody told.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Team {
+pub struct TeamFacts {
     /// Its id.
     pub id: String,
     /// Its folder.
@@ -169,33 +169,33 @@ pub struct Team {
 
 impl Event {
     /// Where the event stands to the thing it is about.
-    pub fn kind(&self) -> Kind {
-        self.row.kind()
+    pub fn kind(&self) -> MomentKind {
+        self.spec.kind()
     }
 
     /// The name under which the ledger keeps what belongs to this session: two projects may
     /// call a session alike, and some callers do not name theirs at all.
-    pub fn memory(&self) -> String {
+    pub fn session_key(&self) -> String {
         format!("{}@{}", self.session, self.project.display())
     }
 
     /// Whether the caller speaks this dialect.
     pub fn is_from(&self, dialect: &dyn Dialect) -> bool {
-        self.from.name() == dialect.name()
+        self.dialect.name() == dialect.name()
     }
 
     /// The same event with rewrites in its facts: what later hooks see.
     #[must_use]
-    pub fn with(&self, patch: &Patch) -> Self {
+    pub fn with_patch(&self, patch: &Patch) -> Self {
         let mut event = self.clone();
         for (slot, value) in patch {
-            event.apply(slot, value);
+            event.apply_slot(slot, value);
             event.patched.insert(slot.clone(), value.clone());
         }
         event
     }
 
-    fn apply(&mut self, slot: &Slot, value: &Value) {
+    fn apply_slot(&mut self, slot: &Slot, value: &Value) {
         match slot {
             Slot::Input => {
                 if let Some(tool) = &mut self.facts.tool {
@@ -205,20 +205,20 @@ impl Event {
             Slot::Output => {
                 if let Some(tool) = &mut self.facts.tool {
                     let before = tool.result.take().unwrap_or_default();
-                    tool.result = Some(rewritten(before, value));
+                    tool.result = Some(rewrite_result(before, value));
                 }
             }
-            Slot::Messages => self.facts.messages = Some(value.clone()),
+            Slot::ChatMessages => self.facts.chat_messages = Some(value.clone()),
             Slot::Prompt => {
                 let text = value.get("text").and_then(Value::as_str).map(str::to_owned);
                 self.facts.prompt = text.or(self.facts.prompt.take());
             }
-            Slot::Message | Slot::Native(_) | Slot::List(_) => {}
+            Slot::InjectedMessage | Slot::Native(_) | Slot::List(_) => {}
         }
     }
 }
 
-fn rewritten(before: ToolResult, value: &Value) -> ToolResult {
+fn rewrite_result(before: ToolResult, value: &Value) -> ToolResult {
     ToolResult {
         content: value.get("content").and_then(Value::as_array).cloned().unwrap_or(before.content),
         native: value.get("native").cloned().unwrap_or(before.native),

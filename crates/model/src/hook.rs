@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::call::Pace;
-use crate::complaint::{Complaint, Quoted, Spot};
+use crate::call::Limits;
+use crate::complaint::{Complaint, SourceSpan, SpannedText};
 use crate::condition::Condition;
 use crate::dialect::Dialect;
 use crate::event::Event;
 use crate::matcher::{Matcher, MatcherText};
-use crate::moment::{Moment, snake};
+use crate::moment::{Moment, to_snake_case};
 use crate::pattern::Pattern;
 use crate::spec::EventSpec;
 use crate::verdict::Verdict;
@@ -36,22 +36,22 @@ pub struct Draft {
     pub matcher: MatcherText,
     /// Under which condition.
     #[serde(default)]
-    pub when: Option<Quoted>,
+    pub when: Option<SpannedText>,
     /// The word of the action that runs it.
     pub action: String,
     /// The action's own fields, as written.
     pub config: Value,
     /// What the author promised about waiting and failing.
-    pub terms: Terms,
+    pub policy: HookPolicy,
     /// Moves it before (lower) or after its neighbours.
     #[serde(default)]
     pub priority: i64,
     /// Why it cannot run, if it cannot.
     #[serde(default)]
-    pub idle: Option<String>,
+    pub disabled: Option<String>,
     /// Where the hook stands that takes its place, as long as that one runs.
     #[serde(default)]
-    pub shadowed_by: Option<String>,
+    pub replaced_by: Option<String>,
     /// Whether it counts as a refusal at a gate when it could not be asked, whoever fires it.
     #[serde(default)]
     pub strict: bool,
@@ -63,10 +63,10 @@ pub struct Draft {
     pub status: Option<String>,
     /// Of several selected hooks with the same key only the first runs.
     #[serde(default)]
-    pub twin: Option<String>,
+    pub dedup_key: Option<String>,
     /// A regular expression that its action uses, and the field it stands in.
     #[serde(default)]
-    pub pattern: Option<(String, Quoted)>,
+    pub pattern: Option<(String, SpannedText)>,
     /// Whether it is no hook, but the entry by which a host calls gambrel.
     #[serde(default)]
     pub calls_gambrel: bool,
@@ -74,7 +74,7 @@ pub struct Draft {
 
 impl Draft {
     /// What its author wrote, without its place, piece by piece: what makes it the hook that it is.
-    pub fn define(&self, take: &mut dyn FnMut(&[u8])) {
+    pub fn hash_into(&self, take: &mut dyn FnMut(&[u8])) {
         let matcher = self.matcher.words();
         let when = self.when.as_ref().map(|when| when.text.as_str());
         for part in [Some(self.event.as_str()), self.name.as_deref(), matcher.as_deref(), when] {
@@ -84,11 +84,11 @@ impl Draft {
         }
         take(self.action.as_bytes());
         take(&self.priority.to_le_bytes());
-        define_value(&self.config, take);
+        hash_value(&self.config, take);
     }
 }
 
-fn define_value(value: &Value, take: &mut dyn FnMut(&[u8])) {
+fn hash_value(value: &Value, take: &mut dyn FnMut(&[u8])) {
     match value {
         Value::Null => take(b"n"),
         Value::Bool(flag) => take(if *flag { b"t" } else { b"f" }),
@@ -100,7 +100,7 @@ fn define_value(value: &Value, take: &mut dyn FnMut(&[u8])) {
         }
         Value::Array(items) => {
             take(b"[");
-            items.iter().for_each(|item| define_value(item, take));
+            items.iter().for_each(|item| hash_value(item, take));
             take(b"]");
         }
         Value::Object(fields) => {
@@ -108,7 +108,7 @@ fn define_value(value: &Value, take: &mut dyn FnMut(&[u8])) {
             for (key, value) in fields {
                 take(key.as_bytes());
                 take(b":");
-                define_value(value, take);
+                hash_value(value, take);
             }
             take(b"}");
         }
@@ -119,7 +119,7 @@ fn define_value(value: &Value, take: &mut dyn FnMut(&[u8])) {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// File and position.
-    pub spot: Spot,
+    pub spot: SourceSpan,
     /// Whose hook it is.
     pub scope: Scope,
     /// The folder that relative paths of its definition belong to.
@@ -128,7 +128,7 @@ pub struct Source {
 
 impl Source {
     /// `path:line`, as lists and trails show it.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match self.spot.line {
             0 => self.spot.path.display().to_string(),
             line => format!("{}:{line}", self.spot.path.display()),
@@ -161,62 +161,62 @@ impl Scope {
 /// What the author promised about waiting and failing. Failure policy is a value: nobody branches
 /// on a policy's name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Terms {
+pub struct HookPolicy {
     /// Whether anybody waits for it.
-    pub waits: bool,
+    pub blocking: bool,
     /// How long one attempt may take.
     pub timeout: Duration,
     /// How long what it leaves running may go on, where nobody waits as long as that for the hook.
     #[serde(default)]
-    pub linger: Option<Duration>,
+    pub leftover_timeout: Option<Duration>,
     /// Between the polite signal and the last one.
-    pub grace: Duration,
+    pub kill_grace: Duration,
     /// Attempts after the first.
     pub retries: u32,
     /// Between two attempts.
-    pub pause: Duration,
+    pub retry_delay: Duration,
     /// Whether its words go to the agent.
-    pub tells_agent: bool,
+    pub forwards_output: bool,
     /// What its failure means; words are filled in when it happens.
-    pub failed: Verdict,
+    pub on_failure: Verdict,
     /// What its lateness means.
-    pub late: Verdict,
+    pub on_timeout: Verdict,
     /// What a person's no means.
     #[serde(default)]
-    pub rejected: Verdict,
+    pub on_reject: Verdict,
     /// How often in a row it may refuse the same end.
-    pub cap: Option<u64>,
+    pub max_refusals_in_row: Option<u64>,
 }
 
-impl Terms {
+impl HookPolicy {
     /// What they mean for one call.
-    pub fn pace(&self) -> Pace {
-        Pace {
+    pub fn limits(&self) -> Limits {
+        Limits {
             timeout: self.timeout,
-            linger: self.linger,
-            grace: self.grace,
+            leftover_timeout: self.leftover_timeout,
+            kill_grace: self.kill_grace,
             retries: self.retries,
-            pause: self.pause,
-            waits: self.waits,
+            retry_delay: self.retry_delay,
+            blocking: self.blocking,
             budget: None,
         }
     }
 }
 
-impl Default for Terms {
+impl Default for HookPolicy {
     fn default() -> Self {
         Self {
-            waits: true,
+            blocking: true,
             timeout: Duration::from_secs(60),
-            linger: None,
-            grace: Duration::from_millis(300),
+            leftover_timeout: None,
+            kill_grace: Duration::from_millis(300),
             retries: 0,
-            pause: Duration::ZERO,
-            tells_agent: false,
-            failed: Verdict::default(),
-            late: Verdict::default(),
-            rejected: Verdict::default(),
-            cap: None,
+            retry_delay: Duration::ZERO,
+            forwards_output: false,
+            on_failure: Verdict::default(),
+            on_timeout: Verdict::default(),
+            on_reject: Verdict::default(),
+            max_refusals_in_row: None,
         }
     }
 }
@@ -230,7 +230,7 @@ pub struct Hook {
     pub dialect: &'static dyn Dialect,
     /// The rows of its dialect that bear its event's name; for a name that is not in its table,
     /// the row without one.
-    pub rows: Vec<&'static EventSpec>,
+    pub specs: Vec<&'static EventSpec>,
     /// Compiled.
     pub matcher: Matcher,
     /// Parsed.
@@ -247,7 +247,7 @@ impl Hook {
         mut draft: Draft,
     ) -> (Option<Self>, Vec<Complaint>) {
         let mut complaints = Vec::new();
-        let mut rows = dialect.rows(&draft);
+        let mut rows = dialect.draft_specs(&draft);
         if rows.is_empty() {
             rows.extend(dialect.events().iter().filter(|row| row.name.is_empty()));
         }
@@ -260,33 +260,33 @@ impl Hook {
         let when = draft.when.as_ref().and_then(|quoted| match Condition::parse(&quoted.text) {
             Ok(condition) => Some(condition),
             Err(error) => {
-                let complaint = Complaint::error(quoted.at(error.offset), &error.message);
+                let complaint = Complaint::error(quoted.span_at(error.offset), &error.message);
                 complaints.push(match &error.help {
-                    Some(help) => complaint.help(help),
+                    Some(help) => complaint.with_help(help),
                     None => complaint,
                 });
-                draft.idle.get_or_insert_with(|| format!("its condition: {}", error.message));
+                draft.disabled.get_or_insert_with(|| format!("its condition: {}", error.message));
                 None
             }
         });
-        let id = identity(dialect.name(), &draft);
-        (Some(Self { id, dialect, rows, matcher, when, draft }), complaints)
+        let id = hook_identity(dialect.name(), &draft);
+        (Some(Self { id, dialect, specs: rows, matcher, when, draft }), complaints)
     }
 
     /// The row under which this hook hears an event, if it does.
-    pub fn row_for(&self, event: &Event) -> Option<&'static EventSpec> {
-        self.hears(event.from.name(), event.row.name, &event.moment)
+    pub fn event_spec_for(&self, event: &Event) -> Option<&'static EventSpec> {
+        self.spec_for(event.dialect.name(), event.spec.name, &event.moment)
     }
 
     /// By name for the caller's own dialect, by moment for all others. What their dialect does not
     /// know is heard by those who hear everything.
-    pub fn hears(&self, from: &str, name: &str, moment: &Moment) -> Option<&'static EventSpec> {
+    pub fn spec_for(&self, from: &str, name: &str, moment: &Moment) -> Option<&'static EventSpec> {
         let own = from == self.dialect.name();
         let hears = |row: &&&'static EventSpec| match row.name {
             "" => self.waits_for(moment, own && name.is_empty()),
             _ => row.moment == *moment && (!own || row.name == name),
         };
-        self.rows.iter().find(hears).copied()
+        self.specs.iter().find(hears).copied()
     }
 
     /// Whether an event that its dialect has no name for is meant. Who hears everything hears
@@ -299,21 +299,21 @@ impl Hook {
     /// The name of the moment that it hangs on.
     pub fn moment(&self) -> String {
         let event = self.draft.event.as_str();
-        match self.rows.first() {
+        match self.specs.first() {
             _ if event == ANY => ANY.to_owned(),
             Some(row) if !row.name.is_empty() => row.moment.name().to_owned(),
-            _ => snake(event.strip_prefix("on_").unwrap_or(event)),
+            _ => to_snake_case(event.strip_prefix("on_").unwrap_or(event)),
         }
     }
 
     /// What is wrong with its matcher. Compiles it.
     pub fn matcher_complaint(&self) -> Option<Complaint> {
-        let why = self.matcher.problem()?;
+        let why = self.matcher.pattern_error()?;
         let spot = match &self.draft.matcher {
             MatcherText::Pattern(quoted) => quoted.spot.clone(),
             _ => self.draft.source.spot.clone(),
         };
-        Some(bad_matcher(spot, last_line(why)))
+        Some(invalid_matcher(spot, last_line(why)))
     }
 
     /// What is wrong with the pattern of its action. Compiles it.
@@ -325,7 +325,7 @@ impl Hook {
     }
 
     /// The name under which its session remembers that it has run, if it does so only once.
-    pub fn once(&self) -> Option<String> {
+    pub fn once_key(&self) -> Option<String> {
         self.draft.once.then(|| format!("once:{}", self.id))
     }
 
@@ -344,9 +344,9 @@ impl Hook {
 }
 
 /// What is said of a matcher that cannot be understood.
-pub fn bad_matcher(spot: Spot, why: &str) -> Complaint {
+pub fn invalid_matcher(spot: SourceSpan, why: &str) -> Complaint {
     Complaint::error(spot, format!("the matcher is not a valid regular expression: {why}"))
-        .help("the hook is skipped until this is put right")
+        .with_help("the hook is skipped until this is put right")
 }
 
 /// The last line of a regex engine's message says what is wrong.
@@ -356,11 +356,11 @@ pub fn last_line(text: &str) -> &str {
 
 /// FNV-1a over the definition and its file: no array index, so that a neighbour's change does not
 /// rename a hook.
-fn identity(dialect: &str, draft: &Draft) -> String {
+fn hook_identity(dialect: &str, draft: &Draft) -> String {
     let mut sum = Fnv(0xcbf2_9ce4_8422_2325);
-    sum.take(dialect.as_bytes());
-    sum.take(draft.source.spot.path.as_os_str().as_encoded_bytes());
-    draft.define(&mut |part| sum.take(part));
+    sum.write_bytes(dialect.as_bytes());
+    sum.write_bytes(draft.source.spot.path.as_os_str().as_encoded_bytes());
+    draft.hash_into(&mut |part| sum.write_bytes(part));
     format!("{dialect}-{:012x}", sum.0 >> 16)
 }
 
@@ -368,7 +368,7 @@ fn identity(dialect: &str, draft: &Draft) -> String {
 struct Fnv(u64);
 
 impl Fnv {
-    fn take(&mut self, bytes: &[u8]) {
+    fn write_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ticket::{Answer, Opened, Taken, Ticket};
-use crate::verdict::{Ear, Ruling, Verdict};
+use crate::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
+use crate::verdict::{Audience, Ruling, Verdict};
 
 /// Beside a ledger on disk: the folder of files that belong to one session each, and that are
 /// forgotten with it.
@@ -16,13 +16,13 @@ pub const SESSION_FILES: &str = "session-files";
 /// Remembers between processes. Every method may fail; no decision depends on success.
 pub trait Ledger: Sync {
     /// Appends records, together. Never waits for the disk.
-    fn journal(&self, records: &[Record]) -> Result<(), LedgerError>;
+    fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError>;
 
     /// What is kept about a session; empty for an unknown one.
-    fn session(&self, session: &str) -> Result<SessionState, LedgerError>;
+    fn session_state(&self, session: &str) -> Result<SessionState, LedgerError>;
 
     /// Changes what is kept about a session while no other process does.
-    fn amend(
+    fn update_session(
         &self,
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
@@ -31,10 +31,10 @@ pub trait Ledger: Sync {
     /// What is owed to a session with a ruling to it, such as a halt, as far as it can be read, and
     /// what is in the way. Kept apart from the rest, so that it can be read when
     /// [`session`](Self::session) cannot.
-    fn halts(&self, session: &str) -> (Vec<Debt>, Vec<LedgerError>) {
-        match self.session(session) {
-            Ok(SessionState { mut owed, .. }) => {
-                owed.retain(Debt::is_halt);
+    fn halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
+        match self.session_state(session) {
+            Ok(SessionState { undelivered: mut owed, .. }) => {
+                owed.retain(Undelivered::is_halt);
                 (owed, Vec::new())
             }
             Err(error) => (Vec::new(), vec![error]),
@@ -43,7 +43,7 @@ pub trait Ledger: Sync {
 
     /// Keeps something for a session whose state cannot be changed now. The next
     /// [`amend`](Self::amend) takes it in. A ledger without such a place refuses.
-    fn store_aside(&self, session: &str, debt: &Debt) -> Result<(), LedgerError> {
+    fn store_aside(&self, session: &str, debt: &Undelivered) -> Result<(), LedgerError> {
         let doing = format!("keeping `{}` for `{session}`", debt.id);
         Err(LedgerError { doing, why: "this ledger has no other place for it".to_owned() })
     }
@@ -62,20 +62,20 @@ pub trait Ledger: Sync {
     fn trust(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError>;
 
     /// Changes the trust entries while no other process does.
-    fn amend_trust(
+    fn update_trust(
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError>;
 
     /// Takes out of what is written elsewhere what this ledger would not write itself. One that
     /// writes nothing knows no secrets.
-    fn veil(&self, value: &mut Value) {
+    fn redact(&self, value: &mut Value) {
         let _ = value;
     }
 
     /// The ticket of a question, by its key: the one that is there and not spent or expired, else
     /// a new one. On disk before it returns. A ledger that keeps no tickets refuses.
-    fn open_ticket(&self, asked: &Ticket) -> Result<Opened, LedgerError> {
+    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
         let (doing, why) = (format!("asking `{}`", asked.title), "this ledger keeps no tickets");
         Err(LedgerError { doing, why: why.to_owned() })
     }
@@ -87,7 +87,7 @@ pub trait Ledger: Sync {
     }
 
     /// The ticket that a link's token answers.
-    fn ticket_of(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
+    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
         let _ = token;
         Ok(None)
     }
@@ -98,14 +98,14 @@ pub trait Ledger: Sync {
     }
 
     /// Takes an answer: the first one counts, whoever brings it.
-    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<Taken, LedgerError> {
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
         let _ = (id, answer);
-        Ok(Taken::Unknown)
+        Ok(AnswerResult::Unknown)
     }
 
     /// Notes that this process uses a ticket's answer: nobody else does, until it is gone.
     fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
-        self.note_ticket(id, &mut |ticket| ticket.spent = true)
+        self.update_ticket(id, &mut |ticket| ticket.spent = true)
     }
 
     /// Spends every answer that this process has taken. Called when a firing has ended, so that a
@@ -115,7 +115,11 @@ pub trait Ledger: Sync {
     }
 
     /// Changes what is noted about a ticket (`sent`, `spent`); its answer cannot be changed.
-    fn note_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> Result<(), LedgerError> {
+    fn update_ticket(
+        &self,
+        id: &str,
+        note: &mut dyn FnMut(&mut Ticket),
+    ) -> Result<(), LedgerError> {
         let _ = (id, note);
         Ok(())
     }
@@ -123,13 +127,13 @@ pub trait Ledger: Sync {
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct JournalRecord {
     /// The firing it belongs to.
     pub id: String,
     /// Milliseconds since the epoch.
     pub at: u64,
     /// Which step of the firing this is.
-    pub step: Stage,
+    pub step: FiringPhase,
     /// The session that the event belongs to.
     pub session: String,
     /// The process that writes it: a firing whose process is gone was interrupted.
@@ -141,7 +145,7 @@ pub struct Record {
 /// The life of a firing as the journal tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum FiringPhase {
     /// The event was understood; nothing ran yet.
     Accepted,
     /// Hooks are about to start.
@@ -156,8 +160,8 @@ pub enum Stage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionState {
     /// Words and rulings that no caller could be told yet, oldest first.
-    #[serde(default)]
-    pub owed: Vec<Debt>,
+    #[serde(default, rename = "owed")]
+    pub undelivered: Vec<Undelivered>,
     /// Named counts: prompts so far, refusals in a row.
     #[serde(default)]
     pub counts: BTreeMap<String, u64>,
@@ -178,20 +182,20 @@ const DROPPED: &str = "dropped:";
 impl SessionState {
     /// Keeps something for the session. Where too much waits, the oldest messages go, and the user
     /// is told how many. Halts stay.
-    pub fn owe(&mut self, mut debt: Debt) {
-        let halts = self.owed.iter().filter(|old| old.is_halt()).count();
+    pub fn keep_undelivered(&mut self, mut debt: Undelivered) {
+        let halts = self.undelivered.iter().filter(|old| old.is_halt()).count();
         if debt.is_halt() && halts >= MAX_HALT_COUNT {
             debt.verdict.ruling = Ruling::Silent;
             debt.verdict.reasons.clear();
-            if debt.verdict.says.is_empty() {
+            if debt.verdict.messages.is_empty() {
                 return;
             }
         }
-        self.owed.push(debt);
+        self.undelivered.push(debt);
         let (mut count, mut bytes) = (0, 0);
         let mut dropped = 0;
-        for debt in self.owed.iter_mut().rev().filter(|debt| !debt.id.starts_with(DROPPED)) {
-            let says = &mut debt.verdict.says;
+        for debt in self.undelivered.iter_mut().rev().filter(|debt| !debt.id.starts_with(DROPPED)) {
+            let says = &mut debt.verdict.messages;
             let size: usize = says.iter().map(|say| say.text.len()).sum();
             // The newest is kept whatever its size: it is bounded where it is made.
             let fits = count == 0
@@ -206,29 +210,29 @@ impl SessionState {
             says.clear();
         }
         if dropped > 0 {
-            self.tell_dropped(dropped);
+            self.add_dropped_notice(dropped);
         }
     }
 
-    fn tell_dropped(&mut self, dropped: u64) {
-        let notice = |debt: &Debt| debt.id.strip_prefix(DROPPED)?.parse::<u64>().ok();
-        let earlier: u64 = self.owed.iter().filter_map(notice).sum();
-        let empty = |debt: &Debt| debt.verdict.says.is_empty() && !debt.is_halt();
-        self.owed.retain(|debt| notice(debt).is_none() && !empty(debt));
+    fn add_dropped_notice(&mut self, dropped: u64) {
+        let notice = |debt: &Undelivered| debt.id.strip_prefix(DROPPED)?.parse::<u64>().ok();
+        let earlier: u64 = self.undelivered.iter().filter_map(notice).sum();
+        let empty = |debt: &Undelivered| debt.verdict.messages.is_empty() && !debt.is_halt();
+        self.undelivered.retain(|debt| notice(debt).is_none() && !empty(debt));
         let all = dropped.saturating_add(earlier);
         let text = format!(
             "gambrel: {all} messages of hooks were dropped, because more than {MAX_UNDELIVERED_COUNT} \
              messages or {} MiB waited for this session",
             MAX_UNDELIVERED_BYTES >> 20
         );
-        let verdict = Verdict::says(Ear::Person, text).by("gambrel");
-        self.owed.insert(0, Debt::new(format!("{DROPPED}{all}"), "gambrel", verdict));
+        let verdict = Verdict::with_only_message(Audience::User, text).attributed_to("gambrel");
+        self.undelivered.insert(0, Undelivered::new(format!("{DROPPED}{all}"), "gambrel", verdict));
     }
 }
 
 /// One verdict that waits for a caller who can hear it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Debt {
+pub struct Undelivered {
     /// Names this debt, so that it can be paid exactly once.
     pub id: String,
     /// Who owes it, for the trail.
@@ -240,7 +244,7 @@ pub struct Debt {
     pub claim: Option<Claim>,
 }
 
-impl Debt {
+impl Undelivered {
     /// A debt that nobody has claimed.
     pub fn new(id: impl Into<String>, from: impl Into<String>, verdict: Verdict) -> Self {
         Self { id: id.into(), from: from.into(), verdict, claim: None }

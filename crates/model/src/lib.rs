@@ -5,24 +5,25 @@
 compile_error!("gambrel is for Linux: it supervises hooks with Linux system calls");
 
 pub mod action;
+pub mod async_marker;
 pub mod call;
 pub mod carry;
 pub mod complaint;
 pub mod condition;
+pub mod config_path;
 pub mod decision;
+pub mod degrade;
 pub mod dialect;
 pub mod event;
 pub mod glob;
 pub mod hook;
 pub mod ledger;
+pub mod lossy_json;
 pub mod matcher;
 pub mod moment;
 pub mod outcome;
-pub mod parting;
 pub mod pattern;
-pub mod place;
 pub mod request;
-pub mod said;
 pub mod shell_bound;
 pub mod spec;
 pub mod template;
@@ -30,27 +31,33 @@ pub mod ticket;
 pub mod tool;
 pub mod verdict;
 pub mod watched;
-pub mod wellformed;
 
 pub use action::{Action, Job};
-pub use call::{Call, Pace, Program, Seal, Shell, SideFile};
-pub use carry::{Carry, Last};
-pub use complaint::{Complaint, Quoted, Severity, Spot};
+pub use async_marker::{AsyncMarker, AsyncRequest};
+pub use call::{Call, Limits, Program, Shell, SideFile, TrustedFiles};
+pub use carry::{Carry, PreviousHook};
+pub use complaint::{Complaint, Severity, SourceSpan, SpannedText};
+pub use config_path::{ConfigPath, DirEntry, Expect, LoadedFile, SearchRoots};
 pub use decision::{Decision, Reply, Step};
+pub use degrade::{Degraded, Loss};
 pub use dialect::Dialect;
-pub use event::{Arrival, Event, Facts, Task, Team};
-pub use hook::{Draft, Hook, Scope, Source, Terms};
-pub use ledger::{Claim, Debt, Ledger, LedgerError, Record, SessionState, Stage, TrustEntry};
+pub use event::{CallerContext, Event, Facts, TaskFacts, TeamFacts};
+pub use hook::{Draft, Hook, HookPolicy, Scope, Source};
+pub use ledger::{
+    Claim, FiringPhase, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry, Undelivered,
+};
 pub use matcher::{Matcher, MatcherText};
-pub use moment::{Kind, Moment};
+pub use moment::{Moment, MomentKind};
 pub use outcome::{Captured, End, Outcome};
-pub use parting::{Parted, Parting};
 pub use pattern::Pattern;
-pub use place::{Entry, Found, Holding, Place, Roots};
-pub use request::{Ask, Fetch, Fetched, Look, Request, Spawn, ToolRequest};
-pub use said::{Loss, Said};
+pub use request::{
+    ApprovalRequest, FetchRequest, FetchResponse, RegexCheck, SpawnRequestBody, ToolRequest,
+    WebhookRequest,
+};
 pub use spec::{EventSpec, Order, PatchRule, Powers, Subject};
-pub use ticket::{Answer, Opened, Standing, Taken, Ticket};
+pub use ticket::{Answer, AnswerResult, OpenedTicket, Ticket, TicketState};
 pub use tool::{Tool, ToolKind, ToolResult, ToolWord};
-pub use verdict::{Duty, Ear, Patch, Reason, Ruling, Say, Slot, Verdict, put_on};
+pub use verdict::{
+    Audience, Message, Patch, Reason, Ruling, SideEffect, Slot, Verdict, merge_patch,
+};
 pub use watched::{FileIdentity, VerifiedCopies, VerifiedCopy, WatchedFile, WatchedFiles};

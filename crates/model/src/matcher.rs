@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::complaint::Quoted;
+use crate::complaint::SpannedText;
 use crate::pattern::Pattern;
 
 /// A matcher as it was written and understood.
@@ -17,7 +17,7 @@ pub enum MatcherText {
     /// Exactly these names.
     Names(Vec<String>),
     /// A regular expression, unanchored.
-    Pattern(Quoted),
+    Pattern(SpannedText),
 }
 
 /// A matcher that can be asked.
@@ -40,7 +40,7 @@ pub struct LazyPattern {
 }
 
 impl LazyPattern {
-    fn get(&self) -> Result<&Pattern, &str> {
+    fn compiled_pattern(&self) -> Result<&Pattern, &str> {
         let compiled = self.compiled.get_or_init(|| Pattern::compile(&self.text));
         compiled.as_ref().map_err(String::as_str)
     }
@@ -65,7 +65,7 @@ impl Matcher {
         match self {
             Self::All => true,
             Self::Names(names) => subjects.any(|s| names.iter().any(|n| n == s)),
-            Self::Pattern(pattern) => match pattern.get() {
+            Self::Pattern(pattern) => match pattern.compiled_pattern() {
                 Ok(pattern) => subjects.any(|s| pattern.is_match(s)),
                 Err(_) => true,
             },
@@ -81,15 +81,15 @@ impl Matcher {
     }
 
     /// What is wrong with its pattern, in the regex engine's words.
-    pub fn problem(&self) -> Option<&str> {
+    pub fn pattern_error(&self) -> Option<&str> {
         match self {
             Self::All | Self::Names(_) => None,
-            Self::Pattern(pattern) => pattern.get().err(),
+            Self::Pattern(pattern) => pattern.compiled_pattern().err(),
         }
     }
 
     /// Whether it takes everything, subject or none.
-    pub fn takes_all(&self) -> bool {
+    pub fn matches_all(&self) -> bool {
         matches!(self, Self::All)
     }
 }

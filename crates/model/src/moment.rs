@@ -48,7 +48,7 @@ pub enum Moment {
 /// Where a moment stands to the thing it is about. "Nearest stricter" is right before a thing
 /// happens and wrong where things end: there a refusal means *go on*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MomentKind {
     /// About to happen: a hook may refuse it.
     Gate,
     /// About to end: a refusal keeps it going.
@@ -57,10 +57,10 @@ pub enum Kind {
     Report,
 }
 
-use Kind::{Close, Gate, Report};
+use MomentKind::{Close, Gate, Report};
 
 /// The one table: moment, neutral name, kind.
-const NAMES: &[(Moment, &str, Kind)] = &[
+const NAMES: &[(Moment, &str, MomentKind)] = &[
     (Moment::SessionStart, "session.start", Report),
     (Moment::SessionEnd, "session.end", Report),
     (Moment::IterationStart, "iteration.start", Gate),
@@ -113,12 +113,12 @@ impl Moment {
     /// The moment of a neutral name, or `Other` under its snake-case form.
     pub fn parse(name: &str) -> Self {
         let found = NAMES.iter().find(|(_, n, _)| *n == name || same_word(n, name));
-        found.map_or_else(|| Self::Other(Cow::Owned(snake(name))), |(m, _, _)| m.clone())
+        found.map_or_else(|| Self::Other(Cow::Owned(to_snake_case(name))), |(m, _, _)| m.clone())
     }
 
     /// Where it stands to the thing it is about. Unnamed moments are reports: what we do not know
     /// we do not claim to be able to refuse; a dialect's row may say otherwise.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MomentKind {
         NAMES.iter().find(|(m, _, _)| m == self).map_or(Report, |(_, _, kind)| *kind)
     }
 
@@ -140,7 +140,7 @@ fn same_word(neutral: &str, written: &str) -> bool {
 }
 
 /// `ConfigChange` and `config.change` both become `config_change`.
-pub fn snake(name: &str) -> String {
+pub fn to_snake_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut previous_lower = false;
     for c in name.chars() {

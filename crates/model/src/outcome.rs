@@ -19,16 +19,17 @@ pub struct Outcome {
     /// What an action without a process was answered.
     pub answer: Option<Value>,
     /// Why what came back counts as a failure all the same: a status, a tool's own error.
-    #[serde(default)]
-    pub fault: Option<String>,
+    #[serde(default, rename = "fault")]
+    pub failure: Option<String>,
     /// The trusted file that changed while it ran: nobody knows which bytes ran.
     #[serde(default)]
     pub changed: Option<String>,
     /// What ended it before its own time was over, where something did.
-    #[serde(default)]
-    pub cut: Option<String>,
+    #[serde(default, rename = "cut")]
+    pub cut_short_by: Option<String>,
     /// How long all attempts took.
-    pub took: Duration,
+    #[serde(rename = "took")]
+    pub elapsed: Duration,
     /// How many attempts were made.
     pub attempts: u32,
     /// What was started, for the record: the program and its arguments.
@@ -48,15 +49,19 @@ pub enum End {
     /// An action without a process got its answer.
     Answered,
     /// The deadline passed; what was running has been killed.
-    Late,
+    #[serde(rename = "late")]
+    TimedOut,
     /// It could not be started, and why.
-    Unstarted(String),
+    #[serde(rename = "unstarted")]
+    FailedToStart(String),
     /// It has nothing to do with such events, as its own text shows: nothing of it ran.
-    Passed,
+    #[serde(rename = "passed")]
+    NotApplicable,
     /// Started, and left to a supervisor.
     Detached,
     /// Over, after it had been left running: how, nobody could see.
-    Ended,
+    #[serde(rename = "ended")]
+    EndedUnobserved,
 }
 
 impl End {
@@ -66,11 +71,11 @@ impl End {
             Self::Exited(_) => "exited",
             Self::Signalled(_) => "signalled",
             Self::Answered => "answered",
-            Self::Late => "late",
-            Self::Unstarted(_) => "unstarted",
-            Self::Passed => "skipped",
+            Self::TimedOut => "late",
+            Self::FailedToStart(_) => "unstarted",
+            Self::NotApplicable => "skipped",
             Self::Detached => "detached",
-            Self::Ended => "ended",
+            Self::EndedUnobserved => "ended",
         }
     }
 }
@@ -101,13 +106,13 @@ impl Captured {
     }
 
     /// Whether something was dropped between `bytes` and `tail`.
-    pub fn cut(&self) -> bool {
+    pub fn is_truncated(&self) -> bool {
         self.total > (self.bytes.len() + self.tail.len()) as u64
     }
 
     /// The text, with bytes that are not UTF-8 replaced, and a mark where the middle was dropped.
     pub fn text(&self) -> String {
-        if !self.cut() && self.tail.is_empty() {
+        if !self.is_truncated() && self.tail.is_empty() {
             return String::from_utf8_lossy(&self.bytes).into_owned();
         }
         // Nobody reads more of what is not whole.
@@ -128,16 +133,16 @@ impl Captured {
 
 impl Outcome {
     /// An outcome with nothing but its end.
-    pub fn of(end: End) -> Self {
+    pub fn from_end(end: End) -> Self {
         Self {
             end,
             stdout: Captured::default(),
             stderr: Captured::default(),
             answer: None,
-            fault: None,
+            failure: None,
             changed: None,
-            cut: None,
-            took: Duration::ZERO,
+            cut_short_by: None,
+            elapsed: Duration::ZERO,
             attempts: 1,
             command: Vec::new(),
             remarks: Vec::new(),
@@ -145,21 +150,24 @@ impl Outcome {
     }
 
     /// What ended something whose caller waits no longer.
-    pub fn by_budget(after: Duration) -> String {
+    pub fn budget_reason(after: Duration) -> String {
         format!("the budget was over after {} ms", after.as_millis())
     }
 
     /// Why it was late, in words: by its own timeout, or cut short before.
-    pub fn lateness(&self, timeout: Duration) -> String {
-        match &self.cut {
+    pub fn timeout_reason(&self, timeout: Duration) -> String {
+        match &self.cut_short_by {
             Some(why) => format!("cut short: {why}"),
             None => format!("timed out after {} s", timeout.as_secs_f64()),
         }
     }
 
     /// Whether the call did what was asked of it: exit 0, or an answer.
-    pub fn succeeded(&self) -> bool {
-        self.fault.is_none()
-            && matches!(self.end, End::Exited(0) | End::Answered | End::Passed | End::Detached)
+    pub fn is_success(&self) -> bool {
+        self.failure.is_none()
+            && matches!(
+                self.end,
+                End::Exited(0) | End::Answered | End::NotApplicable | End::Detached
+            )
     }
 }

@@ -47,7 +47,7 @@ impl Pattern {
     }
 
     /// The first place where it stands; empty when the search was given up.
-    pub fn find<'t>(&self, text: &'t str) -> Option<&'t str> {
+    pub fn find_match<'t>(&self, text: &'t str) -> Option<&'t str> {
         match self {
             Self::Plain(regex) => regex.find(text).map(|found| found.as_str()),
             Self::LooksAround(regex) => match regex.find(text) {
@@ -58,7 +58,7 @@ impl Pattern {
     }
 
     /// The text with every match replaced by exactly `with`.
-    pub fn replaced(&self, text: &str, with: &str) -> String {
+    pub fn replace_all(&self, text: &str, with: &str) -> String {
         match self {
             Self::Plain(regex) => regex.replace_all(text, regex_lite::NoExpand(with)).into_owned(),
             // What cannot be searched to its end is kept back as a whole.

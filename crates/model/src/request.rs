@@ -11,17 +11,17 @@ use serde_json::Value;
 
 /// Stands in a request where the link that answers its question goes. Values that a request is
 /// filled with cannot hold it: see [`plain`].
-pub const CALLBACK: &str = "\u{e000}callback\u{e000}";
+pub const CALLBACK_MARKER: &str = "\u{e000}callback\u{e000}";
 
 /// A value without the mark of [`CALLBACK`].
-pub fn plain(value: String) -> String {
+pub fn strip_callback_marker(value: String) -> String {
     if value.contains('\u{e000}') { value.replace('\u{e000}', "") } else { value }
 }
 
 /// One request over HTTP.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Request {
+pub struct WebhookRequest {
     /// The address.
     pub url: String,
     /// `POST`, `GET` …
@@ -39,12 +39,12 @@ pub struct Request {
     /// Why it cannot be sent, if it cannot: a variable without a value.
     pub refused: Option<String>,
     /// The question that it brings to somebody, if the answer is waited for.
-    pub ask: Option<Ask>,
+    pub ask: Option<ApprovalRequest>,
 }
 
 /// A request of a hook's own code, which reads the answer itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fetch {
+pub struct FetchRequest {
     /// The address.
     pub url: String,
     /// `GET`, `POST` …
@@ -61,7 +61,7 @@ pub struct Fetch {
 
 /// What was answered to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchResponse {
     /// The status.
     pub status: u16,
     /// Its usual words.
@@ -75,7 +75,7 @@ pub struct Fetched {
 /// A question for somebody, answered through a link.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ask {
+pub struct ApprovalRequest {
     /// The port on this machine where the answer is listened for.
     pub port: u16,
     /// What makes two questions the same one.
@@ -113,7 +113,7 @@ pub struct ToolRequest {
 /// One look at the texts of a value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Look {
+pub struct RegexCheck {
     /// The regular expression.
     pub pattern: String,
     /// The value whose texts are looked at.
@@ -125,7 +125,7 @@ pub struct Look {
 /// A child pipeline: what it is, where it runs and what it is given.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Spawn {
+pub struct SpawnRequestBody {
     /// The pipeline's name or file.
     pub pipeline: String,
     /// The folder that holds the children of the parent's session.

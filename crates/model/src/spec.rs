@@ -1,7 +1,7 @@
 //! One row per native event of a dialect: the shape of the table in which every native event name
 //! is written exactly once. The rows themselves live with their dialects.
 
-use crate::moment::{Kind, Moment};
+use crate::moment::{Moment, MomentKind};
 use crate::verdict::Slot;
 
 /// A row of a dialect's event table.
@@ -18,15 +18,15 @@ pub struct EventSpec {
     /// How rewrites of several hooks of this dialect are settled.
     pub patch: PatchRule,
     /// What a hook may rewrite here.
-    pub slots: &'static [Slot],
+    pub rewritable: &'static [Slot],
     /// What a caller takes rewritten here.
-    pub heeds: &'static [Slot],
+    pub caller_accepts: &'static [Slot],
     /// What a hook's answer may do here.
-    pub may: Powers,
+    pub hook_powers: Powers,
     /// What this dialect can hear here as a caller.
-    pub can: Powers,
+    pub caller_powers: Powers,
     /// Hooks of other dialects have heard this moment under another name already.
-    pub echo: bool,
+    pub duplicate_of_earlier: bool,
 }
 
 impl EventSpec {
@@ -36,72 +36,72 @@ impl EventSpec {
             name,
             moment,
             subject: Subject::None,
-            order: Order::InTurn,
+            order: Order::Sequential,
             patch: PatchRule::Never,
-            slots: &[],
-            heeds: &[],
-            may: Powers::NONE,
-            can: Powers::NONE,
-            echo: false,
+            rewritable: &[],
+            caller_accepts: &[],
+            hook_powers: Powers::NONE,
+            caller_powers: Powers::NONE,
+            duplicate_of_earlier: false,
         }
     }
 
     /// The row with another subject.
     #[must_use]
-    pub const fn subject(mut self, subject: Subject) -> Self {
+    pub const fn with_subject(mut self, subject: Subject) -> Self {
         self.subject = subject;
         self
     }
 
     /// The row with another order.
     #[must_use]
-    pub const fn order(mut self, order: Order) -> Self {
+    pub const fn with_order(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
     /// The row with things to rewrite, and a rule for it.
     #[must_use]
-    pub const fn rewrites(mut self, rule: PatchRule, slots: &'static [Slot]) -> Self {
+    pub const fn with_rewrites(mut self, rule: PatchRule, slots: &'static [Slot]) -> Self {
         self.patch = rule;
-        self.slots = slots;
-        self.heeds = slots;
+        self.rewritable = slots;
+        self.caller_accepts = slots;
         self
     }
 
     /// The row with other things that a caller takes rewritten.
     #[must_use]
-    pub const fn heeds(mut self, slots: &'static [Slot]) -> Self {
-        self.heeds = slots;
+    pub const fn with_caller_accepts(mut self, slots: &'static [Slot]) -> Self {
+        self.caller_accepts = slots;
         self
     }
 
     /// The row with what a hook may answer.
     #[must_use]
-    pub const fn may(mut self, may: Powers) -> Self {
-        self.may = may;
+    pub const fn with_hook_powers(mut self, may: Powers) -> Self {
+        self.hook_powers = may;
         self
     }
 
     /// The row with what a caller can hear.
     #[must_use]
-    pub const fn can(mut self, can: Powers) -> Self {
-        self.can = can;
+    pub const fn with_caller_powers(mut self, can: Powers) -> Self {
+        self.caller_powers = can;
         self
     }
 
     /// The row of a moment that others have heard under another name.
     #[must_use]
-    pub const fn echo(mut self) -> Self {
-        self.echo = true;
+    pub const fn as_duplicate(mut self) -> Self {
+        self.duplicate_of_earlier = true;
         self
     }
 
     /// Where the event stands to the thing it is about. An event that only this dialect knows
     /// is a gate when its own answer can refuse it.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MomentKind {
         match &self.moment {
-            Moment::Other(_) if self.may.has(Powers::DENY) => Kind::Gate,
+            Moment::Other(_) if self.hook_powers.contains(Powers::DENY) => MomentKind::Gate,
             moment => moment.kind(),
         }
     }
@@ -122,9 +122,9 @@ pub enum Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// All at once; folded in configured order.
-    Together,
+    Parallel,
     /// One after the other; all run.
-    InTurn,
+    Sequential,
     /// One after the other, until one refuses.
     UntilRefused,
 }
@@ -160,20 +160,20 @@ impl Powers {
     /// "Stop everything."
     pub const HALT: Self = Self(16);
     /// Words for the agent, now.
-    pub const TELL: Self = Self(32);
+    pub const MESSAGE_AGENT: Self = Self(32);
     /// Words for the agent, at its next turn.
-    pub const NEXT: Self = Self(64);
+    pub const MESSAGE_NEXT_TURN: Self = Self(64);
     /// Words for the person.
-    pub const SHOW: Self = Self(128);
+    pub const MESSAGE_USER: Self = Self(128);
 
     /// Both sets together.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Whether all of `other` is in here.
-    pub const fn has(self, other: Self) -> bool {
+    pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }

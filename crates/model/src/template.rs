@@ -10,7 +10,7 @@ mod url;
 mod words;
 
 pub use json::expand_json;
-pub use scan::variables;
+pub use scan::variable_names;
 pub use shell::{ShellText, expand_shell};
 pub use url::expand_url;
 
@@ -26,7 +26,7 @@ pub enum Style {
 /// Fills a text that no one parses; a name that `lookup` does not know stays as written.
 pub fn expand_plain(text: &str, style: Style, lookup: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
-    for piece in scan::pieces(text, style) {
+    for piece in scan::split_template(text, style) {
         match piece.name.and_then(lookup) {
             Some(value) => out.push_str(&value),
             None => out.push_str(piece.text),

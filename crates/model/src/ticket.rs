@@ -28,7 +28,7 @@ pub struct Ticket {
     /// What the person is shown, name by name.
     pub shown: Vec<(String, String)>,
     /// What kind of answer it waits for.
-    pub wants: Wants,
+    pub wants: AnswerKind,
     /// Whether the message that brings its link has gone out.
     pub sent: bool,
     /// The port that its link leads to; 0 before it has gone out.
@@ -45,7 +45,7 @@ pub struct Ticket {
 /// The kinds of answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Wants {
+pub enum AnswerKind {
     /// Yes or no, perhaps with words to it.
     #[default]
     Ruling,
@@ -75,7 +75,7 @@ pub struct Answer {
 
 /// A ticket for the one who asks, with the secret that answers it.
 #[derive(Debug, Clone)]
-pub struct Opened {
+pub struct OpenedTicket {
     /// The ticket.
     pub ticket: Ticket,
     /// 256 bits, as text for a link. The ledger itself keeps only its hash.
@@ -84,11 +84,11 @@ pub struct Opened {
 
 /// What became of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum AnswerResult {
     /// It is the answer.
     Recorded(Answer),
     /// Another was there before, and stands.
-    Already(Answer),
+    AlreadyAnswered(Answer),
     /// The question does not count any more.
     Expired,
     /// There is no such question.
@@ -98,7 +98,7 @@ pub enum Taken {
 /// Where a ticket stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum TicketState {
     /// It can be answered.
     Open,
     /// It was.
@@ -109,11 +109,11 @@ pub enum Standing {
 
 impl Ticket {
     /// Where it stands at a time.
-    pub fn standing(&self, now: u64) -> Standing {
+    pub fn state_at(&self, now: u64) -> TicketState {
         match (&self.answer, self.spent || now >= self.expires) {
-            (Some(_), _) => Standing::Answered,
-            (None, true) => Standing::Expired,
-            (None, false) => Standing::Open,
+            (Some(_), _) => TicketState::Answered,
+            (None, true) => TicketState::Expired,
+            (None, false) => TicketState::Open,
         }
     }
 }

@@ -149,7 +149,7 @@ impl Tool {
             return (self.name.clone(), native_args(own, &self.args));
         }
         let candidates = self.words(words);
-        let fits = candidates.iter().find(|w| fits(w, &self.args)).or(candidates.first());
+        let fits = candidates.iter().find(|w| matches_shape(w, &self.args)).or(candidates.first());
         match fits {
             Some(word) => (word.name.to_owned(), native_args(word, &self.args)),
             None => (self.name.clone(), self.args.clone()),
@@ -162,7 +162,7 @@ fn unknown_kind(name: &str) -> ToolKind {
 }
 
 /// A flat word cannot hold a list of several elements.
-fn fits(word: &ToolWord, args: &Value) -> bool {
+fn matches_shape(word: &ToolWord, args: &Value) -> bool {
     word.fields.iter().all(|(neutral, native)| match (list_of(neutral), list_of(native)) {
         (Some((list, _)), None) => {
             args.get(list).and_then(Value::as_array).is_none_or(|items| items.len() <= 1)
@@ -192,7 +192,7 @@ fn neutral_args(word: &ToolWord, input: &Value) -> Value {
                 Some((list, field)) => put_in(&mut flat, list, field, value.clone()),
                 None => drop(out.insert((*neutral).to_owned(), value.clone())),
             }
-        } else if let Some(items) = listed(word, key, value, Way::ToNeutral) {
+        } else if let Some(items) = convert_list(word, key, value, FieldDirection::ToNeutral) {
             out.insert(key.clone(), items);
         } else if !taken(key) {
             out.insert(key.clone(), value.clone());
@@ -222,7 +222,7 @@ fn native_args(word: &ToolWord, args: &Value) -> Value {
             out.insert((*native).to_owned(), value.clone());
         } else if flatten_first(word, key, value, &mut out) {
             continue;
-        } else if let Some(items) = listed(word, key, value, Way::ToNative) {
+        } else if let Some(items) = convert_list(word, key, value, FieldDirection::ToNative) {
             out.insert(key.clone(), items);
         } else if !taken(key) {
             out.insert(key.clone(), value.clone());
@@ -232,13 +232,13 @@ fn native_args(word: &ToolWord, args: &Value) -> Value {
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum FieldDirection {
     ToNeutral,
     ToNative,
 }
 
 /// A list whose elements are renamed on both sides of the table.
-fn listed(word: &ToolWord, key: &str, value: &Value, way: Way) -> Option<Value> {
+fn convert_list(word: &ToolWord, key: &str, value: &Value, way: FieldDirection) -> Option<Value> {
     let pairs: Vec<(&str, &str)> = word
         .fields
         .iter()
@@ -252,13 +252,13 @@ fn listed(word: &ToolWord, key: &str, value: &Value, way: Way) -> Option<Value> 
     }
     let rename = |name: &str| {
         let found = pairs.iter().find(|(neutral, native)| match way {
-            Way::ToNeutral => *native == name,
-            Way::ToNative => *neutral == name,
+            FieldDirection::ToNeutral => *native == name,
+            FieldDirection::ToNative => *neutral == name,
         });
         found
             .map_or(name, |(neutral, native)| match way {
-                Way::ToNeutral => neutral,
-                Way::ToNative => native,
+                FieldDirection::ToNeutral => neutral,
+                FieldDirection::ToNative => native,
             })
             .to_owned()
     };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::said::Loss;
+use crate::degrade::Loss;
 use crate::spec::{EventSpec, Powers};
 
 /// About the thing that is about to happen, from no opinion to the end of everything.
@@ -75,9 +75,10 @@ pub struct Reason {
 
 /// Words, and whom they are for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Say {
+pub struct Message {
     /// Whom they are for.
-    pub ear: Ear,
+    #[serde(rename = "ear")]
+    pub to: Audience,
     /// The words.
     pub text: String,
     /// The hook that said them.
@@ -87,18 +88,21 @@ pub struct Say {
 /// Whom words are for, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ear {
+pub enum Audience {
     /// The agent, with the answer to this event.
-    Agent,
+    #[serde(rename = "agent")]
+    AgentNow,
     /// The agent, at its next turn.
-    Next,
+    #[serde(rename = "next")]
+    AgentNextTurn,
     /// The person at the screen.
-    Person,
+    #[serde(rename = "person")]
+    User,
 }
 
 /// What the engine does for a dialect after a verdict: a closed list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Duty {
+pub enum SideEffect {
     /// Write a file that the dialect requires. A failure is recorded and changes no decision.
     WriteFile {
         /// Where.
@@ -117,9 +121,9 @@ pub enum Slot {
     /// The tool's result: `{"content": [blocks], "native": …}`.
     Output,
     /// The messages that go to the model.
-    Messages,
+    ChatMessages,
     /// A message put before the agent starts.
-    Message,
+    InjectedMessage,
     /// What the person asked: `{"text": …, "images": […]}`.
     Prompt,
     /// Something that only one dialect knows, under `dialect.field`.
@@ -149,17 +153,17 @@ impl Slot {
 }
 
 /// How the name of a list ends in writing.
-const LIST: &str = "[]";
+const LIST_SUFFIX: &str = "[]";
 
 impl From<String> for Slot {
     fn from(word: String) -> Self {
         match word.as_str() {
             "input" => Self::Input,
             "output" => Self::Output,
-            "messages" => Self::Messages,
-            "message" => Self::Message,
+            "messages" => Self::ChatMessages,
+            "message" => Self::InjectedMessage,
             "prompt" => Self::Prompt,
-            _ => match word.strip_suffix(LIST) {
+            _ => match word.strip_suffix(LIST_SUFFIX) {
                 Some(list) => Self::List(list.into()),
                 None => Self::Native(word),
             },
@@ -172,11 +176,11 @@ impl From<Slot> for String {
         match slot {
             Slot::Input => "input".into(),
             Slot::Output => "output".into(),
-            Slot::Messages => "messages".into(),
-            Slot::Message => "message".into(),
+            Slot::ChatMessages => "messages".into(),
+            Slot::InjectedMessage => "message".into(),
             Slot::Prompt => "prompt".into(),
             Slot::Native(word) => word,
-            Slot::List(word) => word + LIST,
+            Slot::List(word) => word + LIST_SUFFIX,
         }
     }
 }
@@ -185,7 +189,7 @@ impl From<Slot> for String {
 pub type Patch = BTreeMap<Slot, Value>;
 
 /// Puts later rewrites on earlier ones: each takes the place of its slot's, lists grow.
-pub fn put_on(patch: &mut Patch, later: Patch) {
+pub fn merge_patch(patch: &mut Patch, later: Patch) {
     for (slot, value) in later {
         let list = patch.get_mut(&slot).filter(|_| slot.is_list()).and_then(Value::as_array_mut);
         match (list, value) {
@@ -205,57 +209,59 @@ pub struct Verdict {
     /// What is to be different.
     pub patch: Patch,
     /// Words.
-    pub says: Vec<Say>,
+    #[serde(rename = "says")]
+    pub messages: Vec<Message>,
     /// Work for the engine.
-    pub duties: Vec<Duty>,
+    #[serde(rename = "duties")]
+    pub side_effects: Vec<SideEffect>,
     /// Why a hook was as good as not asked (late, not started, an answer that cannot be read):
     /// whoever is strict takes that for a refusal at a gate.
-    #[serde(default)]
-    pub unheard: Vec<String>,
+    #[serde(default, rename = "unheard")]
+    pub gate_failures: Vec<String>,
 }
 
 impl Verdict {
     /// A ruling with its reason. The hook's name is filled in by whoever knows it.
-    pub fn ruled(ruling: Ruling, text: impl Into<String>) -> Self {
+    pub fn with_ruling(ruling: Ruling, text: impl Into<String>) -> Self {
         let reason = Reason { ruling, text: text.into(), hook: String::new() };
         Self { ruling, reasons: vec![reason], ..Self::default() }
     }
 
     /// Words and no ruling.
-    pub fn says(ear: Ear, text: impl Into<String>) -> Self {
-        Self::default().saying(ear, text)
+    pub fn with_only_message(ear: Audience, text: impl Into<String>) -> Self {
+        Self::default().with_message(ear, text)
     }
 
     /// The same with more words.
     #[must_use]
-    pub fn saying(mut self, ear: Ear, text: impl Into<String>) -> Self {
-        self.says.push(Say { ear, text: text.into(), hook: String::new() });
+    pub fn with_message(mut self, ear: Audience, text: impl Into<String>) -> Self {
+        self.messages.push(Message { to: ear, text: text.into(), hook: String::new() });
         self
     }
 
     /// The same with a rewrite.
     #[must_use]
-    pub fn patching(mut self, slot: Slot, value: Value) -> Self {
+    pub fn with_rewrite(mut self, slot: Slot, value: Value) -> Self {
         self.patch.insert(slot, value);
         self
     }
 
     /// The same, marked as coming from a hook that was as good as not asked.
     #[must_use]
-    pub fn unheard(mut self, why: impl Into<String>) -> Self {
-        self.unheard.push(why.into());
+    pub fn with_gate_failure(mut self, why: impl Into<String>) -> Self {
+        self.gate_failures.push(why.into());
         self
     }
 
     /// This template of a verdict with words to it: what `Terms` hold has none until it is used.
     #[must_use]
-    pub fn because(&self, text: &str) -> Self {
+    pub fn with_reason(&self, text: &str) -> Self {
         let mut verdict = self.clone();
         if verdict.ruling > Ruling::Silent && verdict.reasons.is_empty() {
             let reason = Reason { ruling: verdict.ruling, text: text.into(), hook: String::new() };
             verdict.reasons.push(reason);
         }
-        for say in verdict.says.iter_mut().filter(|say| say.text.is_empty()) {
+        for say in verdict.messages.iter_mut().filter(|say| say.text.is_empty()) {
             say.text = text.into();
         }
         verdict
@@ -263,19 +269,19 @@ impl Verdict {
 
     /// Words and reasons no longer than an agent should be told: head and tail, and a mark between.
     #[must_use]
-    pub fn bounded(mut self) -> Self {
-        self.reasons.iter_mut().for_each(|reason| shorten(&mut reason.text));
-        self.says.iter_mut().for_each(|say| shorten(&mut say.text));
+    pub fn truncate_texts(mut self) -> Self {
+        self.reasons.iter_mut().for_each(|reason| truncate_text(&mut reason.text));
+        self.messages.iter_mut().for_each(|say| truncate_text(&mut say.text));
         self
     }
 
     /// Puts a hook's name to every word that has none.
     #[must_use]
-    pub fn by(mut self, hook: &str) -> Self {
+    pub fn attributed_to(mut self, hook: &str) -> Self {
         for reason in self.reasons.iter_mut().filter(|r| r.hook.is_empty()) {
             reason.hook = hook.into();
         }
-        for say in self.says.iter_mut().filter(|s| s.hook.is_empty()) {
+        for say in self.messages.iter_mut().filter(|s| s.hook.is_empty()) {
             say.hook = hook.into();
         }
         self
@@ -288,26 +294,30 @@ impl Verdict {
     pub fn then(mut self, next: Self) -> Self {
         self.ruling = self.ruling.max(next.ruling);
         self.reasons.extend(next.reasons);
-        put_on(&mut self.patch, next.patch);
-        self.says.extend(next.says);
-        self.duties.extend(next.duties);
-        self.unheard.extend(next.unheard);
+        merge_patch(&mut self.patch, next.patch);
+        self.messages.extend(next.messages);
+        self.side_effects.extend(next.side_effects);
+        self.gate_failures.extend(next.gate_failures);
         self
     }
 
     /// What the hook's own contract allows it to say here; the rest is turned into words for the
     /// person (a refusal) or dropped, and recorded.
-    pub fn within(mut self, own: &EventSpec) -> (Self, Vec<Loss>) {
+    pub fn within_hook_powers(mut self, own: &EventSpec) -> (Self, Vec<Loss>) {
         let mut losses = Vec::new();
-        if !own.may.has(self.ruling.power()) {
+        if !own.hook_powers.contains(self.ruling.power()) {
             losses
                 .push(Loss::new(self.ruling.word(), format!("{} cannot be answered so", own.name)));
             for reason in std::mem::take(&mut self.reasons) {
-                self.says.push(Say { ear: Ear::Person, text: reason.text, hook: reason.hook });
+                self.messages.push(Message {
+                    to: Audience::User,
+                    text: reason.text,
+                    hook: reason.hook,
+                });
             }
             self.ruling = Ruling::Silent;
         }
-        let slots = own.slots;
+        let slots = own.rewritable;
         let mut says = Vec::new();
         self.patch.retain(|slot, _| {
             let kept = slots.contains(slot) || slot.is_native();
@@ -319,26 +329,26 @@ impl Verdict {
             }
             kept
         });
-        self.says.extend(says);
+        self.messages.extend(says);
         (self, losses)
     }
 
     /// Words for one ear, in order.
-    pub fn words(&self, ear: Ear) -> impl Iterator<Item = &str> {
-        self.says.iter().filter(move |say| say.ear == ear).map(|say| say.text.as_str())
+    pub fn messages_for(&self, ear: Audience) -> impl Iterator<Item = &str> {
+        self.messages.iter().filter(move |say| say.to == ear).map(|say| say.text.as_str())
     }
 
     /// The reasons of the ruling that stands, in order, each once.
-    pub fn why(&self) -> Vec<&str> {
-        self.texts(&|reason| reason.ruling == self.ruling)
+    pub fn ruling_reasons(&self) -> Vec<&str> {
+        self.reason_texts(&|reason| reason.ruling == self.ruling)
     }
 
     /// The reasons of every refusal, also of those that a stricter one has overtaken.
     pub fn refusals(&self) -> Vec<&str> {
-        self.texts(&|reason| reason.ruling.refuses())
+        self.reason_texts(&|reason| reason.ruling.refuses())
     }
 
-    fn texts(&self, counts: &dyn Fn(&Reason) -> bool) -> Vec<&str> {
+    fn reason_texts(&self, counts: &dyn Fn(&Reason) -> bool) -> Vec<&str> {
         let mut known = HashSet::new();
         let counted = self.reasons.iter().filter(|reason| counts(reason));
         let texts = counted.map(|reason| reason.text.as_str()).filter(|text| !text.is_empty());
@@ -347,21 +357,21 @@ impl Verdict {
 }
 
 /// What the user is told of a rewrite that was dropped: what it was to take out is still there.
-pub(crate) fn not_applied(slot: &Slot) -> Say {
+pub(crate) fn not_applied(slot: &Slot) -> Message {
     let word = String::from(slot.clone());
     let text =
         format!("a hook's rewrite of the {word} was not applied: the agent sees it as it was");
-    Say { ear: Ear::Person, text, hook: String::new() }
+    Message { to: Audience::User, text, hook: String::new() }
 }
 
 /// What an agent is told of one text at most.
-const WORDS: usize = 64 * 1024;
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
-fn shorten(text: &mut String) {
-    if text.len() <= WORDS {
+fn truncate_text(text: &mut String) {
+    if text.len() <= MAX_MESSAGE_BYTES {
         return;
     }
-    let (mut head, mut tail) = (WORDS * 3 / 4, text.len() - WORDS / 4);
+    let (mut head, mut tail) = (MAX_MESSAGE_BYTES * 3 / 4, text.len() - MAX_MESSAGE_BYTES / 4);
     while !text.is_char_boundary(head) {
         head -= 1;
     }

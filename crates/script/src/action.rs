@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
+use gambrel_model::{Action, Call, End, Job, Limits, Outcome};
 
 use crate::answer::{self, Whose};
 use crate::berth::Berth;
@@ -43,15 +43,15 @@ impl ModuleAction {
     fn serve(&self, call: &Call) -> Outcome {
         let request = match Request::read(&call.body) {
             Ok(request) => request,
-            Err(why) => return Outcome::of(End::Unstarted(why)),
+            Err(why) => return Outcome::from_end(End::FailedToStart(why)),
         };
         let berth = self.berth(request.path);
-        let patience = call.pace.budget.unwrap_or(call.pace.timeout);
+        let patience = call.limits.budget.unwrap_or(call.limits.timeout);
         let Some((mut slot, waited)) = berth.take(patience) else {
             let why = "the module was busy with another call until the deadline";
             return answer::late(why.into(), Vec::new());
         };
-        let turn = Turn { call, pace: shortened(&call.pace, waited) };
+        let turn = Turn { call, pace: shortened(&call.limits, waited) };
         let served = catch_unwind(AssertUnwindSafe(|| {
             let outcome = slot.serve(&request, &turn, &self.settings);
             (outcome, slot)
@@ -85,20 +85,22 @@ fn broke(request: &Request<'_>, why: &str) -> Outcome {
             let whose = Whose { path: request.path, event: request.event() };
             answer::failed(why, "", Vec::new(), &whose, |_| None)
         }
-        Wish::Read | Wish::Load | Wish::Command(..) => Outcome::of(End::Unstarted(why.to_owned())),
+        Wish::Read | Wish::Load | Wish::Command(..) => {
+            Outcome::from_end(End::FailedToStart(why.to_owned()))
+        }
     }
 }
 
 /// Whether the caller's budget ended it, not its own time.
-fn cut(outcome: &Outcome, pace: &Pace, took: Duration) -> Option<String> {
+fn cut(outcome: &Outcome, pace: &Limits, took: Duration) -> Option<String> {
     let first = pace.budget.is_some_and(|budget| budget < pace.timeout);
-    let open = outcome.fault.iter().map(|fault| format!("; {fault}")).collect::<String>();
-    (outcome.end == End::Late && first).then(|| Outcome::by_budget(took) + &open)
+    let open = outcome.failure.iter().map(|fault| format!("; {fault}")).collect::<String>();
+    (outcome.end == End::TimedOut && first).then(|| Outcome::budget_reason(took) + &open)
 }
 
 /// What is left of a pace after waiting for the module to be free.
-fn shortened(pace: &Pace, waited: Duration) -> Pace {
-    Pace {
+fn shortened(pace: &Limits, waited: Duration) -> Limits {
+    Limits {
         timeout: pace.timeout.saturating_sub(waited),
         budget: pace.budget.map(|budget| budget.saturating_sub(waited)),
         ..pace.clone()
@@ -115,7 +117,7 @@ impl Action for ModuleAction {
             let began = Instant::now();
             let outcome = self.serve(call);
             let took = began.elapsed();
-            Outcome { took, cut: cut(&outcome, &call.pace, took), ..outcome }
+            Outcome { elapsed: took, cut_short_by: cut(&outcome, &call.limits, took), ..outcome }
         })
     }
 }
@@ -127,7 +129,7 @@ pub fn at_once(jobs: &[Job<'_>], serve: impl Fn(&Call) -> Outcome + Sync) -> Vec
     }
     let lost = |job: &Job<'_>| match Request::read(&job.call.body) {
         Ok(request) => broke(&request, "no thread for the module"),
-        Err(why) => Outcome::of(End::Unstarted(why)),
+        Err(why) => Outcome::from_end(End::FailedToStart(why)),
     };
     std::thread::scope(|scope| {
         let serve = &serve;
@@ -154,6 +156,6 @@ mod tests {
         assert_eq!(outcome.answer.unwrap()["errors"], told);
         let load = json!({"op": "load", "path": "/m.ts"});
         let outcome = broke(&Request::read(&load).unwrap(), "a bug");
-        assert_eq!(outcome.end, End::Unstarted("a bug".into()));
+        assert_eq!(outcome.end, End::FailedToStart("a bug".into()));
     }
 }

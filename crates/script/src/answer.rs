@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gambrel_model::{End, Outcome, wellformed};
+use gambrel_model::{End, Outcome, lossy_json};
 use serde_json::{Map, Value, json};
 
 use crate::graph::LoadError;
@@ -24,12 +24,12 @@ pub fn nothing() -> Value {
 
 /// An outcome with an answer.
 pub fn answered(answer: Value) -> Outcome {
-    Outcome { answer: Some(answer), ..Outcome::of(End::Answered) }
+    Outcome { answer: Some(answer), ..Outcome::from_end(End::Answered) }
 }
 
 /// A module that could not be loaded.
 pub fn unstarted(error: &LoadError) -> Outcome {
-    Outcome::of(End::Unstarted(error.to_string()))
+    Outcome::from_end(End::FailedToStart(error.to_string()))
 }
 
 /// A call that came to nothing but an error.
@@ -48,7 +48,7 @@ pub fn failed(
 pub fn late(why: String, effects: Vec<Value>) -> Outcome {
     let mut answer = nothing();
     answer["effects"] = Value::Array(effects);
-    Outcome { answer: Some(answer), remarks: vec![why], ..Outcome::of(End::Late) }
+    Outcome { answer: Some(answer), remarks: vec![why], ..Outcome::from_end(End::TimedOut) }
 }
 
 /// Whose handlers they were, for errors that no handler told.
@@ -70,7 +70,7 @@ pub fn read(
     if text == QUIET {
         return (of(Value::Null, false, effects), false);
     }
-    let mut answer: Value = match wellformed::read(text) {
+    let mut answer: Value = match lossy_json::from_text(text) {
         Ok(answer @ Value::Object(_)) => answer,
         Ok(_) => broken("the handlers' answer is no object", "", whose),
         Err(error) => broken(&format!("the handlers' answer cannot be read: {error}"), "", whose),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use gambrel_model::Pace;
+use gambrel_model::Limits;
 
 /// Read by the engine while it runs code; written between runs.
 #[derive(Clone)]
@@ -93,7 +93,7 @@ impl Clock {
     }
 
     /// The clock of a call with this pace.
-    pub fn paced(pace: &Pace, wire: Tripwire) -> Self {
+    pub fn paced(pace: &Limits, wire: Tripwire) -> Self {
         let active = pace.budget.map_or(pace.timeout, |budget| budget.min(pace.timeout));
         let clock = Self::start(active, pace.budget, wire);
         // Whoever gave the budget waits a twentieth of it longer.

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use gambrel_model::wellformed;
+use gambrel_model::lossy_json;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -103,7 +103,7 @@ impl Desk {
             return;
         }
         papers.effect_bytes += text.len();
-        match wellformed::read(text) {
+        match lossy_json::from_text(text) {
             Ok(value) if papers.statuses.take(&value) => {}
             Ok(value) => papers.effects.push(value),
             Err(_) => papers.dropped += 1,

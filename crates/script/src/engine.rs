@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use gambrel_model::wellformed;
+use gambrel_model::lossy_json;
 use rquickjs::{Context, Ctx, Function, Module, Object, Promise, Runtime};
 use serde_json::Value;
 
@@ -139,7 +139,7 @@ impl Engine {
     }
 
     /// Starts a clock that can interrupt this engine.
-    pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
+    pub fn clock(&self, pace: &gambrel_model::Limits) -> Clock {
         Clock::paced(pace, self.desk.wire.clone())
     }
 
@@ -213,7 +213,7 @@ impl Engine {
             .context
             .with(|ctx| hidden(&ctx)?.get::<_, Function<'_>>("listed")?.call(()))
             .ok()?;
-        wellformed::read(&text).ok()
+        lossy_json::from_text(&text).ok()
     }
 
     fn halt(&self, ctx: &Ctx<'_>, error: rquickjs::Error) -> Halt {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::Seal;
+use gambrel_model::TrustedFiles;
 use sha2::{Digest, Sha256};
 
 use crate::positions;
@@ -62,7 +62,7 @@ pub struct Graph {
     opaque: bool,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
     /// What a person trusted the module with, if that was asked.
-    seal: Option<Seal>,
+    seal: Option<TrustedFiles>,
 }
 
 /// When it was written, its size, and which file it is.
@@ -70,7 +70,7 @@ type Stamp = [i128; 4];
 
 impl Graph {
     /// Reads a module and all that it imports by a relative path.
-    pub fn read(root: &Path, seal: Option<&Seal>) -> Result<Self, LoadError> {
+    pub fn read(root: &Path, seal: Option<&TrustedFiles>) -> Result<Self, LoadError> {
         let mut graph = Self { seal: seal.cloned(), ..Self::default() };
         let mut queue = vec![(root.to_path_buf(), false)];
         while let Some((path, as_text)) = queue.pop() {
@@ -182,7 +182,7 @@ impl Graph {
 
 /// Reads one file as a module, or as a text where it is imported so. What is sealed must be what
 /// was trusted, and nothing else is read.
-fn read(path: &Path, as_text: bool, seal: Option<&Seal>) -> Result<Unit, LoadError> {
+fn read(path: &Path, as_text: bool, seal: Option<&TrustedFiles>) -> Result<Unit, LoadError> {
     let failed = |e: std::io::Error| LoadError::new(e.to_string(), path, None);
     let length = std::fs::metadata(path).map_err(failed)?.len();
     if length > transpile::MAX_TEXT as u64 {
@@ -198,7 +198,7 @@ fn read(path: &Path, as_text: bool, seal: Option<&Seal>) -> Result<Unit, LoadErr
     transpile::transpile(path, text, as_text).map_err(|r| LoadError::new(r.message, path, r.at))
 }
 
-fn sealed(path: &Path, bytes: &[u8], seal: &Seal) -> Result<(), &'static str> {
+fn sealed(path: &Path, bytes: &[u8], seal: &TrustedFiles) -> Result<(), &'static str> {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match seal.get(&real) {
         Some(known) if Sha256::digest(bytes)[..] == known[..] => Ok(()),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gambrel_model::wellformed;
+use gambrel_model::lossy_json;
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Promise, Result};
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
     made.set(
         "ask",
         Function::new(ctx.clone(), move |text: String| {
-            at.ask(wellformed::read(&text).unwrap_or_default())
+            at.ask(lossy_json::from_text(&text).unwrap_or_default())
         })?,
     )?;
     made.set("shim", Function::new(ctx.clone(), shim)?)?;
@@ -68,7 +68,7 @@ pub fn natives<'js>(ctx: &Ctx<'js>, desk: &Arc<Desk>) -> Result<Object<'js>> {
 }
 
 fn parse(text: &str) -> Value {
-    wellformed::read(text).unwrap_or_default()
+    lossy_json::from_text(text).unwrap_or_default()
 }
 
 /// What a promise has come to, thrown if it was refused; the promise itself while it is open.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gambrel_model::wellformed;
+use gambrel_model::lossy_json;
 use serde_json::Value;
 
 use crate::clock::Clock;
@@ -41,7 +41,7 @@ impl Seat {
         graph: &Arc<Graph>,
         settings: &ScriptSettings,
         surround: Surround,
-        pace: &gambrel_model::Pace,
+        pace: &gambrel_model::Limits,
     ) -> Result<(Self, Clock), Refused> {
         let refuse = |why: String| Refused::Bad(failed(&why, root, None), Vec::new());
         let seat = Self::make(root, graph, settings, surround).map_err(refuse)?;
@@ -108,7 +108,7 @@ impl Seat {
     }
 
     /// Starts the clock of a call.
-    pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
+    pub fn clock(&self, pace: &gambrel_model::Limits) -> Clock {
         match self {
             Self::Engine(engine) => engine.clock(pace),
             Self::Sidecar(sidecar) => sidecar.clock(pace),
@@ -134,7 +134,7 @@ impl Seat {
 
 /// Reads the report of a load.
 fn judge(text: &str, root: &Path, graph: &Graph) -> Result<(), LoadError> {
-    let told: Value = wellformed::read(text).unwrap_or_default();
+    let told: Value = lossy_json::from_text(text).unwrap_or_default();
     match told["failed"].as_str() {
         None => Ok(()),
         Some(_) if told["bare"] == true => {

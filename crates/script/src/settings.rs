@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gambrel_model::{Fetch, Fetched};
+use gambrel_model::{FetchRequest, FetchResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub type Asker = Arc<dyn Fn(&Ask) -> Option<Value> + Send + Sync>;
 
 /// Who makes the requests of modules. It blocks until the answer is there whole; the error is for
 /// whoever wrote the module.
-pub type Fetcher = Arc<dyn Fn(&Fetch) -> Result<Fetched, String> + Send + Sync>;
+pub type Fetcher = Arc<dyn Fn(&FetchRequest) -> Result<FetchResponse, String> + Send + Sync>;
 
 /// How modules are run.
 #[derive(Clone)]

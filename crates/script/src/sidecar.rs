@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use gambrel_model::wellformed;
+use gambrel_model::lossy_json;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ impl Sidecar {
     }
 
     /// Starts a clock for a call.
-    pub fn clock(&self, pace: &gambrel_model::Pace) -> Clock {
+    pub fn clock(&self, pace: &gambrel_model::Limits) -> Clock {
         Clock::paced(pace, self.desk.wire.clone())
     }
 
@@ -129,7 +129,7 @@ impl Sidecar {
     /// What the module has registered, as JSON.
     pub fn listed(&self, clock: &mut Clock) -> Option<Value> {
         self.say(&json!({"op": "listed"}));
-        wellformed::read(&self.settle(clock).ok()?).ok()
+        lossy_json::from_text(&self.settle(clock).ok()?).ok()
     }
 
     /// Carries words both ways until the call under way has settled.
@@ -180,7 +180,7 @@ impl Sidecar {
         } else if let Some(text) = word["effect"].as_str() {
             self.desk.effect(text);
         } else if let Some(text) = word["ask"].as_str() {
-            let ask: Ask = wellformed::read(text).unwrap_or_default();
+            let ask: Ask = lossy_json::from_text(text).unwrap_or_default();
             names.insert(self.desk.ask(ask), theirs);
         } else if let Some(file) = word["read"].as_str() {
             let read = parcel::piece(Path::new(file), &self.graph);
@@ -329,7 +329,7 @@ fn reader(
 /// A line of ours, or somebody else's words, which become a log.
 fn spoken(line: &[u8], mark: &str) -> Value {
     let text = String::from_utf8_lossy(line);
-    let ours = text.strip_prefix(mark).and_then(|text| wellformed::read(text).ok());
+    let ours = text.strip_prefix(mark).and_then(|text| lossy_json::from_text(text).ok());
     ours.unwrap_or_else(|| {
         let log = json!({"type": "log", "level": "info", "message": text.trim_end()});
         json!({ "effect": log.to_string() })

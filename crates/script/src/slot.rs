@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Call, End, Outcome, Pace, Seal};
+use gambrel_model::{Call, End, Limits, Outcome, TrustedFiles};
 use serde_json::{Value, json};
 
 use crate::answer::{self, Whose};
@@ -36,7 +36,7 @@ pub struct Turn<'a> {
     /// The call.
     pub call: &'a Call,
     /// What is left of its pace.
-    pub pace: Pace,
+    pub pace: Limits,
 }
 
 impl Slot {
@@ -67,7 +67,7 @@ impl Slot {
         settings: &ScriptSettings,
     ) -> Outcome {
         let began = Instant::now();
-        let graph = match self.graph(request.path, turn.call.seal.as_ref()) {
+        let graph = match self.graph(request.path, turn.call.trusted_files.as_ref()) {
             Ok(graph) => graph,
             Err(error) => return answer::unstarted(&prefixed(error)),
         };
@@ -77,7 +77,7 @@ impl Slot {
         if request.event().is_some() && request.events().all(|event| graph.never_hears(event)) {
             let names: Vec<&str> = request.events().collect();
             let why = format!("it has no handler for {}", names.join(" or "));
-            return Outcome { remarks: vec![why], ..Outcome::of(End::Passed) };
+            return Outcome { remarks: vec![why], ..Outcome::from_end(End::NotApplicable) };
         }
         let surround = surround(request, turn.call);
         let (seat, mut clock) = match self.seat.take() {
@@ -99,7 +99,7 @@ impl Slot {
         };
         let (mut outcome, spoiled) = fulfil(&seat, &graph, request, &mut clock);
         if !spoiled {
-            let time = turn.pace.linger.unwrap_or(turn.pace.timeout);
+            let time = turn.pace.leftover_timeout.unwrap_or(turn.pace.timeout);
             outcome.remarks.extend(left(&seat, time.saturating_sub(began.elapsed())));
         }
         self.seat = (!spoiled).then_some(seat);
@@ -113,7 +113,7 @@ impl Slot {
         }
     }
 
-    fn graph(&mut self, path: &Path, seal: Option<&Seal>) -> Result<Arc<Graph>, LoadError> {
+    fn graph(&mut self, path: &Path, seal: Option<&TrustedFiles>) -> Result<Arc<Graph>, LoadError> {
         if let Some(graph) = self.graph.as_ref().filter(|graph| graph.fresh()) {
             return Ok(Arc::clone(graph));
         }
@@ -151,7 +151,7 @@ fn fulfil(seat: &Seat, graph: &Graph, request: &Request<'_>, clock: &mut Clock) 
         }
         Err(Halt::Late(why)) => {
             let open = seat.desk().asking().then(|| ASKED.to_owned());
-            (Outcome { fault: open, ..answer::late(why, effects) }, true)
+            (Outcome { failure: open, ..answer::late(why, effects) }, true)
         }
         Err(Halt::Stuck) => (answer::failed(turn::STUCK, "", effects, &whose, place), true),
         Err(Halt::Broken { message, stack }) => {
@@ -205,6 +205,6 @@ fn surround(request: &Request<'_>, call: &Call) -> Surround {
         Some(cwd) if !cwd.is_empty() => PathBuf::from(cwd),
         _ => call.cwd.clone(),
     };
-    let (env, unset, reachable) = (call.env.clone(), call.unset.clone(), request.reachable());
+    let (env, unset, reachable) = (call.env.clone(), call.remove_env.clone(), request.reachable());
     Surround { cwd, env, unset, reachable }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use gambrel_model::complaint::nearest;
+use gambrel_model::complaint::nearest_word;
 use serde_json::{Value, json};
 
 use crate::request::{KnownKeys, Request};
@@ -30,7 +30,7 @@ fn message(event: &str, key: &str, keys: &KnownKeys<'_>) -> Option<String> {
         return None;
     }
     let told = format!("a handler of {event} answered with the unknown key `{key}`");
-    match nearest(key, keys.names.iter().copied()) {
+    match nearest_word(key, keys.names.iter().copied()) {
         Some(near) => Some(format!("{told} (did you mean `{near}`?)")),
         None => (!keys.open).then_some(told),
     }

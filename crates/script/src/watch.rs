@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
+use gambrel_model::{Action, Call, End, Job, Limits, Outcome};
 
 use crate::action::{ModuleAction, at_once};
 use crate::answer;
@@ -78,13 +78,15 @@ impl WatchedModules {
         let (inner, own) = (Arc::clone(&self.inner), call.clone());
         let (sender, answers) = channel();
         let work = move || {
-            let outcome = inner.run(&[Job { call: &own, errand: None }]).pop();
+            let outcome = inner.run(&[Job { call: &own, record: None }]).pop();
             // Nobody listens any more once the call was given up.
             let _ = sender.send(outcome);
         };
         let thread = std::thread::Builder::new().name("module".into()).stack_size(STACK + BESIDE);
         if let Err(error) = thread.spawn(work) {
-            return Outcome::of(End::Unstarted(format!("no thread for the module: {error}")));
+            return Outcome::from_end(End::FailedToStart(format!(
+                "no thread for the module: {error}"
+            )));
         }
         let mut lap = self.lap();
         loop {
@@ -97,12 +99,14 @@ impl WatchedModules {
             match answers.recv_timeout(LOOK) {
                 Ok(Some(outcome)) => return outcome,
                 Ok(None) | Err(RecvTimeoutError::Disconnected) => {
-                    return Outcome::of(End::Unstarted("the module's thread failed".into()));
+                    return Outcome::from_end(End::FailedToStart(
+                        "the module's thread failed".into(),
+                    ));
                 }
-                Err(RecvTimeoutError::Timeout) if self.is_over(&call.pace, began, &lap) => {
+                Err(RecvTimeoutError::Timeout) if self.is_over(&call.limits, began, &lap) => {
                     let why = "the engine does not come back: the call is given up";
                     let late = answer::late(why.into(), Vec::new());
-                    return Outcome { took: began.elapsed(), ..late };
+                    return Outcome { elapsed: began.elapsed(), ..late };
                 }
                 Err(RecvTimeoutError::Timeout) if !goes_on() => {
                     return answer::late("told to go".into(), Vec::new());
@@ -118,7 +122,7 @@ impl WatchedModules {
         Lap { began: now, spent, beats: self.pulse.beats(), waited: now }
     }
 
-    fn is_over(&self, pace: &Pace, began: Instant, lap: &Lap) -> bool {
+    fn is_over(&self, pace: &Limits, began: Instant, lap: &Lap) -> bool {
         // Whoever gave the budget waits a twentieth of it longer.
         let late = |budget: Duration| began.elapsed() > budget + GRACE.min(budget / 40);
         let wall = pace.budget.is_some_and(late);

@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use gambrel_model::ticket::{Standing, Taken, Ticket};
+use gambrel_model::ticket::{AnswerResult, Ticket, TicketState};
 use serde_json::json;
 
 use crate::reply::{Reader, Reply};
@@ -66,18 +66,18 @@ impl Link {
 
 async fn find(room: &Room, link: &Link) -> Result<Ticket, Reply> {
     let token = link.token.clone();
-    let found = room.ask(move |ledger| ledger.ticket_of(&token)).await?;
+    let found = room.ask(move |ledger| ledger.ticket_by_token(&token)).await?;
     found.ok_or_else(|| room.wrong())
 }
 
 fn question(ticket: &Ticket, link: &Link) -> Reply {
     let now = now();
-    match (&ticket.answer, ticket.standing(now)) {
+    match (&ticket.answer, ticket.state_at(now)) {
         (Some(answer), _) => {
             let said = json!({ "status": "answered", "action": answer.action });
             Reply::new(StatusCode::OK, said, page::answered(ticket, answer, None, now))
         }
-        (None, Standing::Open) => {
+        (None, TicketState::Open) => {
             let page = page::question(ticket, &link.token, link.action.as_deref(), now);
             Reply::new(StatusCode::OK, json!({ "status": "open" }), page)
         }
@@ -101,9 +101,9 @@ pub(crate) async fn settle(
     by: &str,
 ) -> Result<Reply, Reply> {
     if let Some(before) = ticket.answer.clone() {
-        return Ok(Reply::taken(Taken::Already(before), &ticket));
+        return Ok(Reply::taken(AnswerResult::AlreadyAnswered(before), &ticket));
     }
-    if ticket.standing(now()) != Standing::Open {
+    if ticket.state_at(now()) != TicketState::Open {
         return Ok(Reply::expired(&ticket));
     }
     let answer = posted::answer(body, asked, by)?;

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use gambrel_model::ticket::{Standing, Ticket};
+use gambrel_model::ticket::{Ticket, TicketState};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -41,7 +41,7 @@ pub(crate) async fn events(State(room): State<Arc<Room>>, headers: HeaderMap) ->
 
 struct Follower {
     room: Arc<Room>,
-    seen: Option<Vec<(String, Standing)>>,
+    seen: Option<Vec<(String, TicketState)>>,
     _seat: OwnedSemaphorePermit,
 }
 
@@ -70,13 +70,13 @@ impl Follower {
     }
 }
 
-fn state(tickets: &[Ticket], now: u64) -> Vec<(String, Standing)> {
-    tickets.iter().map(|ticket| (ticket.id.clone(), ticket.standing(now))).collect()
+fn state(tickets: &[Ticket], now: u64) -> Vec<(String, TicketState)> {
+    tickets.iter().map(|ticket| (ticket.id.clone(), ticket.state_at(now))).collect()
 }
 
 fn told(tickets: &[Ticket]) -> Event {
     let now = now();
-    let open = tickets.iter().filter(|ticket| ticket.standing(now) == Standing::Open).count();
+    let open = tickets.iter().filter(|ticket| ticket.state_at(now) == TicketState::Open).count();
     let html = page::entries(tickets, now).into_string();
     Event::default().event("list").data(json!({ "open": open, "html": html }).to_string())
 }

@@ -3,7 +3,7 @@
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use gambrel_model::ticket::{Answer, Taken, Ticket};
+use gambrel_model::ticket::{Answer, AnswerResult, Ticket};
 use maud::Markup;
 use serde_json::{Value, json};
 
@@ -71,12 +71,12 @@ impl Reply {
     }
 
     /// What became of an answer.
-    pub(crate) fn taken(taken: Taken, ticket: &Ticket) -> Self {
+    pub(crate) fn taken(taken: AnswerResult, ticket: &Ticket) -> Self {
         match taken {
-            Taken::Recorded(answer) => Self::recorded(ticket, &answer),
-            Taken::Already(answer) => Self::already(ticket, &answer),
-            Taken::Expired => Self::expired(ticket),
-            Taken::Unknown => Self::unknown(),
+            AnswerResult::Recorded(answer) => Self::recorded(ticket, &answer),
+            AnswerResult::AlreadyAnswered(answer) => Self::already(ticket, &answer),
+            AnswerResult::Expired => Self::expired(ticket),
+            AnswerResult::Unknown => Self::unknown(),
         }
     }
 

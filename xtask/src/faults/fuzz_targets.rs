@@ -7,8 +7,8 @@ use gambrel_dialects::DIALECTS;
 use gambrel_model::condition::{Condition, Fact};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_shell, expand_url};
 use gambrel_model::{
-    Arrival, Captured, Carry, Decision, Dialect, End, Entry, Found, Holding, Hook, Outcome,
-    Pattern, Roots, Ruling, Verdict,
+    CallerContext, Captured, Carry, Decision, Dialect, DirEntry, End, Expect, Hook, LoadedFile,
+    Outcome, Pattern, Ruling, SearchRoots, Verdict,
 };
 use serde_json::Value;
 
@@ -212,56 +212,59 @@ fn dialect(name: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
 }
 
-fn roots() -> Roots {
+fn roots() -> SearchRoots {
     let env = [("PI_TEAMS_HOOKS_ENABLED", "1"), ("PI_TEAMS_HOOKS_DIR", "/p/_hooks")];
     let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Roots {
+    SearchRoots {
         root: "/p".into(),
         project: "/p".into(),
         home: Some("/h".into()),
         config_home: Some("/h/.config".into()),
         env: Arc::new(env.into()),
-        named: vec![("pipeline".into(), "/p/p.yaml".into()), ("hook".into(), "/p/h.ts".into())],
+        extra_sources: vec![
+            ("pipeline".into(), "/p/p.yaml".into()),
+            ("hook".into(), "/p/h.ts".into()),
+        ],
         notes: Some(Arc::default()),
     }
 }
 
 /// The same text in every file that a dialect looks for, and its lines as names of files.
 fn load(name: &str, input: &[u8]) -> bool {
-    load_where(name, input, |holding| !matches!(holding, Holding::Each(_)))
+    load_where(name, input, |holding| !matches!(holding, Expect::Glob(_)))
 }
 
 fn load_skill(input: &[u8]) -> bool {
-    load_where("claude", input, |holding| matches!(holding, Holding::Each(_)))
+    load_where("claude", input, |holding| matches!(holding, Expect::Glob(_)))
 }
 
-fn load_where(name: &str, input: &[u8], is_wanted: fn(Holding) -> bool) -> bool {
+fn load_where(name: &str, input: &[u8], is_wanted: fn(Expect) -> bool) -> bool {
     let Some(dialect) = dialect(name) else { return false };
     let text = String::from_utf8_lossy(input).into_owned();
     let roots = roots();
-    let entry = |name: &str| Entry {
+    let entry = |name: &str| DirEntry {
         name: name.into(),
         path: PathBuf::from("/p").join(name),
         executable: true,
-        plain: true,
+        is_file: true,
         special: false,
     };
-    let places = dialect.places(&roots).into_iter().filter(|place| is_wanted(place.holding));
-    let found: Vec<Found> = places
+    let places = dialect.search(&roots).into_iter().filter(|place| is_wanted(place.expect));
+    let found: Vec<LoadedFile> = places
         .map(|mut place| {
             place.path = PathBuf::from("/p").join(&place.path);
-            if let Holding::Each(_) = place.holding {
+            if let Expect::Glob(_) = place.expect {
                 place.path.push("skill/SKILL.md");
             }
             let entries = text.lines().take(20).map(entry).collect();
-            Found { place, base: "/p".into(), text: text.clone(), entries }
+            LoadedFile { place, base: "/p".into(), text: text.clone(), entries }
         })
         .collect();
     for one in &found {
-        let _places = dialect.further(one, &roots);
+        let _places = dialect.referenced_files(one, &roots);
     }
-    let (drafts, _complaints) = dialect.load(&found, &roots);
-    let understood = drafts.iter().any(|draft| draft.idle.is_none());
+    let (drafts, _complaints) = dialect.load_hooks(&found, &roots);
+    let understood = drafts.iter().any(|draft| draft.disabled.is_none());
     for draft in drafts.into_iter().take(20) {
         let (Some(hook), _complaints) = Hook::build(dialect, draft) else { continue };
         let _complaint = hook.matcher_complaint();
@@ -274,44 +277,46 @@ const TOOL_EVENT: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","to
 
 fn stage_for_a_tool(dialect: &'static dyn Dialect, hook: &Hook) {
     let Some(claude) = self::dialect("claude") else { return };
-    if let Ok(event) = claude.receive(TOOL_EVENT.as_bytes(), Arrival::default()) {
-        let _objection = dialect.objection(&event, hook);
-        let _call = dialect.stage(&event, hook, &Carry::default());
+    if let Ok(event) = claude.receive_event(TOOL_EVENT.as_bytes(), CallerContext::default()) {
+        let _objection = dialect.skip_reason(&event, hook);
+        let _call = dialect.stage_call(&event, hook, &Carry::default());
     }
 }
 
 fn receive(name: &str, input: &[u8]) -> bool {
     let Some(dialect) = dialect(name) else { return false };
-    let Ok(event) = dialect.receive(input, Arrival::default()) else { return false };
-    let said = Verdict::ruled(Ruling::Deny, "no");
-    let _reply = dialect.reply(&event, &Decision { said, ..Decision::default() });
+    let Ok(event) = dialect.receive_event(input, CallerContext::default()) else { return false };
+    let said = Verdict::with_ruling(Ruling::Deny, "no");
+    let _reply = dialect.write_reply(&event, &Decision { for_caller: said, ..Decision::default() });
     true
 }
 
 fn claude_hook(config: &str) -> Option<Hook> {
     let claude = dialect("claude")?;
     let roots = roots();
-    let place = claude.places(&roots).into_iter().find(|place| place.holding == Holding::Text)?;
-    let found = Found { place, base: "/p".into(), text: config.into(), entries: Vec::new() };
-    let (mut drafts, _complaints) = claude.load(&[found], &roots);
+    let place = claude.search(&roots).into_iter().find(|place| place.expect == Expect::File)?;
+    let found = LoadedFile { place, base: "/p".into(), text: config.into(), entries: Vec::new() };
+    let (mut drafts, _complaints) = claude.load_hooks(&[found], &roots);
     drafts.truncate(1);
     Hook::build(claude, drafts.pop()?).0
 }
 
 fn read_output(input: &[u8]) -> bool {
     let Some(hook) = claude_hook(CLAUDE_CONFIG) else { return false };
-    let Ok(event) = hook.dialect.receive(TOOL_EVENT.as_bytes(), Arrival::default()) else {
+    let Ok(event) = hook.dialect.receive_event(TOOL_EVENT.as_bytes(), CallerContext::default())
+    else {
         return false;
     };
     let mut understood = false;
-    for end in [End::Exited(0), End::Exited(2), End::Late] {
+    for end in [End::Exited(0), End::Exited(2), End::TimedOut] {
         let by_output = end == End::Exited(0);
         let total = u64::try_from(input.len()).unwrap_or_default();
         let stdout = Captured { bytes: input.to_vec(), total, ..Captured::default() };
-        let outcome = Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::of(end) };
-        let said = hook.dialect.read(&event, &hook, &outcome);
+        let outcome = Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::from_end(end) };
+        let said = hook.dialect.read_outcome(&event, &hook, &outcome);
         understood |= by_output && said.ruling >= Ruling::Deny;
-        let _reply = hook.dialect.reply(&event, &Decision { said, ..Decision::default() });
+        let _reply =
+            hook.dialect.write_reply(&event, &Decision { for_caller: said, ..Decision::default() });
     }
     understood
 }
@@ -323,11 +328,11 @@ fn check_if_rule(input: &[u8]) -> bool {
     let event = serde_json::json!({"hook_event_name": "PreToolUse", "session_id": "s",
         "tool_name": "Bash", "tool_input": {"command": command}});
     let event = event.to_string();
-    let Ok(event) = hook.dialect.receive(event.as_bytes(), Arrival::default()) else {
+    let Ok(event) = hook.dialect.receive_event(event.as_bytes(), CallerContext::default()) else {
         return false;
     };
-    let is_met = hook.dialect.objection(&event, &hook).is_none();
-    let _remark = hook.dialect.remark(&event, &hook);
+    let is_met = hook.dialect.skip_reason(&event, &hook).is_none();
+    let _remark = hook.dialect.run_remark(&event, &hook);
     is_met
 }
 

@@ -15,7 +15,7 @@ use super::server::Server;
 use super::talk::{self, Fault};
 use crate::environ::mark_prefix;
 use crate::guard::Guard;
-use crate::limits::{Limits, later};
+use crate::limits::{Deadlines, later};
 use crate::running::Running;
 use crate::settings::{Settings, WATCH_AFTER};
 use crate::sidefile;
@@ -60,8 +60,8 @@ impl Turn for Switchboard {
 
     async fn carry_out(self: Arc<Self>, call: Call) -> Outcome {
         let begun = Instant::now();
-        let budget = call.pace.budget.map(|budget| later(begun, budget));
-        let limits = Limits::of(&call.pace, begun, budget);
+        let budget = call.limits.budget.map(|budget| later(begun, budget));
+        let limits = Deadlines::of(&call.limits, begun, budget);
         let outcome = match from_body::<ToolRequest>(&call.body) {
             Ok(request) => match &request.url {
                 Some(url) => self.by_http(url, &request, limits).await,
@@ -70,13 +70,13 @@ impl Turn for Switchboard {
             Err(why) => unstarted(why),
         };
         let took = begun.elapsed();
-        let cut = (outcome.end == End::Late).then(|| limits.cut(took)).flatten();
-        Outcome { took, cut, ..outcome }
+        let cut = (outcome.end == End::TimedOut).then(|| limits.cut(took)).flatten();
+        Outcome { elapsed: took, cut_short_by: cut, ..outcome }
     }
 }
 
 impl Switchboard {
-    async fn by_http(&self, url: &str, request: &ToolRequest, limits: Limits) -> Outcome {
+    async fn by_http(&self, url: &str, request: &ToolRequest, limits: Deadlines) -> Outcome {
         let ready = Target::read(url, &request.allow)
             .and_then(|target| Ok((target, checked(&request.headers)?)));
         let (target, headers) = match ready {
@@ -90,12 +90,12 @@ impl Switchboard {
         });
         let outcome = match talked.await {
             Ok(talked) => outcome_of(talked, request, ""),
-            Err(_) => Outcome::of(End::Late),
+            Err(_) => Outcome::from_end(End::TimedOut),
         };
         Outcome { command, ..outcome }
     }
 
-    async fn by_process(&self, call: &Call, request: &ToolRequest, limits: Limits) -> Outcome {
+    async fn by_process(&self, call: &Call, request: &ToolRequest, limits: Deadlines) -> Outcome {
         if let Err(why) = sidefile::write(&call.files) {
             return unstarted(why);
         }
@@ -113,7 +113,7 @@ impl Switchboard {
                 }
                 let outcome = match talked {
                     Some(talked) => outcome_of(talked, request, &stderr.text()),
-                    None => Outcome::of(End::Late),
+                    None => Outcome::from_end(End::TimedOut),
                 };
                 Outcome { command, stderr, remarks, ..outcome }
             }
@@ -129,7 +129,7 @@ impl Switchboard {
         &'s self,
         server: &Server,
         talk: impl Future<Output = T>,
-        limits: Limits,
+        limits: Deadlines,
     ) -> (Option<T>, Option<(&'s Path, String)>) {
         let mut talk = std::pin::pin!(talk);
         let soon = later(Instant::now(), WATCH_AFTER).min(limits.deadline);
@@ -142,7 +142,7 @@ impl Switchboard {
 }
 
 fn unstarted(why: String) -> Outcome {
-    Outcome { attempts: 0, ..Outcome::of(End::Unstarted(why)) }
+    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
 }
 
 fn outcome_of(talked: Result<talk::Told, Fault>, request: &ToolRequest, stderr: &str) -> Outcome {
@@ -155,10 +155,10 @@ fn outcome_of(talked: Result<talk::Told, Fault>, request: &ToolRequest, stderr: 
         Ok(told) => Outcome {
             stdout: kept(told.text),
             answer: Some(told.answer),
-            fault: told.fault,
-            ..Outcome::of(End::Answered)
+            failure: told.fault,
+            ..Outcome::from_end(End::Answered)
         },
-        Err(Fault(why)) => Outcome::of(End::Unstarted(said(&why))),
+        Err(Fault(why)) => Outcome::from_end(End::FailedToStart(said(&why))),
     }
 }
 

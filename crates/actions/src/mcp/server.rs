@@ -18,7 +18,7 @@ use tokio::time::sleep;
 use super::action::FAREWELL;
 use crate::command::{Command, Started};
 use crate::guard::Guard;
-use crate::limits::Limits;
+use crate::limits::Deadlines;
 use crate::orphans;
 use crate::process::lift;
 use crate::settings::SWEEP;
@@ -83,7 +83,7 @@ impl Server {
     }
 
     /// Ends it and everything of it; what it wrote to stderr, and what is to be said.
-    pub async fn end(mut self, limits: Limits, late: bool) -> (Captured, Vec<String>) {
+    pub async fn end(mut self, limits: Deadlines, late: bool) -> (Captured, Vec<String>) {
         let mut remarks = Vec::new();
         let farewell = limits.before_kill(Instant::now() + FAREWELL);
         if late || !self.is_gone_by(farewell).await {

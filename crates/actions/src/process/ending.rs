@@ -237,7 +237,7 @@ impl<'a> Process<'a> {
     fn reap_late(&self) -> End {
         // One that sits in the kernel cannot be waited for; it is init's once we are gone.
         let _ = waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
-        End::Late
+        End::TimedOut
     }
 
     fn reap(&self) -> End {
@@ -246,7 +246,7 @@ impl<'a> Process<'a> {
                 true => "because this program or the one that started it ignores SIGCHLD",
                 false => "because another part of this program took it",
             };
-            End::Unstarted(format!("it ran, but its exit code was lost {why}"))
+            End::FailedToStart(format!("it ran, but its exit code was lost {why}"))
         };
         loop {
             match waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED) {
@@ -260,7 +260,7 @@ impl<'a> Process<'a> {
                 }
                 Err(Errno::INTR) => {}
                 // Its parent has gone on, and whoever has it now does not tell.
-                Err(Errno::CHILD) if self.foreign.is_some() => return End::Ended,
+                Err(Errno::CHILD) if self.foreign.is_some() => return End::EndedUnobserved,
                 Ok(None) | Err(_) => return lost(),
             }
         }

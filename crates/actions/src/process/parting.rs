@@ -5,16 +5,16 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use gambrel_model::async_marker::AsyncRequest;
 use gambrel_model::call::Call;
 use gambrel_model::outcome::Captured;
-use gambrel_model::parting::Parted;
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{Feed, Process, Stage, World};
 use crate::capture::Capture;
 use crate::handover::{Leaving, Left, PIPES};
-use crate::limits::Limits;
+use crate::limits::Deadlines;
 use crate::settings::Settings;
 use crate::tree::{self, Member};
 
@@ -26,13 +26,13 @@ impl<'a> Process<'a> {
     pub fn goes(&mut self) -> Option<Option<Duration>> {
         let parting = self.parting?;
         let printed = self.stdout.whole().filter(|_| matches!(self.stage, Stage::Running));
-        let parted = printed.map_or(Parted::Stays, |printed| parting.heard(printed));
+        let parted = printed.map_or(AsyncRequest::No, |printed| parting.read_marker(printed));
         // One that is over already has nothing left to go on with.
-        if parted != Parted::Unclear || self.exited {
+        if parted != AsyncRequest::Incomplete || self.exited {
             self.parting = None;
         }
         match parted {
-            Parted::Leaves(time) if !self.exited => Some(time),
+            AsyncRequest::Yes(time) if !self.exited => Some(time),
             _ => None,
         }
     }
@@ -117,7 +117,7 @@ impl<'a> Process<'a> {
             stderr: Capture::resume(stderr, read_stderr, settings),
             begun,
             since: left.since,
-            limits: Limits::of(&call.pace, begun, None),
+            limits: Deadlines::of(&call.limits, begun, None),
             stage: Stage::Running,
             exited: false,
             watched: false,
@@ -125,7 +125,7 @@ impl<'a> Process<'a> {
             foreign: Some(member),
             isolated: false,
             parting: None,
-            slip: call.slip.as_deref(),
+            slip: call.leak_record.as_deref(),
             cut: None,
             rest_killed: false,
             known: Vec::new(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gambrel_model::action::{Action, Job};
-use gambrel_model::call::{Call, Pace};
+use gambrel_model::call::{Call, Limits};
 use gambrel_model::outcome::{End, Outcome};
-use gambrel_model::request::{Request, from_body, to_body};
+use gambrel_model::request::{WebhookRequest, from_body, to_body};
 
 use super::ask;
 use super::client::Net;
@@ -60,15 +60,15 @@ impl Turn for Post {
     /// Where nobody waits there is nobody to ask for.
     fn unwaited(&self, call: &Call) -> Call {
         let mut call = call.clone();
-        if let Ok(request) = from_body::<Request>(&call.body) {
-            call.body = to_body(&Request { ask: None, ..request });
+        if let Ok(request) = from_body::<WebhookRequest>(&call.body) {
+            call.body = to_body(&WebhookRequest { ask: None, ..request });
         }
         call
     }
 
     /// What `Letter` refuses has failed now; a supervisor could only record it later.
     fn refusal(&self, call: &Call) -> Option<String> {
-        let mut request = from_body::<Request>(&call.body).ok()?;
+        let mut request = from_body::<WebhookRequest>(&call.body).ok()?;
         if request.refused.is_some() {
             return request.refused;
         }
@@ -78,25 +78,27 @@ impl Turn for Post {
 
     async fn carry_out(self: Arc<Self>, call: Call) -> Outcome {
         let begun = Instant::now();
-        let mut request = match from_body::<Request>(&call.body) {
+        let mut request = match from_body::<WebhookRequest>(&call.body) {
             Ok(request) => request,
-            Err(why) => return Outcome { attempts: 0, ..Outcome::of(End::Unstarted(why)) },
+            Err(why) => {
+                return Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) };
+            }
         };
         if let Some(why) = request.refused.take() {
-            return Outcome { attempts: 0, ..Outcome::of(End::Unstarted(why)) };
+            return Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) };
         }
-        let until = budget_end(&call.pace, begun);
+        let until = budget_end(&call.limits, begun);
         let outcome = match request.ask.take() {
-            Some(question) => ask::ask(&self, request, &question, &call.pace, until).await,
-            None => self.deliver(request, "", None, &Terms { pace: &call.pace, until }).await,
+            Some(question) => ask::ask(&self, request, &question, &call.limits, until).await,
+            None => self.deliver(request, "", None, &Terms { pace: &call.limits, until }).await,
         };
-        Outcome { took: begun.elapsed(), ..outcome }
+        Outcome { elapsed: begun.elapsed(), ..outcome }
     }
 }
 
 /// How long a request has.
 pub(super) struct Terms<'a> {
-    pub pace: &'a Pace,
+    pub pace: &'a Limits,
     pub until: Option<Instant>,
 }
 
@@ -104,7 +106,7 @@ impl Post {
     /// Sends a request with its link in it, under this name or a new one.
     pub async fn deliver(
         &self,
-        mut request: Request,
+        mut request: WebhookRequest,
         link: &str,
         id: Option<String>,
         terms: &Terms<'_>,
@@ -116,13 +118,13 @@ impl Post {
         let patience = Patience { pace: terms.pace, exchange, until: terms.until };
         match letter {
             Ok(letter) => retry::send(&self.net, &letter, &patience).await,
-            Err(why) => Outcome { attempts: 0, ..Outcome::of(End::Unstarted(why)) },
+            Err(why) => Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) },
         }
     }
 }
 
 /// When an answer must be given, a little before the budget is over.
-pub(crate) fn budget_end(pace: &Pace, begun: Instant) -> Option<Instant> {
+pub(crate) fn budget_end(pace: &Limits, begun: Instant) -> Option<Instant> {
     let aside = |budget: Duration| (budget / 10).min(Duration::from_millis(50));
     pace.budget.map(|budget| later(begun, budget.saturating_sub(aside(budget))))
 }

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use gambrel_model::call::Pace;
+use gambrel_model::call::Limits;
 use gambrel_model::ledger::{Ledger, LedgerError};
 use gambrel_model::outcome::{End, Outcome};
-use gambrel_model::request::{Ask, Request};
+use gambrel_model::request::{ApprovalRequest, WebhookRequest};
 use gambrel_model::ticket::{Answer, Ticket};
 use serde_json::json;
 
@@ -25,9 +25,9 @@ type Kept = Arc<dyn Ledger + Send + Sync>;
 /// Brings a question to somebody and waits for the answer.
 pub(super) async fn ask(
     post: &Post,
-    request: Request,
-    question: &Ask,
-    pace: &Pace,
+    request: WebhookRequest,
+    question: &ApprovalRequest,
+    pace: &Limits,
     budget: Option<Instant>,
 ) -> Outcome {
     let Some(desk) = post.desk.clone() else {
@@ -40,7 +40,9 @@ pub(super) async fn ask(
     };
     let wait = Wait::of(&desk, &opened.ticket, pace.timeout, budget);
     if let Some(answer) = &opened.ticket.answer {
-        return wait.take(answer, Outcome { attempts: 0, ..Outcome::of(End::Answered) }).await;
+        return wait
+            .take(answer, Outcome { attempts: 0, ..Outcome::from_end(End::Answered) })
+            .await;
     }
     // A link that is out leads to its own port, whatever the usual one is.
     let port = if opened.ticket.port > 0 { opened.ticket.port } else { question.port };
@@ -53,14 +55,14 @@ pub(super) async fn ask(
             return unasked(why);
         }
     };
-    let mut outcome = Outcome { attempts: 0, ..Outcome::of(End::Answered) };
+    let mut outcome = Outcome { attempts: 0, ..Outcome::from_end(End::Answered) };
     if let Some(listening) = listening.as_ref().filter(|_| !opened.ticket.sent) {
         let link = format!("{}/callback/{}", listening.base.trim_end_matches('/'), opened.token);
         let port = port_of(&listening.base).unwrap_or(question.port);
         let id = Some(format!("msg_{}", opened.ticket.id));
         let terms = Terms { pace, until: Some(wait.end()) };
         outcome = post.deliver(request, &link, id, &terms).await;
-        if !outcome.succeeded() {
+        if !outcome.is_success() {
             wait.spend().await;
             return unsent(outcome);
         }
@@ -75,19 +77,19 @@ fn port_of(base: &str) -> Option<u16> {
 }
 
 fn unasked(why: String) -> Outcome {
-    Outcome { attempts: 0, ..Outcome::of(End::Unstarted(why)) }
+    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
 }
 
 /// A message that was not taken in time is no question that nobody answered: it was cut short.
 fn unsent(mut outcome: Outcome) -> Outcome {
-    if outcome.end == End::Late {
+    if outcome.end == End::TimedOut {
         let slow = || "its receiver did not take the message in time".to_owned();
-        outcome.cut.get_or_insert_with(slow);
+        outcome.cut_short_by.get_or_insert_with(slow);
     }
     outcome
 }
 
-fn ticket(question: &Ask, timeout: Duration) -> Ticket {
+fn ticket(question: &ApprovalRequest, timeout: Duration) -> Ticket {
     let at = now();
     Ticket {
         key: question.key.clone(),
@@ -160,7 +162,7 @@ impl Wait {
             }
             if self.budget.is_some_and(|budget| now >= budget) {
                 let answer = Some(json!({ "pending": self.id }));
-                return Outcome { end: End::Late, answer, ..outcome };
+                return Outcome { end: End::TimedOut, answer, ..outcome };
             }
             let left = self.end().saturating_duration_since(now);
             tokio::time::sleep(look.min(left)).await;
@@ -173,7 +175,7 @@ impl Wait {
         self.spend().await;
         match self.ticket().await {
             Ok(Some(Ticket { answer: Some(answer), .. })) => self.take(&answer, outcome).await,
-            _ => Outcome { end: End::Late, answer: None, ..outcome },
+            _ => Outcome { end: End::TimedOut, answer: None, ..outcome },
         }
     }
 
@@ -210,7 +212,7 @@ impl Wait {
     async fn note(&self, change: impl Fn(&mut Ticket) + Send + 'static) {
         let id = self.id.clone();
         let noted = with(&self.ledger, move |ledger| {
-            ledger.note_ticket(&id, &mut |ticket: &mut Ticket| change(ticket))
+            ledger.update_ticket(&id, &mut |ticket: &mut Ticket| change(ticket))
         });
         let _ = noted.await;
     }

@@ -1,7 +1,7 @@
 //! Requests of a hook's own code: one try each, by the same way out and under the same looks at
 //! addresses as every other request. It knows no script and no hook.
 
-use gambrel_model::request::{Fetch, Fetched};
+use gambrel_model::request::{FetchRequest, FetchResponse};
 use tokio::runtime::Builder;
 
 use super::client::Net;
@@ -21,7 +21,7 @@ impl Fetcher {
     }
 
     /// Sends a request and waits for all of its answer; the error is for whoever wrote the code.
-    pub fn fetch(&self, wanted: &Fetch) -> Result<Fetched, String> {
+    pub fn fetch(&self, wanted: &FetchRequest) -> Result<FetchResponse, String> {
         let letter = Letter::plain(wanted)?;
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no runtime for it: {error}"))?;
@@ -29,7 +29,7 @@ impl Fetcher {
         // A name that is still being resolved must not hold up the answer.
         runtime.shutdown_background();
         match told {
-            Ok(reply) if reply.body.cut() => {
+            Ok(reply) if reply.body.is_truncated() => {
                 Err(format!("the answer is longer than {} MiB", KEPT >> 20))
             }
             Ok(reply) => Ok(fetched(reply)),
@@ -39,10 +39,10 @@ impl Fetcher {
     }
 }
 
-fn fetched(reply: Reply) -> Fetched {
+fn fetched(reply: Reply) -> FetchResponse {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let headers = reply.headers.iter();
-    Fetched {
+    FetchResponse {
         status: reply.status.as_u16(),
         words: reply.status.canonical_reason().unwrap_or_default().to_owned(),
         headers: headers.map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect(),

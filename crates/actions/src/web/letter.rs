@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gambrel_model::request::{CALLBACK, Fetch, Request};
+use gambrel_model::request::{CALLBACK_MARKER, FetchRequest, WebhookRequest};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(crate) struct Letter {
 impl Letter {
     /// Of a request whose marks are filled; the error says why it cannot be sent. `id` names it,
     /// unless it has a name already.
-    pub fn of(request: &Request, id: &str) -> Result<Self, String> {
+    pub fn of(request: &WebhookRequest, id: &str) -> Result<Self, String> {
         let target = Target::read(&request.url, &request.allow)?;
         let method = method(&request.method)?;
         let body = match &request.body {
@@ -50,7 +50,7 @@ impl Letter {
     }
 
     /// Of a request that is sent as it is: no name, no signature.
-    pub fn plain(wanted: &Fetch) -> Result<Self, String> {
+    pub fn plain(wanted: &FetchRequest) -> Result<Self, String> {
         Ok(Self {
             target: Target::read(&wanted.url, &wanted.allow)?,
             method: method(&wanted.method)?,
@@ -114,7 +114,7 @@ fn method(word: &str) -> Result<Method, String> {
 }
 
 /// Puts the link of a question, or nothing, where its mark stands.
-pub(crate) fn fill(request: &mut Request, link: &str) {
+pub(crate) fn fill(request: &mut WebhookRequest, link: &str) {
     let quoted: String = link
         .bytes()
         .map(|byte| match byte {
@@ -124,16 +124,18 @@ pub(crate) fn fill(request: &mut Request, link: &str) {
             other => format!("%{other:02X}"),
         })
         .collect();
-    request.url = request.url.replace(CALLBACK, &quoted).replace(ENCODED, &quoted);
+    request.url = request.url.replace(CALLBACK_MARKER, &quoted).replace(ENCODED, &quoted);
     for (_, value) in &mut request.headers {
-        *value = value.replace(CALLBACK, link);
+        *value = value.replace(CALLBACK_MARKER, link);
     }
     fill_value(&mut request.body, link);
 }
 
 fn fill_value(value: &mut Value, link: &str) {
     match value {
-        Value::String(text) if text.contains(CALLBACK) => *text = text.replace(CALLBACK, link),
+        Value::String(text) if text.contains(CALLBACK_MARKER) => {
+            *text = text.replace(CALLBACK_MARKER, link)
+        }
         Value::Array(items) => items.iter_mut().for_each(|item| fill_value(item, link)),
         Value::Object(fields) => fields.values_mut().for_each(|field| fill_value(field, link)),
         _ => {}

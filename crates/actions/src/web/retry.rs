@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use gambrel_model::call::Pace;
+use gambrel_model::call::Limits;
 use gambrel_model::outcome::{End, Outcome};
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long and how often a letter is tried.
 pub(crate) struct Patience<'a> {
-    pub pace: &'a Pace,
+    pub pace: &'a Limits,
     /// What the request says about one exchange, if it does.
     pub exchange: Option<Duration>,
     /// The end of everything.
@@ -38,8 +38,8 @@ pub(crate) async fn send(net: &Net, letter: &Letter, patience: &Patience<'_>) ->
         let result = exchange(net, letter, limit).await;
         let pause = pause_after(&result).map(|asked| asked.max(patience.pause(made)));
         let mut outcome = outcome_of(result);
-        if outcome.end == End::Late && limit < patience.own_limit() {
-            outcome.cut = Some(Outcome::by_budget(begun.elapsed()));
+        if outcome.end == End::TimedOut && limit < patience.own_limit() {
+            outcome.cut_short_by = Some(Outcome::budget_reason(begun.elapsed()));
         }
         match pause.filter(|_| made <= patience.pace.retries) {
             Some(pause) if patience.has_time_for(pause) => tokio::time::sleep(pause).await,
@@ -69,7 +69,7 @@ impl Patience<'_> {
     /// Doubles from try to try, and never is the same for all who wait.
     fn pause(&self, made: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(made.saturating_sub(1));
-        let plain = self.pace.pause.saturating_mul(doubled).min(LONGEST_PAUSE);
+        let plain = self.pace.retry_delay.saturating_mul(doubled).min(LONGEST_PAUSE);
         let mut random = [0; 1];
         // Without random numbers the pause is the plain one.
         let share = getrandom::fill(&mut random).map_or(100, |()| 80 + u32::from(random[0]) % 41);
@@ -108,20 +108,22 @@ fn asked_pause(headers: &HeaderMap) -> Duration {
 fn outcome_of(result: Result<Reply, Trouble>) -> Outcome {
     match result {
         Ok(reply) => {
-            let mut outcome = Outcome::of(End::Answered);
+            let mut outcome = Outcome::from_end(End::Answered);
             outcome.answer = Some(json!({
                 "status": reply.status.as_u16(),
                 "headers": shown(&reply.headers),
             }));
-            outcome.fault = fault(reply.status);
-            if reply.body.cut() {
+            outcome.failure = fault(reply.status);
+            if reply.body.is_truncated() {
                 outcome.remarks.push("answer: cut after 1 MiB".to_owned());
             }
             outcome.stdout = reply.body;
             outcome
         }
-        Err(Trouble::Refused(why) | Trouble::Failed(why)) => Outcome::of(End::Unstarted(why)),
-        Err(Trouble::Late) => Outcome::of(End::Late),
+        Err(Trouble::Refused(why) | Trouble::Failed(why)) => {
+            Outcome::from_end(End::FailedToStart(why))
+        }
+        Err(Trouble::Late) => Outcome::from_end(End::TimedOut),
     }
 }
 
@@ -148,14 +150,14 @@ fn shown(headers: &HeaderMap) -> Map<String, Value> {
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use gambrel_model::call::Pace;
+    use gambrel_model::call::Limits;
     use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 
     use super::{Patience, asked_pause};
 
     #[test]
     fn pauses_double_within_a_fifth_and_end_at_a_minute() {
-        let pace = Pace { pause: Duration::from_secs(1), ..Pace::default() };
+        let pace = Limits { retry_delay: Duration::from_secs(1), ..Limits::default() };
         let patience = Patience { pace: &pace, exchange: None, until: None };
         for (made, low, high) in [(1, 0.8, 1.2), (2, 1.6, 2.4), (5, 12.8, 19.2), (40, 48.0, 60.0)] {
             for _ in 0..50 {

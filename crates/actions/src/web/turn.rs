@@ -44,13 +44,15 @@ pub(crate) trait Turn: Sized + Send + Sync + 'static {
             None => Ok(send(self, job)),
         };
         let sent: Vec<Option<Result<Sent, String>>> =
-            jobs.iter().map(|job| (!job.call.pace.waits).then(|| leave(job))).collect();
-        let waited = jobs.iter().map(|job| job.call).filter(|call| call.pace.waits);
+            jobs.iter().map(|job| (!job.call.limits.blocking).then(|| leave(job))).collect();
+        let waited = jobs.iter().map(|job| job.call).filter(|call| call.limits.blocking);
         let mut outcomes = together(self, waited.cloned().collect()).into_iter();
         sent.into_iter()
             .map(|sent| match sent {
                 Some(Ok(sent)) => sent.confirm(),
-                Some(Err(why)) => Outcome { attempts: 0, ..Outcome::of(End::Unstarted(why)) },
+                Some(Err(why)) => {
+                    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
+                }
                 None => outcomes.next().unwrap_or_else(lost),
             })
             .collect()
@@ -64,7 +66,7 @@ fn send<T: Turn>(turn: &Arc<T>, job: &Job<'_>) -> Sent {
         on_start(Ok(&[T::NAME.to_owned()]));
         together(&own, vec![call]);
     });
-    detach::send(&Job { call: &call, errand: job.errand }, T::NAME, turn.settings(), here)
+    detach::send(&Job { call: &call, record: job.record }, T::NAME, turn.settings(), here)
 }
 
 /// A runtime cannot be started inside another one: an async host gets a thread for it.
@@ -83,8 +85,8 @@ fn drive<T: Turn>(turn: &Arc<T>, calls: Vec<Call>) -> Vec<Outcome> {
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            let end = End::Unstarted(format!("no runtime for it: {error}"));
-            return vec![Outcome::of(end); count];
+            let end = End::FailedToStart(format!("no runtime for it: {error}"));
+            return vec![Outcome::from_end(end); count];
         }
     };
     let mut ended = runtime.block_on(async {
@@ -105,5 +107,5 @@ fn drive<T: Turn>(turn: &Arc<T>, calls: Vec<Call>) -> Vec<Outcome> {
 }
 
 fn lost() -> Outcome {
-    Outcome::of(End::Unstarted("a fault inside gambrel ended this call".to_owned()))
+    Outcome::from_end(End::FailedToStart("a fault inside gambrel ended this call".to_owned()))
 }

@@ -13,8 +13,8 @@ fn a_detached_hook_outlives_its_caller() {
         stand.sh("cat; echo $SECRET-$KNOWN; while [ ! -e go ]; do sleep 0.05; done; echo done >&2");
     call.stdin = Some(b"event\n".to_vec());
     call.env.push(("KNOWN".to_owned(), "known".to_owned()));
-    call.unset.push("SECRET".to_owned());
-    call.pace.waits = false;
+    call.remove_env.push("SECRET".to_owned());
+    call.limits.blocking = false;
     let record = stand.path("record");
     let status = stand.host(&call, Some(&record)).wait().unwrap();
     assert!(status.success());
@@ -36,11 +36,11 @@ fn a_detached_hook_outlives_its_caller() {
 fn its_timeout_is_enforced() {
     let stand = Stand::new();
     let mut call = stand.sh("trap '' TERM; setsid sleep 1000 & sleep 1000");
-    call.pace.waits = false;
-    call.pace.timeout = Duration::from_millis(600);
+    call.limits.blocking = false;
+    call.limits.timeout = Duration::from_millis(600);
     let record = stand.path("record");
     stand.host(&call, Some(&record)).wait().unwrap();
-    assert_eq!(stand.outcome(&record).end, End::Late);
+    assert_eq!(stand.outcome(&record).end, End::TimedOut);
     stand.nobody_is_left();
 }
 
@@ -48,8 +48,8 @@ fn its_timeout_is_enforced() {
 fn its_retries_are_made() {
     let stand = Stand::new();
     let mut call = stand.sh("echo x >> count; test $(wc -l < count) -ge 2");
-    call.pace.waits = false;
-    call.pace.retries = 3;
+    call.limits.blocking = false;
+    call.limits.retries = 3;
     let record = stand.path("record");
     stand.host(&call, Some(&record)).wait().unwrap();
     let outcome = stand.outcome(&record);
@@ -61,11 +61,11 @@ fn its_retries_are_made() {
 fn one_that_cannot_start_is_reported_at_once_and_recorded() {
     let stand = Stand::new();
     let mut call = stand.exec(&["no-such-program-anywhere"]);
-    call.pace.waits = false;
+    call.limits.blocking = false;
     let record = stand.path("record");
     stand.host(&call, Some(&record)).wait().unwrap();
     for file in [stand.path("outcome"), record] {
-        assert!(matches!(stand.outcome(&file).end, End::Unstarted(_)));
+        assert!(matches!(stand.outcome(&file).end, End::FailedToStart(_)));
     }
     stand.nobody_is_left();
 }
@@ -75,7 +75,7 @@ fn a_host_without_supervisor_says_so() {
     let mut stand = Stand::new();
     stand.settings.supervisor = None;
     let mut call = stand.sh("echo x > made; sleep 0.2");
-    call.pace.waits = false;
+    call.limits.blocking = false;
     let outcome = stand.run(&call);
     assert_eq!(outcome.end, End::Detached);
     assert!(outcome.remarks.iter().any(|remark| remark.starts_with("detach: no supervisor here")));
@@ -88,7 +88,7 @@ fn a_supervisor_that_is_missing_is_a_hook_that_did_not_start() {
     let mut stand = Stand::new();
     stand.settings.supervisor = Some("/no/such/supervisor".into());
     let mut call = stand.sh("echo x");
-    call.pace.waits = false;
-    assert!(matches!(stand.run(&call).end, End::Unstarted(_)));
+    call.limits.blocking = false;
+    assert!(matches!(stand.run(&call).end, End::FailedToStart(_)));
     stand.nobody_is_left();
 }

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use gambrel_actions::{Desk, Listening, WebSettings, WebhookAction};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
-use gambrel_model::request::CALLBACK;
-use gambrel_model::{Answer, Ask, Call, End, Ledger, Outcome, Pace, Request, Taken, Ticket};
+use gambrel_model::request::CALLBACK_MARKER;
+use gambrel_model::{
+    Answer, AnswerResult, ApprovalRequest, Call, End, Ledger, Limits, Outcome, Ticket,
+    WebhookRequest,
+};
 use serde_json::{Value, json};
 
 use crate::receiver::{Receiver, answer, call, post, run};
@@ -54,8 +57,8 @@ impl Office {
         WebhookAction::new(WebSettings { desk, ..WebSettings::default() })
     }
 
-    fn answer_by_token(&self, token: &str, word: &str) -> Taken {
-        let ticket = self.ledger.ticket_of(token).unwrap().unwrap();
+    fn answer_by_token(&self, token: &str, word: &str) -> AnswerResult {
+        let ticket = self.ledger.ticket_by_token(token).unwrap().unwrap();
         let given = Answer {
             action: word.to_owned(),
             message: "because".to_owned(),
@@ -71,32 +74,32 @@ impl Office {
     }
 }
 
-fn question(receiver: &Receiver) -> Request {
-    let ask = Ask {
+fn question(receiver: &Receiver) -> WebhookRequest {
+    let ask = ApprovalRequest {
         port: 8765,
         key: "the same question".to_owned(),
         session: "s".to_owned(),
         hook: "deploy".to_owned(),
         title: "Deploy?".to_owned(),
         shown: vec![("branch".to_owned(), "main".to_owned())],
-        ..Ask::default()
+        ..ApprovalRequest::default()
     };
-    Request {
-        headers: vec![("x-link".to_owned(), CALLBACK.to_owned())],
-        body: json!({ "blocks": [{ "url": format!("{CALLBACK}?action=approve") }] }),
+    WebhookRequest {
+        headers: vec![("x-link".to_owned(), CALLBACK_MARKER.to_owned())],
+        body: json!({ "blocks": [{ "url": format!("{CALLBACK_MARKER}?action=approve") }] }),
         ask: Some(ask),
-        ..post(&receiver.url(&format!("/in?back={CALLBACK}")))
+        ..post(&receiver.url(&format!("/in?back={CALLBACK_MARKER}")))
     }
 }
 
-fn asked(office: &Office, request: &Request, timeout: u64, budget: Option<u64>) -> Outcome {
+fn asked(office: &Office, request: &WebhookRequest, timeout: u64, budget: Option<u64>) -> Outcome {
     let call = call(request);
-    let pace = Pace {
+    let pace = Limits {
         timeout: Duration::from_millis(timeout),
         budget: budget.map(Duration::from_millis),
-        ..call.pace.clone()
+        ..call.limits.clone()
     };
-    run(&office.action(), &Call { pace, ..call })
+    run(&office.action(), &Call { limits: pace, ..call })
 }
 
 fn fine() -> Receiver {
@@ -123,10 +126,13 @@ fn the_link_in_the_message_answers_it() {
         let ticket = office.ticket();
         assert_eq!((ticket.title.as_str(), ticket.hook.as_str()), ("Deploy?", "deploy"));
         assert!(ticket.expires > ticket.at);
-        assert!(matches!(office.answer_by_token(&token(&receiver), "approve"), Taken::Recorded(_)));
+        assert!(matches!(
+            office.answer_by_token(&token(&receiver), "approve"),
+            AnswerResult::Recorded(_)
+        ));
         let outcome = waiting.join().unwrap();
         assert_eq!(outcome.end, End::Answered);
-        assert!(outcome.succeeded());
+        assert!(outcome.is_success());
         assert_eq!(outcome.stdout.text(), "posted");
         let expected = json!({
             "action": "approve", "message": "because", "body": "{}",
@@ -151,11 +157,11 @@ fn the_link_in_the_message_answers_it() {
 fn nobody_answers() {
     let (office, receiver) = (Office::new(), fine());
     let outcome = asked(&office, &question(&receiver), 300, None);
-    assert_eq!((outcome.end.clone(), outcome.answer.clone()), (End::Late, None));
-    assert!(outcome.took >= Duration::from_millis(290), "{:?}", outcome.took);
-    assert!(outcome.took < Duration::from_secs(3), "{:?}", outcome.took);
+    assert_eq!((outcome.end.clone(), outcome.answer.clone()), (End::TimedOut, None));
+    assert!(outcome.elapsed >= Duration::from_millis(290), "{:?}", outcome.elapsed);
+    assert!(outcome.elapsed < Duration::from_secs(3), "{:?}", outcome.elapsed);
     assert!(office.ticket().spent);
-    assert_eq!(office.answer_by_token(&token(&receiver), "approve"), Taken::Expired);
+    assert_eq!(office.answer_by_token(&token(&receiver), "approve"), AnswerResult::Expired);
 }
 
 #[test]
@@ -164,8 +170,8 @@ fn the_host_gives_up_and_comes_back() {
     let open = || Arc::new(LocalLedger::open(dir.path().to_owned(), Redactor::default()));
     let (first, receiver) = (Office::over(open()), fine());
     let outcome = asked(&first, &question(&receiver), 30_000, Some(2000));
-    assert_eq!(outcome.end, End::Late);
-    assert!(outcome.took < Duration::from_secs(4), "{:?}", outcome.took);
+    assert_eq!(outcome.end, End::TimedOut);
+    assert!(outcome.elapsed < Duration::from_secs(4), "{:?}", outcome.elapsed);
     let ticket = first.ticket();
     assert_eq!(outcome.answer, Some(json!({ "pending": ticket.id })));
     assert!(!ticket.spent && ticket.sent);
@@ -175,7 +181,10 @@ fn the_host_gives_up_and_comes_back() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| asked(&second, &question(&receiver), 30_000, None));
         eventually("somebody who listens", || second.listening.load(Ordering::SeqCst) == 1);
-        assert!(matches!(second.answer_by_token(&token(&receiver), "reject"), Taken::Recorded(_)));
+        assert!(matches!(
+            second.answer_by_token(&token(&receiver), "reject"),
+            AnswerResult::Recorded(_)
+        ));
         let outcome = waiting.join().unwrap();
         assert_eq!(outcome.end, End::Answered);
         assert_eq!(outcome.answer.unwrap()["action"], "reject");
@@ -189,23 +198,23 @@ fn the_host_gives_up_and_comes_back() {
 fn answered_while_nobody_waited() {
     let (office, receiver) = (Office::new(), fine());
     let outcome = asked(&office, &question(&receiver), 30_000, Some(2000));
-    assert_eq!(outcome.end, End::Late);
+    assert_eq!(outcome.end, End::TimedOut);
     office.answer_by_token(&token(&receiver), "approve");
     let outcome = asked(&office, &question(&receiver), 30_000, None);
     assert_eq!(outcome.answer.unwrap()["action"], "approve");
     assert_eq!((receiver.got().len(), office.listening.load(Ordering::SeqCst)), (1, 0));
     // Spent: the same question is a new one now.
     let outcome = asked(&office, &question(&receiver), 30_000, Some(2000));
-    assert_eq!((outcome.end, receiver.got().len()), (End::Late, 2));
+    assert_eq!((outcome.end, receiver.got().len()), (End::TimedOut, 2));
 }
 
 #[test]
 fn a_second_wait_gets_no_more_time() {
     let (office, receiver) = (Office::new(), fine());
-    assert_eq!(asked(&office, &question(&receiver), 5000, Some(2500)).end, End::Late);
+    assert_eq!(asked(&office, &question(&receiver), 5000, Some(2500)).end, End::TimedOut);
     let outcome = asked(&office, &question(&receiver), 5000, None);
-    assert_eq!((outcome.end, outcome.answer), (End::Late, None));
-    assert!(outcome.took < Duration::from_millis(4500), "{:?}", outcome.took);
+    assert_eq!((outcome.end, outcome.answer), (End::TimedOut, None));
+    assert!(outcome.elapsed < Duration::from_millis(4500), "{:?}", outcome.elapsed);
     assert_eq!(receiver.got().len(), 1);
 }
 
@@ -214,12 +223,13 @@ fn a_message_that_does_not_arrive_asks_nobody() {
     let office = Office::new();
     let receiver = Receiver::new(|_, stream| answer(stream, "404 Not Found", "", "no"));
     let outcome = asked(&office, &question(&receiver), 15_000, None);
-    assert_eq!(outcome.fault.as_deref(), Some("HTTP 404 Not Found"));
+    assert_eq!(outcome.failure.as_deref(), Some("HTTP 404 Not Found"));
     assert!(office.ticket().spent);
     let port = 1;
     let request = question(&receiver);
-    let ask = request.ask.clone().map(|ask| Ask { port, key: "other".to_owned(), ..ask });
-    let outcome = asked(&office, &Request { ask, ..request }, 15_000, None);
+    let ask =
+        request.ask.clone().map(|ask| ApprovalRequest { port, key: "other".to_owned(), ..ask });
+    let outcome = asked(&office, &WebhookRequest { ask, ..request }, 15_000, None);
     assert_eq!(unstarted(&outcome), "port 1 is not ours");
     assert!(office.ticket().spent);
     assert_eq!(receiver.got().len(), 1);
@@ -231,10 +241,10 @@ fn a_message_that_does_not_arrive_asks_nobody() {
 #[test]
 fn whose_link_is_out_can_be_answered_without_a_listener() {
     let (office, receiver) = (Office::new(), fine());
-    assert_eq!(asked(&office, &question(&receiver), 30_000, Some(2000)).end, End::Late);
+    assert_eq!(asked(&office, &question(&receiver), 30_000, Some(2000)).end, End::TimedOut);
     let ticket = office.ticket();
     assert!(ticket.port > 0, "its link's port is kept");
-    office.ledger.note_ticket(&ticket.id, &mut |ticket| ticket.port = 1).unwrap();
+    office.ledger.update_ticket(&ticket.id, &mut |ticket| ticket.port = 1).unwrap();
     let outcome = asked(&office, &question(&receiver), 30_000, Some(300));
     assert_eq!(outcome.remarks, ["callback: port 1 is not ours"]);
     assert_eq!(outcome.answer, Some(json!({ "pending": office.ticket().id })));

@@ -10,10 +10,10 @@ use crate::stand::{Stand, text};
 fn answers_while_a_background_child_holds_the_pipe() {
     let stand = Stand::new();
     let mut call = stand.sh("sleep 1000 & echo done");
-    call.pace.timeout = Duration::from_secs(4);
+    call.limits.timeout = Duration::from_secs(4);
     let outcome = stand.run(&call);
     assert_eq!((outcome.end.clone(), text(&outcome)), (End::Exited(0), "done\n".to_owned()));
-    assert!(outcome.took < Duration::from_secs(3), "{:?}", outcome.took);
+    assert!(outcome.elapsed < Duration::from_secs(3), "{:?}", outcome.elapsed);
     let leak =
         outcome.remarks.iter().find(|remark| remark.starts_with("leak: 1 process still runs"));
     assert!(leak.is_some(), "{:?}", outcome.remarks);

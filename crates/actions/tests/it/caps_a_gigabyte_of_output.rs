@@ -13,7 +13,7 @@ const MEGABYTES: u64 = 300;
 fn caps_a_gigabyte_of_output() {
     let stand = Stand::new();
     let mut call = stand.sh(&format!("head -c {} /dev/zero; printf end", MEGABYTES << 20));
-    call.pace.timeout = std::time::Duration::from_secs(60);
+    call.limits.timeout = std::time::Duration::from_secs(60);
     // In a process of its own, so that its memory can be told from that of other tests.
     let mut host = stand.host(&call, None);
     let mut most = 0;
@@ -41,7 +41,7 @@ fn keeps_what_is_only_a_little_too_long() {
     let stand = Stand::new();
     let outcome = stand.run(&stand.sh("head -c 1050000 /dev/zero"));
     assert_eq!(outcome.stdout.bytes.len(), 1_050_000);
-    assert!(!outcome.stdout.cut() && outcome.stdout.spill.is_none());
+    assert!(!outcome.stdout.is_truncated() && outcome.stdout.spill.is_none());
     stand.nobody_is_left();
 }
 

@@ -10,9 +10,9 @@ use crate::stand::{Stand, in_time};
 fn ends_a_hook_that_stops_itself() {
     let stand = Stand::new();
     let mut call = stand.sh("kill -STOP $$; echo never");
-    call.pace.timeout = Duration::from_millis(300);
+    call.limits.timeout = Duration::from_millis(300);
     let outcome = stand.run(&call);
-    assert_eq!(outcome.end, End::Late);
+    assert_eq!(outcome.end, End::TimedOut);
     in_time(&outcome, &call);
     assert_eq!(stand.living(), Vec::<u32>::new());
 }

@@ -43,7 +43,7 @@ fn ends_hooks_before_itself_on_a_signal() {
         let mut call = stand.sh(
             "trap '' TERM INT HUP; setsid sleep 1000 & (setsid sleep 1000 &); echo x > here; sleep 1000; sleep 1000",
         );
-        call.pace.timeout = Duration::from_secs(600);
+        call.limits.timeout = Duration::from_secs(600);
         let mut host = alone(&stand, &call);
         eventually("the hook", || stand.path("here").exists());
         send(&host, signal);
@@ -58,7 +58,7 @@ fn a_polite_hook_may_clean_up_and_is_not_tried_again() {
     let stand = Stand::new();
     let mut call = stand
         .sh("trap 'echo bye >> said; exit 1' TERM; echo x >> here; while :; do sleep 0.02; done");
-    call.pace.retries = 3;
+    call.limits.retries = 3;
     let mut host = alone(&stand, &call);
     eventually("the hook", || stand.path("here").exists());
     send(&host, Signal::TERM);
@@ -72,7 +72,7 @@ fn a_polite_hook_may_clean_up_and_is_not_tried_again() {
 fn the_pause_before_another_attempt_is_not_waited_for() {
     let stand = Stand::new();
     let mut call = stand.sh("echo x >> here; exit 1");
-    (call.pace.retries, call.pace.pause) = (3, Duration::from_secs(3600));
+    (call.limits.retries, call.limits.retry_delay) = (3, Duration::from_secs(3600));
     let mut host = alone(&stand, &call);
     eventually("the first attempt", || stand.path("here").exists());
     send(&host, Signal::INT);

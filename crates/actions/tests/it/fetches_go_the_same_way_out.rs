@@ -4,15 +4,21 @@
 use std::time::Duration;
 
 use gambrel_actions::{Fetcher, WebSettings};
-use gambrel_model::{Fetch, Fetched};
+use gambrel_model::{FetchRequest, FetchResponse};
 
 use crate::receiver::{Receiver, answer, hold};
 
-fn fetch(url: &str, limit: Duration) -> Result<Fetched, String> {
+fn fetch(url: &str, limit: Duration) -> Result<FetchResponse, String> {
     let headers = vec![("x-one".to_owned(), "1".to_owned())];
     let body = Some(b"as it is".to_vec());
-    let wanted =
-        Fetch { url: url.into(), method: "PUT".into(), headers, body, limit, ..Fetch::default() };
+    let wanted = FetchRequest {
+        url: url.into(),
+        method: "PUT".into(),
+        headers,
+        body,
+        limit,
+        ..FetchRequest::default()
+    };
     Fetcher::new(&WebSettings::default()).fetch(&wanted)
 }
 

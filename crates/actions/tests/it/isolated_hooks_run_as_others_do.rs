@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Call, End, Outcome, Parting};
+use gambrel_model::{AsyncMarker, Call, End, Outcome};
 
 use crate::stand::{Stand, eventually, host, in_time, text};
 
@@ -111,9 +111,9 @@ fn a_late_one_ends_with_everything_whatever_it_ignores() {
     for start in ["", "trap '' TERM HUP INT; ", "kill -STOP $$; "] {
         let text = format!("{start}{}; sleep {sleep}; sleep {sleep}", escape(&sleep));
         let mut call = stand.sh(&text);
-        call.pace.timeout = Duration::from_millis(400);
+        call.limits.timeout = Duration::from_millis(400);
         let outcome = stand.run(&call);
-        assert_eq!(outcome.end, End::Late, "{text}");
+        assert_eq!(outcome.end, End::TimedOut, "{text}");
         in_time(&outcome, &call);
         assert_eq!(running(&sleep), Vec::<u32>::new(), "{text}");
     }
@@ -133,7 +133,8 @@ fn runs_sixty_four_at_once() {
 fn one_that_asks_to_go_on_alone_is_waited_for() {
     let stand = isolated();
     let mut call = stand.sh("echo '{\"async\":true}'; sleep 0.5; touch done");
-    call.parting = Some(Parting { flag: "async".to_owned(), millis: "asyncTimeout".to_owned() });
+    call.async_marker =
+        Some(AsyncMarker { flag: "async".to_owned(), millis: "asyncTimeout".to_owned() });
     let outcome = stand.run(&call);
     assert_eq!(outcome.end, End::Exited(0));
     assert!(stand.path("done").exists());
@@ -145,7 +146,7 @@ fn one_that_asks_to_go_on_alone_is_waited_for() {
 fn one_that_nobody_waits_for_is_isolated_too() {
     let stand = isolated();
     let mut call = stand.sh("echo $$ > draft; mv draft number");
-    call.pace.waits = false;
+    call.limits.blocking = false;
     assert_eq!(stand.run(&call).end, End::Detached);
     eventually("its number", || stand.path("number").exists());
     assert_eq!(std::fs::read_to_string(stand.path("number")).unwrap(), "1\n");
@@ -157,7 +158,7 @@ fn one_that_nobody_waits_for_is_isolated_too() {
 fn numbers_of_another_namespace_are_not_used() {
     let stand = Stand::new();
     let mut call = stand.sh("setsid sleep 1000 & sleep 1000; sleep 1000");
-    call.pace.timeout = Duration::from_millis(400);
+    call.limits.timeout = Duration::from_millis(400);
     let usual = stand.host_command(&call, None);
     for (isolate, told) in [(false, true), (true, false)] {
         let mut inside = std::process::Command::new("unshare");
@@ -170,7 +171,7 @@ fn numbers_of_another_namespace_are_not_used() {
             return;
         }
         let outcome = stand.outcome(&stand.path("outcome"));
-        assert_eq!(outcome.end, End::Late);
+        assert_eq!(outcome.end, End::TimedOut);
         let remarks = outcome.remarks.join("; ");
         assert!(!remarks.contains("cannot be killed"), "{remarks}");
         assert_eq!(remarks.contains("another PID namespace"), told, "{remarks}");

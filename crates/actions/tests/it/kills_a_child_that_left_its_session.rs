@@ -11,9 +11,9 @@ fn kills_a_child_that_left_its_session() {
     let stand = Stand::new();
     let mut call =
         stand.sh("setsid sleep 1000 & setsid sh -c 'setsid sleep 1000 & exit' & sleep 1000");
-    call.pace.timeout = Duration::from_millis(500);
+    call.limits.timeout = Duration::from_millis(500);
     let outcome = stand.run(&call);
-    assert_eq!(outcome.end, End::Late);
+    assert_eq!(outcome.end, End::TimedOut);
     in_time(&outcome, &call);
     assert_eq!(stand.living(), Vec::<u32>::new());
 }
@@ -22,7 +22,7 @@ fn kills_a_child_that_left_its_session() {
 fn ends_a_daemon_that_a_good_hook_left() {
     let stand = Stand::new();
     let mut call = stand.sh("setsid sh -c 'setsid sleep 1000 </dev/null >/dev/null 2>&1 & exit'");
-    call.pace.timeout = Duration::from_secs(2);
+    call.limits.timeout = Duration::from_secs(2);
     // Only a reaper can know of it: in a process of its own.
     stand.host(&call, None).wait().unwrap();
     let outcome = stand.outcome(&stand.path("outcome"));
@@ -54,10 +54,10 @@ fn lives(pid: &str) -> bool {
 fn kills_one_that_hides_when_its_hook_is_late() {
     let stand = Stand::new();
     let mut call = stand.sh(&format!("({HIDES}) & wait; sleep 1000"));
-    call.pace.timeout = Duration::from_millis(500);
+    call.limits.timeout = Duration::from_millis(500);
     stand.host(&call, None).wait().unwrap();
     let outcome = stand.outcome(&stand.path("outcome"));
-    assert_eq!(outcome.end, End::Late);
+    assert_eq!(outcome.end, End::TimedOut);
     in_time(&outcome, &call);
     let pid = hidden_pid(&stand);
     assert!(!lives(&pid), "process {pid} is left: {outcome:?}");
@@ -69,7 +69,7 @@ fn ends_one_that_hides_with_the_time_of_its_hook() {
     let stand = Stand::new();
     let mut call =
         stand.sh(&format!("({HIDES}) & wait; until test -s hidden; do sleep 0.01; done"));
-    call.pace.timeout = Duration::from_secs(2);
+    call.limits.timeout = Duration::from_secs(2);
     stand.host(&call, None).wait().unwrap();
     let outcome = stand.outcome(&stand.path("outcome"));
     assert_eq!(outcome.end, End::Exited(0));

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use gambrel_model::{Call, End, Parting};
+use gambrel_model::{AsyncMarker, Call, End};
 
 use crate::stand::{Stand, eventually, text};
 
 fn asking(stand: &Stand, text: &str) -> Call {
-    let parting = Parting { flag: "async".to_owned(), millis: "asyncTimeout".to_owned() };
-    Call { parting: Some(parting), ..stand.sh(text) }
+    let parting = AsyncMarker { flag: "async".to_owned(), millis: "asyncTimeout".to_owned() };
+    Call { async_marker: Some(parting), ..stand.sh(text) }
 }
 
 const UNTIL_GO: &str = "while [ ! -e go ]; do sleep 0.05; done";
@@ -34,7 +34,7 @@ fn it_outlives_its_caller_and_its_words_are_recorded() {
     assert!(!record.exists() && !stand.living().is_empty(), "the caller is gone, the hook is not");
     std::fs::write(stand.path("go"), "").unwrap();
     let outcome = stand.outcome(&record);
-    assert_eq!(outcome.end, End::Ended, "{outcome:?}");
+    assert_eq!(outcome.end, End::EndedUnobserved, "{outcome:?}");
     assert_eq!(text(&outcome), format!("{{\"async\":true}}\n{event}"));
     assert_eq!(outcome.stderr.text(), "early\nlate\n");
     stand.nobody_is_left();
@@ -51,8 +51,8 @@ fn the_time_that_it_asked_for_is_kept() {
     stand.host(&call, Some(&record)).wait().unwrap();
     assert_eq!(stand.outcome(&stand.path("outcome")).end, End::Detached);
     let outcome = stand.outcome(&record);
-    assert_eq!(outcome.end, End::Late, "{outcome:?}");
-    assert!(outcome.cut.as_ref().unwrap().contains("after 0.4 s"), "{outcome:?}");
+    assert_eq!(outcome.end, End::TimedOut, "{outcome:?}");
+    assert!(outcome.cut_short_by.as_ref().unwrap().contains("after 0.4 s"), "{outcome:?}");
     stand.nobody_is_left();
 }
 
@@ -60,10 +60,10 @@ fn the_time_that_it_asked_for_is_kept() {
 fn without_such_a_time_its_own_is_kept() {
     let stand = Stand::new();
     let mut call = asking(&stand, "echo '{\"async\":true}'; sleep 1000");
-    call.pace.timeout = Duration::from_millis(800);
+    call.limits.timeout = Duration::from_millis(800);
     let record = stand.path("record");
     stand.host(&call, Some(&record)).wait().unwrap();
-    assert_eq!(stand.outcome(&record).end, End::Late);
+    assert_eq!(stand.outcome(&record).end, End::TimedOut);
     stand.nobody_is_left();
 }
 

@@ -12,13 +12,13 @@ fn leftovers_may_finish_but_not_past_the_timeout() {
     let mut call = stand.sh(
         "(sleep 0.6; echo x > finished) >/dev/null 2>&1 & (trap '' TERM; sleep 1000; sleep 1000) >/dev/null 2>&1 & :",
     );
-    call.pace.timeout = Duration::from_secs(3);
-    call.slip = Some(stand.path("killed").display().to_string());
+    call.limits.timeout = Duration::from_secs(3);
+    call.leak_record = Some(stand.path("killed").display().to_string());
     let begun = Instant::now();
     stand.host(&call, None).wait().unwrap();
     let outcome = stand.outcome(&stand.path("outcome"));
     assert_eq!(outcome.end, End::Exited(0));
-    assert!(outcome.took < Duration::from_secs(2), "{:?}", outcome.took);
+    assert!(outcome.elapsed < Duration::from_secs(2), "{:?}", outcome.elapsed);
     assert!(outcome.remarks.iter().any(|remark| remark.starts_with("leak: ")), "{outcome:?}");
     eventually("the work of the first", || stand.path("finished").exists());
     stand.nobody_is_left();
@@ -32,9 +32,9 @@ fn a_budget_and_the_time_of_waiting_do_not_end_leftovers() {
     let stand = Stand::new();
     let mut call =
         stand.sh("(until test -e go; do sleep 0.05; done; echo x > finished) >/dev/null 2>&1 & :");
-    call.pace.timeout = Duration::from_millis(3_000);
-    call.pace.budget = Some(Duration::from_millis(2_800));
-    call.pace.linger = Some(Duration::from_secs(60));
+    call.limits.timeout = Duration::from_millis(3_000);
+    call.limits.budget = Some(Duration::from_millis(2_800));
+    call.limits.leftover_timeout = Some(Duration::from_secs(60));
     let begun = Instant::now();
     stand.host(&call, None).wait().unwrap();
     assert_eq!(stand.outcome(&stand.path("outcome")).end, End::Exited(0));

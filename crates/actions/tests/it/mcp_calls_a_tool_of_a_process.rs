@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gambrel_actions::{McpAction, WebSettings};
 use gambrel_model::request::to_body;
-use gambrel_model::{Call, End, Outcome, Pace, ToolRequest};
+use gambrel_model::{Call, End, Limits, Outcome, ToolRequest};
 use serde_json::{Value, json};
 
 use crate::receiver::run;
@@ -44,7 +44,7 @@ fn a_tool_answers() {
     wanted.env.push(("COLOUR".to_owned(), "red".to_owned()));
     let outcome = ran(&stand, &wanted);
     assert_eq!(outcome.end, End::Answered, "{outcome:?}");
-    assert!(outcome.succeeded());
+    assert!(outcome.is_success());
     let folder = stand.dir.path().file_name().unwrap().to_str().unwrap();
     let text = format!("quote \" and ü\n\nred in {folder}");
     assert_eq!(outcome.stdout.text(), text);
@@ -64,7 +64,7 @@ fn an_isolated_server_answers() {
     let line = format!("echo $$ > number; exec '{}' plain", program.display());
     wanted.program = stand.sh(&line).program;
     let outcome = ran(&stand, &wanted);
-    assert!(outcome.succeeded(), "{outcome:?}");
+    assert!(outcome.is_success(), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(stand.path("number")).unwrap(), "1\n");
 }
 
@@ -72,7 +72,7 @@ fn an_isolated_server_answers() {
 fn an_answer_without_text_is_its_structure() {
     let stand = Stand::new();
     let outcome = ran(&stand, &call(&stand, "plain", "shape", json!({})));
-    assert!(outcome.succeeded(), "{outcome:?}");
+    assert!(outcome.is_success(), "{outcome:?}");
     assert_eq!(outcome.stdout.text(), r#"{"a":1}"#);
 }
 
@@ -80,13 +80,13 @@ fn an_answer_without_text_is_its_structure() {
 fn a_tool_fails_or_is_unknown() {
     let stand = Stand::new();
     let outcome = ran(&stand, &call(&stand, "plain", "fail", Value::Null));
-    assert_eq!(outcome.fault.as_deref(), Some("the tool failed: out of paper"));
+    assert_eq!(outcome.failure.as_deref(), Some("the tool failed: out of paper"));
     assert_eq!(
         (outcome.end, outcome.answer.unwrap()["isError"].clone()),
         (End::Answered, true.into())
     );
     let outcome = ran(&stand, &call(&stand, "plain", "nothing", json!({})));
-    let fault = outcome.fault.unwrap();
+    let fault = outcome.failure.unwrap();
     assert!(fault.contains("nothing") && fault.contains("-32602"), "{fault}");
     let outcome = ran(&stand, &call(&stand, "plain", "echo", json!([1])));
     assert!(unstarted(&outcome).contains("not an object"), "{outcome:?}");
@@ -111,13 +111,13 @@ fn one_that_hangs_or_floods_is_late_and_gone() {
     let stand = Stand::new();
     for mode in ["hangs", "hangs-later", "floods", "floods-line", "stubborn"] {
         let mut wanted = call(&stand, mode, "echo", json!({}));
-        wanted.pace = Pace { timeout: Duration::from_millis(700), ..Pace::default() };
+        wanted.limits = Limits { timeout: Duration::from_millis(700), ..Limits::default() };
         let outcome = ran(&stand, &wanted);
-        assert_eq!(outcome.end, End::Late, "{mode}: {outcome:?}");
-        wanted.pace = Pace { budget: Some(Duration::from_millis(600)), ..Pace::default() };
+        assert_eq!(outcome.end, End::TimedOut, "{mode}: {outcome:?}");
+        wanted.limits = Limits { budget: Some(Duration::from_millis(600)), ..Limits::default() };
         let outcome = ran(&stand, &wanted);
-        assert_eq!(outcome.end, End::Late, "{mode}: {outcome:?}");
-        assert!(outcome.took < Duration::from_secs(2), "{mode}: {:?}", outcome.took);
+        assert_eq!(outcome.end, End::TimedOut, "{mode}: {outcome:?}");
+        assert!(outcome.elapsed < Duration::from_secs(2), "{mode}: {:?}", outcome.elapsed);
     }
 }
 
@@ -133,7 +133,7 @@ fn what_a_good_server_leaves_is_gone_too() {
 fn what_nobody_waits_for_is_called_all_the_same() {
     let stand = Stand::new();
     let mut wanted = call(&stand, "plain", "mark", json!({}));
-    wanted.pace.waits = false;
+    wanted.limits.blocking = false;
     let outcome = run(&McpAction::new(WebSettings::default()), &wanted);
     assert_eq!(outcome.end, End::Detached);
     eventually("the tool's mark", || stand.path("mark").exists());

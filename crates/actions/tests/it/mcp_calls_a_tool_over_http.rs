@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gambrel_actions::{McpAction, WebSettings};
 use gambrel_model::request::to_body;
-use gambrel_model::{Call, End, Outcome, Pace, ToolRequest};
+use gambrel_model::{Call, End, Limits, Outcome, ToolRequest};
 use serde_json::{Value, json};
 
 use crate::receiver::{Got, Receiver, answer, hold, keeps_secret, run};
@@ -22,11 +22,11 @@ fn tool(url: &str, tool: &str) -> Outcome {
         input: json!({ "a": 1 }),
         ..ToolRequest::default()
     };
-    let pace = Pace { timeout: Duration::from_secs(3), ..Pace::default() };
-    let call = Call { body: to_body(&request), pace, ..Call::default() };
+    let pace = Limits { timeout: Duration::from_secs(3), ..Limits::default() };
+    let call = Call { body: to_body(&request), limits: pace, ..Call::default() };
     let outcome = run(&McpAction::new(WebSettings::default()), &call);
     keeps_secret(&outcome, &["s3cret", "t0k"]);
-    assert!(outcome.took < Duration::from_secs(5), "{:?}", outcome.took);
+    assert!(outcome.elapsed < Duration::from_secs(5), "{:?}", outcome.elapsed);
     outcome
 }
 
@@ -88,7 +88,7 @@ fn as_one_message_or_as_events() {
 #[test]
 fn a_session_is_kept_and_ended() {
     let receiver = Receiver::new(by_json);
-    assert!(tool(&receiver.url("/"), "sum").succeeded());
+    assert!(tool(&receiver.url("/"), "sum").is_success());
     let got = receiver.got();
     assert_eq!(got[0].header("mcp-session-id"), None);
     assert!(got[1..].iter().all(|one| one.header("mcp-session-id").unwrap() == "abc"));
@@ -100,7 +100,7 @@ fn an_unknown_tool_is_told() {
     let receiver = Receiver::new(by_json);
     let outcome = tool(&receiver.url("/"), "nothing");
     assert_eq!(outcome.end, End::Answered);
-    assert!(outcome.fault.unwrap().contains("Unknown tool"));
+    assert!(outcome.failure.unwrap().contains("Unknown tool"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_server_that_does_not_speak_it_is_not_started() {
 #[test]
 fn one_that_never_answers_is_late() {
     let silent = Receiver::new(|_, stream| hold(stream));
-    assert_eq!(tool(&silent.url("/"), "sum").end, End::Late);
+    assert_eq!(tool(&silent.url("/"), "sum").end, End::TimedOut);
     let endless = Receiver::new(|_, stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n");
         while stream.write_all(&[b' '; 65536]).is_ok() {}

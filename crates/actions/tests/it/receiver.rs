@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use gambrel_actions::{WebSettings, WebhookAction};
 use gambrel_model::request::to_body;
-use gambrel_model::{Action, Call, Job, Outcome, Pace, Request};
+use gambrel_model::{Action, Call, Job, Limits, Outcome, WebhookRequest};
 use serde_json::{Value, json};
 
 /// One request as it came.
@@ -132,29 +132,29 @@ pub fn hold(stream: &mut TcpStream) {
 }
 
 /// A request with ten seconds.
-pub fn post(url: &str) -> Request {
-    Request {
+pub fn post(url: &str) -> WebhookRequest {
+    WebhookRequest {
         url: url.to_owned(),
         method: "POST".to_owned(),
         body: json!({ "n": 1 }),
-        ..Request::default()
+        ..WebhookRequest::default()
     }
 }
 
-pub fn call(request: &Request) -> Call {
-    let pace = Pace {
+pub fn call(request: &WebhookRequest) -> Call {
+    let pace = Limits {
         timeout: Duration::from_secs(10),
-        pause: Duration::from_millis(1),
-        ..Pace::default()
+        retry_delay: Duration::from_millis(1),
+        ..Limits::default()
     };
-    Call { body: to_body(request), pace, ..Call::default() }
+    Call { body: to_body(request), limits: pace, ..Call::default() }
 }
 
 pub fn run(action: &dyn Action, call: &Call) -> Outcome {
-    action.run(&[Job { call, errand: None }]).remove(0)
+    action.run(&[Job { call, record: None }]).remove(0)
 }
 
-pub fn send(request: &Request) -> Outcome {
+pub fn send(request: &WebhookRequest) -> Outcome {
     run(&WebhookAction::new(WebSettings::default()), &call(request))
 }
 
@@ -163,7 +163,7 @@ pub fn keeps_secret(outcome: &Outcome, secrets: &[&str]) {
     let text = serde_json::to_string(&json!([
         outcome.command,
         outcome.remarks,
-        outcome.fault,
+        outcome.failure,
         format!("{:?}", outcome.end),
         outcome.answer.clone().unwrap_or(Value::Null),
     ]))

@@ -22,7 +22,7 @@ fn resets_signals() {
 fn sets_and_unsets_variables() {
     let stand = Stand::new();
     let mut call = stand.sh("env | grep -E '^(HOME|NEW|PATH|PWD)=' | sort; echo ${HOME-none}");
-    call.unset = vec!["HOME".to_owned()];
+    call.remove_env = vec!["HOME".to_owned()];
     call.env.push(("NEW".to_owned(), "first".to_owned()));
     call.env.push(("NEW".to_owned(), "a 'b' \"c\" $d\ne=f".to_owned()));
     let shown = text(&stand.run(&call));

@@ -8,7 +8,7 @@ use crate::stand::{Stand, text};
 
 fn counting(stand: &Stand, retries: u32) -> Call {
     let mut call = stand.sh("echo x >> count; test $(wc -l < count) -ge 3 && echo third");
-    call.pace.retries = retries;
+    call.limits.retries = retries;
     call
 }
 
@@ -25,10 +25,10 @@ fn retries_until_it_succeeds() {
 fn gives_the_last_failure_after_all_attempts() {
     let stand = Stand::new();
     let mut call = counting(&stand, 1);
-    call.pace.pause = Duration::from_millis(120);
+    call.limits.retry_delay = Duration::from_millis(120);
     let outcome = stand.run(&call);
     assert_eq!((outcome.end.clone(), outcome.attempts), (End::Exited(1), 2));
-    assert!(outcome.took >= Duration::from_millis(120));
+    assert!(outcome.elapsed >= Duration::from_millis(120));
     stand.nobody_is_left();
 }
 
@@ -36,8 +36,8 @@ fn gives_the_last_failure_after_all_attempts() {
 fn a_late_attempt_is_followed_by_another() {
     let stand = Stand::new();
     let mut call = stand.sh("test -e seen && echo again && exit; touch seen; sleep 1000");
-    call.pace.timeout = Duration::from_secs(2);
-    call.pace.retries = 1;
+    call.limits.timeout = Duration::from_secs(2);
+    call.limits.retries = 1;
     let outcome = stand.run(&call);
     assert_eq!((outcome.end.clone(), outcome.attempts), (End::Exited(0), 2));
     stand.nobody_is_left();
@@ -47,15 +47,15 @@ fn a_late_attempt_is_followed_by_another() {
 fn the_budget_caps_attempts_and_pauses() {
     let stand = Stand::new();
     let mut call = stand.sh("exit 1");
-    call.pace.retries = 5;
-    call.pace.pause = Duration::from_secs(3600);
-    call.pace.budget = Some(Duration::from_secs(2));
+    call.limits.retries = 5;
+    call.limits.retry_delay = Duration::from_secs(3600);
+    call.limits.budget = Some(Duration::from_secs(2));
     let outcome = stand.run(&call);
     assert_eq!((outcome.end.clone(), outcome.attempts), (End::Exited(1), 1));
     assert_eq!(outcome.remarks, ["budget: no time for another attempt"]);
     let mut call = stand.sh("sleep 1000");
-    call.pace.timeout = Duration::MAX;
-    call.pace.budget = Some(Duration::from_millis(200));
-    assert_eq!(stand.run(&call).end, End::Late);
+    call.limits.timeout = Duration::MAX;
+    call.limits.budget = Some(Duration::from_millis(200));
+    assert_eq!(stand.run(&call).end, End::TimedOut);
     assert_eq!(stand.living(), Vec::<u32>::new());
 }

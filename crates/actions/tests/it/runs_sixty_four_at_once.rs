@@ -15,7 +15,7 @@ fn runs_sixty_four_at_once() {
         .map(|number| {
             let mut call = stand.sh(wait);
             call.env.push(("N".to_owned(), number.to_string()));
-            call.pace.timeout = Duration::from_secs(60);
+            call.limits.timeout = Duration::from_secs(60);
             call
         })
         .collect();
@@ -40,13 +40,13 @@ fn runs_more_than_may_run_at_once() {
 fn a_late_one_does_not_hold_up_or_harm_the_others() {
     let stand = Stand::new();
     let mut late = stand.sh("sleep 1000");
-    late.pace.timeout = Duration::from_millis(300);
+    late.limits.timeout = Duration::from_millis(300);
     let calls =
         [late, stand.sh("sleep 1; echo fine"), stand.exec(&["/no/such"]), stand.sh("exit 3")];
     let ends: Vec<End> = stand.run_all(&calls).into_iter().map(|outcome| outcome.end).collect();
     assert!(matches!(
         ends.as_slice(),
-        [End::Late, End::Exited(0), End::Unstarted(_), End::Exited(3)]
+        [End::TimedOut, End::Exited(0), End::FailedToStart(_), End::Exited(3)]
     ));
     stand.nobody_is_left();
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use gambrel_actions::{Settings, ShellAction};
-use gambrel_model::{Action, Call, End, Job, Outcome, Pace, Program, Shell};
+use gambrel_model::{Action, Call, End, Job, Limits, Outcome, Program, Shell};
 use rustix::process::{Pid, Signal, kill_process};
 
 const TOKEN: &str = "GAMBREL_TEST_TOKEN";
@@ -51,7 +51,7 @@ impl Stand {
             program,
             env: vec![(TOKEN.to_owned(), self.token.clone())],
             cwd: self.dir.path().to_owned(),
-            pace: Pace { timeout: Duration::from_secs(10), ..Pace::default() },
+            limits: Limits { timeout: Duration::from_secs(10), ..Limits::default() },
             ..Call::default()
         }
     }
@@ -69,7 +69,7 @@ impl Stand {
     }
 
     pub fn run_all(&self, calls: &[Call]) -> Vec<Outcome> {
-        let jobs: Vec<Job> = calls.iter().map(|call| Job { call, errand: None }).collect();
+        let jobs: Vec<Job> = calls.iter().map(|call| Job { call, record: None }).collect();
         ShellAction::new(self.settings.clone()).run(&jobs)
     }
 
@@ -141,8 +141,8 @@ pub fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
 /// The promise of every answer: within the timeout and one second. The machine that runs the
 /// tests may be busy with something else, so a second more is forgiven.
 pub fn in_time(outcome: &Outcome, call: &Call) {
-    let limit = call.pace.timeout + Duration::from_secs(2);
-    assert!(outcome.took < limit, "took {:?} of {limit:?}", outcome.took);
+    let limit = call.limits.timeout + Duration::from_secs(2);
+    assert!(outcome.elapsed < limit, "took {:?} of {limit:?}", outcome.elapsed);
 }
 
 pub fn text(outcome: &Outcome) -> String {
@@ -151,7 +151,7 @@ pub fn text(outcome: &Outcome) -> String {
 
 pub fn unstarted(outcome: &Outcome) -> &str {
     match &outcome.end {
-        End::Unstarted(reason) => reason,
+        End::FailedToStart(reason) => reason,
         other => panic!("it started: {other:?}"),
     }
 }

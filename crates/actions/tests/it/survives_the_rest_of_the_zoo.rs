@@ -11,7 +11,7 @@ fn waits_for_one_that_closed_its_streams() {
     let stand = Stand::new();
     let outcome = stand.run(&stand.sh("exec <&- >&- 2>&-; sleep 0.4; exit 3"));
     assert_eq!(outcome.end, End::Exited(3));
-    assert!(outcome.took >= Duration::from_millis(400) && outcome.remarks.is_empty());
+    assert!(outcome.elapsed >= Duration::from_millis(400) && outcome.remarks.is_empty());
     stand.nobody_is_left();
 }
 
@@ -19,9 +19,9 @@ fn waits_for_one_that_closed_its_streams() {
 fn keeps_what_a_dribbling_one_had_said() {
     let stand = Stand::new();
     let mut call = stand.sh("while :; do printf x; sleep 0.05; done");
-    call.pace.timeout = Duration::from_millis(700);
+    call.limits.timeout = Duration::from_millis(700);
     let outcome = stand.run(&call);
-    assert_eq!(outcome.end, End::Late);
+    assert_eq!(outcome.end, End::TimedOut);
     assert!(text(&outcome).starts_with("xx"), "{outcome:?}");
     assert_eq!(stand.living(), Vec::<u32>::new());
 }
@@ -30,10 +30,10 @@ fn keeps_what_a_dribbling_one_had_said() {
 fn ends_one_that_floods_for_ever() {
     let stand = Stand::new();
     let mut call = stand.sh("yes & yes >&2");
-    call.pace.timeout = Duration::from_millis(700);
+    call.limits.timeout = Duration::from_millis(700);
     let outcome = stand.run(&call);
-    assert_eq!(outcome.end, End::Late);
-    assert!(outcome.stdout.cut() && outcome.stderr.cut());
+    assert_eq!(outcome.end, End::TimedOut);
+    assert!(outcome.stdout.is_truncated() && outcome.stderr.is_truncated());
     in_time(&outcome, &call);
     assert_eq!(stand.living(), Vec::<u32>::new());
 }
@@ -44,9 +44,9 @@ fn ends_a_hundred_and_fifty_that_left_their_session() {
     let mut call = stand.sh(
         "trap '' TERM; i=0; while [ $i -lt 150 ]; do (trap '' TERM; setsid sleep 1000 &); i=$((i+1)); done; touch all; sleep 1000",
     );
-    call.pace.timeout = Duration::from_secs(4);
+    call.limits.timeout = Duration::from_secs(4);
     let outcome = stand.run(&call);
-    assert_eq!(outcome.end, End::Late);
+    assert_eq!(outcome.end, End::TimedOut);
     in_time(&outcome, &call);
     stand.nobody_is_left();
 }
@@ -55,7 +55,7 @@ fn ends_a_hundred_and_fifty_that_left_their_session() {
 fn ends_one_that_kills_its_host() {
     let stand = Stand::new();
     let mut call = stand.sh("sleep 1; kill -9 $PPID; touch done; sleep 1000");
-    call.pace.timeout = Duration::from_secs(600);
+    call.limits.timeout = Duration::from_secs(600);
     stand.host(&call, None).wait().unwrap();
     eventually("the deed", || stand.path("done").exists() || stand.living().is_empty());
     assert!(!stand.path("outcome").exists(), "the host did not survive it");

@@ -9,7 +9,7 @@ fn the_watchdog_kills_after_kill_nine() {
     let stand = Stand::new();
     let mut call =
         stand.sh("trap '' TERM; setsid sleep 1000 & echo x > here; sleep 1000; sleep 1000");
-    call.pace.timeout = Duration::from_secs(600);
+    call.limits.timeout = Duration::from_secs(600);
     let mut host = stand.host(&call, None);
     eventually("the hook", || stand.path("here").exists());
     eventually("the watchdog", || has_watchdog(host.id()));

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use gambrel_actions::{WebSettings, WebhookAction};
-use gambrel_model::{Call, End, Pace, Request};
+use gambrel_model::{Call, End, Limits, WebhookRequest};
 
 use crate::receiver::{Receiver, call, hold, post, run, send};
 
@@ -31,10 +31,10 @@ fn behaviours() -> [Receiver; 3] {
 #[test]
 fn by_the_limit_of_the_exchange() {
     for receiver in behaviours() {
-        let outcome = send(&Request { exchange_ms: 300, ..post(&receiver.url("/")) });
-        assert_eq!(outcome.end, End::Late);
-        assert!(outcome.took >= Duration::from_millis(300), "{:?}", outcome.took);
-        assert!(outcome.took < Duration::from_secs(3), "{:?}", outcome.took);
+        let outcome = send(&WebhookRequest { exchange_ms: 300, ..post(&receiver.url("/")) });
+        assert_eq!(outcome.end, End::TimedOut);
+        assert!(outcome.elapsed >= Duration::from_millis(300), "{:?}", outcome.elapsed);
+        assert!(outcome.elapsed < Duration::from_secs(3), "{:?}", outcome.elapsed);
     }
 }
 
@@ -44,12 +44,12 @@ fn by_the_timeout_or_the_budget() {
     for receiver in behaviours() {
         for (timeout, budget) in [(short, None), (Duration::from_secs(9), Some(short))] {
             let call = call(&post(&receiver.url("/")));
-            let pace = Pace { timeout, budget, retries: 2, ..call.pace.clone() };
-            let pace = if budget.is_none() { Pace { retries: 0, ..pace } } else { pace };
+            let pace = Limits { timeout, budget, retries: 2, ..call.limits.clone() };
+            let pace = if budget.is_none() { Limits { retries: 0, ..pace } } else { pace };
             let action = WebhookAction::new(WebSettings::default());
-            let outcome = run(&action, &Call { pace, ..call });
-            assert_eq!(outcome.end, End::Late);
-            assert!(outcome.took < Duration::from_secs(3), "{:?}", outcome.took);
+            let outcome = run(&action, &Call { limits: pace, ..call });
+            assert_eq!(outcome.end, End::TimedOut);
+            assert!(outcome.elapsed < Duration::from_secs(3), "{:?}", outcome.elapsed);
         }
     }
 }

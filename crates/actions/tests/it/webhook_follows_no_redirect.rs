@@ -11,8 +11,8 @@ fn nobody_is_visited_by_word_of_another() {
         let location = format!("location: {goal}\r\n");
         let receiver = Receiver::new(move |_, stream| answer(stream, status, &location, ""));
         let outcome = send(&post(&receiver.url("/")));
-        assert_eq!(outcome.fault, Some(format!("HTTP {status}: redirects are not followed")));
-        assert!(!outcome.succeeded());
+        assert_eq!(outcome.failure, Some(format!("HTTP {status}: redirects are not followed")));
+        assert!(!outcome.is_success());
         keeps_secret(&outcome, &["s3cret"]);
         assert_eq!(receiver.got().len(), 1);
     }

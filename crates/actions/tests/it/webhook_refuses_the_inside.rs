@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use gambrel_actions::{Lookup, WebSettings, WebhookAction};
-use gambrel_model::{Action, Call, End, Job, Outcome, Request};
+use gambrel_model::{Action, Call, End, Job, Outcome, WebhookRequest};
 
 use crate::receiver::{Receiver, answer, call, keeps_secret, post, run};
 use crate::stand::unstarted;
@@ -205,7 +205,7 @@ fn everywhere(hits: &Arc<AtomicUsize>) -> Receiver {
 }
 
 fn run_all(action: &WebhookAction, calls: &[Call]) -> Vec<Outcome> {
-    let jobs: Vec<Job> = calls.iter().map(|call| Job { call, errand: None }).collect();
+    let jobs: Vec<Job> = calls.iter().map(|call| Job { call, record: None }).collect();
     action.run(&jobs)
 }
 
@@ -221,7 +221,7 @@ fn not_one_connection() {
     let outcomes = run_all(&WebhookAction::new(settings), &calls);
     for (url, outcome) in urls.iter().zip(&outcomes) {
         let why = match &outcome.end {
-            End::Unstarted(why) => why,
+            End::FailedToStart(why) => why,
             other => panic!("{url}: {other:?}"),
         };
         let unknown =
@@ -274,7 +274,7 @@ fn what_the_user_opens_is_tried() {
     let action = WebhookAction::new(settings);
     let tried = |allow: &str| {
         let url = format!("https://here.test:{}/", receiver.address.port());
-        let request = Request { allow: vec![allow.to_owned()], ..post(&url) };
+        let request = WebhookRequest { allow: vec![allow.to_owned()], ..post(&url) };
         run(&action, &call(&request))
     };
     for allow in ["here.test", "HERE.test.", "127.0.0.1", "127.0.0.0/8"] {
@@ -302,7 +302,7 @@ fn a_name_cannot_move_between_the_look_and_the_connection() {
     let receiver = everywhere(&hits);
     let settings = WebSettings { lookup: Some(lookup), ..WebSettings::default() };
     let url = format!("https://moving.test:{}/", receiver.address.port());
-    let request = Request { allow: vec!["127.0.0.9".to_owned()], ..post(&url) };
+    let request = WebhookRequest { allow: vec!["127.0.0.9".to_owned()], ..post(&url) };
     let action = WebhookAction::new(settings);
     let first = run(&action, &call(&request));
     assert!(unstarted(&first).starts_with("no connection"), "{first:?}");

@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use gambrel_actions::{WebSettings, WebhookAction};
-use gambrel_model::{Call, End, Outcome, Pace, Request};
+use gambrel_model::{Call, End, Limits, Outcome, WebhookRequest};
 
 use crate::receiver::{Receiver, answer, call, post, run};
 
 fn tried(receiver: &Receiver, retries: u32, budget: Option<Duration>) -> Outcome {
-    let request = Request { sign: vec!["key".to_owned()], ..post(&receiver.url("/")) };
+    let request = WebhookRequest { sign: vec!["key".to_owned()], ..post(&receiver.url("/")) };
     let call = call(&request);
-    let pace = Pace { retries, budget, ..call.pace.clone() };
-    run(&WebhookAction::new(WebSettings::default()), &Call { pace, ..call })
+    let pace = Limits { retries, budget, ..call.limits.clone() };
+    run(&WebhookAction::new(WebSettings::default()), &Call { limits: pace, ..call })
 }
 
 /// These statuses one after the other, then 200.
@@ -31,14 +31,14 @@ fn one_name_over_all_tries() {
         ("429 Too Many Requests", ""),
     ]);
     let outcome = tried(&receiver, 4, None);
-    assert!(outcome.succeeded());
+    assert!(outcome.is_success());
     assert_eq!((outcome.attempts, outcome.stdout.text().as_str()), (5, "now"));
     let got = receiver.got();
     let first = got[0].header("webhook-id").unwrap();
     assert!(got.iter().all(|one| one.header("webhook-id").unwrap() == first));
     assert!(got.iter().all(|one| one.header("webhook-signature").is_some()));
     let other = tried(&receiver, 0, None);
-    assert!(other.succeeded());
+    assert!(other.is_success());
     assert_ne!(receiver.got()[5].header("webhook-id").unwrap(), first);
 }
 
@@ -47,9 +47,9 @@ fn the_last_failure_is_told() {
     let receiver = after(&[("500 Internal Server Error", ""); 9]);
     let outcome = tried(&receiver, 2, None);
     assert_eq!((outcome.end.clone(), outcome.attempts), (End::Answered, 3));
-    assert_eq!(outcome.fault.as_deref(), Some("HTTP 500 Internal Server Error"));
+    assert_eq!(outcome.failure.as_deref(), Some("HTTP 500 Internal Server Error"));
     assert_eq!(outcome.stdout.text(), "not yet");
-    assert!(!outcome.succeeded());
+    assert!(!outcome.is_success());
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_refusal_is_final() {
         let receiver = Receiver::new(move |_, stream| answer(stream, status, "", ""));
         let outcome = tried(&receiver, 3, None);
         assert_eq!((outcome.attempts, receiver.got().len()), (1, 1), "{status}");
-        assert_eq!(outcome.fault, Some(format!("HTTP {status}")));
+        assert_eq!(outcome.failure, Some(format!("HTTP {status}")));
     }
 }
 
@@ -70,7 +70,7 @@ fn a_receiver_that_hangs_up_is_tried_again() {
         }
     });
     let outcome = tried(&receiver, 3, None);
-    assert!(outcome.succeeded());
+    assert!(outcome.is_success());
     assert_eq!(outcome.attempts, 3);
 }
 
@@ -78,7 +78,7 @@ fn a_receiver_that_hangs_up_is_tried_again() {
 fn as_long_as_the_receiver_asks_for() {
     let receiver = after(&[("429 Too Many Requests", "retry-after: 1\r\n")]);
     let begun = Instant::now();
-    assert!(tried(&receiver, 1, None).succeeded());
+    assert!(tried(&receiver, 1, None).is_success());
     assert!(begun.elapsed() >= Duration::from_secs(1));
 }
 
@@ -87,6 +87,6 @@ fn but_never_past_the_budget() {
     let receiver = after(&[("503 Service Unavailable", "retry-after: 30\r\n")]);
     let outcome = tried(&receiver, 1, Some(Duration::from_secs(3)));
     assert_eq!(outcome.attempts, 1);
-    assert!(outcome.took < Duration::from_secs(3), "{:?}", outcome.took);
+    assert!(outcome.elapsed < Duration::from_secs(3), "{:?}", outcome.elapsed);
     assert_eq!(outcome.remarks, ["budget: no time for another attempt"]);
 }

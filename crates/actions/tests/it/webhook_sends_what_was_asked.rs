@@ -5,8 +5,8 @@ use std::io::Write;
 use std::net::TcpListener;
 
 use gambrel_actions::{Settings, WebSettings, WebhookAction};
-use gambrel_model::request::{CALLBACK, to_body};
-use gambrel_model::{Ask, Call, End, Pace, Request};
+use gambrel_model::request::{CALLBACK_MARKER, to_body};
+use gambrel_model::{ApprovalRequest, Call, End, Limits, WebhookRequest};
 use serde_json::{Value, json};
 
 use crate::receiver::{Receiver, answer, call, keeps_secret, post, run, send};
@@ -22,7 +22,7 @@ fn fine() -> Receiver {
 fn method_headers_and_body() {
     let receiver = fine();
     let body = json!({ "text": "quote \" newline \n and ü", "list": [1, null, true] });
-    let request = Request {
+    let request = WebhookRequest {
         method: "put".to_owned(),
         headers: vec![
             ("Authorization".to_owned(), "Bearer t0k".to_owned()),
@@ -35,7 +35,7 @@ fn method_headers_and_body() {
     let outcome = send(&request);
     assert_eq!(outcome.end, End::Answered);
     assert_eq!((outcome.stdout.text().as_str(), outcome.attempts), ("héllo", 1));
-    assert!(outcome.succeeded() && outcome.remarks.is_empty(), "{outcome:?}");
+    assert!(outcome.is_success() && outcome.remarks.is_empty(), "{outcome:?}");
     let length = "héllo".len().to_string();
     let headers = json!({ "content-type": "text/plain", "content-length": length });
     assert_eq!(outcome.answer, Some(json!({ "status": 200, "headers": headers })));
@@ -58,13 +58,13 @@ fn method_headers_and_body() {
 fn without_a_body_nothing_is_said_of_one() {
     let receiver = fine();
     let url = receiver.url("/");
-    let request = Request { method: "GET".to_owned(), body: Value::Null, ..post(&url) };
-    assert!(send(&request).succeeded());
+    let request = WebhookRequest { method: "GET".to_owned(), body: Value::Null, ..post(&url) };
+    assert!(send(&request).is_success());
     let got = receiver.got().remove(0);
     assert_eq!((got.line.as_str(), got.body.as_str()), ("GET / HTTP/1.1", ""));
     assert_eq!(got.header("content-type"), None);
     let own = vec![("content-type".to_owned(), "text/x".to_owned())];
-    assert!(send(&Request { headers: own, ..post(&url) }).succeeded());
+    assert!(send(&WebhookRequest { headers: own, ..post(&url) }).is_success());
     assert_eq!(receiver.got()[1].header("content-type").unwrap(), "text/x");
 }
 
@@ -84,12 +84,12 @@ fn what_would_change_the_message_is_refused() {
     ];
     for (name, value) in cases {
         let headers = vec![(name.to_owned(), value.to_owned())];
-        let outcome = send(&Request { headers, ..post(&url) });
+        let outcome = send(&WebhookRequest { headers, ..post(&url) });
         assert!(unstarted(&outcome).contains("header"), "{name:?}: {outcome:?}");
         assert_eq!(outcome.attempts, 0);
     }
     for method in ["CONNECT", "GE T", "GET\r\n", "TRACE"] {
-        let outcome = send(&Request { method: method.to_owned(), ..post(&url) });
+        let outcome = send(&WebhookRequest { method: method.to_owned(), ..post(&url) });
         assert!(unstarted(&outcome).contains("method"), "{outcome:?}");
     }
     assert!(receiver.got().is_empty());
@@ -106,7 +106,7 @@ fn a_connection_that_fails_says_how() {
     };
     // Another test may have got the port in between; then this is answered.
     let outcome = send(&post(&format!("http://127.0.0.1:{port}/s3cret?s3cret")));
-    if let End::Unstarted(why) = &outcome.end {
+    if let End::FailedToStart(why) = &outcome.end {
         assert_eq!(*why, format!("connection refused: 127.0.0.1:{port}"));
     }
     keeps_secret(&outcome, &["s3cret"]);
@@ -136,11 +136,11 @@ fn a_connection_that_fails_says_how() {
 #[test]
 fn what_nobody_waits_for_is_sent_all_the_same_and_asks_nothing() {
     let receiver = fine();
-    let ask = Some(Ask { key: "k".to_owned(), ..Ask::default() });
-    let body = json!({ "link": format!("<{CALLBACK}>") });
-    let request = Request { ask, body, ..post(&receiver.url("/")) };
-    let pace = Pace { waits: false, ..call(&request).pace };
-    let call = Call { pace, body: to_body(&request), ..Call::default() };
+    let ask = Some(ApprovalRequest { key: "k".to_owned(), ..ApprovalRequest::default() });
+    let body = json!({ "link": format!("<{CALLBACK_MARKER}>") });
+    let request = WebhookRequest { ask, body, ..post(&receiver.url("/")) };
+    let pace = Limits { blocking: false, ..call(&request).limits };
+    let call = Call { limits: pace, body: to_body(&request), ..Call::default() };
     let settings = WebSettings { settings: Settings::default(), ..WebSettings::default() };
     let outcome = run(&WebhookAction::new(settings), &call);
     assert_eq!(outcome.end, End::Detached);

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use gambrel_model::Request;
+use gambrel_model::WebhookRequest;
 
 use crate::receiver::{Got, Receiver, answer, post, send};
 use crate::stand::unstarted;
@@ -24,7 +24,7 @@ fn every_secret_signs_and_old_ones_still_do() {
     let receiver = Receiver::new(|_, stream| answer(stream, "204 No Content", "", ""));
     let key = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     let sign = vec![format!("whsec_{key}"), "plain text".to_owned()];
-    assert!(send(&Request { sign, ..post(&receiver.url("/")) }).succeeded());
+    assert!(send(&WebhookRequest { sign, ..post(&receiver.url("/")) }).is_success());
     let got = receiver.got().remove(0);
     // `plain text` in base64.
     let both = format!("{} {}", expected(&got, key), expected(&got, "cGxhaW4gdGV4dA=="));
@@ -38,7 +38,7 @@ fn every_secret_signs_and_old_ones_still_do() {
 fn a_broken_secret_sends_nothing_and_is_not_shown() {
     let receiver = Receiver::new(|_, stream| answer(stream, "200 OK", "", ""));
     let sign = vec!["whsec_s3cret!".to_owned()];
-    let outcome = send(&Request { sign, ..post(&receiver.url("/")) });
+    let outcome = send(&WebhookRequest { sign, ..post(&receiver.url("/")) });
     assert!(unstarted(&outcome).contains("base64"), "{outcome:?}");
     assert!(!unstarted(&outcome).contains("s3cret"));
     assert!(receiver.got().is_empty());

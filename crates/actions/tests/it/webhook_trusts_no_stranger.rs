@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use gambrel_actions::{Lookup, WebSettings, WebhookAction};
-use gambrel_model::{Outcome, Request};
+use gambrel_model::{Outcome, WebhookRequest};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -50,7 +50,7 @@ fn tried(host: &str, port: u16, roots: Vec<Vec<u8>>) -> Outcome {
     let lookup: Lookup = Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()]));
     let settings = WebSettings { roots, lookup: Some(lookup), ..WebSettings::default() };
     let url = format!("https://{host}:{port}/s3cret");
-    let request = Request { allow: vec!["127.0.0.0/8".to_owned()], ..post(&url) };
+    let request = WebhookRequest { allow: vec!["127.0.0.0/8".to_owned()], ..post(&url) };
     run(&WebhookAction::new(settings), &call(&request))
 }
 

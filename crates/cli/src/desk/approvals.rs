@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use gambrel::Gambrel;
-use gambrel::model::ticket::Wants;
-use gambrel::model::{Answer, Standing, Taken, Ticket};
-use gambrel_engine::now;
+use gambrel::model::ticket::AnswerKind;
+use gambrel::model::{Answer, AnswerResult, Ticket, TicketState};
+use gambrel_engine::now_ms;
 use serde_json::{Value, json};
 
 use crate::{look, printer};
@@ -39,10 +39,10 @@ pub struct AnswerArgs {
 
 /// Lists questions, newest first.
 pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
-    let now = now();
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
+    let now = now_ms();
     let mut tickets = gambrel.ledger().tickets()?;
-    tickets.retain(|ticket| args.all || ticket.standing(now) == Standing::Open);
+    tickets.retain(|ticket| args.all || ticket.state_at(now) == TicketState::Open);
     if args.json {
         printer::json(&tickets.iter().map(|ticket| to_json(ticket, now)).collect());
         return Ok(0);
@@ -62,9 +62,11 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
 }
 
 fn state(ticket: &Ticket, now: u64) -> String {
-    match (ticket.standing(now), &ticket.answer) {
-        (Standing::Answered, Some(answer)) => printer::line(&answer.action, 20),
-        (Standing::Open, _) => format!("open, {} left", span(ticket.expires.saturating_sub(now))),
+    match (ticket.state_at(now), &ticket.answer) {
+        (TicketState::Answered, Some(answer)) => printer::line(&answer.action, 20),
+        (TicketState::Open, _) => {
+            format!("open, {} left", span(ticket.expires.saturating_sub(now)))
+        }
         _ => "expired".into(),
     }
 }
@@ -79,7 +81,7 @@ fn span(milliseconds: u64) -> String {
 
 fn to_json(ticket: &Ticket, now: u64) -> Value {
     json!({
-        "ticket": ticket.id, "state": ticket.standing(now), "session": ticket.session,
+        "ticket": ticket.id, "state": ticket.state_at(now), "session": ticket.session,
         "project": ticket.project, "hook": ticket.hook, "title": ticket.title,
         "shown": ticket.shown.iter().map(|(name, text)| json!({"name": name, "text": text}))
             .collect::<Vec<_>>(),
@@ -101,7 +103,7 @@ pub fn deny(folder: Option<PathBuf>, args: &AnswerArgs) -> anyhow::Result<u8> {
 }
 
 fn answer(folder: Option<PathBuf>, args: &AnswerArgs, action: &str) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
     look::refuse_agents(&gambrel, "answer an approval")?;
     if action == "approve" {
         look::refuse_agent_above(&gambrel, "answer an approval")?;
@@ -115,13 +117,13 @@ fn answer(folder: Option<PathBuf>, args: &AnswerArgs, action: &str) -> anyhow::R
         message: args.message.clone(),
         body: json!({"action": action, "message": args.message}).to_string(),
         by: "person at a terminal".to_owned(),
-        at: now(),
+        at: now_ms(),
     };
     let (status, told) = match gambrel.ledger().answer_ticket(&id, &answer)? {
-        Taken::Recorded(answer) => ("recorded", Some(answer)),
-        Taken::Already(before) => ("already", Some(before)),
-        Taken::Expired => ("expired", None),
-        Taken::Unknown => ("unknown", None),
+        AnswerResult::Recorded(answer) => ("recorded", Some(answer)),
+        AnswerResult::AlreadyAnswered(before) => ("already", Some(before)),
+        AnswerResult::Expired => ("expired", None),
+        AnswerResult::Unknown => ("unknown", None),
     };
     let action = told.as_ref().map(|answer| answer.action.as_str()).unwrap_or_default();
     if args.json {
@@ -142,7 +144,7 @@ fn answer(folder: Option<PathBuf>, args: &AnswerArgs, action: &str) -> anyhow::R
 /// A question with options is answered with one of them.
 fn fits(gambrel: &Gambrel, id: &str, message: &str) -> anyhow::Result<()> {
     let wants = gambrel.ledger().ticket(id)?.map(|ticket| ticket.wants);
-    if let Some(Wants::Choice(options)) = wants
+    if let Some(AnswerKind::Choice(options)) = wants
         && !options.iter().any(|option| option.trim() == message.trim())
     {
         let options: Vec<String> = options.iter().map(|o| printer::line(o, 60)).collect();
@@ -156,8 +158,8 @@ fn found(gambrel: &Gambrel, name: &str) -> anyhow::Result<String> {
     let tickets = gambrel.ledger().tickets()?;
     let mut fits: Vec<&Ticket> = tickets.iter().filter(|t| t.id.starts_with(name)).collect();
     if fits.len() > 1 {
-        let now = now();
-        fits.retain(|ticket| ticket.id == name || ticket.standing(now) == Standing::Open);
+        let now = now_ms();
+        fits.retain(|ticket| ticket.id == name || ticket.state_at(now) == TicketState::Open);
     }
     match fits.as_slice() {
         _ if name.is_empty() => bail!("name a ticket: see `gambrel approvals`"),

@@ -26,9 +26,9 @@ pub struct ServeArgs {
 
 /// Serves until it is told to end.
 pub fn run(folder: Option<PathBuf>, args: &ServeArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::open(look::setup(folder, None)?);
+    let gambrel = Gambrel::new(look::setup(folder, None)?);
     look::refuse_agents(&gambrel, "open the approvals page")?;
-    let Some(mut desk) = gambrel.counter() else {
+    let Some(mut desk) = gambrel.approval_server() else {
         bail!("nothing is remembered here: set HOME or GAMBREL_STATE_DIR");
     };
     let key = gambrel::fresh_key()?;

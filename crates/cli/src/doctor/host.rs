@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use gambrel::ledger::{Firing, Query};
-use gambrel::model::Stage;
+use gambrel::model::FiringPhase;
 use gambrel::{Gambrel, Loaded};
 use gambrel_engine::describe_uncovered;
 
@@ -28,9 +28,9 @@ const MAX_FIRING_COUNT: usize = 500;
 
 /// Every finding about the host.
 pub fn findings(gambrel: &Gambrel, path: &str) -> Vec<Finding> {
-    let loaded = gambrel.load(None);
+    let loaded = gambrel.load_hooks(None);
     let mut findings = vec![program(path), entries(&loaded), calls(gambrel, &loaded)];
-    let gap = Gambrel::dialect(DIALECT).and_then(|host| describe_uncovered(&loaded, host));
+    let gap = Gambrel::dialect_by_name(DIALECT).and_then(|host| describe_uncovered(&loaded, host));
     findings.extend(gap.map(|what| Finding { name: "events", ok: false, what }));
     findings
 }
@@ -90,7 +90,7 @@ fn entries(loaded: &Loaded) -> Finding {
         return Finding { name, ok: false, what };
     }
     let own = loaded.host_entries.iter().filter(|(d, _)| d.name() == DIALECT);
-    if let Some(why) = own.clone().find_map(|(_, draft)| draft.idle.as_ref()) {
+    if let Some(why) = own.clone().find_map(|(_, draft)| draft.disabled.as_ref()) {
         return Finding { name, ok: false, what: why.clone() };
     }
     let counts = files.iter().map(|(path, count)| format!("{count} in {}", path.display()));
@@ -124,6 +124,6 @@ fn calls(gambrel: &Gambrel, loaded: &Loaded) -> Finding {
 }
 
 fn is_from_host(firing: &Firing) -> bool {
-    let mut accepted = firing.records.iter().filter(|record| record.step == Stage::Accepted);
+    let mut accepted = firing.records.iter().filter(|record| record.step == FiringPhase::Accepted);
     accepted.any(|record| record.body["from"] == DIALECT && record.body["hosted"] == true)
 }

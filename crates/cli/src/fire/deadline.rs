@@ -40,12 +40,12 @@ pub fn arm(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
 
 /// Where Claude Code may have found the entry that called us.
 fn settings_files(folder: Option<&Path>) -> Vec<PathBuf> {
-    let setup = Setup { folder: folder.map(Path::to_owned), ..Setup::of_process() };
+    let setup = Setup { folder: folder.map(Path::to_owned), ..Setup::from_env() };
     let mut files = Vec::new();
     if let Some(plugin) = setup.env.get("CLAUDE_PLUGIN_ROOT") {
         files.push(Path::new(plugin).join("hooks/hooks.json"));
     }
-    let project = setup.roots(None).project.join(".claude");
+    let project = setup.search_roots(None).project.join(".claude");
     let user = setup.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let user = user.or_else(|| Some(setup.home()?.join(".claude")));
     for folder in user.into_iter().chain([project]) {

@@ -1,9 +1,9 @@
 //! What can still be answered when an event cannot be read. A tool gate is refused, in the caller's
 //! own words. Any other event of a live host is let pass, and the user is told later.
 
-use gambrel::model::{Debt, Ear, Event, Kind, Moment, Reply, Ruling, Verdict};
+use gambrel::model::{Audience, Event, Moment, MomentKind, Reply, Ruling, Undelivered, Verdict};
 use gambrel::{Decision, Gambrel};
-use gambrel_engine::{GAMBREL, Unreadable, keep, now, record_unreadable};
+use gambrel_engine::{GAMBREL, Unreadable, keep_for_session, now_ms, record_unreadable};
 use serde_json::{Map, Value};
 
 /// How much of the bytes is looked at for names.
@@ -36,7 +36,7 @@ impl Salvaged {
         let session = session.and_then(Value::as_str).unwrap_or_default().to_owned();
         let native = Value::Object(fields).to_string();
         let event = gambrel.receive(from, native.as_bytes()).ok();
-        let event = event.filter(|event| !event.row.name.is_empty());
+        let event = event.filter(|event| !event.spec.name.is_empty());
         Self { event, session, strict: gambrel.setup().options.strict }
     }
 
@@ -50,39 +50,39 @@ impl Salvaged {
     pub fn is_refused(&self) -> bool {
         self.event.as_ref().map_or(self.strict, |event| {
             let tool = matches!(event.moment, Moment::ToolBefore | Moment::ToolPermission);
-            tool || (self.strict && event.kind() == Kind::Gate)
+            tool || (self.strict && event.kind() == MomentKind::Gate)
         })
     }
 
     /// The refusal in the caller's words.
     pub fn refusal(&self, why: &str) -> Option<Reply> {
         let event = self.event.as_ref().filter(|_| self.is_refused())?;
-        let meant = Verdict::ruled(Ruling::Deny, why).by("gambrel");
-        let said = meant.clone().said_by(event.row);
+        let meant = Verdict::with_ruling(Ruling::Deny, why).attributed_to("gambrel");
+        let said = meant.clone().degrade_for(event.spec);
         let decision = Decision {
-            meant,
-            said: said.said,
+            merged: meant,
+            for_caller: said.now,
             moment: event.moment.name().to_owned(),
             session: event.session.clone(),
             ..Decision::default()
         };
-        Some(event.from.reply(event, &decision))
+        Some(event.dialect.write_reply(event, &decision))
     }
 
     /// Writes into the journal that the event passed unread, and keeps a message for the user that
     /// the session's next reply carries.
     pub fn remember(&self, gambrel: &Gambrel, from: &str, why: &str) -> anyhow::Result<()> {
         let name = self.event.as_ref().map_or("", |event| event.name.as_str());
-        let id = format!("{:011x}-unread{}", now(), std::process::id());
+        let id = format!("{:011x}-unread{}", now_ms(), std::process::id());
         let unreadable = Unreadable { id: &id, from, name, session: &self.session, why };
         record_unreadable(gambrel.ledger(), unreadable)?;
         let which = if name.is_empty() { "an event".into() } else { format!("the event {name}") };
         let text = format!("gambrel could not read {which}, so no hook was asked: {why}");
-        let verdict = Verdict::says(Ear::Person, text).by("gambrel");
-        let debt = Debt::new(id, GAMBREL, verdict.bounded());
-        let project = gambrel.setup().roots(self.event.as_ref()).project;
+        let verdict = Verdict::with_only_message(Audience::User, text).attributed_to("gambrel");
+        let debt = Undelivered::new(id, GAMBREL, verdict.truncate_texts());
+        let project = gambrel.setup().search_roots(self.event.as_ref()).project;
         let memory = format!("{}@{}", self.session, project.display());
-        keep(gambrel.ledger(), &memory, &debt)?;
+        keep_for_session(gambrel.ledger(), &memory, &debt)?;
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::args::{InstallArgs, Usage};
 /// The events that get an entry: those without which gambrel cannot do its work, and every further
 /// one that a hook waits for here.
 pub fn events(loaded: &Loaded, args: &InstallArgs) -> Vec<&'static EventSpec> {
-    let Some(dialect) = Gambrel::dialect(DIALECT) else { return Vec::new() };
+    let Some(dialect) = Gambrel::dialect_by_name(DIALECT) else { return Vec::new() };
     let hooked = hooked_events(loaded, dialect);
     let wanted = |row: &&EventSpec| {
         let has_hook = hooked.iter().any(|hooked| hooked.name == row.name);
@@ -56,7 +56,7 @@ impl Entry {
     pub fn new(gambrel: &Gambrel, program: &str, row: &'static EventSpec) -> Option<Self> {
         let native = serde_json::json!({"hook_event_name": row.name, "session_id": ""}).to_string();
         let event = gambrel.receive(DIALECT, native.as_bytes()).ok()?;
-        let timeout = event.from.patience(&event)?.as_secs().max(1);
+        let timeout = event.dialect.host_timeout(&event)?.as_secs().max(1);
         let fails_closed = row.moment == Moment::ToolBefore;
         let command = match fails_closed {
             true => bridge::fail_closed_command(program, row.name),

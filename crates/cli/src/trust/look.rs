@@ -40,7 +40,7 @@ impl<'v> Viewer<'v> {
             row.hook.dialect.name(),
             printer::flat(&draft.event)
         );
-        let mut lines = vec![("from", draft.source.place()), ("runs", deed::what(row.hook))];
+        let mut lines = vec![("from", draft.source.location()), ("runs", deed::what(row.hook))];
         lines.extend(deed::details(row.hook));
         if let Some(earlier) = row.earlier.filter(|earlier| earlier.shown != deed::what(row.hook)) {
             lines.push(("was", earlier.shown.clone()));

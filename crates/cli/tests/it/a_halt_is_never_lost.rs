@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use gambrel::ledger::{LocalLedger, Redactor};
-use gambrel::model::{Debt, Ear, Ledger, Verdict};
+use gambrel::model::{Audience, Ledger, Undelivered, Verdict};
 use serde_json::{Value, json};
 
 use crate::ground::{Ground, text};
@@ -74,16 +74,23 @@ fn when_thousands_of_messages_come_after_it() {
     let ground = stopped();
     let (ledger, memory) = (ledger(&ground), memory(&ground));
     let flood = |number: usize| {
-        let words = Verdict::says(Ear::Next, format!("{number} {}", "x".repeat(1_000)));
-        Debt::new(format!("d{number}"), "a hook", words)
+        let words = Verdict::with_only_message(
+            Audience::AgentNextTurn,
+            format!("{number} {}", "x".repeat(1_000)),
+        );
+        Undelivered::new(format!("d{number}"), "a hook", words)
     };
     for round in 0..5 {
         let some = (0..1_000).map(|number| flood(round * 1_000 + number));
-        ledger.amend(&memory, &mut |state| some.clone().for_each(|debt| state.owe(debt))).unwrap();
+        ledger
+            .update_session(&memory, &mut |state| {
+                some.clone().for_each(|debt| state.keep_undelivered(debt))
+            })
+            .unwrap();
     }
     let size = std::fs::metadata(state_file(&ground)).unwrap().len();
     assert!(size < 4 << 20, "{size} bytes are kept");
-    let owed = ledger.session(&memory).unwrap().owed;
+    let owed = ledger.session_state(&memory).unwrap().undelivered;
     assert_eq!(owed.last().unwrap().id, "d4999", "the newest are kept");
     let reply = fire(&ground, READ);
     assert_eq!(reply["block"], true);
@@ -143,7 +150,7 @@ fn when_an_older_version_kept_it_among_the_messages() {
     // Whole again: the next change moves it to its own file.
     std::fs::write(&state, &old).unwrap();
     ledger(&ground)
-        .amend(&memory(&ground), &mut |state| {
+        .update_session(&memory(&ground), &mut |state| {
             state.counts.insert("n".to_owned(), 1);
         })
         .unwrap();

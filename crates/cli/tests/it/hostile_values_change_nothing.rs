@@ -186,7 +186,7 @@ fn in_every_variable_and_every_sink() {
     let mut setup = Setup { env: Arc::new(env), cwd: ground.root.clone(), ..Setup::default() };
     setup.in_memory = true;
     setup.options.trust = TrustMode::All;
-    let gambrel = Gambrel::open(setup);
+    let gambrel = Gambrel::new(setup);
     let values: Vec<(usize, String)> = values().into_iter().enumerate().collect();
     for (number, value) in &values {
         let native = event(value, *number);

@@ -4,7 +4,7 @@
 use std::process::{Command, Output};
 
 use gambrel::ledger::{LocalLedger, Redactor};
-use gambrel::model::{Debt, Ear, Ledger, Verdict};
+use gambrel::model::{Audience, Ledger, Undelivered, Verdict};
 use serde_json::json;
 
 use crate::ground::{Ground, text};
@@ -81,9 +81,9 @@ fn delivers_a_message_at_least_once() {
         let ground = Ground::new();
         let ledger = LocalLedger::open(ground.base.join("state"), Redactor::default());
         let memory = format!("s@{}", ground.root.display());
-        let words = Verdict::says(Ear::Agent, "<the build is green>");
-        let debt = Debt::new("d", "a hook", words);
-        ledger.amend(&memory, &mut |state| state.owe(debt.clone())).unwrap();
+        let words = Verdict::with_only_message(Audience::AgentNow, "<the build is green>");
+        let debt = Undelivered::new("d", "a hook", words);
+        ledger.update_session(&memory, &mut |state| state.keep_undelivered(debt.clone())).unwrap();
         let output = fire_killed_at(&ground, &["fire", "--from", "claude"], PROMPT, call, nth);
         let fire = || text(&ground.run(&["fire", "--from", "claude"], PROMPT.as_bytes()).stdout);
         let (later, last) = (fire(), fire());

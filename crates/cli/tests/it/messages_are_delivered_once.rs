@@ -4,7 +4,7 @@
 use std::process::Child;
 
 use gambrel::ledger::{LocalLedger, Redactor};
-use gambrel::model::{Debt, Ear, Ledger, Verdict};
+use gambrel::model::{Audience, Ledger, Undelivered, Verdict};
 use serde_json::{Value, json};
 
 use crate::ground::{Ground, text, until};
@@ -22,9 +22,9 @@ fn keep(ground: &Ground, messages: &[String]) {
     let ledger = LocalLedger::open(ground.base.join("state"), Redactor::default());
     let memory = format!("s@{}", ground.root.display());
     for message in messages {
-        let words = Verdict::says(Ear::Agent, message.clone());
-        let debt = Debt::new(message.clone(), "a hook", words);
-        ledger.amend(&memory, &mut |state| state.owe(debt.clone())).unwrap();
+        let words = Verdict::with_only_message(Audience::AgentNow, message.clone());
+        let debt = Undelivered::new(message.clone(), "a hook", words);
+        ledger.update_session(&memory, &mut |state| state.keep_undelivered(debt.clone())).unwrap();
     }
 }
 

@@ -2,7 +2,7 @@
 //! before it is imported.
 
 use gambrel::ledger::{LocalLedger, Query, Redactor};
-use gambrel::model::{Ledger, Record, Stage};
+use gambrel::model::{FiringPhase, JournalRecord, Ledger};
 use serde_json::{Value, json};
 
 use crate::ground::{BASH_LS, Ground, text, until};
@@ -14,17 +14,17 @@ fn ledger(ground: &Ground) -> LocalLedger {
     LocalLedger::open(ground.base.join("state"), Redactor::default())
 }
 
-fn records(number: usize, text: &str) -> [Record; 2] {
-    let of = |step: Stage, body: Value| Record {
+fn records(number: usize, text: &str) -> [JournalRecord; 2] {
+    let of = |step: FiringPhase, body: Value| JournalRecord {
         id: format!("firing-{number:06}"),
-        at: gambrel_engine::now(),
+        at: gambrel_engine::now_ms(),
         step,
         session: "s".to_owned(),
         pid: std::process::id(),
         body,
     };
     let accepted = json!({"from": "claude", "event": "PreToolUse", "text": text});
-    [of(Stage::Accepted, accepted), of(Stage::Finished, json!({"ruling": "silent"}))]
+    [of(FiringPhase::Accepted, accepted), of(FiringPhase::Finished, json!({"ruling": "silent"}))]
 }
 
 fn stored(ground: &Ground) -> usize {
@@ -46,11 +46,11 @@ fn by_the_firing_that_makes_it_long() {
     let (ledger, text) = (ledger(&ground), "x".repeat(10_000));
     let mut number = 0;
     while size() + 11_000 < IMPORT_BYTES {
-        ledger.journal(&records(number, &text)).unwrap();
+        ledger.append_journal(&records(number, &text)).unwrap();
         number += 1;
     }
     let rest = usize::try_from(IMPORT_BYTES - size()).unwrap() - 600;
-    ledger.journal(&records(number, &"x".repeat(rest))).unwrap();
+    ledger.append_journal(&records(number, &"x".repeat(rest))).unwrap();
     assert!(size() < IMPORT_BYTES && !ledger.take_import_due());
     for _ in 0..5 {
         ground.decide("claude", BASH_LS);
@@ -72,8 +72,9 @@ fn and_a_long_one_is_shown_first() {
     let ledger = ledger(&ground);
     let numbers: Vec<usize> = (0..count).collect();
     for some in numbers.chunks(100) {
-        let some: Vec<Record> = some.iter().flat_map(|n| records(*n, &"x".repeat(200))).collect();
-        ledger.journal(&some).unwrap();
+        let some: Vec<JournalRecord> =
+            some.iter().flat_map(|n| records(*n, &"x".repeat(200))).collect();
+        ledger.append_journal(&some).unwrap();
     }
     let begun = std::time::Instant::now();
     let output = ground.run(&["log", "--json"], b"");

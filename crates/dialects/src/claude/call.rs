@@ -34,7 +34,8 @@ const USUAL: [(&str, &str); 4] = [
 
 /// What a handler of any type is run with.
 pub fn stage(event: &Event, hook: &Hook) -> Call {
-    let row = hook.row_for(event).or_else(|| hook.rows.first().copied()).unwrap_or(event.row);
+    let row =
+        hook.event_spec_for(event).or_else(|| hook.specs.first().copied()).unwrap_or(event.spec);
     let mut call = match hook.draft.config.get("type").and_then(Value::as_str) {
         Some("http") => reach::http(hook, input(event, hook, row), &event.env),
         Some("mcp_tool") => reach::tool(event, hook, &input(event, hook, row)),
@@ -44,13 +45,13 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
     // What the call has set itself stands: a server's plugin may be another than its hook's.
     let own = env(event, folders(event, &hook.draft.config));
     call.env.splice(0..0, own);
-    Call { cwd: event.cwd.clone(), pace: hook.draft.terms.pace(), ..call }
+    Call { cwd: event.cwd.clone(), limits: hook.draft.policy.limits(), ..call }
 }
 
 /// A command, in shell form or in exec form.
 fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
     let folders = folders(event, &hook.draft.config);
-    let terms = &hook.draft.terms;
+    let terms = &hook.draft.policy;
     let (file, mut files) = env_file(event, row);
     files.extend(data_folder(&hook.draft.config));
     let mut env = env(event, folders.clone());
@@ -59,11 +60,11 @@ fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
         program: program(&hook.draft.config, &folders),
         env,
         files,
-        unset: unset(row, &hook.draft.config, &event.env),
+        remove_env: unset(row, &hook.draft.config, &event.env),
         stdin: Some(line(event, hook, row)),
         cwd: event.cwd.clone(),
-        pace: terms.pace(),
-        parting: terms.waits.then(parting),
+        limits: terms.limits(),
+        async_marker: terms.blocking.then(parting),
         ..Call::default()
     }
 }
@@ -71,7 +72,7 @@ fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
 /// The caller's own line as long as it is true; else one made anew.
 fn line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
     let own = event.is_from(&Claude) && event.patched.is_empty();
-    let mut line = match event.line.as_ref().filter(|_| own) {
+    let mut line = match event.raw_line.as_ref().filter(|_| own) {
         // The mark that a caller's file began with is no part of the line.
         Some(line) => line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).to_vec(),
         None => serde_json::to_vec(&input(event, hook, row)).unwrap_or_default(),

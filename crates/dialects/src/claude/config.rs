@@ -4,10 +4,11 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use gambrel_model::complaint::nearest;
-use gambrel_model::hook::bad_matcher;
+use gambrel_model::complaint::nearest_word;
+use gambrel_model::hook::invalid_matcher;
 use gambrel_model::{
-    Complaint, Draft, EventSpec, Found, Holding, MatcherText, Place, Quoted, Roots, Scope, Spot,
+    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedFile, MatcherText, Scope, SearchRoots,
+    SourceSpan, SpannedText,
 };
 
 use super::Claude;
@@ -34,20 +35,20 @@ const MAX_SUGGESTION_COUNT: usize = 100;
 const HOST_PLUGIN: &str = "host-plugin";
 
 /// Managed; the user's, at home and by name on the command line; project; local.
-pub fn places(roots: &Roots) -> Vec<Place> {
-    let text = |path: PathBuf, scope, tag| Place { path, scope, holding: Holding::Text, tag };
-    let managed = roots.var("GAMBREL_CLAUDE_MANAGED").unwrap_or(MANAGED);
+pub fn places(roots: &SearchRoots) -> Vec<ConfigPath> {
+    let text = |path: PathBuf, scope, tag| ConfigPath { path, scope, expect: Expect::File, tag };
+    let managed = roots.env_var("GAMBREL_CLAUDE_MANAGED").unwrap_or(MANAGED);
     let mut places = vec![text(roots.root.join(managed), Scope::Managed, "managed")];
     if let Some(folder) = user_folder(roots) {
         places.push(text(folder.join("settings.json"), Scope::User, "user"));
     }
     let from_root = |path: &PathBuf| roots.root.join(path);
-    let settings = roots.named("settings").map(from_root);
+    let settings = roots.sources_for("settings").map(from_root);
     places.extend(settings.map(|path| text(path, Scope::User, "settings")));
     let plugins = plugin::folders(roots);
     places.extend(plugins.iter().flat_map(|folder| plugin::places(folder)));
     // The plugin that calls gambrel: only its entries count, which say what it reports.
-    if let Some(plugin) = roots.var("CLAUDE_PLUGIN_ROOT") {
+    if let Some(plugin) = roots.env_var("CLAUDE_PLUGIN_ROOT") {
         let path = roots.root.join(plugin).join("hooks/hooks.json");
         places.push(text(path, Scope::User, HOST_PLUGIN));
     }
@@ -58,7 +59,8 @@ pub fn places(roots: &Roots) -> Vec<Place> {
     places.extend(preferences::place(roots));
     let homes = user_folder(roots).into_iter().chain(plugins).map(|dir| (dir, Scope::User));
     for (dir, scope) in homes.chain([(".claude".into(), Scope::Project)]) {
-        let each = |path, pattern, tag| Place { path, scope, holding: Holding::Each(pattern), tag };
+        let each =
+            |path, pattern, tag| ConfigPath { path, scope, expect: Expect::Glob(pattern), tag };
         places.push(each(dir.join("skills"), "*/SKILL.md", owner::SKILL));
         places.push(each(dir.join("agents"), "*.md", owner::AGENT));
     }
@@ -66,19 +68,19 @@ pub fn places(roots: &Roots) -> Vec<Place> {
 }
 
 /// `CLAUDE_CONFIG_DIR`, else `.claude` at home.
-pub fn user_folder(roots: &Roots) -> Option<PathBuf> {
-    let named = roots.var("CLAUDE_CONFIG_DIR").map(|dir| roots.root.join(dir));
+pub fn user_folder(roots: &SearchRoots) -> Option<PathBuf> {
+    let named = roots.env_var("CLAUDE_CONFIG_DIR").map(|dir| roots.root.join(dir));
     named.or_else(|| Some(roots.home.as_ref()?.join(".claude")))
 }
 
 /// One file that is being read.
 pub struct Reading<'r> {
     /// The file.
-    pub file: &'r Found,
+    pub file: &'r LoadedFile,
     /// Its tree.
     pub document: &'r Document<'r>,
     /// The firing's folders and variables.
-    pub roots: &'r Roots,
+    pub roots: &'r SearchRoots,
     /// What other files settle for all.
     pub settled: &'r Settled,
     /// The skill or agent whose frontmatter it is.
@@ -104,7 +106,7 @@ pub struct Settled {
 }
 
 /// Every handler of every file.
-pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut complaints = Vec::new();
     let texts = texts(found, &mut complaints);
     let mut files = Vec::with_capacity(texts.len());
@@ -143,7 +145,7 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
         complaints.append(&mut reading.complaints);
     }
     complaints.extend(plugin::bare(found, &drafts, &complaints, roots));
-    if roots.var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS").is_none() {
+    if roots.env_var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS").is_none() {
         share_the_end(&mut drafts);
     }
     (drafts, complaints)
@@ -151,21 +153,21 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
 
 /// At the end of a session all hooks that are waited for share the time of the longest.
 fn share_the_end(drafts: &mut [Draft]) {
-    let ends = |draft: &Draft| draft.event == "SessionEnd" && draft.terms.waits;
-    let longest = drafts.iter().filter(|d| ends(d)).map(|d| d.terms.timeout).max();
+    let ends = |draft: &Draft| draft.event == "SessionEnd" && draft.policy.blocking;
+    let longest = drafts.iter().filter(|d| ends(d)).map(|d| d.policy.timeout).max();
     for draft in drafts.iter_mut().filter(|d| ends(d)) {
         if draft.config.get("timeout").is_none() {
-            draft.terms.timeout = longest.unwrap_or(draft.terms.timeout);
+            draft.policy.timeout = longest.unwrap_or(draft.policy.timeout);
         }
     }
 }
 
 /// What of each file is read, and in which language: of a skill or an agent only the frontmatter.
 fn texts<'f>(
-    found: &'f [Found],
+    found: &'f [LoadedFile],
     complaints: &mut Vec<Complaint>,
-) -> Vec<(&'f Found, Cow<'f, str>, Language)> {
-    let read = |file: &'f Found| match file.place.tag {
+) -> Vec<(&'f LoadedFile, Cow<'f, str>, Language)> {
+    let read = |file: &'f LoadedFile| match file.place.tag {
         servers::TAG | preferences::TAG => None,
         owner::SKILL | owner::AGENT => {
             let part = frontmatter(&file.place.path, &file.text, complaints)?;
@@ -268,11 +270,11 @@ impl<'r> Reading<'r> {
         Some((Group { row, matcher, idle }, handlers))
     }
 
-    fn matcher(&mut self, row: &EventSpec, written: Quoted) -> Result<MatcherText, String> {
+    fn matcher(&mut self, row: &EventSpec, written: SpannedText) -> Result<MatcherText, String> {
         let meant = understood(row, written.clone());
         self.complaints.extend(match &meant {
             Ok(meant) => doubts(row, meant, &written),
-            Err(why) => Some(bad_matcher(written.spot, why)),
+            Err(why) => Some(invalid_matcher(written.spot, why)),
         });
         meant
     }
@@ -293,11 +295,11 @@ const THREE_LEVELS: &str =
     "three levels: \"Event\": [{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}]";
 
 /// A name that is not in the table: of a later day, or mistyped.
-fn unknown(name: &str, spot: Spot, suggests: bool) -> Complaint {
+fn unknown(name: &str, spot: SourceSpan, suggests: bool) -> Complaint {
     let message = format!("unknown event `{name}`: its hooks run only if a caller names it so");
     let named = || EVENTS.iter().map(|row| row.name).filter(|name| !name.is_empty());
-    match suggests.then(|| nearest(name, named())).flatten() {
-        Some(near) => Complaint::error(spot, message).help(format!("did you mean `{near}`?")),
+    match suggests.then(|| nearest_word(name, named())).flatten() {
+        Some(near) => Complaint::error(spot, message).with_help(format!("did you mean `{near}`?")),
         None if !suggests => {
             Complaint { reported_by_fire: true, ..Complaint::warning(spot, message) }
         }

@@ -19,13 +19,13 @@ const fn row(
         name,
         moment,
         subject,
-        order: Order::Together,
+        order: Order::Parallel,
         patch: PatchRule::Last,
-        slots,
-        heeds: slots,
-        may: powers,
-        can: powers,
-        echo: false,
+        rewritable: slots,
+        caller_accepts: slots,
+        hook_powers: powers,
+        caller_powers: powers,
+        duplicate_of_earlier: false,
     }
 }
 
@@ -36,15 +36,15 @@ const fn only(name: &'static str) -> Moment {
 
 /// Output is discarded here.
 const DEAF: Powers = Powers::NONE;
-const SHOW: Powers = Powers::SHOW;
-const WORDS: Powers = Powers::TELL.and(SHOW);
+const SHOW: Powers = Powers::MESSAGE_USER;
+const WORDS: Powers = Powers::MESSAGE_AGENT.union(SHOW);
 /// A refusal and nothing finer; `continue: false` is ignored.
-const REFUSE: Powers = Powers::DENY.and(SHOW);
-const STOP: Powers = REFUSE.and(Powers::HALT);
-const BLOCK: Powers = STOP.and(Powers::TELL);
-const REQUEST: Powers = STOP.and(Powers::ALLOW);
-const SWITCH: Powers = STOP.and(Powers::ALLOW).and(Powers::ASK);
-const PERMIT: Powers = BLOCK.and(Powers::ALLOW).and(Powers::ASK).and(Powers::DEFER);
+const REFUSE: Powers = Powers::DENY.union(SHOW);
+const STOP: Powers = REFUSE.union(Powers::HALT);
+const BLOCK: Powers = STOP.union(Powers::MESSAGE_AGENT);
+const REQUEST: Powers = STOP.union(Powers::ALLOW);
+const SWITCH: Powers = STOP.union(Powers::ALLOW).union(Powers::ASK);
+const PERMIT: Powers = BLOCK.union(Powers::ALLOW).union(Powers::ASK).union(Powers::DEFER);
 
 const FIXED: &[Slot] = &[];
 const INPUT: &[Slot] = &[Slot::Input];

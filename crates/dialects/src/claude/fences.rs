@@ -2,7 +2,7 @@
 //! may go with them. Lists of the user and the administrator bind everybody; a project's lists
 //! bind its own hooks, and widen nothing.
 
-use gambrel_model::{Complaint, Found, Scope};
+use gambrel_model::{Complaint, LoadedFile, Scope};
 
 use crate::document::{Document, Fields};
 
@@ -15,7 +15,7 @@ pub struct Fences {
 
 impl Fences {
     /// What all settings files say.
-    pub fn of(files: &[(&Found, Document<'_>)], complaints: &mut Vec<Complaint>) -> Self {
+    pub fn of(files: &[(&LoadedFile, Document<'_>)], complaints: &mut Vec<Complaint>) -> Self {
         let mut fences = Self::default();
         for (file, document) in files {
             let mut fields = Fields::of(document, &document.root);

@@ -23,7 +23,7 @@ pub fn frontmatter<'t>(
         return Some(Cow::Borrowed(part));
     }
     let help = "its hooks are read all the same; put the value in quotes";
-    complaints.push(Complaint { severity: Severity::Warning, ..complaint.help(help) });
+    complaints.push(Complaint { severity: Severity::Warning, ..complaint.with_help(help) });
     Some(Cow::Owned(hooks))
 }
 

@@ -90,10 +90,10 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
         },
         matcher: group.matcher.clone(),
         action: kind.map_or("shell", |kind| kind.action).to_owned(),
-        twin: Some(twin(&config)),
+        dedup_key: Some(twin(&config)),
         config,
-        terms,
-        idle: reading.off.clone().or(idle),
+        policy: terms,
+        disabled: reading.off.clone().or(idle),
         once,
         status,
         calls_gambrel,
@@ -166,7 +166,7 @@ fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
         let message = format!("`if` is about a tool and {} has none, so it never runs", row.name);
         let spot = rule.map(|rule| rule.spot);
         fields.complaints.extend(
-            spot.map(|spot| Complaint::warning(spot, &message).help("leave `if` out here")),
+            spot.map(|spot| Complaint::warning(spot, &message).with_help("leave `if` out here")),
         );
         return Some(format!("disabled: {message}"));
     }
@@ -175,7 +175,7 @@ fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
         Ok(understood) => understood.doubt().map(|why| Complaint::warning(rule.spot, why)),
         Err(why) => Some(
             Complaint::error(rule.spot, format!("{why}, so the hook always runs"))
-                .help("write one rule such as `Bash(git push *)` or `Edit(src/**)`"),
+                .with_help("write one rule such as `Bash(git push *)` or `Edit(src/**)`"),
         ),
     };
     fields.complaints.extend(doubt);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use gambrel_model::moment::snake;
+use gambrel_model::moment::to_snake_case;
 use gambrel_model::{EventSpec, Powers};
 use serde_json::{Map, Value};
 
@@ -126,7 +126,9 @@ pub fn event_name(written: &str) -> String {
     if let Some((_, own)) = EVENT_NAMES.iter().find(|(name, _)| *name == written) {
         return (*own).to_owned();
     }
-    let same = |row: &&EventSpec| !row.name.is_empty() && snake(row.name) == snake(written);
+    let same = |row: &&EventSpec| {
+        !row.name.is_empty() && to_snake_case(row.name) == to_snake_case(written)
+    };
     EVENTS.iter().find(same).map_or_else(|| written.to_owned(), |row| row.name.to_owned())
 }
 
@@ -185,6 +187,6 @@ pub fn row_for(host: Host, row: &'static EventSpec) -> &'static EventSpec {
 }
 
 fn only_refusals(row: &EventSpec) -> EventSpec {
-    let can = if row.can.has(Powers::DENY) { Powers::DENY } else { Powers::NONE };
-    EventSpec { can, heeds: &[], ..row.clone() }
+    let can = if row.caller_powers.contains(Powers::DENY) { Powers::DENY } else { Powers::NONE };
+    EventSpec { caller_powers: can, caller_accepts: &[], ..row.clone() }
 }

@@ -2,7 +2,7 @@
 //! with `{"ok": …, "reason": …}`. Which model that is, nobody here knows.
 
 use gambrel_model::{
-    Call, Ear, EventSpec, Hook, Kind, Program, Ruling, Shell, Verdict, wellformed,
+    Audience, Call, EventSpec, Hook, MomentKind, Program, Ruling, Shell, Verdict, lossy_json,
 };
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ pub fn heard(stdout: &str) -> Result<Judgement, String> {
         let inside = rest.split_once('\n')?.1;
         Some(inside.rsplit_once("```")?.0.trim())
     });
-    let value: Value = wellformed::read(fenced.unwrap_or(bare))
+    let value: Value = lossy_json::from_text(fenced.unwrap_or(bare))
         .map_err(|_| "the model did not answer with one JSON object".to_owned())?;
     if let (None, Some(inner)) = (value.get("ok"), value.get("result").and_then(Value::as_str)) {
         return heard(inner);
@@ -84,16 +84,18 @@ impl Judgement {
         }
         let reason = self.reason.as_deref().unwrap_or(UNMET);
         // What can never be met must not keep the agent going for ever.
-        if self.impossible && row.kind() == Kind::Close {
+        if self.impossible && row.kind() == MomentKind::Close {
             return noticed(row, reason);
         }
         let goes_on = hook.draft.config.get("continueOnBlock") == Some(&Value::Bool(true));
-        let after = row.kind() == Kind::Report;
+        let after = row.kind() == MomentKind::Report;
         let verdict = match after && !goes_on {
             true => ruled(row, Ruling::Halt, reason),
             false => ruled(row, Ruling::Deny, reason),
         };
-        match verdict.ruling.refuses() || verdict.says.iter().any(|say| say.ear == Ear::Person) {
+        match verdict.ruling.refuses()
+            || verdict.messages.iter().any(|say| say.to == Audience::User)
+        {
             true => verdict,
             false => verdict.then(noticed(row, reason)),
         }

@@ -1,13 +1,13 @@
 //! A matcher's text by the rules of today: everything, a list of exact names, or a pattern.
 
-use gambrel_model::{Complaint, EventSpec, MatcherText, Quoted, Subject};
+use gambrel_model::{Complaint, EventSpec, MatcherText, SpannedText, Subject};
 
 use super::ecmascript::translated;
 use super::events::has_narrow_names;
 use super::tools::ALIASES;
 
 /// What a written matcher means at an event.
-pub fn understood(row: &EventSpec, written: Quoted) -> Result<MatcherText, String> {
+pub fn understood(row: &EventSpec, written: SpannedText) -> Result<MatcherText, String> {
     let text = written.text.as_str();
     if text.is_empty() || text == "*" {
         return Ok(MatcherText::All);
@@ -24,7 +24,7 @@ pub fn understood(row: &EventSpec, written: Quoted) -> Result<MatcherText, Strin
     }
     let spelled = translated(text)?;
     let spelled = if tools { with_aliases(spelled) } else { spelled };
-    Ok(MatcherText::Pattern(Quoted { text: spelled, ..written }))
+    Ok(MatcherText::Pattern(SpannedText { text: spelled, ..written }))
 }
 
 fn names(text: &str, tools: bool) -> Vec<String> {
@@ -62,7 +62,7 @@ fn replaced(text: &str, word: &str, other: &str) -> String {
 }
 
 /// Matchers that are well-formed and never met, or not what their author thinks.
-pub fn doubts(row: &EventSpec, meant: &MatcherText, written: &Quoted) -> Option<Complaint> {
+pub fn doubts(row: &EventSpec, meant: &MatcherText, written: &SpannedText) -> Option<Complaint> {
     let warn = |message: String| Complaint::warning(written.spot.clone(), message);
     match meant {
         MatcherText::All => None,
@@ -71,7 +71,7 @@ pub fn doubts(row: &EventSpec, meant: &MatcherText, written: &Quoted) -> Option<
                 "" => "what it would be compared with is not known: its hooks always run".into(),
                 name => format!("{name} has nothing to match: its hooks always run"),
             };
-            Some(warn(message).help("leave the matcher out"))
+            Some(warn(message).with_help("leave the matcher out"))
         }
         MatcherText::Names(names) if names.is_empty() => {
             Some(warn("this matcher names nothing, so its hooks never run".into()))
@@ -82,7 +82,7 @@ pub fn doubts(row: &EventSpec, meant: &MatcherText, written: &Quoted) -> Option<
             };
             let server = names.iter().find(server).filter(|_| row.subject == Subject::Tool)?;
             let message = format!("`{server}` is a server, not a tool, so it matches nothing");
-            Some(warn(message).help(format!("write `{server}__.*` for all of its tools")))
+            Some(warn(message).with_help(format!("write `{server}__.*` for all of its tools")))
         }
         MatcherText::Pattern(_) => None,
     }

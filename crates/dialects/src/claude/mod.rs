@@ -39,8 +39,8 @@ pub use events::since;
 use std::time::Duration;
 
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
-    Outcome, Place, Reply, Roots, ToolWord, Verdict,
+    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
+    Hook, LoadedFile, Outcome, Reply, SearchRoots, ToolWord, Verdict,
 };
 
 /// The dialect of settings files with three levels: event, matcher group, handlers.
@@ -59,23 +59,31 @@ impl Dialect for Claude {
         tools::TOOLS
     }
 
-    fn places(&self, roots: &Roots) -> Vec<Place> {
+    fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::places(roots)
     }
 
-    fn further(&self, found: &Found, roots: &Roots) -> Vec<Place> {
+    fn referenced_files(&self, found: &LoadedFile, roots: &SearchRoots) -> Vec<ConfigPath> {
         plugin::further(found, roots)
     }
 
-    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(
+        &self,
+        found: &[LoadedFile],
+        roots: &SearchRoots,
+    ) -> (Vec<Draft>, Vec<Complaint>) {
         config::load(found, roots)
     }
 
-    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+    fn receive_event(
+        &'static self,
+        native: &[u8],
+        arrival: CallerContext,
+    ) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
     }
 
-    fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
+    fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
         owner::objection(event, hook).or_else(|| guard::objection(event, hook))
     }
 
@@ -83,27 +91,27 @@ impl Dialect for Claude {
         !events::makes_worktree(row)
     }
 
-    fn remark(&self, event: &Event, hook: &Hook) -> Option<String> {
+    fn run_remark(&self, event: &Event, hook: &Hook) -> Option<String> {
         guard::remark(event, hook)
     }
 
-    fn marks(&self, event: &Event) -> Vec<String> {
+    fn session_flags(&self, event: &Event) -> Vec<String> {
         owner::marks(event)
     }
 
-    fn patience(&self, event: &Event) -> Option<Duration> {
-        Some(terms::patience(event.row))
+    fn host_timeout(&self, event: &Event) -> Option<Duration> {
+        Some(terms::patience(event.spec))
     }
 
-    fn stage(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
+    fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         call::stage(event, hook)
     }
 
-    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         verdict::read(event, hook, outcome)
     }
 
-    fn reply(&self, event: &Event, decision: &Decision) -> Reply {
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
         reply::reply(event, decision)
     }
 }

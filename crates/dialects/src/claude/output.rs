@@ -1,7 +1,7 @@
 //! The JSON that a hook may print: checked against its schema and turned into a verdict. Exit codes
 //! are not known here.
 
-use gambrel_model::{Ear, EventSpec, Powers, Ruling, Slot, Tool, Verdict};
+use gambrel_model::{Audience, EventSpec, Powers, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::events::{Voice, discards, voice};
@@ -88,7 +88,7 @@ fn universal(row: &EventSpec, fields: &Object) -> Verdict {
     }
     match text(fields, "terminalSequence").filter(|_| !discards(row)) {
         Some(sequence) if is_harmless(sequence) => {
-            verdict.patching(own_slot("terminalSequence"), json!(sequence))
+            verdict.with_rewrite(own_slot("terminalSequence"), json!(sequence))
         }
         Some(_) => verdict.then(noticed(row, "a hook's `terminalSequence` was dropped")),
         None => verdict,
@@ -99,13 +99,16 @@ fn universal(row: &EventSpec, fields: &Object) -> Verdict {
 /// contract allows is settled in one place, which records the loss and tells the person. Where it
 /// can refuse, a ruling that is dropped later would take the refusal beside it along.
 fn halted(row: &EventSpec, reason: Option<&str>) -> Verdict {
-    if row.may.has(Powers::HALT) || row.may.has(Powers::DENY) || !row.may.has(Powers::SHOW) {
+    if row.hook_powers.contains(Powers::HALT)
+        || row.hook_powers.contains(Powers::DENY)
+        || !row.hook_powers.contains(Powers::MESSAGE_USER)
+    {
         return ruled(row, Ruling::Halt, reason.unwrap_or(STOPPED));
     }
     let event = if row.name.is_empty() { "this event" } else { row.name };
     let wish = format!("a hook asked to stop the session, which {event} cannot do");
     let text = reason.map_or_else(|| wish.clone(), |reason| format!("{wish}: {reason}"));
-    Verdict::ruled(Ruling::Halt, text)
+    Verdict::with_ruling(Ruling::Halt, text)
 }
 
 /// Titles and notices of a terminal (OSC 0, 1, 2, 9, 99, 777) and the bell; nothing else.
@@ -139,25 +142,25 @@ fn specific(speaker: &Speaker<'_>, own: &Object) -> Verdict {
         Voice::Exit | Voice::Block => Verdict::default(),
     };
     let context = text(own, "additionalContext").filter(|text| !text.is_empty());
-    if let Some(context) = context.filter(|_| row.may.has(Powers::TELL)) {
-        verdict = verdict.saying(Ear::Agent, context);
+    if let Some(context) = context.filter(|_| row.hook_powers.contains(Powers::MESSAGE_AGENT)) {
+        verdict = verdict.with_message(Audience::AgentNow, context);
     }
     // Where the event has no output to rewrite, the loss is recorded and told.
     if let Some(output) = own.get("updatedToolOutput").filter(|output| !output.is_null()) {
         let rewrite = json!({"content": heard(output).content, "native": output});
-        verdict = verdict.patching(Slot::Output, rewrite);
+        verdict = verdict.with_rewrite(Slot::Output, rewrite);
     }
     // What is null is not said.
     let said =
         |(name, value): &(&String, &Value)| !NEUTRAL.contains(&name.as_str()) && !value.is_null();
     for (name, value) in own.iter().filter(said) {
         verdict = match (name.as_str(), value) {
-            (WATCH, Value::Array(_)) => verdict.patching(own_list(WATCH), value.clone()),
+            (WATCH, Value::Array(_)) => verdict.with_rewrite(own_list(WATCH), value.clone()),
             ("classifierContext", Value::String(text)) => {
                 let cut: String = text.chars().take(CLASSIFIER).collect();
-                verdict.patching(own_slot(name), json!(cut))
+                verdict.with_rewrite(own_slot(name), json!(cut))
             }
-            _ => verdict.patching(own_slot(name), value.clone()),
+            _ => verdict.with_rewrite(own_slot(name), value.clone()),
         };
     }
     verdict
@@ -181,7 +184,7 @@ fn request(speaker: &Speaker<'_>, own: &Object) -> Verdict {
     if text(decision, "behavior") == Some("allow") {
         let allowed = with_input(ruled(speaker.row, Ruling::Allow, ""), speaker, decision);
         return match decision.get(PERMISSIONS) {
-            Some(more) => allowed.patching(own_list(PERMISSIONS), more.clone()),
+            Some(more) => allowed.with_rewrite(own_list(PERMISSIONS), more.clone()),
             None => allowed,
         };
     }
@@ -200,12 +203,12 @@ fn action(row: &EventSpec, own: &Object) -> Verdict {
 }
 
 fn with_input(verdict: Verdict, speaker: &Speaker<'_>, from: &Object) -> Verdict {
-    let input = object(from, INPUT).filter(|_| speaker.row.slots.contains(&Slot::Input));
+    let input = object(from, INPUT).filter(|_| speaker.row.rewritable.contains(&Slot::Input));
     match (input, speaker.tool) {
         (Some(input), Some(name)) => {
             let given = Value::Object(input.clone());
             let tool = Tool::from_native(TOOLS, name, &given);
-            verdict.patching(Slot::Input, tool.args).patching(own_slot(INPUT), given)
+            verdict.with_rewrite(Slot::Input, tool.args).with_rewrite(own_slot(INPUT), given)
         }
         _ => verdict,
     }
@@ -213,9 +216,9 @@ fn with_input(verdict: Verdict, speaker: &Speaker<'_>, from: &Object) -> Verdict
 
 /// A ruling where the event allows it; else a refusal is words for the person.
 pub fn ruled(row: &EventSpec, ruling: Ruling, text: &str) -> Verdict {
-    match row.may.has(ruling.power()) {
+    match row.hook_powers.contains(ruling.power()) {
         true if text.is_empty() => Verdict { ruling, ..Verdict::default() },
-        true => Verdict::ruled(ruling, text),
+        true => Verdict::with_ruling(ruling, text),
         false if ruling.refuses() && !text.is_empty() => noticed(row, text),
         false => Verdict::default(),
     }
@@ -223,8 +226,8 @@ pub fn ruled(row: &EventSpec, ruling: Ruling, text: &str) -> Verdict {
 
 /// Words for the person, where the event shows any.
 pub fn noticed(row: &EventSpec, text: &str) -> Verdict {
-    match row.may.has(Powers::SHOW) {
-        true => Verdict::says(Ear::Person, text),
+    match row.hook_powers.contains(Powers::MESSAGE_USER) {
+        true => Verdict::with_only_message(Audience::User, text),
         false => Verdict::default(),
     }
 }

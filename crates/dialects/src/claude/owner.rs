@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use gambrel_model::{Event, Found, Hook, Moment};
+use gambrel_model::{Event, Hook, LoadedFile, Moment};
 use serde_json::{Value, json};
 
 use super::Claude;
@@ -27,7 +27,7 @@ pub struct Owner {
 
 impl Owner {
     /// The owner of a file; its frontmatter names it, else its folder or file does.
-    pub fn of(found: &Found, named: Option<&str>) -> Option<Self> {
+    pub fn of(found: &LoadedFile, named: Option<&str>) -> Option<Self> {
         let path = &found.place.path;
         let (kind, place) = match found.place.tag {
             SKILL => (SKILL, path.parent().and_then(Path::file_name)),
@@ -81,7 +81,7 @@ pub fn objection(event: &Event, hook: &Hook) -> Option<String> {
         let folder = text(owner, "folder");
         let called = |by: &str| by == name || folder.as_deref() == Some(by);
         // A plugin's skill is called by the plugin's name as well.
-        let known = event.seen.keys().any(|seen| {
+        let known = event.session_counts.keys().any(|seen| {
             let rest = seen.strip_prefix("claude.skill:");
             rest.is_some_and(|r| called(r) || r.rsplit(':').next().is_some_and(called))
         });

@@ -2,8 +2,8 @@
 
 use gambrel_model::tool::text_block;
 use gambrel_model::{
-    Arrival, Complaint, Event, EventSpec, Facts, Moment, Spot, Subject, Task, Team, Tool,
-    ToolResult,
+    CallerContext, Complaint, Event, EventSpec, Facts, Moment, SourceSpan, Subject, TaskFacts,
+    TeamFacts, Tool, ToolResult,
 };
 use serde_json::Value;
 
@@ -18,30 +18,30 @@ use crate::payload::{Heard, event_name, loose_text, object, row, text};
 pub fn receive(
     dialect: &'static Claude,
     native: &[u8],
-    arrival: Arrival,
+    arrival: CallerContext,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
     let host = host_of(&native, &arrival.env);
     let native = if host == Host::ClaudeCode { native } else { translate(native) };
     let Some(name) = event_name(&native, "hook_event_name", &arrival) else {
-        let complaint = Complaint::error(Spot::default(), "`hook_event_name` is missing");
-        return Err(complaint.help("name the event: \"hook_event_name\": \"PreToolUse\""));
+        let complaint = Complaint::error(SourceSpan::default(), "`hook_event_name` is missing");
+        return Err(complaint.with_help("name the event: \"hook_event_name\": \"PreToolUse\""));
     };
     let name = known_name(name, &arrival);
     let row = row(dialect, &name)
-        .ok_or_else(|| Complaint::error(Spot::default(), format!("no event `{name}`")))?;
+        .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no event `{name}`")))?;
     let session = native.get("session_id").map(loose_text).unwrap_or_default();
     let cwd = text(&native, "cwd");
     let facts = facts(row, &native);
     let translated = (host != Host::ClaudeCode).then(|| native.to_string().into_bytes().into());
     let row = row_for(host, row);
     let event = Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival);
-    Ok(Event { line: translated, ..event })
+    Ok(Event { raw_line: translated, ..event })
 }
 
 /// The event's name. One that nobody knows is taken for the event that it is spelled like, or for the
 /// one that the entry was written for: a gate must not open because its host spells it differently.
-fn known_name(written: String, arrival: &Arrival) -> String {
+fn known_name(written: String, arrival: &CallerContext) -> String {
     let is_known = |name: &str| EVENTS.iter().any(|row| !name.is_empty() && row.name == name);
     if is_known(&written) {
         return written;
@@ -57,7 +57,7 @@ fn facts(row: &EventSpec, native: &Value) -> Facts {
         tool: tool(native),
         prompt: text(native, "prompt"),
         task: task(row, native),
-        team: named("team_name").map(|id| Team { id, ..Team::default() }),
+        team: named("team_name").map(|id| TeamFacts { id, ..TeamFacts::default() }),
         member: named("teammate_name").or_else(|| named("agent_type")),
         agent: named("agent_id"),
         error: error(native),
@@ -83,7 +83,7 @@ fn tool(native: &Value) -> Option<Tool> {
     })
 }
 
-fn task(row: &EventSpec, native: &Value) -> Option<Task> {
+fn task(row: &EventSpec, native: &Value) -> Option<TaskFacts> {
     let field = |key: &str| native.get(key).map(loose_text).unwrap_or_default();
     let status = match row.moment {
         Moment::TaskCompleted => "completed",
@@ -91,7 +91,7 @@ fn task(row: &EventSpec, native: &Value) -> Option<Task> {
         _ => "",
     };
     let known = native.get("task_id").is_some() || native.get("task_subject").is_some();
-    known.then(|| Task {
+    known.then(|| TaskFacts {
         id: field("task_id"),
         subject: field("task_subject"),
         description: field("task_description"),

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use gambrel_model::{Complaint, Draft, Found, Holding, Place, Roots, Scope, Spot};
+use gambrel_model::{
+    Complaint, ConfigPath, Draft, Expect, LoadedFile, Scope, SearchRoots, SourceSpan,
+};
 use serde_json::{Value, json};
 
 use super::config::{Reading, user_folder};
@@ -18,22 +20,22 @@ const LOOKED: &str = "looked in hooks/hooks.json, in `hooks` of .claude-plugin/p
      the frontmatter of skills/*/SKILL.md and agents/*.md";
 
 /// Every plugin's folder.
-pub fn folders(roots: &Roots) -> Vec<PathBuf> {
-    roots.named("plugin").map(|path| roots.root.join(path)).collect()
+pub fn folders(roots: &SearchRoots) -> Vec<PathBuf> {
+    roots.sources_for("plugin").map(|path| roots.root.join(path)).collect()
 }
 
 /// Where a plugin's hooks may be.
-pub fn places(folder: &Path) -> [Place; 2] {
+pub fn places(folder: &Path) -> [ConfigPath; 2] {
     let manifest = folder.join(".claude-plugin/plugin.json");
     [place(folder.join("hooks/hooks.json"), HOOKS), place(manifest, MANIFEST)]
 }
 
-fn place(path: PathBuf, tag: &'static str) -> Place {
-    Place { path, scope: Scope::User, holding: Holding::Text, tag }
+fn place(path: PathBuf, tag: &'static str) -> ConfigPath {
+    ConfigPath { path, scope: Scope::User, expect: Expect::File, tag }
 }
 
 /// The plugin that a file belongs to.
-pub fn of(path: &Path, roots: &Roots) -> Option<PathBuf> {
+pub fn of(path: &Path, roots: &SearchRoots) -> Option<PathBuf> {
     let own = folders(roots).into_iter().filter(|folder| path.starts_with(folder));
     own.max_by_key(|folder| folder.components().count())
 }
@@ -43,7 +45,7 @@ pub struct Plugins(BTreeMap<PathBuf, Option<PathBuf>>);
 
 impl Plugins {
     /// Of the plugins that are named.
-    pub fn of(found: &[Found], roots: &Roots) -> Self {
+    pub fn of(found: &[LoadedFile], roots: &SearchRoots) -> Self {
         let data = user_folder(roots).map(|user| user.join("plugins/data"));
         let named = |folder: &Path| {
             let own = folder.join(".claude-plugin/plugin.json");
@@ -72,7 +74,7 @@ impl Plugins {
 }
 
 /// The files that a manifest names.
-pub fn further(found: &Found, roots: &Roots) -> Vec<Place> {
+pub fn further(found: &LoadedFile, roots: &SearchRoots) -> Vec<ConfigPath> {
     let folder = of(&found.place.path, roots).filter(|_| found.place.tag == MANIFEST);
     let Some(folder) = folder else { return Vec::new() };
     let Ok(document) = Document::parse(&found.place.path, &found.text, Language::Jsonc) else {
@@ -142,10 +144,10 @@ impl<'r> Reading<'r> {
 
 /// A plugin that was named for its hooks and has none.
 pub fn bare(
-    found: &[Found],
+    found: &[LoadedFile],
     drafts: &[Draft],
     told: &[Complaint],
-    roots: &Roots,
+    roots: &SearchRoots,
 ) -> Vec<Complaint> {
     let folders = folders(roots).into_iter();
     let idle = folders.filter(|folder| {
@@ -154,7 +156,8 @@ pub fn bare(
             && !told.iter().any(|complaint| complaint.spot.path.starts_with(folder))
     });
     idle.map(|folder| {
-        Complaint::warning(Spot::file(&folder), "this plugin has no hooks").help(LOOKED)
+        Complaint::warning(SourceSpan::of_file(&folder), "this plugin has no hooks")
+            .with_help(LOOKED)
     })
     .collect()
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gambrel_model::request::to_body;
-use gambrel_model::{Call, Event, Hook, Program, Request, ToolRequest};
+use gambrel_model::{Call, Event, Hook, Program, ToolRequest, WebhookRequest};
 use serde_json::Value;
 
 use super::call;
@@ -20,7 +20,7 @@ pub fn http(hook: &Hook, input: Value, env: &BTreeMap<String, String>) -> Call {
     };
     let headers = config.get("headers").and_then(Value::as_object);
     let headers = headers.into_iter().flatten();
-    let request = Request {
+    let request = WebhookRequest {
         url: text(config, "url").unwrap_or_default(),
         method: "POST".into(),
         headers: headers
@@ -28,8 +28,8 @@ pub fn http(hook: &Hook, input: Value, env: &BTreeMap<String, String>) -> Call {
             .collect(),
         body: input,
         allow: list(config, "reachable"),
-        exchange_ms: u64::try_from(hook.draft.terms.timeout.as_millis()).unwrap_or(0),
-        ..Request::default()
+        exchange_ms: u64::try_from(hook.draft.policy.timeout.as_millis()).unwrap_or(0),
+        ..WebhookRequest::default()
     };
     Call { body: to_body(&request), ..Call::default() }
 }

@@ -2,7 +2,8 @@
 //! Only spells: what can be said here was settled before.
 
 use gambrel_model::{
-    Decision, Dialect, Ear, Event, Kind, Powers, Reply, Ruling, Slot, Step, Tool, Verdict,
+    Audience, Decision, Dialect, Event, MomentKind, Powers, Reply, Ruling, Slot, Step, Tool,
+    Verdict,
 };
 use serde_json::{Value, json};
 
@@ -17,13 +18,13 @@ use super::tools::TOOLS;
 
 /// The answer to a caller.
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
-    let said = &decision.said;
-    let worktree = makes_worktree(event.row);
+    let said = &decision.for_caller;
+    let worktree = makes_worktree(event.spec);
     let host = host_of(&event.native, &event.env);
     if host == Host::Cursor && said.ruling.refuses() {
         return exit_code(said, false, false);
     }
-    if voice(event.row) == Voice::Exit && (said.ruling == Ruling::Deny || worktree) {
+    if voice(event.spec) == Voice::Exit && (said.ruling == Ruling::Deny || worktree) {
         let asked = |step: &Step| step.ran && step.dialect == Claude.name();
         return exit_code(said, worktree, decision.trail.iter().any(asked));
     }
@@ -36,7 +37,7 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
 
 /// Events that know a refusal by the exit code alone.
 fn exit_code(said: &Verdict, worktree: bool, asked: bool) -> Reply {
-    let notices = said.words(Ear::Person);
+    let notices = said.messages_for(Audience::User);
     if said.ruling.refuses() {
         let lines = [why(said)].into_iter().chain(notices.map(str::to_owned));
         let stderr = lines.map(|line| line + "\n").collect();
@@ -53,7 +54,7 @@ fn exit_code(said: &Verdict, worktree: bool, asked: bool) -> Reply {
 }
 
 fn why(said: &Verdict) -> String {
-    let reasons = said.why().join("\n");
+    let reasons = said.ruling_reasons().join("\n");
     if reasons.is_empty() { BLOCKED.to_owned() } else { reasons }
 }
 
@@ -83,11 +84,11 @@ impl Spelling<'_> {
         let ruling = self.said.ruling;
         if ruling == Ruling::Halt {
             // A refused form has no reason of its own that could stand beside the halt's.
-            let form = voice(self.event.row) == Voice::Action;
+            let form = voice(self.event.spec) == Voice::Action;
             self.put("continue", json!(false));
             self.put("stopReason", json!(if form { refusal(self.said) } else { why(self.said) }));
         }
-        match voice(self.event.row) {
+        match voice(self.event.spec) {
             Voice::Permission => self.permission(ruling),
             Voice::Request => self.request(ruling),
             Voice::Action if ruling.refuses() => {
@@ -108,8 +109,8 @@ impl Spelling<'_> {
     fn blocks(&self) -> bool {
         let denied = || self.said.reasons.iter().any(|reason| reason.ruling == Ruling::Deny);
         match (self.said.ruling, self.event.kind()) {
-            (Ruling::Deny, _) | (Ruling::Halt, Kind::Gate) => true,
-            (Ruling::Halt, Kind::Report) => denied(),
+            (Ruling::Deny, _) | (Ruling::Halt, MomentKind::Gate) => true,
+            (Ruling::Halt, MomentKind::Report) => denied(),
             _ => false,
         }
     }
@@ -121,7 +122,7 @@ impl Spelling<'_> {
         }
         let word = ruling.min(Ruling::Deny).word();
         self.put_own("permissionDecision", json!(word));
-        let reasons = self.said.why().join("\n");
+        let reasons = self.said.ruling_reasons().join("\n");
         if ruling.refuses() || !reasons.is_empty() {
             let reason = if ruling.refuses() { refusal(self.said) } else { reasons };
             self.put_own("permissionDecisionReason", json!(reason));
@@ -154,13 +155,16 @@ impl Spelling<'_> {
     }
 
     fn words(&mut self) {
-        let for_agent: Vec<&str> =
-            self.said.words(Ear::Agent).chain(self.said.words(Ear::Next)).collect();
+        let for_agent: Vec<&str> = self
+            .said
+            .messages_for(Audience::AgentNow)
+            .chain(self.said.messages_for(Audience::AgentNextTurn))
+            .collect();
         if !for_agent.is_empty() {
             self.put_own("additionalContext", json!(for_agent.join("\n")));
         }
-        let mut for_person: Vec<&str> = self.said.words(Ear::Person).collect();
-        let asked = voice(self.event.row) == Voice::Request && self.said.ruling == Ruling::Silent;
+        let mut for_person: Vec<&str> = self.said.messages_for(Audience::User).collect();
+        let asked = voice(self.event.spec) == Voice::Request && self.said.ruling == Ruling::Silent;
         if asked && self.said.patch.contains_key(&Slot::Input) {
             // Another input can only be sent with a permission that nobody gave.
             for_person.push("a hook's rewrite of the input was not applied");
@@ -171,7 +175,7 @@ impl Spelling<'_> {
     }
 
     fn rewrites(&mut self) {
-        let form = voice(self.event.row);
+        let form = voice(self.event.spec);
         let input = self.input().filter(|_| form == Voice::Permission);
         if let Some(input) = input.filter(|_| !self.said.ruling.refuses()) {
             self.put_own("updatedInput", input);
@@ -184,7 +188,7 @@ impl Spelling<'_> {
                     self.put_own("updatedToolOutput", output);
                 }
                 Slot::Native(name) | Slot::List(name) => self.native(name, value, form),
-                Slot::Input | Slot::Messages | Slot::Message | Slot::Prompt => {}
+                Slot::Input | Slot::ChatMessages | Slot::InjectedMessage | Slot::Prompt => {}
             }
         }
     }
@@ -229,8 +233,8 @@ impl Spelling<'_> {
 
     /// Where the host shows nothing of the answer, stderr is what a person may still see.
     fn stderr(&self) -> String {
-        let hidden = !self.event.row.can.has(Powers::SHOW);
-        let notices = self.said.words(Ear::Person).filter(|_| hidden);
+        let hidden = !self.event.spec.caller_powers.contains(Powers::MESSAGE_USER);
+        let notices = self.said.messages_for(Audience::User).filter(|_| hidden);
         notices.map(|notice| format!("{}\n", notice.trim_end())).collect()
     }
 

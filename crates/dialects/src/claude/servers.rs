@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gambrel_model::{Complaint, Found, Roots, Scope};
+use gambrel_model::{Complaint, LoadedFile, Scope, SearchRoots};
 use serde_json::Value;
 
 use super::plugin::{self, Plugins};
@@ -19,9 +19,9 @@ pub struct Servers(BTreeMap<(bool, String), Value>);
 impl Servers {
     /// What all files name; the first to name a server defines it.
     pub fn of(
-        found: &[Found],
+        found: &[LoadedFile],
         plugins: &Plugins,
-        roots: &Roots,
+        roots: &SearchRoots,
         complaints: &mut Vec<Complaint>,
     ) -> Self {
         let mut servers = Self::default();
@@ -58,8 +58,9 @@ impl Servers {
             if !matches!(server.content, Content::Map(_)) || !sound {
                 let message = format!("the server `{name}` has neither `command` nor `url`");
                 complaints.push(
-                    Complaint::error(document.spot_of(key), message)
-                        .help("write {\"command\": \"…\", \"args\": [ … ]} or {\"url\": \"…\"}"),
+                    Complaint::error(document.spot_of(key), message).with_help(
+                        "write {\"command\": \"…\", \"args\": [ … ]} or {\"url\": \"…\"}",
+                    ),
                 );
                 continue;
             }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use gambrel_model::{Captured, Duty, Ear, Event, Hook, Verdict};
+use gambrel_model::{Audience, Captured, Event, Hook, SideEffect, Verdict};
 
 use super::stdout::trimmed;
 
@@ -15,8 +15,8 @@ const PREVIEW: usize = 2_000;
 /// The same verdict with long context in files. Without a folder for them nothing is cut.
 pub fn spill(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdict {
     let long = |text: &str| text.len() > MOST && text.chars().nth(MOST).is_some();
-    let context = |ear: Ear| matches!(ear, Ear::Agent | Ear::Next);
-    let says = verdict.says.iter_mut().filter(|say| context(say.ear) && long(&say.text));
+    let context = |ear: Audience| matches!(ear, Audience::AgentNow | Audience::AgentNextTurn);
+    let says = verdict.messages.iter_mut().filter(|say| context(say.to) && long(&say.text));
     for (nth, say) in says.enumerate() {
         let Some(folder) = state_folder(event) else { break };
         let folder = folder.join("tool-results");
@@ -27,7 +27,7 @@ pub fn spill(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdict {
         let characters = say.text.chars().count();
         let told = format!("{preview}\n… ({characters} characters; all of it: {})", path.display());
         let text = std::mem::replace(&mut say.text, told);
-        verdict.duties.push(Duty::WriteFile { path, text });
+        verdict.side_effects.push(SideEffect::WriteFile { path, text });
     }
     verdict
 }
@@ -56,7 +56,7 @@ pub fn state_folder(event: &Event) -> Option<PathBuf> {
 
 /// A file's name for a session: legible, and another for one of the same name in another project.
 pub fn session_name(event: &Event) -> String {
-    let hash = event.memory().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+    let hash = event.session_key().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let legible: String = plain(&event.session).chars().take(40).collect();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gambrel_model::{Parted, Parting, wellformed};
+use gambrel_model::{AsyncMarker, AsyncRequest, lossy_json};
 use serde::de::IgnoredAny;
 
 use super::output::Object;
@@ -36,18 +36,18 @@ pub enum Printed {
 }
 
 /// The first line with which a hook goes on without being waited for.
-pub fn parting() -> Parting {
-    Parting { flag: "async".into(), millis: "asyncTimeout".into() }
+pub fn parting() -> AsyncMarker {
+    AsyncMarker { flag: "async".into(), millis: "asyncTimeout".into() }
 }
 
 /// What a hook said after it asked not to be waited for; `None` if it did not ask.
 pub fn said_later(stdout: &str) -> Option<&str> {
     // The same object over several lines comes too late to be left at, and means no less.
     let spread = || {
-        let fields = wellformed::read::<Object>(trimmed(stdout)).ok()?;
-        matches!(parting().said(&fields), Parted::Leaves(_)).then_some("")
+        let fields = lossy_json::from_text::<Object>(trimmed(stdout)).ok()?;
+        matches!(parting().read_fields(&fields), AsyncRequest::Yes(_)).then_some("")
     };
-    parting().after(stdout).or_else(spread)
+    parting().text_after_marker(stdout).or_else(spread)
 }
 
 /// Text without what JavaScript takes for space around it: a byte order mark is one.
@@ -65,10 +65,10 @@ pub fn printed(stdout: &str, whole: bool) -> Printed {
     if !whole {
         return Printed::Part(LARGE);
     }
-    if wellformed::is_too_deep(text) {
+    if lossy_json::is_too_deep(text) {
         return Printed::Part(DEEP);
     }
-    match wellformed::read::<Object>(text) {
+    match lossy_json::from_text::<Object>(text) {
         Ok(fields) => Printed::Fields { fields, twice: has_twice(text) },
         Err(_) if is_json(text) => Printed::Part(NUMBER),
         Err(error) if text.ends_with('}') => {

@@ -1,7 +1,7 @@
 //! Who may switch hooks off: `disableAllHooks` by the precedence of settings, and of the machine's
 //! administrator `allowManagedHooksOnly` and `strictPluginOnlyCustomization`.
 
-use gambrel_model::{Complaint, Found, Place, Roots, Scope};
+use gambrel_model::{Complaint, ConfigPath, LoadedFile, Scope, SearchRoots};
 use serde_json::Value;
 
 use super::plugin;
@@ -25,7 +25,7 @@ pub struct Switches {
 
 impl Switches {
     /// What all files together say.
-    pub fn of(files: &[(&Found, Document<'_>)], complaints: &mut Vec<Complaint>) -> Self {
+    pub fn of(files: &[(&LoadedFile, Document<'_>)], complaints: &mut Vec<Complaint>) -> Self {
         let mut switches = Self::default();
         let (mut decided, mut user_decided) = (false, false);
         for tag in PRECEDENCE {
@@ -60,7 +60,7 @@ impl Switches {
     }
 
     /// Why hooks of a file do not run, if they do not.
-    pub fn idle(&self, place: &Place, roots: &Roots) -> Option<String> {
+    pub fn idle(&self, place: &ConfigPath, roots: &SearchRoots) -> Option<String> {
         let off = match place.scope {
             Scope::Managed => return self.off.clone().filter(|_| self.managed_off),
             Scope::User => &self.user_off,

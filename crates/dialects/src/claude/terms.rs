@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gambrel_model::{EventSpec, Kind, Moment, Roots, Ruling, Terms, Verdict};
+use gambrel_model::{EventSpec, HookPolicy, Moment, MomentKind, Ruling, SearchRoots, Verdict};
 
 use super::events::{Voice, makes_worktree, voice};
 use crate::document::Fields;
@@ -25,32 +25,37 @@ pub fn patience(row: &EventSpec) -> Duration {
 }
 
 /// The terms of one handler.
-pub fn terms(fields: &mut Fields<'_>, row: &EventSpec, kind: &str, roots: &Roots) -> Terms {
+pub fn terms(
+    fields: &mut Fields<'_>,
+    row: &EventSpec,
+    kind: &str,
+    roots: &SearchRoots,
+) -> HookPolicy {
     // Only a command may be left alone: the other types have no such fields.
     let detached = kind == "command"
         && [fields.flag("async"), fields.flag("asyncRewake")].contains(&Some(true));
     let on_failure = fields.word("onFailure", &["continue", "block"]);
     // A hook that nobody waits for refuses nothing; where things end, failing must not go on
     // for ever; a request knows no exit 2 that it could count as. A worktree that could not be made is not there.
-    let refusable = row.kind() != Kind::Close && voice(row) != Voice::Request;
+    let refusable = row.kind() != MomentKind::Close && voice(row) != Voice::Request;
     let blocks = on_failure == Some("block") && !detached && refusable;
     let failed = match blocks || makes_worktree(row) {
         true => Verdict { ruling: Ruling::Deny, ..Verdict::default() },
         false => Verdict::default(),
     };
     let written = written(fields);
-    Terms {
-        waits: !detached,
+    HookPolicy {
+        blocking: !detached,
         timeout: match detached {
             true => written.unwrap_or(of_kind(kind)),
             false => timeout(written, row, kind, roots),
         },
         // An event's own time is how long the product waits for the hook itself.
-        linger: written.is_none().then_some(of_kind(kind)),
-        late: failed.clone(),
-        failed,
-        cap: cap(row, roots),
-        ..Terms::default()
+        leftover_timeout: written.is_none().then_some(of_kind(kind)),
+        on_timeout: failed.clone(),
+        on_failure: failed,
+        max_refusals_in_row: cap(row, roots),
+        ..HookPolicy::default()
     }
 }
 
@@ -75,13 +80,18 @@ fn written(fields: &mut Fields<'_>) -> Option<Duration> {
 }
 
 /// Of a hook that is waited for.
-fn timeout(written: Option<Duration>, row: &EventSpec, kind: &str, roots: &Roots) -> Duration {
+fn timeout(
+    written: Option<Duration>,
+    row: &EventSpec,
+    kind: &str,
+    roots: &SearchRoots,
+) -> Duration {
     let ends_session = row.moment == Moment::SessionEnd;
     match written {
         Some(written) if ends_session => written.min(SESSION_END_MOST),
         Some(written) => written,
         None if ends_session => {
-            let named = roots.var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
+            let named = roots.env_var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
             let named = named.and_then(|text| text.trim().parse().ok()).filter(|ms| *ms > 0);
             named.map_or_else(|| patience(row), Duration::from_millis)
         }
@@ -89,8 +99,8 @@ fn timeout(written: Option<Duration>, row: &EventSpec, kind: &str, roots: &Roots
     }
 }
 
-fn cap(row: &EventSpec, roots: &Roots) -> Option<u64> {
+fn cap(row: &EventSpec, roots: &SearchRoots) -> Option<u64> {
     let stops = matches!(row.moment, Moment::IterationEnd | Moment::SubagentStop);
-    let named = || roots.var("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")?.trim().parse().ok();
+    let named = || roots.env_var("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")?.trim().parse().ok();
     stops.then(|| named().unwrap_or(STOP_CAP))
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gambrel_model::{
-    Arrival, Captured, Carry, Complaint, Decision, Dialect, Draft, Duty, End, Event, Found, Hook,
-    Outcome, Program, Roots, Ruling, Slot, Verdict,
+    CallerContext, Captured, Carry, Complaint, Decision, Dialect, Draft, End, Event, Hook,
+    LoadedFile, Outcome, Program, Ruling, SearchRoots, SideEffect, Slot, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -14,22 +14,22 @@ use super::Claude;
 
 static CLAUDE: Claude = Claude;
 
-fn roots() -> Roots {
-    Roots { root: "/p".into(), home: Some("/h".into()), ..Roots::default() }
+fn roots() -> SearchRoots {
+    SearchRoots { root: "/p".into(), home: Some("/h".into()), ..SearchRoots::default() }
 }
 
 fn load_all(files: &[(&str, &str)]) -> (Vec<Draft>, Vec<Complaint>) {
     let mut roots = roots();
-    roots.named.push(("plugin".into(), "/plug".into()));
-    let found: Vec<Found> = CLAUDE
-        .places(&roots)
+    roots.extra_sources.push(("plugin".into(), "/plug".into()));
+    let found: Vec<LoadedFile> = CLAUDE
+        .search(&roots)
         .into_iter()
         .filter_map(|place| {
             let text = files.iter().find(|(tag, _)| *tag == place.tag)?.1.to_owned();
-            Some(Found { place, base: "/p".into(), text, entries: Vec::new() })
+            Some(LoadedFile { place, base: "/p".into(), text, entries: Vec::new() })
         })
         .collect();
-    CLAUDE.load(&found, &roots)
+    CLAUDE.load_hooks(&found, &roots)
 }
 
 fn handler(event: &str, handler: Value) -> Hook {
@@ -44,8 +44,8 @@ fn command(event: &str) -> Hook {
 }
 
 fn event(native: Value) -> Event {
-    let arrival = Arrival { cwd: "/p".into(), ..Arrival::default() };
-    CLAUDE.receive(native.to_string().as_bytes(), arrival).expect("an event")
+    let arrival = CallerContext { cwd: "/p".into(), ..CallerContext::default() };
+    CLAUDE.receive_event(native.to_string().as_bytes(), arrival).expect("an event")
 }
 
 fn bash() -> Event {
@@ -55,11 +55,11 @@ fn bash() -> Event {
 
 fn end(code: i32, stdout: &str, stderr: &str) -> Outcome {
     let (stdout, stderr) = (Captured::from_text(stdout), Captured::from_text(stderr));
-    Outcome { stdout, stderr, ..Outcome::of(End::Exited(code)) }
+    Outcome { stdout, stderr, ..Outcome::from_end(End::Exited(code)) }
 }
 
 fn replied(event: &Event, said: Verdict) -> (Value, i32, String) {
-    let reply = CLAUDE.reply(event, &Decision { said, ..Decision::default() });
+    let reply = CLAUDE.write_reply(event, &Decision { for_caller: said, ..Decision::default() });
     (serde_json::from_slice(&reply.stdout).unwrap_or_default(), reply.exit, reply.stderr)
 }
 
@@ -84,7 +84,7 @@ fn one_bad_entry_leaves_the_rest() {
             .iter()
             .all(|c| c.spot.line > 1 && c.spot.path == Path::new(".claude/settings.json"))
     );
-    let idle: Vec<Option<&str>> = drafts.iter().map(|d| d.idle.as_deref()).collect();
+    let idle: Vec<Option<&str>> = drafts.iter().map(|d| d.disabled.as_deref()).collect();
     assert_eq!(
         idle,
         [
@@ -100,7 +100,7 @@ fn one_bad_entry_leaves_the_rest() {
     );
     let calls_gambrel: Vec<bool> = drafts.iter().map(|d| d.calls_gambrel).collect();
     assert_eq!(calls_gambrel, [false, false, false, false, false, false, false, true]);
-    assert!(drafts.iter().all(|d| d.terms.timeout.as_secs() == 600));
+    assert!(drafts.iter().all(|d| d.policy.timeout.as_secs() == 600));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn switches_follow_precedence() {
         let (m, u, p) = (text(managed), text(user), text(project));
         let (drafts, _) =
             load_all(&[("managed", &m), ("user", &u), ("project", &p), ("plugin", &p)]);
-        drafts.iter().map(|d| d.idle.is_some()).collect::<Vec<_>>()
+        drafts.iter().map(|d| d.disabled.is_some()).collect::<Vec<_>>()
     };
     let (on, off) = (r#""disableAllHooks": false,"#, r#""disableAllHooks": true,"#);
     assert_eq!(idle("", off, ""), [false, true, true, true]);
@@ -123,19 +123,19 @@ fn switches_follow_precedence() {
 #[test]
 fn exit_codes_and_json_are_read() {
     let (event, hook) = (bash(), command("PreToolUse"));
-    let read = |outcome: Outcome| CLAUDE.read(&event, &hook, &outcome);
-    assert_eq!(read(end(2, "", "no\n")).why(), ["no"]);
-    assert_eq!(read(end(2, "{broken}", "")).why(), ["No stderr output"]);
-    assert_eq!(read(end(1, "", "x")), Verdict::default().unheard("exit code 1: x"));
-    assert!(!read(end(127, "", "")).unheard.is_empty());
-    assert!(!read(end(0, "{broken}", "")).unheard.is_empty());
-    assert!(!read(end(0, "note\n{\"decision\":\"block\"}", "")).unheard.is_empty());
-    assert!(!read(Outcome::of(End::Late)).unheard.is_empty());
+    let read = |outcome: Outcome| CLAUDE.read_outcome(&event, &hook, &outcome);
+    assert_eq!(read(end(2, "", "no\n")).ruling_reasons(), ["no"]);
+    assert_eq!(read(end(2, "{broken}", "")).ruling_reasons(), ["No stderr output"]);
+    assert_eq!(read(end(1, "", "x")), Verdict::default().with_gate_failure("exit code 1: x"));
+    assert!(!read(end(127, "", "")).gate_failures.is_empty());
+    assert!(!read(end(0, "{broken}", "")).gate_failures.is_empty());
+    assert!(!read(end(0, "note\n{\"decision\":\"block\"}", "")).gate_failures.is_empty());
+    assert!(!read(Outcome::from_end(End::TimedOut)).gate_failures.is_empty());
     let own = |fields: Value| json!({"hookSpecificOutput": fields}).to_string();
     let deny = own(json!({"hookEventName": "PreToolUse", "permissionDecision": "deny"}));
     assert_eq!(read(end(7, &deny, "")).ruling, Ruling::Deny);
     let other = own(json!({"hookEventName": "PostToolUse", "permissionDecision": "deny"}));
-    assert!(!read(end(0, &other, "")).unheard.is_empty());
+    assert!(!read(end(0, &other, "")).gate_failures.is_empty());
     let twice = r#"{"decision":"block","decision":"approve"}"#;
     assert_eq!(read(end(0, twice, "")).ruling, Ruling::Silent);
     let rewrite = own(json!({"hookEventName": "PreToolUse", "permissionDecision": "allow",
@@ -154,7 +154,7 @@ fn exit_codes_and_json_are_read() {
 fn refusals_are_spelled_by_event() {
     let said = |name: &str, ruling| {
         let native = json!({"hook_event_name": name, "tool_name": "Bash"});
-        replied(&event(native), Verdict::ruled(ruling, "why"))
+        replied(&event(native), Verdict::with_ruling(ruling, "why"))
     };
     let (reply, ..) = said("PreToolUse", Ruling::Halt);
     assert_eq!(reply["continue"], false);
@@ -177,12 +177,12 @@ fn a_call_has_the_line_and_the_words() {
         json!({"type": "command", "command": "${CLAUDE_PROJECT_DIR}/x",
         "args": ["${CLAUDE_PLUGIN_ROOT}", "a b"], "onFailure": "block"}),
     );
-    let call = CLAUDE.stage(&bash(), &hook, &Carry::default());
+    let call = CLAUDE.stage_call(&bash(), &hook, &Carry::default());
     let words = ["/p/x", "${CLAUDE_PLUGIN_ROOT}", "a b"].map(str::to_owned);
     assert_eq!(call.program, Program::Exec(words.to_vec()));
     let line = String::from_utf8(call.stdin.expect("a line")).expect("text");
     assert_eq!(line, format!("{}\n", bash().native));
-    assert_eq!(CLAUDE.read(&bash(), &hook, &end(1, "", "")).ruling, Ruling::Deny);
+    assert_eq!(CLAUDE.read_outcome(&bash(), &hook, &end(1, "", "")).ruling, Ruling::Deny);
 }
 
 #[test]
@@ -207,10 +207,10 @@ fn matchers_are_names_or_patterns() {
 fn a_foreign_tool_is_told_in_own_words() {
     let native = json!({"moment": "tool.after", "session": "s", "facts": {"tool": {"kind": "shell",
         "args": {"command": "ls"}, "result": {"content": [{"type": "text", "text": "out"}]}}}});
-    let foreign =
-        crate::neutral::Neutral.receive(native.to_string().as_bytes(), Arrival::default());
+    let foreign = crate::neutral::Neutral
+        .receive_event(native.to_string().as_bytes(), CallerContext::default());
     let call =
-        CLAUDE.stage(&foreign.expect("an event"), &command("PostToolUse"), &Carry::default());
+        CLAUDE.stage_call(&foreign.expect("an event"), &command("PostToolUse"), &Carry::default());
     let input: Value = serde_json::from_slice(&call.stdin.expect("a line")).expect("JSON");
     assert_eq!(input["hook_event_name"], "PostToolUse");
     assert_eq!(
@@ -226,19 +226,22 @@ fn long_context_is_spilled_and_reasons_are_not() {
     event.id = "e/1".into();
     let hook = command("UserPromptSubmit");
     let long = "é".repeat(10_001);
-    let read = |event: &Event, outcome| CLAUDE.read(event, &hook, &outcome);
-    assert_eq!(read(&event, end(0, &long, "")).says[0].text, long, "nowhere to put it");
+    let read = |event: &Event, outcome| CLAUDE.read_outcome(event, &hook, &outcome);
+    assert_eq!(read(&event, end(0, &long, "")).messages[0].text, long, "nowhere to put it");
     event.env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));
     let fits = "é".repeat(10_000);
-    assert_eq!(read(&event, end(0, &fits, "")).says[0].text, fits);
+    assert_eq!(read(&event, end(0, &fits, "")).messages[0].text, fits);
     let verdict = read(&event, end(0, &long, ""));
     let path = format!("/h/.local/state/gambrel/tool-results/hook-e_1-{}.txt", hook.id);
     let told = format!("{}\n… (10001 characters; all of it: {path})", "é".repeat(2_000));
-    assert_eq!(verdict.says[0].text, told);
-    assert_eq!(verdict.duties, [Duty::WriteFile { path: path.into(), text: long.clone() }]);
+    assert_eq!(verdict.messages[0].text, told);
+    assert_eq!(
+        verdict.side_effects,
+        [SideEffect::WriteFile { path: path.into(), text: long.clone() }]
+    );
     let refused = read(&event, end(2, "", &long));
-    assert_eq!(refused.why(), [long.as_str()]);
-    assert_eq!(refused.duties, []);
+    assert_eq!(refused.ruling_reasons(), [long.as_str()]);
+    assert_eq!(refused.side_effects, []);
 }
 
 #[test]
@@ -246,8 +249,8 @@ fn a_hook_that_nobody_waits_for_has_its_handlers_own_time() {
     let time = |event: &str, handler: Value| {
         let mut own = json!({"type": "command", "command": "x"});
         own.as_object_mut().unwrap().extend(handler.as_object().unwrap().clone());
-        let terms = self::handler(event, own).draft.terms;
-        (terms.timeout.as_millis(), terms.linger.map(|time| time.as_millis()))
+        let terms = self::handler(event, own).draft.policy;
+        (terms.timeout.as_millis(), terms.leftover_timeout.map(|time| time.as_millis()))
     };
     assert_eq!(time("SessionEnd", json!({})), (1_500, Some(600_000)));
     assert_eq!(time("SessionEnd", json!({"timeout": 90})), (60_000, None));

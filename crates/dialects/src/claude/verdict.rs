@@ -1,6 +1,6 @@
 //! What a hook's end means: exit codes, and the JSON that counts whatever the exit code is.
 
-use gambrel_model::{Ear, End, Event, EventSpec, Hook, Kind, Outcome, Ruling, Verdict};
+use gambrel_model::{Audience, End, Event, EventSpec, Hook, MomentKind, Outcome, Ruling, Verdict};
 use serde_json::{Value, json};
 
 use super::Claude;
@@ -14,7 +14,7 @@ use super::tools::TOOLS;
 
 /// Reads an outcome.
 pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-    let Some(row) = hook.row_for(event).or_else(|| hook.rows.first().copied()) else {
+    let Some(row) = hook.event_spec_for(event).or_else(|| hook.specs.first().copied()) else {
         return Verdict::default();
     };
     let tool = event.facts.tool.as_ref().map(|tool| tool.to_native(TOOLS).0);
@@ -32,7 +32,7 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     if cannot_refuse(row, event) && verdict.ruling == Ruling::Deny {
         verdict = shown(verdict);
     }
-    let verdict = match hook.draft.terms.waits && later.is_none() {
+    let verdict = match hook.draft.policy.blocking && later.is_none() {
         true => verdict,
         false => reader.afterwards(verdict),
     };
@@ -43,7 +43,7 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
 fn shown(mut verdict: Verdict) -> Verdict {
     let refusals = std::mem::take(&mut verdict.reasons).into_iter();
     let verdict = Verdict { ruling: Ruling::Silent, ..verdict };
-    refusals.fold(verdict, |verdict, reason| verdict.saying(Ear::Person, reason.text))
+    refusals.fold(verdict, |verdict, reason| verdict.with_message(Audience::User, reason.text))
 }
 
 struct Reader<'r> {
@@ -60,30 +60,32 @@ impl Reader<'_> {
     }
 
     fn verdict(&self) -> Verdict {
-        let terms = &self.hook.draft.terms;
+        let terms = &self.hook.draft.policy;
         match &self.outcome.end {
             End::Exited(0) if judge::is_asked(self.hook) => self.judged(),
             End::Exited(code) if judge::is_asked(self.hook) => {
                 let why = format!("the model command: {}", self.code(*code));
-                self.no_answer(&terms.failed, &why).then(noticed(self.row(), &why))
+                self.no_answer(&terms.on_failure, &why).then(noticed(self.row(), &why))
             }
             End::Exited(code) if makes_worktree(self.row()) => self.worktree(*code),
             End::Exited(code) => self.exited(*code),
-            End::Late => self.no_answer(&terms.late, &self.outcome.lateness(terms.timeout)),
-            End::Unstarted(why) => {
-                self.no_answer(&terms.failed, &format!("could not be started: {why}"))
+            End::TimedOut => {
+                self.no_answer(&terms.on_timeout, &self.outcome.timeout_reason(terms.timeout))
+            }
+            End::FailedToStart(why) => {
+                self.no_answer(&terms.on_failure, &format!("could not be started: {why}"))
             }
             End::Signalled(signal) => {
-                self.no_answer(&terms.failed, &format!("ended by signal {signal}"))
+                self.no_answer(&terms.on_failure, &format!("ended by signal {signal}"))
             }
-            End::Answered => match &self.outcome.fault {
-                Some(fault) => self.no_answer(&terms.failed, fault),
+            End::Answered => match &self.outcome.failure {
+                Some(fault) => self.no_answer(&terms.on_failure, fault),
                 None if makes_worktree(self.row()) => self.answered_worktree(),
                 None => self.exited(0),
             },
-            End::Passed | End::Detached => Verdict::default(),
+            End::NotApplicable | End::Detached => Verdict::default(),
             // What it printed is all that is known of it.
-            End::Ended => self.exited(0),
+            End::EndedUnobserved => self.exited(0),
         }
     }
 
@@ -95,7 +97,7 @@ impl Reader<'_> {
     }
 
     fn is_whole(&self) -> bool {
-        !self.outcome.stdout.cut()
+        !self.outcome.stdout.is_truncated()
     }
 
     fn exited(&self, code: i32) -> Verdict {
@@ -131,7 +133,7 @@ impl Reader<'_> {
             2 => verdict.then(self.blocked()),
             // A refusal is an answer whatever the code says.
             _ if verdict.ruling.refuses() => {
-                verdict.then(self.hook.draft.terms.failed.because(&self.code(code)))
+                verdict.then(self.hook.draft.policy.on_failure.with_reason(&self.code(code)))
             }
             _ => verdict.then(self.failed(code)),
         }
@@ -142,7 +144,7 @@ impl Reader<'_> {
             0 => self.text(text),
             2 => self.blocked(),
             126 | 127 | 130 | 255 => {
-                self.no_answer(&self.hook.draft.terms.failed, &self.code(code))
+                self.no_answer(&self.hook.draft.policy.on_failure, &self.code(code))
             }
             _ => self.failed(code),
         }
@@ -152,7 +154,7 @@ impl Reader<'_> {
     /// as failed (`contracts/claude/CONTRACT.md#strict-mode`).
     fn failed(&self, code: i32) -> Verdict {
         let why = self.code(code);
-        self.hook.draft.terms.failed.because(&why).unheard(why)
+        self.hook.draft.policy.on_failure.with_reason(&why).with_gate_failure(why)
     }
 
     fn text(&self, text: &str) -> Verdict {
@@ -161,7 +163,7 @@ impl Reader<'_> {
             return self.long_text(context);
         }
         let verdict = match context && !text.is_empty() {
-            true => Verdict::says(Ear::Agent, text),
+            true => Verdict::with_only_message(Audience::AgentNow, text),
             false => Verdict::default(),
         };
         match self.is_doubtful(text, text.ends_with('}')) {
@@ -175,7 +177,7 @@ impl Reader<'_> {
     fn long_text(&self, context: bool) -> Verdict {
         let output = &self.outcome.stdout;
         let verdict = match context {
-            true => Verdict::says(Ear::Agent, beginning(output)),
+            true => Verdict::with_only_message(Audience::AgentNow, beginning(output)),
             false => Verdict::default(),
         };
         let kept = String::from_utf8_lossy(&output.bytes);
@@ -193,20 +195,20 @@ impl Reader<'_> {
     /// object was hardly meant as text.
     fn is_doubtful(&self, text: &str, ends_like_object: bool) -> bool {
         let context = plain_is_context(self.row());
-        let gate = self.row().kind() == Kind::Gate;
+        let gate = self.row().kind() == MomentKind::Gate;
         gate && hides_a_decision(text) && (!context || ends_like_object)
     }
 
     fn bad_output(&self, why: &str, code: i32) -> Verdict {
         match code {
             2 => self.blocked(),
-            _ => self.no_answer(&self.hook.draft.terms.failed, &format!("bad_output: {why}")),
+            _ => self.no_answer(&self.hook.draft.policy.on_failure, &format!("bad_output: {why}")),
         }
     }
 
     /// A hook that was as good as not asked.
     fn no_answer(&self, terms: &Verdict, why: &str) -> Verdict {
-        terms.because(why).unheard(why)
+        terms.with_reason(why).with_gate_failure(why)
     }
 
     /// Exit 2, event by event: a refusal where there is something to refuse, else words for the
@@ -244,7 +246,7 @@ impl Reader<'_> {
         match printed(self.said, self.is_whole()) {
             Printed::Plain(text) => {
                 let last = text.lines().map(trimmed).rfind(|line| !line.is_empty());
-                let named = |path| Verdict::default().patching(own_slot(WORKTREE), json!(path));
+                let named = |path| Verdict::default().with_rewrite(own_slot(WORKTREE), json!(path));
                 last.map(named).unwrap_or_default()
             }
             Printed::Fields { .. } | Printed::Bad(_) | Printed::Part(_) => self.answered_worktree(),
@@ -266,8 +268,9 @@ impl Reader<'_> {
             return self.wake();
         }
         // What the event could not have been answered is words by now.
-        let Verdict { says, unheard, .. } = verdict.within(self.row()).0;
-        Verdict { says, unheard, ..Verdict::default() }
+        let Verdict { messages: says, gate_failures: unheard, .. } =
+            verdict.within_hook_powers(self.row()).0;
+        Verdict { messages: says, gate_failures: unheard, ..Verdict::default() }
     }
 
     /// The late message of a hook with `asyncRewake`: its output after the author's own words, and
@@ -283,11 +286,11 @@ impl Reader<'_> {
             Some(prefix) => trimmed(&format!("{prefix} {output}")).to_owned(),
             None => output,
         };
-        let verdict = Verdict::says(Ear::Agent, text);
+        let verdict = Verdict::with_only_message(Audience::AgentNow, text);
         match written("rewakeSummary") {
             Some(summary) => {
                 let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
-                verdict.saying(Ear::Person, line)
+                verdict.with_message(Audience::User, line)
             }
             None => verdict,
         }

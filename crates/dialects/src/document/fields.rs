@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use gambrel_model::complaint::nearest;
-use gambrel_model::{Complaint, Quoted};
+use gambrel_model::complaint::nearest_word;
+use gambrel_model::{Complaint, SpannedText};
 
 use super::node::{Content, Document, Language, Node};
 
@@ -35,7 +35,7 @@ impl<'d> Fields<'d> {
     }
 
     /// A text, with its place.
-    pub fn quoted(&mut self, key: &str) -> Option<Quoted> {
+    pub fn quoted(&mut self, key: &str) -> Option<SpannedText> {
         let node = self.node(key)?;
         let typed = self.document.language == Language::Jsonc;
         match &node.content {
@@ -60,8 +60,8 @@ impl<'d> Fields<'d> {
         if found.is_none() {
             let message = format!("`{key}` is one of {}, not `{}`", words.join(", "), quoted.text);
             let complaint = Complaint::error(quoted.spot, message);
-            self.complaints.push(match nearest(&quoted.text, words.iter().copied()) {
-                Some(near) => complaint.help(format!("did you mean `{near}`?")),
+            self.complaints.push(match nearest_word(&quoted.text, words.iter().copied()) {
+                Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
                 None => complaint,
             });
         }
@@ -108,7 +108,7 @@ impl<'d> Fields<'d> {
                     let message = format!("`{key}` is in seconds: this waits {number} seconds");
                     let help = format!("write {} for that many milliseconds", number / 1_000.0);
                     let spot = self.document.spot_of(node);
-                    self.complaints.push(Complaint::warning(spot, message).help(help));
+                    self.complaints.push(Complaint::warning(spot, message).with_help(help));
                 }
                 Some(Duration::from_secs_f64(number))
             }
@@ -151,16 +151,16 @@ impl<'d> Fields<'d> {
             if !known.contains(&name) {
                 let spot = self.document.spot_of(key);
                 let complaint = Complaint::warning(spot, format!("unknown field `{name}`"));
-                self.complaints.push(match nearest(name, known.iter().copied()) {
-                    Some(near) => complaint.help(format!("did you mean `{near}`?")),
-                    None => complaint.help(format!("known here: {}", known.join(", "))),
+                self.complaints.push(match nearest_word(name, known.iter().copied()) {
+                    Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
+                    None => complaint.with_help(format!("known here: {}", known.join(", "))),
                 });
             }
         }
     }
 
     /// Where a value stands.
-    pub fn spot(&self, node: &Node) -> gambrel_model::Spot {
+    pub fn spot(&self, node: &Node) -> gambrel_model::SourceSpan {
         self.document.spot_of(node)
     }
 
@@ -168,7 +168,7 @@ impl<'d> Fields<'d> {
     pub fn complain(&mut self, key: &str, message: impl Into<String>, help: &str) {
         let node = self.node.get(key).unwrap_or(self.node);
         let spot = self.document.spot_of(node);
-        self.complaints.push(Complaint::error(spot, message).help(help));
+        self.complaints.push(Complaint::error(spot, message).with_help(help));
     }
 
     fn wrong<T>(
@@ -181,7 +181,7 @@ impl<'d> Fields<'d> {
         let message = format!("`{key}` should be {wanted}, but is {}", node.kind());
         let complaint = Complaint::error(self.document.spot_of(node), message);
         self.complaints.push(match help {
-            Some(help) => complaint.help(help),
+            Some(help) => complaint.with_help(help),
             None => complaint,
         });
         None

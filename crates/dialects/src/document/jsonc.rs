@@ -1,7 +1,7 @@
 //! JSON with comments, through `jsonc-parser`. Stricter than that crate's default: what the
 //! installed base would refuse, we refuse, with the place.
 
-use gambrel_model::{Complaint, wellformed};
+use gambrel_model::{Complaint, lossy_json};
 use jsonc_parser::ast::Value as Ast;
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{
@@ -33,7 +33,7 @@ pub fn read(document: &mut Document<'_>) -> Result<Node, Complaint> {
         Ok(parsed) => Ok(tree(parsed, document)),
         Err(error) => {
             // Half of a character costs that character, as it does everywhere.
-            if let Some(mended) = wellformed::mended(text)
+            if let Some(mended) = lossy_json::replace_lone_surrogates(text)
                 && let Ok(parsed) = parse_to_ast(&mended, &COLLECT, &OPTIONS)
             {
                 return Ok(tree(parsed, document));
@@ -41,7 +41,8 @@ pub fn read(document: &mut Document<'_>) -> Result<Node, Complaint> {
             let range = error.range();
             let spot = document.spot(range.start, range.end);
             let complaint = Complaint::error(spot, format!("not valid JSON: {}", error.kind()));
-            Err(complaint.help("comments and trailing commas are fine; everything else is JSON"))
+            Err(complaint
+                .with_help("comments and trailing commas are fine; everything else is JSON"))
         }
     }
 }

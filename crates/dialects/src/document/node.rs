@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::{Complaint, Quoted, Spot};
+use gambrel_model::{Complaint, SourceSpan, SpannedText};
 use serde_json::{Map, Number, Value};
 
 /// What a document is written in.
@@ -78,10 +78,10 @@ impl<'t> Document<'t> {
     }
 
     /// The place of a range of bytes.
-    pub fn spot(&self, start: usize, end: usize) -> Spot {
+    pub fn spot(&self, start: usize, end: usize) -> SourceSpan {
         let line = self.lines.partition_point(|at| *at <= start).max(1);
         let line_start = self.lines[line - 1];
-        Spot {
+        SourceSpan {
             path: self.path.clone(),
             line,
             column: self.characters_between(line_start, start) + 1,
@@ -113,20 +113,20 @@ impl<'t> Document<'t> {
     }
 
     /// The place of a node.
-    pub fn spot_of(&self, node: &Node) -> Spot {
+    pub fn spot_of(&self, node: &Node) -> SourceSpan {
         self.spot(node.start, node.end)
     }
 
     /// A scalar with the way from every byte of its meaning to its place.
-    pub fn quoted(&self, node: &Node) -> Option<Quoted> {
+    pub fn quoted(&self, node: &Node) -> Option<SpannedText> {
         let Content::Scalar { text, .. } = &node.content else { return None };
         let spot = self.spot_of(node);
         let raw = self.text.get(node.start..node.end).unwrap_or_default();
         let skip = u32::from(raw.starts_with(['"', '\'']));
         if raw.get(skip as usize..).is_some_and(|rest| rest.starts_with(text.as_str())) {
-            return Some(Quoted::plain(text, spot, skip));
+            return Some(SpannedText::from_source(text, spot, skip));
         }
-        Some(Quoted { text: text.clone(), steps: steps(text, raw), spot })
+        Some(SpannedText { text: text.clone(), steps: steps(text, raw), spot })
     }
 }
 

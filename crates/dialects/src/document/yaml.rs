@@ -66,7 +66,7 @@ impl Builder<'_, '_> {
     fn complain(&self, start: usize, end: usize, message: String) -> Complaint {
         let complaint = Complaint::error(self.document.spot(start, end), message.as_str());
         if message.contains("tab") {
-            return complaint.help("indent with spaces");
+            return complaint.with_help("indent with spaces");
         }
         complaint
     }

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use gambrel_model::complaint::nearest;
-use gambrel_model::template::{Style, variables};
+use gambrel_model::complaint::nearest_word;
+use gambrel_model::template::{Style, variable_names};
 use gambrel_model::{
-    Complaint, Draft, EventSpec, Found, Holding, Moment, Place, Quoted, Roots, Scope, Severity,
-    Source, Terms,
+    Complaint, ConfigPath, Draft, EventSpec, Expect, HookPolicy, LoadedFile, Moment, Scope,
+    SearchRoots, Severity, Source, SpannedText,
 };
 
 use super::EVENTS;
@@ -20,13 +20,13 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const LONG: i64 = 10_000;
 
 /// One file, in the root only.
-pub fn places(roots: &Roots) -> Vec<Place> {
+pub fn places(roots: &SearchRoots) -> Vec<ConfigPath> {
     let path = roots.root.join(".iteratr.hooks.yml");
-    vec![Place { path, scope: Scope::Project, holding: Holding::Text, tag: "hooks" }]
+    vec![ConfigPath { path, scope: Scope::Project, expect: Expect::File, tag: "hooks" }]
 }
 
 /// Every hook of the file. A file that is not YAML has no hooks.
-pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load(found: &[LoadedFile]) -> (Vec<Draft>, Vec<Complaint>) {
     let (mut drafts, mut complaints) = (Vec::new(), Vec::new());
     for file in found {
         match Document::parse(&file.place.path, &file.text, Language::Yaml) {
@@ -43,7 +43,7 @@ pub fn load(found: &[Found]) -> (Vec<Draft>, Vec<Complaint>) {
 }
 
 struct Reading<'r> {
-    file: &'r Found,
+    file: &'r LoadedFile,
     document: &'r Document<'r>,
     complaints: Vec<Complaint>,
 }
@@ -51,12 +51,12 @@ struct Reading<'r> {
 impl Reading<'_> {
     fn error(&mut self, node: &Node, message: String, help: &str) {
         let complaint = Complaint::error(self.document.spot_of(node), message);
-        self.complaints.push(complaint.help(help));
+        self.complaints.push(complaint.with_help(help));
     }
 
     fn warn(&mut self, node: &Node, message: String, help: &str) {
         let complaint = Complaint::warning(self.document.spot_of(node), message);
-        self.complaints.push(complaint.help(help));
+        self.complaints.push(complaint.with_help(help));
     }
 
     fn hooks(&mut self) -> Vec<Draft> {
@@ -91,7 +91,7 @@ impl Reading<'_> {
         let name = key.text().unwrap_or_default();
         let Some(row) = EVENTS.iter().find(|row| row.name == name) else {
             let names = || EVENTS.iter().map(|row| row.name);
-            let help = match nearest(name, names()) {
+            let help = match nearest_word(name, names()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("events are {}", names().collect::<Vec<_>>().join(", ")),
             };
@@ -133,11 +133,15 @@ impl Reading<'_> {
         }
         self.doubts(row, node, command.as_ref(), (timeout, pipes));
         let tells_agent = pipes && row.moment != Moment::SessionEnd;
-        let terms = Terms { timeout: settled(timeout), tells_agent, ..Terms::default() };
-        Some(Draft { idle, ..self.draft(row, node, terms) })
+        let terms = HookPolicy {
+            timeout: settled(timeout),
+            forwards_output: tells_agent,
+            ..HookPolicy::default()
+        };
+        Some(Draft { disabled: idle, ..self.draft(row, node, terms) })
     }
 
-    fn draft(&self, row: &EventSpec, node: &Node, terms: Terms) -> Draft {
+    fn draft(&self, row: &EventSpec, node: &Node, terms: HookPolicy) -> Draft {
         Draft {
             event: row.name.to_owned(),
             source: Source {
@@ -147,7 +151,7 @@ impl Reading<'_> {
             },
             action: "shell".into(),
             config: node.to_value(),
-            terms,
+            policy: terms,
             ..Draft::default()
         }
     }
@@ -157,7 +161,7 @@ impl Reading<'_> {
         &mut self,
         row: &EventSpec,
         node: &Node,
-        command: Option<&Quoted>,
+        command: Option<&SpannedText>,
         (timeout, pipes): (Option<i64>, bool),
     ) {
         if timeout.is_some_and(|n| n >= LONG && n % 1_000 == 0) {
@@ -174,11 +178,11 @@ impl Reading<'_> {
             self.warn(at, message.into(), "leave it out here");
         }
         let Some(command) = command else { return };
-        for name in variables(&command.text, Style::Braces) {
+        for name in variable_names(&command.text, Style::Braces) {
             if let Some((message, help)) = doubt(row, &name) {
                 let offset = command.text.find(&format!("{{{{{name}}}}}")).unwrap_or(0);
-                let complaint = Complaint::warning(command.at(offset), message);
-                self.complaints.push(complaint.help(help));
+                let complaint = Complaint::warning(command.span_at(offset), message);
+                self.complaints.push(complaint.with_help(help));
             }
         }
     }
@@ -203,7 +207,7 @@ fn doubt(row: &EventSpec, name: &str) -> Option<(String, String)> {
         let empty = format!("`{{{{{name}}}}}` is empty at {}", row.name);
         return (!is_given(name, row.name)).then(|| (empty, "leave it out here".to_owned()));
     }
-    let near = nearest(name, names())?;
+    let near = nearest_word(name, names())?;
     let message = format!("`{{{{{name}}}}}` is no variable, so it is left as it is");
     Some((message, format!("did you mean `{{{{{near}}}}}`?")))
 }

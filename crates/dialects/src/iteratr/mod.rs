@@ -9,18 +9,19 @@ mod tests;
 mod verdict;
 
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
-    Moment, Outcome, Place, Powers, Reply, Roots, Verdict,
+    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
+    Hook, LoadedFile, Moment, Outcome, Powers, Reply, SearchRoots, Verdict,
 };
 
 /// The dialect of iteratr's loops.
 pub struct Iteratr;
 
 /// What a hook may do, and what a caller hears: words.
-const WORDS: Powers = Powers::TELL.and(Powers::NEXT).and(Powers::SHOW);
+const WORDS: Powers =
+    Powers::MESSAGE_AGENT.union(Powers::MESSAGE_NEXT_TURN).union(Powers::MESSAGE_USER);
 
 const fn row(name: &'static str, moment: Moment, can: Powers) -> EventSpec {
-    EventSpec::new(name, moment).may(WORDS).can(can)
+    EventSpec::new(name, moment).with_hook_powers(WORDS).with_caller_powers(can)
 }
 
 static EVENTS: &[EventSpec] = &[
@@ -28,7 +29,7 @@ static EVENTS: &[EventSpec] = &[
     row("pre_iteration", Moment::IterationStart, WORDS),
     row("post_iteration", Moment::IterationEnd, WORDS),
     // No iteration follows in which an agent could be told anything.
-    row("session_end", Moment::SessionEnd, Powers::SHOW),
+    row("session_end", Moment::SessionEnd, Powers::MESSAGE_USER),
     row("on_task_complete", Moment::TaskCompleted, WORDS),
     row("on_error", Moment::Error, WORDS),
 ];
@@ -42,27 +43,31 @@ impl Dialect for Iteratr {
         EVENTS
     }
 
-    fn places(&self, roots: &Roots) -> Vec<Place> {
+    fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::places(roots)
     }
 
-    fn load(&self, found: &[Found], _: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
         config::load(found)
     }
 
-    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+    fn receive_event(
+        &'static self,
+        native: &[u8],
+        arrival: CallerContext,
+    ) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
     }
 
-    fn stage(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
+    fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         payload::stage(event, hook)
     }
 
-    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         verdict::read(event, hook, outcome)
     }
 
-    fn reply(&self, _: &Event, decision: &Decision) -> Reply {
+    fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
         reply::reply(decision)
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use gambrel_model::complaint::nearest;
+use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, expand_shell};
-use gambrel_model::{Arrival, Call, Complaint, Event, Facts, Hook, Program, Shell, Spot, Task};
+use gambrel_model::{
+    Call, CallerContext, Complaint, Event, Facts, Hook, Program, Shell, SourceSpan, TaskFacts,
+};
 use serde_json::Value;
 
 use super::{EVENTS, Iteratr};
@@ -34,7 +36,7 @@ pub fn is_given(name: &str, event: &str) -> bool {
 pub fn receive(
     dialect: &'static Iteratr,
     native: &[u8],
-    arrival: Arrival,
+    arrival: CallerContext,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
     let name = event_name(&native, "hook", &arrival).unwrap_or_default();
@@ -44,7 +46,9 @@ pub fn receive(
     let vars = match native.get("vars") {
         Some(Value::Object(vars)) => vars.iter().map(|(k, v)| (k.clone(), loose_text(v))).collect(),
         None | Some(Value::Null) => BTreeMap::new(),
-        Some(_) => return Err(Complaint::error(Spot::default(), "`vars` should be an object")),
+        Some(_) => {
+            return Err(Complaint::error(SourceSpan::default(), "`vars` should be an object"));
+        }
     };
     let session = vars.get("session").cloned().unwrap_or_default();
     let cwd = text(&native, "cwd");
@@ -56,9 +60,9 @@ fn unknown(name: &str) -> Complaint {
     let names = || EVENTS.iter().map(|row| row.name);
     let list = names().collect::<Vec<_>>().join(", ");
     let complaint =
-        Complaint::error(Spot::default(), format!("`hook` is one of {list}, not `{name}`"));
-    match nearest(name, names()) {
-        Some(near) => complaint.help(format!("did you mean `{near}`?")),
+        Complaint::error(SourceSpan::default(), format!("`hook` is one of {list}, not `{name}`"));
+    match nearest_word(name, names()) {
+        Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
         None => complaint,
     }
 }
@@ -67,12 +71,12 @@ fn facts(vars: BTreeMap<String, String>) -> Facts {
     let filled = |name: &str| vars.get(name).filter(|value| !value.is_empty()).cloned();
     let content = filled("task_content").unwrap_or_default();
     let id = filled("task_id").unwrap_or_default();
-    let task = (!id.is_empty() || !content.is_empty()).then(|| Task {
+    let task = (!id.is_empty() || !content.is_empty()).then(|| TaskFacts {
         id,
         subject: content.lines().next().unwrap_or_default().to_owned(),
         description: content,
         status: "completed".into(),
-        ..Task::default()
+        ..TaskFacts::default()
     });
     Facts {
         iteration: filled("iteration").and_then(|text| text.trim().parse().ok()),
@@ -88,12 +92,12 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
     let command = text(&hook.draft.config, "command").unwrap_or_default();
     let lookup = |name: &str| value(event, name, &hook.draft.event);
     let filled = expand_shell(&command, Style::Braces, &lookup);
-    let terms = &hook.draft.terms;
+    let terms = &hook.draft.policy;
     Call {
         program: Program::Shell { shell: Shell::Sh, text: filled.text },
         env: filled.env,
         cwd: event.project.clone(),
-        pace: terms.pace(),
+        limits: terms.limits(),
         ..Call::default()
     }
 }
@@ -121,7 +125,7 @@ fn value(event: &Event, name: &str, own_name: &str) -> Option<String> {
     Some(foreign.unwrap_or_default())
 }
 
-fn content(task: &Task) -> String {
+fn content(task: &TaskFacts) -> String {
     let text = if task.description.is_empty() { &task.subject } else { &task.description };
     text.clone()
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use gambrel_model::{
-    Arrival, Captured, Carry, Complaint, Decision, Dialect, Draft, Ear, End, Event, Found, Hook,
-    Outcome, Program, Roots, Severity, Verdict,
+    Audience, CallerContext, Captured, Carry, Complaint, Decision, Dialect, Draft, End, Event,
+    Hook, LoadedFile, Outcome, Program, SearchRoots, Severity, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -15,11 +15,12 @@ static ITERATR: Iteratr = Iteratr;
 static NEUTRAL: Neutral = Neutral;
 
 fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
-    let roots = Roots { root: "/project".into(), ..Roots::default() };
-    let place = Iteratr.places(&roots).remove(0);
+    let roots = SearchRoots { root: "/project".into(), ..SearchRoots::default() };
+    let place = Iteratr.search(&roots).remove(0);
     assert_eq!(place.path, std::path::Path::new("/project/.iteratr.hooks.yml"));
-    let found = Found { place, base: "/project".into(), text: text.into(), entries: Vec::new() };
-    Iteratr.load(&[found], &roots)
+    let found =
+        LoadedFile { place, base: "/project".into(), text: text.into(), entries: Vec::new() };
+    Iteratr.load_hooks(&[found], &roots)
 }
 
 fn hook(event: &str, fields: &str) -> Hook {
@@ -27,24 +28,24 @@ fn hook(event: &str, fields: &str) -> Hook {
     Hook::build(&ITERATR, drafts.remove(0)).0.expect("built")
 }
 
-fn arrival() -> Arrival {
-    Arrival { id: "f".into(), cwd: "/project".into(), ..Arrival::default() }
+fn arrival() -> CallerContext {
+    CallerContext { id: "f".into(), cwd: "/project".into(), ..CallerContext::default() }
 }
 
 fn event(name: &str, vars: Value) -> Event {
     let native = json!({"hook": name, "vars": vars}).to_string();
-    ITERATR.receive(native.as_bytes(), arrival()).expect("an event")
+    ITERATR.receive_event(native.as_bytes(), arrival()).expect("an event")
 }
 
 fn command(event: &Event, hook: &Hook) -> String {
-    match Iteratr.stage(event, hook, &Carry::default()).program {
+    match Iteratr.stage_call(event, hook, &Carry::default()).program {
         Program::Shell { text, .. } => text,
         other => panic!("{other:?}"),
     }
 }
 
-fn text(verdict: &Verdict) -> Option<(Ear, &str)> {
-    verdict.says.first().map(|say| (say.ear, say.text.as_str()))
+fn text(verdict: &Verdict) -> Option<(Audience, &str)> {
+    verdict.messages.first().map(|say| (say.to, say.text.as_str()))
 }
 
 #[test]
@@ -66,11 +67,11 @@ hooks:
     assert_eq!(complaints, []);
     assert_eq!(drafts.len(), 3);
     assert_eq!(
-        (drafts[0].terms.timeout, drafts[0].terms.tells_agent),
+        (drafts[0].policy.timeout, drafts[0].policy.forwards_output),
         (Duration::from_secs(60), true)
     );
     assert_eq!(
-        (drafts[2].terms.timeout, drafts[2].terms.tells_agent),
+        (drafts[2].policy.timeout, drafts[2].policy.forwards_output),
         (Duration::from_secs(30), false)
     );
 }
@@ -108,12 +109,12 @@ hooks:
     }
     let commands: Vec<&str> = drafts
         .iter()
-        .filter(|d| d.idle.is_none())
+        .filter(|d| d.disabled.is_none())
         .filter_map(|d| d.config["command"].as_str())
         .collect();
     assert_eq!(commands, ["b", "d {{iteration}} {{itertion}} {{task_id}}", "e"]);
-    assert_eq!(drafts[0].terms.timeout, Duration::from_secs(30));
-    assert!(drafts.iter().all(|draft| !draft.terms.tells_agent));
+    assert_eq!(drafts[0].policy.timeout, Duration::from_secs(30));
+    assert!(drafts.iter().all(|draft| !draft.policy.forwards_output));
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn variables_are_quoted_where_given_and_empty_elsewhere() {
 #[test]
 fn a_foreign_caller_gives_what_it_has() {
     let native = json!({"moment": "task.completed", "session": "s", "facts": {"task": {"id": "7", "subject": "short"}}});
-    let event = NEUTRAL.receive(native.to_string().as_bytes(), arrival()).expect("an event");
+    let event = NEUTRAL.receive_event(native.to_string().as_bytes(), arrival()).expect("an event");
     let hook = hook("on_task_complete", "command: 'v {{session}} {{task_id}} {{task_content}}'");
     assert_eq!(command(&event, &hook), "v s 7 short");
 }
@@ -172,7 +173,7 @@ fn texts_are_exactly_the_contracts() {
     let outcome = |end: End, stdout: &str, stderr: &str| Outcome {
         stdout: Captured::from_text(stdout),
         stderr: Captured::from_text(stderr),
-        ..Outcome::of(end)
+        ..Outcome::from_end(end)
     };
     let cases = [
         (outcome(End::Exited(0), "out\n", ""), "out\n"),
@@ -186,17 +187,25 @@ fn texts_are_exactly_the_contracts() {
             "[Hook command failed: signal: segmentation fault]\n",
         ),
         (outcome(End::Signalled(40), "", ""), "[Hook command failed: signal: signal 40]\n"),
-        (outcome(End::Late, "part", "lost"), "[Hook timed out after 5s]\nPartial output:\npart"),
-        (outcome(End::Unstarted("no sh".into()), "", ""), "[Hook command failed: no sh]\n"),
+        (
+            outcome(End::TimedOut, "part", "lost"),
+            "[Hook timed out after 5s]\nPartial output:\npart",
+        ),
+        (outcome(End::FailedToStart("no sh".into()), "", ""), "[Hook command failed: no sh]\n"),
     ];
     for (outcome, wanted) in cases {
-        let verdict = Iteratr.read(&event, &piped, &outcome);
-        assert_eq!(text(&verdict), Some((Ear::Agent, wanted)));
+        let verdict = Iteratr.read_outcome(&event, &piped, &outcome);
+        assert_eq!(text(&verdict), Some((Audience::AgentNow, wanted)));
     }
-    let quiet = Iteratr.read(&event, &piped, &outcome(End::Exited(0), "", ""));
+    let quiet = Iteratr.read_outcome(&event, &piped, &outcome(End::Exited(0), "", ""));
     assert_eq!(quiet, Verdict::default());
-    assert!(!Iteratr.read(&event, &piped, &outcome(End::Late, "", "")).unheard.is_empty());
-    let kept = Iteratr.read(
+    assert!(
+        !Iteratr
+            .read_outcome(&event, &piped, &outcome(End::TimedOut, "", ""))
+            .gate_failures
+            .is_empty()
+    );
+    let kept = Iteratr.read_outcome(
         &event,
         &hook("pre_iteration", "command: x"),
         &outcome(End::Exited(3), "o", ""),
@@ -206,26 +215,27 @@ fn texts_are_exactly_the_contracts() {
 
 #[test]
 fn words_wait_for_the_next_iteration_where_the_contract_says_so() {
-    let outcome = Outcome { stdout: Captured::from_text("t"), ..Outcome::of(End::Exited(0)) };
+    let outcome = Outcome { stdout: Captured::from_text("t"), ..Outcome::from_end(End::Exited(0)) };
     let ear = |name: &str| {
         let hook = hook(name, "command: x, pipe_output: true");
-        text(&Iteratr.read(&event(name, json!({})), &hook, &outcome)).map(|(ear, _)| ear)
+        text(&Iteratr.read_outcome(&event(name, json!({})), &hook, &outcome)).map(|(ear, _)| ear)
     };
     for name in ["session_start", "pre_iteration", "on_error"] {
-        assert_eq!(ear(name), Some(Ear::Agent), "{name}");
+        assert_eq!(ear(name), Some(Audience::AgentNow), "{name}");
     }
     for name in ["post_iteration", "on_task_complete"] {
-        assert_eq!(ear(name), Some(Ear::Next), "{name}");
+        assert_eq!(ear(name), Some(Audience::AgentNextTurn), "{name}");
     }
     assert_eq!(ear("session_end"), None);
 }
 
 #[test]
 fn the_reply_is_raw_and_joined_by_newlines() {
-    let said =
-        Verdict::says(Ear::Agent, "a\n").saying(Ear::Person, "look").saying(Ear::Next, "b\n");
-    let decision = Decision { said, ..Decision::default() };
-    let reply = Iteratr.reply(&event("pre_iteration", json!({})), &decision);
+    let said = Verdict::with_only_message(Audience::AgentNow, "a\n")
+        .with_message(Audience::User, "look")
+        .with_message(Audience::AgentNextTurn, "b\n");
+    let decision = Decision { for_caller: said, ..Decision::default() };
+    let reply = Iteratr.write_reply(&event("pre_iteration", json!({})), &decision);
     assert_eq!(
         (reply.stdout.as_slice(), reply.stderr.as_str(), reply.exit),
         (&b"a\n\nb\n"[..], "look\n", 0)
@@ -234,7 +244,9 @@ fn the_reply_is_raw_and_joined_by_newlines() {
 
 #[test]
 fn an_unknown_hook_is_refused_with_a_guess() {
-    let refused =
-        ITERATR.receive(br#"{"hook":"pre_iterations"}"#, arrival()).err().expect("a complaint");
+    let refused = ITERATR
+        .receive_event(br#"{"hook":"pre_iterations"}"#, arrival())
+        .err()
+        .expect("a complaint");
     assert_eq!(refused.help.as_deref(), Some("did you mean `pre_iteration`?"));
 }

@@ -1,27 +1,27 @@
 //! What a command wrote, as the text that the agent is told. Failure and lateness are told too.
 
-use gambrel_model::{Ear, End, Event, Hook, Moment, Outcome, Verdict};
+use gambrel_model::{Audience, End, Event, Hook, Moment, Outcome, Verdict};
 
 /// Only a hook that pipes its output says anything; nobody refuses.
 pub fn read(_: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let text = output(hook, outcome);
-    let verdict = match hook.draft.terms.tells_agent && !text.is_empty() {
-        true => Verdict::says(ear(hook), text),
+    let verdict = match hook.draft.policy.forwards_output && !text.is_empty() {
+        true => Verdict::with_only_message(ear(hook), text),
         false => Verdict::default(),
     };
     match &outcome.end {
-        End::Late => verdict.unheard("late: it was killed at its deadline"),
-        End::Unstarted(why) => verdict.unheard(format!("not started: {why}")),
+        End::TimedOut => verdict.with_gate_failure("late: it was killed at its deadline"),
+        End::FailedToStart(why) => verdict.with_gate_failure(format!("not started: {why}")),
         _ => verdict,
     }
 }
 
 /// Output of hooks after an iteration, or beside it, waits for the next iteration.
-fn ear(hook: &Hook) -> Ear {
+fn ear(hook: &Hook) -> Audience {
     let later = [Moment::IterationEnd, Moment::TaskCompleted];
-    match hook.rows.iter().any(|row| later.contains(&row.moment)) {
-        true => Ear::Next,
-        false => Ear::Agent,
+    match hook.specs.iter().any(|row| later.contains(&row.moment)) {
+        true => Audience::AgentNextTurn,
+        false => Audience::AgentNow,
     }
 }
 
@@ -35,18 +35,22 @@ fn output(hook: &Hook, outcome: &Outcome) -> String {
     let failed = |why: &str| format!("[Hook command failed: {why}]\n{both}");
     match &outcome.end {
         // stderr of a command that ran out of time is left out.
-        End::Late if outcome.cut.is_some() => {
-            let why = outcome.lateness(hook.draft.terms.timeout);
+        End::TimedOut if outcome.cut_short_by.is_some() => {
+            let why = outcome.timeout_reason(hook.draft.policy.timeout);
             format!("[Hook {why}]\nPartial output:\n{stdout}")
         }
-        End::Late => {
-            let seconds = hook.draft.terms.timeout.as_secs();
+        End::TimedOut => {
+            let seconds = hook.draft.policy.timeout.as_secs();
             format!("[Hook timed out after {seconds}s]\nPartial output:\n{stdout}")
         }
-        End::Exited(0) | End::Answered | End::Passed | End::Detached | End::Ended => both,
+        End::Exited(0)
+        | End::Answered
+        | End::NotApplicable
+        | End::Detached
+        | End::EndedUnobserved => both,
         End::Exited(code) => failed(&format!("exit status {code}")),
         End::Signalled(number) => failed(&format!("signal: {}", signal(*number))),
-        End::Unstarted(why) => failed(why),
+        End::FailedToStart(why) => failed(why),
     }
 }
 

@@ -6,8 +6,9 @@ mod payload;
 use std::sync::OnceLock;
 
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
-    Moment, Outcome, PatchRule, Place, Powers, Reply, Roots, Slot, ToolWord, Verdict,
+    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
+    Hook, LoadedFile, Moment, Outcome, PatchRule, Powers, Reply, SearchRoots, Slot, ToolWord,
+    Verdict,
 };
 
 /// The dialect of callers that speak our own words.
@@ -15,15 +16,16 @@ pub struct Neutral;
 
 /// A neutral caller hears everything: it is told the decision.
 const ALL: Powers = Powers::ALLOW
-    .and(Powers::ASK)
-    .and(Powers::DEFER)
-    .and(Powers::DENY)
-    .and(Powers::HALT)
-    .and(Powers::TELL)
-    .and(Powers::NEXT)
-    .and(Powers::SHOW);
+    .union(Powers::ASK)
+    .union(Powers::DEFER)
+    .union(Powers::DENY)
+    .union(Powers::HALT)
+    .union(Powers::MESSAGE_AGENT)
+    .union(Powers::MESSAGE_NEXT_TURN)
+    .union(Powers::MESSAGE_USER);
 
-const SLOTS: &[Slot] = &[Slot::Input, Slot::Output, Slot::Messages, Slot::Message, Slot::Prompt];
+const SLOTS: &[Slot] =
+    &[Slot::Input, Slot::Output, Slot::ChatMessages, Slot::InjectedMessage, Slot::Prompt];
 
 /// One row per moment, made from the moments' own table, and one for what has no name there.
 fn table() -> &'static [EventSpec] {
@@ -41,7 +43,10 @@ fn leaked(moment: &Moment) -> &'static str {
 }
 
 fn row(name: &'static str, moment: Moment) -> EventSpec {
-    EventSpec::new(name, moment).rewrites(PatchRule::Chain, SLOTS).may(ALL).can(ALL)
+    EventSpec::new(name, moment)
+        .with_rewrites(PatchRule::Chain, SLOTS)
+        .with_hook_powers(ALL)
+        .with_caller_powers(ALL)
 }
 
 impl Dialect for Neutral {
@@ -58,31 +63,35 @@ impl Dialect for Neutral {
     }
 
     /// It is told the decision itself.
-    fn has_word(&self, _: &Slot) -> bool {
+    fn accepts_foreign_slot(&self, _: &Slot) -> bool {
         true
     }
 
-    fn places(&self, _: &Roots) -> Vec<Place> {
+    fn search(&self, _: &SearchRoots) -> Vec<ConfigPath> {
         Vec::new()
     }
 
-    fn load(&self, _: &[Found], _: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, _: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
         (Vec::new(), Vec::new())
     }
 
-    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+    fn receive_event(
+        &'static self,
+        native: &[u8],
+        arrival: CallerContext,
+    ) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
     }
 
-    fn stage(&self, event: &Event, _: &Hook, _: &Carry) -> Call {
+    fn stage_call(&self, event: &Event, _: &Hook, _: &Carry) -> Call {
         Call { cwd: event.cwd.clone(), ..Call::default() }
     }
 
-    fn read(&self, _: &Event, _: &Hook, _: &Outcome) -> Verdict {
+    fn read_outcome(&self, _: &Event, _: &Hook, _: &Outcome) -> Verdict {
         Verdict::default()
     }
 
-    fn reply(&self, _: &Event, decision: &Decision) -> Reply {
+    fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
         let stdout = format!("{}\n", decision.to_json()).into_bytes();
         Reply { stdout, ..Reply::default() }
     }

@@ -2,7 +2,7 @@
 //! forgiven.
 
 use gambrel_model::{
-    Arrival, Complaint, Event, Facts, Moment, Spot, Task, Tool, ToolKind, ToolWord,
+    CallerContext, Complaint, Event, Facts, Moment, SourceSpan, TaskFacts, Tool, ToolKind, ToolWord,
 };
 use serde_json::{Map, Value};
 
@@ -28,18 +28,18 @@ pub static TOOLS: &[ToolWord] = &[
 pub fn receive(
     dialect: &'static Neutral,
     native: &[u8],
-    arrival: Arrival,
+    arrival: CallerContext,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
     let Some(name) = event_name(&native, "moment", &arrival) else {
-        let complaint = Complaint::error(Spot::default(), "`moment` is missing");
-        return Err(complaint.help("name one, like \"moment\": \"tool.before\""));
+        let complaint = Complaint::error(SourceSpan::default(), "`moment` is missing");
+        return Err(complaint.with_help("name one, like \"moment\": \"tool.before\""));
     };
     let moment = Moment::parse(&name);
     let known = !matches!(moment, Moment::Other(_));
     let name = if known { moment.name().to_owned() } else { name };
     let row = row(dialect, &name)
-        .ok_or_else(|| Complaint::error(Spot::default(), format!("no moment `{name}`")))?;
+        .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no moment `{name}`")))?;
     let session = native.get("session").map(loose_text).unwrap_or_default();
     let cwd = text(&native, "cwd");
     let facts = facts(native.get("facts").and_then(Value::as_object).cloned().unwrap_or_default())?;
@@ -58,7 +58,7 @@ fn facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
         vars.values_mut().for_each(|value| *value = Value::String(loose_text(value)));
     }
     let facts: Facts = serde_json::from_value(Value::Object(object)).map_err(|error| {
-        Complaint::error(Spot::default(), format!("`facts` cannot be read: {error}"))
+        Complaint::error(SourceSpan::default(), format!("`facts` cannot be read: {error}"))
     })?;
     Ok(Facts { tool, task, ..facts })
 }
@@ -106,7 +106,7 @@ fn mcp(name: &str, mut args: Value) -> Tool {
     Tool { kind: ToolKind::Mcp, name, args, ..Tool::default() }
 }
 
-fn task_fact(task: Value) -> Task {
+fn task_fact(task: Value) -> TaskFacts {
     match task {
         Value::Object(mut fields) => {
             for key in ["id", "subject", "description", "owner", "status"] {
@@ -116,6 +116,6 @@ fn task_fact(task: Value) -> Task {
             }
             serde_json::from_value(Value::Object(fields)).unwrap_or_default()
         }
-        other => Task { id: loose_text(&other), ..Task::default() },
+        other => TaskFacts { id: loose_text(&other), ..TaskFacts::default() },
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gambrel_model::{Call, Carry, Event, EventSpec, Hook, Moment, Pace, Slot};
+use gambrel_model::{Call, Carry, Event, EventSpec, Hook, Limits, Moment, Slot};
 use serde_json::{Map, Value, json};
 
 use super::Omp;
@@ -24,7 +24,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The call of a module for an event.
 pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
-    let row = hook.row_for(event).unwrap_or(event.row);
+    let row = hook.event_spec_for(event).unwrap_or(event.spec);
     let mut body = round(event, row, hook, carry);
     body["op"] = json!("emit");
     body["path"] = hook.draft.config["path"].clone();
@@ -40,12 +40,12 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     if !also.is_empty() {
         body["then"] = json!(also);
     }
-    Call { body, cwd: event.cwd.clone(), pace: pace(row, hook), ..Call::default() }
+    Call { body, cwd: event.cwd.clone(), limits: pace(row, hook), ..Call::default() }
 }
 
 /// How long each handler may take.
-pub fn pace(row: &EventSpec, hook: &Hook) -> Pace {
-    let mut pace = hook.draft.terms.pace();
+pub fn pace(row: &EventSpec, hook: &Hook) -> Limits {
+    let mut pace = hook.draft.policy.limits();
     if is_newer(hook) {
         let own = hook.draft.config.get(PATIENCE).and_then(Value::as_u64);
         match rule(row) {
@@ -135,8 +135,8 @@ fn rewritten(event: &Event, row: &EventSpec, fields: &mut Map<String, Value>) {
                 let result = tool.result.clone().unwrap_or_default();
                 fields.insert("content".into(), json!(result.content));
             }
-            (Slot::Messages, _) => {
-                fields.insert("messages".into(), json!(event.facts.messages));
+            (Slot::ChatMessages, _) => {
+                fields.insert("messages".into(), json!(event.facts.chat_messages));
             }
             (Slot::Prompt, _) if rule(row) == Rule::Input => {
                 fields.extend(event.patched[slot].as_object().cloned().unwrap_or_default());
@@ -149,10 +149,10 @@ fn rewritten(event: &Event, row: &EventSpec, fields: &mut Map<String, Value>) {
 /// The newer edition shows each module what the one before it made of a result, or of the system
 /// prompt.
 fn chained(row: &EventSpec, carry: &Carry, fields: &mut Map<String, Value>) {
-    let stands = rewritten_output(&carry.now);
+    let stands = rewritten_output(&carry.patch);
     fields.extend(stands.map(|(key, value)| (key.to_owned(), value.clone())));
     if rule(row) == Rule::Start {
-        let stands = carry.now.get(&Slot::Native(SYSTEM.into())).cloned();
+        let stands = carry.patch.get(&Slot::Native(SYSTEM.into())).cloned();
         let stands = stands.or_else(|| fields.get(SYSTEM_PROMPT).cloned());
         fields.insert(SYSTEM_PROMPT.into(), stands.unwrap_or_else(|| json!([])));
     }
@@ -189,14 +189,14 @@ fn made(event: &Event, row: &EventSpec) -> Value {
         }
         Moment::CompactBefore => {
             put("sessionId", json!(event.session));
-            put("messages", facts.messages.clone().unwrap_or_else(|| json!([])));
+            put("messages", facts.chat_messages.clone().unwrap_or_else(|| json!([])));
         }
         Moment::CompactAfter => {
             let summary = facts.summary.clone().unwrap_or_default();
             put("compactionEntry", json!({"type": "compaction", "summary": summary}));
         }
         Moment::Context | Moment::IterationEnd => {
-            put("messages", facts.messages.clone().unwrap_or_else(|| json!([])));
+            put("messages", facts.chat_messages.clone().unwrap_or_else(|| json!([])));
             if rule(row) == Rule::Stop {
                 put("turn_id", json!(facts.iteration.unwrap_or_default()));
                 put("session_id", json!(event.session));

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use gambrel_model::hook::ANY;
 use gambrel_model::{
-    Complaint, Draft, Entry, Found, Holding, Place, Roots, Scope, Source, Spot, Terms,
+    Complaint, ConfigPath, DirEntry, Draft, Expect, HookPolicy, LoadedFile, Scope, SearchRoots,
+    Source, SourceSpan,
 };
 use serde_json::{Value, json};
 
@@ -28,9 +29,9 @@ pub const PATIENCE: &str = "toolCallTimeoutMs";
 pub const REACHABLE: &str = "reachable";
 
 /// The project's folders, then the user's, then what was named.
-pub fn places(roots: &Roots) -> Vec<Place> {
+pub fn places(roots: &SearchRoots) -> Vec<ConfigPath> {
     let mut places = Vec::new();
-    let folder = |path, scope, tag| Place { path, scope, holding: Holding::Entries, tag };
+    let folder = |path, scope, tag| ConfigPath { path, scope, expect: Expect::Dir, tag };
     for name in FOLDERS {
         places.push(folder(Path::new(".omp/hooks").join(name), Scope::Project, tag(name)));
     }
@@ -40,10 +41,10 @@ pub fn places(roots: &Roots) -> Vec<Place> {
         }
     }
     places.extend(preferences::place(roots));
-    places.extend(roots.named("hook").map(|path| Place {
+    places.extend(roots.sources_for("hook").map(|path| ConfigPath {
         path: path.clone(),
         scope: Scope::User,
-        holding: Holding::Text,
+        expect: Expect::File,
         tag: "named",
     }));
     places
@@ -58,7 +59,7 @@ fn tag(name: &str) -> &'static str {
 }
 
 /// One draft a module. Of modules with one name in one kind of folder, the first found counts.
-pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
     let preferences = preferences::read(found, roots, &mut Vec::new());
     let edition = preferences.edition.as_deref().unwrap_or("hooks");
     let patience = preferences.tool_call_timeout.map(|most| most.as_millis() as u64);
@@ -85,8 +86,8 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
             }
             let mut draft = draft(place, &path, &name, (config, shadowed_by));
             if !plain {
-                draft.idle = Some(ODD.into());
-                let complaint = Complaint::error(Spot::file(&path), ODD);
+                draft.disabled = Some(ODD.into());
+                let complaint = Complaint::error(SourceSpan::of_file(&path), ODD);
                 complaints.push(Complaint { closes_tool_gates: special, ..complaint });
             }
             drafts.push(draft);
@@ -105,41 +106,41 @@ struct Module {
     special: bool,
 }
 
-fn modules(found: &Found) -> Vec<Module> {
-    if found.place.holding == Holding::Text {
+fn modules(found: &LoadedFile) -> Vec<Module> {
+    if found.place.expect == Expect::File {
         let path = found.place.path.clone();
         let name = path.display().to_string();
         return vec![Module { path, name, plain: true, special: false }];
     }
-    let is_module = |entry: &&Entry| {
+    let is_module = |entry: &&DirEntry| {
         let ending = entry.path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         // Editors and systems keep notes of their own beside a file, under a hidden name.
         let hidden = entry.name.starts_with('.');
         ENDINGS.contains(&ending) && !entry.name.ends_with(".d.ts") && !hidden
     };
-    let module = |entry: &Entry| Module {
+    let module = |entry: &DirEntry| Module {
         path: entry.path.clone(),
         name: entry.name.clone(),
-        plain: entry.plain,
+        plain: entry.is_file,
         special: entry.special,
     };
     found.entries.iter().filter(is_module).map(module).collect()
 }
 
-fn draft(found: &Found, path: &Path, name: &str, rest: (Value, Option<String>)) -> Draft {
+fn draft(found: &LoadedFile, path: &Path, name: &str, rest: (Value, Option<String>)) -> Draft {
     let (config, shadowed_by) = rest;
     Draft {
         event: ANY.to_owned(),
         source: Source {
-            spot: Spot { path: path.to_owned(), ..Spot::default() },
+            spot: SourceSpan { path: path.to_owned(), ..SourceSpan::default() },
             scope: found.place.scope,
             base: found.base.clone(),
         },
         name: Some(name.to_owned()),
         action: "module".into(),
         config: config.clone(),
-        terms: Terms { timeout: TIMEOUT, ..Terms::default() },
-        shadowed_by,
+        policy: HookPolicy { timeout: TIMEOUT, ..HookPolicy::default() },
+        replaced_by: shadowed_by,
         ..Draft::default()
     }
 }

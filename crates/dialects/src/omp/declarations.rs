@@ -99,14 +99,14 @@ fn answer(row: &EventSpec) -> Vec<(&'static str, &'static str)> {
         Rule::Cancel => vec![("cancel?", "boolean")],
         _ => Vec::new(),
     };
-    for slot in row.slots {
+    for slot in row.rewritable {
         fields.extend_from_slice(match slot {
             Slot::Output => {
                 &[("content?", "Content[]"), ("details?", "unknown"), ("isError?", "boolean")]
             }
-            Slot::Messages => &[("messages?", "AgentMessage[]")],
+            Slot::ChatMessages => &[("messages?", "AgentMessage[]")],
             Slot::Prompt => &[("text?", "string"), ("images?", "ImageContent[]")],
-            Slot::Message => &[("message?", "CustomMessagePayload")],
+            Slot::InjectedMessage => &[("message?", "CustomMessagePayload")],
             // Only the newer edition heeds it.
             Slot::Input => &[("input?", "Record<string, unknown>")],
             _ => &[],

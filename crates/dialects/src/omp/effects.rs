@@ -2,7 +2,7 @@
 //! where words do, and else put beside the decision, by name, as what they have no word for.
 //! What is for a person's eyes is words for all.
 
-use gambrel_model::{Dialect, Ear, Event, Hook, Slot, Verdict};
+use gambrel_model::{Audience, Dialect, Event, Hook, Slot, Verdict};
 use serde_json::{Value, json};
 
 use super::Omp;
@@ -22,7 +22,7 @@ pub fn effects(event: &Event, hook: &Hook, answer: &Value) -> Verdict {
         return verdict;
     }
     let kept = json!({"effects": kept, "errors": errors});
-    verdict.patching(Slot::Native(format!("{EFFECTS}{}", hook.id)), kept)
+    verdict.with_rewrite(Slot::Native(format!("{EFFECTS}{}", hook.id)), kept)
 }
 
 fn is_notice(effect: &Value) -> bool {
@@ -40,14 +40,14 @@ fn told(verdict: Verdict, effect: &Value) -> Verdict {
         _ if is_notice(effect) => said(verdict, effect),
         _ => {
             let slot = Slot::List(format!("{}.{kind}", Omp.name()));
-            verdict.then(Verdict::default().patching(slot, json!([effect])))
+            verdict.then(Verdict::default().with_rewrite(slot, json!([effect])))
         }
     }
 }
 
 fn said(verdict: Verdict, effect: &Value) -> Verdict {
     match text(effect, "message").filter(|text| !text.is_empty()) {
-        Some(text) => verdict.saying(Ear::Person, text),
+        Some(text) => verdict.with_message(Audience::User, text),
         None => verdict,
     }
 }
@@ -58,8 +58,8 @@ fn words_for_agent(verdict: Verdict, content: &Value, effect: &Value) -> Verdict
     let text = words(content);
     match (text.is_empty(), waits) {
         (true, _) => verdict,
-        (false, true) => verdict.saying(Ear::Next, text),
-        (false, false) => verdict.saying(Ear::Agent, text),
+        (false, true) => verdict.with_message(Audience::AgentNextTurn, text),
+        (false, false) => verdict.with_message(Audience::AgentNow, text),
     }
 }
 

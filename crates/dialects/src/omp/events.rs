@@ -4,28 +4,28 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use gambrel_model::{
-    EventSpec, Kind, Moment, Order, PatchRule, Powers, Slot, Subject, ToolKind, ToolWord,
+    EventSpec, Moment, MomentKind, Order, PatchRule, Powers, Slot, Subject, ToolKind, ToolWord,
 };
 
 /// Words reach the agent with its next message, and the person as notices.
-const LATER: Powers = Powers::NEXT.and(Powers::SHOW);
+const LATER: Powers = Powers::MESSAGE_NEXT_TURN.union(Powers::MESSAGE_USER);
 /// A handler may refuse, and nothing else.
 const BLOCK: Powers = Powers::DENY;
 /// A caller that can be refused.
-const REFUSED: Powers = Powers::DENY.and(LATER);
+const REFUSED: Powers = Powers::DENY.union(LATER);
 
 /// An event that nobody answers.
 const fn told(name: &'static str, moment: Moment) -> EventSpec {
-    EventSpec::new(name, moment).can(LATER)
+    EventSpec::new(name, moment).with_caller_powers(LATER)
 }
 
 /// An event that a handler can cancel: the first that does ends the asking.
 const fn gate(name: &'static str, moment: Moment) -> EventSpec {
     EventSpec::new(name, moment)
-        .order(Order::UntilRefused)
-        .rewrites(PatchRule::Last, &[])
-        .may(BLOCK)
-        .can(REFUSED)
+        .with_order(Order::UntilRefused)
+        .with_rewrites(PatchRule::Last, &[])
+        .with_hook_powers(BLOCK)
+        .with_caller_powers(REFUSED)
 }
 
 /// An event that only this dialect has.
@@ -35,15 +35,17 @@ const fn only(name: &'static str) -> EventSpec {
 
 /// One that a handler can answer in its host's stead.
 const fn answered(name: &'static str) -> EventSpec {
-    only(name).rewrites(PatchRule::Chain, &[])
+    only(name).with_rewrites(PatchRule::Chain, &[])
 }
 
 const fn result(moment: Moment) -> EventSpec {
-    told("tool_result", moment).rewrites(PatchRule::Last, &[Slot::Output]).subject(Subject::Tool)
+    told("tool_result", moment)
+        .with_rewrites(PatchRule::Last, &[Slot::Output])
+        .with_subject(Subject::Tool)
 }
 
 /// Words with the answer itself.
-const NOW: Powers = Powers::TELL.and(Powers::SHOW);
+const NOW: Powers = Powers::MESSAGE_AGENT.union(Powers::MESSAGE_USER);
 
 /// Every event of both editions and of pi, and a last row for unknown names. The names of one
 /// moment are in the order in which they fire.
@@ -54,22 +56,25 @@ pub static EVENTS: &[EventSpec] = &[
     gate("session_before_branch", Moment::SessionBranchBefore),
     told("session_branch", Moment::SessionBranch),
     gate("session_before_compact", Moment::CompactBefore),
-    told("session.compacting", Moment::CompactBefore).may(Powers::TELL).can(NOW).echo(),
+    told("session.compacting", Moment::CompactBefore)
+        .with_hook_powers(Powers::MESSAGE_AGENT)
+        .with_caller_powers(NOW)
+        .as_duplicate(),
     told("session_compact", Moment::CompactAfter),
     gate("session_before_tree", Moment::SessionTreeBefore),
     told("session_tree", Moment::SessionTree),
-    told("session_shutdown", Moment::SessionEnd).can(Powers::SHOW),
-    told("context", Moment::Context).rewrites(PatchRule::Chain, &[Slot::Messages]),
-    gate("input", Moment::IterationStart).rewrites(PatchRule::Chain, &[Slot::Prompt]),
+    told("session_shutdown", Moment::SessionEnd).with_caller_powers(Powers::MESSAGE_USER),
+    told("context", Moment::Context).with_rewrites(PatchRule::Chain, &[Slot::ChatMessages]),
+    gate("input", Moment::IterationStart).with_rewrites(PatchRule::Chain, &[Slot::Prompt]),
     told("before_agent_start", Moment::IterationStart)
-        .rewrites(PatchRule::First, &[Slot::Message])
-        .may(Powers::TELL)
-        .can(NOW),
+        .with_rewrites(PatchRule::First, &[Slot::InjectedMessage])
+        .with_hook_powers(Powers::MESSAGE_AGENT)
+        .with_caller_powers(NOW),
     told("agent_start", Moment::AgentStart),
     told("session_stop", Moment::IterationEnd)
-        .rewrites(PatchRule::Chain, &[])
-        .may(BLOCK)
-        .can(REFUSED),
+        .with_rewrites(PatchRule::Chain, &[])
+        .with_hook_powers(BLOCK)
+        .with_caller_powers(REFUSED),
     told("agent_end", Moment::IterationEnd),
     told("turn_start", Moment::TurnStart),
     told("turn_end", Moment::TurnEnd),
@@ -81,9 +86,9 @@ pub static EVENTS: &[EventSpec] = &[
     told("todo_reminder", Moment::Todo),
     // A handler may return another input; a caller of the hooks edition cannot accept it.
     gate("tool_call", Moment::ToolBefore)
-        .subject(Subject::Tool)
-        .rewrites(PatchRule::Last, &[Slot::Input])
-        .heeds(&[]),
+        .with_subject(Subject::Tool)
+        .with_rewrites(PatchRule::Last, &[Slot::Input])
+        .with_caller_accepts(&[]),
     result(Moment::ToolAfter),
     result(Moment::ToolFailed),
     answered("user_bash"),
@@ -124,16 +129,16 @@ pub fn newer() -> &'static [EventSpec] {
 fn renewed(row: EventSpec) -> EventSpec {
     match rule(&row) {
         Rule::Call => {
-            let slots = row.slots;
-            row.heeds(slots)
+            let slots = row.rewritable;
+            row.with_caller_accepts(slots)
         }
         // Each sees a result as the one before it left it; every message counts, and each sees the
         // system prompt as it stands.
         Rule::Result | Rule::Start => {
-            let slots = row.slots;
-            row.rewrites(PatchRule::Chain, slots)
+            let slots = row.rewritable;
+            row.with_rewrites(PatchRule::Chain, slots)
         }
-        Rule::Farewell => row.order(Order::Together),
+        Rule::Farewell => row.with_order(Order::Parallel),
         _ => row,
     }
 }
@@ -171,13 +176,13 @@ pub fn rule(row: &EventSpec) -> Rule {
         (Moment::ToolBefore, _) => Rule::Call,
         (Moment::ToolAfter | Moment::ToolFailed, _) => Rule::Result,
         (Moment::Context, _) => Rule::Context,
-        (Moment::IterationStart, _) if row.may.has(BLOCK) => Rule::Input,
+        (Moment::IterationStart, _) if row.hook_powers.contains(BLOCK) => Rule::Input,
         (Moment::IterationStart, _) => Rule::Start,
-        (Moment::IterationEnd, _) if row.may.has(BLOCK) => Rule::Stop,
+        (Moment::IterationEnd, _) if row.hook_powers.contains(BLOCK) => Rule::Stop,
         (Moment::SessionEnd, _) => Rule::Farewell,
         (Moment::Other(_), _) if row.patch == PatchRule::Chain => Rule::First,
-        (_, Kind::Gate) if row.may.has(BLOCK) => Rule::Cancel,
-        (_, Kind::Gate) => Rule::Last,
+        (_, MomentKind::Gate) if row.hook_powers.contains(BLOCK) => Rule::Cancel,
+        (_, MomentKind::Gate) => Rule::Last,
         _ => Rule::Observe,
     }
 }
@@ -187,7 +192,7 @@ pub fn rule(row: &EventSpec) -> Rule {
 pub fn others(row: &EventSpec) -> impl Iterator<Item = &'static EventSpec> {
     let (moment, name, kind) = (row.moment.clone(), row.name, row.kind());
     let same = move |other: &&EventSpec| other.moment == moment && other.name != name;
-    EVENTS.iter().filter(move |_| kind != Kind::Report).filter(same)
+    EVENTS.iter().filter(move |_| kind != MomentKind::Report).filter(same)
 }
 
 /// The event that comes before this one in the same moment, if its caller fires both.
@@ -229,11 +234,14 @@ mod tests {
     fn the_newer_edition_differs_where_it_should() {
         for (old, new) in EVENTS.iter().zip(newer()) {
             let differs = match rule(old) {
-                Rule::Call => new.heeds == [Slot::Input] && old.heeds.is_empty(),
+                Rule::Call => new.caller_accepts == [Slot::Input] && old.caller_accepts.is_empty(),
                 Rule::Result => new.patch == PatchRule::Chain && old.patch == PatchRule::Last,
                 Rule::Start => new.patch == PatchRule::Chain && old.patch == PatchRule::First,
-                Rule::Farewell => new.order == Order::Together && old.order == Order::InTurn,
-                _ => (old.patch, old.order, old.heeds) == (new.patch, new.order, new.heeds),
+                Rule::Farewell => new.order == Order::Parallel && old.order == Order::Sequential,
+                _ => {
+                    (old.patch, old.order, old.caller_accepts)
+                        == (new.patch, new.order, new.caller_accepts)
+                }
             };
             assert!(differs && rule(old) == rule(new), "{}", old.name);
         }

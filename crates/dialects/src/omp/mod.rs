@@ -14,8 +14,8 @@ mod results;
 mod verdict;
 
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
-    Outcome, Place, Reply, Roots, ToolWord, Verdict,
+    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
+    Hook, LoadedFile, Outcome, Reply, SearchRoots, ToolWord, Verdict,
 };
 
 /// The dialect of oh-my-pi and pi.
@@ -34,49 +34,58 @@ impl Dialect for Omp {
         events::TOOLS
     }
 
-    fn places(&self, roots: &Roots) -> Vec<Place> {
+    fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::places(roots)
     }
 
-    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(
+        &self,
+        found: &[LoadedFile],
+        roots: &SearchRoots,
+    ) -> (Vec<Draft>, Vec<Complaint>) {
         config::load(found, roots)
     }
 
-    fn rows(&self, draft: &Draft) -> Vec<&'static EventSpec> {
+    fn draft_specs(&self, draft: &Draft) -> Vec<&'static EventSpec> {
         let newer = draft.config[edition::FIELD] == edition::EXTENSIONS;
         (if newer { events::newer() } else { events::EVENTS }).iter().collect()
     }
 
-    fn echoes(&self, event: &Event) -> bool {
-        event.row.echo
-            || events::before(event.row).is_some_and(|row| event.seen.contains_key(&mark(row)))
+    fn already_fired(&self, event: &Event) -> bool {
+        event.spec.duplicate_of_earlier
+            || events::before(event.spec)
+                .is_some_and(|row| event.session_counts.contains_key(&mark(row)))
     }
 
-    fn marks(&self, event: &Event) -> Vec<String> {
-        let later = |row: &&EventSpec| !row.echo && events::before(row).is_some();
+    fn session_flags(&self, event: &Event) -> Vec<String> {
+        let later = |row: &&EventSpec| !row.duplicate_of_earlier && events::before(row).is_some();
         let first = event.is_from(self)
-            && events::before(event.row).is_none()
-            && events::others(event.row).any(|row| later(&row));
-        first.then(|| mark(event.row)).into_iter().collect()
+            && events::before(event.spec).is_none()
+            && events::others(event.spec).any(|row| later(&row));
+        first.then(|| mark(event.spec)).into_iter().collect()
     }
 
-    fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
+    fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
         results::objection(event, hook)
     }
 
-    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+    fn receive_event(
+        &'static self,
+        native: &[u8],
+        arrival: CallerContext,
+    ) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
     }
 
-    fn stage(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
+    fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
         call::stage(event, hook, carry)
     }
 
-    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         verdict::read(event, hook, outcome)
     }
 
-    fn reply(&self, event: &Event, decision: &Decision) -> Reply {
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
         reply::reply(event, decision)
     }
 }

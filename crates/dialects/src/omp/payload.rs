@@ -1,7 +1,9 @@
 //! Event objects in: `{"type":"tool_call","toolName":"bash","input":{…},"ctx":{…}}`.
 
 use gambrel_model::tool::text_block;
-use gambrel_model::{Arrival, Complaint, Event, EventSpec, Facts, Moment, Spot, Tool, ToolResult};
+use gambrel_model::{
+    CallerContext, Complaint, Event, EventSpec, Facts, Moment, SourceSpan, Tool, ToolResult,
+};
 use serde_json::Value;
 
 use super::Omp;
@@ -10,16 +12,20 @@ use super::events::{self, EVENTS, TOOLS};
 use crate::payload::{Heard, event_name, object, row, text};
 
 /// Understands an event object.
-pub fn receive(dialect: &'static Omp, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+pub fn receive(
+    dialect: &'static Omp,
+    native: &[u8],
+    arrival: CallerContext,
+) -> Result<Event, Complaint> {
     let native = object(native)?;
     let Some(name) = event_name(&native, "type", &arrival) else {
-        let complaint = Complaint::error(Spot::default(), "`type` is missing");
-        return Err(complaint.help("name the event, like \"type\": \"tool_call\""));
+        let complaint = Complaint::error(SourceSpan::default(), "`type` is missing");
+        return Err(complaint.with_help("name the event, like \"type\": \"tool_call\""));
     };
     let failed = native.get("isError").is_some_and(truthy);
     let newer = speaks_newer(&native, setting(&arrival.env));
     let row = named(dialect, &name, (failed, newer))
-        .ok_or_else(|| Complaint::error(Spot::default(), format!("no event `{name}`")))?;
+        .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no event `{name}`")))?;
     let ctx = native.get("ctx").cloned().unwrap_or_default();
     let field = |key: &str| text(&native, key).or_else(|| text(&ctx, key));
     let session = field("sessionId").or_else(|| field("session")).unwrap_or_default();
@@ -73,7 +79,7 @@ fn facts(native: &Value, failed: bool) -> Facts {
         tool,
         prompt: text(native, "prompt").or_else(|| text(native, "text")),
         error: text(native, "errorMessage").or(error),
-        messages: native.get("messages").cloned(),
+        chat_messages: native.get("messages").cloned(),
         cause: text(native, "reason"),
         instructions: text(native, "customInstructions"),
         summary: native.get("compactionEntry").and_then(|entry| text(entry, "summary")),

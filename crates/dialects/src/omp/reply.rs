@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gambrel_model::{Decision, Dialect, Ear, Event, Moment, Reply, Ruling, Slot};
+use gambrel_model::{Audience, Decision, Dialect, Event, Moment, Reply, Ruling, Slot};
 use serde_json::{Map, Value, json};
 
 use super::Omp;
@@ -17,18 +17,20 @@ use crate::payload::text;
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let mut result = Map::new();
     let mut effects = Map::new();
-    let said = &decision.said;
+    let said = &decision.for_caller;
     rewritten(event, decision, &mut result);
     if said.ruling.refuses() {
         refused(event, decision, &mut result);
     }
     let wanted = Wanted::of(decision);
     let now = told(event, decision, &mut result);
-    let words = said.words(Ear::Next).map(|text| message(event, decision, own_message(text)));
+    let words = said
+        .messages_for(Audience::AgentNextTurn)
+        .map(|text| message(event, decision, own_message(text)));
     let now = now.into_iter().map(|own| message(event, decision, own));
     let messages: Vec<Value> = now.chain(words).chain(wanted.messages).collect();
     let unsaid = unsaid(event, decision);
-    let shown = unsaid.into_iter().chain(said.words(Ear::Person).map(str::to_owned));
+    let shown = unsaid.into_iter().chain(said.messages_for(Audience::User).map(str::to_owned));
     let notices: Vec<String> = shown.collect();
     let all = [
         ("messages", json!(messages)),
@@ -66,7 +68,7 @@ impl Wanted {
         // By the trail: what modules want is done in the order in which they ran.
         for step in decision.trail.iter().filter(|step| step.ran && !step.recheck) {
             let slot = Slot::Native(format!("{EFFECTS}{}", step.hook));
-            if let Some(kept) = decision.said.patch.get(&slot) {
+            if let Some(kept) = decision.for_caller.patch.get(&slot) {
                 let effects = kept["effects"].as_array().into_iter().flatten();
                 effects.for_each(|effect| wanted.take(effect));
                 wanted.errors.extend(kept["errors"].as_array().into_iter().flatten().cloned());
@@ -93,12 +95,12 @@ impl Wanted {
 
 /// A refusal, as each event says it.
 fn refused(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
-    let reason = decision.said.why().join("\n");
+    let reason = decision.for_caller.ruling_reasons().join("\n");
     let by_modules = {
         let mut refusers = decision.trail.iter().filter(|s| s.ran && s.verdict.refuses());
         refusers.all(|step| step.dialect == Omp.name())
     };
-    let word = match rule(event.row) {
+    let word = match rule(event.spec) {
         Rule::Call => "block",
         Rule::Input => "handled",
         // What a module itself has returned says it already.
@@ -122,23 +124,23 @@ fn refused(event: &Event, decision: &Decision, result: &mut Map<String, Value>) 
 
 /// Input that was handled vanishes without a word: the person hears why.
 fn unsaid(event: &Event, decision: &Decision) -> Vec<String> {
-    let swallowed = rule(event.row) == Rule::Input && decision.said.ruling.refuses();
+    let swallowed = rule(event.spec) == Rule::Input && decision.for_caller.ruling.refuses();
     let by = |hook: &str| decision.trail.iter().find(|step| step.hook == hook);
     let other = |hook: &str| by(hook).is_none_or(|step| step.dialect != Omp.name());
-    let reasons = decision.said.reasons.iter().filter(|r| swallowed && r.ruling.refuses());
+    let reasons = decision.for_caller.reasons.iter().filter(|r| swallowed && r.ruling.refuses());
     reasons.filter(|r| other(&r.hook)).map(|r| r.text.clone()).collect()
 }
 
 /// Words and messages that the event itself can carry; those for which it has no place.
 fn told(event: &Event, decision: &Decision, result: &mut Map<String, Value>) -> Vec<Value> {
-    let words: Vec<&str> = decision.said.words(Ear::Agent).collect();
+    let words: Vec<&str> = decision.for_caller.messages_for(Audience::AgentNow).collect();
     if event.moment != Moment::IterationStart {
         if !words.is_empty() {
             result.insert("context".into(), json!(words));
         }
         return Vec::new();
     }
-    let mut messages = match decision.said.patch.get(&Slot::Message).cloned() {
+    let mut messages = match decision.for_caller.patch.get(&Slot::InjectedMessage).cloned() {
         Some(Value::Array(all)) => all,
         one => one.into_iter().collect(),
     };
@@ -157,7 +159,7 @@ fn told(event: &Event, decision: &Decision, result: &mut Map<String, Value>) -> 
 }
 
 fn rewritten(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
-    let patch = &decision.said.patch;
+    let patch = &decision.for_caller.patch;
     if let Some(Value::Object(own)) = patch.get(&Slot::Native(RESULT.into())) {
         result.extend(own.clone());
     }
@@ -168,10 +170,10 @@ fn rewritten(event: &Event, decision: &Decision, result: &mut Map<String, Value>
         result.extend(changed.map(|(key, value)| (key.clone(), value.clone())));
     }
     if patch.contains_key(&Slot::Input) {
-        let tool = event.with(patch).facts.tool.unwrap_or_default();
+        let tool = event.with_patch(patch).facts.tool.unwrap_or_default();
         result.insert("input".into(), tool.to_native(TOOLS).1);
     }
-    let slots = [(Slot::Messages, "messages"), (Slot::Native(SYSTEM.into()), "systemPrompt")];
+    let slots = [(Slot::ChatMessages, "messages"), (Slot::Native(SYSTEM.into()), "systemPrompt")];
     for (slot, key) in slots {
         if let Some(value) = patch.get(&slot) {
             result.insert(key.into(), value.clone());
@@ -188,9 +190,9 @@ fn own_message(text: &str) -> Value {
 /// refused the end; mere words wait, else every end would be a beginning.
 fn message(event: &Event, decision: &Decision, message: Value) -> Value {
     let ended = event.moment == Moment::IterationEnd;
-    let goes_on = matches!(decision.meant.ruling, Ruling::Ask | Ruling::Defer | Ruling::Deny);
+    let goes_on = matches!(decision.merged.ruling, Ruling::Ask | Ruling::Defer | Ruling::Deny);
     // A refusal that the reply itself says needs no message to begin a turn.
-    let said = decision.said.ruling.refuses();
+    let said = decision.for_caller.ruling.refuses();
     json!({
         "message": message,
         "options": {

@@ -2,7 +2,7 @@
 //! them counts, what it rules, what it rewrites.
 
 use gambrel_model::tool::text_block;
-use gambrel_model::{Ear, Event, EventSpec, Hook, Moment, Patch, Ruling, Slot, Tool, Verdict};
+use gambrel_model::{Audience, Event, EventSpec, Hook, Moment, Patch, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::Omp;
@@ -49,7 +49,7 @@ pub fn objection(event: &Event, hook: &Hook) -> Option<String> {
     // For callers of other dialects more happens here than what was answered.
     let own = event.is_from(&Omp);
     let stands = event.patched.get(&Slot::Native(RESULT.into())).filter(|_| own)?;
-    match rule(hook.row_for(event)?) {
+    match rule(hook.event_spec_for(event)?) {
         Rule::First => Some("answered already".into()),
         Rule::Stop if stands["decision"] == "block" => Some("blocked already".into()),
         _ => None,
@@ -86,7 +86,7 @@ fn call(asked: &Asked<'_>, result: &Value) -> Verdict {
     if result.get("block").is_some_and(truthy) {
         let reason = result.get("reason").filter(|reason| truthy(reason)).map(worded);
         let reason = reason.unwrap_or_else(|| BLOCKED[usize::from(newer)].into());
-        return Verdict::ruled(Ruling::Deny, reason);
+        return Verdict::with_ruling(Ruling::Deny, reason);
     }
     match result.get("input").filter(|input| truthy(input)) {
         Some(input) => other_input(asked, input),
@@ -99,7 +99,7 @@ fn call(asked: &Asked<'_>, result: &Value) -> Verdict {
 fn other_input(asked: &Asked<'_>, input: &Value) -> Verdict {
     if !input.is_object() {
         let said = input.to_string().chars().take(500).collect::<String>();
-        return Verdict::ruled(
+        return Verdict::with_ruling(
             Ruling::Deny,
             format!("a hook wants input that is no object: {said}"),
         );
@@ -110,7 +110,7 @@ fn other_input(asked: &Asked<'_>, input: &Value) -> Verdict {
     let same = stands.is_some_and(|stands| stands.args == tool.args);
     match same && !is_newer(asked.hook) {
         true => Verdict::default(),
-        false => Verdict::default().patching(Slot::Input, tool.args),
+        false => Verdict::default().with_rewrite(Slot::Input, tool.args),
     }
 }
 
@@ -129,8 +129,8 @@ fn output(asked: &Asked<'_>, answer: &Value, last: Option<&Value>) -> Verdict {
     let before = || asked.event.patched.get(&Slot::Output).cloned().unwrap_or_default();
     let content = content.and_then(|content| rewrite(asked, content)).unwrap_or_else(before);
     Verdict::default()
-        .patching(Slot::Output, content)
-        .patching(Slot::Native(DETAILS.into()), details.unwrap_or_default())
+        .with_rewrite(Slot::Output, content)
+        .with_rewrite(Slot::Native(DETAILS.into()), details.unwrap_or_default())
 }
 
 /// The newer edition merges results field by field; `null` brings back what the tool itself said.
@@ -152,9 +152,9 @@ fn merged_output(asked: &Asked<'_>, answer: &Value, results: &[Value]) -> Verdic
         let first = || asked.event.native.get(*key).filter(|_| asked.event.is_from(&Omp)).cloned();
         let value = if value.is_null() { first().unwrap_or_default() } else { value };
         verdict = match slot {
-            Some(slot) => verdict.patching(Slot::Native((*slot).into()), value),
+            Some(slot) => verdict.with_rewrite(Slot::Native((*slot).into()), value),
             None => match rewrite(asked, value) {
-                Some(rewrite) => verdict.patching(Slot::Output, rewrite),
+                Some(rewrite) => verdict.with_rewrite(Slot::Output, rewrite),
                 None => verdict,
             },
         };
@@ -179,7 +179,7 @@ fn context(answer: &Value, results: &[Value]) -> Verdict {
     let returned = results.iter().rev().filter_map(|result| result.get("messages"));
     let mut held = answer["event"].get("messages").into_iter().chain(returned);
     let patch = held.find(|messages| messages.is_array()).cloned();
-    patch.map(|m| Verdict::default().patching(Slot::Messages, m)).unwrap_or_default()
+    patch.map(|m| Verdict::default().with_rewrite(Slot::ChatMessages, m)).unwrap_or_default()
 }
 
 /// What was typed, as handlers have changed it; or it was handled and goes no further.
@@ -187,7 +187,7 @@ fn input(asked: &Asked<'_>, results: &[Value]) -> Verdict {
     let handles = |result: &&Value| result.get("handled").is_some_and(truthy);
     if let Some(handled) = results.iter().find(handles) {
         let reason = format!("Extension {} handled the input", path(asked.hook));
-        return kept(handled).then(Verdict::ruled(Ruling::Deny, reason));
+        return kept(handled).then(Verdict::with_ruling(Ruling::Deny, reason));
     }
     // From what earlier modules made of it.
     let stands = asked.event.patched.get(&Slot::Prompt).and_then(Value::as_object);
@@ -204,11 +204,11 @@ fn input(asked: &Asked<'_>, results: &[Value]) -> Verdict {
     let patch = Value::Object(patch);
     let reading =
         text(&patch, "text").filter(|text| asked.event.facts.prompt.as_ref() != Some(text));
-    let verdict = Verdict::default().patching(Slot::Prompt, patch);
+    let verdict = Verdict::default().with_rewrite(Slot::Prompt, patch);
     match reading {
         // Callers of other dialects send what was typed; their agent is told how to read it.
         Some(text) if !asked.event.is_from(&Omp) => {
-            verdict.saying(Ear::Agent, format!("A hook reads the prompt as: {text}"))
+            verdict.with_message(Audience::AgentNow, format!("A hook reads the prompt as: {text}"))
         }
         _ => verdict,
     }
@@ -218,7 +218,7 @@ fn input(asked: &Asked<'_>, results: &[Value]) -> Verdict {
 fn first_message(asked: &Asked<'_>, results: &[Value]) -> Verdict {
     let Some(message) = messages(results).next() else { return Verdict::default() };
     match asked.event.is_from(&Omp) {
-        true => Verdict::default().patching(Slot::Message, message.clone()),
+        true => Verdict::default().with_rewrite(Slot::InjectedMessage, message.clone()),
         false => told([words(&message["content"])]),
     }
 }
@@ -236,18 +236,21 @@ fn started(asked: &Asked<'_>, results: &[Value]) -> Verdict {
         let added = parts.filter(|part| !before.contains(part));
         let added: Vec<String> = added.filter_map(Value::as_str).map(str::to_owned).collect();
         let said = told(messages(results).map(|m| words(&m["content"])).chain(added));
-        return prompt.into_iter().fold(said, |said, prompt| said.patching(slot.clone(), prompt));
+        return prompt
+            .into_iter()
+            .fold(said, |said, prompt| said.with_rewrite(slot.clone(), prompt));
     }
-    let mut all = asked.event.patched.get(&Slot::Message).cloned().map(listed).unwrap_or(json!([]));
+    let mut all =
+        asked.event.patched.get(&Slot::InjectedMessage).cloned().map(listed).unwrap_or(json!([]));
     let mut verdict = Verdict::default();
     if let Some(all) = all.as_array_mut() {
         let before = all.len();
         all.extend(messages(results).cloned());
         if all.len() > before {
-            verdict = verdict.patching(Slot::Message, json!(all));
+            verdict = verdict.with_rewrite(Slot::InjectedMessage, json!(all));
         }
     }
-    prompt.into_iter().fold(verdict, |verdict, prompt| verdict.patching(slot.clone(), prompt))
+    prompt.into_iter().fold(verdict, |verdict, prompt| verdict.with_rewrite(slot.clone(), prompt))
 }
 
 fn messages(results: &[Value]) -> impl Iterator<Item = &Value> {
@@ -260,7 +263,7 @@ fn listed(value: Value) -> Value {
 
 fn told(texts: impl IntoIterator<Item = String>) -> Verdict {
     let texts = texts.into_iter().filter(|text| !text.is_empty());
-    texts.fold(Verdict::default(), |verdict, text| verdict.saying(Ear::Agent, text))
+    texts.fold(Verdict::default(), |verdict, text| verdict.with_message(Audience::AgentNow, text))
 }
 
 /// A block, else the first wish to go on that says with what. A wish of an earlier module stands.
@@ -269,14 +272,15 @@ fn stop(asked: &Asked<'_>, results: &[Value]) -> Verdict {
     if let Some(block) = results.iter().find(|result| result["decision"] == "block") {
         let reason = said(block, "reason").or_else(|| said(block, "additionalContext"));
         let reason = reason.unwrap_or_else(|| NOT_YET.into());
-        return kept(block).then(Verdict::ruled(Ruling::Deny, reason));
+        return kept(block).then(Verdict::with_ruling(Ruling::Deny, reason));
     }
     if asked.event.patched.contains_key(&Slot::Native(RESULT.into())) {
         return Verdict::default();
     }
     let wish = |result: &Value| {
         let with = said(result, "additionalContext").or_else(|| said(result, "reason"))?;
-        (result["continue"] == true).then(|| kept(result).then(Verdict::ruled(Ruling::Deny, with)))
+        (result["continue"] == true)
+            .then(|| kept(result).then(Verdict::with_ruling(Ruling::Deny, with)))
     };
     results.iter().find_map(wish).unwrap_or_default()
 }
@@ -286,7 +290,7 @@ fn gate(result: &Value) -> Verdict {
     match result.get("cancel").is_some_and(truthy) {
         true => {
             let reason = text(result, "reason").unwrap_or_else(|| "cancelled by a hook".into());
-            verdict.then(Verdict::ruled(Ruling::Deny, reason))
+            verdict.then(Verdict::with_ruling(Ruling::Deny, reason))
         }
         false => verdict,
     }
@@ -295,5 +299,5 @@ fn gate(result: &Value) -> Verdict {
 /// What else stands in a result is for a caller of the same dialect.
 fn kept(result: &Value) -> Verdict {
     let own = result.as_object().cloned().unwrap_or_default();
-    Verdict::default().patching(Slot::Native(RESULT.into()), Value::Object(own))
+    Verdict::default().with_rewrite(Slot::Native(RESULT.into()), Value::Object(own))
 }

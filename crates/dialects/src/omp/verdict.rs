@@ -25,12 +25,12 @@ pub const EFFECTS: &str = "omp.effects.";
 
 /// Reads an outcome.
 pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-    let row = hook.row_for(event).unwrap_or(event.row);
+    let row = hook.event_spec_for(event).unwrap_or(event.spec);
     let mut answer = outcome.answer.clone().unwrap_or_default();
     let verdict = match &outcome.end {
         End::Answered => rounds(&Asked { event, row, hook }, &answer),
-        End::Late => late(row, hook, outcome, &mut answer),
-        End::Unstarted(why) => Verdict::default().unheard(why.clone()),
+        End::TimedOut => late(row, hook, outcome, &mut answer),
+        End::FailedToStart(why) => Verdict::default().with_gate_failure(why.clone()),
         _ => Verdict::default(),
     };
     effects(event, hook, &answer).then(verdict)
@@ -52,11 +52,11 @@ fn rounds(asked: &Asked<'_>, answer: &Value) -> Verdict {
 fn late(row: &EventSpec, hook: &Hook, outcome: &Outcome, answer: &mut Value) -> Verdict {
     let newer = is_newer(hook);
     let limit = super::call::pace(row, hook).timeout;
-    let late = match &outcome.cut {
-        Some(_) => outcome.lateness(limit),
+    let late = match &outcome.cut_short_by {
+        Some(_) => outcome.timeout_reason(limit),
         // The limit, not how long it took to see that it was passed.
         None if newer => format!("timed out after {}ms", limit.as_millis()),
-        None => format!("timed out after {}ms", outcome.took.as_millis()),
+        None => format!("timed out after {}ms", outcome.elapsed.as_millis()),
     };
     if rule(row) != Rule::Call && answer.is_object() {
         let error = format!("handler {late}");
@@ -79,8 +79,8 @@ pub fn path(hook: &Hook) -> String {
 /// (`contracts/omp/CONTRACT.md#late-handlers`).
 fn failed(row: &EventSpec, why: &str) -> Verdict {
     match rule(row) {
-        Rule::Call => Verdict::ruled(Ruling::Deny, why),
-        _ => Verdict::default().unheard(why),
+        Rule::Call => Verdict::with_ruling(Ruling::Deny, why),
+        _ => Verdict::default().with_gate_failure(why),
     }
 }
 
@@ -102,7 +102,7 @@ fn thrown(asked: &Asked<'_>, error: &Value) -> Verdict {
     let why = error_text(asked, error);
     let Some(at) = text(error, "at") else { return failed(asked.row, &why) };
     match rule(asked.row) == Rule::Call && asked.event.is_from(&Omp) {
-        true => failed(asked.row, &why).unheard(format!("thrown at {at}")),
+        true => failed(asked.row, &why).with_gate_failure(format!("thrown at {at}")),
         false => failed(asked.row, &format!("{why} ({at})")),
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gambrel_model::{
-    Complaint, Draft, Entry, Found, Holding, Place, Roots, Scope, Source, Spot, Terms,
+    Complaint, ConfigPath, DirEntry, Draft, Expect, HookPolicy, LoadedFile, Scope, SearchRoots,
+    Source, SourceSpan,
 };
 use serde_json::json;
 
@@ -22,15 +23,15 @@ const GRACE: Duration = Duration::from_secs(1);
 const SWITCH: &str = "PI_TEAMS_HOOKS_ENABLED";
 
 /// One folder. It is looked at even when hooks are switched off, so that they are listed.
-pub fn places(roots: &Roots) -> Vec<Place> {
-    let place = |path| Place { path, scope: Scope::User, holding: Holding::Entries, tag: "hooks" };
+pub fn places(roots: &SearchRoots) -> Vec<ConfigPath> {
+    let place = |path| ConfigPath { path, scope: Scope::User, expect: Expect::Dir, tag: "hooks" };
     hooks_dir(roots).map(place).into_iter().collect()
 }
 
 /// `PI_TEAMS_HOOKS_DIR`, absolute or under the teams' root; else `_hooks` under it.
-fn hooks_dir(roots: &Roots) -> Option<PathBuf> {
+fn hooks_dir(roots: &SearchRoots) -> Option<PathBuf> {
     let under = |dir: &str| Some(teams_root(&roots.env)?.join(dir));
-    match roots.var("PI_TEAMS_HOOKS_DIR") {
+    match roots.env_var("PI_TEAMS_HOOKS_DIR") {
         Some(dir) if Path::new(dir).is_absolute() => Some(dir.into()),
         Some(dir) => under(dir),
         None => under("_hooks"),
@@ -52,7 +53,7 @@ pub fn teams_root(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 }
 
 /// One draft per event that has a script.
-pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut drafts = Vec::new();
     let mut complaints = Vec::new();
     for folder in found {
@@ -61,31 +62,33 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
                 drafts.push(draft);
             }
         }
-        complaints.extend(folder.entries.iter().filter(|entry| entry.plain).filter_map(misnamed));
+        complaints.extend(folder.entries.iter().filter(|entry| entry.is_file).filter_map(misnamed));
     }
     if roots.env.get(SWITCH).map(String::as_str) != Some("1") {
         let off = format!("disabled: {SWITCH} is not 1");
-        drafts.iter_mut().for_each(|draft| draft.idle = Some(off.clone()));
+        drafts.iter_mut().for_each(|draft| draft.disabled = Some(off.clone()));
         complaints.clear();
     }
     (drafts, complaints)
 }
 
 fn script(
-    folder: &Found,
+    folder: &LoadedFile,
     event: &str,
-    roots: &Roots,
+    roots: &SearchRoots,
     complaints: &mut Vec<Complaint>,
 ) -> Option<Draft> {
     for ending in ENDINGS {
         let name = format!("on_{event}{ending}");
-        let named = |entry: &&Entry| entry.plain && entry.name == name;
+        let named = |entry: &&DirEntry| entry.is_file && entry.name == name;
         let Some(entry) = folder.entries.iter().find(named) else { continue };
         // A bare name must be executable; if it is not, the next candidate is tried.
         if ending.is_empty() && !entry.executable {
             let message = format!("`{name}` is not executable, so it is passed over");
             let help = format!("chmod +x {}", entry.path.display());
-            complaints.push(Complaint::warning(Spot::file(&entry.path), message).help(help));
+            complaints.push(
+                Complaint::warning(SourceSpan::of_file(&entry.path), message).with_help(help),
+            );
             continue;
         }
         return Some(draft(folder, entry, event, roots));
@@ -93,7 +96,7 @@ fn script(
     None
 }
 
-fn draft(folder: &Found, entry: &Entry, event: &str, roots: &Roots) -> Draft {
+fn draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &SearchRoots) -> Draft {
     let path = entry.path.display().to_string();
     let command = match entry.path.extension().and_then(|e| e.to_str()) {
         Some("sh") => vec!["bash".to_owned(), path.clone()],
@@ -105,27 +108,27 @@ fn draft(folder: &Found, entry: &Entry, event: &str, roots: &Roots) -> Draft {
     Draft {
         event: event.to_owned(),
         source: Source {
-            spot: Spot::file(&entry.path),
+            spot: SourceSpan::of_file(&entry.path),
             scope: folder.place.scope,
             base: folder.place.path.clone(),
         },
         name: Some(format!("on_{event}")),
         action: "shell".into(),
         config: json!({"argv": command, "path": path, "policy": policy.word()}),
-        terms: Terms {
+        policy: HookPolicy {
             timeout: timeout(roots),
-            grace: GRACE,
-            late: failed.clone(),
-            failed,
-            cap: Some(max_reopens(roots)),
-            ..Terms::default()
+            kill_grace: GRACE,
+            on_timeout: failed.clone(),
+            on_failure: failed,
+            max_refusals_in_row: Some(max_reopens(roots)),
+            ..HookPolicy::default()
         },
         ..Draft::default()
     }
 }
 
-fn timeout(roots: &Roots) -> Duration {
-    let written = roots.var("PI_TEAMS_HOOK_TIMEOUT_MS");
+fn timeout(roots: &SearchRoots) -> Duration {
+    let written = roots.env_var("PI_TEAMS_HOOK_TIMEOUT_MS");
     let milliseconds = written.and_then(|text| text.trim().parse::<f64>().ok());
     milliseconds
         .filter(|ms| ms.is_finite() && *ms > 0.0 && *ms < 1e12)
@@ -133,7 +136,7 @@ fn timeout(roots: &Roots) -> Duration {
 }
 
 /// A file that looks like a hook and is none.
-fn misnamed(entry: &Entry) -> Option<Complaint> {
+fn misnamed(entry: &DirEntry) -> Option<Complaint> {
     let stem = entry.name.strip_prefix("on_")?;
     let known = super::EVENTS
         .iter()
@@ -144,5 +147,5 @@ fn misnamed(entry: &Entry) -> Option<Complaint> {
     let names: Vec<String> = super::EVENTS.iter().map(|row| format!("on_{}", row.name)).collect();
     let message = format!("`{}` names no event, so it never runs", entry.name);
     let help = format!("hooks are {} with no ending, .sh, .js or .mjs", names.join(", "));
-    Some(Complaint::warning(Spot::file(&entry.path), message).help(help))
+    Some(Complaint::warning(SourceSpan::of_file(&entry.path), message).with_help(help))
 }

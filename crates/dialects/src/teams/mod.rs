@@ -10,28 +10,29 @@ mod tests;
 mod verdict;
 
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook,
-    Moment, Outcome, Place, Powers, Reply, Roots, Verdict,
+    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
+    Hook, LoadedFile, Moment, Outcome, Powers, Reply, SearchRoots, Verdict,
 };
 
 /// The dialect of team hooks.
 pub struct Teams;
 
 const fn row(name: &'static str, moment: Moment, may: Powers, can: Powers) -> EventSpec {
-    EventSpec::new(name, moment).may(may).can(can)
+    EventSpec::new(name, moment).with_hook_powers(may).with_caller_powers(can)
 }
 
 /// What a gate may do: keep the task open, and say why.
-const GATE: Powers = Powers::DENY.and(Powers::TELL).and(Powers::SHOW);
+const GATE: Powers = Powers::DENY.union(Powers::MESSAGE_AGENT).union(Powers::MESSAGE_USER);
 /// What a bystander may do.
-const WARN: Powers = Powers::SHOW.and(Powers::TELL);
+const WARN: Powers = Powers::MESSAGE_USER.union(Powers::MESSAGE_AGENT);
 
 /// What a leader hears about a task: a failed result, and words in its stdout.
-const RESULT: Powers = WORDS.and(Powers::DENY);
+const RESULT: Powers = WORDS.union(Powers::DENY);
 /// A task that has failed is past refusing: only words are left.
-const WORDS: Powers = Powers::TELL.and(Powers::NEXT).and(Powers::SHOW);
+const WORDS: Powers =
+    Powers::MESSAGE_AGENT.union(Powers::MESSAGE_NEXT_TURN).union(Powers::MESSAGE_USER);
 /// An idle member is never refused; what keeps it going is owed to it.
-const IDLE: Powers = Powers::TELL.and(Powers::SHOW);
+const IDLE: Powers = Powers::MESSAGE_AGENT.union(Powers::MESSAGE_USER);
 
 static EVENTS: &[EventSpec] = &[
     row("idle", Moment::MemberIdle, WARN, IDLE),
@@ -48,27 +49,35 @@ impl Dialect for Teams {
         EVENTS
     }
 
-    fn places(&self, roots: &Roots) -> Vec<Place> {
+    fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::places(roots)
     }
 
-    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(
+        &self,
+        found: &[LoadedFile],
+        roots: &SearchRoots,
+    ) -> (Vec<Draft>, Vec<Complaint>) {
         config::load(found, roots)
     }
 
-    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+    fn receive_event(
+        &'static self,
+        native: &[u8],
+        arrival: CallerContext,
+    ) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
     }
 
-    fn stage(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
+    fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         payload::stage(event, hook)
     }
 
-    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         verdict::read(event, hook, outcome)
     }
 
-    fn reply(&self, event: &Event, decision: &Decision) -> Reply {
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
         reply::reply(event, decision)
     }
 }

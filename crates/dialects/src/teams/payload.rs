@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use gambrel_model::{
-    Arrival, Call, Complaint, Event, Facts, Hook, Program, SideFile, Spot, Task, Team,
+    Call, CallerContext, Complaint, Event, Facts, Hook, Program, SideFile, SourceSpan, TaskFacts,
+    TeamFacts,
 };
 use serde_json::{Map, Value, json};
 
@@ -29,19 +30,19 @@ const TASK: [&str; 9] = [
 pub fn receive(
     dialect: &'static Teams,
     native: &[u8],
-    arrival: Arrival,
+    arrival: CallerContext,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
     let name = event_name(&native, "event", &arrival).unwrap_or_default();
     let Some(row) = row(dialect, &name) else {
         let message = format!("`event` is idle, task_completed or task_failed, not `{name}`");
-        return Err(Complaint::error(Spot::default(), message));
+        return Err(Complaint::error(SourceSpan::default(), message));
     };
     let team = native.get("team").cloned().unwrap_or_default();
     let field = |key: &str| text(&team, key).unwrap_or_default();
     let task = native.get("task").filter(|task| task.is_object());
     let facts = Facts {
-        team: Some(Team {
+        team: Some(TeamFacts {
             id: field("id"),
             dir: field("dir").into(),
             list: field("taskListId"),
@@ -55,9 +56,9 @@ pub fn receive(
     Ok(Heard { row, name, session, cwd: None, facts, native }.into_event(dialect, arrival))
 }
 
-fn task_fact(task: &Value) -> Task {
+fn task_fact(task: &Value) -> TaskFacts {
     let field = |key: &str| text(task, key).unwrap_or_default();
-    Task {
+    TaskFacts {
         id: task.get("id").map(crate::payload::loose_text).unwrap_or_default(),
         subject: field("subject"),
         description: field("description"),
@@ -69,7 +70,7 @@ fn task_fact(task: &Value) -> Task {
 
 /// The team of an event; for a caller that has none, one under the teams' root (never in the
 /// project, where its logs would lie about), named by team or session.
-pub fn team(event: &Event) -> Team {
+pub fn team(event: &Event) -> TeamFacts {
     let named = event.facts.team.clone().unwrap_or_default();
     let id = match named.id.is_empty() {
         true => event.session.clone(),
@@ -83,7 +84,7 @@ pub fn team(event: &Event) -> Team {
         }
         false => named.dir,
     };
-    Team { list: or(named.list, &id), style: or(named.style, "normal"), id, dir }
+    TeamFacts { list: or(named.list, &id), style: or(named.style, "normal"), id, dir }
 }
 
 /// Replaces every character outside `[a-zA-Z0-9_-]` by `-`.
@@ -135,7 +136,7 @@ pub fn timestamp(event: &Event) -> Option<String> {
     }
 }
 
-fn task_json(task: &Task, event: &Event) -> Value {
+fn task_json(task: &TaskFacts, event: &Event) -> Value {
     let mut object: Map<String, Value> = match &task.native {
         Value::Object(native) if event.is_from(&Teams) => native.clone(),
         _ => Map::new(),
@@ -190,13 +191,13 @@ pub fn stage(event: &Event, hook: &Hook) -> Call {
     env.extend(flat(event, own_name));
     let argv = hook.draft.config.get("argv").and_then(Value::as_array);
     let argv = argv.into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned));
-    let terms = &hook.draft.terms;
+    let terms = &hook.draft.policy;
     Call {
         program: Program::Exec(argv.collect()),
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         cwd: event.cwd.clone(),
         files: vec![SideFile { path: file, text: Some(whole), temporary: true, lasting: false }],
-        pace: terms.pace(),
+        limits: terms.limits(),
         ..Call::default()
     }
 }

@@ -1,6 +1,6 @@
 //! The `result` object of the hook log, and an exit code.
 
-use gambrel_model::{Decision, Event, Reply, Ruling, Say, Step};
+use gambrel_model::{Decision, Event, Message, Reply, Ruling, Step};
 use serde_json::{Value, json};
 
 use super::verdict::result;
@@ -8,7 +8,7 @@ use super::verdict::result;
 /// The contract's own hook answers in its own shape; words of other dialects' hooks are added to
 /// its stdout, their refusals make it fail.
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
-    let own = decision.trail.iter().find(|step| step.ran && step.dialect == event.from.name());
+    let own = decision.trail.iter().find(|step| step.ran && step.dialect == event.dialect.name());
     let mut result = own.map_or_else(nothing_ran, own_result);
     let (own_notices, words) = spoken(event, decision);
     if !words.is_empty() {
@@ -19,11 +19,11 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
         };
         result["stdout"] = json!(joined);
     }
-    let own_failed = own.and_then(|step| step.outcome.as_ref()).is_some_and(|o| !o.succeeded());
+    let own_failed = own.and_then(|step| step.outcome.as_ref()).is_some_and(|o| !o.is_success());
     // A halt that an idle member cannot be told is owed, and still no success.
-    let refused = decision.said.ruling.refuses() || decision.meant.ruling == Ruling::Halt;
+    let refused = decision.for_caller.ruling.refuses() || decision.merged.ruling == Ruling::Halt;
     if refused && !own_failed {
-        result["refused"] = json!(decision.meant.why().join("\n"));
+        result["refused"] = json!(decision.merged.ruling_reasons().join("\n"));
     }
     Reply {
         stdout: format!("{result}\n").into_bytes(),
@@ -49,10 +49,10 @@ fn nothing_ran() -> Value {
 fn spoken<'d>(event: &Event, decision: &'d Decision) -> (Vec<&'d str>, String) {
     let own = |hook: &str| {
         let mut steps = decision.trail.iter();
-        steps.any(|step| step.hook == hook && step.dialect == event.from.name())
+        steps.any(|step| step.hook == hook && step.dialect == event.dialect.name())
     };
-    let says = decision.said.says.iter();
-    let (own, foreign): (Vec<&Say>, Vec<&Say>) = says.partition(|say| own(&say.hook));
-    let text = |say: &&'d Say| say.text.as_str();
+    let says = decision.for_caller.messages.iter();
+    let (own, foreign): (Vec<&Message>, Vec<&Message>) = says.partition(|say| own(&say.hook));
+    let text = |say: &&'d Message| say.text.as_str();
     (own.iter().map(text).collect(), foreign.iter().map(text).collect::<Vec<_>>().join("\n"))
 }

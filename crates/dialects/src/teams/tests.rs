@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use gambrel_model::{
-    Arrival, Dialect, Duty, End, Entry, Found, Holding, Hook, Outcome, Place, Roots, Scope,
+    CallerContext, ConfigPath, Dialect, DirEntry, End, Expect, Hook, LoadedFile, Outcome, Scope,
+    SearchRoots, SideEffect,
 };
 
 use super::Teams;
@@ -12,29 +13,33 @@ static TEAMS: Teams = Teams;
 
 fn hook(name: &str) -> Hook {
     let folder = PathBuf::from("/hooks");
-    let entry = Entry {
+    let entry = DirEntry {
         name: name.into(),
         path: folder.join(name),
         executable: false,
-        plain: true,
+        is_file: true,
         special: false,
     };
     let place =
-        Place { path: folder.clone(), scope: Scope::User, holding: Holding::Entries, tag: "hooks" };
-    let found = Found { place, base: folder, text: String::new(), entries: vec![entry] };
-    let (mut drafts, _) = TEAMS.load(&[found], &Roots::default());
+        ConfigPath { path: folder.clone(), scope: Scope::User, expect: Expect::Dir, tag: "hooks" };
+    let found = LoadedFile { place, base: folder, text: String::new(), entries: vec![entry] };
+    let (mut drafts, _) = TEAMS.load_hooks(&[found], &SearchRoots::default());
     Hook::build(&TEAMS, drafts.remove(0)).0.unwrap()
 }
 
 #[test]
 fn a_log_is_named_by_time_and_event_without_colons_and_dots() {
     // 2026-11-15T12:00:01.023Z
-    let arrival = Arrival { at: 1_794_744_001_023, ..Arrival::default() };
+    let arrival = CallerContext { at: 1_794_744_001_023, ..CallerContext::default() };
     let native = br#"{"event":"task_completed","team":{"id":"a","dir":"/teams/a"},"task":null}"#;
-    let event = TEAMS.receive(native, arrival).unwrap();
-    let verdict = TEAMS.read(&event, &hook("on_task_completed.sh"), &Outcome::of(End::Exited(0)));
-    let [Duty::WriteFile { path, .. }] = verdict.duties.as_slice() else {
-        panic!("one log, not {:?}", verdict.duties);
+    let event = TEAMS.receive_event(native, arrival).unwrap();
+    let verdict = TEAMS.read_outcome(
+        &event,
+        &hook("on_task_completed.sh"),
+        &Outcome::from_end(End::Exited(0)),
+    );
+    let [SideEffect::WriteFile { path, .. }] = verdict.side_effects.as_slice() else {
+        panic!("one log, not {:?}", verdict.side_effects);
     };
     let name = "/teams/a/hook-logs/2026-11-15T12-00-01-023Z_task_completed.json";
     assert_eq!(path, &PathBuf::from(name));

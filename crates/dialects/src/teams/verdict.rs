@@ -1,6 +1,6 @@
 //! Reads an exit code, and builds the log file of pi-teams.
 
-use gambrel_model::{Captured, Duty, End, Event, Hook, Outcome, Verdict};
+use gambrel_model::{Captured, End, Event, Hook, Outcome, SideEffect, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::payload::{team, timestamp};
@@ -13,10 +13,10 @@ const STREAM: usize = 12_000;
 pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let mut verdict = match &outcome.end {
         End::Exited(0) => Verdict::default(),
-        End::Late => hook.draft.terms.late.because(&sentence(hook, outcome)),
-        _ => hook.draft.terms.failed.because(&sentence(hook, outcome)),
+        End::TimedOut => hook.draft.policy.on_timeout.with_reason(&sentence(hook, outcome)),
+        _ => hook.draft.policy.on_failure.with_reason(&sentence(hook, outcome)),
     };
-    verdict.duties.push(log(event, hook, outcome));
+    verdict.side_effects.push(log(event, hook, outcome));
     verdict
 }
 
@@ -29,10 +29,10 @@ fn sentence(hook: &Hook, outcome: &Outcome) -> String {
 pub fn summary(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
     match &outcome.end {
-        End::Unstarted(why) => parts.push(why.clone()),
-        End::Late => parts.push(match &outcome.cut {
+        End::FailedToStart(why) => parts.push(why.clone()),
+        End::TimedOut => parts.push(match &outcome.cut_short_by {
             Some(why) => format!("cut short: {why}"),
-            None => format!("timeout after {}ms", outcome.took.as_millis()),
+            None => format!("timeout after {}ms", outcome.elapsed.as_millis()),
         }),
         End::Exited(code) if *code != 0 => parts.push(format!("exit code {code}")),
         _ => {}
@@ -63,11 +63,11 @@ pub fn result(path: &str, outcome: &Outcome) -> Value {
             _ => Value::Null,
         },
     );
-    put("timedOut", json!(outcome.end == End::Late));
-    put("durationMs", json!(u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX)));
+    put("timedOut", json!(outcome.end == End::TimedOut));
+    put("durationMs", json!(u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX)));
     put("stdout", json!(stream(&outcome.stdout)));
     put("stderr", json!(stream(&outcome.stderr)));
-    if let End::Unstarted(why) = &outcome.end {
+    if let End::FailedToStart(why) = &outcome.end {
         put("error", json!(why));
     }
     put("contractVersion", json!(1));
@@ -85,7 +85,7 @@ fn as_named(command: &[String]) -> Vec<&str> {
 
 fn stream(captured: &Captured) -> String {
     let text = String::from_utf8_lossy(&captured.bytes);
-    if text.chars().count() <= STREAM && !captured.cut() {
+    if text.chars().count() <= STREAM && !captured.is_truncated() {
         return text.into_owned();
     }
     let kept: String = text.chars().take(STREAM).collect();
@@ -94,7 +94,7 @@ fn stream(captured: &Captured) -> String {
 }
 
 /// The hook log: one file per invocation, written only if a hook ran.
-fn log(event: &Event, hook: &Hook, outcome: &Outcome) -> Duty {
+fn log(event: &Event, hook: &Hook, outcome: &Outcome) -> SideEffect {
     let team = team(event);
     let own_name = &hook.draft.event;
     let task = match own_name.as_str() {
@@ -117,7 +117,7 @@ fn log(event: &Event, hook: &Hook, outcome: &Outcome) -> Duty {
     });
     let stamp = iso_time(event.at, true).replace([':', '.'], "-");
     let text = serde_json::to_string_pretty(&log).unwrap_or_default() + "\n";
-    Duty::WriteFile {
+    SideEffect::WriteFile {
         path: team.dir.join("hook-logs").join(format!("{stamp}_{own_name}.json")),
         text,
     }

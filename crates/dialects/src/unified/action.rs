@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use gambrel_model::complaint::nearest;
+use gambrel_model::complaint::nearest_word;
 use gambrel_model::condition::Condition;
 use gambrel_model::{
-    Complaint, Dialect, Draft, EventSpec, MatcherText, Moment, Quoted, Severity, Source, Spot,
-    Subject, Terms,
+    Complaint, Dialect, Draft, EventSpec, HookPolicy, MatcherText, Moment, Severity, Source,
+    SourceSpan, SpannedText, Subject,
 };
 
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
             pattern = own_fields(&mut fields, kind, row, reading.document);
             terms::terms(&mut fields, kind, row)
         }
-        None => Terms::default(),
+        None => HookPolicy::default(),
     };
     let (name, priority) = (fields.text("name"), fields.whole("priority").unwrap_or(0));
     let strict = fields.flag("strict") == Some(true);
@@ -108,7 +108,7 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
     let idle = reading.off.clone().or(broken.map(|complaint| complaint.message.clone()));
     // A question that cannot be asked because of a mistake denies too
     // (`contracts/unified/CONTRACT.md#approvals-at-gates`).
-    let asks = kind.is_some_and(|kind| kind.word == "webhook") && terms.waits;
+    let asks = kind.is_some_and(|kind| kind.word == "webhook") && terms.blocking;
     let lax = fields.node("on_failure").and_then(Node::text) == Some("continue");
     let strict = strict || (broken.is_some() && asks && !lax && events::is_neutral_gate(row));
     if kind.is_some_and(|kind| kind.word == "webhook") {
@@ -131,9 +131,9 @@ pub fn draft(reading: &mut Reading<'_>, row: &'static EventSpec, node: &Node) ->
         when,
         action: kind.map_or("shell", |kind| kind.word).to_owned(),
         config: config(reading, node, kind),
-        terms,
+        policy: terms,
         priority,
-        idle,
+        disabled: idle,
         strict,
         pattern,
         ..Draft::default()
@@ -175,7 +175,7 @@ fn own_fields(
     kind: &Type,
     row: &EventSpec,
     document: &Document<'_>,
-) -> Option<(String, Quoted)> {
+) -> Option<(String, SpannedText)> {
     if kind.word == "rule" {
         let Some(inner) = fields.node("rule").filter(|n| matches!(n.content, Content::Map(_)))
         else {
@@ -232,7 +232,7 @@ fn matcher(fields: &mut Fields<'_>, row: &EventSpec) -> MatcherText {
         let message = format!("{} has no tool, so its hooks run whatever `matcher` says", row.name);
         fields
             .complaints
-            .push(Complaint::warning(written.spot, message).help("use `when` instead"));
+            .push(Complaint::warning(written.spot, message).with_help("use `when` instead"));
         return MatcherText::All;
     }
     let in_list = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | ',' | '|' | '-');
@@ -261,24 +261,24 @@ fn kinds(fields: &mut Fields<'_>, row: &EventSpec, tools: Vec<String>) -> Matche
 }
 
 /// A caller's own word for a tool is met by its own tools only.
-fn unusual(name: &str, spot: &Spot) -> Option<Complaint> {
+fn unusual(name: &str, spot: &SourceSpan) -> Option<Complaint> {
     let words: Vec<&str> = Unified.tools().iter().map(|word| word.name).collect();
     if words.contains(&name) || name.contains("__") {
         return None;
     }
     let message = format!("`{name}` is not one of our words for tools: callers without it pass by");
     let help = format!("for every caller's tools write {}", words.join(", "));
-    Some(Complaint::warning(spot.clone(), message).help(help))
+    Some(Complaint::warning(spot.clone(), message).with_help(help))
 }
 
-fn condition(fields: &mut Fields<'_>, row: &EventSpec) -> Option<Quoted> {
+fn condition(fields: &mut Fields<'_>, row: &EventSpec) -> Option<SpannedText> {
     let when = fields.quoted("when")?;
     // What is no condition at all is told when the hook is built.
     let Ok(parsed) = Condition::parse(&when.text) else { return Some(when) };
     for name in parsed.variables() {
         if let Some((message, help)) = doubt(name, row) {
-            let at = when.at(when.text.find(name).unwrap_or(0));
-            fields.complaints.push(Complaint::warning(at, message).help(help));
+            let at = when.span_at(when.text.find(name).unwrap_or(0));
+            fields.complaints.push(Complaint::warning(at, message).with_help(help));
         }
     }
     Some(when)
@@ -292,7 +292,7 @@ fn doubt(name: &str, row: &EventSpec) -> Option<(String, String)> {
     if variables::is_known(name) {
         return None;
     }
-    let near = nearest(name, variables::names())?;
+    let near = nearest_word(name, variables::names())?;
     let message = format!("`{name}` is no variable of ours: it is read from the environment");
     Some((message, format!("did you mean `${{{near}}}`?")))
 }

@@ -1,7 +1,7 @@
 //! What became of a question that a webhook brought to somebody: a yes, a no, another word, no
 //! answer in time, or a question that was never asked.
 
-use gambrel_model::{Ear, End, Event, Hook, Kind, Moment, Outcome, Ruling, Verdict};
+use gambrel_model::{Audience, End, Event, Hook, Moment, MomentKind, Outcome, Ruling, Verdict};
 use serde_json::Value;
 
 use super::events::is_own;
@@ -15,7 +15,7 @@ const NO: [&str; 3] = ["reject", "deny", "abort"];
 
 /// Whether a hook asks somebody and waits for the answer.
 pub fn asks(hook: &Hook) -> bool {
-    hook.draft.action == "webhook" && hook.draft.terms.waits
+    hook.draft.action == "webhook" && hook.draft.policy.blocking
 }
 
 fn word_of(answer: &Value) -> Option<String> {
@@ -29,7 +29,7 @@ fn message_of(answer: &Value) -> &str {
 /// The person's no, if that is what an answer says: its words.
 pub fn rejection(outcome: &Outcome) -> Option<String> {
     let answer = outcome.answer.as_ref()?;
-    if outcome.end != End::Answered || outcome.fault.is_some() {
+    if outcome.end != End::Answered || outcome.failure.is_some() {
         return None;
     }
     let action = word_of(answer).filter(|word| NO.contains(&word.as_str()))?;
@@ -42,52 +42,52 @@ pub fn rejection(outcome: &Outcome) -> Option<String> {
 /// An approval is Allow for a tool call and for a permission, if the whole input was shown. The
 /// answer's message is for the agent, at every point that agent-pipelines does not have.
 pub fn approval(event: &Event, answer: &Value) -> Verdict {
-    if is_own(event.row) {
+    if is_own(event.spec) {
         return Verdict::default();
     }
     let word = word_of(answer).filter(|word| YES.contains(&word.as_str()));
     let tool = matches!(event.moment, Moment::ToolBefore | Moment::ToolPermission);
     let verdict = match word {
         Some(word) if tool && shows_whole_input(event) => {
-            Verdict::ruled(Ruling::Allow, format!("a person answered `{word}`"))
+            Verdict::with_ruling(Ruling::Allow, format!("a person answered `{word}`"))
         }
         Some(_) if tool => {
             let cut = "a person answered, but was shown only the beginning of the input: \
                 nothing is allowed by it";
-            Verdict::says(Ear::Person, cut)
+            Verdict::with_only_message(Audience::User, cut)
         }
         _ => Verdict::default(),
     };
     match message_of(answer) {
         "" => verdict,
-        words => verdict.saying(Ear::Agent, format!("the approver says: {words}")),
+        words => verdict.with_message(Audience::AgentNow, format!("the approver says: {words}")),
     }
 }
 
 /// A question that was not answered in time. A host that cannot wait any longer is told where the
 /// answer will be found; nothing passes in the meantime.
 pub fn unanswered(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-    let terms = &hook.draft.terms;
+    let terms = &hook.draft.policy;
     let pending = outcome.answer.as_ref().and_then(|answer| text(answer, "pending"));
     if let Some(ticket) = pending {
         return match event.kind() {
-            Kind::Gate => Verdict::ruled(
+            MomentKind::Gate => Verdict::with_ruling(
                 Ruling::Deny,
                 format!("waiting for approval, ticket {ticket}: try again once it is given"),
             ),
-            _ => terms.late.because(&format!("waiting for approval, {ticket}")),
+            _ => terms.on_timeout.with_reason(&format!("waiting for approval, {ticket}")),
         };
     }
     // Something ended it before anybody could answer: then it was not asked at all, and what a
     // failure means counts as well.
-    if let Some(cut) = &outcome.cut {
-        let either = terms.late.clone().then(terms.failed.clone());
-        return either.because(&unsent(hook, cut)).unheard(format!("late: {cut}"));
+    if let Some(cut) = &outcome.cut_short_by {
+        let either = terms.on_timeout.clone().then(terms.on_failure.clone());
+        return either.with_reason(&unsent(hook, cut)).with_gate_failure(format!("late: {cut}"));
     }
     let seconds = terms.timeout.as_secs_f64();
     let unit = if seconds == 1.0 { "second" } else { "seconds" };
     let nobody = format!("nobody answered `{}` within {seconds} {unit}", hook.title());
-    terms.late.because(&nobody).unheard("late: nobody answered in time")
+    terms.on_timeout.with_reason(&nobody).with_gate_failure("late: nobody answered in time")
 }
 
 /// The words for a question that did not get out.

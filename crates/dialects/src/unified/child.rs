@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gambrel_model::request::to_body;
 use gambrel_model::template::{Style, expand_json};
-use gambrel_model::{Call, Carry, Event, Hook, Spawn};
+use gambrel_model::{Call, Carry, Event, Hook, SpawnRequestBody};
 use serde_json::{Value, json};
 
 use super::variables::value;
@@ -43,7 +43,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let lookup = |name: &str| value(event, carry, name);
     let inputs = config.get("inputs").cloned().unwrap_or_else(|| json!({}));
     let iteration = value(event, carry, "ITERATION").filter(|text| !text.is_empty());
-    let spawn = Spawn {
+    let spawn = SpawnRequestBody {
         pipeline: text(config, "pipeline").unwrap_or_default(),
         children: session_folder(event).join("children"),
         name: format!("{}-{}", hook.draft.event, step(iteration.as_deref().unwrap_or("0"))),
@@ -57,7 +57,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     };
     let mut env: Vec<(String, String)> = passed.iter().filter_map(secret).collect();
     env.push((CHILD.to_owned(), chain(event, hook)));
-    Call { env, keep: Some(keep.collect()), body: to_body(&spawn), ..Call::default() }
+    Call { env, inherit: Some(keep.collect()), body: to_body(&spawn), ..Call::default() }
 }
 
 /// The parent's session: as the caller says, else where runs are kept.

@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 
-use gambrel_model::complaint::nearest;
-use gambrel_model::{Complaint, Draft, EventSpec, Found, Holding, Place, Roots, Scope};
+use gambrel_model::complaint::nearest_word;
+use gambrel_model::{
+    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedFile, Scope, SearchRoots,
+};
 
 use super::action::draft;
 use super::{Unified, events};
@@ -17,11 +19,11 @@ const KEYS: [&str; 3] = ["hooks", "version", SWITCH];
 const SWITCH: &str = "disable_global_hooks";
 
 /// The files in order: stage, pipeline, `.gambrel/hooks.yaml`, then the global ones.
-pub fn places(roots: &Roots) -> Vec<Place> {
-    let text = |path: PathBuf, scope, tag| Place { path, scope, holding: Holding::Text, tag };
+pub fn places(roots: &SearchRoots) -> Vec<ConfigPath> {
+    let text = |path: PathBuf, scope, tag| ConfigPath { path, scope, expect: Expect::File, tag };
     let mut places = Vec::new();
     for tag in ["stage", "pipeline"] {
-        let paths = roots.named(tag).map(|path| roots.root.join(path));
+        let paths = roots.sources_for(tag).map(|path| roots.root.join(path));
         places.extend(paths.map(|path| text(path, Scope::User, tag)));
     }
     places.push(text(".gambrel/hooks.yaml".into(), Scope::Project, "project"));
@@ -34,7 +36,7 @@ pub fn places(roots: &Roots) -> Vec<Place> {
 }
 
 /// Every action of every file.
-pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
     let (mut drafts, mut complaints) = (Vec::new(), Vec::new());
     let reachable = preferences::read(found, roots, &mut Vec::new()).allow;
     let mut files = Vec::with_capacity(found.len());
@@ -59,7 +61,7 @@ pub fn load(found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
 }
 
 /// A file of something that runs, which has other things in it besides hooks.
-fn is_run(file: &Found) -> bool {
+fn is_run(file: &LoadedFile) -> bool {
     matches!(file.place.tag, "stage" | "pipeline")
 }
 
@@ -71,13 +73,13 @@ fn switched(document: &Document<'_>) -> bool {
 /// One file that is being read.
 pub struct Reading<'r> {
     /// The file.
-    pub file: &'r Found,
+    pub file: &'r LoadedFile,
     /// Its tree.
     pub document: &'r Document<'r>,
     /// Hosts of the inside that the user lets requests reach.
     pub reachable: &'r [String],
     /// The surroundings.
-    pub roots: &'r Roots,
+    pub roots: &'r SearchRoots,
     /// Why no hook of this file runs, if none does.
     pub off: Option<String>,
     /// What was wrong so far.
@@ -86,10 +88,10 @@ pub struct Reading<'r> {
 
 impl<'r> Reading<'r> {
     fn of(
-        file: &'r Found,
+        file: &'r LoadedFile,
         document: &'r Document<'r>,
         reachable: &'r [String],
-        roots: &'r Roots,
+        roots: &'r SearchRoots,
     ) -> Self {
         Self { file, document, reachable, roots, off: None, complaints: Vec::new() }
     }
@@ -97,13 +99,13 @@ impl<'r> Reading<'r> {
     /// Records something that does not run.
     pub fn error(&mut self, node: &Node, message: String, help: &str) {
         let complaint = Complaint::error(self.document.spot_of(node), message);
-        self.complaints.push(complaint.help(help));
+        self.complaints.push(complaint.with_help(help));
     }
 
     /// Records something that may not do what its author thinks.
     pub fn warn(&mut self, node: &Node, message: String, help: &str) {
         let complaint = Complaint::warning(self.document.spot_of(node), message);
-        self.complaints.push(complaint.help(help));
+        self.complaints.push(complaint.with_help(help));
     }
 
     fn hooks(&mut self) -> Vec<Draft> {
@@ -174,7 +176,7 @@ impl<'r> Reading<'r> {
         let prefixed = format!("on_{name}");
         let near = match events::named(&prefixed) {
             Some(row) => Some(row.name),
-            None => nearest(name, events::names()),
+            None => nearest_word(name, events::names()),
         };
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
@@ -188,7 +190,7 @@ impl<'r> Reading<'r> {
         let complaint = Complaint::warning(spot, format!("no caller is known to fire `{name}`"));
         // Nearly a point that exists: its hooks are missing where their author wants them.
         let reported_by_fire = near.is_some();
-        self.complaints.push(Complaint { reported_by_fire, ..complaint.help(help) });
+        self.complaints.push(Complaint { reported_by_fire, ..complaint.with_help(help) });
         row(&Unified, "")
     }
 }

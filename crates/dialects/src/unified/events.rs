@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use gambrel_model::{EventSpec, Kind, Moment, Order, PatchRule, Powers, Slot, Subject};
+use gambrel_model::{EventSpec, Moment, MomentKind, Order, PatchRule, Powers, Slot, Subject};
 
 /// The hook points of agent-pipelines.
 const POINTS: [(&str, Moment); 6] = [
@@ -39,14 +39,15 @@ const OTHERS: [&str; 16] = [
 ];
 
 /// What any of its hooks may answer.
-const MAY: Powers = WORDS.and(Powers::DENY).and(Powers::HALT).and(Powers::ASK).and(Powers::ALLOW);
-const WORDS: Powers = Powers::TELL.and(Powers::SHOW);
+const MAY: Powers =
+    WORDS.union(Powers::DENY).union(Powers::HALT).union(Powers::ASK).union(Powers::ALLOW);
+const WORDS: Powers = Powers::MESSAGE_AGENT.union(Powers::MESSAGE_USER);
 /// `abort`, and words.
-const STOP: Powers = WORDS.and(Powers::HALT);
+const STOP: Powers = WORDS.union(Powers::HALT);
 /// `deny` besides.
-const REFUSE: Powers = STOP.and(Powers::DENY);
+const REFUSE: Powers = STOP.union(Powers::DENY);
 /// Where an iteration ends, what is refused or told is for the next one.
-const END: Powers = STOP.and(Powers::NEXT);
+const END: Powers = STOP.union(Powers::MESSAGE_NEXT_TURN);
 
 /// Every row; the last, without a name, is for points of a later day.
 pub fn table() -> &'static [EventSpec] {
@@ -77,9 +78,12 @@ fn row(name: &'static str, moment: Moment) -> EventSpec {
         Moment::ToolAfter | Moment::ToolFailed => &[Slot::Output],
         _ => &[],
     };
-    let row = EventSpec::new(name, moment).subject(subject).order(Order::UntilRefused);
+    let row = EventSpec::new(name, moment).with_subject(subject).with_order(Order::UntilRefused);
     // A rule may rewrite; a pipeline that calls us takes no rewrites.
-    row.rewrites(PatchRule::Chain, slots).heeds(&[]).may(MAY).can(can)
+    row.with_rewrites(PatchRule::Chain, slots)
+        .with_caller_accepts(&[])
+        .with_hook_powers(MAY)
+        .with_caller_powers(can)
 }
 
 /// Refusing after the fact is words; refusing the end of an iteration is words for the next one.
@@ -87,7 +91,7 @@ fn can(moment: &Moment) -> Powers {
     match moment {
         Moment::IterationEnd | Moment::StageEnd => END,
         Moment::Other(_) => REFUSE,
-        named if named.kind() == Kind::Report => STOP,
+        named if named.kind() == MomentKind::Report => STOP,
         _ => REFUSE,
     }
 }
@@ -118,7 +122,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Whether it is a gate that agent-pipelines does not have: there a question that cannot be asked
 /// refuses.
 pub fn is_neutral_gate(row: &EventSpec) -> bool {
-    !is_own(row) && row.moment.kind() == Kind::Gate
+    !is_own(row) && row.moment.kind() == MomentKind::Gate
 }
 
 /// Whether agent-pipelines has this point: there a refusal stops the pipeline.

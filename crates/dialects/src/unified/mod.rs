@@ -19,8 +19,8 @@ mod webhook;
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Event, EventSpec, Found, Hook, Last,
-    Outcome, Place, Reply, Roots, ToolWord, Verdict,
+    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
+    Hook, LoadedFile, Outcome, PreviousHook, Reply, SearchRoots, ToolWord, Verdict,
 };
 
 use crate::neutral::Neutral;
@@ -44,43 +44,51 @@ impl Dialect for Unified {
         Neutral.tools()
     }
 
-    fn knows_native_names(&self) -> bool {
+    fn matches_caller_tool_names(&self) -> bool {
         true
     }
 
-    fn places(&self, roots: &Roots) -> Vec<Place> {
+    fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::places(roots)
     }
 
-    fn load(&self, found: &[Found], roots: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(
+        &self,
+        found: &[LoadedFile],
+        roots: &SearchRoots,
+    ) -> (Vec<Draft>, Vec<Complaint>) {
         config::load(found, roots)
     }
 
-    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+    fn receive_event(
+        &'static self,
+        native: &[u8],
+        arrival: CallerContext,
+    ) -> Result<Event, Complaint> {
         payload::receive(self, native, arrival)
     }
 
-    fn fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
+    fn lookup_fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
         variables::fact(event, carry, name)
     }
 
-    fn objection(&self, event: &Event, hook: &Hook) -> Option<String> {
+    fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
         child::objection(event, hook)
     }
 
-    fn stage(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
+    fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
         payload::stage(event, hook, carry)
     }
 
-    fn read(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         verdict::read(event, hook, outcome)
     }
 
-    fn leave(&self, hook: &Hook, outcome: &Outcome, last: &mut Last) {
+    fn update_carry(&self, hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
         verdict::leave(hook, outcome, last);
     }
 
-    fn reply(&self, event: &Event, decision: &Decision) -> Reply {
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
         reply::reply(event, decision)
     }
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use gambrel_model::complaint::nearest;
-use gambrel_model::template::{Style, variables};
-use gambrel_model::{Complaint, EventSpec, Kind, Moment, Spot, Terms};
+use gambrel_model::complaint::nearest_word;
+use gambrel_model::template::{Style, variable_names};
+use gambrel_model::{Complaint, EventSpec, HookPolicy, Moment, MomentKind, SourceSpan};
 
 use super::action::Type;
 use super::config::Reading;
@@ -16,11 +16,17 @@ const LINK: &str = "CALLBACK_URL";
 const SET_IT: &str = "set it in ~/.config/gambrel/secrets.env, or in the environment";
 
 /// Adds the notes of one action that runs.
-pub fn add(reading: &mut Reading<'_>, row: &EventSpec, node: &Node, kind: &Type, terms: &Terms) {
+pub fn add(
+    reading: &mut Reading<'_>,
+    row: &EventSpec,
+    node: &Node,
+    kind: &Type,
+    terms: &HookPolicy,
+) {
     let Some(secrets) = reading.roots.notes.clone() else { return };
     let look = Look { reading, secrets: &secrets, row, node };
     let notes = match kind.word {
-        "webhook" => look.webhook(terms.waits),
+        "webhook" => look.webhook(terms.blocking),
         "shell" => look.command().into_iter().chain(look.never_blocks(terms)).collect(),
         _ => Vec::new(),
     };
@@ -46,7 +52,7 @@ impl Look<'_, '_> {
         let mut notes = Vec::new();
         for node in self.texts(&["url", "sign"]) {
             // An empty address or secret is as good as none.
-            let is_set = |name: &str| self.is_set(name, self.reading.roots.var(name).is_some());
+            let is_set = |name: &str| self.is_set(name, self.reading.roots.env_var(name).is_some());
             let follows = |_: &str| "the message cannot be sent".to_owned();
             notes.extend(self.unset(node, &is_set, &follows));
         }
@@ -63,7 +69,7 @@ impl Look<'_, '_> {
             let message = format!("the message has no `${{{LINK}}}`: nobody can answer by a link");
             let help =
                 format!("add \"${{{LINK}}}?action=approve\" to `body`, or use `gambrel approve`");
-            notes.push(Complaint::note(self.reading.document.spot_of(at), message).help(help));
+            notes.push(Complaint::note(self.reading.document.spot_of(at), message).with_help(help));
         }
         notes
     }
@@ -80,7 +86,7 @@ impl Look<'_, '_> {
         };
         let is_set = |name: &str| {
             let in_env = self.reading.roots.env.contains_key(name);
-            let ours = name == ERROR || nearest(name, names()).is_some();
+            let ours = name == ERROR || nearest_word(name, names()).is_some();
             !ours || self.is_set(name, in_env) || given(name) || is_used_otherwise(text, name)
         };
         self.unset(node, &is_set, &|_| "the shell sees nothing there".to_owned())
@@ -98,10 +104,10 @@ impl Look<'_, '_> {
         follows: &dyn Fn(&str) -> String,
     ) -> Vec<Complaint> {
         let text = node.text().unwrap_or_default();
-        let missing = variables(text, Style::Dollar).into_iter().filter(|name| !is_set(name));
+        let missing = variable_names(text, Style::Dollar).into_iter().filter(|name| !is_set(name));
         let note = |name: String| {
             let follows = follows(&name);
-            let (message, help) = match nearest(&name, names()) {
+            let (message, help) = match nearest_word(&name, names()) {
                 _ if name == ERROR => {
                     let message = format!("`{ERROR}` is set in on_error only: {follows}");
                     (message, "move the action to `on_error`".to_owned())
@@ -113,26 +119,26 @@ impl Look<'_, '_> {
                     (message, meant.unwrap_or_else(|| SET_IT.to_owned()))
                 }
             };
-            Complaint::note(place_of(self.reading.document, node, &name), message).help(help)
+            Complaint::note(place_of(self.reading.document, node, &name), message).with_help(help)
         };
         missing.map(note).collect()
     }
 
     /// A command at a gate that lets everything pass, unless its author says that it is to.
-    fn never_blocks(&self, terms: &Terms) -> Option<Complaint> {
+    fn never_blocks(&self, terms: &HookPolicy) -> Option<Complaint> {
         let policy = self.node.get("on_failure").and_then(Node::text);
         let meant = matches!(policy, Some("abort" | "continue"));
-        if self.row.moment.kind() != Kind::Gate || meant {
+        if self.row.moment.kind() != MomentKind::Gate || meant {
             return None;
         }
-        let (why, help) = match (terms.waits, policy) {
+        let (why, help) = match (terms.blocking, policy) {
             (false, _) => ("nobody waits for it", "add `await: true` and `on_failure: abort`"),
             (true, None) => ("its failure is passed over", "add `on_failure: abort`"),
             (true, _) => ("after its last attempt everything goes on", "write `on_failure: abort`"),
         };
         let message = format!("this command can block nothing at {}: {why}", self.row.name);
         let help = format!("{help}; or `on_failure: continue` where it is only to watch");
-        Some(Complaint::note(self.reading.document.spot_of(self.node), message).help(help))
+        Some(Complaint::note(self.reading.document.spot_of(self.node), message).with_help(help))
     }
 }
 
@@ -153,7 +159,7 @@ fn is_used_otherwise(text: &str, name: &str) -> bool {
 }
 
 /// Where a variable stands; a text of several lines is shown as a whole.
-fn place_of(document: &Document<'_>, node: &Node, name: &str) -> Spot {
+fn place_of(document: &Document<'_>, node: &Node, name: &str) -> SourceSpan {
     let whole = document.spot_of(node);
     let raw = document.text.get(whole.start..whole.end).unwrap_or_default();
     let written = format!("${{{name}}}");

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use gambrel_model::complaint::nearest;
-use gambrel_model::moment::snake;
+use gambrel_model::complaint::nearest_word;
+use gambrel_model::moment::to_snake_case;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{
-    Arrival, Call, Carry, Complaint, Dialect, Event, Facts, Hook, Moment, Program, Scope, Shell,
-    Spot, Task, Tool, ToolKind,
+    Call, CallerContext, Carry, Complaint, Dialect, Event, Facts, Hook, Moment, Program, Scope,
+    Shell, SourceSpan, TaskFacts, Tool, ToolKind,
 };
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use crate::payload::{Heard, event_name, loose_text, object, row, text};
 pub fn receive(
     dialect: &'static Unified,
     native: &[u8],
-    arrival: Arrival,
+    arrival: CallerContext,
 ) -> Result<Event, Complaint> {
     let native = object(native)?;
     let name = event_name(&native, "hook_point", &arrival).unwrap_or_default();
@@ -36,21 +36,21 @@ pub fn receive(
     let heard = Heard { row, name: name.clone(), session, cwd, facts, native };
     let mut event = heard.into_event(dialect, arrival);
     if let (None, Some(rest)) = (known, unknown()) {
-        event.moment = Moment::Other(snake(rest).into());
+        event.moment = Moment::Other(to_snake_case(rest).into());
     }
     Ok(event)
 }
 
 fn no_point(name: &str) -> Complaint {
     if name.is_empty() {
-        let complaint = Complaint::error(Spot::default(), "`hook_point` is missing");
-        return complaint.help("name one, like \"hook_point\": \"on_iteration_start\"");
+        let complaint = Complaint::error(SourceSpan::default(), "`hook_point` is missing");
+        return complaint.with_help("name one, like \"hook_point\": \"on_iteration_start\"");
     }
-    let complaint = Complaint::error(Spot::default(), format!("`{name}` is no hook point"));
+    let complaint = Complaint::error(SourceSpan::default(), format!("`{name}` is no hook point"));
     let prefixed = events::named(&format!("on_{name}")).map(|row| row.name);
-    match prefixed.or_else(|| nearest(name, events::names())) {
-        Some(near) => complaint.help(format!("did you mean `{near}`?")),
-        None => complaint.help("hook points begin with `on_`"),
+    match prefixed.or_else(|| nearest_word(name, events::names())) {
+        Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
+        None => complaint.with_help("hook points begin with `on_`"),
     }
 }
 
@@ -61,8 +61,8 @@ fn vars(native: &Value) -> Result<BTreeMap<String, String>, Complaint> {
         }
         None | Some(Value::Null) => Ok(BTreeMap::new()),
         Some(_) => {
-            let complaint = Complaint::error(Spot::default(), "`vars` should be an object");
-            Err(complaint.help("write \"vars\": {\"SESSION\": \"…\"}"))
+            let complaint = Complaint::error(SourceSpan::default(), "`vars` should be an object");
+            Err(complaint.with_help("write \"vars\": {\"SESSION\": \"…\"}"))
         }
     }
 }
@@ -101,12 +101,12 @@ fn tool(tool: &Value) -> Tool {
     Tool { kind, id: tool.get("id").map(loose_text), result, ..native }
 }
 
-fn task(task: &Value) -> Task {
+fn task(task: &Value) -> TaskFacts {
     let field = |key: &str| task.get(key).map(loose_text).unwrap_or_default();
     if !task.is_object() {
-        return Task { id: loose_text(task), ..Task::default() };
+        return TaskFacts { id: loose_text(task), ..TaskFacts::default() };
     }
-    Task {
+    TaskFacts {
         id: field("id"),
         subject: field("subject"),
         description: field("description"),
@@ -124,7 +124,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
         "rule" => rule::stage(event, hook, carry),
         _ => return command(event, hook, carry),
     };
-    Call { cwd: folder(event, hook), pace: hook.draft.terms.pace(), ..call }
+    Call { cwd: folder(event, hook), limits: hook.draft.policy.limits(), ..call }
 }
 
 /// A command in bash where there is one, with every variable filled in and in its environment.
@@ -151,9 +151,9 @@ fn command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     Call {
         program: Program::Shell { shell: Shell::BashOrSh, text: filled.text },
         env,
-        unset,
+        remove_env: unset,
         cwd: config.get("cwd").map_or(cwd.clone(), |path| cwd.join(plain(path))),
-        pace: hook.draft.terms.pace(),
+        limits: hook.draft.policy.limits(),
         ..Call::default()
     }
 }

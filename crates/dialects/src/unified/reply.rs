@@ -1,6 +1,6 @@
 //! What a pipeline reads: whether to stop, what each action did, and the variables they left.
 
-use gambrel_model::{Decision, Ear, End, Event, Moment, Reply, Ruling, Step};
+use gambrel_model::{Audience, Decision, End, Event, Moment, Reply, Ruling, Step};
 use serde_json::{Value, json};
 
 use super::NAME;
@@ -8,23 +8,23 @@ use super::variables::status;
 
 /// `abort` at a halt, and where an iteration was not to begin; `deny` for what else was refused.
 pub fn reply(event: &Event, decision: &Decision) -> Reply {
-    let said = &decision.said;
+    let said = &decision.for_caller;
     let denied = said.ruling == Ruling::Deny;
     let abort =
-        said.ruling == Ruling::Halt || (denied && event.row.moment == Moment::IterationStart);
-    let words = |ears: &[Ear]| -> Vec<&str> {
-        said.says
+        said.ruling == Ruling::Halt || (denied && event.spec.moment == Moment::IterationStart);
+    let words = |ears: &[Audience]| -> Vec<&str> {
+        said.messages
             .iter()
-            .filter(|say| ears.contains(&say.ear))
+            .filter(|say| ears.contains(&say.to))
             .map(|say| say.text.as_str())
             .collect()
     };
-    let why = || match said.why().join("\n") {
+    let why = || match said.ruling_reasons().join("\n") {
         empty if empty.is_empty() => "a hook refused without a reason".to_owned(),
         reasons => reasons,
     };
     let own = decision.trail.iter().filter(|step| step.dialect == NAME);
-    let last = decision.carry.last(NAME);
+    let last = decision.carry.previous_of(NAME);
     let mut answer = json!({
         "abort": abort,
         "reason": abort.then(why),
@@ -34,8 +34,8 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
             "HOOK_RESPONSE": last.answer,
             "SPAWN_OUTPUT": last.output,
         },
-        "context": words(&[Ear::Agent, Ear::Next]),
-        "notices": words(&[Ear::Person]),
+        "context": words(&[Audience::AgentNow, Audience::AgentNextTurn]),
+        "notices": words(&[Audience::User]),
     });
     if denied && !abort {
         answer["deny"] = json!(why());

@@ -4,8 +4,8 @@
 use gambrel_model::request::to_body;
 use gambrel_model::tool::text_block;
 use gambrel_model::{
-    Call, Carry, Complaint, Ear, Event, EventSpec, Hook, Look, Moment, Outcome, Quoted, Ruling,
-    Slot, Verdict,
+    Audience, Call, Carry, Complaint, Event, EventSpec, Hook, Moment, Outcome, RegexCheck, Ruling,
+    Slot, SpannedText, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ const MARK: &str = "[redacted]";
 
 /// Looks at the fields of a rule. Returns its pattern and the field it stands in; the pattern is
 /// compiled when the rule may run.
-pub fn look(fields: &mut Fields<'_>, row: &EventSpec) -> Option<(String, Quoted)> {
+pub fn look(fields: &mut Fields<'_>, row: &EventSpec) -> Option<(String, SpannedText)> {
     let written: Vec<&str> = DOES.into_iter().filter(|word| fields.has(word)).collect();
     let [does] = written.as_slice() else {
         let message = "a rule does one thing: block, ask, say or redact";
@@ -46,9 +46,10 @@ fn is_fact(name: &str) -> bool {
     is_known(name) || [WHOLE, RESULT].contains(&name)
 }
 
-fn unknown_fact(fact: Quoted) -> Complaint {
+fn unknown_fact(fact: SpannedText) -> Complaint {
     let message = format!("`{}` is no fact of ours: it is read from the caller's vars", fact.text);
-    Complaint::warning(fact.spot, message).help("for example TOOL_COMMAND, PROMPT, RESULT or INPUT")
+    Complaint::warning(fact.spot, message)
+        .with_help("for example TOOL_COMMAND, PROMPT, RESULT or INPUT")
 }
 
 fn slot(row: &EventSpec) -> Option<Slot> {
@@ -74,11 +75,14 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
         Moment::Error => "ERROR",
         _ => "PROMPT",
     };
-    let input = word == "redact" && slot(event.row) == Some(Slot::Input);
+    let input = word == "redact" && slot(event.spec) == Some(Slot::Input);
     let fact = if input { WHOLE } else { named.as_deref().unwrap_or(usual) };
     let with = text(config, "with").unwrap_or_else(|| MARK.into());
-    let look =
-        Look { pattern, value: seen(event, carry, fact), with: (word == "redact").then_some(with) };
+    let look = RegexCheck {
+        pattern,
+        value: seen(event, carry, fact),
+        with: (word == "redact").then_some(with),
+    };
     Call { body: to_body(&look), ..Call::default() }
 }
 
@@ -103,12 +107,12 @@ pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         "say" => found.to_owned(),
         _ => format!("`{found}` is not allowed here (rule `{pattern}`)"),
     });
-    let row = hook.row_for(event).unwrap_or(event.row);
+    let row = hook.event_spec_for(event).unwrap_or(event.spec);
     match word {
-        "block" if is_own(row) => Verdict::ruled(Ruling::Halt, reason),
-        "block" => Verdict::ruled(Ruling::Deny, reason),
-        "ask" => Verdict::ruled(Ruling::Ask, reason),
-        "say" => Verdict::says(Ear::Agent, reason),
+        "block" if is_own(row) => Verdict::with_ruling(Ruling::Halt, reason),
+        "block" => Verdict::with_ruling(Ruling::Deny, reason),
+        "ask" => Verdict::with_ruling(Ruling::Ask, reason),
+        "say" => Verdict::with_only_message(Audience::AgentNow, reason),
         _ => redacted(row, &answer["value"]),
     }
 }
@@ -118,9 +122,9 @@ fn redacted(row: &EventSpec, clean: &Value) -> Verdict {
     match slot(row) {
         Some(Slot::Output) => {
             let text = clean.as_str().unwrap_or_default();
-            Verdict::default().patching(Slot::Output, json!({"content": [text_block(text)]}))
+            Verdict::default().with_rewrite(Slot::Output, json!({"content": [text_block(text)]}))
         }
-        Some(slot) => Verdict::default().patching(slot, clean.clone()),
+        Some(slot) => Verdict::default().with_rewrite(slot, clean.clone()),
         None => Verdict::default(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gambrel_model::{EventSpec, Kind, Ruling, Severity, Terms, Verdict};
+use gambrel_model::{EventSpec, HookPolicy, MomentKind, Ruling, Severity, Verdict};
 
 use super::action::Type;
 use super::events::{is_neutral_gate, is_own};
@@ -16,7 +16,7 @@ const RESEND: Duration = Duration::from_secs(1);
 const RETRIES: u64 = 100;
 
 /// The terms of one action.
-pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
+pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> HookPolicy {
     let waits = fields.flag("await").unwrap_or(kind.waits);
     let policy = policy(fields);
     let retries = retries(fields, kind, policy);
@@ -33,15 +33,15 @@ pub fn terms(fields: &mut Fields<'_>, kind: &Type, row: &EventSpec) -> Terms {
     if asks && !holds {
         doubt_approval(fields, policy, row);
     }
-    Terms {
-        waits,
-        rejected: rejected(fields, kind, row, policy, &failed).unwrap_or_default(),
+    HookPolicy {
+        blocking: waits,
+        on_reject: rejected(fields, kind, row, policy, &failed).unwrap_or_default(),
         timeout: timeout(fields, kind),
         retries,
-        pause,
-        late: late(fields, kind, row).unwrap_or_else(|| failed.clone()),
-        failed,
-        ..Terms::default()
+        retry_delay: pause,
+        on_timeout: late(fields, kind, row).unwrap_or_else(|| failed.clone()),
+        on_failure: failed,
+        ..HookPolicy::default()
     }
 }
 
@@ -59,7 +59,7 @@ fn policy(fields: &mut Fields<'_>) -> Option<&'static str> {
 /// Outside our own gates the run goes on when a question cannot be sent: by default, and after the
 /// last attempt of `retry`. A written `continue` is taken as meant.
 fn doubt_approval(fields: &mut Fields<'_>, policy: Option<&str>, row: &EventSpec) {
-    let can_refuse = is_own(row) || row.kind() != Kind::Report;
+    let can_refuse = is_own(row) || row.kind() != MomentKind::Report;
     let unmeant = policy == Some("retry") || !fields.has("on_failure");
     if can_refuse && unmeant {
         let message = "this approval does not hold: the run goes on if its message cannot be sent";

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{
-    Arrival, Captured, Carry, Complaint, Decision, Dialect, Draft, End, Event, Found, Holding,
-    Hook, Last, MatcherText, Moment, Outcome, Place, Powers, Program, Roots, Ruling, Scope,
-    Severity, Step, Verdict,
+    CallerContext, Captured, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, End, Event,
+    Expect, Hook, LoadedFile, MatcherText, Moment, Outcome, Powers, PreviousHook, Program, Ruling,
+    Scope, SearchRoots, Severity, Step, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -19,14 +19,17 @@ use crate::neutral::Neutral;
 static UNIFIED: Unified = Unified;
 static NEUTRAL: Neutral = Neutral;
 
-fn found(tag: &'static str, path: &str, text: &str) -> Found {
+fn found(tag: &'static str, path: &str, text: &str) -> LoadedFile {
     let scope = if tag == "project" { Scope::Project } else { Scope::User };
-    let place = Place { path: path.into(), scope, holding: Holding::Text, tag };
-    Found { place, base: "/project".into(), text: text.into(), entries: Vec::new() }
+    let place = ConfigPath { path: path.into(), scope, expect: Expect::File, tag };
+    LoadedFile { place, base: "/project".into(), text: text.into(), entries: Vec::new() }
 }
 
 fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
-    Unified.load(&[found("project", "/project/.gambrel/hooks.yaml", text)], &Roots::default())
+    Unified.load_hooks(
+        &[found("project", "/project/.gambrel/hooks.yaml", text)],
+        &SearchRoots::default(),
+    )
 }
 
 fn hook(text: &str) -> Hook {
@@ -41,18 +44,18 @@ fn at(point: &str, action: &str) -> Hook {
     hook(&format!("hooks:\n  {point}:\n    - {{type: shell, {action}}}\n"))
 }
 
-fn arrival() -> Arrival {
+fn arrival() -> CallerContext {
     let env = BTreeMap::from([("HOME_TOWN".to_owned(), "Ulm".to_owned())]);
     let (at, cwd, env) = (1_763_238_316_000, "/project".into(), Arc::new(env));
-    Arrival { id: "f".into(), at, cwd, env, ..Arrival::default() }
+    CallerContext { id: "f".into(), at, cwd, env, ..CallerContext::default() }
 }
 
 fn event(native: Value) -> Event {
-    UNIFIED.receive(native.to_string().as_bytes(), arrival()).expect("an event")
+    UNIFIED.receive_event(native.to_string().as_bytes(), arrival()).expect("an event")
 }
 
 fn foreign(native: Value) -> Event {
-    NEUTRAL.receive(native.to_string().as_bytes(), arrival()).expect("an event")
+    NEUTRAL.receive_event(native.to_string().as_bytes(), arrival()).expect("an event")
 }
 
 fn said(complaints: &[Complaint], message: &str) -> Complaint {
@@ -62,22 +65,22 @@ fn said(complaints: &[Complaint], message: &str) -> Complaint {
 
 #[test]
 fn defaults_are_the_contracts() {
-    let terms = at("on_error", "command: x").draft.terms;
-    assert!(!terms.waits);
+    let terms = at("on_error", "command: x").draft.policy;
+    assert!(!terms.blocking);
     assert_eq!((terms.timeout, terms.retries), (Duration::from_secs(300), 0));
-    let terms = at("on_error", "command: x, on_failure: retry").draft.terms;
-    assert_eq!((terms.retries, terms.pause), (3, Duration::from_secs(5)));
-    assert_eq!(terms.failed, Verdict::default());
+    let terms = at("on_error", "command: x, on_failure: retry").draft.policy;
+    assert_eq!((terms.retries, terms.retry_delay), (3, Duration::from_secs(5)));
+    assert_eq!(terms.on_failure, Verdict::default());
     let (drafts, _) = load("hooks:\n  on_error:\n    - {type: spawn, pipeline: p}\n");
-    assert!(drafts[0].terms.waits);
-    assert_eq!(drafts[0].terms.timeout, Duration::from_secs(3_600));
-    assert_eq!(drafts[0].idle, None);
+    assert!(drafts[0].policy.blocking);
+    assert_eq!(drafts[0].policy.timeout, Duration::from_secs(3_600));
+    assert_eq!(drafts[0].disabled, None);
 }
 
 #[test]
 fn abort_halts_at_its_own_points_and_denies_at_ours() {
     let failed = |point: &str| {
-        at(point, "command: x, await: true, on_failure: abort").draft.terms.failed.ruling
+        at(point, "command: x, await: true, on_failure: abort").draft.policy.on_failure.ruling
     };
     for point in ["on_session_start", "on_iteration_start", "on_iteration_complete", "on_error"] {
         assert_eq!(failed(point), Ruling::Halt, "{point}");
@@ -102,8 +105,15 @@ fn every_moment_has_a_point_and_the_six_have_two_names() {
     let names: Vec<&str> = events::names().collect();
     let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(names.len(), distinct.len());
-    assert!(!events::named("on_iteration_complete").expect("a row").can.has(Powers::DENY));
-    assert!(events::named("on_task_completed").expect("a row").can.has(Powers::DENY));
+    assert!(
+        !events::named("on_iteration_complete")
+            .expect("a row")
+            .caller_powers
+            .contains(Powers::DENY)
+    );
+    assert!(
+        events::named("on_task_completed").expect("a row").caller_powers.contains(Powers::DENY)
+    );
 }
 
 #[test]
@@ -160,7 +170,7 @@ hooks:
     );
     let runs: Vec<&str> = drafts
         .iter()
-        .filter(|draft| draft.idle.is_none())
+        .filter(|draft| draft.disabled.is_none())
         .filter_map(|draft| draft.config["command"].as_str())
         .collect();
     assert_eq!(runs, ["d", "fine", "f"]);
@@ -181,7 +191,7 @@ fn doubts_are_warnings_and_the_hook_still_runs() {
         let (drafts, complaints) =
             load(&format!("hooks:\n  on_stage_complete: [{{type: shell, {fields}}}]\n"));
         assert_eq!(said(&complaints, message).severity, Severity::Warning, "{fields}");
-        assert_eq!(drafts[0].idle, None, "{fields}");
+        assert_eq!(drafts[0].disabled, None, "{fields}");
     }
 }
 
@@ -209,26 +219,29 @@ fn a_pipeline_switches_global_hooks_off_and_a_project_cannot() {
     let hooks = "hooks:\n  on_error: [{type: shell, command: x}]\n";
     let global = found("global", "/home/.config/agent-pipelines/hooks.yaml", hooks);
     let run = format!("name: p\nstages: []\ndisable_global_hooks: true\n{hooks}");
-    let (drafts, complaints) =
-        Unified.load(&[found("pipeline", "/p.yaml", &run), global.clone()], &Roots::default());
+    let (drafts, complaints) = Unified
+        .load_hooks(&[found("pipeline", "/p.yaml", &run), global.clone()], &SearchRoots::default());
     assert_eq!(complaints, []);
-    assert_eq!(drafts[0].idle, None);
-    assert_eq!(drafts[1].idle.as_deref(), Some("disabled: disable_global_hooks in /p.yaml"));
+    assert_eq!(drafts[0].disabled, None);
+    assert_eq!(drafts[1].disabled.as_deref(), Some("disabled: disable_global_hooks in /p.yaml"));
     let own = found("project", "/h.yaml", "disable_global_hooks: true\n");
-    let (drafts, complaints) = Unified.load(&[own, global], &Roots::default());
-    assert_eq!(drafts[0].idle, None);
+    let (drafts, complaints) = Unified.load_hooks(&[own, global], &SearchRoots::default());
+    assert_eq!(drafts[0].disabled, None);
     said(&complaints, "counts only in a pipeline's");
 }
 
 #[test]
 fn places_come_in_the_order_of_the_contract() {
-    let roots = Roots {
+    let roots = SearchRoots {
         root: "/r".into(),
         config_home: Some("/c".into()),
-        named: vec![("pipeline".into(), "/p.yaml".into()), ("stage".into(), "s.yaml".into())],
-        ..Roots::default()
+        extra_sources: vec![
+            ("pipeline".into(), "/p.yaml".into()),
+            ("stage".into(), "s.yaml".into()),
+        ],
+        ..SearchRoots::default()
     };
-    let paths: Vec<_> = Unified.places(&roots).into_iter().map(|place| place.path).collect();
+    let paths: Vec<_> = Unified.search(&roots).into_iter().map(|place| place.path).collect();
     let wanted = [
         "/r/s.yaml",
         "/p.yaml",
@@ -259,15 +272,18 @@ fn an_own_event_gives_its_variables() {
         {"SESSION": "s", "ITERATION": 3, "STAGE": "work", "ERROR": "old", "EXTRA": true, "PATH": "/evil"}}));
     assert_eq!((event.session.as_str(), event.moment.name()), ("s", "iteration.end"));
     assert_eq!((event.facts.iteration, event.facts.stage.as_deref()), (Some(3), Some("work")));
-    assert_eq!(event.row.name, "on_iteration_complete");
+    assert_eq!(event.spec.name, "on_iteration_complete");
     let mut carry = Carry::default();
-    let fact = |carry: &Carry, name: &str| Unified.fact(&event, carry, name);
+    let fact = |carry: &Carry, name: &str| Unified.lookup_fact(&event, carry, name);
     assert_eq!(fact(&carry, "ITERATION"), Fact::Is("3".into()));
     assert_eq!(fact(&carry, "NEXT_STAGE"), Fact::Unset);
     assert_eq!(fact(&carry, "ERROR"), Fact::Unset);
     assert_eq!(fact(&carry, "HOME_TOWN"), Fact::Is("Ulm".into()));
     assert_eq!(fact(&carry, "LAST_HOOK_STATUS"), Fact::Unset);
-    carry.last.insert("unified", Last { ok: Some(false), answer: "a".into(), output: "o".into() });
+    carry.previous.insert(
+        "unified",
+        PreviousHook { ok: Some(false), answer: "a".into(), output: "o".into() },
+    );
     assert_eq!(fact(&carry, "LAST_HOOK_STATUS"), Fact::Is("failed".into()));
     assert_eq!(fact(&carry, "SPAWN_OUTPUT"), Fact::Is("o".into()));
 }
@@ -277,14 +293,14 @@ fn a_foreign_event_has_what_it_has() {
     let event = foreign(json!({"moment": "tool.before", "session": "s", "facts":
         {"iteration": 4, "tool": {"kind": "shell", "name": "Bash", "args": {"command": "ls"}}}}));
     let carry = Carry::default();
-    let fact = |name: &str| Unified.fact(&event, &carry, name);
+    let fact = |name: &str| Unified.lookup_fact(&event, &carry, name);
     assert_eq!(fact("SESSION"), Fact::Is("s".into()));
     assert_eq!(fact("ITERATION"), Fact::Is("4".into()));
     assert_eq!(fact("STAGE"), Fact::Absent);
     assert_eq!(fact("TOOL_NAME"), Fact::Is("Bash".into()));
     assert_eq!(fact("TOOL_COMMAND"), Fact::Is("ls".into()));
     assert_eq!(fact("TOOL_PATH"), Fact::Unset);
-    let call = Unified.stage(&event, &at("on_tool_before", "command: x"), &carry);
+    let call = Unified.stage_call(&event, &at("on_tool_before", "command: x"), &carry);
     assert!(call.env.contains(&("STAGE".into(), String::new())));
     assert!(call.env.contains(&("TOOL_KIND".into(), "shell".into())));
 }
@@ -297,11 +313,11 @@ fn a_command_is_staged_with_quoted_values_and_a_full_environment() {
     );
     let event =
         event(json!({"hook_point": "on_error", "vars": {"SESSION": "s", "ERROR": "it's; bad"}}));
-    let call = Unified.stage(&event, &hook, &Carry::default());
+    let call = Unified.stage_call(&event, &hook, &Carry::default());
     let Program::Shell { text, .. } = &call.program else { panic!("a shell") };
     assert_eq!(text, r"./a.sh 'it'\''s; bad' ${UNKNOWN} 2025-11-15T20:25:16Z");
     assert_eq!(call.cwd, Path::new("/project/sub"));
-    assert_eq!((call.pace.waits, call.pace.timeout), (true, Duration::from_secs(2)));
+    assert_eq!((call.limits.blocking, call.limits.timeout), (true, Duration::from_secs(2)));
     let value = |name: &str| call.env.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
     let all = [
         "SESSION",
@@ -326,16 +342,17 @@ fn a_command_is_staged_with_quoted_values_and_a_full_environment() {
         assert!(value(name).is_some(), "{name}");
     }
     assert_eq!((value("A"), value("ERROR")), (Some("s!"), Some("it's; bad")));
-    assert_eq!(call.unset, [""; 0]);
+    assert_eq!(call.remove_env, [""; 0]);
 }
 
 #[test]
 fn error_is_unset_elsewhere_and_foreign_names_hide_nothing() {
     let event = event(json!({"hook_point": "on_stage_complete", "vars":
         {"ERROR": "x", "MINE": "1", "HOME_TOWN": "Rome", "no good": "1", "CHANGED_FILES": "a".repeat(200_000)}}));
-    let call = Unified.stage(&event, &at("on_stage_complete", "command: x"), &Carry::default());
+    let call =
+        Unified.stage_call(&event, &at("on_stage_complete", "command: x"), &Carry::default());
     let value = |name: &str| call.env.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
-    assert_eq!(call.unset, ["ERROR"]);
+    assert_eq!(call.remove_env, ["ERROR"]);
     assert_eq!(
         (value("ERROR"), value("MINE"), value("HOME_TOWN"), value("no good")),
         (None, Some("1"), None, None)
@@ -352,25 +369,28 @@ fn outcomes_mean_what_the_author_wanted() {
         ))
         .0
         .remove(0);
-        Unified.read(&event, &Hook::build(&UNIFIED, hook).0.expect("built"), outcome)
+        Unified.read_outcome(&event, &Hook::build(&UNIFIED, hook).0.expect("built"), outcome)
     };
-    let failed =
-        Outcome { stderr: Captured::from_text("\n boom \nmore"), ..Outcome::of(End::Exited(3)) };
+    let failed = Outcome {
+        stderr: Captured::from_text("\n boom \nmore"),
+        ..Outcome::from_end(End::Exited(3))
+    };
     let abort = "await: true, on_failure: abort";
-    assert_eq!(read(abort, &Outcome::of(End::Exited(0))), Verdict::default());
+    assert_eq!(read(abort, &Outcome::from_end(End::Exited(0))), Verdict::default());
     let verdict = read(abort, &failed);
     assert_eq!(
-        (verdict.ruling, verdict.why()),
+        (verdict.ruling, verdict.ruling_reasons()),
         (Ruling::Halt, vec!["`./t.sh` failed: exit code 3: boom"])
     );
     assert_eq!(read("await: true", &failed), Verdict::default());
-    let late = read("await: true, on_failure: abort, timeout: 2", &Outcome::of(End::Late));
+    let late =
+        read("await: true, on_failure: abort, timeout: 2", &Outcome::from_end(End::TimedOut));
     assert_eq!(
-        (late.ruling, late.why()),
+        (late.ruling, late.ruling_reasons()),
         (Ruling::Halt, vec!["`./t.sh` failed: not done after 2 seconds"])
     );
-    assert!(!late.unheard.is_empty());
-    let unstarted = Outcome::of(End::Unstarted("no shell".into()));
+    assert!(!late.gate_failures.is_empty());
+    let unstarted = Outcome::from_end(End::FailedToStart("no shell".into()));
     assert_eq!(read(abort, &unstarted).ruling, Ruling::Halt);
     assert_eq!(read("on_failure: abort", &unstarted).ruling, Ruling::Silent);
 }
@@ -379,11 +399,11 @@ fn outcomes_mean_what_the_author_wanted() {
 fn unknown_points_are_heard_and_other_words_refused() {
     let event = event(json!({"hook_point": "on_lunch_break"}));
     assert_eq!(
-        (event.row.name, event.moment.name(), event.name.as_str()),
+        (event.spec.name, event.moment.name(), event.name.as_str()),
         ("", "lunch_break", "on_lunch_break")
     );
     let refused = |native: Value| {
-        UNIFIED.receive(native.to_string().as_bytes(), arrival()).err().expect("a complaint")
+        UNIFIED.receive_event(native.to_string().as_bytes(), arrival()).err().expect("a complaint")
     };
     assert_eq!(
         refused(json!({"hook_point": "iteration_start"})).help.as_deref(),
@@ -398,7 +418,10 @@ fn own_tools_bear_our_words() {
     let tool = |tool: Value| event(json!({"hook_point": "on_tool_before", "tool": tool}));
     let named = tool(json!({"kind": "shell", "name": "Bash", "args": {"command": "ls"}}));
     assert_eq!(named.facts.tool.as_ref().expect("a tool").name, "shell");
-    assert_eq!(Unified.fact(&named, &Carry::default(), "TOOL_NAME"), Fact::Is("Bash".into()));
+    assert_eq!(
+        Unified.lookup_fact(&named, &Carry::default(), "TOOL_NAME"),
+        Fact::Is("Bash".into())
+    );
     let other = tool(json!({"name": "mcp__a__b", "input": {}})).facts.tool.expect("a tool");
     assert_eq!(
         (other.name.as_str(), serde_json::to_value(other.kind).expect("a word")),
@@ -408,22 +431,24 @@ fn own_tools_bear_our_words() {
 
 fn reply(point: &str, said: Verdict, trail: Vec<Step>) -> (Value, i32) {
     let event = event(json!({"hook_point": point}));
-    let decision = Decision { said, trail, ..Decision::default() };
-    let reply = Unified.reply(&event, &decision);
+    let decision = Decision { for_caller: said, trail, ..Decision::default() };
+    let reply = Unified.write_reply(&event, &decision);
     (serde_json::from_slice(&reply.stdout).expect("JSON"), reply.exit)
 }
 
 #[test]
 fn replies_abort_or_deny_by_their_point() {
-    let (answer, exit) = reply("on_stage_complete", Verdict::ruled(Ruling::Halt, "no"), Vec::new());
+    let (answer, exit) =
+        reply("on_stage_complete", Verdict::with_ruling(Ruling::Halt, "no"), Vec::new());
     assert_eq!(
         (answer["abort"].clone(), answer["reason"].clone(), exit),
         (json!(true), json!("no"), 1)
     );
     let (answer, exit) =
-        reply("on_iteration_start", Verdict::ruled(Ruling::Deny, "no"), Vec::new());
+        reply("on_iteration_start", Verdict::with_ruling(Ruling::Deny, "no"), Vec::new());
     assert_eq!((answer["abort"].clone(), answer.get("deny"), exit), (json!(true), None, 1));
-    let (answer, exit) = reply("on_tool_before", Verdict::ruled(Ruling::Deny, "no"), Vec::new());
+    let (answer, exit) =
+        reply("on_tool_before", Verdict::with_ruling(Ruling::Deny, "no"), Vec::new());
     assert_eq!(
         (answer["abort"].clone(), answer["deny"].clone(), exit),
         (json!(false), json!("no"), 0)
@@ -440,17 +465,17 @@ fn replies_list_own_actions_with_their_fate() {
         dialect: dialect.into(),
         action: "shell".into(),
         ran: outcome.is_some(),
-        ok: outcome.as_ref().map(Outcome::succeeded),
+        ok: outcome.as_ref().map(Outcome::is_success),
         outcome,
         why: why.into(),
         ..Step::default()
     };
-    let retried = Outcome { attempts: 4, ..Outcome::of(End::Exited(7)) };
+    let retried = Outcome { attempts: 4, ..Outcome::from_end(End::Exited(7)) };
     let trail = vec![
-        step("claude", Some(Outcome::of(End::Exited(0))), ""),
-        step("unified", Some(Outcome::of(End::Exited(0))), ""),
+        step("claude", Some(Outcome::from_end(End::Exited(0))), ""),
+        step("unified", Some(Outcome::from_end(End::Exited(0))), ""),
         step("unified", Some(retried), ""),
-        step("unified", Some(Outcome::of(End::Detached)), ""),
+        step("unified", Some(Outcome::from_end(End::Detached)), ""),
         step("unified", None, "condition is false"),
     ];
     let (answer, _) = reply("on_error", Verdict::default(), trail);

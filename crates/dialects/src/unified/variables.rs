@@ -87,7 +87,7 @@ pub fn fact(event: &Event, carry: &Carry, name: &str) -> Fact {
 
 /// A variable of agent-pipelines; `None` if the caller has no such fact.
 fn contract(event: &Event, carry: &Carry, name: &str) -> Option<String> {
-    let last = carry.last(NAME);
+    let last = carry.previous_of(NAME);
     let told = || event.facts.vars.get(name).cloned();
     match name {
         "TIMESTAMP" => Some(iso_time(event.at, false)),

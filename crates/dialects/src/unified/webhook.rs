@@ -1,9 +1,9 @@
 //! The action `webhook`: what its author may write, the request that is made of it, and what the
 //! person is shown who is asked. What an answer means is in `answer`.
 
-use gambrel_model::request::{CALLBACK, plain, to_body};
-use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variables};
-use gambrel_model::{Ask, Call, Carry, Complaint, Event, Hook, Request};
+use gambrel_model::request::{CALLBACK_MARKER, strip_callback_marker, to_body};
+use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variable_names};
+use gambrel_model::{ApprovalRequest, Call, Carry, Complaint, Event, Hook, WebhookRequest};
 use serde_json::{Value, json};
 
 use super::variables::value;
@@ -70,7 +70,7 @@ fn buttons(fields: &mut Fields<'_>) {
         let before = fields.complaints.len();
         fields.complain("body", message, help);
         for complaint in fields.complaints.iter_mut().skip(before) {
-            *complaint = Complaint::warning(complaint.spot.clone(), message).help(help);
+            *complaint = Complaint::warning(complaint.spot.clone(), message).with_help(help);
         }
     }
 }
@@ -78,15 +78,15 @@ fn buttons(fields: &mut Fields<'_>) {
 /// The request, and the question that it brings.
 pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let config = &hook.draft.config;
-    let asks = hook.draft.terms.waits;
+    let asks = hook.draft.policy.blocking;
     let lookup = |name: &str| known(event, carry, name, asks);
     let url = text(config, "url").unwrap_or_default();
-    let unset = variables(&url, Style::Dollar).into_iter().find(|name| lookup(name).is_none());
+    let unset = variable_names(&url, Style::Dollar).into_iter().find(|name| lookup(name).is_none());
     let headers = config.get("headers").and_then(Value::as_object).into_iter().flatten();
     let filled = |written: &Value| expand_plain(&loose_text(written), Style::Dollar, &lookup);
     let url = expand_url(&url, Style::Dollar, &lookup);
     let body = expand_json(&written_body(config), Style::Dollar, &lookup);
-    let request = Request {
+    let request = WebhookRequest {
         method: method(config),
         headers: headers.map(|(name, written)| (name.clone(), filled(written))).collect(),
         body: if to_slack(&url) { with_objects(body) } else { body },
@@ -95,7 +95,7 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
         allow: list(config, "reachable"),
         refused: unset.map(|name| format!("{name} is not set in the environment or secrets.env")),
         ask: asks.then(|| ask(event, hook, carry)),
-        ..Request::default()
+        ..WebhookRequest::default()
     };
     Call { body: to_body(&request), ..Call::default() }
 }
@@ -111,10 +111,10 @@ fn written_body(config: &Value) -> Value {
 /// action, which alone knows it; nothing else may pass for it.
 fn known(event: &Event, carry: &Carry, name: &str, asks: bool) -> Option<String> {
     if name == "CALLBACK_URL" {
-        return Some(if asks { CALLBACK.to_owned() } else { String::new() });
+        return Some(if asks { CALLBACK_MARKER.to_owned() } else { String::new() });
     }
     let outside = || event.env.get(name).or_else(|| event.secrets.get(name)).cloned();
-    value(event, carry, name).or_else(outside).map(plain)
+    value(event, carry, name).or_else(outside).map(strip_callback_marker)
 }
 
 fn signed(config: &Value, filled: &dyn Fn(&Value) -> String) -> Vec<String> {
@@ -148,7 +148,7 @@ fn with_objects(mut body: Value) -> Value {
 }
 
 /// The question, and what the person is shown of it.
-fn ask(event: &Event, hook: &Hook, carry: &Carry) -> Ask {
+fn ask(event: &Event, hook: &Hook, carry: &Carry) -> ApprovalRequest {
     let config = &hook.draft.config;
     let port = config.get("callback_port").and_then(Value::as_u64).unwrap_or(PORT);
     let lookup = |name: &str| match name {
@@ -158,7 +158,7 @@ fn ask(event: &Event, hook: &Hook, carry: &Carry) -> Ask {
     let message = config.get("body").and_then(|body| text(body, "text"));
     let message = message.map(|text| expand_plain(&text, Style::Dollar, &lookup));
     let title = message.or_else(|| hook.draft.name.clone()).unwrap_or_else(|| event.name.clone());
-    Ask {
+    ApprovalRequest {
         port: u16::try_from(port).unwrap_or(8_765),
         key: key(event, hook),
         session: event.session.clone(),
@@ -176,7 +176,7 @@ fn key(event: &Event, hook: &Hook) -> String {
     let tool = facts.tool.as_ref().map(|tool| json!([tool.name, tool.args]));
     let task = facts.task.as_ref().map(|task| &task.id);
     let what = json!([
-        event.memory(),
+        event.session_key(),
         hook.id,
         event.moment.name(),
         facts.stage,

@@ -4,7 +4,8 @@
 use gambrel_dialects::DIALECTS;
 use gambrel_dialects::claude::schema::{Way, names, one};
 use gambrel_model::{
-    Arrival, Captured, Decision, Dialect, End, Event, Found, Hook, Outcome, Roots, Verdict,
+    CallerContext, Captured, Decision, Dialect, End, Event, Hook, LoadedFile, Outcome, SearchRoots,
+    Verdict,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -15,29 +16,29 @@ fn claude() -> &'static dyn Dialect {
 
 fn hook(event: &str) -> Hook {
     let settings = json!({"hooks": {event: [{"hooks": [{"type": "command", "command": "x"}]}]}});
-    let roots = Roots { root: "/p".into(), project: "/p".into(), ..Roots::default() };
-    let place = claude().places(&roots).into_iter().find(|place| place.tag == "project").unwrap();
+    let roots = SearchRoots { root: "/p".into(), project: "/p".into(), ..SearchRoots::default() };
+    let place = claude().search(&roots).into_iter().find(|place| place.tag == "project").unwrap();
     let text = settings.to_string();
-    let found = Found { place, base: "/p".into(), text, entries: Vec::new() };
-    let (mut drafts, _) = claude().load(&[found], &roots);
+    let found = LoadedFile { place, base: "/p".into(), text, entries: Vec::new() };
+    let (mut drafts, _) = claude().load_hooks(&[found], &roots);
     Hook::build(claude(), drafts.remove(0)).0.unwrap()
 }
 
 fn event(name: &str) -> Event {
     let native = json!({"hook_event_name": name, "session_id": "s", "tool_name": "Bash",
         "tool_input": {"command": "ls"}, "tool_response": "x"});
-    claude().receive(native.to_string().as_bytes(), Arrival::default()).unwrap()
+    claude().receive_event(native.to_string().as_bytes(), CallerContext::default()).unwrap()
 }
 
 fn read(name: &str, answer: &Value, code: i32) -> Verdict {
     let stdout = Captured::from_text(&answer.to_string());
     let stderr = Captured::from_text("no");
-    let outcome = Outcome { stdout, stderr, ..Outcome::of(End::Exited(code)) };
-    claude().read(&event(name), &hook(name), &outcome)
+    let outcome = Outcome { stdout, stderr, ..Outcome::from_end(End::Exited(code)) };
+    claude().read_outcome(&event(name), &hook(name), &outcome)
 }
 
 fn is_bad(verdict: &Verdict) -> bool {
-    verdict.unheard.iter().any(|why| why.starts_with("bad_output"))
+    verdict.gate_failures.iter().any(|why| why.starts_with("bad_output"))
 }
 
 fn fits(schema: &Value, value: &Value) -> bool {
@@ -129,13 +130,13 @@ fn exit_two_blocks_beside_any_answer() {
 /// The reply to what hooks printed at one event, merged as a firing merges it.
 fn replied(name: &str, printed: &[(Value, i32)]) -> (Verdict, String) {
     let (event, hook) = (event(name), hook(name));
-    let row = hook.rows[0];
+    let row = hook.specs[0];
     let merged = printed.iter().fold(Verdict::default(), |all, (answer, code)| {
-        all.then(read(name, answer, *code).within(row).0)
+        all.then(read(name, answer, *code).within_hook_powers(row).0)
     });
-    let said = merged.honoured(event.row).0.said_by(event.row).said;
-    let decision = Decision { said: said.clone(), ..Decision::default() };
-    let reply = claude().reply(&event, &decision);
+    let said = merged.keep_supported_rewrites(event.spec).0.degrade_for(event.spec).now;
+    let decision = Decision { for_caller: said.clone(), ..Decision::default() };
+    let reply = claude().write_reply(&event, &decision);
     (said, String::from_utf8(reply.stdout).unwrap())
 }
 
@@ -153,8 +154,8 @@ proptest! {
         let printed: Vec<(Value, i32)> =
             picks.iter().map(|(pick, code)| (pick.get(&answers).clone(), *code)).collect();
         let (said, reply) = replied(name, &printed);
-        let row = hook(name).rows[0];
-        let ruling = |answer: &Value, code| read(name, answer, code).within(row).0.ruling;
+        let row = hook(name).specs[0];
+        let ruling = |answer: &Value, code| read(name, answer, code).within_hook_powers(row).0.ruling;
         let strictest = printed.iter().map(|(answer, code)| ruling(answer, *code)).max();
         prop_assert_eq!(Some(said.ruling), strictest);
         if name != "WorktreeCreate" && !reply.is_empty() {

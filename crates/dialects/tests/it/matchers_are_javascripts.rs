@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use gambrel_dialects::DIALECTS;
-use gambrel_model::{Found, Holding, Hook, Place, Roots, Scope};
+use gambrel_model::{ConfigPath, Expect, Hook, LoadedFile, Scope, SearchRoots};
 use serde_json::{Value, json};
 
 const NAMES: [&str; 16] = [
@@ -127,13 +127,15 @@ fn ours(pattern: &str) -> Value {
         "matcher": pattern, "hooks": [{"type": "command", "command": "true"}]
     }]}});
     let path = PathBuf::from("/p/.claude/settings.json");
-    let place = Place { path, scope: Scope::User, holding: Holding::Text, tag: "user" };
-    let found = Found { place, base: "/p".into(), text: settings.to_string(), entries: vec![] };
+    let place = ConfigPath { path, scope: Scope::User, expect: Expect::File, tag: "user" };
+    let found =
+        LoadedFile { place, base: "/p".into(), text: settings.to_string(), entries: vec![] };
     let claude = *DIALECTS.iter().find(|dialect| dialect.name() == "claude").unwrap();
-    let (mut drafts, _) = claude.load(&[found], &Roots { root: "/p".into(), ..Roots::default() });
+    let (mut drafts, _) =
+        claude.load_hooks(&[found], &SearchRoots { root: "/p".into(), ..SearchRoots::default() });
     let (hook, _) = Hook::build(claude, drafts.remove(0));
     let hook = hook.unwrap();
-    match hook.draft.idle {
+    match hook.draft.disabled {
         Some(_) => Value::Null,
         None => json!(NAMES.map(|name| hook.matcher.matches([name].into_iter()))),
     }

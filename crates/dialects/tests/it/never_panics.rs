@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use gambrel_dialects::DIALECTS;
 use gambrel_model::{
-    Arrival, Captured, Carry, Decision, Dialect, End, Entry, Found, Holding, Hook, Outcome, Place,
-    Roots, Ruling, Verdict,
+    CallerContext, Captured, Carry, ConfigPath, Decision, Dialect, DirEntry, End, Expect, Hook,
+    LoadedFile, Outcome, Ruling, SearchRoots, Verdict,
 };
 use proptest::prelude::*;
 
-fn roots() -> Roots {
-    Roots {
+fn roots() -> SearchRoots {
+    SearchRoots {
         root: "/p".into(),
         project: "/p".into(),
         home: Some("/h".into()),
         config_home: Some("/h/.config".into()),
         env: Arc::new([("PI_TEAMS_HOOKS_ENABLED".to_owned(), "1".to_owned())].into()),
-        named: vec![
+        extra_sources: vec![
             ("pipeline".into(), "/p/pipeline.yaml".into()),
             ("hook".into(), "/p/h.ts".into()),
         ],
@@ -26,21 +26,21 @@ fn roots() -> Roots {
 }
 
 /// The same text at every place where a dialect looks.
-fn found(dialect: &dyn Dialect, text: &str) -> Vec<Found> {
-    let entry = |name: &str| Entry {
+fn found(dialect: &dyn Dialect, text: &str) -> Vec<LoadedFile> {
+    let entry = |name: &str| DirEntry {
         name: name.into(),
         path: PathBuf::from("/p").join(name),
         executable: true,
-        plain: true,
+        is_file: true,
         special: false,
     };
     dialect
-        .places(&roots())
+        .search(&roots())
         .into_iter()
-        .map(|place| Found {
-            place: Place { path: PathBuf::from("/p").join(&place.path), ..place.clone() },
+        .map(|place| LoadedFile {
+            place: ConfigPath { path: PathBuf::from("/p").join(&place.path), ..place.clone() },
             base: "/p".into(),
-            text: if place.holding == Holding::Text { text.into() } else { String::new() },
+            text: if place.expect == Expect::File { text.into() } else { String::new() },
             entries: vec![
                 entry("on_idle.sh"),
                 entry(text.lines().next().unwrap_or("x")),
@@ -52,22 +52,25 @@ fn found(dialect: &dyn Dialect, text: &str) -> Vec<Found> {
 
 /// Loads a text everywhere, then stages and reads every hook that came of it.
 fn all_the_way(dialect: &'static dyn Dialect, text: &str, output: &[u8]) {
-    let (drafts, _) = dialect.load(&found(dialect, text), &roots());
+    let (drafts, _) = dialect.load_hooks(&found(dialect, text), &roots());
     for draft in drafts {
         let (Some(hook), _) = Hook::build(dialect, draft) else { continue };
         for caller in DIALECTS {
-            let row = hook.rows[0];
+            let row = hook.specs[0];
             let name = caller.events().iter().find(|r| r.moment == row.moment).map(|r| r.name);
             let native = native(caller.name(), name.unwrap_or("x"));
-            let Ok(event) = caller.receive(native.as_bytes(), Arrival::default()) else { continue };
-            let _call = dialect.stage(&event, &hook, &Carry::default());
+            let Ok(event) = caller.receive_event(native.as_bytes(), CallerContext::default())
+            else {
+                continue;
+            };
+            let _call = dialect.stage_call(&event, &hook, &Carry::default());
             for end in [
                 End::Exited(0),
                 End::Exited(2),
-                End::Late,
-                End::Ended,
+                End::TimedOut,
+                End::EndedUnobserved,
                 End::Signalled(9),
-                End::Unstarted("x".into()),
+                End::FailedToStart("x".into()),
             ] {
                 let stdout = Captured {
                     bytes: output.to_vec(),
@@ -75,10 +78,10 @@ fn all_the_way(dialect: &'static dyn Dialect, text: &str, output: &[u8]) {
                     ..Captured::default()
                 };
                 let outcome =
-                    Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::of(end) };
-                let verdict = dialect.read(&event, &hook, &outcome);
-                let decision = Decision { said: verdict, ..Decision::default() };
-                let _reply = caller.reply(&event, &decision);
+                    Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::from_end(end) };
+                let verdict = dialect.read_outcome(&event, &hook, &outcome);
+                let decision = Decision { for_caller: verdict, ..Decision::default() };
+                let _reply = caller.write_reply(&event, &decision);
             }
         }
     }
@@ -136,7 +139,7 @@ proptest! {
     #[test]
     fn on_any_event(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         for dialect in DIALECTS {
-            let _event = dialect.receive(&bytes, Arrival::default());
+            let _event = dialect.receive_event(&bytes, CallerContext::default());
         }
     }
 
@@ -159,9 +162,9 @@ proptest! {
         for dialect in DIALECTS {
             let odd = serde_json::json!({key.clone(): text, "hook_event_name": text, "type": text, "event": "idle",
                 "hook": "pre_iteration", "hook_point": text, "moment": text, "vars": text, "tool_input": text, "team": text, "task": [text]});
-            if let Ok(event) = dialect.receive(odd.to_string().as_bytes(), Arrival::default()) {
-                let decision = Decision { said: Verdict::ruled(Ruling::Deny, "no"), ..Decision::default() };
-                let _reply = dialect.reply(&event, &decision);
+            if let Ok(event) = dialect.receive_event(odd.to_string().as_bytes(), CallerContext::default()) {
+                let decision = Decision { for_caller: Verdict::with_ruling(Ruling::Deny, "no"), ..Decision::default() };
+                let _reply = dialect.write_reply(&event, &decision);
             }
         }
     }

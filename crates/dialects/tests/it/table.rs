@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gambrel_dialects::{DIALECTS, claude};
-use gambrel_model::{Arrival, Decision, Dialect, Moment, Powers};
+use gambrel_model::{CallerContext, Decision, Dialect, Moment, Powers};
 
 #[test]
 fn names_of_dialects_are_unique() {
@@ -70,8 +70,8 @@ fn silence_is_exit_zero_for_every_caller() {
     ];
     for (name, native) in events {
         let dialect = DIALECTS.iter().find(|d| d.name() == name).unwrap();
-        let event = dialect.receive(native.as_bytes(), Arrival::default()).unwrap();
-        let reply = dialect.reply(&event, &Decision::default());
+        let event = dialect.receive_event(native.as_bytes(), CallerContext::default()).unwrap();
+        let reply = dialect.write_reply(&event, &Decision::default());
         assert_eq!(reply.exit, 0, "{name}: {native}");
         let text = String::from_utf8(reply.stdout).unwrap();
         assert!(!text.contains("deny") && !text.contains("block\""), "{name}: {text}");
@@ -81,8 +81,8 @@ fn silence_is_exit_zero_for_every_caller() {
 #[test]
 fn a_caller_that_hears_an_allow_also_hears_a_deny() {
     for dialect in DIALECTS {
-        for row in dialect.events().iter().filter(|row| row.can.has(Powers::ALLOW)) {
-            assert!(row.can.has(Powers::DENY), "{}: {}", dialect.name(), row.name);
+        for row in dialect.events().iter().filter(|row| row.caller_powers.contains(Powers::ALLOW)) {
+            assert!(row.caller_powers.contains(Powers::DENY), "{}: {}", dialect.name(), row.name);
         }
     }
 }

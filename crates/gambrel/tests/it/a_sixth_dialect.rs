@@ -29,7 +29,7 @@ fn json(bytes: &[u8]) -> Value {
 fn its_hooks_refuse_another_callers_tool() {
     let folder = folder(&[("toy.txt", "about-to grep -q 'rm -rf' && echo no\n")]);
     let (decision, reply) = fire(TABLE, folder.path(), "claude", CLAUDE_EVENT);
-    assert_eq!(decision.meant.ruling, Ruling::Deny);
+    assert_eq!(decision.merged.ruling, Ruling::Deny);
     let reply = json(&reply.stdout);
     assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny");
     assert_eq!(reply["hookSpecificOutput"]["permissionDecisionReason"], "the toy says no");
@@ -39,7 +39,8 @@ fn its_hooks_refuse_another_callers_tool() {
 fn its_hooks_see_arguments_in_their_own_words() {
     let folder = folder(&[("toy.txt", "about-to cat\n")]);
     let (decision, _) = fire(TABLE, folder.path(), "claude", CLAUDE_EVENT);
-    let words = decision.meant.words(gambrel::model::Ear::Agent).next().expect("words");
+    let words =
+        decision.merged.messages_for(gambrel::model::Audience::AgentNow).next().expect("words");
     assert_eq!(json(words.as_bytes()), json!({"line": "rm -rf /"}));
 }
 

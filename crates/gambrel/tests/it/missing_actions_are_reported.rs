@@ -33,7 +33,7 @@ fn host(strict: bool) -> (tempfile::TempDir, Gambrel) {
     setup.env = Arc::default();
     setup.options.trust = TrustMode::All;
     setup.options.strict = strict;
-    let gambrel = Gambrel::compose(setup, Arc::new(MemoryLedger::new()), Vec::new());
+    let gambrel = Gambrel::with_parts(setup, Arc::new(MemoryLedger::new()), Vec::new());
     (folder, gambrel)
 }
 
@@ -54,7 +54,7 @@ fn whoever_is_strict_is_refused() {
     let (_folder, gambrel) = host(true);
     let mut event = gambrel.receive("claude", EVENT).unwrap();
     let fired = gambrel.fire(&mut event);
-    assert_eq!(fired.decision.meant.ruling, Ruling::Deny);
+    assert_eq!(fired.decision.merged.ruling, Ruling::Deny);
 }
 
 #[test]

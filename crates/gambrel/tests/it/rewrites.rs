@@ -37,7 +37,7 @@ fn a_gate_sees_rewritten_input_and_may_still_deny() {
     let guard = r"grep -q 'rm -rf' && { echo dangerous >&2; exit 2; }; exit 0";
     let folder = folder(&[(".claude/settings.json", &settings(&[guard, &rewriting("rm -rf /")]))]);
     let (decision, _) = fire(DIALECTS, folder.path(), "claude", EVENT);
-    assert_eq!(decision.meant.ruling, Ruling::Deny);
+    assert_eq!(decision.merged.ruling, Ruling::Deny);
     assert!(decision.trail.iter().any(|step| step.recheck && step.verdict == Ruling::Deny));
 }
 
@@ -47,7 +47,7 @@ fn an_allow_for_other_input_does_not_stand() {
     let silent = r#"printf '%s' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"cat x"}}}'"#;
     let folder = folder(&[(".claude/settings.json", &settings(&[allow, silent]))]);
     let (decision, _) = fire(DIALECTS, folder.path(), "claude", EVENT);
-    assert_eq!(decision.meant.ruling, Ruling::Silent);
+    assert_eq!(decision.merged.ruling, Ruling::Silent);
 }
 
 #[test]
@@ -70,5 +70,5 @@ fn a_later_dialect_sees_what_an_earlier_one_rewrote() {
     ];
     let folder = folder(&files);
     let (decision, _) = fire(DIALECTS, folder.path(), "claude", EVENT);
-    assert_eq!(decision.meant.ruling, Ruling::Deny);
+    assert_eq!(decision.merged.ruling, Ruling::Deny);
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use gambrel::actions::{Settings, ShellAction};
 use gambrel::ledger::MemoryLedger;
-use gambrel::model::{Action, Arrival, Decision, Dialect, Reply, Roots};
+use gambrel::model::{Action, CallerContext, Decision, Dialect, Reply, SearchRoots};
 use gambrel::{Options, TrustMode};
-use gambrel_engine::{Engine, load};
+use gambrel_engine::{Engine, load_hooks};
 
 /// Fires one event of a caller at the hooks of a folder.
 pub fn fire(
@@ -18,20 +18,22 @@ pub fn fire(
     native: &str,
 ) -> (Decision, Reply) {
     let caller = table.iter().find(|dialect| dialect.name() == from).expect("a row of the table");
-    let arrival = Arrival { id: "test".into(), cwd: folder.into(), ..Arrival::default() };
-    let mut event = caller.receive(native.as_bytes(), arrival).expect("a native event");
-    let roots = Roots { root: folder.into(), project: folder.into(), ..Roots::default() };
+    let arrival =
+        CallerContext { id: "test".into(), cwd: folder.into(), ..CallerContext::default() };
+    let mut event = caller.receive_event(native.as_bytes(), arrival).expect("a native event");
+    let roots =
+        SearchRoots { root: folder.into(), project: folder.into(), ..SearchRoots::default() };
     let shell = ShellAction::new(Settings::default());
     let actions: Vec<&dyn Action> = vec![&shell];
     let ledger = MemoryLedger::new();
     let engine = Engine {
-        loaded: Arc::new(load(table, roots, None)),
+        loaded: Arc::new(load_hooks(table, roots, None)),
         actions: &actions,
         ledger: &ledger,
         options: Options { trust: TrustMode::All, ..Options::default() },
     };
     let decision = engine.fire(&mut event);
-    let reply = caller.reply(&event, &decision);
+    let reply = caller.write_reply(&event, &decision);
     (decision, reply)
 }
 

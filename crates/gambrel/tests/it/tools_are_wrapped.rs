@@ -12,7 +12,7 @@ fn host(module: &str) -> (tempfile::TempDir, Gambrel) {
     let mut setup = Setup::in_memory(folder.path());
     setup.env = Arc::default();
     setup.options.trust = TrustMode::All;
-    (folder, Gambrel::open(setup))
+    (folder, Gambrel::new(setup))
 }
 
 fn call(command: &str) -> ToolCall {

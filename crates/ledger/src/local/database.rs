@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use gambrel_model::ledger::{LedgerError, Record};
+use gambrel_model::ledger::{JournalRecord, LedgerError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement, Transaction, params};
 
 use super::folder::{Folder, refusal, trouble};
@@ -109,7 +109,7 @@ impl<'t> Intake<'t> {
 
     /// Adds a record to its firing; false when it was there already.
     pub(super) fn add(&mut self, entry: &Entry) -> rusqlite::Result<bool> {
-        let Record { id, session, at, .. } = &entry.record;
+        let JournalRecord { id, session, at, .. } = &entry.record;
         let at = i64::try_from(*at).unwrap_or(i64::MAX);
         self.firing.execute(params![id, session, at])?;
         Ok(self.record.execute(params![entry.key, id, entry.json])? > 0)
@@ -164,7 +164,7 @@ pub(super) fn open_to_read(folder: &Folder) -> Result<Option<Connection>, Failur
 pub(super) fn records_of(
     connection: &Connection,
     seq: u64,
-) -> rusqlite::Result<Vec<(Key, Record)>> {
+) -> rusqlite::Result<Vec<(Key, JournalRecord)>> {
     let sql = "SELECT key, json FROM records WHERE firing = ?1 ORDER BY place";
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map([seq.cast_signed()], |row| {

@@ -1,7 +1,7 @@
 //! One record as one line: its JSON, a tab, eight hex digits of CRC-32. What is torn or changed
 //! is told from what is whole; nothing here reads or writes files.
 
-use gambrel_model::ledger::{LedgerError, Record};
+use gambrel_model::ledger::{JournalRecord, LedgerError};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -22,18 +22,21 @@ pub(super) type Key = [u8; 16];
 pub(super) struct Entry {
     pub(super) key: Key,
     pub(super) json: String,
-    pub(super) record: Record,
+    pub(super) record: JournalRecord,
 }
 
 /// The line of a record, redacted, and what had to be left out of it.
-pub(super) fn encode(record: &Record, redactor: &Redactor) -> (Vec<u8>, Option<LedgerError>) {
+pub(super) fn encode(
+    record: &JournalRecord,
+    redactor: &Redactor,
+) -> (Vec<u8>, Option<LedgerError>) {
     let (bytes, why) = match serde_json::to_vec(&VeiledRecord(record, redactor)) {
         Ok(bytes) if bytes.len() + SEAL < LONGEST => return (seal(bytes), None),
         Ok(bytes) => (bytes.len(), format!("it has {} bytes, 16 MiB is the most", bytes.len())),
         Err(error) => (0, error.to_string()),
     };
     let left_out = json!({ "left_out": { "bytes": bytes, "why": why } });
-    let stub = Record { body: left_out, ..bare(record) };
+    let stub = JournalRecord { body: left_out, ..bare(record) };
     let line = serde_json::to_vec(&VeiledRecord(&stub, redactor)).map(seal).unwrap_or_default();
     let doing = format!("journalling firing {} (its body was left out)", record.id);
     (line, Some(LedgerError { doing, why }))
@@ -48,8 +51,8 @@ pub(super) fn decode(line: &[u8]) -> (Option<Entry>, bool) {
     (entry, true)
 }
 
-fn bare(record: &Record) -> Record {
-    Record {
+fn bare(record: &JournalRecord) -> JournalRecord {
+    JournalRecord {
         id: record.id.chars().take(256).collect(),
         session: record.session.chars().take(256).collect(),
         body: serde_json::Value::Null,

@@ -21,8 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use gambrel_model::ledger::{Claim, Debt, Ledger, LedgerError, Record, SessionState, TrustEntry};
-use gambrel_model::ticket::{Answer, Opened, Taken, Ticket};
+use gambrel_model::ledger::{
+    Claim, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry, Undelivered,
+};
+use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use serde_json::Value;
 
 use crate::alive;
@@ -115,7 +117,7 @@ fn settled(path: &Path) -> PathBuf {
 }
 
 impl Ledger for LocalLedger {
-    fn journal(&self, records: &[Record]) -> Result<(), LedgerError> {
+    fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError> {
         let mut lines = Vec::new();
         let mut left_out = None;
         for record in records {
@@ -130,15 +132,15 @@ impl Ledger for LocalLedger {
         left_out.map_or(Ok(()), Err)
     }
 
-    fn session(&self, session: &str) -> Result<SessionState, LedgerError> {
+    fn session_state(&self, session: &str) -> Result<SessionState, LedgerError> {
         SessionFiles::of(session, &self.redactor).read(&self.folder)
     }
 
-    fn halts(&self, session: &str) -> (Vec<Debt>, Vec<LedgerError>) {
+    fn halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
         SessionFiles::of(session, &self.redactor).known_halts(&self.folder)
     }
 
-    fn store_aside(&self, session: &str, debt: &Debt) -> Result<(), LedgerError> {
+    fn store_aside(&self, session: &str, debt: &Undelivered) -> Result<(), LedgerError> {
         session::store_aside(&self.folder, session, &self.redactor, debt)
     }
 
@@ -150,7 +152,7 @@ impl Ledger for LocalLedger {
         alive::is_held(claim)
     }
 
-    fn amend(
+    fn update_session(
         &self,
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
@@ -162,18 +164,18 @@ impl Ledger for LocalLedger {
         trust::read(&self.folder)
     }
 
-    fn amend_trust(
+    fn update_trust(
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError> {
         trust::amend(&self.folder, &self.redactor, change)
     }
 
-    fn veil(&self, value: &mut Value) {
+    fn redact(&self, value: &mut Value) {
         self.redactor.redact_value(value);
     }
 
-    fn open_ticket(&self, asked: &Ticket) -> Result<Opened, LedgerError> {
+    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
         tickets::open(&self.folder, &self.redactor, asked)
     }
 
@@ -181,7 +183,7 @@ impl Ledger for LocalLedger {
         tickets::by_id(&self.folder, id)
     }
 
-    fn ticket_of(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
+    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
         tickets::by_token(&self.folder, token)
     }
 
@@ -189,7 +191,7 @@ impl Ledger for LocalLedger {
         tickets::all(&self.folder)
     }
 
-    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<Taken, LedgerError> {
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
         tickets::answer(&self.folder, id, answer)
     }
 
@@ -208,7 +210,11 @@ impl Ledger for LocalLedger {
         Ok(())
     }
 
-    fn note_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> Result<(), LedgerError> {
+    fn update_ticket(
+        &self,
+        id: &str,
+        note: &mut dyn FnMut(&mut Ticket),
+    ) -> Result<(), LedgerError> {
         tickets::note(&self.folder, id, note)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use gambrel_model::ledger::{LedgerError, Record};
+use gambrel_model::ledger::{JournalRecord, LedgerError};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::database::{self, Failure};
@@ -133,7 +133,7 @@ struct Waiting {
 struct Group {
     id: String,
     stored: bool,
-    records: Vec<(Key, Record)>,
+    records: Vec<(Key, JournalRecord)>,
 }
 
 impl Waiting {
@@ -156,7 +156,7 @@ impl Waiting {
         Ok(waiting)
     }
 
-    fn add(&mut self, key: Key, record: Record) {
+    fn add(&mut self, key: Key, record: JournalRecord) {
         let fresh = self.firings.len();
         let place = *self.index.entry(record.id.clone()).or_insert(fresh);
         if place == fresh {
@@ -192,7 +192,7 @@ impl Waiting {
             .collect()
     }
 
-    fn of(&self, id: &str) -> &[(Key, Record)] {
+    fn of(&self, id: &str) -> &[(Key, JournalRecord)] {
         let group = self.index.get(id).and_then(|place| self.firings.get(*place));
         group.map_or(&[], |group| group.records.as_slice())
     }

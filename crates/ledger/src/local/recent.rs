@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use gambrel_model::ledger::{LedgerError, Record, Stage};
+use gambrel_model::ledger::{FiringPhase, JournalRecord, LedgerError};
 
 use super::folder::{Folder, trouble};
 use super::line::{self, LONGEST};
@@ -55,7 +55,7 @@ impl LocalLedger {
 #[derive(Default)]
 struct Tail {
     session: Option<String>,
-    records: Vec<Record>,
+    records: Vec<JournalRecord>,
     /// Firings whose beginning was read.
     begun: usize,
     read: usize,
@@ -78,15 +78,15 @@ impl Tail {
         Ok(())
     }
 
-    fn is_beginning(&self, record: &Record) -> bool {
+    fn is_beginning(&self, record: &JournalRecord) -> bool {
         let own = self.session.as_ref().is_none_or(|session| *session == record.session);
-        own && record.step == Stage::Accepted
+        own && record.step == FiringPhase::Accepted
     }
 
     /// Firings whose beginning was not read are older than the page.
     fn page(self) -> RecentFirings {
         let mut places: HashMap<&str, usize> = HashMap::new();
-        let mut firings: Vec<Vec<Record>> = Vec::new();
+        let mut firings: Vec<Vec<JournalRecord>> = Vec::new();
         for record in self.records.iter().rev() {
             if self.is_beginning(record) && !places.contains_key(record.id.as_str()) {
                 places.insert(&record.id, firings.len());

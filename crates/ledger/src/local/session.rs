@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use gambrel_model::ledger::{Debt, LedgerError, SESSION_FILES, SessionState};
+use gambrel_model::ledger::{LedgerError, SESSION_FILES, SessionState, Undelivered};
 use gambrel_model::verdict::Verdict;
 use sha2::{Digest, Sha256};
 
@@ -67,7 +67,7 @@ impl SessionFiles {
     }
 
     /// What is owed with a ruling to it, as far as it can be read, and what is in the way.
-    pub(super) fn known_halts(&self, folder: &Folder) -> (Vec<Debt>, Vec<LedgerError>) {
+    pub(super) fn known_halts(&self, folder: &Folder) -> (Vec<Undelivered>, Vec<LedgerError>) {
         let SideRead { debts, trouble } = self.side.read(folder);
         let stored = self.read_halts(folder);
         let mut troubles: Vec<LedgerError> = trouble.into_iter().collect();
@@ -75,12 +75,12 @@ impl SessionFiles {
             troubles.push(error);
             Vec::new()
         });
-        let aside = debts.into_values().filter(Debt::is_halt);
+        let aside = debts.into_values().filter(Undelivered::is_halt);
         (stored.into_iter().chain(aside).collect(), troubles)
     }
 
     /// The halts of their own file. It is there only if there are some.
-    fn read_halts(&self, folder: &Folder) -> Result<Vec<Debt>, LedgerError> {
+    fn read_halts(&self, folder: &Folder) -> Result<Vec<Undelivered>, LedgerError> {
         let explain = |error: LedgerError| {
             let why =
                 format!("{}; a hook stopped this session: look into it, then remove it", error.why);
@@ -89,11 +89,11 @@ impl SessionFiles {
         let Some(halts) = read_existing(folder, &self.halts).map_err(explain)? else {
             return Ok(Vec::new());
         };
-        if halts.owed.is_empty() || !halts.owed.iter().all(Debt::is_halt) {
+        if halts.undelivered.is_empty() || !halts.undelivered.iter().all(Undelivered::is_halt) {
             let path = folder.path(&self.halts);
             return Err(explain(refusal("reading", &path, "it holds no halt")));
         }
-        Ok(halts.owed)
+        Ok(halts.undelivered)
     }
 
     /// Writes what has changed. A new halt is on the disk before anything else is written.
@@ -107,7 +107,7 @@ impl SessionFiles {
         let (halts_before, _) = split(before.clone());
         let (halts, rest) = split(state);
         // An older version kept them in the other file.
-        let moved = !halts.owed.is_empty() && !folder.path(&self.halts).exists();
+        let moved = !halts.undelivered.is_empty() && !folder.path(&self.halts).exists();
         if halts != halts_before || moved {
             put(folder, redactor, &self.halts, &halts, Durable::Yes)?;
         }
@@ -171,19 +171,19 @@ pub(super) fn store_aside(
     folder: &Folder,
     session: &str,
     redactor: &Redactor,
-    debt: &Debt,
+    debt: &Undelivered,
 ) -> Result<(), LedgerError> {
     SessionFiles::of(session, redactor).side.write(folder, redactor, debt)
 }
 
 /// Adds a side entry. A change that failed half-way may have stored a part of it.
-fn take_in(state: &mut SessionState, debt: &Debt) {
-    let Some(known) = state.owed.iter_mut().find(|known| known.id == debt.id) else {
-        return state.owe(debt.clone());
+fn take_in(state: &mut SessionState, debt: &Undelivered) {
+    let Some(known) = state.undelivered.iter_mut().find(|known| known.id == debt.id) else {
+        return state.keep_undelivered(debt.clone());
     };
-    for say in &debt.verdict.says {
-        if !known.verdict.says.contains(say) {
-            known.verdict.says.push(say.clone());
+    for say in &debt.verdict.messages {
+        if !known.verdict.messages.contains(say) {
+            known.verdict.messages.push(say.clone());
         }
     }
     if debt.is_halt() && !known.is_halt() {
@@ -229,26 +229,26 @@ fn put(
 /// Halts, and the rest without them.
 fn split(mut state: SessionState) -> (SessionState, SessionState) {
     let mut halts = SessionState::default();
-    for debt in state.owed.iter_mut().filter(|debt| debt.is_halt()) {
-        let says = std::mem::take(&mut debt.verdict.says);
-        let rest = Verdict { says, ..Verdict::default() };
+    for debt in state.undelivered.iter_mut().filter(|debt| debt.is_halt()) {
+        let says = std::mem::take(&mut debt.verdict.messages);
+        let rest = Verdict { messages: says, ..Verdict::default() };
         let halt = std::mem::replace(&mut debt.verdict, rest);
-        halts.owed.push(Debt::new(debt.id.clone(), debt.from.clone(), halt));
+        halts.undelivered.push(Undelivered::new(debt.id.clone(), debt.from.clone(), halt));
     }
-    let is_halt = |id: &str| halts.owed.iter().any(|halt| halt.id == id);
-    state.owed.retain(|debt| !debt.verdict.says.is_empty() || !is_halt(&debt.id));
+    let is_halt = |id: &str| halts.undelivered.iter().any(|halt| halt.id == id);
+    state.undelivered.retain(|debt| !debt.verdict.messages.is_empty() || !is_halt(&debt.id));
     (halts, state)
 }
 
 /// The state with its halts: each in the place of its words, or before everything else.
-fn join(mut state: SessionState, halts: Vec<Debt>) -> SessionState {
+fn join(mut state: SessionState, halts: Vec<Undelivered>) -> SessionState {
     for halt in halts.into_iter().rev() {
-        match state.owed.iter_mut().find(|debt| debt.id == halt.id) {
+        match state.undelivered.iter_mut().find(|debt| debt.id == halt.id) {
             Some(debt) => {
                 (debt.verdict.ruling, debt.verdict.reasons) =
                     (halt.verdict.ruling, halt.verdict.reasons);
             }
-            None => state.owed.insert(0, halt),
+            None => state.undelivered.insert(0, halt),
         }
     }
     state

@@ -7,7 +7,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gambrel_model::ledger::{Debt, LedgerError, SessionState};
+use gambrel_model::ledger::{LedgerError, SessionState, Undelivered};
 use sha2::{Digest, Sha256};
 
 use super::folder::{Folder, refusal, trouble};
@@ -30,7 +30,7 @@ pub(super) struct SideEntries {
 #[derive(Debug, Default)]
 pub(super) struct SideRead {
     /// By the name of its file.
-    pub debts: BTreeMap<String, Debt>,
+    pub debts: BTreeMap<String, Undelivered>,
     /// What could not be read: nobody knows whether it is a halt.
     pub trouble: Option<LedgerError>,
 }
@@ -45,13 +45,13 @@ impl SideEntries {
         &self,
         folder: &Folder,
         redactor: &Redactor,
-        debt: &Debt,
+        debt: &Undelivered,
     ) -> Result<(), LedgerError> {
         let stem = format!("{}/{}", self.folder, entry_name(debt));
         let (name, unfinished) = (format!("{stem}{ENDING}"), format!("{stem}.tmp"));
         let path = folder.path(&name);
         self.check_room(folder, debt)?;
-        let state = SessionState { owed: vec![debt.clone()], ..SessionState::default() };
+        let state = SessionState { undelivered: vec![debt.clone()], ..SessionState::default() };
         let bytes = veil_state(&state, redactor)
             .and_then(|value| serde_json::to_vec(&value))
             .map_err(|error| refusal("writing", &path, error))?;
@@ -69,7 +69,7 @@ impl SideEntries {
         })
     }
 
-    fn check_room(&self, folder: &Folder, debt: &Debt) -> Result<(), LedgerError> {
+    fn check_room(&self, folder: &Folder, debt: &Undelivered) -> Result<(), LedgerError> {
         let max = if debt.is_halt() { MAX_ENTRY_COUNT } else { MAX_MESSAGE_COUNT };
         let count = self.names(folder)?.len();
         if count < max {
@@ -143,12 +143,12 @@ impl SideEntries {
         Ok(names)
     }
 
-    fn read_one(&self, folder: &Folder, name: &str) -> Result<Option<Debt>, LedgerError> {
+    fn read_one(&self, folder: &Folder, name: &str) -> Result<Option<Undelivered>, LedgerError> {
         let name = format!("{}/{name}", self.folder);
         let Some(file) = folder.existing(&name)? else { return Ok(None) };
         let text = folder.text_of(&name, file)?;
         let state: Option<SessionState> = serde_json::from_str(&text).ok();
-        let debt = state.and_then(|mut state| state.owed.pop());
+        let debt = state.and_then(|mut state| state.undelivered.pop());
         let why = "it is not a message of a hook; look into it, then remove it";
         debt.map(Some).ok_or_else(|| refusal("reading", &folder.path(&name), why))
     }
@@ -161,7 +161,7 @@ pub(super) fn stems(folder: &Folder) -> Vec<String> {
 }
 
 /// Sorted by time, and never the same for two entries.
-fn entry_name(debt: &Debt) -> String {
+fn entry_name(debt: &Undelivered) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let hash: [u8; 32] = Sha256::digest(debt.id.as_bytes()).into();
     let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gambrel_model::ledger::LedgerError;
-use gambrel_model::ticket::{Answer, Opened, Standing, Taken, Ticket, Wants};
+use gambrel_model::ticket::{Answer, AnswerKind, AnswerResult, OpenedTicket, Ticket, TicketState};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Durable, Folder, refusal, trouble};
@@ -71,19 +71,19 @@ pub(super) fn open(
     folder: &Folder,
     redactor: &Redactor,
     asked: &Ticket,
-) -> Result<Opened, LedgerError> {
+) -> Result<OpenedTicket, LedgerError> {
     let secret = secret(folder)?;
     for serial in 0..SERIALS {
         let Some(token) = Token::of(&secret, &asked.key, serial) else { break };
         let _held = lock(folder, token.id())?;
         match read(folder, token.id())? {
             Some(kept) if is_over(&kept.ticket) => {}
-            Some(kept) => return Ok(Opened { ticket: kept.ticket, token: token.text }),
+            Some(kept) => return Ok(OpenedTicket { ticket: kept.ticket, token: token.text }),
             None => {
                 let ticket = Ticket { id: token.id().to_owned(), ..shown(asked, redactor) };
                 let kept = Kept { hash: token.hash, ticket };
                 write(folder, &kept)?;
-                return Ok(Opened { ticket: kept.ticket, token: token.text });
+                return Ok(OpenedTicket { ticket: kept.ticket, token: token.text });
             }
         }
     }
@@ -93,7 +93,7 @@ pub(super) fn open(
 /// Nobody can be helped by it any more.
 fn is_over(ticket: &Ticket) -> bool {
     let in_use = || ticket.taken.as_ref().is_some_and(is_held);
-    ticket.spent || ticket.standing(now()) == Standing::Expired || in_use()
+    ticket.spent || ticket.state_at(now()) == TicketState::Expired || in_use()
 }
 
 fn shown(asked: &Ticket, redactor: &Redactor) -> Ticket {
@@ -106,8 +106,8 @@ fn shown(asked: &Ticket, redactor: &Redactor) -> Ticket {
         title: clean(&asked.title),
         shown: asked.shown.iter().map(|(name, text)| (clean(name), clean(text))).collect(),
         wants: match &asked.wants {
-            Wants::Line(text) => Wants::Line(clean(text)),
-            Wants::Text(text) => Wants::Text(clean(text)),
+            AnswerKind::Line(text) => AnswerKind::Line(clean(text)),
+            AnswerKind::Text(text) => AnswerKind::Text(clean(text)),
             other => other.clone(),
         },
         answer: None,
@@ -142,22 +142,26 @@ pub(super) fn all(folder: &Folder) -> Result<Vec<Ticket>, LedgerError> {
 }
 
 /// The first answer counts.
-pub(super) fn answer(folder: &Folder, id: &str, answer: &Answer) -> Result<Taken, LedgerError> {
+pub(super) fn answer(
+    folder: &Folder,
+    id: &str,
+    answer: &Answer,
+) -> Result<AnswerResult, LedgerError> {
     if file_of(id).is_none() {
-        return Ok(Taken::Unknown);
+        return Ok(AnswerResult::Unknown);
     }
     let _held = lock(folder, id)?;
-    let Some(mut kept) = read(folder, id)? else { return Ok(Taken::Unknown) };
+    let Some(mut kept) = read(folder, id)? else { return Ok(AnswerResult::Unknown) };
     if let Some(before) = kept.ticket.answer {
-        return Ok(Taken::Already(before));
+        return Ok(AnswerResult::AlreadyAnswered(before));
     }
     if is_over(&kept.ticket) {
-        return Ok(Taken::Expired);
+        return Ok(AnswerResult::Expired);
     }
     let taken = Answer { at: now(), ..answer.clone() };
     kept.ticket.answer = Some(taken.clone());
     write(folder, &kept)?;
-    Ok(Taken::Recorded(taken))
+    Ok(AnswerResult::Recorded(taken))
 }
 
 /// Notes how far the one who asks has come.
@@ -180,7 +184,7 @@ pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError>
     let old = now().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     let mut forgotten = 0;
     for ticket in all(folder)? {
-        let over = ticket.standing(now()) != Standing::Open;
+        let over = ticket.state_at(now()) != TicketState::Open;
         let last = ticket.answer.as_ref().map_or(ticket.at.max(ticket.expires), |given| given.at);
         if let Some(name) = file_of(&ticket.id).filter(|_| over && last < old) {
             let _held = lock(folder, &ticket.id)?;

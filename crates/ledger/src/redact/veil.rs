@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gambrel_model::ledger::{Record, SessionState};
+use gambrel_model::ledger::{JournalRecord, SessionState};
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Redactor;
 
 /// A record as it may be written.
-pub(crate) struct VeiledRecord<'a>(pub(crate) &'a Record, pub(crate) &'a Redactor);
+pub(crate) struct VeiledRecord<'a>(pub(crate) &'a JournalRecord, pub(crate) &'a Redactor);
 
 impl Serialize for VeiledRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

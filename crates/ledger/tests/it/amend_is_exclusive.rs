@@ -22,7 +22,7 @@ fn for_a_session() {
             }
         });
         processes.into_iter().for_each(Another::finish);
-        let counted = scene.ledger().session("shared").unwrap().counts["n"];
+        let counted = scene.ledger().session_state("shared").unwrap().counts["n"];
         assert_eq!(counted, (THREADS + PROCESSES) * EACH);
     });
 }
@@ -45,7 +45,7 @@ fn count(ledger: &impl Ledger) {
     let mut once = |state: &mut SessionState| {
         *state.counts.entry("n".to_owned()).or_default() += 1;
     };
-    ledger.amend("shared", &mut once).unwrap();
+    ledger.update_session("shared", &mut once).unwrap();
 }
 
 fn trust(ledger: &impl Ledger, thread: u64) {
@@ -61,6 +61,6 @@ fn trust(ledger: &impl Ledger, thread: u64) {
         let mut insert = |entries: &mut std::collections::BTreeMap<String, TrustEntry>| {
             entries.insert(format!("{thread}/{number}"), entry.clone());
         };
-        ledger.amend_trust(&mut insert).unwrap();
+        ledger.update_trust(&mut insert).unwrap();
     }
 }

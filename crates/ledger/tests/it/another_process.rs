@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use gambrel_model::ledger::{Ledger, Stage};
+use gambrel_model::ledger::{FiringPhase, Ledger};
 use serde_json::json;
 
 use crate::scene;
@@ -81,7 +81,9 @@ fn plays_its_part() {
         "write" => {
             for number in 0..50 {
                 let id = format!("{rest}-{number}");
-                ledger.journal(&[scene::record(&id, Stage::Finished, json!(number))]).unwrap();
+                ledger
+                    .append_journal(&[scene::record(&id, FiringPhase::Finished, json!(number))])
+                    .unwrap();
             }
         }
         "count" => {
@@ -89,11 +91,13 @@ fn plays_its_part() {
                 let mut once = |state: &mut gambrel_model::ledger::SessionState| {
                     *state.counts.entry("n".to_owned()).or_default() += 1;
                 };
-                ledger.amend("shared", &mut once).unwrap();
+                ledger.update_session("shared", &mut once).unwrap();
             }
         }
         "accept" => {
-            ledger.journal(&[scene::record(rest, Stage::Accepted, json!({}))]).unwrap();
+            ledger
+                .append_journal(&[scene::record(rest, FiringPhase::Accepted, json!({}))])
+                .unwrap();
         }
         "take" => loop {
             ledger.take_in().unwrap();

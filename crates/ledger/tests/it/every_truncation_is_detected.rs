@@ -2,7 +2,7 @@
 //! counted, and nothing is misread.
 
 use gambrel_ledger::LocalLedger;
-use gambrel_model::ledger::{Ledger, Record, Stage};
+use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
 use serde_json::json;
 
 use crate::scene::{DEADLINE, Scene, all, record, within};
@@ -49,18 +49,18 @@ fn and_a_record_glued_to_a_torn_one_is_saved() {
 }
 
 /// Bodies that look like the beginning of a record, inside and outside of strings.
-fn four_records(scene: &Scene) -> (Vec<Record>, Vec<u8>) {
+fn four_records(scene: &Scene) -> (Vec<JournalRecord>, Vec<u8>) {
     let ledger = scene.ledger();
-    let records: Vec<Record> = (0..4)
+    let records: Vec<JournalRecord> = (0..4)
         .map(|number| {
             let body = json!({ "in": { "id": "x" }, "text": "{\"id\":\"y\",\t\n", "n": number });
-            record(&format!("firing-{number}"), Stage::Finished, body)
+            record(&format!("firing-{number}"), FiringPhase::Finished, body)
         })
         .collect();
-    records.iter().for_each(|record| ledger.journal(std::slice::from_ref(record)).unwrap());
+    records.iter().for_each(|record| ledger.append_journal(std::slice::from_ref(record)).unwrap());
     (records, std::fs::read(scene.file("spool.jsonl")).unwrap())
 }
 
-fn read(ledger: &LocalLedger) -> Vec<Record> {
+fn read(ledger: &LocalLedger) -> Vec<JournalRecord> {
     all(ledger).into_iter().flat_map(|firing| firing.records).collect()
 }

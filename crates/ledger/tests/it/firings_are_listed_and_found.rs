@@ -1,7 +1,7 @@
 //! The journal is read the same whether it is in the spool, in the database or in both.
 
 use gambrel_ledger::{LocalLedger, Query};
-use gambrel_model::ledger::{Ledger, Record, Stage};
+use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
 use serde_json::json;
 
 use crate::scene::{Scene, all, journal_firing, record};
@@ -33,8 +33,11 @@ fn by_session() {
     let ledger = scene.ledger();
     journal_firing(&ledger, "one-1");
     ledger.take_in().unwrap();
-    let other = Record { session: "s-2".to_owned(), ..record("two-1", Stage::Finished, json!(1)) };
-    ledger.journal(std::slice::from_ref(&other)).unwrap();
+    let other = JournalRecord {
+        session: "s-2".to_owned(),
+        ..record("two-1", FiringPhase::Finished, json!(1))
+    };
+    ledger.append_journal(std::slice::from_ref(&other)).unwrap();
     assert_eq!(ids(&ledger, 9, None, Some("s-1")), ["one-1"]);
     assert_eq!(ids(&ledger, 9, None, Some("s-2")), ["two-1"]);
     assert!(ids(&ledger, 9, None, Some("' OR 1=1 --")).is_empty());
@@ -64,11 +67,11 @@ fn a_late_record_joins_its_firing() {
     journal_firing(&ledger, "first-1");
     ledger.take_in().unwrap();
     journal_firing(&ledger, "second-1");
-    ledger.journal(&[record("first-1", Stage::Late, json!("end"))]).unwrap();
+    ledger.append_journal(&[record("first-1", FiringPhase::Late, json!("end"))]).unwrap();
     for _ in 0..2 {
         let firing = ledger.firing("first-1").unwrap().unwrap();
         assert_eq!((firing.seq, firing.records.len()), (1, 4));
-        assert_eq!(firing.records[3].step, Stage::Late);
+        assert_eq!(firing.records[3].step, FiringPhase::Late);
         ledger.take_in().unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! A firing whose process died without a decision says so; a living one is still running.
 
 use gambrel_ledger::FiringState;
-use gambrel_model::ledger::{Ledger, Record, Stage};
+use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
 use serde_json::json;
 
 use crate::another_process::Another;
@@ -39,8 +39,9 @@ fn when_nobody_has_reaped_its_process() {
 #[test]
 fn when_its_number_belongs_to_a_younger_process() {
     let scene = Scene::new();
-    let long_ago = Record { at: 1_000, ..record("reused-1", Stage::Started, json!(null)) };
-    scene.ledger().journal(std::slice::from_ref(&long_ago)).unwrap();
+    let long_ago =
+        JournalRecord { at: 1_000, ..record("reused-1", FiringPhase::Started, json!(null)) };
+    scene.ledger().append_journal(std::slice::from_ref(&long_ago)).unwrap();
     let wanted =
         if cfg!(target_os = "linux") { FiringState::Interrupted } else { FiringState::Running };
     assert_eq!(state(&scene, "reused-1"), wanted);
@@ -50,7 +51,10 @@ fn when_its_number_belongs_to_a_younger_process() {
 fn but_not_when_it_had_decided() {
     let scene = Scene::new();
     journal_firing(&scene.ledger(), "decided-1");
-    scene.ledger().journal(&[record("decided-1", Stage::Late, json!("late"))]).unwrap();
+    scene
+        .ledger()
+        .append_journal(&[record("decided-1", FiringPhase::Late, json!("late"))])
+        .unwrap();
     let firings = all(&scene.ledger());
     assert_eq!(firings.len(), 1);
     assert_eq!((firings[0].state, firings[0].records.len()), (FiringState::Finished, 4));

@@ -2,7 +2,7 @@
 //! no reader.
 
 use gambrel_ledger::{Limits, LocalLedger, Query, Redactor};
-use gambrel_model::ledger::{Ledger, Record, Stage};
+use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
 use serde_json::json;
 
 use crate::scene::{DEADLINE, Scene, all, journal_firing, record, within};
@@ -19,16 +19,16 @@ fn newest(limit: usize) -> Query {
 /// Firings of two records and some text, many at a time.
 fn write(ledger: &LocalLedger, count: usize) {
     let firing = |number: usize| {
-        let of = |step: Stage| Record {
+        let of = |step: FiringPhase| JournalRecord {
             session: format!("s-{}", number % 2),
             ..record(&format!("firing-{number:06}"), step, json!({"text": "x".repeat(150)}))
         };
-        [of(Stage::Accepted), of(Stage::Finished)]
+        [of(FiringPhase::Accepted), of(FiringPhase::Finished)]
     };
     let numbers: Vec<usize> = (0..count).collect();
     for some in numbers.chunks(100) {
-        let records: Vec<Record> = some.iter().flat_map(|number| firing(*number)).collect();
-        ledger.journal(&records).unwrap();
+        let records: Vec<JournalRecord> = some.iter().flat_map(|number| firing(*number)).collect();
+        ledger.append_journal(&records).unwrap();
     }
 }
 
@@ -64,10 +64,10 @@ fn with_records_of_many_firings_between_each_other() {
     let scene = Scene::new();
     let ledger = scene.ledger();
     write(&ledger, 2_000);
-    let late = record("firing-000003", Stage::Late, json!("of long ago"));
-    ledger.journal(&[record("open-1", Stage::Accepted, json!(1)), late]).unwrap();
+    let late = record("firing-000003", FiringPhase::Late, json!("of long ago"));
+    ledger.append_journal(&[record("open-1", FiringPhase::Accepted, json!(1)), late]).unwrap();
     (0..5).for_each(|number| journal_firing(&ledger, &format!("new-{number}")));
-    ledger.journal(&[record("open-1", Stage::Finished, json!(2))]).unwrap();
+    ledger.append_journal(&[record("open-1", FiringPhase::Finished, json!(2))]).unwrap();
     let recent = ledger.recent(&newest(6)).unwrap().unwrap();
     let ids: Vec<&str> = recent.firings.iter().map(|firing| firing.id.as_str()).collect();
     assert_eq!(ids, ["open-1", "new-0", "new-1", "new-2", "new-3", "new-4"]);

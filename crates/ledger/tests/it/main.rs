@@ -26,9 +26,9 @@ mod private_files;
 #[cfg(test)]
 mod questions;
 #[cfg(test)]
-mod reads_state_of_earlier_builds;
-#[cfg(test)]
 mod readonly_folder_says_so;
+#[cfg(test)]
+mod reads_state_of_earlier_builds;
 #[cfg(test)]
 mod redaction_is_complete;
 #[cfg(test)]

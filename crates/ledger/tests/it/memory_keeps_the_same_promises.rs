@@ -9,14 +9,14 @@ use crate::scene::{Scene, journal_firing};
 fn for_sessions_and_trust() {
     let scene = Scene::new();
     for ledger in [&scene.ledger() as &dyn Ledger, &MemoryLedger::new()] {
-        assert_eq!(ledger.session("s").unwrap(), SessionState::default());
+        assert_eq!(ledger.session_state("s").unwrap(), SessionState::default());
         for _ in 0..3 {
             let mut count = |state: &mut SessionState| {
                 *state.counts.entry("n".to_owned()).or_default() += 1;
             };
-            ledger.amend("s", &mut count).unwrap();
+            ledger.update_session("s", &mut count).unwrap();
         }
-        assert_eq!(ledger.session("s").unwrap().counts["n"], 3);
+        assert_eq!(ledger.session_state("s").unwrap().counts["n"], 3);
         let shown = "make".to_owned();
         let entry = TrustEntry {
             hash: "h".to_owned(),
@@ -26,7 +26,7 @@ fn for_sessions_and_trust() {
             ..TrustEntry::default()
         };
         ledger
-            .amend_trust(&mut |entries| {
+            .update_trust(&mut |entries| {
                 entries.insert("key".to_owned(), entry.clone());
             })
             .unwrap();

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use gambrel_model::ledger::{Ledger, SessionState, Stage};
+use gambrel_model::ledger::{FiringPhase, Ledger, SessionState};
 use rusqlite::Connection;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
@@ -19,7 +19,10 @@ fn for_the_spool() {
         let scene = Scene::new();
         journal_firing(&scene.ledger(), "first-1");
         let _held = hold(&scene, "spool.jsonl");
-        let error = scene.ledger().journal(&[record("x-1", Stage::Late, json!(1))]).unwrap_err();
+        let error = scene
+            .ledger()
+            .append_journal(&[record("x-1", FiringPhase::Late, json!(1))])
+            .unwrap_err();
         assert!(error.why.contains("another process"), "{error}");
         assert!(scene.ledger().take_in().is_err());
         assert_eq!(all(&scene.ledger()).len(), 1, "reading needs no lock");
@@ -32,14 +35,14 @@ fn for_the_spool() {
 fn for_a_session_and_for_trust() {
     within(SOON, || {
         let scene = Scene::new();
-        scene.ledger().amend("s", &mut count).unwrap();
-        scene.ledger().amend_trust(&mut |_| ()).unwrap();
+        scene.ledger().update_session("s", &mut count).unwrap();
+        scene.ledger().update_trust(&mut |_| ()).unwrap();
         let mut locks = hold_locks(&scene);
         locks.push(hold(&scene, "trust.lock"));
         assert_eq!(locks.len(), 2);
-        assert!(scene.ledger().amend("s", &mut count).is_err());
-        assert!(scene.ledger().amend_trust(&mut |_| ()).is_err());
-        assert_eq!(scene.ledger().session("s").unwrap().counts["n"], 1);
+        assert!(scene.ledger().update_session("s", &mut count).is_err());
+        assert!(scene.ledger().update_trust(&mut |_| ()).is_err());
+        assert_eq!(scene.ledger().session_state("s").unwrap().counts["n"], 1);
     });
 }
 
@@ -48,10 +51,10 @@ fn for_a_session_and_for_trust() {
 fn for_the_lock_of_another_session() {
     within(SOON, || {
         let scene = Scene::new();
-        scene.ledger().amend("stuck", &mut count).unwrap();
+        scene.ledger().update_session("stuck", &mut count).unwrap();
         let _held = hold_locks(&scene);
         for number in 0..64 {
-            scene.ledger().amend(&format!("s-{number}"), &mut count).unwrap();
+            scene.ledger().update_session(&format!("s-{number}"), &mut count).unwrap();
         }
     });
 }
@@ -60,20 +63,24 @@ fn for_the_lock_of_another_session() {
 fn for_a_session_longer_than_it_may() {
     within(SOON, || {
         let scene = Scene::new();
-        scene.ledger().amend("s", &mut count).unwrap();
+        scene.ledger().update_session("s", &mut count).unwrap();
         let held = hold_locks(&scene);
         let ledger = scene.ledger().with_lock_timeout(Duration::from_millis(300));
         let begun = Instant::now();
-        let error = ledger.amend("s", &mut count).unwrap_err();
+        let error = ledger.update_session("s", &mut count).unwrap_err();
         assert!(error.why.contains("another process"), "{error}");
         assert!(begun.elapsed() >= Duration::from_millis(290), "{:?}", begun.elapsed());
         // Whoever held it that long is not waited for again and again.
         let begun = Instant::now();
-        (0..3).for_each(|_| assert!(ledger.amend("s", &mut count).is_err()));
+        (0..3).for_each(|_| assert!(ledger.update_session("s", &mut count).is_err()));
         assert!(begun.elapsed() < Duration::from_millis(600), "{:?}", begun.elapsed());
         drop(held);
-        ledger.amend("s", &mut count).unwrap();
-        assert_eq!(ledger.session("s").unwrap().counts["n"], 2, "a wait in vain changes nothing");
+        ledger.update_session("s", &mut count).unwrap();
+        assert_eq!(
+            ledger.session_state("s").unwrap().counts["n"],
+            2,
+            "a wait in vain changes nothing"
+        );
     });
 }
 
@@ -83,11 +90,11 @@ fn for_a_session_longer_than_it_may() {
 fn by_looking_again_and_again() {
     within(SOON, || {
         let scene = Scene::new();
-        scene.ledger().amend("s", &mut count).unwrap();
+        scene.ledger().update_session("s", &mut count).unwrap();
         let held = hold_locks(&scene);
         let dir = scene.dir.clone();
         let waiter = std::thread::spawn(move || {
-            crate::scene::ledger(&dir).amend("s", &mut count).unwrap();
+            crate::scene::ledger(&dir).update_session("s", &mut count).unwrap();
             let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
             let line = status.lines().find(|line| line.starts_with("voluntary_ctxt")).unwrap();
             line.split_whitespace().nth(1).unwrap().parse::<u32>().unwrap()
@@ -114,11 +121,11 @@ fn for_a_lock_that_is_removed() {
                             assert!(!state.counts.contains_key(&name));
                             state.counts.insert(name.clone(), 1);
                         };
-                        ledger.amend("s", &mut come).unwrap();
+                        ledger.update_session("s", &mut come).unwrap();
                         let mut go = |state: &mut SessionState| {
                             assert_eq!(state.counts.remove(&name), Some(1));
                         };
-                        ledger.amend("s", &mut go).unwrap();
+                        ledger.update_session("s", &mut go).unwrap();
                     }
                 });
             }

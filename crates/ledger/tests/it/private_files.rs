@@ -13,7 +13,7 @@ fn from_the_first_write_on() {
     assert!(!scene.dir.exists());
     journal_firing(&ledger, "first-1");
     ledger
-        .amend("s", &mut |state| {
+        .update_session("s", &mut |state| {
             state.counts.insert("n".to_owned(), 1);
         })
         .unwrap();

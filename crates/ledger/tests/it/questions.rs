@@ -1,7 +1,7 @@
 //! Questions and answers for the tests about tickets.
 
 use gambrel_model::ledger::Ledger;
-use gambrel_model::ticket::{Answer, Opened, Ticket};
+use gambrel_model::ticket::{Answer, OpenedTicket, Ticket};
 
 use crate::scene::now;
 
@@ -23,7 +23,7 @@ pub(crate) fn asked(key: &str) -> Ticket {
 }
 
 /// One that nobody can answer any more.
-pub(crate) fn expired(ledger: &impl Ledger, key: &str) -> Opened {
+pub(crate) fn expired(ledger: &impl Ledger, key: &str) -> OpenedTicket {
     ledger.open_ticket(&Ticket { expires: now().saturating_sub(1), ..asked(key) }).unwrap()
 }
 

@@ -4,7 +4,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use gambrel_model::ledger::{Ledger, LedgerError, Stage};
+use gambrel_model::ledger::{FiringPhase, Ledger, LedgerError};
 use serde_json::json;
 
 use crate::scene::{DEADLINE, Scene, all, journal_firing, ledger, record, within};
@@ -38,8 +38,8 @@ fn when_the_disk_is_full() {
         let scene = Scene::new();
         std::fs::create_dir(&scene.dir).unwrap();
         symlink("/dev/full", scene.file("spool.jsonl")).unwrap();
-        let full = record("x-1", Stage::Accepted, json!({}));
-        let error = scene.ledger().journal(std::slice::from_ref(&full)).unwrap_err();
+        let full = record("x-1", FiringPhase::Accepted, json!({}));
+        let error = scene.ledger().append_journal(std::slice::from_ref(&full)).unwrap_err();
         assert!(error.why.contains("make room"), "{error}");
     });
 }
@@ -51,7 +51,12 @@ fn when_a_pipe_or_folder_stands_in_for_a_file() {
         for name in ["spool.jsonl", "trust.json", "ledger.db", "take.lock"] {
             std::fs::create_dir_all(scene.file(name)).unwrap();
         }
-        assert!(scene.ledger().journal(&[record("x-1", Stage::Accepted, json!({}))]).is_err());
+        assert!(
+            scene
+                .ledger()
+                .append_journal(&[record("x-1", FiringPhase::Accepted, json!({}))])
+                .is_err()
+        );
         assert!(scene.ledger().trust().is_err());
         assert!(scene.ledger().take_in().is_err());
     });
@@ -73,7 +78,7 @@ fn and_reading_works_without_a_database() {
 fn and_a_state_that_cannot_be_replaced_stays_as_it_was() {
     let scene = Scene::new();
     let count = |number: u64| {
-        scene.ledger().amend("s", &mut |state| {
+        scene.ledger().update_session("s", &mut |state| {
             state.counts.insert("n".to_owned(), number);
         })
     };
@@ -85,17 +90,17 @@ fn and_a_state_that_cannot_be_replaced_stays_as_it_was() {
         .unwrap();
     std::fs::create_dir(file.with_extension("json.tmp")).unwrap();
     assert!(count(2).is_err());
-    assert_eq!(scene.ledger().session("s").unwrap().counts["n"], 1);
+    assert_eq!(scene.ledger().session_state("s").unwrap().counts["n"], 1);
 }
 
 fn every_write(dir: &Path) -> Vec<LedgerError> {
     let ledger = ledger(dir);
-    let counted = ledger.amend("s", &mut |state| {
+    let counted = ledger.update_session("s", &mut |state| {
         state.counts.insert("n".to_owned(), 1);
     });
     vec![
-        ledger.journal(&[record("x-1", Stage::Accepted, json!({}))]).unwrap_err(),
+        ledger.append_journal(&[record("x-1", FiringPhase::Accepted, json!({}))]).unwrap_err(),
         counted.unwrap_err(),
-        ledger.amend_trust(&mut |_| ()).unwrap_err(),
+        ledger.update_trust(&mut |_| ()).unwrap_err(),
     ]
 }

@@ -49,7 +49,7 @@ fn fixture_json(name: &str) -> Value {
 fn sessions_keep_messages_and_halts() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = open_copy(dir.path());
-    let stored = |key: &str| serde_json::to_value(ledger.session(key).unwrap()).unwrap();
+    let stored = |key: &str| serde_json::to_value(ledger.session_state(key).unwrap()).unwrap();
     let first = stored("first@/srv/project");
     assert_eq!(first, fixture_json("sessions/first__srv_project-d7d2426e5f24a4ba.json"));
     assert_eq!(first["owed"][0]["verdict"]["says"][0]["text"], "tests are red\n");

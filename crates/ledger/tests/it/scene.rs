@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use gambrel_ledger::{Firing, LocalLedger, Query, Redactor};
-use gambrel_model::ledger::{Ledger, Record, Stage};
+use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -41,15 +41,17 @@ pub(crate) fn now() -> u64 {
     u64::try_from(now.as_millis()).unwrap()
 }
 
-pub(crate) fn record(id: &str, step: Stage, body: Value) -> Record {
+pub(crate) fn record(id: &str, step: FiringPhase, body: Value) -> JournalRecord {
     let session = "s-1".to_owned();
-    Record { id: id.to_owned(), at: now(), step, session, pid: std::process::id(), body }
+    JournalRecord { id: id.to_owned(), at: now(), step, session, pid: std::process::id(), body }
 }
 
 /// A firing from beginning to end.
 pub(crate) fn journal_firing(ledger: &impl Ledger, id: &str) {
-    for (number, step) in [Stage::Accepted, Stage::Started, Stage::Finished].iter().enumerate() {
-        ledger.journal(&[record(id, *step, json!({ "number": number }))]).unwrap();
+    for (number, step) in
+        [FiringPhase::Accepted, FiringPhase::Started, FiringPhase::Finished].iter().enumerate()
+    {
+        ledger.append_journal(&[record(id, *step, json!({ "number": number }))]).unwrap();
     }
 }
 

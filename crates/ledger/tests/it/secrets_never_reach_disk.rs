@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gambrel_ledger::{LocalLedger, Redactor};
-use gambrel_model::ledger::{Debt, Ledger, SessionState, Stage, TrustEntry};
+use gambrel_model::ledger::{FiringPhase, Ledger, SessionState, TrustEntry, Undelivered};
 use gambrel_model::ticket::Ticket;
 use gambrel_model::verdict::Verdict;
 use serde_json::{Value, json};
@@ -24,7 +24,9 @@ fn not_in_journal_session_trust_ticket_or_database() {
         trust(&ledger, &secret);
         ask(&ledger, &secret);
     }
-    ledger.journal(&[record("number", Stage::Finished, json!({ "pin": 7_355_608 }))]).unwrap();
+    ledger
+        .append_journal(&[record("number", FiringPhase::Finished, json!({ "pin": 7_355_608 }))])
+        .unwrap();
     assert_clean(&scene.dir);
     assert_eq!(ledger.take_in().unwrap().records, CANARIES as u64 + 1);
     assert_clean(&scene.dir);
@@ -39,8 +41,8 @@ fn a_password_that_is_our_own_word_does_not_break_what_is_owed() {
     let redactor = Redactor::new(env, std::iter::empty::<(String, String)>());
     let ledger = LocalLedger::open(scene.dir.clone(), redactor);
     owe(&ledger, "a silent word");
-    let state = ledger.session("s").unwrap();
-    assert_eq!(state.owed.len(), 1);
+    let state = ledger.session_state("s").unwrap();
+    assert_eq!(state.undelivered.len(), 1);
     assert!(!serde_json::to_string(&state).unwrap().contains("a silent word"));
 }
 
@@ -64,17 +66,17 @@ fn journal(ledger: &LocalLedger, secret: &str) {
     let nested = json!({ "inner": secret }).to_string();
     let body = json!({ "argv": ["run", secret], "url": url, "nested": nested, secret: "a key",
         "twice": json!({ "nested": nested }).to_string() });
-    ledger.journal(&[record(&format!("id-{secret}"), Stage::Finished, body)]).unwrap();
+    ledger.append_journal(&[record(&format!("id-{secret}"), FiringPhase::Finished, body)]).unwrap();
 }
 
 fn owe(ledger: &LocalLedger, secret: &str) {
     let mut verdict = serde_json::to_value(Verdict::default()).unwrap();
     say(&mut verdict, secret);
     let verdict: Verdict = serde_json::from_value(verdict).unwrap();
-    let debt = Debt::new("d", format!("hook {secret}"), verdict);
-    let mut push = |state: &mut SessionState| state.owed.push(debt.clone());
-    ledger.amend("s", &mut push).unwrap();
-    ledger.amend(secret, &mut push).unwrap();
+    let debt = Undelivered::new("d", format!("hook {secret}"), verdict);
+    let mut push = |state: &mut SessionState| state.undelivered.push(debt.clone());
+    ledger.update_session("s", &mut push).unwrap();
+    ledger.update_session(secret, &mut push).unwrap();
 }
 
 fn say(verdict: &mut Value, secret: &str) {
@@ -92,7 +94,7 @@ fn trust(ledger: &LocalLedger, secret: &str) {
     let mut insert = |entries: &mut BTreeMap<String, TrustEntry>| {
         entries.insert("key".to_owned(), entry.clone());
     };
-    ledger.amend_trust(&mut insert).unwrap();
+    ledger.update_trust(&mut insert).unwrap();
 }
 
 fn ask(ledger: &LocalLedger, secret: &str) {

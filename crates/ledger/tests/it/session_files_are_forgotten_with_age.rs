@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gambrel_ledger::{Limits, LocalLedger, Redactor};
-use gambrel_model::ledger::{Debt, Ledger, SESSION_FILES, SessionState};
+use gambrel_model::ledger::{Ledger, SESSION_FILES, SessionState, Undelivered};
 use gambrel_model::verdict::{Ruling, Verdict};
 
 use crate::questions::until_later;
@@ -37,11 +37,11 @@ fn sessions_are_forgotten_with_age() {
         LocalLedger::with_limits(scene.dir.clone(), Redactor::default(), limits)
     };
     let ledger = of_age(Duration::from_secs(3_600));
-    let halt = Debt::new("d", "a hook", Verdict::ruled(Ruling::Halt, "enough"));
-    ledger.amend("stopped", &mut |state| state.owe(halt.clone())).unwrap();
+    let halt = Undelivered::new("d", "a hook", Verdict::with_ruling(Ruling::Halt, "enough"));
+    ledger.update_session("stopped", &mut |state| state.keep_undelivered(halt.clone())).unwrap();
     let mut count =
         |state: &mut SessionState| *state.counts.entry("n".to_owned()).or_default() += 1;
-    ledger.amend("counted", &mut count).unwrap();
+    ledger.update_session("counted", &mut count).unwrap();
     std::fs::write(scene.file("sessions/left.lock"), "").unwrap();
     until_later(now() + 5);
     journal_firing(&ledger, "any-1");

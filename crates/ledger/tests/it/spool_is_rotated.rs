@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gambrel_ledger::{Limits, LocalLedger, Redactor};
-use gambrel_model::ledger::{Ledger, Record, Stage};
+use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
 use serde_json::json;
 
 use crate::scene::{DEADLINE, Scene, all, journal_firing, record, within};
@@ -61,8 +61,8 @@ fn and_old_firings_leave_the_database() {
     let scene = Scene::new();
     let limits = Limits { firings: 3, age: Duration::from_secs(3_600), ..Limits::default() };
     let ledger = LocalLedger::with_limits(scene.dir.clone(), Redactor::default(), limits);
-    let old = Record { at: 1_000, ..record("old-1", Stage::Finished, json!({})) };
-    ledger.journal(std::slice::from_ref(&old)).unwrap();
+    let old = JournalRecord { at: 1_000, ..record("old-1", FiringPhase::Finished, json!({})) };
+    ledger.append_journal(std::slice::from_ref(&old)).unwrap();
     (0..5).for_each(|number| journal_firing(&ledger, &format!("new-{number}")));
     let taken = ledger.take_in().unwrap();
     assert!(taken.notices[0].contains("3 old firings"), "{taken:?}");
@@ -77,7 +77,9 @@ fn and_the_database_has_a_size() {
     let ledger = LocalLedger::with_limits(scene.dir.clone(), Redactor::default(), limits);
     for number in 0..40 {
         let body = json!({ "n": number, "text": "y".repeat(100_000) });
-        ledger.journal(&[record(&format!("big-{number}"), Stage::Finished, body)]).unwrap();
+        ledger
+            .append_journal(&[record(&format!("big-{number}"), FiringPhase::Finished, body)])
+            .unwrap();
     }
     ledger.take_in().unwrap();
     let left = all(&ledger);
@@ -88,8 +90,8 @@ fn and_the_database_has_a_size() {
 #[test]
 fn and_a_record_that_is_too_long_leaves_its_body_out() {
     let scene = Scene::new();
-    let huge = record("huge-1", Stage::Finished, json!("z".repeat(17 << 20)));
-    let error = scene.ledger().journal(std::slice::from_ref(&huge)).unwrap_err();
+    let huge = record("huge-1", FiringPhase::Finished, json!("z".repeat(17 << 20)));
+    let error = scene.ledger().append_journal(std::slice::from_ref(&huge)).unwrap_err();
     assert!(error.doing.contains("left out"), "{error}");
     let firing = scene.ledger().firing("huge-1").unwrap().unwrap();
     assert!(firing.records[0].body["left_out"]["bytes"].as_u64().unwrap() > 17 << 20);
@@ -104,7 +106,7 @@ fn write(ledger: &LocalLedger, count: usize) {
     for number in 0..count {
         let place = format!("{:?} {number}", std::thread::current().id());
         let body = json!({ "place": place, "nano": nanos() });
-        ledger.journal(&[record("one-1", Stage::Late, body)]).unwrap();
+        ledger.append_journal(&[record("one-1", FiringPhase::Late, body)]).unwrap();
     }
 }
 

@@ -37,11 +37,11 @@ fn until_it_is_spent() {
     for ledger in [Box::new(scene.ledger()) as Box<dyn Ledger>, Box::new(MemoryLedger::new())] {
         let first = ledger.open_ticket(&asked("key")).unwrap();
         ledger.answer_ticket(&first.ticket.id, &said("approve")).unwrap();
-        ledger.note_ticket(&first.ticket.id, &mut |ticket| ticket.spent = true).unwrap();
+        ledger.update_ticket(&first.ticket.id, &mut |ticket| ticket.spent = true).unwrap();
         let second = ledger.open_ticket(&asked("key")).unwrap();
         assert_ne!(second.token, first.token);
         assert_eq!((second.ticket.answer, second.ticket.spent), (None, false));
-        assert_eq!(ledger.ticket_of(&first.token).unwrap().unwrap().id, first.ticket.id);
+        assert_eq!(ledger.ticket_by_token(&first.token).unwrap().unwrap().id, first.ticket.id);
     }
 }
 
@@ -61,18 +61,18 @@ fn notes_change_what_is_noted_and_never_the_answer() {
     let scene = Scene::new();
     let ledger = scene.ledger();
     let id = ledger.open_ticket(&asked("key")).unwrap().ticket.id;
-    ledger.note_ticket(&id, &mut |ticket| ticket.sent = true).unwrap();
+    ledger.update_ticket(&id, &mut |ticket| ticket.sent = true).unwrap();
     assert!(ledger.ticket(&id).unwrap().unwrap().sent);
     let mut forge = |ticket: &mut Ticket| {
         ticket.answer = Some(said("approve"));
         ticket.id = "f".repeat(12);
     };
-    ledger.note_ticket(&id, &mut forge).unwrap();
+    ledger.update_ticket(&id, &mut forge).unwrap();
     let kept = ledger.ticket(&id).unwrap().unwrap();
     assert_eq!((kept.answer, kept.id), (None, id.clone()));
     ledger.answer_ticket(&id, &said("reject")).unwrap();
-    ledger.note_ticket(&id, &mut |ticket| ticket.answer = None).unwrap();
+    ledger.update_ticket(&id, &mut |ticket| ticket.answer = None).unwrap();
     assert_eq!(ledger.ticket(&id).unwrap().unwrap().answer.unwrap().action, "reject");
-    ledger.note_ticket("000000000000", &mut |ticket| ticket.sent = true).unwrap();
+    ledger.update_ticket("000000000000", &mut |ticket| ticket.sent = true).unwrap();
     assert_eq!(ledger.tickets().unwrap().len(), 1);
 }

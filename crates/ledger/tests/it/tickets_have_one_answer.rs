@@ -6,7 +6,7 @@ use std::thread;
 
 use gambrel_ledger::MemoryLedger;
 use gambrel_model::ledger::Ledger;
-use gambrel_model::ticket::{Answer, Standing, Taken};
+use gambrel_model::ticket::{Answer, AnswerResult, TicketState};
 
 use crate::questions::{asked, expired, said};
 use crate::scene::{DEADLINE, Scene, now, within};
@@ -20,14 +20,15 @@ fn the_second_is_shown_the_first() {
     let ledgers: [Box<dyn Ledger>; 2] = [Box::new(scene.ledger()), Box::new(MemoryLedger::new())];
     for ledger in ledgers {
         let id = ledger.open_ticket(&asked("once")).unwrap().ticket.id;
-        let Taken::Recorded(first) = ledger.answer_ticket(&id, &said("approve")).unwrap() else {
+        let AnswerResult::Recorded(first) = ledger.answer_ticket(&id, &said("approve")).unwrap()
+        else {
             panic!("it was not recorded");
         };
         let again = ledger.answer_ticket(&id, &said("reject")).unwrap();
-        assert_eq!(again, Taken::Already(first.clone()));
+        assert_eq!(again, AnswerResult::AlreadyAnswered(first.clone()));
         let kept = ledger.ticket(&id).unwrap().unwrap();
         assert_eq!(kept.answer, Some(first));
-        assert_eq!(kept.standing(kept.expires + 1), Standing::Answered);
+        assert_eq!(kept.state_at(kept.expires + 1), TicketState::Answered);
     }
 }
 
@@ -38,7 +39,7 @@ fn the_time_of_an_answer_is_the_ledgers() {
     let id = ledger.open_ticket(&asked("time")).unwrap().ticket.id;
     let before = now();
     let forged = Answer { at: 1, ..said("approve") };
-    let Taken::Recorded(answer) = ledger.answer_ticket(&id, &forged).unwrap() else {
+    let AnswerResult::Recorded(answer) = ledger.answer_ticket(&id, &forged).unwrap() else {
         panic!("it was not recorded");
     };
     assert!((before..=now()).contains(&answer.at), "{}", answer.at);
@@ -49,12 +50,19 @@ fn what_is_over_or_unknown_takes_none() {
     let scene = Scene::new();
     let ledger = scene.ledger();
     let late = expired(&ledger, "late");
-    assert_eq!(ledger.answer_ticket(&late.ticket.id, &said("approve")).unwrap(), Taken::Expired);
+    assert_eq!(
+        ledger.answer_ticket(&late.ticket.id, &said("approve")).unwrap(),
+        AnswerResult::Expired
+    );
     let spent = ledger.open_ticket(&asked("spent")).unwrap().ticket.id;
-    ledger.note_ticket(&spent, &mut |ticket| ticket.spent = true).unwrap();
-    assert_eq!(ledger.answer_ticket(&spent, &said("approve")).unwrap(), Taken::Expired);
+    ledger.update_ticket(&spent, &mut |ticket| ticket.spent = true).unwrap();
+    assert_eq!(ledger.answer_ticket(&spent, &said("approve")).unwrap(), AnswerResult::Expired);
     for id in ["", "000000000000", "../trust", "secret", "0\0", &"0".repeat(65)] {
-        assert_eq!(ledger.answer_ticket(id, &said("approve")).unwrap(), Taken::Unknown, "{id}");
+        assert_eq!(
+            ledger.answer_ticket(id, &said("approve")).unwrap(),
+            AnswerResult::Unknown,
+            "{id}"
+        );
         assert_eq!(ledger.ticket(id).unwrap(), None, "{id}");
     }
     assert_eq!(ledger.ticket(&late.ticket.id).unwrap().unwrap().answer, None);
@@ -66,7 +74,7 @@ fn of_many_threads_with_ledgers_of_their_own() {
         let scene = Scene::new();
         let id = scene.ledger().open_ticket(&asked("race")).unwrap().ticket.id;
         let start = Barrier::new(16);
-        let taken: Vec<Taken> = thread::scope(|scope| {
+        let taken: Vec<AnswerResult> = thread::scope(|scope| {
             let racer = |number: usize| {
                 let (scene, id, start) = (&scene, &id, &start);
                 scope.spawn(move || {
@@ -79,8 +87,9 @@ fn of_many_threads_with_ledgers_of_their_own() {
             racers.into_iter().map(|racer| racer.join().unwrap()).collect()
         });
         let kept = scene.ledger().ticket(&id).unwrap().unwrap().answer.unwrap();
-        let first = taken.iter().filter(|taken| **taken == Taken::Recorded(kept.clone()));
-        let later = taken.iter().filter(|taken| **taken == Taken::Already(kept.clone()));
+        let first = taken.iter().filter(|taken| **taken == AnswerResult::Recorded(kept.clone()));
+        let later =
+            taken.iter().filter(|taken| **taken == AnswerResult::AlreadyAnswered(kept.clone()));
         assert_eq!((first.count(), later.count()), (1, 15), "{taken:?}");
     });
 }
@@ -123,7 +132,7 @@ fn answers_everything() {
     let ledger = crate::scene::ledger(std::path::Path::new(&dir));
     let taken = ledger.tickets().unwrap().into_iter().map(|ticket| {
         let taken = ledger.answer_ticket(&ticket.id, &said(&name)).unwrap();
-        usize::from(matches!(taken, Taken::Recorded(_)))
+        usize::from(matches!(taken, AnswerResult::Recorded(_)))
     });
     println!("\nrecorded: {}", taken.sum::<usize>());
 }

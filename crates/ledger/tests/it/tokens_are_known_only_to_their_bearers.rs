@@ -44,14 +44,14 @@ fn only_the_whole_token_finds_its_ticket() {
     let scene = Scene::new();
     let ledger = scene.ledger();
     let opened = ledger.open_ticket(&asked("key")).unwrap();
-    assert_eq!(ledger.ticket_of(&opened.token).unwrap().unwrap().id, opened.ticket.id);
+    assert_eq!(ledger.ticket_by_token(&opened.token).unwrap().unwrap().id, opened.ticket.id);
     let upper = opened.token.to_uppercase();
     let padded = format!("{}=", opened.token);
     let hash = std::fs::read_to_string(scene.file(&format!("tickets/{}.json", opened.ticket.id)));
     let hash: serde_json::Value = serde_json::from_str(&hash.unwrap()).unwrap();
     let hash = hash["hash"].as_str().unwrap();
     for wrong in ["", &opened.token[1..], &upper, &padded, &opened.ticket.id, hash] {
-        assert_eq!(ledger.ticket_of(wrong).unwrap(), None, "{wrong}");
+        assert_eq!(ledger.ticket_by_token(wrong).unwrap(), None, "{wrong}");
     }
 }
 
@@ -67,7 +67,7 @@ fn one_with_the_same_beginning_of_its_hash_is_not_enough() {
     let last = if hash.ends_with('0') { "1" } else { "0" };
     kept["hash"] = format!("{}{last}", &hash[..63]).into();
     std::fs::write(&path, kept.to_string()).unwrap();
-    assert_eq!(ledger.ticket_of(&opened.token).unwrap(), None);
+    assert_eq!(ledger.ticket_by_token(&opened.token).unwrap(), None);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn files_are_private() {
     let scene = Scene::new();
     let ledger = scene.ledger();
     let opened = ledger.open_ticket(&asked("key")).unwrap();
-    ledger.note_ticket(&opened.ticket.id, &mut |ticket| ticket.sent = true).unwrap();
+    ledger.update_ticket(&opened.ticket.id, &mut |ticket| ticket.sent = true).unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&scene.file("tickets")), 0o700);
     for file in files(&scene.dir) {

@@ -15,7 +15,7 @@ fn when_group_or_others_may_write_it() {
         set_permissions(scene.file("trust.json"), Permissions::from_mode(mode)).unwrap();
         let error = scene.ledger().trust().unwrap_err();
         assert!(error.why.contains("chmod 600"), "{error}");
-        assert!(scene.ledger().amend_trust(&mut BTreeMap::clear).is_err());
+        assert!(scene.ledger().update_trust(&mut BTreeMap::clear).is_err());
     }
     set_permissions(scene.file("trust.json"), Permissions::from_mode(0o600)).unwrap();
     assert_eq!(scene.ledger().trust().unwrap().len(), 1);
@@ -35,7 +35,7 @@ fn when_it_is_malformed() {
     for text in ["", "{", "[]", "{\"a\": true}", "null", "\u{0}"] {
         std::fs::write(scene.file("trust.json"), text).unwrap();
         assert!(scene.ledger().trust().is_err(), "{text:?}");
-        assert!(scene.ledger().amend_trust(&mut BTreeMap::clear).is_err(), "{text:?}");
+        assert!(scene.ledger().update_trust(&mut BTreeMap::clear).is_err(), "{text:?}");
         assert_eq!(std::fs::read_to_string(scene.file("trust.json")).unwrap(), text);
     }
 }
@@ -55,6 +55,6 @@ fn trusting() -> Scene {
     let mut insert = |entries: &mut BTreeMap<String, TrustEntry>| {
         entries.insert("key".to_owned(), entry.clone());
     };
-    scene.ledger().amend_trust(&mut insert).unwrap();
+    scene.ledger().update_trust(&mut insert).unwrap();
     scene
 }

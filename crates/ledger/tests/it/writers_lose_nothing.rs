@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gambrel_model::ledger::{Ledger, Stage};
+use gambrel_model::ledger::{FiringPhase, Ledger};
 use serde_json::json;
 
 use crate::another_process::Another;
@@ -82,6 +82,6 @@ fn write(ledger: &impl Ledger, writer: usize) {
     for number in 0..EACH {
         let id = format!("thread{writer}-{number}");
         let body = json!({ "text": "x".repeat(number * 37) });
-        ledger.journal(&[record(&id, Stage::Finished, body)]).unwrap();
+        ledger.append_journal(&[record(&id, FiringPhase::Finished, body)]).unwrap();
     }
 }

@@ -3,31 +3,31 @@
 
 use std::cmp::Ordering;
 
-use super::lex::Part;
+use super::lex::TokenPart;
 use super::number::Number;
-use super::parse::{Expr, Operation, Relation};
+use super::parse::{BinaryOp, Expr, Relation};
 use super::{EvalError, Fact, Truth};
 
-type Lookup<'a> = &'a dyn Fn(&str) -> Fact;
+type FactLookup<'a> = &'a dyn Fn(&str) -> Fact;
 type Apply = fn(Number, Number) -> Option<Number>;
 
 /// What an expression is worth: text, an exact number, or nothing that anybody knows.
-enum Worth {
+enum EvalValue {
     Text(String),
     Number(Number),
     Unknown(String),
 }
 
-impl Worth {
-    fn number(&self) -> Option<Number> {
+impl EvalValue {
+    fn as_number(&self) -> Option<Number> {
         match self {
             Self::Number(number) => Some(*number),
-            Self::Text(text) => Number::read(text),
+            Self::Text(text) => Number::parse_decimal(text),
             Self::Unknown(_) => None,
         }
     }
 
-    fn text(&self) -> String {
+    fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Number(number) => number.to_string(),
@@ -35,12 +35,12 @@ impl Worth {
         }
     }
 
-    fn truth(self) -> Truth {
+    fn into_truth(self) -> Truth {
         match self {
             Self::Unknown(name) => Truth::Unknown(name),
             Self::Number(number) => Truth::from(!number.is_zero()),
             Self::Text(text) => {
-                let zero = Number::read(&text).is_some_and(Number::is_zero);
+                let zero = Number::parse_decimal(&text).is_some_and(Number::is_zero);
                 Truth::from(!(text.is_empty() || text == "false" || zero))
             }
         }
@@ -53,31 +53,31 @@ impl From<bool> for Truth {
     }
 }
 
-pub(super) fn judge(expr: &Expr, lookup: Lookup<'_>) -> Result<Truth, EvalError> {
+pub(super) fn evaluate_truth(expr: &Expr, lookup: FactLookup<'_>) -> Result<Truth, EvalError> {
     match expr {
         Expr::Truth(truth) => Ok(Truth::from(*truth)),
-        Expr::Not(inner) => Ok(match judge(inner, lookup)? {
+        Expr::Not(inner) => Ok(match evaluate_truth(inner, lookup)? {
             Truth::Yes => Truth::No,
             Truth::No => Truth::Yes,
             unknown => unknown,
         }),
-        Expr::All(list) => decide(list, lookup, &Truth::No, Truth::Yes),
-        Expr::Any(list) => decide(list, lookup, &Truth::Yes, Truth::No),
-        Expr::Compare(how, left, right) => compare(*how, left, right, lookup),
-        _ => Ok(worth(expr, lookup)?.truth()),
+        Expr::All(list) => evaluate_list(list, lookup, &Truth::No, Truth::Yes),
+        Expr::Any(list) => evaluate_list(list, lookup, &Truth::Yes, Truth::No),
+        Expr::Compare(how, left, right) => evaluate_comparison(*how, left, right, lookup),
+        _ => Ok(evaluate_value(expr, lookup)?.into_truth()),
     }
 }
 
 // One `decisive` member settles the list, whatever the unknown ones would have been.
-fn decide(
+fn evaluate_list(
     list: &[Expr],
-    lookup: Lookup<'_>,
+    lookup: FactLookup<'_>,
     decisive: &Truth,
     otherwise: Truth,
 ) -> Result<Truth, EvalError> {
     let mut result = otherwise;
     for expr in list {
-        let truth = judge(expr, lookup)?;
+        let truth = evaluate_truth(expr, lookup)?;
         if truth == *decisive {
             return Ok(truth);
         }
@@ -88,29 +88,29 @@ fn decide(
     Ok(result)
 }
 
-fn compare(
+fn evaluate_comparison(
     how: Relation,
     left: &Expr,
     right: &Expr,
-    lookup: Lookup<'_>,
+    lookup: FactLookup<'_>,
 ) -> Result<Truth, EvalError> {
-    let (left, right) = (worth(left, lookup)?, worth(right, lookup)?);
-    if let Worth::Unknown(name) = left {
+    let (left, right) = (evaluate_value(left, lookup)?, evaluate_value(right, lookup)?);
+    if let EvalValue::Unknown(name) = left {
         return Ok(Truth::Unknown(name));
     }
-    if let Worth::Unknown(name) = right {
+    if let EvalValue::Unknown(name) = right {
         return Ok(Truth::Unknown(name));
     }
-    let order = match (left.number(), right.number()) {
+    let order = match (left.as_number(), right.as_number()) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
-        (None, None) => Some(left.text().cmp(&right.text())),
+        (None, None) => Some(left.to_text().cmp(&right.to_text())),
         _ => None,
     };
-    Ok(Truth::from(holds(how, order)))
+    Ok(Truth::from(relation_holds(how, order)))
 }
 
 // A number against text has no order: it is unequal, and every other comparison fails.
-fn holds(how: Relation, order: Option<Ordering>) -> bool {
+fn relation_holds(how: Relation, order: Option<Ordering>) -> bool {
     match how {
         Relation::Equal => order == Some(Ordering::Equal),
         Relation::Unequal => order != Some(Ordering::Equal),
@@ -121,73 +121,74 @@ fn holds(how: Relation, order: Option<Ordering>) -> bool {
     }
 }
 
-fn worth(expr: &Expr, lookup: Lookup<'_>) -> Result<Worth, EvalError> {
+fn evaluate_value(expr: &Expr, lookup: FactLookup<'_>) -> Result<EvalValue, EvalError> {
     match expr {
-        Expr::Variable(name) => Ok(fact(name, lookup)),
-        Expr::Number(number) => Ok(Worth::Number(*number)),
-        Expr::Text(parts) => Ok(written(parts, lookup)),
+        Expr::Variable(name) => Ok(look_up_fact(name, lookup)),
+        Expr::Number(number) => Ok(EvalValue::Number(*number)),
+        Expr::Text(parts) => Ok(expand_text(parts, lookup)),
         Expr::Minus(inner) => {
-            let number = match operand(inner, "-", lookup)? {
+            let number = match evaluate_operand(inner, "-", lookup)? {
                 Operand::Is(number) => number,
-                Operand::Unknown(name) => return Ok(Worth::Unknown(name)),
+                Operand::Unknown(name) => return Ok(EvalValue::Unknown(name)),
             };
-            number.minus().map(Worth::Number).ok_or_else(too_large)
+            number.checked_neg().map(EvalValue::Number).ok_or_else(too_large)
         }
-        Expr::Compute(how, left, right) => compute(*how, left, right, lookup),
-        _ => Ok(match judge(expr, lookup)? {
-            Truth::Yes => Worth::Text("true".into()),
-            Truth::No => Worth::Text("false".into()),
-            Truth::Unknown(name) => Worth::Unknown(name),
+        Expr::Compute(how, left, right) => evaluate_arithmetic(*how, left, right, lookup),
+        _ => Ok(match evaluate_truth(expr, lookup)? {
+            Truth::Yes => EvalValue::Text("true".into()),
+            Truth::No => EvalValue::Text("false".into()),
+            Truth::Unknown(name) => EvalValue::Unknown(name),
         }),
     }
 }
 
-fn fact(name: &str, lookup: Lookup<'_>) -> Worth {
+fn look_up_fact(name: &str, lookup: FactLookup<'_>) -> EvalValue {
     match lookup(name) {
-        Fact::Is(value) => Worth::Text(value),
-        Fact::Unset => Worth::Text(String::new()),
-        Fact::Absent => Worth::Unknown(name.to_owned()),
+        Fact::Is(value) => EvalValue::Text(value),
+        Fact::Unset => EvalValue::Text(String::new()),
+        Fact::Absent => EvalValue::Unknown(name.to_owned()),
     }
 }
 
-fn written(parts: &[Part], lookup: Lookup<'_>) -> Worth {
+fn expand_text(parts: &[TokenPart], lookup: FactLookup<'_>) -> EvalValue {
     let mut text = String::new();
     for part in parts {
         match part {
-            Part::Plain(plain) => text.push_str(plain),
-            Part::Variable(name) => match fact(name, lookup) {
-                Worth::Unknown(name) => return Worth::Unknown(name),
-                known => text.push_str(&known.text()),
+            TokenPart::Plain(plain) => text.push_str(plain),
+            TokenPart::Variable(name) => match look_up_fact(name, lookup) {
+                EvalValue::Unknown(name) => return EvalValue::Unknown(name),
+                known => text.push_str(&known.to_text()),
             },
         }
     }
-    Worth::Text(text)
+    EvalValue::Text(text)
 }
 
-fn compute(
-    how: Operation,
+fn evaluate_arithmetic(
+    how: BinaryOp,
     left: &Expr,
     right: &Expr,
-    lookup: Lookup<'_>,
-) -> Result<Worth, EvalError> {
+    lookup: FactLookup<'_>,
+) -> Result<EvalValue, EvalError> {
     let (sign, apply): (&str, Apply) = match how {
-        Operation::Add => ("+", Number::add),
-        Operation::Subtract => ("-", Number::sub),
-        Operation::Multiply => ("*", Number::mul),
-        Operation::Divide => ("/", Number::div),
-        Operation::Remainder => ("%", Number::rem),
+        BinaryOp::Add => ("+", Number::checked_add),
+        BinaryOp::Subtract => ("-", Number::checked_sub),
+        BinaryOp::Multiply => ("*", Number::checked_mul),
+        BinaryOp::Divide => ("/", Number::checked_div),
+        BinaryOp::Remainder => ("%", Number::checked_rem),
     };
-    let (a, b) = match (operand(left, sign, lookup)?, operand(right, sign, lookup)?) {
-        (Operand::Is(a), Operand::Is(b)) => (a, b),
-        (Operand::Unknown(name), _) | (_, Operand::Unknown(name)) => {
-            return Ok(Worth::Unknown(name));
-        }
-    };
-    if b.is_zero() && matches!(how, Operation::Divide | Operation::Remainder) {
-        let what = described(right);
+    let (a, b) =
+        match (evaluate_operand(left, sign, lookup)?, evaluate_operand(right, sign, lookup)?) {
+            (Operand::Is(a), Operand::Is(b)) => (a, b),
+            (Operand::Unknown(name), _) | (_, Operand::Unknown(name)) => {
+                return Ok(EvalValue::Unknown(name));
+            }
+        };
+    if b.is_zero() && matches!(how, BinaryOp::Divide | BinaryOp::Remainder) {
+        let what = describe_operand(right);
         return Err(EvalError { message: format!("`{sign}` by zero: {what} is 0") });
     }
-    apply(a, b).map(Worth::Number).ok_or_else(too_large)
+    apply(a, b).map(EvalValue::Number).ok_or_else(too_large)
 }
 
 enum Operand {
@@ -195,24 +196,24 @@ enum Operand {
     Unknown(String),
 }
 
-fn operand(expr: &Expr, sign: &str, lookup: Lookup<'_>) -> Result<Operand, EvalError> {
-    let value = worth(expr, lookup)?;
-    if let Some(number) = value.number() {
+fn evaluate_operand(expr: &Expr, sign: &str, lookup: FactLookup<'_>) -> Result<Operand, EvalError> {
+    let value = evaluate_value(expr, lookup)?;
+    if let Some(number) = value.as_number() {
         return Ok(Operand::Is(number));
     }
-    if let Worth::Unknown(name) = value {
+    if let EvalValue::Unknown(name) = value {
         return Ok(Operand::Unknown(name));
     }
-    let what = described(expr);
-    let state = if value.text().is_empty() { "empty" } else { "not a number" };
+    let what = describe_operand(expr);
+    let state = if value.to_text().is_empty() { "empty" } else { "not a number" };
     Err(EvalError { message: format!("{what} is {state}, and `{sign}` needs a number") })
 }
 
-fn described(expr: &Expr) -> String {
+fn describe_operand(expr: &Expr) -> String {
     match expr {
         Expr::Variable(name) => format!("${{{name}}}"),
         Expr::Text(parts) => match parts.as_slice() {
-            [Part::Variable(name)] => format!("${{{name}}}"),
+            [TokenPart::Variable(name)] => format!("${{{name}}}"),
             _ => "the quoted text".into(),
         },
         _ => "the value".into(),

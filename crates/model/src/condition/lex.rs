@@ -5,39 +5,39 @@ use super::ConditionError;
 use super::number::Number;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct ConditionToken {
+    pub(super) kind: TokenKind,
     pub(super) at: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Variable(String),
     Number(Number),
-    Text(Vec<Part>),
+    Text(Vec<TokenPart>),
     Truth(bool),
     Sign(&'static str),
 }
 
 /// A piece of a quoted string: people write `"${STAGE}" == 'plan'` out of shell habit.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Part {
+pub(super) enum TokenPart {
     Plain(String),
     Variable(String),
 }
 
-impl Kind {
-    pub(super) fn names(&self) -> Vec<&String> {
+impl TokenKind {
+    pub(super) fn variable_names(&self) -> Vec<&String> {
         match self {
             Self::Variable(name) => vec![name],
-            Self::Text(parts) => parts.iter().filter_map(Part::name).collect(),
+            Self::Text(parts) => parts.iter().filter_map(TokenPart::variable_name).collect(),
             Self::Number(_) | Self::Truth(_) | Self::Sign(_) => Vec::new(),
         }
     }
 }
 
-impl Part {
-    fn name(&self) -> Option<&String> {
+impl TokenPart {
+    fn variable_name(&self) -> Option<&String> {
         match self {
             Self::Variable(name) => Some(name),
             Self::Plain(_) => None,
@@ -83,7 +83,7 @@ const SIGNS: &[(&str, Option<&str>)] = &[
     ("’", Some("use plain quotes: '…'")),
 ];
 
-pub(super) fn lex(text: &str) -> Result<Vec<Token>, ConditionError> {
+pub(super) fn tokenize_condition(text: &str) -> Result<Vec<ConditionToken>, ConditionError> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(next) = text[at..].chars().next() {
@@ -92,18 +92,22 @@ pub(super) fn lex(text: &str) -> Result<Vec<Token>, ConditionError> {
             continue;
         }
         let (kind, end) = match next {
-            '$' => variable(text, at)?,
-            '\'' | '"' => quoted(text, at, next)?,
-            c if c.is_alphanumeric() || c == '_' => word(text, at)?,
-            c => sign(text, at, c)?,
+            '$' => read_variable(text, at)?,
+            '\'' | '"' => read_quoted(text, at, next)?,
+            c if c.is_alphanumeric() || c == '_' => read_word(text, at)?,
+            c => read_sign(text, at, c)?,
         };
-        tokens.push(Token { kind, at });
+        tokens.push(ConditionToken { kind, at });
         at = end;
     }
     Ok(tokens)
 }
 
-pub(super) fn error(offset: usize, message: String, help: Option<String>) -> ConditionError {
+pub(super) fn condition_error(
+    offset: usize,
+    message: String,
+    help: Option<String>,
+) -> ConditionError {
     ConditionError { offset, message, help }
 }
 
@@ -112,9 +116,9 @@ fn is_name(text: &str) -> bool {
         && text.bytes().next().is_some_and(|b| !b.is_ascii_digit())
 }
 
-fn variable(text: &str, at: usize) -> Result<(Kind, usize), ConditionError> {
+fn read_variable(text: &str, at: usize) -> Result<(TokenKind, usize), ConditionError> {
     let (name, end) = name_in_braces(text, at)?;
-    Ok((Kind::Variable(name), end))
+    Ok((TokenKind::Variable(name), end))
 }
 
 fn name_in_braces(text: &str, at: usize) -> Result<(String, usize), ConditionError> {
@@ -123,10 +127,14 @@ fn name_in_braces(text: &str, at: usize) -> Result<(String, usize), ConditionErr
         let name: String = rest.chars().take_while(|c| is_word(*c) && *c != '-').collect();
         let help =
             if is_name(&name) { format!("write ${{{name}}}") } else { "write ${NAME}".into() };
-        return Err(error(at, "a variable needs braces".into(), Some(help)));
+        return Err(condition_error(at, "a variable needs braces".into(), Some(help)));
     };
     let Some(length) = inner.find('}') else {
-        return Err(error(at, "this ${ is never closed".into(), Some("add the missing }".into())));
+        return Err(condition_error(
+            at,
+            "this ${ is never closed".into(),
+            Some("add the missing }".into()),
+        ));
     };
     let name = &inner[..length];
     if is_name(name) {
@@ -135,14 +143,14 @@ fn name_in_braces(text: &str, at: usize) -> Result<(String, usize), ConditionErr
     let plain: String =
         name.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
     let help = is_name(&plain).then(|| format!("write ${{{plain}}}"));
-    Err(error(at, "only a plain name may stand in ${…}".into(), help))
+    Err(condition_error(at, "only a plain name may stand in ${…}".into(), help))
 }
 
-fn quoted(text: &str, at: usize, quote: char) -> Result<(Kind, usize), ConditionError> {
+fn read_quoted(text: &str, at: usize, quote: char) -> Result<(TokenKind, usize), ConditionError> {
     let body = &text[at + 1..];
     let Some(length) = body.find(quote) else {
         let help = format!("add the missing {quote}");
-        return Err(error(at, "this quote is never closed".into(), Some(help)));
+        return Err(condition_error(at, "this quote is never closed".into(), Some(help)));
     };
     let end = at + 1 + length;
     let mut parts = Vec::new();
@@ -151,37 +159,41 @@ fn quoted(text: &str, at: usize, quote: char) -> Result<(Kind, usize), Condition
         let start = from + found;
         let (name, after) = name_in_braces(&text[..end], start)?;
         if start > from {
-            parts.push(Part::Plain(text[from..start].to_owned()));
+            parts.push(TokenPart::Plain(text[from..start].to_owned()));
         }
-        parts.push(Part::Variable(name));
+        parts.push(TokenPart::Variable(name));
         from = after;
     }
     if from < end {
-        parts.push(Part::Plain(text[from..end].to_owned()));
+        parts.push(TokenPart::Plain(text[from..end].to_owned()));
     }
-    Ok((Kind::Text(parts), end + 1))
+    Ok((TokenKind::Text(parts), end + 1))
 }
 
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':')
 }
 
-fn word(text: &str, at: usize) -> Result<(Kind, usize), ConditionError> {
+fn read_word(text: &str, at: usize) -> Result<(TokenKind, usize), ConditionError> {
     let rest = &text[at..];
     if rest.starts_with(|c: char| c.is_ascii_digit()) {
-        return number(text, at);
+        return read_number(text, at);
     }
     let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
     let found = &rest[..length];
     let end = at + length;
     match found {
-        "true" => Ok((Kind::Truth(true), end)),
-        "false" => Ok((Kind::Truth(false), end)),
-        _ => Err(error(at, format!("`{found}` stands here without quotes"), Some(cure(found)))),
+        "true" => Ok((TokenKind::Truth(true), end)),
+        "false" => Ok((TokenKind::Truth(false), end)),
+        _ => Err(condition_error(
+            at,
+            format!("`{found}` stands here without quotes"),
+            Some(suggest_fix(found)),
+        )),
     }
 }
 
-fn cure(word: &str) -> String {
+fn suggest_fix(word: &str) -> String {
     let sign = match word.to_lowercase().as_str() {
         "and" => "use &&",
         "or" => "use ||",
@@ -206,30 +218,32 @@ fn cure(word: &str) -> String {
     format!("quote it: '{word}'")
 }
 
-fn number(text: &str, at: usize) -> Result<(Kind, usize), ConditionError> {
+fn read_number(text: &str, at: usize) -> Result<(TokenKind, usize), ConditionError> {
     let rest = &text[at..];
     let length = rest.find(|c: char| !is_word(c) || c == '-').unwrap_or(rest.len());
     let found = &rest[..length];
-    if let Some(number) = Number::read(found) {
-        return Ok((Kind::Number(number), at + length));
+    if let Some(number) = Number::parse_decimal(found) {
+        return Ok((TokenKind::Number(number), at + length));
     }
     if found.bytes().all(|b| b.is_ascii_digit() || b == b'.') && found.len() > 30 {
-        return Err(error(at, "this number is too large".into(), None));
+        return Err(condition_error(at, "this number is too large".into(), None));
     }
     let help = format!("quote it if it is text: '{found}'");
-    Err(error(at, format!("`{found}` is not a number"), Some(help)))
+    Err(condition_error(at, format!("`{found}` is not a number"), Some(help)))
 }
 
-fn sign(text: &str, at: usize, found: char) -> Result<(Kind, usize), ConditionError> {
+fn read_sign(text: &str, at: usize, found: char) -> Result<(TokenKind, usize), ConditionError> {
     let rest = &text[at..];
     match SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
-        Some((sign, None)) => Ok((Kind::Sign(sign), at + sign.len())),
-        Some((sign, Some(help))) => {
-            Err(error(at, format!("`{sign}` means nothing here"), Some((*help).to_owned())))
-        }
+        Some((sign, None)) => Ok((TokenKind::Sign(sign), at + sign.len())),
+        Some((sign, Some(help))) => Err(condition_error(
+            at,
+            format!("`{sign}` means nothing here"),
+            Some((*help).to_owned()),
+        )),
         None => {
             let shown = found.escape_debug();
-            Err(error(at, format!("`{shown}` means nothing here"), None))
+            Err(condition_error(at, format!("`{shown}` means nothing here"), None))
         }
     }
 }

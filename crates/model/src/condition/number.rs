@@ -15,7 +15,7 @@ pub(super) struct Number {
 
 impl Number {
     /// Reads a plain decimal (`-12`, `3.50`); no exponent, no spaces, no leading plus.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(super) fn parse_decimal(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let (whole, part) = match digits.split_once('.') {
             Some((_, "")) => return None,
@@ -28,46 +28,46 @@ impl Number {
         }
         let units: i128 = format!("{whole}{part}").parse().ok()?;
         let units = if digits.len() < text.len() { -units } else { units };
-        Some(Self::tidy(units, u32::try_from(part.len()).ok()?))
+        Some(Self::strip_zeros(units, u32::try_from(part.len()).ok()?))
     }
 
     pub(super) fn is_zero(self) -> bool {
         self.units == 0
     }
 
-    pub(super) fn minus(self) -> Option<Self> {
+    pub(super) fn checked_neg(self) -> Option<Self> {
         Some(Self { units: self.units.checked_neg()?, scale: self.scale })
     }
 
-    pub(super) fn add(self, other: Self) -> Option<Self> {
-        let (a, b, scale) = self.aligned(other)?;
-        Some(Self::tidy(a.checked_add(b)?, scale))
+    pub(super) fn checked_add(self, other: Self) -> Option<Self> {
+        let (a, b, scale) = self.align_scales(other)?;
+        Some(Self::strip_zeros(a.checked_add(b)?, scale))
     }
 
-    pub(super) fn sub(self, other: Self) -> Option<Self> {
-        self.add(other.minus()?)
+    pub(super) fn checked_sub(self, other: Self) -> Option<Self> {
+        self.checked_add(other.checked_neg()?)
     }
 
-    pub(super) fn mul(self, other: Self) -> Option<Self> {
+    pub(super) fn checked_mul(self, other: Self) -> Option<Self> {
         let scale = self.scale + other.scale;
-        let product = Self::tidy(self.units.checked_mul(other.units)?, scale);
+        let product = Self::strip_zeros(self.units.checked_mul(other.units)?, scale);
         (product.scale <= MAX_SCALE).then_some(product)
     }
 
     /// The quotient to twelve digits after the point; `None` also for a zero divisor.
-    pub(super) fn div(self, other: Self) -> Option<Self> {
-        let (a, b, _) = self.aligned(other)?;
+    pub(super) fn checked_div(self, other: Self) -> Option<Self> {
+        let (a, b, _) = self.align_scales(other)?;
         let scaled = a.checked_mul(10_i128.pow(QUOTIENT_DIGITS))?;
-        Some(Self::tidy(scaled.checked_div(b)?, QUOTIENT_DIGITS))
+        Some(Self::strip_zeros(scaled.checked_div(b)?, QUOTIENT_DIGITS))
     }
 
     /// The remainder with the sign of `self`, as the shell counts it; `None` for a zero divisor.
-    pub(super) fn rem(self, other: Self) -> Option<Self> {
-        let (a, b, scale) = self.aligned(other)?;
-        Some(Self::tidy(a.checked_rem(b)?, scale))
+    pub(super) fn checked_rem(self, other: Self) -> Option<Self> {
+        let (a, b, scale) = self.align_scales(other)?;
+        Some(Self::strip_zeros(a.checked_rem(b)?, scale))
     }
 
-    fn tidy(mut units: i128, mut scale: u32) -> Self {
+    fn strip_zeros(mut units: i128, mut scale: u32) -> Self {
         while scale > 0 && units % 10 == 0 {
             units /= 10;
             scale -= 1;
@@ -75,7 +75,7 @@ impl Number {
         Self { units, scale }
     }
 
-    fn aligned(self, other: Self) -> Option<(i128, i128, u32)> {
+    fn align_scales(self, other: Self) -> Option<(i128, i128, u32)> {
         let scale = self.scale.max(other.scale);
         Some((self.units_at(scale)?, other.units_at(scale)?, scale))
     }

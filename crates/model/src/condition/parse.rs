@@ -2,7 +2,7 @@
 //! deep tree; everything else has a bounded height, so neither judging nor dropping can overflow.
 
 use super::ConditionError;
-use super::lex::{Kind, Part, Token, error};
+use super::lex::{ConditionToken, TokenKind, TokenPart, condition_error};
 use super::number::Number;
 
 const MAX_DEPTH: usize = 128;
@@ -11,14 +11,14 @@ const MAX_DEPTH: usize = 128;
 pub(super) enum Expr {
     Variable(String),
     Number(Number),
-    Text(Vec<Part>),
+    Text(Vec<TokenPart>),
     Truth(bool),
     Not(Box<Expr>),
     Minus(Box<Expr>),
     All(Vec<Expr>),
     Any(Vec<Expr>),
     Compare(Relation, Box<Expr>, Box<Expr>),
-    Compute(Operation, Box<Expr>, Box<Expr>),
+    Compute(BinaryOp, Box<Expr>, Box<Expr>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) enum Relation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum BinaryOp {
     Add,
     Subtract,
     Multiply,
@@ -45,13 +45,13 @@ enum Infix {
     Any,
     All,
     Compare(Relation),
-    Compute(Operation),
+    Compute(BinaryOp),
 }
 
 const COMPARISON: u8 = 3;
 const PREFIX: u8 = 6;
 
-fn infix(sign: &str) -> Option<(Infix, u8)> {
+fn infix_operator(sign: &str) -> Option<(Infix, u8)> {
     Some(match sign {
         "||" => (Infix::Any, 1),
         "&&" => (Infix::All, 2),
@@ -61,11 +61,11 @@ fn infix(sign: &str) -> Option<(Infix, u8)> {
         "<=" => (Infix::Compare(Relation::AtMost), COMPARISON),
         ">" => (Infix::Compare(Relation::More), COMPARISON),
         ">=" => (Infix::Compare(Relation::AtLeast), COMPARISON),
-        "+" => (Infix::Compute(Operation::Add), 4),
-        "-" => (Infix::Compute(Operation::Subtract), 4),
-        "*" => (Infix::Compute(Operation::Multiply), 5),
-        "/" => (Infix::Compute(Operation::Divide), 5),
-        "%" => (Infix::Compute(Operation::Remainder), 5),
+        "+" => (Infix::Compute(BinaryOp::Add), 4),
+        "-" => (Infix::Compute(BinaryOp::Subtract), 4),
+        "*" => (Infix::Compute(BinaryOp::Multiply), 5),
+        "/" => (Infix::Compute(BinaryOp::Divide), 5),
+        "%" => (Infix::Compute(BinaryOp::Remainder), 5),
         _ => return None,
     })
 }
@@ -78,104 +78,109 @@ struct Built {
 }
 
 struct Parser {
-    tokens: std::iter::Peekable<std::vec::IntoIter<Token>>,
+    tokens: std::iter::Peekable<std::vec::IntoIter<ConditionToken>>,
     end: usize,
     depth: usize,
 }
 
-pub(super) fn parse(tokens: Vec<Token>, end: usize) -> Result<Expr, ConditionError> {
+pub(super) fn parse_tokens(
+    tokens: Vec<ConditionToken>,
+    end: usize,
+) -> Result<Expr, ConditionError> {
     if tokens.is_empty() {
         let help = Some("leave it out to run always".into());
-        return Err(error(0, "the condition is empty".into(), help));
+        return Err(condition_error(0, "the condition is empty".into(), help));
     }
     let mut parser = Parser { tokens: tokens.into_iter().peekable(), end, depth: 0 };
-    let built = parser.expression(0)?;
+    let built = parser.parse_expression(0)?;
     match parser.tokens.next() {
         None => Ok(built.expr),
-        Some(Token { kind: Kind::Sign(")"), at }) => {
-            Err(error(at, "this ) closes nothing".into(), Some("remove it".into())))
+        Some(ConditionToken { kind: TokenKind::Sign(")"), at }) => {
+            Err(condition_error(at, "this ) closes nothing".into(), Some("remove it".into())))
         }
-        Some(Token { at, .. }) => {
+        Some(ConditionToken { at, .. }) => {
             let help = Some("join two conditions with && or ||".into());
-            Err(error(at, "something is missing before this".into(), help))
+            Err(condition_error(at, "something is missing before this".into(), help))
         }
     }
 }
 
 impl Parser {
-    fn expression(&mut self, least: u8) -> Result<Built, ConditionError> {
+    fn parse_expression(&mut self, least: u8) -> Result<Built, ConditionError> {
         self.depth += 1;
-        check_height(self.depth, self.here())?;
-        let mut left = self.prefix()?;
+        check_height(self.depth, self.current_offset())?;
+        let mut left = self.parse_prefix()?;
         let mut compared = false;
-        while let Some((operator, power, at)) = self.operator(least) {
+        while let Some((operator, power, at)) = self.next_operator(least) {
             if power == COMPARISON {
                 if compared {
                     let help = Some("join two comparisons with &&".into());
-                    return Err(error(at, "comparisons cannot be chained".into(), help));
+                    return Err(condition_error(at, "comparisons cannot be chained".into(), help));
                 }
                 refuse_loose_not(&left, at)?;
             }
             compared = power == COMPARISON;
             self.tokens.next();
-            let right = self.expression(power + 1)?;
-            left = join(operator, left, right);
+            let right = self.parse_expression(power + 1)?;
+            left = join_expressions(operator, left, right);
             check_height(left.height, at)?;
         }
         self.depth -= 1;
         Ok(left)
     }
 
-    fn operator(&mut self, least: u8) -> Option<(Infix, u8, usize)> {
+    fn next_operator(&mut self, least: u8) -> Option<(Infix, u8, usize)> {
         let token = self.tokens.peek()?;
-        let Kind::Sign(sign) = token.kind else { return None };
-        let (operator, power) = infix(sign)?;
+        let TokenKind::Sign(sign) = token.kind else { return None };
+        let (operator, power) = infix_operator(sign)?;
         (power >= least).then_some((operator, power, token.at))
     }
 
-    fn prefix(&mut self) -> Result<Built, ConditionError> {
+    fn parse_prefix(&mut self) -> Result<Built, ConditionError> {
         let Some(token) = self.tokens.next() else {
-            return Err(error(self.end, "something is missing at the end".into(), None));
+            return Err(condition_error(self.end, "something is missing at the end".into(), None));
         };
         let expr = match token.kind {
-            Kind::Variable(name) => Expr::Variable(name),
-            Kind::Number(number) => Expr::Number(number),
-            Kind::Text(parts) => Expr::Text(parts),
-            Kind::Truth(truth) => Expr::Truth(truth),
-            Kind::Sign("(") => return self.group(token.at),
-            Kind::Sign("!") => return self.operand(Expr::Not),
-            Kind::Sign("-") => return self.operand(Expr::Minus),
-            Kind::Sign(sign) => {
+            TokenKind::Variable(name) => Expr::Variable(name),
+            TokenKind::Number(number) => Expr::Number(number),
+            TokenKind::Text(parts) => Expr::Text(parts),
+            TokenKind::Truth(truth) => Expr::Truth(truth),
+            TokenKind::Sign("(") => return self.parse_group(token.at),
+            TokenKind::Sign("!") => return self.parse_operand(Expr::Not),
+            TokenKind::Sign("-") => return self.parse_operand(Expr::Minus),
+            TokenKind::Sign(sign) => {
                 let message = format!("a value is missing before `{sign}`");
-                return Err(error(token.at, message, None));
+                return Err(condition_error(token.at, message, None));
             }
         };
         Ok(Built { expr, height: 1, closed: false })
     }
 
-    fn operand(&mut self, wrap: fn(Box<Expr>) -> Expr) -> Result<Built, ConditionError> {
-        let at = self.here();
-        let inner = self.expression(PREFIX)?;
+    fn parse_operand(&mut self, wrap: fn(Box<Expr>) -> Expr) -> Result<Built, ConditionError> {
+        let at = self.current_offset();
+        let inner = self.parse_expression(PREFIX)?;
         check_height(inner.height + 1, at)?;
         Ok(Built { expr: wrap(Box::new(inner.expr)), height: inner.height + 1, closed: false })
     }
 
-    fn group(&mut self, opened: usize) -> Result<Built, ConditionError> {
-        let inner = self.expression(0)?;
+    fn parse_group(&mut self, opened: usize) -> Result<Built, ConditionError> {
+        let inner = self.parse_expression(0)?;
         match self.tokens.next() {
-            Some(Token { kind: Kind::Sign(")"), .. }) => Ok(Built { closed: true, ..inner }),
-            Some(Token { at, .. }) => {
+            Some(ConditionToken { kind: TokenKind::Sign(")"), .. }) => {
+                Ok(Built { closed: true, ..inner })
+            }
+            Some(ConditionToken { at, .. }) => {
                 let help = Some("close it with ), or join with && or ||".into());
-                Err(error(at, "this does not belong in the parentheses".into(), help))
+                Err(condition_error(at, "this does not belong in the parentheses".into(), help))
             }
             None => {
                 let help = Some("add the missing )".into());
-                Err(error(opened, "this ( is never closed".into(), help))
+                Err(condition_error(opened, "this ( is never closed".into(), help))
             }
         }
     }
 
-    fn here(&mut self) -> usize {
+    fn current_offset(&mut self) -> usize {
         self.tokens.peek().map_or(self.end, |token| token.at)
     }
 }
@@ -185,7 +190,7 @@ fn check_height(height: usize, at: usize) -> Result<(), ConditionError> {
         return Ok(());
     }
     let message = format!("the condition is nested more than {MAX_DEPTH} deep");
-    Err(error(at, message, Some("split it into several hooks".into())))
+    Err(condition_error(at, message, Some("split it into several hooks".into())))
 }
 
 // A shell reads `! a == b` as not equal, C as (not a) equal b. Neither reading may be a surprise.
@@ -194,10 +199,10 @@ fn refuse_loose_not(left: &Built, at: usize) -> Result<(), ConditionError> {
         return Ok(());
     }
     let help = Some("write !(… == …), or use !=".into());
-    Err(error(at, "it is not clear what this ! belongs to".into(), help))
+    Err(condition_error(at, "it is not clear what this ! belongs to".into(), help))
 }
 
-fn join(operator: Infix, left: Built, right: Built) -> Built {
+fn join_expressions(operator: Infix, left: Built, right: Built) -> Built {
     let flat = match (operator, &left.expr) {
         (Infix::Any, Expr::Any(_)) | (Infix::All, Expr::All(_)) => 0,
         _ => 1,

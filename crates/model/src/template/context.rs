@@ -10,7 +10,7 @@ const MAX_NESTING: usize = 64;
 
 /// What surrounds a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Context {
+pub(super) enum QuoteContext {
     Bare,
     Double,
     Single,
@@ -27,18 +27,18 @@ pub(super) enum Context {
 }
 
 /// One variable, where it stands, and what surrounds it.
-pub(super) struct Place<'t> {
+pub(super) struct QuotedPlace<'t> {
     pub(super) name: &'t str,
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) context: Context,
+    pub(super) context: QuoteContext,
     /// Delimiters of the here-documents around it, which no line of a value may equal.
     pub(super) documents: Vec<String>,
 }
 
 /// All variables of a command.
-pub(super) struct Survey<'t> {
-    pub(super) places: Vec<Place<'t>>,
+pub(super) struct TemplateSurvey<'t> {
+    pub(super) places: Vec<QuotedPlace<'t>>,
     /// Something was not understood: no context here can be relied on.
     pub(super) odd: bool,
     /// A literal `{` stands outside quotes: bash may expand commas.
@@ -71,7 +71,7 @@ enum Frame {
     Document,
 }
 
-struct Reader<'t> {
+struct TemplateReader<'t> {
     text: &'t str,
     end: usize,
     style: Style,
@@ -82,16 +82,16 @@ struct Reader<'t> {
     nesting: usize,
     /// Looked for once: `)` means something else in a text with a `case`.
     has_esac: bool,
-    survey: Survey<'t>,
+    survey: TemplateSurvey<'t>,
 }
 
 /// Finds every variable of a shell command and its context.
-pub(super) fn survey(text: &str, style: Style) -> Survey<'_> {
+pub(super) fn survey_template(text: &str, style: Style) -> TemplateSurvey<'_> {
     let root = Frame::Command { inner: false, depth: 0, words: CommandWords::from(0) };
-    Reader::new(text, 0..text.len(), style, root, 0, text.contains("esac")).read()
+    TemplateReader::new(text, 0..text.len(), style, root, 0, text.contains("esac")).read_template()
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TemplateReader<'t> {
     fn new(
         text: &'t str,
         range: std::ops::Range<usize>,
@@ -100,7 +100,8 @@ impl<'t> Reader<'t> {
         nesting: usize,
         has_esac: bool,
     ) -> Self {
-        let survey = Survey { places: Vec::new(), odd: nesting > MAX_NESTING, braces: false };
+        let survey =
+            TemplateSurvey { places: Vec::new(), odd: nesting > MAX_NESTING, braces: false };
         Self {
             text,
             end: range.end,
@@ -115,9 +116,9 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn read(mut self) -> Survey<'t> {
+    fn read_template(mut self) -> TemplateSurvey<'t> {
         while self.at < self.end && !self.survey.odd {
-            self.step();
+            self.read_next();
         }
         if self.stack.last() == Some(&Frame::Comment) {
             self.stack.pop();
@@ -128,57 +129,63 @@ impl<'t> Reader<'t> {
         self.survey
     }
 
-    fn step(&mut self) {
-        let Some(frame) = self.stack.last().copied() else { return self.odd() };
+    fn read_next(&mut self) {
+        let Some(frame) = self.stack.last().copied() else { return self.mark_unclear() };
         if let Some((name, end)) = variable_at(&self.text[..self.end], self.at, self.style) {
-            let (start, context) = (self.at, frame.context());
-            self.survey.places.push(Place { name, start, end, context, documents: Vec::new() });
+            let (start, context) = (self.at, frame.quote_context());
+            self.survey.places.push(QuotedPlace {
+                name,
+                start,
+                end,
+                context,
+                documents: Vec::new(),
+            });
             self.word_starts = false;
             self.at = end;
             return;
         }
-        let Some(byte) = self.peek(0) else { return self.odd() };
+        let Some(byte) = self.peek_byte(0) else { return self.mark_unclear() };
         match frame {
-            Frame::Command { .. } => self.command(byte),
-            Frame::Double { .. } | Frame::Document => self.expanding(frame, byte),
-            Frame::Single { .. } => self.until(byte, b'\''),
-            Frame::DollarSingle if byte == b'\\' => self.odd(),
-            Frame::DollarSingle => self.until(byte, b'\''),
+            Frame::Command { .. } => self.read_command(byte),
+            Frame::Double { .. } | Frame::Document => self.read_expanding(frame, byte),
+            Frame::Single { .. } => self.read_until(byte, b'\''),
+            Frame::DollarSingle if byte == b'\\' => self.mark_unclear(),
+            Frame::DollarSingle => self.read_until(byte, b'\''),
             Frame::Comment if byte == b'\n' => {
                 self.stack.pop();
             }
             Frame::Comment => self.at += 1,
             Frame::Backtick if byte == b'\\' => self.at += 2,
-            Frame::Backtick => self.until(byte, b'`'),
-            Frame::Parameter { .. } => self.parameter(byte),
-            Frame::Arithmetic { depth } => self.arithmetic(byte, depth),
+            Frame::Backtick => self.read_until(byte, b'`'),
+            Frame::Parameter { .. } => self.read_parameter(byte),
+            Frame::Arithmetic { depth } => self.read_arithmetic(byte, depth),
         }
     }
 
-    fn command(&mut self, byte: u8) {
+    fn read_command(&mut self, byte: u8) {
         match byte {
             b'\\' => {
-                self.word_starts &= self.peek(1) == Some(b'\n');
+                self.word_starts &= self.peek_byte(1) == Some(b'\n');
                 self.at += 2;
             }
             b'\'' => {
                 let script = self.in_script();
-                self.open(Frame::Single { script }, 1);
+                self.push_frame(Frame::Single { script }, 1);
             }
             b'"' => {
                 let script = self.in_script();
-                self.open(Frame::Double { script }, 1);
+                self.push_frame(Frame::Double { script }, 1);
             }
-            b'`' => self.open(Frame::Backtick, 1),
-            b'$' if self.peek(1) == Some(b'\'') => self.open(Frame::DollarSingle, 2),
-            b'$' => self.dollar(),
-            b'#' if self.word_starts => self.open(Frame::Comment, 1),
-            b'(' => self.parenthesis(),
+            b'`' => self.push_frame(Frame::Backtick, 1),
+            b'$' if self.peek_byte(1) == Some(b'\'') => self.push_frame(Frame::DollarSingle, 2),
+            b'$' => self.read_dollar(),
+            b'#' if self.word_starts => self.push_frame(Frame::Comment, 1),
+            b'(' => self.open_parenthesis(),
             b')' => self.close_parenthesis(),
-            b'<' if self.peek(1) == Some(b'<') => self.here(),
-            b'\n' => self.newline(),
-            b';' | b'&' | b'|' => self.separate(),
-            b' ' | b'\t' | b'<' | b'>' => self.space(),
+            b'<' if self.peek_byte(1) == Some(b'<') => self.read_heredoc_start(),
+            b'\n' => self.read_newline(),
+            b';' | b'&' | b'|' => self.end_command(),
+            b' ' | b'\t' | b'<' | b'>' => self.end_word(),
             _ => {
                 self.survey.braces |= byte == b'{';
                 self.word_starts = false;
@@ -188,32 +195,34 @@ impl<'t> Reader<'t> {
     }
 
     /// Text in which `$` and backticks work: double quotes and here-documents.
-    fn expanding(&mut self, frame: Frame, byte: u8) {
+    fn read_expanding(&mut self, frame: Frame, byte: u8) {
         match byte {
             b'\\' => self.at += 2,
-            b'"' if frame != Frame::Document => self.close(1),
-            b'`' => self.open(Frame::Backtick, 1),
-            b'$' => self.dollar(),
+            b'"' if frame != Frame::Document => self.pop_frame(1),
+            b'`' => self.push_frame(Frame::Backtick, 1),
+            b'$' => self.read_dollar(),
             _ => self.at += 1,
         }
     }
 
-    fn dollar(&mut self) {
-        match (self.peek(1), self.peek(2)) {
-            (Some(b'('), Some(b'(')) => self.open(Frame::Arithmetic { depth: 2 }, 3),
-            (Some(b'('), _) if self.has_esac => self.odd(),
+    fn read_dollar(&mut self) {
+        match (self.peek_byte(1), self.peek_byte(2)) {
+            (Some(b'('), Some(b'(')) => self.push_frame(Frame::Arithmetic { depth: 2 }, 3),
+            (Some(b'('), _) if self.has_esac => self.mark_unclear(),
             (Some(b'('), _) => {
                 let words = CommandWords::from(self.at + 2);
-                self.open(Frame::Command { inner: true, depth: 0, words }, 2);
+                self.push_frame(Frame::Command { inner: true, depth: 0, words }, 2);
                 self.word_starts = true;
             }
             (Some(b'{'), _) => {
                 let number = self.computes_parameter();
-                self.open(Frame::Parameter { number }, 2);
+                self.push_frame(Frame::Parameter { number }, 2);
             }
-            (Some(b'['), _) => self.odd(),
-            (Some(b'$' | b'?' | b'!' | b'#' | b'*' | b'@' | b'-' | b'0'..=b'9'), _) => self.skip(2),
-            _ => self.skip(1),
+            (Some(b'['), _) => self.mark_unclear(),
+            (Some(b'$' | b'?' | b'!' | b'#' | b'*' | b'@' | b'-' | b'0'..=b'9'), _) => {
+                self.skip_bytes(2)
+            }
+            _ => self.skip_bytes(1),
         }
     }
 
@@ -228,86 +237,88 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn parameter(&mut self, byte: u8) {
+    fn read_parameter(&mut self, byte: u8) {
         match byte {
-            b'}' => self.close(1),
-            b'\'' | b'"' | b'\\' | b'`' => self.odd(),
-            b'$' if self.peek(1) == Some(b'(') => self.odd(),
-            b'$' => self.dollar(),
+            b'}' => self.pop_frame(1),
+            b'\'' | b'"' | b'\\' | b'`' => self.mark_unclear(),
+            b'$' if self.peek_byte(1) == Some(b'(') => self.mark_unclear(),
+            b'$' => self.read_dollar(),
             _ => self.at += 1,
         }
     }
 
-    fn arithmetic(&mut self, byte: u8, depth: usize) {
+    fn read_arithmetic(&mut self, byte: u8, depth: usize) {
         match byte {
-            b'(' => self.replace(Frame::Arithmetic { depth: depth + 1 }),
-            b')' if depth > 2 => self.replace(Frame::Arithmetic { depth: depth - 1 }),
-            b')' if self.peek(1) == Some(b')') => self.close(2),
-            b')' | b'\'' | b'"' | b'\\' | b'`' => self.odd(),
-            b'$' if self.peek(1) == Some(b'(') => self.odd(),
-            b'$' => self.dollar(),
+            b'(' => self.replace_frame(Frame::Arithmetic { depth: depth + 1 }),
+            b')' if depth > 2 => self.replace_frame(Frame::Arithmetic { depth: depth - 1 }),
+            b')' if self.peek_byte(1) == Some(b')') => self.pop_frame(2),
+            b')' | b'\'' | b'"' | b'\\' | b'`' => self.mark_unclear(),
+            b'$' if self.peek_byte(1) == Some(b'(') => self.mark_unclear(),
+            b'$' => self.read_dollar(),
             _ => self.at += 1,
         }
     }
 
-    fn parenthesis(&mut self) {
-        if self.peek(1) == Some(b'(') && self.word_starts {
-            return self.open(Frame::Arithmetic { depth: 2 }, 2);
+    fn open_parenthesis(&mut self) {
+        if self.peek_byte(1) == Some(b'(') && self.word_starts {
+            return self.push_frame(Frame::Arithmetic { depth: 2 }, 2);
         }
         if let Some(Frame::Command { depth, .. }) = self.stack.last_mut() {
             *depth += 1;
         }
-        self.separate();
+        self.end_command();
     }
 
     fn close_parenthesis(&mut self) {
         match self.stack.last_mut() {
             Some(Frame::Command { depth, .. }) if *depth > 0 => {
                 *depth -= 1;
-                self.separate();
+                self.end_command();
             }
-            Some(Frame::Command { inner: true, .. }) if self.waiting.is_empty() => self.close(1),
+            Some(Frame::Command { inner: true, .. }) if self.waiting.is_empty() => {
+                self.pop_frame(1)
+            }
             // `case x in a) …`: the only `)` that closes nothing.
             Some(Frame::Command { inner: false, .. }) if self.has_esac => {
-                self.separate();
+                self.end_command();
             }
-            _ => self.odd(),
+            _ => self.mark_unclear(),
         }
     }
 
-    fn here(&mut self) {
-        if self.peek(2) == Some(b'<') {
+    fn read_heredoc_start(&mut self) {
+        if self.peek_byte(2) == Some(b'<') {
             self.at += 2;
-            return self.space();
+            return self.end_word();
         }
-        match heredoc::opening(&self.text[..self.end], self.at) {
+        match heredoc::parse_heredoc_start(&self.text[..self.end], self.at) {
             Some((document, end)) => {
                 self.waiting.push(document);
                 self.at = end;
                 self.word_starts = false;
             }
-            None => self.odd(),
+            None => self.mark_unclear(),
         }
     }
 
-    fn newline(&mut self) {
-        self.separate();
+    fn read_newline(&mut self) {
+        self.end_command();
         for document in std::mem::take(&mut self.waiting) {
-            let Some((body, after)) = document.body(&self.text[..self.end], self.at) else {
-                return self.odd();
+            let Some((body, after)) = document.find_body(&self.text[..self.end], self.at) else {
+                return self.mark_unclear();
             };
             match document.quoted {
-                true => self.verbatim(body, &document.delimiter),
-                false => self.document(body, document.delimiter),
+                true => self.read_verbatim(body, &document.delimiter),
+                false => self.read_document(body, document.delimiter),
             }
             self.at = after;
         }
     }
 
-    fn document(&mut self, body: std::ops::Range<usize>, delimiter: String) {
+    fn read_document(&mut self, body: std::ops::Range<usize>, delimiter: String) {
         let nesting = self.nesting + 1;
-        let inner =
-            Self::new(self.text, body, self.style, Frame::Document, nesting, self.has_esac).read();
+        let inner = Self::new(self.text, body, self.style, Frame::Document, nesting, self.has_esac)
+            .read_template();
         self.survey.odd |= inner.odd;
         self.survey.braces |= inner.braces;
         for mut place in inner.places {
@@ -316,15 +327,21 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn verbatim(&mut self, body: std::ops::Range<usize>, delimiter: &str) {
+    fn read_verbatim(&mut self, body: std::ops::Range<usize>, delimiter: &str) {
         let mut at = body.start;
         while at < body.end {
             let Some((name, end)) = variable_at(&self.text[..body.end], at, self.style) else {
                 at += 1;
                 continue;
             };
-            let context = Context::Verbatim(delimiter.to_owned());
-            self.survey.places.push(Place { name, start: at, end, context, documents: Vec::new() });
+            let context = QuoteContext::Verbatim(delimiter.to_owned());
+            self.survey.places.push(QuotedPlace {
+                name,
+                start: at,
+                end,
+                context,
+                documents: Vec::new(),
+            });
             at = end;
         }
     }
@@ -337,15 +354,15 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn separate(&mut self) {
-        self.space();
+    fn end_command(&mut self) {
+        self.end_word();
         let here = self.at;
         if let Some(Frame::Command { words, .. }) = self.stack.last_mut() {
             *words = CommandWords::from(here);
         }
     }
 
-    fn space(&mut self) {
+    fn end_word(&mut self) {
         self.word_starts = true;
         self.at += 1;
         let here = self.at;
@@ -354,55 +371,55 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn skip(&mut self, bytes: usize) {
+    fn skip_bytes(&mut self, bytes: usize) {
         self.word_starts = false;
         self.at += bytes;
     }
 
-    fn until(&mut self, byte: u8, closing: u8) {
-        if byte == closing { self.close(1) } else { self.at += 1 }
+    fn read_until(&mut self, byte: u8, closing: u8) {
+        if byte == closing { self.pop_frame(1) } else { self.at += 1 }
     }
 
-    fn open(&mut self, frame: Frame, bytes: usize) {
+    fn push_frame(&mut self, frame: Frame, bytes: usize) {
         if self.stack.len() >= MAX_NESTING {
-            return self.odd();
+            return self.mark_unclear();
         }
         self.stack.push(frame);
-        self.skip(bytes);
+        self.skip_bytes(bytes);
     }
 
-    fn close(&mut self, bytes: usize) {
+    fn pop_frame(&mut self, bytes: usize) {
         self.stack.pop();
-        self.skip(bytes);
+        self.skip_bytes(bytes);
     }
 
-    fn replace(&mut self, frame: Frame) {
+    fn replace_frame(&mut self, frame: Frame) {
         self.stack.pop();
         self.stack.push(frame);
         self.at += 1;
     }
 
-    fn peek(&self, ahead: usize) -> Option<u8> {
+    fn peek_byte(&self, ahead: usize) -> Option<u8> {
         self.text.as_bytes()[..self.end].get(self.at + ahead).copied()
     }
 
-    fn odd(&mut self) {
+    fn mark_unclear(&mut self) {
         self.survey.odd = true;
     }
 }
 
 impl Frame {
-    fn context(self) -> Context {
+    fn quote_context(self) -> QuoteContext {
         match self {
-            Self::Command { .. } => Context::Bare,
-            Self::Double { script: true } => Context::Script(true),
-            Self::Single { script: true } => Context::Script(false),
-            Self::Double { .. } => Context::Double,
-            Self::Single { .. } => Context::Single,
-            Self::Comment => Context::Comment,
-            Self::Arithmetic { .. } | Self::Parameter { number: true } => Context::Number,
+            Self::Command { .. } => QuoteContext::Bare,
+            Self::Double { script: true } => QuoteContext::Script(true),
+            Self::Single { script: true } => QuoteContext::Script(false),
+            Self::Double { .. } => QuoteContext::Double,
+            Self::Single { .. } => QuoteContext::Single,
+            Self::Comment => QuoteContext::Comment,
+            Self::Arithmetic { .. } | Self::Parameter { number: true } => QuoteContext::Number,
             Self::DollarSingle | Self::Backtick | Self::Parameter { .. } | Self::Document => {
-                Context::Reference
+                QuoteContext::Reference
             }
         }
     }

@@ -12,7 +12,7 @@ pub(super) struct Heredoc {
 }
 
 /// Reads `<<WORD` at `at`; gives the document and where its delimiter ends.
-pub(super) fn opening(text: &str, at: usize) -> Option<(Heredoc, usize)> {
+pub(super) fn parse_heredoc_start(text: &str, at: usize) -> Option<(Heredoc, usize)> {
     let rest = &text[at + 2..];
     let (strips_tabs, rest) = match rest.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -34,7 +34,7 @@ pub(super) fn opening(text: &str, at: usize) -> Option<(Heredoc, usize)> {
 
 impl Heredoc {
     /// The body that begins at `from`, and where the text goes on after the closing line.
-    pub(super) fn body(&self, text: &str, from: usize) -> Option<(Range<usize>, usize)> {
+    pub(super) fn find_body(&self, text: &str, from: usize) -> Option<(Range<usize>, usize)> {
         let mut start = from;
         for line in text.get(from..)?.split_inclusive('\n') {
             let end = start + line.len();

@@ -6,19 +6,19 @@ use std::collections::HashSet;
 use super::Style;
 
 /// A stretch of text, or one variable as it was written.
-pub(super) struct Piece<'t> {
+pub(super) struct TemplatePiece<'t> {
     pub(super) text: &'t str,
     pub(super) name: Option<&'t str>,
 }
 
 /// The names of the variables in a text, each once, in order of appearance.
-pub fn variables(text: &str, style: Style) -> Vec<String> {
+pub fn variable_names(text: &str, style: Style) -> Vec<String> {
     let mut known = HashSet::new();
-    let names = pieces(text, style).into_iter().filter_map(|piece| piece.name);
+    let names = split_template(text, style).into_iter().filter_map(|piece| piece.name);
     names.filter(|name| known.insert(*name)).map(str::to_owned).collect()
 }
 
-pub(super) fn pieces(text: &str, style: Style) -> Vec<Piece<'_>> {
+pub(super) fn split_template(text: &str, style: Style) -> Vec<TemplatePiece<'_>> {
     let mut pieces = Vec::new();
     let (mut from, mut at) = (0, 0);
     while at < text.len() {
@@ -27,13 +27,13 @@ pub(super) fn pieces(text: &str, style: Style) -> Vec<Piece<'_>> {
             continue;
         };
         if from < at {
-            pieces.push(Piece { text: &text[from..at], name: None });
+            pieces.push(TemplatePiece { text: &text[from..at], name: None });
         }
-        pieces.push(Piece { text: &text[at..end], name: Some(name) });
+        pieces.push(TemplatePiece { text: &text[at..end], name: Some(name) });
         (from, at) = (end, end);
     }
     if from < text.len() {
-        pieces.push(Piece { text: &text[from..], name: None });
+        pieces.push(TemplatePiece { text: &text[from..], name: None });
     }
     pieces
 }

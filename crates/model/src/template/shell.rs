@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use super::Style;
-use super::context::{Context, Place, Survey, survey};
-use super::scan::{is_name_byte, pieces};
+use super::context::{QuoteContext, QuotedPlace, TemplateSurvey, survey_template};
+use super::scan::{is_name_byte, split_template};
 
 /// A command ready for the shell, and the environment that it leans on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,29 +22,29 @@ pub fn expand_shell(
     style: Style,
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> ShellText {
-    let mut found = survey(text, style);
+    let mut found = survey_template(text, style);
     if found.odd {
-        found.places = references(text, style);
+        found.places = find_references(text, style);
     }
     let mut filler = Filler::new(text, style, &found);
     for place in &found.places {
         if let Some(value) = lookup(place.name) {
-            filler.fill(place, &value.replace('\0', ""));
+            filler.fill_place(place, &value.replace('\0', ""));
         }
     }
     filler.finish()
 }
 
 /// Every variable as a reference: what is left when the text was not understood.
-fn references(text: &str, style: Style) -> Vec<Place<'_>> {
+fn find_references(text: &str, style: Style) -> Vec<QuotedPlace<'_>> {
     let mut start = 0;
     let mut places = Vec::new();
-    for piece in pieces(text, style) {
+    for piece in split_template(text, style) {
         let end = start + piece.text.len();
         let escaped = style == Style::Dollar && text[..start].ends_with('\\');
         if let Some(name) = piece.name.filter(|_| !escaped) {
-            let context = Context::Reference;
-            places.push(Place { name, start, end, context, documents: Vec::new() });
+            let context = QuoteContext::Reference;
+            places.push(QuotedPlace { name, start, end, context, documents: Vec::new() });
         }
         start = end;
     }
@@ -88,13 +88,13 @@ impl Subscript {
 }
 
 impl<'t> Filler<'t> {
-    fn new(text: &'t str, style: Style, found: &Survey<'_>) -> Self {
+    fn new(text: &'t str, style: Style, found: &TemplateSurvey<'_>) -> Self {
         Self {
             text,
             style,
             braces: found.braces,
             computes: text.contains("((") || text.contains("$["),
-            evaluates: evaluates(text),
+            evaluates: evaluates_text(text),
             done: 0,
             subscript: Subscript::default(),
             known: HashSet::new(),
@@ -102,34 +102,36 @@ impl<'t> Filler<'t> {
         }
     }
 
-    fn fill(&mut self, place: &Place<'_>, value: &str) {
+    fn fill_place(&mut self, place: &QuotedPlace<'_>, value: &str) {
         let filled = match &place.context {
-            Context::Comment => String::new(),
-            Context::Number => number(place.name, value),
-            Context::Reference if self.computes => number(place.name, value),
-            Context::Reference => self.reference(place.name, value),
-            Context::Script(double) => {
+            QuoteContext::Comment => String::new(),
+            QuoteContext::Number => check_number(place.name, value),
+            QuoteContext::Reference if self.computes => check_number(place.name, value),
+            QuoteContext::Reference => self.variable_reference(place.name, value),
+            QuoteContext::Script(double) => {
                 let escape = if *double { "\\" } else { "" };
-                format!("{escape}{}", self.reference(place.name, value))
+                format!("{escape}{}", self.variable_reference(place.name, value))
             }
-            Context::Verbatim(delimiter) if ends_document(value, delimiter) => {
-                self.reference(place.name, value)
+            QuoteContext::Verbatim(delimiter) if ends_document(value, delimiter) => {
+                self.variable_reference(place.name, value)
             }
-            Context::Verbatim(_) => value.to_owned(),
+            QuoteContext::Verbatim(_) => value.to_owned(),
             quotes if place.documents.iter().any(|word| ends_document(value, word)) => {
-                let reference = self.reference(place.name, value);
+                let reference = self.variable_reference(place.name, value);
                 match quotes {
-                    Context::Single => format!("'\"{reference}\"'"),
-                    Context::Bare => format!("\"{reference}\""),
+                    QuoteContext::Single => format!("'\"{reference}\"'"),
+                    QuoteContext::Bare => format!("\"{reference}\""),
                     _ => reference,
                 }
             }
-            _ if self.in_subscript(place) => number(place.name, value),
-            quotes if self.evaluates && is_subscript(value) => refused(quotes, place.name),
-            Context::Single => value.replace('\'', r"'\''"),
-            Context::Double if self.follows_name(place.start) => format!("\"{}\"", single(value)),
-            Context::Double => double(value),
-            Context::Bare => self.bare(place, value),
+            _ if self.in_subscript(place) => check_number(place.name, value),
+            quotes if self.evaluates && is_subscript(value) => refusal_text(quotes, place.name),
+            QuoteContext::Single => value.replace('\'', r"'\''"),
+            QuoteContext::Double if self.follows_name(place.start) => {
+                format!("\"{}\"", quote_single(value))
+            }
+            QuoteContext::Double => quote_double(value),
+            QuoteContext::Bare => self.quote_bare(place, value),
         };
         self.out.text.push_str(&self.text[self.done..place.start]);
         self.out.text.push_str(&filled);
@@ -141,7 +143,7 @@ impl<'t> Filler<'t> {
         self.out
     }
 
-    fn reference(&mut self, name: &str, value: &str) -> String {
+    fn variable_reference(&mut self, name: &str, value: &str) -> String {
         let name = match self.style {
             Style::Dollar => name.to_owned(),
             Style::Braces => format!("GAMBREL_V_{name}"),
@@ -153,7 +155,7 @@ impl<'t> Filler<'t> {
         reference
     }
 
-    fn bare(&self, place: &Place<'_>, value: &str) -> String {
+    fn quote_bare(&self, place: &QuotedPlace<'_>, value: &str) -> String {
         let before = self.text[..place.start].bytes().next_back();
         let after = self.text[place.end..].bytes().next();
         if value.is_empty() {
@@ -171,14 +173,16 @@ impl<'t> Filler<'t> {
         if plain && !touches && !spreads && !self.follows_name(place.start) {
             return value.to_owned();
         }
-        single(value)
+        quote_single(value)
     }
 
     /// Whether a value would be the subscript of an array, which bash evaluates even when quoted.
-    fn in_subscript(&mut self, place: &Place<'_>) -> bool {
+    fn in_subscript(&mut self, place: &QuotedPlace<'_>) -> bool {
         let before = &self.text[..place.start];
         let subscript = match place.context {
-            Context::Bare => self.subscript.read_to(self.text, place.start).map(|at| &before[..at]),
+            QuoteContext::Bare => {
+                self.subscript.read_to(self.text, place.start).map(|at| &before[..at])
+            }
             _ => before.strip_suffix(['"', '\'']).and_then(|rest| rest.strip_suffix('[')),
         };
         subscript.is_some_and(|name| name.bytes().next_back().is_some_and(is_name_byte))
@@ -201,11 +205,11 @@ fn is_safe(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_@%+:,./-".contains(&byte)
 }
 
-fn single(value: &str) -> String {
+fn quote_single(value: &str) -> String {
     format!("'{}'", value.replace('\'', r"'\''"))
 }
 
-fn double(value: &str) -> String {
+fn quote_double(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
         if matches!(c, '\\' | '"' | '$' | '`') {
@@ -217,7 +221,7 @@ fn double(value: &str) -> String {
 }
 
 /// A whole number as it is; anything else makes the shell stop and say why.
-fn number(name: &str, value: &str) -> String {
+fn check_number(name: &str, value: &str) -> String {
     let digits = value.strip_prefix('-').unwrap_or(value);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return format!("${{GAMBREL_REFUSED?{name} must be a whole number here}}");
@@ -226,7 +230,7 @@ fn number(name: &str, value: &str) -> String {
 }
 
 // `[[ x -gt 1 ]]`, `let` and subscripts of bash run a `$(…)` inside a subscript even when quoted.
-fn evaluates(text: &str) -> bool {
+fn evaluates_text(text: &str) -> bool {
     const COMPARISONS: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"];
     const WORDS: &[&str] = &["let ", "declare ", "typeset ", "local ", "unset ", "printf -v"];
     let compares = text.contains("[[") && COMPARISONS.iter().any(|word| text.contains(word));
@@ -240,9 +244,9 @@ fn is_subscript(value: &str) -> bool {
     runs || inside.ends_with('$')
 }
 
-fn refused(quotes: &Context, name: &str) -> String {
+fn refusal_text(quotes: &QuoteContext, name: &str) -> String {
     let stop = format!("${{GAMBREL_REFUSED?{name} holds code that this command would run}}");
-    if *quotes == Context::Single { format!("'\"{stop}\"'") } else { stop }
+    if *quotes == QuoteContext::Single { format!("'\"{stop}\"'") } else { stop }
 }
 
 /// Whether a value could complete the line that ends its here-document.

@@ -4,11 +4,11 @@
 use std::fmt::Write;
 
 use super::Style;
-use super::scan::{Piece, pieces};
+use super::scan::{TemplatePiece, split_template};
 
 /// Fills a URL: a leading variable as it is, every other value percent-encoded.
 pub fn expand_url(text: &str, style: Style, lookup: &dyn Fn(&str) -> Option<String>) -> String {
-    let pieces = pieces(text, style);
+    let pieces = split_template(text, style);
     let mut out = String::with_capacity(text.len());
     let mut in_path = true;
     for (index, piece) in pieces.iter().enumerate() {
@@ -23,22 +23,22 @@ pub fn expand_url(text: &str, style: Style, lookup: &dyn Fn(&str) -> Option<Stri
             // `..` needs no reserved character, and encoded once it is still a step up.
             out.push_str(&"%252E".repeat(value.len()));
         } else {
-            encode(&value, &mut out);
+            percent_encode(&value, &mut out);
         }
     }
     out
 }
 
 /// Whether what follows a leading variable lets it be a whole scheme and host.
-fn is_address(next: Option<&Piece<'_>>) -> bool {
+fn is_address(next: Option<&TemplatePiece<'_>>) -> bool {
     match next {
         None => true,
-        Some(Piece { name: Some(_), .. }) => true,
+        Some(TemplatePiece { name: Some(_), .. }) => true,
         Some(piece) => piece.text.starts_with(['/', '?', '#']),
     }
 }
 
-fn encode(value: &str, out: &mut String) {
+fn percent_encode(value: &str, out: &mut String) {
     for byte in value.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

@@ -33,7 +33,7 @@ impl CommandWords {
         for (at, c) in text[self.read..self.end].char_indices() {
             let at = self.read + at;
             match (c.is_whitespace(), self.current) {
-                (true, Some(start)) => self.finish(text, start, at),
+                (true, Some(start)) => self.finish_word(text, start, at),
                 (false, None) => self.current = Some(at),
                 _ => {}
             }
@@ -42,7 +42,7 @@ impl CommandWords {
         // What touches the current word without a space (`>`) may still grow.
         let mut seen = *self;
         if let Some(start) = seen.current {
-            seen.finish(text, start, seen.end);
+            seen.finish_word(text, start, seen.end);
         }
         let Some((start, end)) = seen.last else { return false };
         let word = &text[start..end];
@@ -50,7 +50,7 @@ impl CommandWords {
         seen.evaluates || (takes && seen.names_shell)
     }
 
-    fn finish(&mut self, text: &str, start: usize, end: usize) {
+    fn finish_word(&mut self, text: &str, start: usize, end: usize) {
         if let Some((start, end)) = self.last {
             self.names_shell |= is_shell(&text[start..end]);
         }

@@ -1,7 +1,7 @@
 //! Laws of merging, for any verdicts.
 
 use gambrel_model::{
-    Ear, EventSpec, Moment, Patch, PatchRule, Powers, Reason, Ruling, Say, Slot, Verdict,
+    Audience, EventSpec, Message, Moment, Patch, PatchRule, Powers, Reason, Ruling, Slot, Verdict,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -17,15 +17,15 @@ pub fn ruling() -> impl Strategy<Value = Ruling> {
     ]
 }
 
-fn ear() -> impl Strategy<Value = Ear> {
-    prop_oneof![Just(Ear::Agent), Just(Ear::Next), Just(Ear::Person)]
+fn ear() -> impl Strategy<Value = Audience> {
+    prop_oneof![Just(Audience::AgentNow), Just(Audience::AgentNextTurn), Just(Audience::User)]
 }
 
 fn patch() -> impl Strategy<Value = Patch> {
     let slot = prop_oneof![
         Just(Slot::Input),
         Just(Slot::Output),
-        Just(Slot::Messages),
+        Just(Slot::ChatMessages),
         Just(Slot::Native("omp.compaction".into())),
         Just(Slot::List("claude.watchPaths".into())),
     ];
@@ -46,7 +46,10 @@ pub fn verdict() -> impl Strategy<Value = Verdict> {
             _ => vec![Reason { ruling, text, hook: "h".into() }],
         },
         patch,
-        says: says.into_iter().map(|(ear, text)| Say { ear, text, hook: "h".into() }).collect(),
+        messages: says
+            .into_iter()
+            .map(|(ear, text)| Message { to: ear, text, hook: "h".into() })
+            .collect(),
         ..Verdict::default()
     })
 }
@@ -58,12 +61,12 @@ pub fn powers() -> impl Strategy<Value = Powers> {
         Just(Powers::DEFER),
         Just(Powers::DENY),
         Just(Powers::HALT),
-        Just(Powers::TELL),
-        Just(Powers::NEXT),
-        Just(Powers::SHOW),
+        Just(Powers::MESSAGE_AGENT),
+        Just(Powers::MESSAGE_NEXT_TURN),
+        Just(Powers::MESSAGE_USER),
     ];
     proptest::collection::vec(one, 0..8)
-        .prop_map(|all| all.into_iter().fold(Powers::NONE, Powers::and))
+        .prop_map(|all| all.into_iter().fold(Powers::NONE, Powers::union))
 }
 
 pub fn row() -> impl Strategy<Value = EventSpec> {
@@ -78,7 +81,10 @@ pub fn row() -> impl Strategy<Value = EventSpec> {
     ];
     let slots = prop_oneof![Just(&[][..]), Just(&[Slot::Input][..]), Just(&[Slot::Output][..])];
     (moment, powers(), powers(), slots).prop_map(|(moment, may, can, slots)| {
-        EventSpec::new("any", moment).may(may).can(can).rewrites(PatchRule::Last, slots)
+        EventSpec::new("any", moment)
+            .with_hook_powers(may)
+            .with_caller_powers(can)
+            .with_rewrites(PatchRule::Last, slots)
     })
 }
 
@@ -143,8 +149,8 @@ proptest! {
 
     #[test]
     fn what_a_hook_may_not_say_is_recorded_and_never_permission(a in verdict(), own in row()) {
-        let (kept, losses) = a.clone().within(&own);
-        prop_assert!(own.may.has(kept.ruling.power()));
+        let (kept, losses) = a.clone().within_hook_powers(&own);
+        prop_assert!(own.hook_powers.contains(kept.ruling.power()));
         prop_assert!(kept.ruling == a.ruling || kept.ruling == Ruling::Silent);
         prop_assert!(kept.ruling == a.ruling || !losses.is_empty());
         prop_assert!(kept.patch.len() == a.patch.len() || !losses.is_empty());

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use gambrel_model::template::{
-    ShellText, Style, expand_json, expand_plain, expand_shell, expand_url, variables,
+    ShellText, Style, expand_json, expand_plain, expand_shell, expand_url, variable_names,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -321,8 +321,8 @@ fn a_url_takes_an_address_as_it_is_and_encodes_the_rest() {
 
 #[test]
 fn names_are_listed_once_in_order() {
-    assert_eq!(variables("${B} $C ${A} ${B} ${D:-x} {{e}}", Style::Dollar), ["B", "A"]);
-    assert_eq!(variables("{{b}} ${A} {{a}} {{b}} {{ c }}", Style::Braces), ["b", "a"]);
+    assert_eq!(variable_names("${B} $C ${A} ${B} ${D:-x} {{e}}", Style::Dollar), ["B", "A"]);
+    assert_eq!(variable_names("{{b}} ${A} {{a}} {{b}} {{ c }}", Style::Braces), ["b", "a"]);
 }
 
 fn shape(value: &Value) -> Value {

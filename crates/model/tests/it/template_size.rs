@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use gambrel_model::template::{
-    Style, expand_json, expand_plain, expand_shell, expand_url, variables,
+    Style, expand_json, expand_plain, expand_shell, expand_url, variable_names,
 };
 use serde_json::json;
 
@@ -91,7 +91,7 @@ fn a_hundred_thousand_names_are_filled_in_time() {
         let text = distinct(style);
         let count = text.matches('V').count();
         let names = text.clone();
-        assert_eq!(in_time("names", move || variables(&names, style)).len(), count);
+        assert_eq!(in_time("names", move || variable_names(&names, style)).len(), count);
         let odd = format!("{text} $[");
         let filled = in_time("references", move || expand_shell(&odd, style, &value));
         assert!(filled.env.len() <= count);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Fetch, Fetched};
+use gambrel_model::{FetchRequest, FetchResponse};
 use serde_json::{Value, json};
 
 use super::{OpError, Sink, bytes};
@@ -23,23 +23,23 @@ pub fn fetch(desk: &Desk, args: Value, sink: Sink) {
     };
     let left = desk.wire.until().map(|at| at.saturating_duration_since(Instant::now()));
     let limit = left.map_or(LIMIT, |left| left.min(LIMIT));
-    let wanted = Fetch { allow: desk.surround().reachable, limit, ..wanted(&args) };
+    let wanted = FetchRequest { allow: desk.surround().reachable, limit, ..wanted(&args) };
     sink.run(move || fetcher(&wanted).map(told).map_err(OpError::new));
 }
 
-fn wanted(args: &Value) -> Fetch {
+fn wanted(args: &Value) -> FetchRequest {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let headers = args["headers"].as_array().into_iter().flatten();
-    Fetch {
+    FetchRequest {
         url: text(&args["url"]),
         method: text(&args["method"]),
         headers: headers.map(|pair| (text(&pair[0]), text(&pair[1]))).collect(),
         body: args["body"].as_str().map(bytes::unpacked),
-        ..Fetch::default()
+        ..FetchRequest::default()
     }
 }
 
-fn told(answer: Fetched) -> Value {
-    let Fetched { status, words, headers, body } = answer;
+fn told(answer: FetchResponse) -> Value {
+    let FetchResponse { status, words, headers, body } = answer;
     json!({"status": status, "words": words, "headers": headers, "body": bytes::packed(&body)})
 }

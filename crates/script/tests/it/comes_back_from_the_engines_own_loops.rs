@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Call, End, Job, Pace};
+use gambrel_model::{Action, Call, End, Job, Limits};
 use gambrel_script::{ScriptSettings, WatchedModules};
 use serde_json::json;
 
@@ -16,12 +16,12 @@ fn a_join_of_four_billion_is_given_up() {
     std::fs::write(&path, text).unwrap();
     let event = json!({"type": "tool_call", "toolName": "bash", "input": {}});
     let body = json!({"op": "emit", "path": path, "event": event, "ctx": {}});
-    let pace = Pace { timeout: Duration::from_secs(1), ..Pace::default() };
-    let call = Call { body, cwd: folder.path().into(), pace, ..Call::default() };
+    let pace = Limits { timeout: Duration::from_secs(1), ..Limits::default() };
+    let call = Call { body, cwd: folder.path().into(), limits: pace, ..Call::default() };
     let action = WatchedModules::new(ScriptSettings::default());
     let began = Instant::now();
-    let outcome = action.run(&[Job { call: &call, errand: None }]).pop().unwrap();
-    assert_eq!(outcome.end, End::Late);
+    let outcome = action.run(&[Job { call: &call, record: None }]).pop().unwrap();
+    assert_eq!(outcome.end, End::TimedOut);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     // The thread that was given up must not keep the test's process busy for minutes.
     std::mem::forget(action);
@@ -36,17 +36,17 @@ fn an_open_question_does_not_stop_the_watch() {
     std::fs::write(&path, text).unwrap();
     let event = json!({"type": "tool_call", "toolName": "bash", "input": {}});
     let body = json!({"op": "emit", "path": path, "event": event, "ctx": {"hasUI": true}});
-    let pace = Pace { timeout: Duration::from_secs(1), ..Pace::default() };
-    let call = Call { body, cwd: folder.path().into(), pace, ..Call::default() };
+    let pace = Limits { timeout: Duration::from_secs(1), ..Limits::default() };
+    let call = Call { body, cwd: folder.path().into(), limits: pace, ..Call::default() };
     let ask = |_: &gambrel_script::Ask| {
         std::thread::sleep(Duration::from_secs(60));
         None
     };
     let ask = Some(std::sync::Arc::new(ask) as gambrel_script::Asker);
     let action = WatchedModules::new(ScriptSettings { ask, ..ScriptSettings::default() });
-    let outcome = action.run(&[Job { call: &call, errand: None }]).pop().unwrap();
-    assert_eq!(outcome.end, End::Late);
-    assert!(outcome.took < Duration::from_secs(10), "{:?}", outcome.took);
+    let outcome = action.run(&[Job { call: &call, record: None }]).pop().unwrap();
+    assert_eq!(outcome.end, End::TimedOut);
+    assert!(outcome.elapsed < Duration::from_secs(10), "{:?}", outcome.elapsed);
     std::mem::forget(action);
 }
 
@@ -59,10 +59,10 @@ fn functions_may_call_one_another_deeply() {
     std::fs::write(&path, text).unwrap();
     let event = json!({"type": "tool_call", "toolName": "bash", "input": {}});
     let body = json!({"op": "emit", "path": path, "event": event, "ctx": {}});
-    let pace = Pace { timeout: Duration::from_secs(60), ..Pace::default() };
-    let call = Call { body, cwd: folder.path().into(), pace, ..Call::default() };
+    let pace = Limits { timeout: Duration::from_secs(60), ..Limits::default() };
+    let call = Call { body, cwd: folder.path().into(), limits: pace, ..Call::default() };
     let action = WatchedModules::new(ScriptSettings::default());
-    let outcome = action.run(&[Job { call: &call, errand: None }]).pop().unwrap();
+    let outcome = action.run(&[Job { call: &call, record: None }]).pop().unwrap();
     let expected = json!([{"depth": 5000, "end": "Maximum call stack size exceeded"}]);
     assert_eq!(outcome.answer.unwrap()["results"], expected);
 }

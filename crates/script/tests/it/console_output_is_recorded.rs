@@ -23,7 +23,7 @@ fn check(host: &FullHost, head: &str) {
         &format!("{head}\nexport default async (pi: any) => {{\n{BODY}\nawait null;\nthrow new Error('no');\n}};"),
     );
     let outcome = stand.call("m.ts", bash("ls"));
-    let End::Unstarted(why) = &outcome.end else { panic!("{outcome:?}") };
+    let End::FailedToStart(why) = &outcome.end else { panic!("{outcome:?}") };
     assert!(why.starts_with("Failed to load hook: no (") && why.contains("m.ts:6"), "{why}");
     assert_eq!(outcome.stdout.text(), "loading 1\n", "{outcome:?}");
 }

@@ -4,18 +4,18 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gambrel_model::{Fetch, Fetched};
+use gambrel_model::{FetchRequest, FetchResponse};
 use gambrel_script::{Fetcher, FullHost, ScriptSettings};
 use serde_json::{Value, json};
 
 use crate::full_hosts::each;
 use crate::stand::{Stand, bash};
 
-type Asked = Arc<Mutex<Vec<Fetch>>>;
+type Asked = Arc<Mutex<Vec<FetchRequest>>>;
 
 /// A stand whose requests are written down and answered like this.
 fn stand(
-    answer: impl Fn(&Fetch) -> Result<Fetched, String> + Send + Sync + 'static,
+    answer: impl Fn(&FetchRequest) -> Result<FetchResponse, String> + Send + Sync + 'static,
 ) -> (Stand, Asked) {
     let asked = Asked::default();
     let notes = Arc::clone(&asked);
@@ -27,11 +27,11 @@ fn stand(
     (Stand::with(settings), asked)
 }
 
-fn good(body: &[u8]) -> Fetched {
+fn good(body: &[u8]) -> FetchResponse {
     let headers =
         [("Content-Type", "application/json"), ("set-cookie", "a=1"), ("set-cookie", "b=2")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    Fetched { status: 200, words: "OK".into(), headers, body: body.to_vec() }
+    FetchResponse { status: 200, words: "OK".into(), headers, body: body.to_vec() }
 }
 
 fn result(stand: &Stand, code: &str) -> Value {
@@ -87,7 +87,7 @@ fn bytes_go_and_come_as_they_are() {
 #[test]
 fn what_goes_wrong_is_a_type_error_with_its_reason() {
     let (stand, _) = stand(|wanted| match wanted.url.ends_with("moved") {
-        true => Ok(Fetched { status: 302, ..good(b"") }),
+        true => Ok(FetchResponse { status: 302, ..good(b"") }),
         false => Err("connection refused: example.test:443".into()),
     });
     let told = result(

@@ -68,7 +68,7 @@ fn many_of_them_have_one_more_time_together() {
     let mut handlers = vec!["() => ({ n: 1 })"];
     handlers.extend([LOST[0]; 40]);
     let outcome = fired(&stand, &handlers);
-    assert!(outcome.took < Duration::from_secs(5), "{:?}", outcome.took);
+    assert!(outcome.elapsed < Duration::from_secs(5), "{:?}", outcome.elapsed);
     let answer = outcome.answer.unwrap();
     assert_eq!(answer["results"][0], json!({"n": 1}));
     assert_eq!(errors(&answer).len(), 40);
@@ -78,7 +78,7 @@ fn many_of_them_have_one_more_time_together() {
 fn with_nobody_else_it_is_late() {
     for lost in &LOST[..3] {
         let stand = Stand { timeout: Duration::from_millis(300), ..Stand::new() };
-        assert_eq!(fired(&stand, &[lost]).end, End::Late, "{lost}");
+        assert_eq!(fired(&stand, &[lost]).end, End::TimedOut, "{lost}");
     }
 }
 
@@ -88,7 +88,7 @@ fn what_was_said_before_the_budget_ended_counts() {
         let budget = Some(Duration::from_millis(800));
         let stand = Stand { budget, ..Stand::new() };
         let outcome = fired(&stand, &["() => ({ n: 1 })", lost, "() => ({ n: 3 })"]);
-        assert!(outcome.took < Duration::from_secs(5), "{:?}", outcome.took);
+        assert!(outcome.elapsed < Duration::from_secs(5), "{:?}", outcome.elapsed);
         let answer = outcome.answer.unwrap();
         assert_eq!(answer["results"], json!([{"n": 1}, null, null]), "{lost}");
         assert_eq!(errors(&answer).last(), Some(&"no time was left for it"), "{lost}");
@@ -103,7 +103,7 @@ fn a_gate_fails_as_a_whole() {
             "pi.on('tool_call', () => ({{}})); pi.on('tool_call', {lost}); pi.on('tool_call', () => ({{ block: true }}));"
         );
         stand.write("m.ts", &format!("export default (pi: any) => {{ {factory} }};"));
-        assert_eq!(stand.call("m.ts", bash("ls")).end, End::Late, "{lost}");
+        assert_eq!(stand.call("m.ts", bash("ls")).end, End::TimedOut, "{lost}");
     }
 }
 

@@ -98,7 +98,7 @@ fn what_made_a_session_of_its_own_ends_as_well() {
     for (mark, call) in [("late", "spawn"), ("late exec", "pi.exec")] {
         let program = hermit(&stand, mark);
         let code = format!("{call}({program}); await new Promise((r) => setTimeout(r, 1e9));");
-        assert_eq!(handler(&stand, &code).end, End::Late);
+        assert_eq!(handler(&stand, &code).end, End::TimedOut);
         gone(&stand, mark);
     }
 }
@@ -110,7 +110,7 @@ fn a_program_that_ignores_the_signal_is_killed() {
         &stand,
         "const r = spawnSync('sh', ['-c', 'trap \"\" TERM; while :; do sleep 0.05; done'], { timeout: 200 }); return { code: r.error.code, signal: r.signal };",
     );
-    assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
+    assert!(outcome.elapsed < Duration::from_secs(15), "{:?}", outcome.elapsed);
     let expected = json!({"code": "ETIMEDOUT", "signal": "SIGKILL"});
     assert_eq!(outcome.answer.unwrap()["results"][0], expected);
 }
@@ -123,7 +123,7 @@ fn what_a_late_module_started_ends_with_it() {
         "const c = spawn({}, {{ detached: true, stdio: 'ignore' }}); c.unref(); while (!fs.existsSync({path})) await new Promise((r) => setTimeout(r, 5)); await new Promise(() => {{ setInterval(() => {{}}, 50); }});",
         parent(&stand, "late")
     );
-    assert_eq!(handler(&stand, &code).end, End::Late);
+    assert_eq!(handler(&stand, &code).end, End::TimedOut);
     gone(&stand, "late");
 }
 
@@ -142,12 +142,12 @@ fn whoever_waits_on_the_spot_past_the_deadline_is_late_whatever_it_says_then() {
         let stand = Stand { timeout: Duration::from_millis(300), ..Stand::with(settings) };
         for code in codes {
             let outcome = handler(&stand, code);
-            assert_eq!(outcome.end, End::Late, "{code}");
-            assert!(outcome.took < Duration::from_secs(20), "{code}");
+            assert_eq!(outcome.end, End::TimedOut, "{code}");
+            assert!(outcome.elapsed < Duration::from_secs(20), "{code}");
         }
         let sync =
             "pi.on('tool_call', () => { require('child_process').spawnSync('sleep', ['600']) });";
-        assert_eq!(stand.body(sync).end, End::Late);
+        assert_eq!(stand.body(sync).end, End::TimedOut);
     }
 }
 
@@ -173,7 +173,7 @@ fn a_stream_that_somebody_else_holds_is_not_waited_for() {
          const c = spawn('sh', ['-c', 'sleep 600 & echo ho']); let out = ''; c.stdout.on('data', (d) => (out += d));
          await new Promise((r) => c.on('close', r)); return { a: a.stdout, status: a.status, out };",
     );
-    assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
+    assert!(outcome.elapsed < Duration::from_secs(15), "{:?}", outcome.elapsed);
     let expected = json!({"a": "hi\n", "status": 0, "out": "ho\n"});
     assert_eq!(outcome.answer.unwrap()["results"][0], expected);
 }

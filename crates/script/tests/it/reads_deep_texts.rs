@@ -35,7 +35,7 @@ fn alone() {
         for body in [json!({"op": "load"}), bash("ls")] {
             let outcome = stand.call("m.ts", body);
             assert!(
-                matches!(outcome.end, End::Answered | End::Unstarted(_)),
+                matches!(outcome.end, End::Answered | End::FailedToStart(_)),
                 "{open}: {outcome:?}"
             );
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gambrel_model::{Action, Call, End, Job, Outcome, Pace};
+use gambrel_model::{Action, Call, End, Job, Limits, Outcome};
 use gambrel_script::{ModuleAction, ScriptSettings};
 use serde_json::{Value, json};
 
@@ -63,11 +63,11 @@ impl Stand {
         let call = |name: &&str| {
             let mut body = body.clone();
             body["path"] = json!(self.path(name));
-            let pace = Pace { timeout: self.timeout, budget: self.budget, ..Pace::default() };
-            Call { body, pace, cwd: self.folder.path().into(), ..Call::default() }
+            let pace = Limits { timeout: self.timeout, budget: self.budget, ..Limits::default() };
+            Call { body, limits: pace, cwd: self.folder.path().into(), ..Call::default() }
         };
         let calls: Vec<Call> = names.iter().map(call).collect();
-        let jobs: Vec<_> = calls.iter().map(|call| Job { call, errand: None }).collect();
+        let jobs: Vec<_> = calls.iter().map(|call| Job { call, record: None }).collect();
         self.action.run(&jobs)
     }
 
@@ -93,7 +93,7 @@ impl Stand {
 /// Why a module was not started.
 pub fn unstarted(outcome: &Outcome) -> &str {
     match &outcome.end {
-        End::Unstarted(why) => why,
+        End::FailedToStart(why) => why,
         other => panic!("{other:?}"),
     }
 }

@@ -24,7 +24,7 @@ fn late(code: &str) {
     stand.write("m.ts", &text);
     let began = Instant::now();
     let outcome = stand.call("m.ts", bash("bad"));
-    assert_eq!(outcome.end, End::Late, "{code}: {outcome:?}");
+    assert_eq!(outcome.end, End::TimedOut, "{code}: {outcome:?}");
     assert!(began.elapsed() < Duration::from_secs(5), "{code}: {:?}", began.elapsed());
     let patient = Stand { timeout: Duration::from_secs(20), ..stand };
     let answer = patient.answer("m.ts", bash("ls"));
@@ -48,7 +48,7 @@ fn loops_are_interrupted() {
 fn a_chain_of_promises_without_end_has_one() {
     let outcome = hasty().handler("const step = () => Promise.resolve().then(step); await step();");
     let failed = outcome.answer.is_some_and(|answer| answer["errors"] != json!([]));
-    assert!(outcome.end == End::Late || failed);
+    assert!(outcome.end == End::TimedOut || failed);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_module_that_never_ends_loading_is_told_so() {
         assert!(unstarted(&loaded).starts_with("Failed to load hook: "), "{text}: {loaded:?}");
         if text.contains("tool_call") {
             let asked = stand.call("m.ts", bash("ls"));
-            assert_eq!(asked.end, End::Late, "a gate is not let through: {text}");
+            assert_eq!(asked.end, End::TimedOut, "a gate is not let through: {text}");
             assert!(asked.remarks[0].starts_with("Failed to load hook: "), "{text}: {asked:?}");
         }
     }
@@ -115,7 +115,7 @@ fn fails(code: &str) -> String {
     let outcome = stand.call("m.ts", bash("bad"));
     let answer = outcome.answer.clone().unwrap_or_default();
     let error = answer["errors"][0]["error"].as_str();
-    assert!(outcome.end == End::Late || error.is_some(), "{code}: {outcome:?}");
+    assert!(outcome.end == End::TimedOut || error.is_some(), "{code}: {outcome:?}");
     let error = error.unwrap_or_default().to_owned();
     let answer = stand.answer("m.ts", bash("ls"));
     assert_eq!(answer["results"], json!([{"fine": true}]), "{code}");

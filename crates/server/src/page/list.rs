@@ -1,6 +1,6 @@
 //! Everything that waits, and the last few answers.
 
-use gambrel_model::ticket::{Standing, Ticket};
+use gambrel_model::ticket::{Ticket, TicketState};
 use maud::{Markup, html};
 
 use super::frame;
@@ -22,7 +22,7 @@ pub(crate) fn list(tickets: &[Ticket], now: u64) -> Markup {
 
 /// The part that changes.
 pub(crate) fn entries(tickets: &[Ticket], now: u64) -> Markup {
-    let open: Vec<_> = tickets.iter().filter(|t| t.standing(now) == Standing::Open).collect();
+    let open: Vec<_> = tickets.iter().filter(|t| t.state_at(now) == TicketState::Open).collect();
     let mut past: Vec<_> = tickets.iter().filter(|ticket| ticket.answer.is_some()).collect();
     past.sort_by_key(|ticket| std::cmp::Reverse(ticket.answer.as_ref().map(|given| given.at)));
     past.truncate(RECENT);

@@ -1,6 +1,6 @@
 //! One question: what is asked, what can be said, what was said.
 
-use gambrel_model::ticket::{Answer, Ticket, Wants};
+use gambrel_model::ticket::{Answer, AnswerKind, Ticket};
 use maud::{Markup, html};
 
 use super::frame;
@@ -77,15 +77,15 @@ pub(super) fn form(to: &str, ticket: &Ticket, asked: Option<&str>) -> Markup {
     html! {
         form method="post" action=(to) {
             @match &ticket.wants {
-                Wants::Ruling => (ruling(&ticket.id, asked)),
-                Wants::Choice(options) => (choice(&ticket.id, options)),
-                Wants::Line(there) => {
+                AnswerKind::Ruling => (ruling(&ticket.id, asked)),
+                AnswerKind::Choice(options) => (choice(&ticket.id, options)),
+                AnswerKind::Line(there) => {
                     label for={ "message-" (ticket.id) } { "Your answer" }
                     input id={ "message-" (ticket.id) } name="message" maxlength="10000"
                         autocomplete="off" placeholder=(clean(there));
                     (send("Send"))
                 }
-                Wants::Text(there) => {
+                AnswerKind::Text(there) => {
                     label for={ "message-" (ticket.id) } { "Your answer" }
                     textarea id={ "message-" (ticket.id) } name="message" rows="8"
                         maxlength="10000" { (clean(there)) }
@@ -154,8 +154,8 @@ pub(super) fn given(answer: &Answer, now: u64) -> Markup {
 /// What an action amounts to, in a word and as a colour.
 pub(super) fn done(ticket: &Ticket, action: &str) -> (String, &'static str) {
     match action {
-        "approve" if ticket.wants != Wants::Ruling => ("Answered".to_owned(), "approved"),
-        "reject" if ticket.wants != Wants::Ruling => ("Dismissed".to_owned(), "rejected"),
+        "approve" if ticket.wants != AnswerKind::Ruling => ("Answered".to_owned(), "approved"),
+        "reject" if ticket.wants != AnswerKind::Ruling => ("Dismissed".to_owned(), "rejected"),
         "approve" | "approved" => ("Approved".to_owned(), "approved"),
         "reject" | "rejected" | "deny" | "denied" => ("Rejected".to_owned(), "rejected"),
         other => (format!("Answered “{}”", line(other)), "open"),

@@ -23,7 +23,7 @@ fn after_its_time() {
 fn when_nobody_waits_any_more() {
     let scene = Scene::new();
     let opened = scene.open("given up");
-    scene.desk.ledger.note_ticket(&opened.ticket.id, &mut |ticket| ticket.spent = true).unwrap();
+    scene.desk.ledger.update_ticket(&opened.ticket.id, &mut |ticket| ticket.spent = true).unwrap();
     assert_eq!(scene.post(&path_of(&opened), "action=approve").send().status, 410);
     assert_eq!(scene.answer(&opened), None);
 }

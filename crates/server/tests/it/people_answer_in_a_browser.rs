@@ -1,13 +1,13 @@
 //! The pages in a real browser, with its own rules about forms, cookies and policies.
 
 use base64::Engine as _;
-use gambrel_model::ticket::{Opened, Ticket, Wants};
+use gambrel_model::ticket::{AnswerKind, OpenedTicket, Ticket};
 use serde_json::json;
 
 use crate::browser::{Browser, Tab};
 use crate::scene::{KEY, Scene, asked, now, path_of, until};
 
-fn link(scene: &Scene, opened: &Opened) -> String {
+fn link(scene: &Scene, opened: &OpenedTicket) -> String {
     format!("{}{}", scene.listening.base(), path_of(opened))
 }
 
@@ -61,7 +61,7 @@ fn they_choose_one_of_several_or_dismiss() {
     let Some(mut browser) = Browser::start() else { return };
     let scene = Scene::new();
     let options = ["staging", "production <eu> & \"us\"", "nowhere"].map(str::to_owned);
-    let wants = Wants::Choice(options.to_vec());
+    let wants = AnswerKind::Choice(options.to_vec());
     let opened = scene.open_with(Ticket { wants: wants.clone(), ..asked("where") });
     let mut tab = browser.open(&link(&scene, &opened));
     tab.reads("production <eu> & \"us\"");
@@ -84,14 +84,15 @@ fn they_choose_one_of_several_or_dismiss() {
 fn they_write_a_line_or_change_a_text() {
     let Some(mut browser) = Browser::start() else { return };
     let scene = Scene::new();
-    let line = scene.open_with(Ticket { wants: Wants::Line("a name".into()), ..asked("line") });
+    let line =
+        scene.open_with(Ticket { wants: AnswerKind::Line("a name".into()), ..asked("line") });
     let mut tab = browser.open(&link(&scene, &line));
     tab.type_into("input[name=message]", "night <build>");
     tab.click("button.approve");
     tab.reads("Answered");
     assert_eq!(scene.answer(&line).unwrap().message, "night <build>");
     let there = "first\nsecond </textarea>";
-    let text = scene.open_with(Ticket { wants: Wants::Text(there.into()), ..asked("text") });
+    let text = scene.open_with(Ticket { wants: AnswerKind::Text(there.into()), ..asked("text") });
     tab.go(&link(&scene, &text));
     tab.click("button.approve");
     tab.reads("Answered");

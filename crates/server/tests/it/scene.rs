@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use gambrel_ledger::{LocalLedger, Redactor};
-use gambrel_model::ticket::{Answer, Opened, Ticket};
+use gambrel_model::ticket::{Answer, OpenedTicket, Ticket};
 use gambrel_server::{Desk, Listening, listen};
 use tempfile::TempDir;
 
@@ -44,15 +44,15 @@ impl Scene {
         Self { _root: root, dir, desk, listening, port }
     }
 
-    pub(crate) fn open(&self, key: &str) -> Opened {
+    pub(crate) fn open(&self, key: &str) -> OpenedTicket {
         open(&self.desk, key)
     }
 
-    pub(crate) fn open_with(&self, asked: Ticket) -> Opened {
+    pub(crate) fn open_with(&self, asked: Ticket) -> OpenedTicket {
         self.desk.ledger.open_ticket(&asked).unwrap()
     }
 
-    pub(crate) fn answer(&self, opened: &Opened) -> Option<Answer> {
+    pub(crate) fn answer(&self, opened: &OpenedTicket) -> Option<Answer> {
         self.desk.ledger.ticket(&opened.ticket.id).unwrap().unwrap().answer
     }
 
@@ -77,7 +77,7 @@ pub(crate) fn desk(dir: &Path) -> Desk {
     Desk { ledger: Arc::new(ledger), key: None, mark: dir.display().to_string() }
 }
 
-pub(crate) fn open(desk: &Desk, key: &str) -> Opened {
+pub(crate) fn open(desk: &Desk, key: &str) -> OpenedTicket {
     desk.ledger.open_ticket(&asked(key)).unwrap()
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn asked(key: &str) -> Ticket {
     }
 }
 
-pub(crate) fn path_of(opened: &Opened) -> String {
+pub(crate) fn path_of(opened: &OpenedTicket) -> String {
     format!("/callback/{}", opened.token)
 }
 

@@ -10,7 +10,8 @@ use gambrel::actions::RuleAction;
 use gambrel::ledger::MemoryLedger;
 use gambrel::model::request::from_body;
 use gambrel::model::{
-    Action, Call, Captured, End, Job, Outcome, Program, Request, Spawn, ToolRequest,
+    Action, Call, Captured, End, Job, Outcome, Program, SpawnRequestBody, ToolRequest,
+    WebhookRequest,
 };
 use gambrel::script::{ModuleAction, ScriptSettings};
 use gambrel::{Gambrel, Setup, TrustMode};
@@ -77,11 +78,11 @@ fn fire(
             }
             named => {
                 let option = named.trim_start_matches("--").to_owned();
-                setup.named.push((option, PathBuf::from(value())));
+                setup.extra_sources.push((option, PathBuf::from(value())));
             }
         }
     }
-    let runner = setup.runner();
+    let runner = setup.runner_command();
     let written = Written { hooks: filled_hooks(ground, case), given: Arc::clone(given), runner };
     let written = Arc::new(written);
     let words = ["shell", "webhook", "mcp_tool", "spawn"];
@@ -90,7 +91,7 @@ fn fire(
     // A rule starts nothing: it is itself in both runs.
     actions.push(Box::new(RuleAction::default()));
     actions.push(Box::new(ModuleAction::new(ScriptSettings::default())));
-    let gambrel = Gambrel::compose(setup, Arc::clone(ledger) as _, actions);
+    let gambrel = Gambrel::with_parts(setup, Arc::clone(ledger) as _, actions);
     let event = ground.filled(&fire.event.to_string());
     let mut event = match gambrel.receive(&fire.from, event.as_bytes()) {
         Ok(event) => event,
@@ -99,7 +100,7 @@ fn fire(
         }
     };
     let fired = gambrel.fire(&mut event);
-    gambrel.settle(&fired.decision).unwrap();
+    gambrel.mark_delivered(&fired.decision).unwrap();
     Seen {
         decision: fired.decision.to_json(),
         stdout: String::from_utf8_lossy(&fired.reply.stdout).into_owned(),
@@ -155,9 +156,9 @@ impl Written {
 
     /// As the action `webhook` would bring it back.
     fn request(&self, job: &Job<'_>) -> Outcome {
-        let request: Request = from_body(&job.call.body).unwrap();
+        let request: WebhookRequest = from_body(&job.call.body).unwrap();
         if let Some(why) = request.refused {
-            return Outcome::of(End::Unstarted(why));
+            return Outcome::from_end(End::FailedToStart(why));
         }
         let target = request.url.split_once("://").map_or("", |(_, rest)| rest);
         let target = target.find('/').map_or("/", |at| &target[at..]).to_owned();
@@ -165,19 +166,19 @@ impl Written {
         let headers = request.headers.iter().map(|(k, v)| (k.to_lowercase(), v.clone())).collect();
         let body = if request.body.is_null() { String::new() } else { request.body.to_string() };
         let handed = Handed { stdin: body, env: headers, args: vec![request.method, target] };
-        let tries = if request.ask.is_some() || job.call.pace.retries > 0 {
-            1 + job.call.pace.retries
+        let tries = if request.ask.is_some() || job.call.limits.retries > 0 {
+            1 + job.call.limits.retries
         } else {
             1
         };
         let Some((behaviour, attempts)) = self.behaviour(&path, handed, tries) else {
-            return Outcome::of(End::Unstarted("connection refused".into()));
+            return Outcome::from_end(End::FailedToStart("connection refused".into()));
         };
-        if !job.call.pace.waits {
-            return Outcome::of(End::Detached);
+        if !job.call.limits.blocking {
+            return Outcome::from_end(End::Detached);
         }
         if behaviour.hangs {
-            return Outcome { attempts, ..Outcome::of(End::Late) };
+            return Outcome { attempts, ..Outcome::from_end(End::TimedOut) };
         }
         let failed = attempts <= behaviour.fails_first;
         let status = if failed { 503 } else { behaviour.status.unwrap_or(200) };
@@ -185,7 +186,7 @@ impl Written {
         let mut answer = serde_json::json!({"status": status});
         if request.ask.is_some() && fault.is_none() {
             let Some(said) = &behaviour.answers else {
-                return Outcome { attempts, ..Outcome::of(End::Late) };
+                return Outcome { attempts, ..Outcome::from_end(End::TimedOut) };
             };
             answer = said.clone();
             answer["body"] = said.to_string().into();
@@ -193,15 +194,15 @@ impl Written {
         Outcome {
             stdout: Captured::from_text(&behaviour.stdout),
             answer: Some(answer),
-            fault,
+            failure: fault,
             attempts,
-            ..Outcome::of(End::Answered)
+            ..Outcome::from_end(End::Answered)
         }
     }
 
     /// As the action `spawn` would bring it back.
     fn child(&self, job: &Job<'_>) -> Outcome {
-        let spawn: Spawn = from_body(&job.call.body).unwrap();
+        let spawn: SpawnRequestBody = from_body(&job.call.body).unwrap();
         let folder = spawn.children.join(&spawn.name);
         std::fs::create_dir_all(&folder).unwrap();
         let inputs = folder.join("inputs.json");
@@ -210,7 +211,7 @@ impl Written {
         let own = [spawn.pipeline, "--session-dir".into(), text(&folder), "--inputs".into()];
         let argv = self.runner.iter().cloned().chain(own).chain([text(&inputs)]).collect();
         let call = Call { program: Program::Exec(argv), ..job.call.clone() };
-        let mut outcome = self.one(&Job { call: &call, errand: None });
+        let mut outcome = self.one(&Job { call: &call, record: None });
         let name = self.hooks.keys().find(|name| self.runner.iter().any(|w| w.contains(*name)));
         let output = name.and_then(|name| self.hooks[name].output.clone());
         let output = output.map(|output| output.to_string()).unwrap_or_default();
@@ -226,14 +227,14 @@ impl Written {
         let handed = Handed { stdin: request.input.to_string(), env, args: Vec::new() };
         let Some((behaviour, _)) = self.behaviour(&name, handed, 1) else {
             let fault = Some("unknown tool".to_owned());
-            return Outcome { fault, ..Outcome::of(End::Answered) };
+            return Outcome { failure: fault, ..Outcome::from_end(End::Answered) };
         };
         if behaviour.hangs {
-            return Outcome::of(End::Late);
+            return Outcome::from_end(End::TimedOut);
         }
         let fault = (behaviour.exit != 0).then(|| behaviour.stdout.clone());
         let stdout = Captured::from_text(&behaviour.stdout);
-        Outcome { stdout, fault, ..Outcome::of(End::Answered) }
+        Outcome { stdout, failure: fault, ..Outcome::from_end(End::Answered) }
     }
 
     fn one(&self, job: &Job<'_>) -> Outcome {
@@ -249,7 +250,7 @@ impl Written {
         let Some(name) = self.hooks.keys().filter(fits).max_by_key(|name| name.len()) else {
             return Outcome {
                 command: words,
-                ..Outcome::of(End::Unstarted(format!("no hook is written for `{text}`")))
+                ..Outcome::from_end(End::FailedToStart(format!("no hook is written for `{text}`")))
             };
         };
         let behaviour = &self.hooks[name];
@@ -262,7 +263,7 @@ impl Written {
         };
         let mut attempts = 0;
         let mut end = End::Detached;
-        let all = 1 + job.call.pace.retries;
+        let all = 1 + job.call.limits.retries;
         let mut given = self.given.lock().unwrap();
         let runs = given.entry(name.clone()).or_default();
         while attempts < all {
@@ -273,8 +274,8 @@ impl Written {
                 break;
             }
         }
-        if !job.call.pace.waits {
-            return Outcome { command: words, ..Outcome::of(End::Detached) };
+        if !job.call.limits.blocking {
+            return Outcome { command: words, ..Outcome::from_end(End::Detached) };
         }
         let stdout = if behaviour.missing { "" } else { &behaviour.stdout };
         Outcome {
@@ -282,17 +283,17 @@ impl Written {
             stderr: Captured::from_text(&behaviour.stderr),
             attempts,
             command: words,
-            took: Duration::from_millis(1),
-            ..Outcome::of(end)
+            elapsed: Duration::from_millis(1),
+            ..Outcome::from_end(end)
         }
     }
 }
 
 fn behaved(behaviour: &Behaviour, attempt: u32) -> End {
     match behaviour {
-        b if b.missing => End::Unstarted("No such file or directory".into()),
+        b if b.missing => End::FailedToStart("No such file or directory".into()),
         b if attempt <= b.fails_first => End::Exited(9),
-        b if b.hangs => End::Late,
+        b if b.hangs => End::TimedOut,
         Behaviour { signal: Some(signal), .. } => End::Signalled(*signal),
         b => End::Exited(b.exit),
     }

@@ -1,6 +1,6 @@
 //! One permission rule: `Tool` or `Tool(what of it)`.
 
-use gambrel_model::complaint::nearest;
+use gambrel_model::complaint::nearest_word;
 
 use super::Asked;
 use super::shell::Script;
@@ -72,7 +72,7 @@ impl Rule {
         let known: Vec<&str> = own.chain(EDITING).chain(READING).chain(OTHERS).collect();
         let plain = !self.tool.contains(['*', '.']) && !self.tool.starts_with("mcp__");
         if plain && !known.contains(&self.tool.as_str()) {
-            let near = nearest(&self.tool, known)?;
+            let near = nearest_word(&self.tool, known)?;
             return Some(format!("no tool is called `{}` (did you mean `{near}`?)", self.tool));
         }
         let odd = self.spec.is_some() && matches!(self.about(), About::Unknown);

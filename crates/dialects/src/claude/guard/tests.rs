@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use gambrel_model::{Arrival, Dialect, Event};
+use gambrel_model::{CallerContext, Dialect, Event};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ static CLAUDE: Claude = Claude;
 
 fn event() -> Event {
     let env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));
-    let arrival = Arrival { cwd: "/p/sub".into(), env, ..Arrival::default() };
+    let arrival = CallerContext { cwd: "/p/sub".into(), env, ..CallerContext::default() };
     let native = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash"});
-    let mut event = CLAUDE.receive(native.to_string().as_bytes(), arrival).expect("an event");
+    let mut event = CLAUDE.receive_event(native.to_string().as_bytes(), arrival).expect("an event");
     event.project = "/p".into();
     event
 }

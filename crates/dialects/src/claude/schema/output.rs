@@ -41,15 +41,15 @@ const REST: &[Field] =
 /// What a hook may answer to the event of that name: events of a later day share one row.
 pub fn record(row: &EventSpec, name: &str) -> Record {
     let plain = matches!(voice(row), Voice::Block | Voice::Permission);
-    let halts = match row.may.has(Powers::HALT) {
+    let halts = match row.hook_powers.contains(Powers::HALT) {
         true => "False stops everything, whatever `decision` says.",
         false => "Accepted; nothing is stopped at this event.",
     };
-    let rules = match plain && row.may.has(Powers::DENY) {
+    let rules = match plain && row.hook_powers.contains(Powers::DENY) {
         true => "`block` objects, and `reason` says why.",
         false => "Accepted; nothing is refused with it at this event.",
     };
-    let shows = match row.may.has(Powers::SHOW) {
+    let shows = match row.hook_powers.contains(Powers::MESSAGE_USER) {
         true => "Words for the person.",
         false => "Accepted; not shown at this event.",
     };
@@ -75,13 +75,13 @@ fn own(row: &EventSpec, name: &str) -> Record {
         Voice::Exit | Voice::Block => named,
     };
     // A permission request carries its rewrite inside the decision.
-    if voice(row) == Voice::Permission && row.slots.contains(&Slot::Input) {
+    if voice(row) == Voice::Permission && row.rewritable.contains(&Slot::Input) {
         own = own.with("updatedInput", Object.schema());
     }
-    if row.slots.contains(&Slot::Output) {
+    if row.rewritable.contains(&Slot::Output) {
         own = own.with("updatedToolOutput", Any.schema());
     }
-    if row.may.has(Powers::TELL) {
+    if row.hook_powers.contains(Powers::MESSAGE_AGENT) {
         own = own.with("additionalContext", Text.schema());
     }
     let native = NATIVE.iter().find(|(name, _)| *name == row.name);
@@ -90,7 +90,7 @@ fn own(row: &EventSpec, name: &str) -> Record {
 
 fn rulings(row: &EventSpec) -> Vec<&'static str> {
     let all = [Ruling::Allow, Ruling::Deny, Ruling::Ask, Ruling::Defer];
-    let here = all.into_iter().filter(|ruling| row.may.has(ruling.power()));
+    let here = all.into_iter().filter(|ruling| row.hook_powers.contains(ruling.power()));
     here.map(Ruling::word).collect()
 }
 

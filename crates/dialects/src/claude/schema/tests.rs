@@ -38,7 +38,7 @@ fn an_answer_is_bound_to_its_event() {
         assert_eq!(own["properties"]["hookEventName"]["const"], row.name);
         assert_eq!(own["required"][0], "hookEventName");
         let told = own["properties"]["additionalContext"].is_object();
-        assert_eq!(told, row.may.has(Powers::TELL), "{}", row.name);
+        assert_eq!(told, row.hook_powers.contains(Powers::MESSAGE_AGENT), "{}", row.name);
     }
 }
 

@@ -2,9 +2,10 @@
 //! One folder and one row: that is all a dialect needs.
 
 use gambrel::model::{
-    Arrival, Call, Carry, Complaint, Decision, Dialect, Draft, Ear, Event, EventSpec, Facts, Found,
-    Holding, Hook, Moment, Order, Outcome, PatchRule, Place, Powers, Program, Reply, Roots, Ruling,
-    Scope, Shell, Slot, Source, Spot, Tool, ToolKind, ToolWord, Verdict,
+    Audience, Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event,
+    EventSpec, Expect, Facts, Hook, LoadedFile, Moment, Order, Outcome, PatchRule, Powers, Program,
+    Reply, Ruling, Scope, SearchRoots, Shell, Slot, Source, SourceSpan, Tool, ToolKind, ToolWord,
+    Verdict,
 };
 use serde_json::{Value, json};
 
@@ -12,11 +13,13 @@ pub struct Toy;
 
 static EVENTS: &[EventSpec] = &[
     EventSpec::new("about-to", Moment::ToolBefore)
-        .order(Order::InTurn)
-        .rewrites(PatchRule::Last, &[Slot::Input])
-        .may(Powers::DENY.and(Powers::TELL))
-        .can(Powers::DENY.and(Powers::TELL)),
-    EventSpec::new("began", Moment::SessionStart).may(Powers::TELL).can(Powers::TELL),
+        .with_order(Order::Sequential)
+        .with_rewrites(PatchRule::Last, &[Slot::Input])
+        .with_hook_powers(Powers::DENY.union(Powers::MESSAGE_AGENT))
+        .with_caller_powers(Powers::DENY.union(Powers::MESSAGE_AGENT)),
+    EventSpec::new("began", Moment::SessionStart)
+        .with_hook_powers(Powers::MESSAGE_AGENT)
+        .with_caller_powers(Powers::MESSAGE_AGENT),
 ];
 
 static TOOLS: &[ToolWord] = &[ToolWord {
@@ -39,25 +42,25 @@ impl Dialect for Toy {
         TOOLS
     }
 
-    fn places(&self, _: &Roots) -> Vec<Place> {
-        vec![Place {
+    fn search(&self, _: &SearchRoots) -> Vec<ConfigPath> {
+        vec![ConfigPath {
             path: "toy.txt".into(),
             scope: Scope::Project,
-            holding: Holding::Text,
+            expect: Expect::File,
             tag: "toy",
         }]
     }
 
-    fn load(&self, found: &[Found], _: &Roots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
         let mut drafts = Vec::new();
         for file in found {
             for (n, line) in file.text.lines().enumerate() {
                 let Some((event, command)) = line.split_once(' ') else { continue };
-                let spot = Spot {
+                let spot = SourceSpan {
                     path: file.place.path.clone(),
                     line: n + 1,
                     column: 1,
-                    ..Spot::default()
+                    ..SourceSpan::default()
                 };
                 drafts.push(Draft {
                     event: event.into(),
@@ -71,18 +74,22 @@ impl Dialect for Toy {
         (drafts, Vec::new())
     }
 
-    fn receive(&'static self, native: &[u8], arrival: Arrival) -> Result<Event, Complaint> {
+    fn receive_event(
+        &'static self,
+        native: &[u8],
+        arrival: CallerContext,
+    ) -> Result<Event, Complaint> {
         let native: Value = serde_json::from_slice(native)
-            .map_err(|e| Complaint::error(Spot::default(), e.to_string()))?;
+            .map_err(|e| Complaint::error(SourceSpan::default(), e.to_string()))?;
         let name = native["what"].as_str().unwrap_or_default().to_owned();
         let row = EVENTS.iter().find(|row| row.name == name);
-        let row = row.ok_or_else(|| Complaint::error(Spot::default(), "no such event"))?;
+        let row = row.ok_or_else(|| Complaint::error(SourceSpan::default(), "no such event"))?;
         let tool = native.get("with").map(|with| Tool::from_native(TOOLS, "run", with));
         Ok(Event {
             id: arrival.id,
             at: arrival.at,
-            from: self,
-            row,
+            dialect: self,
+            spec: row,
             name,
             moment: row.moment.clone(),
             session: "toy".into(),
@@ -90,16 +97,16 @@ impl Dialect for Toy {
             project: arrival.cwd,
             facts: Facts { tool, ..Facts::default() },
             native,
-            line: None,
+            raw_line: None,
             patched: Default::default(),
-            seen: Default::default(),
+            session_counts: Default::default(),
             secrets: arrival.secrets,
             env: arrival.env,
             caller: arrival.caller,
         })
     }
 
-    fn stage(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
+    fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         let line = event.facts.tool.as_ref().map(|tool| tool.to_native(TOOLS).1);
         let text = hook.draft.config["command"].as_str().unwrap_or_default().to_owned();
         Call {
@@ -110,17 +117,17 @@ impl Dialect for Toy {
         }
     }
 
-    fn read(&self, _: &Event, _: &Hook, outcome: &Outcome) -> Verdict {
+    fn read_outcome(&self, _: &Event, _: &Hook, outcome: &Outcome) -> Verdict {
         match outcome.stdout.text().trim() {
-            "no" => Verdict::ruled(Ruling::Deny, "the toy says no"),
+            "no" => Verdict::with_ruling(Ruling::Deny, "the toy says no"),
             "" => Verdict::default(),
-            words => Verdict::says(Ear::Agent, words),
+            words => Verdict::with_only_message(Audience::AgentNow, words),
         }
     }
 
-    fn reply(&self, _: &Event, decision: &Decision) -> Reply {
-        let words: Vec<&str> = decision.said.words(Ear::Agent).collect();
-        let answer = json!({"go": !decision.said.ruling.refuses(), "why": decision.said.why(), "words": words});
+    fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
+        let words: Vec<&str> = decision.for_caller.messages_for(Audience::AgentNow).collect();
+        let answer = json!({"go": !decision.for_caller.ruling.refuses(), "why": decision.for_caller.ruling_reasons(), "words": words});
         Reply { stdout: answer.to_string().into_bytes(), ..Reply::default() }
     }
 }

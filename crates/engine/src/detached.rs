@@ -2,20 +2,20 @@
 //! the hook again in another process, after the caller has gone.
 
 use gambrel_model::{
-    Arrival, Debt, Dialect, Draft, Ear, Event, Hook, Ledger, LedgerError, Outcome, Say, Stage,
-    Verdict,
+    Audience, CallerContext, Dialect, Draft, Event, FiringPhase, Hook, Ledger, LedgerError,
+    Message, Outcome, Undelivered, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::debts;
-use crate::journal::record;
+use crate::journal::new_record;
+use crate::undelivered;
 
 /// A hook's part of a firing, in writing.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Errand {
+pub struct DetachedHook {
     /// When and where the event came in.
-    pub arrival: Arrival,
+    pub arrival: CallerContext,
     /// The caller's dialect.
     pub from: String,
     /// What the caller sent.
@@ -26,10 +26,10 @@ pub struct Errand {
     pub draft: Draft,
 }
 
-impl Errand {
+impl DetachedHook {
     /// The errand of one hook at one event.
-    pub fn of(event: &Event, hook: &Hook) -> Self {
-        let arrival = Arrival {
+    pub fn from_event(event: &Event, hook: &Hook) -> Self {
+        let arrival = CallerContext {
             id: event.id.clone(),
             at: event.at,
             cwd: event.project.clone(),
@@ -40,7 +40,7 @@ impl Errand {
         };
         Self {
             arrival,
-            from: event.from.name().to_owned(),
+            from: event.dialect.name().to_owned(),
             native: event.native.clone(),
             dialect: hook.dialect.name().to_owned(),
             draft: hook.draft.clone(),
@@ -50,10 +50,10 @@ impl Errand {
 
 /// Records how a detached hook ended, and keeps its words for the session. Its ruling comes too
 /// late to be one.
-pub fn attend(
+pub fn record_detached_outcome(
     dialects: &'static [&'static dyn Dialect],
     ledger: &dyn Ledger,
-    errand: Errand,
+    errand: DetachedHook,
     outcome: &Outcome,
 ) -> Result<(), LedgerError> {
     let named = |name: &str| dialects.iter().find(|d| d.name() == name).copied();
@@ -61,29 +61,29 @@ pub fn attend(
         return Ok(());
     };
     let native = errand.native.to_string();
-    let Ok(event) = caller.receive(native.as_bytes(), errand.arrival) else { return Ok(()) };
+    let Ok(event) = caller.receive_event(native.as_bytes(), errand.arrival) else { return Ok(()) };
     let mut draft = errand.draft;
     // Also one that was waited for until it asked not to be.
-    draft.terms.waits = false;
+    draft.policy.blocking = false;
     let (Some(hook), _) = Hook::build(dialect, draft) else { return Ok(()) };
-    let verdict = dialect.read(&event, &hook, outcome);
+    let verdict = dialect.read_outcome(&event, &hook, outcome);
     let verdict = match &outcome.changed {
-        Some(file) => crate::swap::doubted(verdict, &hook, file),
+        Some(file) => crate::swap::doubt_verdict(verdict, &hook, file),
         None => verdict,
     };
-    let verdict = verdict.by(&hook.id);
-    let mut record = record(&event, Stage::Late, late_body(&hook, outcome, &verdict));
-    let kept = keep_words(ledger, &event, &hook, verdict);
+    let verdict = verdict.attributed_to(&hook.id);
+    let mut record = new_record(&event, FiringPhase::Late, late_body(&hook, outcome, &verdict));
+    let kept = keep_messages(ledger, &event, &hook, verdict);
     if let Err(error) = &kept {
         record.body["troubles"] = json!([error.to_string()]);
     }
-    ledger.journal(&[record]).and(kept)
+    ledger.append_journal(&[record]).and(kept)
 }
 
 fn late_body(hook: &Hook, outcome: &Outcome, verdict: &Verdict) -> Value {
     json!({
-        "hook": hook.id, "source": hook.draft.source.place(), "outcome": outcome.end.word(),
-        "end": outcome.end, "ms": outcome.took.as_secs_f64() * 1_000.0,
+        "hook": hook.id, "source": hook.draft.source.location(), "outcome": outcome.end.word(),
+        "end": outcome.end, "ms": outcome.elapsed.as_secs_f64() * 1_000.0,
         "attempts": outcome.attempts, "verdict": verdict.ruling.word(),
         "stdout": outcome.stdout.text().chars().take(2_000).collect::<String>(),
         "stderr": outcome.stderr.text().chars().take(2_000).collect::<String>(),
@@ -92,7 +92,7 @@ fn late_body(hook: &Hook, outcome: &Outcome, verdict: &Verdict) -> Value {
 }
 
 /// Keeps the hook's words for the session. The error tells the words, too: nobody else will.
-fn keep_words(
+fn keep_messages(
     ledger: &dyn Ledger,
     event: &Event,
     hook: &Hook,
@@ -100,15 +100,19 @@ fn keep_words(
 ) -> Result<(), LedgerError> {
     // A refusal that comes after the fact is still worth hearing.
     for reason in std::mem::take(&mut words.reasons) {
-        words.says.push(Say { ear: Ear::Agent, text: reason.text, hook: reason.hook });
+        words.messages.push(Message {
+            to: Audience::AgentNow,
+            text: reason.text,
+            hook: reason.hook,
+        });
     }
-    if words.says.is_empty() {
+    if words.messages.is_empty() {
         return Ok(());
     }
-    let verdict = Verdict { says: words.says, ..Verdict::default() }.bounded();
-    let debt = Debt::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
-    debts::keep(ledger, &event.memory(), &debt).map_err(|error| {
-        let doing = format!("{}: {}", debts::describe_lost(&debt.verdict), error.doing);
+    let verdict = Verdict { messages: words.messages, ..Verdict::default() }.truncate_texts();
+    let debt = Undelivered::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
+    undelivered::keep_for_session(ledger, &event.session_key(), &debt).map_err(|error| {
+        let doing = format!("{}: {}", undelivered::describe_lost(&debt.verdict), error.doing);
         LedgerError { doing, ..error }
     })
 }

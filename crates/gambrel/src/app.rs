@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use gambrel_actions::{RuleAction, Settings, ShellAction, SpawnAction, Veil};
 use gambrel_dialects::DIALECTS;
-use gambrel_engine::{Candidate, Engine, Loaded, load, now, read_text};
+use gambrel_engine::{Candidate, Engine, Loaded, load_hooks, now_ms, read_text};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
 use gambrel_model::{
-    Action, Arrival, Call, Complaint, Decision, Dialect, End, Event, Job, Ledger, Outcome, Reply,
-    Roots, Spot,
+    Action, Call, CallerContext, Complaint, Decision, Dialect, End, Event, Job, Ledger, Outcome,
+    Reply, SearchRoots, SourceSpan,
 };
 
 use crate::Setup;
@@ -43,7 +43,7 @@ impl UserSecrets {
 }
 
 /// A decision, and how its caller is told.
-pub struct Fired {
+pub struct FireResult {
     /// What was decided.
     pub decision: Decision,
     /// The native answer.
@@ -51,26 +51,26 @@ pub struct Fired {
 }
 
 /// The table `ACTIONS`: one row per way to run a call.
-fn actions(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dyn Action>> {
+fn build_actions(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dyn Action>> {
     let settings = settings(setup);
     let mut actions: Vec<Box<dyn Action>> = vec![
         Box::new(ShellAction::new(settings.clone())),
         Box::new(RuleAction::default()),
-        Box::new(SpawnAction::new(settings.clone(), setup.runner())),
+        Box::new(SpawnAction::new(settings.clone(), setup.runner_command())),
     ];
     #[cfg(feature = "js")]
-    actions.push(crate::modules::action(setup, ledger));
+    actions.push(crate::modules::build_module_action(setup, ledger));
     #[cfg(feature = "http")]
-    actions.extend(crate::reach::actions(settings, ledger));
+    actions.extend(crate::network::network_actions(settings, ledger));
     let _ = (&mut actions, ledger);
     actions
 }
 
 impl Gambrel {
     /// Puts the program together. Touches nothing yet.
-    pub fn open(mut setup: Setup) -> Self {
+    pub fn new(mut setup: Setup) -> Self {
         // Settled once: whether a person can be asked, and how.
-        setup.settle_ui();
+        setup.detect_ui();
         let start = setup.start_preferences();
         setup.start = Some(start);
         setup.options.verified_exec |= start.verified_exec;
@@ -81,20 +81,20 @@ impl Gambrel {
                 let redactor = Redactor::new(setup.env.iter(), pairs.iter().cloned());
                 let local = LocalLedger::open(dir, redactor);
                 let local = Arc::new(local.with_lock_timeout(lock_timeout(&setup)));
-                let actions = actions(&setup, Some(&local));
+                let actions = build_actions(&setup, Some(&local));
                 let ledger = Arc::clone(&local) as _;
                 let secrets = OnceLock::from(UserSecrets::new(pairs, complaints));
                 Self { setup, ledger, journal: Some(local), actions, secrets }
             }
             None => {
-                let actions = actions(&setup, None);
-                Self::compose(setup, Arc::new(MemoryLedger::new()), actions)
+                let actions = build_actions(&setup, None);
+                Self::with_parts(setup, Arc::new(MemoryLedger::new()), actions)
             }
         }
     }
 
     /// The same with a ledger and actions of the host's own.
-    pub fn compose(
+    pub fn with_parts(
         setup: Setup,
         ledger: Arc<dyn Ledger + Send + Sync>,
         actions: Vec<Box<dyn Action>>,
@@ -108,7 +108,7 @@ impl Gambrel {
     }
 
     /// How processes are run.
-    pub fn settings(&self) -> Settings {
+    pub fn build_settings(&self) -> Settings {
         settings(&self.setup)
     }
 
@@ -118,12 +118,14 @@ impl Gambrel {
     }
 
     /// Runs one call by the action of a word, outside any firing.
-    pub fn call(&self, action: &str, call: &Call) -> Outcome {
+    pub fn run_call(&self, action: &str, call: &Call) -> Outcome {
         let Some(action) = self.actions.iter().find(|known| known.name() == action) else {
-            return Outcome::of(End::Unstarted(format!("no action `{action}` is built in")));
+            return Outcome::from_end(End::FailedToStart(format!(
+                "no action `{action}` is built in"
+            )));
         };
-        let none = || Outcome::of(End::Unstarted("it did not report".to_owned()));
-        let mut outcome = action.run(&[Job { call, errand: None }]).pop().unwrap_or_else(none);
+        let none = || Outcome::from_end(End::FailedToStart("it did not report".to_owned()));
+        let mut outcome = action.run(&[Job { call, record: None }]).pop().unwrap_or_else(none);
         let spent = self.ledger.spend_answers();
         outcome.remarks.extend(spent.err().map(|error| error.to_string()));
         outcome
@@ -141,50 +143,50 @@ impl Gambrel {
 
     /// The same as a counter for answers, for whoever serves it.
     #[cfg(feature = "http")]
-    pub fn counter(&self) -> Option<gambrel_server::Desk> {
-        self.journal.as_ref().map(crate::reach::counter)
+    pub fn approval_server(&self) -> Option<gambrel_server::Desk> {
+        self.journal.as_ref().map(crate::network::approval_server)
     }
 
     /// The dialect of a name.
-    pub fn dialect(name: &str) -> Option<&'static dyn Dialect> {
+    pub fn dialect_by_name(name: &str) -> Option<&'static dyn Dialect> {
         DIALECTS.iter().find(|dialect| dialect.name() == name).copied()
     }
 
     /// Understands a native event of a caller.
     pub fn receive(&self, from: &str, native: &[u8]) -> Result<Event, Complaint> {
-        let Some(dialect) = Self::dialect(from) else {
+        let Some(dialect) = Self::dialect_by_name(from) else {
             let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
             let message = format!("no dialect `{from}`");
             let help = format!("one of {}", names.join(", "));
-            return Err(Complaint::error(Spot::default(), message).help(help));
+            return Err(Complaint::error(SourceSpan::default(), message).with_help(help));
         };
-        let arrival = Arrival {
+        let arrival = CallerContext {
             id: new_id(),
-            at: now(),
-            cwd: self.setup.folder(),
+            at: now_ms(),
+            cwd: self.setup.working_dir(),
             env: Arc::clone(&self.setup.env),
             secrets: Arc::clone(&self.secrets().values),
             caller: self.setup.caller,
             event_name: self.setup.event_name.clone(),
         };
-        let mut event = dialect.receive(native, arrival)?;
+        let mut event = dialect.receive_event(native, arrival)?;
         // A dialect that translated the payload has put its own text there.
-        if event.line.is_none() {
+        if event.raw_line.is_none() {
             let text = native.trim_ascii();
             let one_line = !text.contains(&b'\n') && std::str::from_utf8(text).is_ok();
-            event.line = one_line.then(|| text.into());
+            event.raw_line = one_line.then(|| text.into());
         }
         Ok(event)
     }
 
     /// The hooks that are there for an event; without one, for the folder.
-    pub fn load(&self, event: Option<&Event>) -> Arc<Loaded> {
+    pub fn load_hooks(&self, event: Option<&Event>) -> Arc<Loaded> {
         let names = || Arc::new(self.secrets().values.keys().cloned().collect());
         let notes = self.setup.notes.then(names);
-        let roots = Roots { notes, ..self.setup.roots(event) };
+        let roots = SearchRoots { notes, ..self.setup.search_roots(event) };
         let lost = self.setup.cwd_unknown && roots.root == self.setup.cwd;
-        let mut loaded = load(DIALECTS, roots, self.load_deadline());
-        loaded.complaints.extend(lost.then(unknown_folder));
+        let mut loaded = load_hooks(DIALECTS, roots, self.load_deadline());
+        loaded.complaints.extend(lost.then(unknown_folder_complaint));
         loaded.complaints.extend(self.secrets().complaints.iter().cloned());
         loaded.complaints.extend(self.setup.complaints.iter().cloned());
         Arc::new(loaded)
@@ -197,17 +199,17 @@ impl Gambrel {
     }
 
     /// Fires every matching hook of the folder that the event is about, and spells the answer.
-    pub fn fire(&self, event: &mut Event) -> Fired {
-        let loaded = self.load(Some(event));
-        self.fire_loaded(event, &loaded)
+    pub fn fire(&self, event: &mut Event) -> FireResult {
+        let loaded = self.load_hooks(Some(event));
+        self.fire_with_hooks(event, &loaded)
     }
 
     /// Fires hooks that were loaded before.
-    pub fn fire_loaded(&self, event: &mut Event, loaded: &Arc<Loaded>) -> Fired {
+    pub fn fire_with_hooks(&self, event: &mut Event, loaded: &Arc<Loaded>) -> FireResult {
         event.project.clone_from(&loaded.roots.project);
         let decision = self.with_engine(loaded, |engine| engine.fire(event));
-        let reply = event.from.reply(event, &decision);
-        Fired { decision, reply }
+        let reply = event.dialect.write_reply(event, &decision);
+        FireResult { decision, reply }
     }
 
     /// Why each hook would or would not run.
@@ -217,19 +219,19 @@ impl Gambrel {
     }
 
     /// Called once a reply has reached its caller.
-    pub fn settle(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
+    pub fn mark_delivered(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
         if self.journal.as_ref().is_some_and(|ledger| ledger.take_import_due()) {
             // What cannot be imported now stays in the spool, and the next reader imports it.
             let _later = self.start_import();
         }
-        gambrel_engine::settle(self.ledger(), decision)
+        gambrel_engine::mark_delivered(self.ledger(), decision)
     }
 
     /// Imports the journal without anybody who waits: in a process that outlives this one, or in a
     /// thread of a host that has no program for it.
     pub fn start_import(&self) -> std::io::Result<()> {
         let Some(ledger) = self.journal.clone() else { return Ok(()) };
-        if let Some(program) = self.setup.supervisor.as_ref().filter(|_| self.setup.adopts_orphans)
+        if let Some(program) = self.setup.supervisor.as_ref().filter(|_| self.setup.is_own_process)
         {
             return gambrel_actions::start_helper(program, IMPORT_WORD);
         }
@@ -238,8 +240,8 @@ impl Gambrel {
     }
 
     /// Called instead where a reply did not reach its caller: what it was to tell is told later.
-    pub fn release(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
-        gambrel_engine::release(self.ledger(), decision)
+    pub fn release_claims(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
+        gambrel_engine::release_claims(self.ledger(), decision)
     }
 
     fn secrets(&self) -> &UserSecrets {
@@ -269,10 +271,10 @@ fn lock_timeout(setup: &Setup) -> Duration {
 }
 
 /// Without its folder nobody knows which hooks a project has.
-fn unknown_folder() -> Complaint {
+fn unknown_folder_complaint() -> Complaint {
     let message = "the folder that gambrel was started in cannot be told, so hooks may be missing";
-    let complaint = Complaint::error(Spot::default(), message);
-    Complaint { closes_tool_gates: true, ..complaint.help("name the folder with -C") }
+    let complaint = Complaint::error(SourceSpan::default(), message);
+    Complaint { closes_tool_gates: true, ..complaint.with_help("name the folder with -C") }
 }
 
 fn settings(setup: &Setup) -> Settings {
@@ -280,24 +282,24 @@ fn settings(setup: &Setup) -> Settings {
     Settings {
         spill_dir: state.map(|dir| dir.join("spill")),
         supervisor: setup.supervisor.clone(),
-        subreaper: setup.adopts_orphans,
+        subreaper: setup.is_own_process,
         // A host's signals are the host's own.
-        heeds_signals: setup.adopts_orphans,
+        heeds_signals: setup.is_own_process,
         kill_with_parent: setup.kill_with_parent,
         // A host's end is no reason to look for its hooks: its threads go on running others.
-        running_file: setup.running_file().filter(|_| setup.adopts_orphans),
+        running_file: setup.running_file().filter(|_| setup.is_own_process),
         isolate: setup.start_preferences().isolate,
-        veil: Some(veil(setup.clone())),
+        veil: Some(build_redact(setup.clone())),
         ..Settings::default()
     }
 }
 
 /// What is written of a hook's output has no secrets in it. Made when the first output is that
 /// long.
-fn veil(setup: Setup) -> Veil {
+fn build_redact(setup: Setup) -> Veil {
     let known = OnceLock::new();
     Veil::new(move |bytes| {
-        let redactor = known.get_or_init(|| redactor(&setup));
+        let redactor = known.get_or_init(|| build_redactor(&setup));
         let mut out = Vec::with_capacity(bytes.len());
         for part in bytes.utf8_chunks() {
             out.extend_from_slice(redactor.redact_text(part.valid()).as_bytes());
@@ -307,7 +309,7 @@ fn veil(setup: Setup) -> Veil {
     })
 }
 
-fn redactor(setup: &Setup) -> Redactor {
+fn build_redactor(setup: &Setup) -> Redactor {
     // Of a name that stands in two files both values are secrets.
     Redactor::new(setup.env.iter(), read_secrets(setup).0.into_iter())
 }
@@ -319,7 +321,7 @@ fn read_secrets(setup: &Setup) -> (Vec<(String, String)>, Vec<Complaint>) {
     let mut complaints = Vec::new();
     for path in setup.secrets_files().into_iter().rev() {
         match read_text(&path) {
-            Ok(text) => pairs.extend(secret_pairs(&text.unwrap_or_default())),
+            Ok(text) => pairs.extend(parse_secret_pairs(&text.unwrap_or_default())),
             Err(complaint) => complaints.push(complaint),
         }
     }
@@ -327,7 +329,7 @@ fn read_secrets(setup: &Setup) -> (Vec<(String, String)>, Vec<Complaint>) {
 }
 
 /// `NAME=value` lines, quotes undone, comments passed over.
-fn secret_pairs(text: &str) -> Vec<(String, String)> {
+fn parse_secret_pairs(text: &str) -> Vec<(String, String)> {
     let pair = |line: &str| {
         let line = line.trim();
         let line = line.strip_prefix("export ").unwrap_or(line);
@@ -352,5 +354,5 @@ fn new_id() -> String {
         bytes[..4].copy_from_slice(&std::process::id().to_le_bytes());
     }
     let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{:011x}-{random}", now())
+    format!("{:011x}-{random}", now_ms())
 }

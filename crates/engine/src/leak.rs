@@ -1,15 +1,15 @@
 //! What is needed to write down that processes which a hook had left running were killed, long
 //! after its firing: names only, so that it fits into one order to the watchdog.
 
-use gambrel_model::{Event, Hook, Ledger, LedgerError, Record, Stage};
+use gambrel_model::{Event, FiringPhase, Hook, JournalRecord, Ledger, LedgerError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::journal::now;
+use crate::journal::now_ms;
 
 /// Whose processes they are.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Slip {
+pub struct LeakRecord {
     id: String,
     session: String,
     hook: String,
@@ -18,21 +18,21 @@ pub struct Slip {
     at: u64,
 }
 
-impl Slip {
+impl LeakRecord {
     /// The slip of one hook at one event.
-    pub fn of(event: &Event, hook: &Hook) -> Self {
+    pub fn from_hook(event: &Event, hook: &Hook) -> Self {
         Self {
             id: event.id.clone(),
             session: event.session.clone(),
             hook: hook.id.clone(),
-            source: hook.draft.source.place(),
+            source: hook.draft.source.location(),
             at: event.at,
         }
     }
 
     /// Records that so many of them were killed.
-    pub fn record(self, ledger: &dyn Ledger, killed: usize) -> Result<(), LedgerError> {
-        let at = now();
+    pub fn write_record(self, ledger: &dyn Ledger, killed: usize) -> Result<(), LedgerError> {
+        let at = now_ms();
         let plural = if killed == 1 { "" } else { "es" };
         let remark = format!("leak: {killed} process{plural} killed: left running for too long");
         let body = json!({
@@ -40,10 +40,10 @@ impl Slip {
             "ms": at.saturating_sub(self.at), "remarks": [remark],
         });
         let pid = std::process::id();
-        ledger.journal(&[Record {
+        ledger.append_journal(&[JournalRecord {
             id: self.id,
             at,
-            step: Stage::Late,
+            step: FiringPhase::Late,
             session: self.session,
             pid,
             body,

@@ -4,19 +4,19 @@
 
 use serde::de::DeserializeOwned;
 
-const LOST: &str = "\\ufffd";
+const REPLACEMENT_ESCAPE: &str = "\\ufffd";
 /// How long an escape of four digits is.
-const ESCAPE: usize = 6;
+const ESCAPE_BYTES: usize = 6;
 /// So deep a text may be nested: what the smallest stack holds several times.
-const DEEPEST: usize = 1_000;
+const MAX_DEPTH: usize = 1_000;
 
 /// Reads JSON, whoever has written it.
-pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+pub fn from_text<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     // Nearly every text is well-formed, and nothing else is looked for in it.
     serde_json::from_str(text).or_else(|error| {
-        let mended = mended(text);
+        let mended = replace_lone_surrogates(text);
         let text = mended.as_deref().unwrap_or(text);
-        if depth(text) > DEEPEST {
+        if json_depth(text) > MAX_DEPTH {
             return Err(error);
         }
         let mut reader = serde_json::Deserializer::from_str(text);
@@ -28,11 +28,11 @@ pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
 /// Whether a text is nested deeper than is read.
 pub fn is_too_deep(text: &str) -> bool {
     // Whatever is nested so deep has so many brackets.
-    text.len() > DEEPEST && depth(text) > DEEPEST
+    text.len() > MAX_DEPTH && json_depth(text) > MAX_DEPTH
 }
 
 /// How deep lists and objects stand in one another, at most.
-fn depth(text: &str) -> usize {
+fn json_depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
     for byte in text.bytes() {
         match byte {
@@ -49,20 +49,23 @@ fn depth(text: &str) -> usize {
 }
 
 /// The text with every lone half replaced by as many bytes; nothing if there is none.
-pub fn mended(text: &str) -> Option<String> {
+pub fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut made = String::with_capacity(text.len());
     let (mut rest, mut found) = (text, false);
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         made += before;
-        let (kept, length) = match (half(escape), half(escape.get(ESCAPE..).unwrap_or_default())) {
-            (Some(Half::High), Some(Half::Low)) => (true, 2 * ESCAPE),
-            (Some(_), _) => (false, ESCAPE),
+        let (kept, length) = match (
+            surrogate_half(escape),
+            surrogate_half(escape.get(ESCAPE_BYTES..).unwrap_or_default()),
+        ) {
+            (Some(Half::High), Some(Half::Low)) => (true, 2 * ESCAPE_BYTES),
+            (Some(_), _) => (false, ESCAPE_BYTES),
             (None, _) => (true, 2),
         };
         // What is no escape at all is left to whoever reads the whole.
         let (taken, left) = escape.split_at_checked(length)?;
-        made += if kept { taken } else { LOST };
+        made += if kept { taken } else { REPLACEMENT_ESCAPE };
         found |= !kept;
         rest = left;
     }
@@ -75,7 +78,7 @@ enum Half {
 }
 
 /// Which half of a pair an escape at the beginning of a text stands for.
-fn half(text: &str) -> Option<Half> {
+fn surrogate_half(text: &str) -> Option<Half> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     match u16::from_str_radix(digits, 16).ok()? {
         0xd800..=0xdbff => Some(Half::High),
@@ -96,13 +99,13 @@ mod tests {
             r#"["\ud83d","\ude00 x","\ud83d\ude00","\\ud83d","\ud83d\ud83d\ude00","\n\"\ud83d"]"#;
         let expected =
             json!(["\u{fffd}", "\u{fffd} x", "😀", "\\ud83d", "\u{fffd}😀", "\n\"\u{fffd}"]);
-        assert_eq!(read::<Value>(text).unwrap(), expected);
+        assert_eq!(from_text::<Value>(text).unwrap(), expected);
         let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
-        assert!(read::<Value>(&nested(DEEPEST)).is_ok());
-        assert!(read::<Value>(&nested(DEEPEST + 1)).is_err());
-        assert!(read::<Value>(&nested(1_000_000)).is_err());
+        assert!(from_text::<Value>(&nested(MAX_DEPTH)).is_ok());
+        assert!(from_text::<Value>(&nested(MAX_DEPTH + 1)).is_err());
+        assert!(from_text::<Value>(&nested(1_000_000)).is_err());
         for wrong in [r#"["\ud83d"#, r#""\"#, r#""\ud8"#, "{", r#""\é""#] {
-            assert!(read::<Value>(wrong).is_err(), "{wrong}");
+            assert!(from_text::<Value>(wrong).is_err(), "{wrong}");
         }
     }
 }

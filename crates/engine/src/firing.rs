@@ -5,18 +5,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Call, Carry, Debt, Decision, Ear, End, Event, Hook, Kind, Loss, Order, Outcome, PatchRule,
-    Program, Ruling, Say, SessionState, Slot, Step, Verdict, put_on,
+    Audience, Call, Carry, Decision, End, Event, Hook, Loss, Message, MomentKind, Order, Outcome,
+    PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered, Verdict, merge_patch,
 };
 
-use crate::batch::{self, Turn};
 use crate::budget::Budget;
 use crate::covered::Part;
-use crate::select::{Candidate, Fate, Skip, condition, staged, step, strayed, unshadowed};
-use crate::{Engine, Errand, Slip, debts, swap, trust};
+use crate::run_calls::{self, BatchItem};
+use crate::select::{
+    Candidate, Selection, Skip, check_condition, check_not_substituted, replaced_reason,
+    skipped_step, stage_call,
+};
+use crate::{DetachedHook, Engine, LeakRecord, swap, trust, undelivered};
 
 /// The fold's state: only grows.
-pub(crate) struct Fold<'f, 'a> {
+pub(crate) struct Firing<'f, 'a> {
     pub engine: &'f Engine<'a>,
     pub event: &'f Event,
     pub budget: Budget,
@@ -34,13 +37,13 @@ pub(crate) struct Fold<'f, 'a> {
     /// The steps of the trail that refuse.
     pub refusals: Vec<usize>,
     /// What the user is told at a later event.
-    pub owed: Vec<Say>,
+    pub owed: Vec<Message>,
     /// What could not be learned of the session, and why.
     pub unknown: Vec<String>,
     pub recheck: bool,
 }
 
-impl<'f, 'a> Fold<'f, 'a> {
+impl<'f, 'a> Firing<'f, 'a> {
     pub fn new(
         engine: &'f Engine<'a>,
         event: &'f Event,
@@ -52,8 +55,8 @@ impl<'f, 'a> Fold<'f, 'a> {
             id: event.id.clone(),
             moment: event.moment.name().to_owned(),
             session: event.session.clone(),
-            memory: event.memory(),
-            troubles,
+            session_key: event.session_key(),
+            warnings: troubles,
             complaints,
             ..Decision::default()
         };
@@ -77,68 +80,68 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// What is owed to the session comes first; which debts this answer pays.
-    pub fn seed(&mut self, state: &SessionState) -> Vec<Debt> {
-        let (seed, paid) = debts::seed(self.event, state);
+    pub fn add_undelivered(&mut self, state: &SessionState) -> Vec<Undelivered> {
+        let (seed, paid) = undelivered::collect_deliverable(self.event, state);
         self.verdict = seed;
         paid
     }
 
     /// What could not be learned of the session is a gate that could not be asked: a hook may have
     /// stopped it.
-    pub fn miss_session(&mut self, unknown: Vec<String>) {
-        if self.event.kind() == Kind::Gate {
-            self.verdict.unheard.extend(unknown.iter().cloned());
+    pub fn mark_session_unreadable(&mut self, unknown: Vec<String>) {
+        if self.event.kind() == MomentKind::Gate {
+            self.verdict.gate_failures.extend(unknown.iter().cloned());
         }
         self.unknown = unknown;
     }
 
     /// The hooks of one dialect.
-    pub fn group(&mut self, group: &[Candidate]) {
+    pub fn run_group(&mut self, group: &[Candidate]) {
         let at_once = match group[0].row.order {
-            Order::Together => group.len(),
-            Order::InTurn | Order::UntilRefused => 1,
+            Order::Parallel => group.len(),
+            Order::Sequential | Order::UntilRefused => 1,
         };
-        let before = self.carry.now.clone();
+        let before = self.carry.patch.clone();
         for some in group.chunks(at_once) {
             // In a chain each sees what the one before it made; else all see the same.
             let chains = some[0].row.patch == PatchRule::Chain;
-            let now = if chains { self.carry.now.clone() } else { before.clone() };
+            let now = if chains { self.carry.patch.clone() } else { before.clone() };
             match now.is_empty() {
-                true => self.turn(self.event, some),
-                false => self.turn(&self.event.with(&now), some),
+                true => self.run_turn(self.event, some),
+                false => self.run_turn(&self.event.with_patch(&now), some),
             }
         }
     }
 
     /// Some hooks at once: stage, run, read, merge.
-    pub fn turn(&mut self, event: &Event, candidates: &[Candidate]) {
-        let mut calls: Vec<_> = candidates.iter().map(|c| self.call(event, c)).collect();
+    pub fn run_turn(&mut self, event: &Event, candidates: &[Candidate]) {
+        let mut calls: Vec<_> = candidates.iter().map(|c| self.prepare_call(event, c)).collect();
         let ready = candidates.iter().zip(&mut calls);
         let ready = ready.filter_map(|(c, call)| Some((c, &mut call.as_mut().ok()?.0)));
-        let turns: Vec<Turn<'_>> = ready.map(|(c, call)| prepared(event, c, call)).collect();
-        let mut outcomes = batch::run(self.engine.actions, &turns).into_iter();
+        let turns: Vec<BatchItem<'_>> = ready.map(|(c, call)| batch_item(event, c, call)).collect();
+        let mut outcomes = run_calls::run_batch(self.engine.actions, &turns).into_iter();
         for (candidate, call) in candidates.iter().zip(calls) {
             match call {
-                Err(skip) => self.skip(event, candidate, &skip),
+                Err(skip) => self.record_skip(event, candidate, &skip),
                 Ok((_, remark)) => {
-                    let outcome = outcomes.next().unwrap_or_else(batch::lost);
-                    self.merge(event, candidate, outcome, remark);
+                    let outcome = outcomes.next().unwrap_or_else(run_calls::lost_outcome);
+                    self.merge_outcome(event, candidate, outcome, remark);
                 }
             }
         }
     }
 
     /// The call of a hook that is to run now, with a remark for the trail; or why it is not.
-    fn call(&self, event: &Event, candidate: &Candidate) -> Result<(Call, String), Skip> {
-        let shadow = self.left_out(candidate)?;
-        if let Some(by) = self.refused(candidate) {
-            return Err(Skip::plain(format!("denied already by {by}")));
+    fn prepare_call(&self, event: &Event, candidate: &Candidate) -> Result<(Call, String), Skip> {
+        let shadow = self.check_replaced(candidate)?;
+        if let Some(by) = self.refused_by(candidate) {
+            return Err(Skip::with_reason(format!("denied already by {by}")));
         }
-        if self.budget.is_over() && candidate.hook.draft.terms.waits {
-            return Err(Skip::late(NO_TIME));
+        if self.budget.is_over() && candidate.hook.draft.policy.blocking {
+            return Err(Skip::out_of_time(NO_TIME));
         }
-        let remark = condition(event, &candidate.hook, &self.carry)?;
-        let mut call = staged(event, &candidate.hook, &self.carry)?;
+        let remark = check_condition(event, &candidate.hook, &self.carry)?;
+        let mut call = stage_call(event, &candidate.hook, &self.carry)?;
         let mut remark = shadow + &remark.unwrap_or_default();
         // A folder that the agent stood in may be gone; one that the author named must be there.
         let source = &candidate.hook.draft.source.base;
@@ -152,20 +155,20 @@ impl<'f, 'a> Fold<'f, 'a> {
         }
         // Between that look and this call files may have changed.
         if call.program == Program::None && !candidate.parts.is_empty() {
-            call.seal = Some(trust::seal(&candidate.parts));
+            call.trusted_files = Some(trust::trusted_files(&candidate.parts));
         }
-        let elsewhere = strayed(self.engine, event, candidate, &call)?;
+        let elsewhere = check_not_substituted(self.engine, event, candidate, &call)?;
         if !candidate.parts.is_empty() {
             let parts: Vec<&Part> = candidate.parts.iter().chain(&elsewhere).collect();
             let verified = self.engine.options.verified_exec;
-            let watched = swap::watch(&candidate.hook, &parts, verified);
-            call.watched = Some(watched.map_err(Skip::grave)?);
+            let watched = swap::watch_files(&candidate.hook, &parts, verified);
+            call.watched = Some(watched.map_err(Skip::fails_strict)?);
         }
-        if let Some(left) = self.budget.left() {
-            if left.is_zero() && call.pace.waits {
-                return Err(Skip::late(NO_TIME));
+        if let Some(left) = self.budget.time_left() {
+            if left.is_zero() && call.limits.blocking {
+                return Err(Skip::out_of_time(NO_TIME));
             }
-            call.pace.budget = Some(left);
+            call.limits.budget = Some(left);
         }
         self.claim_once(candidate)?;
         Ok((call, remark))
@@ -173,38 +176,40 @@ impl<'f, 'a> Fold<'f, 'a> {
 
     /// Of several events at once only one runs a hook that runs once in a session.
     fn claim_once(&self, candidate: &Candidate) -> Result<(), Skip> {
-        let Some(name) = candidate.hook.once() else { return Ok(()) };
-        if self.decision.marks.contains(&name) {
+        let Some(name) = candidate.hook.once_key() else { return Ok(()) };
+        if self.decision.session_flags.contains(&name) {
             return Ok(());
         }
-        debts::claim_once(self.engine.ledger, self.event, &name).map_err(|refusal| match refusal {
-            debts::OnceRefusal::Taken(why) => Skip::plain(why),
-            debts::OnceRefusal::Unknown(why) => Skip::grave(why),
+        undelivered::claim_once(self.engine.ledger, self.event, &name).map_err(|refusal| {
+            match refusal {
+                undelivered::OnceRefusal::Taken(why) => Skip::with_reason(why),
+                undelivered::OnceRefusal::Unknown(why) => Skip::fails_strict(why),
+            }
         })
     }
 
     /// Whether it is left out, with a remark when it is not. A hook that could not be asked takes
     /// nobody's place: else what a project brings along would switch off the user's own guard.
-    pub fn left_out(&self, candidate: &Candidate) -> Result<String, Skip> {
-        let by = match &candidate.fate {
-            Fate::Runs => return Ok(candidate.remark.clone()),
-            Fate::Skipped(skip) => return Err(skip.clone()),
-            Fate::Shadowed(by) => by,
+    pub fn check_replaced(&self, candidate: &Candidate) -> Result<String, Skip> {
+        let by = match &candidate.selection {
+            Selection::Run => return Ok(candidate.remark.clone()),
+            Selection::Skip(skip) => return Err(skip.clone()),
+            Selection::Replaced(by) => by,
         };
         let unasked = |step: &Step| {
             let end = step.outcome.as_ref().map(|outcome| &outcome.end);
-            step.source == *by && end.is_none_or(|end| matches!(end, End::Unstarted(_)))
+            step.source == *by && end.is_none_or(|end| matches!(end, End::FailedToStart(_)))
         };
         match self.decision.trail.iter().any(unasked) {
-            true => Ok(unshadowed(by)),
-            false => Err(Skip::plain(format!("shadowed by {by}"))),
+            true => Ok(replaced_reason(by)),
+            false => Err(Skip::with_reason(format!("shadowed by {by}"))),
         }
     }
 
     /// Who has refused already, where that ends the asking: at a gate between dialects and in
     /// turns; in turns that end with a refusal, everywhere.
-    fn refused(&self, candidate: &Candidate) -> Option<String> {
-        let gate = self.event.kind() == Kind::Gate && !self.recheck;
+    fn refused_by(&self, candidate: &Candidate) -> Option<String> {
+        let gate = self.event.kind() == MomentKind::Gate && !self.recheck;
         let own = candidate.hook.dialect.name();
         let refusers = self.refusals.iter().map(|at| &self.decision.trail[*at]);
         let by_own = refusers.clone().any(|step| step.dialect == own);
@@ -214,11 +219,11 @@ impl<'f, 'a> Fold<'f, 'a> {
         (ends || foreign).then(first)
     }
 
-    fn skip(&mut self, event: &Event, candidate: &Candidate, skip: &Skip) {
-        let mut step = step(&candidate.hook, &skip.why);
+    fn record_skip(&mut self, event: &Event, candidate: &Candidate, skip: &Skip) {
+        let mut step = skipped_step(&candidate.hook, &skip.why);
         step.recheck = self.recheck;
-        if skip.late && event.kind() == Kind::Gate {
-            let verdict = unasked(event, candidate);
+        if skip.late && event.kind() == MomentKind::Gate {
+            let verdict = gate_failure_verdict(event, candidate);
             step.verdict = verdict.ruling;
             self.verdict = std::mem::take(&mut self.verdict).then(verdict);
         }
@@ -226,8 +231,8 @@ impl<'f, 'a> Fold<'f, 'a> {
             if !self.recheck {
                 self.skipped.push((Arc::clone(&candidate.hook), skip.why.clone()));
             }
-            self.verdict.unheard.push(format!("{}: {}", step.title, skip.why));
-            self.insist(candidate, &skip.why);
+            self.verdict.gate_failures.push(format!("{}: {}", step.title, skip.why));
+            self.deny_if_strict(candidate, &skip.why);
         }
         self.add_step(step);
     }
@@ -240,75 +245,94 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// Reads one outcome and folds it in.
-    fn merge(&mut self, event: &Event, candidate: &Candidate, outcome: Outcome, remark: String) {
+    fn merge_outcome(
+        &mut self,
+        event: &Event,
+        candidate: &Candidate,
+        outcome: Outcome,
+        remark: String,
+    ) {
         let Candidate { hook, row, .. } = candidate;
-        let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read(event, hook, &outcome)));
+        let read =
+            catch_unwind(AssertUnwindSafe(|| hook.dialect.read_outcome(event, hook, &outcome)));
         let verdict = read.unwrap_or_else(|_| {
-            hook.draft.terms.failed.because("a fault of gambrel's own").unheard("not read")
+            hook.draft
+                .policy
+                .on_failure
+                .with_reason("a fault of gambrel's own")
+                .with_gate_failure("not read")
         });
         let verdict = match &outcome.changed {
-            Some(file) => swap::doubted(verdict, hook, file),
+            Some(file) => swap::doubt_verdict(verdict, hook, file),
             None => verdict,
         };
-        let (mut verdict, losses) = unheard(verdict, &outcome).by(&hook.id).bounded().within(row);
-        self.decision.marks.extend(hook.once());
-        let mut why = remarks(remark, &outcome, &verdict);
+        let (mut verdict, losses) = mark_gate_failure(verdict, &outcome)
+            .attributed_to(&hook.id)
+            .truncate_texts()
+            .within_hook_powers(row);
+        self.decision.session_flags.extend(hook.once_key());
+        let mut why = collect_remarks(remark, &outcome, &verdict);
         self.decision.losses.extend(losses);
-        self.cap(event, candidate, &mut verdict, &mut why);
+        self.cap_refusals(event, candidate, &mut verdict, &mut why);
         let mut step = Step {
-            ran: outcome.end != End::Passed,
+            ran: outcome.end != End::NotApplicable,
             verdict: verdict.ruling,
             why: why.join("; "),
             recheck: self.recheck,
             outcome: Some(outcome),
-            ..step(hook, "")
+            ..skipped_step(hook, "")
         };
-        let unheard = verdict.unheard.join("; ");
-        for why in &mut verdict.unheard {
+        let unheard = verdict.gate_failures.join("; ");
+        for why in &mut verdict.gate_failures {
             *why = format!("{why} ({})", step.title);
         }
         if !unheard.is_empty() && !verdict.ruling.refuses() && !self.recheck {
             self.failed.push((step.clone(), unheard.clone()));
         }
-        self.carry_on(event, candidate, &mut step, &mut verdict);
+        self.record_rewrites(event, candidate, &mut step, &mut verdict);
         self.add_step(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
         if !unheard.is_empty() {
-            self.insist(candidate, &unheard);
+            self.deny_if_strict(candidate, &unheard);
         }
     }
 
     /// A hook whose author is strict refuses at a gate when it could not be asked.
-    fn insist(&mut self, candidate: &Candidate, why: &str) {
-        if candidate.hook.draft.strict && self.event.kind() == Kind::Gate {
-            let deny = Verdict::ruled(Ruling::Deny, format!("strict: {why}"));
-            let deny = deny.by(&candidate.hook.id);
+    fn deny_if_strict(&mut self, candidate: &Candidate, why: &str) {
+        if candidate.hook.draft.strict && self.event.kind() == MomentKind::Gate {
+            let deny = Verdict::with_ruling(Ruling::Deny, format!("strict: {why}"));
+            let deny = deny.attributed_to(&candidate.hook.id);
             self.verdict = std::mem::take(&mut self.verdict).then(deny);
         }
     }
 
     /// Endless refusal of the same end becomes words.
-    fn cap(
+    fn cap_refusals(
         &self,
         event: &Event,
         candidate: &Candidate,
         verdict: &mut Verdict,
         why: &mut Vec<String>,
     ) {
-        let cap = candidate.hook.draft.terms.cap.filter(|_| event.kind() == Kind::Close);
+        let cap = candidate
+            .hook
+            .draft
+            .policy
+            .max_refusals_in_row
+            .filter(|_| event.kind() == MomentKind::Close);
         if verdict.ruling == Ruling::Deny && cap.is_some_and(|cap| event.facts.refusals >= cap) {
             let often = format!("let through after {} refusals in a row", event.facts.refusals);
             verdict.ruling = Ruling::Silent;
             for reason in std::mem::take(&mut verdict.reasons) {
                 let text = format!("{} ({often})", reason.text);
-                verdict.says.push(Say { ear: Ear::Person, text, hook: reason.hook });
+                verdict.messages.push(Message { to: Audience::User, text, hook: reason.hook });
             }
             why.push(often);
         }
     }
 
     /// Settles rewrites by the rule of the hook's dialect, and leaves word to the next hook.
-    fn carry_on(
+    fn record_rewrites(
         &mut self,
         event: &Event,
         candidate: &Candidate,
@@ -317,30 +341,31 @@ impl<'f, 'a> Fold<'f, 'a> {
     ) {
         let dialect = candidate.hook.dialect.name();
         if let Some(outcome) = &step.outcome {
-            let last = self.carry.last.entry(dialect).or_default();
+            let last = self.carry.previous.entry(dialect).or_default();
             // What nobody knows to be its own words is left to no other hook.
-            let unknown = outcome.changed.clone().map(|file| Outcome::of(End::Unstarted(file)));
+            let unknown =
+                outcome.changed.clone().map(|file| Outcome::from_end(End::FailedToStart(file)));
             let outcome = unknown.as_ref().unwrap_or(outcome);
-            candidate.hook.dialect.leave(&candidate.hook, outcome, last);
+            candidate.hook.dialect.update_carry(&candidate.hook, outcome, last);
             step.ok = last.ok;
         }
-        self.settle(event, candidate, verdict);
+        self.resolve_rewrites(event, candidate, verdict);
         let id = candidate.hook.id.clone();
         if verdict.patch.contains_key(&Slot::Input) {
             self.rewriter = Some(id.clone());
             self.informed = vec![id];
-        } else if event.patched.get(&Slot::Input) == self.carry.now.get(&Slot::Input) {
+        } else if event.patched.get(&Slot::Input) == self.carry.patch.get(&Slot::Input) {
             self.informed.push(id);
         }
-        put_on(&mut self.carry.now, verdict.patch.clone());
+        merge_patch(&mut self.carry.patch, verdict.patch.clone());
         // Null takes back what stood.
-        self.carry.now.retain(|_, value| !value.is_null());
+        self.carry.patch.retain(|_, value| !value.is_null());
     }
 
     /// Of several rewrites of one slot one stands; the others are on record.
-    fn settle(&mut self, event: &Event, candidate: &Candidate, verdict: &mut Verdict) {
+    fn resolve_rewrites(&mut self, event: &Event, candidate: &Candidate, verdict: &mut Verdict) {
         let (rule, recheck) = (candidate.row.patch, self.recheck);
-        let now = &self.carry.now;
+        let now = &self.carry.patch;
         let mut dropped = Vec::new();
         verdict.patch.retain(|slot, _| {
             let unseen = now.contains_key(slot)
@@ -368,43 +393,45 @@ impl<'f, 'a> Fold<'f, 'a> {
     }
 
     /// What was meant, and what of it the caller is told.
-    pub fn decide(self, paid: Vec<Debt>) -> Decision {
+    pub fn into_decision(self, paid: Vec<Undelivered>) -> Decision {
         let mut decision = self.decision;
         let mut meant = self.verdict;
-        meant.patch = self.carry.now.clone();
-        decision.meant = meant.clone();
-        let caller = self.event.from;
-        let strange = meant.patch.keys().filter(|slot| !caller.has_word(slot));
+        meant.patch = self.carry.patch.clone();
+        decision.merged = meant.clone();
+        let caller = self.event.dialect;
+        let strange = meant.patch.keys().filter(|slot| !caller.accepts_foreign_slot(slot));
         let strange = strange.map(|slot| String::from(slot.clone()));
         let wordless = |slot| Loss::new(slot, format!("{} has no word for it", caller.name()));
         decision.losses.extend(strange.map(wordless));
-        let (honoured, lost) = meant.honoured(self.event.row);
-        let honoured = honoured.by(self.rewriter.as_deref().unwrap_or("gambrel"));
+        let (honoured, lost) = meant.keep_supported_rewrites(self.event.spec);
+        let honoured = honoured.attributed_to(self.rewriter.as_deref().unwrap_or("gambrel"));
         decision.losses.extend(lost);
-        let said = honoured.said_by(self.event.row);
-        decision.losses.extend(said.lost);
-        (decision.said, decision.owed) = (said.said, said.owed);
-        decision.owed.says.extend(self.owed);
+        let said = honoured.degrade_for(self.event.spec);
+        decision.losses.extend(said.losses);
+        (decision.for_caller, decision.later) = (said.now, said.later);
+        decision.later.messages.extend(self.owed);
         decision.carry = self.carry;
-        decision.paid = paid;
+        decision.delivered = paid;
         decision
     }
 }
 
 /// Names the firings that a process runs inside of, outermost first.
-pub(crate) const FIRING: &str = "GAMBREL_FIRING";
+pub(crate) const FIRING_VAR: &str = "GAMBREL_FIRING";
 
 /// A call under the firing's name, so that a hook that calls us again is known.
-fn prepared<'t>(event: &'t Event, candidate: &'t Candidate, call: &mut Call) -> Turn<'t> {
-    let firing = match event.env.get(FIRING) {
+fn batch_item<'t>(event: &'t Event, candidate: &'t Candidate, call: &mut Call) -> BatchItem<'t> {
+    let firing = match event.env.get(FIRING_VAR) {
         Some(outer) => format!("{outer}:{}", event.id),
         None => event.id.clone(),
     };
-    call.env.push((FIRING.into(), firing));
-    call.slip = serde_json::to_string(&Slip::of(event, &candidate.hook)).ok();
+    call.env.push((FIRING_VAR.into(), firing));
+    call.leak_record = serde_json::to_string(&LeakRecord::from_hook(event, &candidate.hook)).ok();
     // Written down only when somebody takes it along: few hooks are left to a supervisor.
-    let errand = || serde_json::to_string(&Errand::of(event, &candidate.hook)).unwrap_or_default();
-    Turn {
+    let errand = || {
+        serde_json::to_string(&DetachedHook::from_event(event, &candidate.hook)).unwrap_or_default()
+    };
+    BatchItem {
         action: candidate.hook.draft.action.clone(),
         call: std::mem::take(call),
         errand: Box::new(errand),
@@ -412,13 +439,15 @@ fn prepared<'t>(event: &'t Event, candidate: &'t Candidate, call: &mut Call) -> 
 }
 
 /// The ruling of a gate for which no time was left: it is late, and its author said what that means.
-fn unasked(event: &Event, candidate: &Candidate) -> Verdict {
+fn gate_failure_verdict(event: &Event, candidate: &Candidate) -> Verdict {
     let Candidate { hook, row, .. } = candidate;
     let cut = Some(format!("no time was left to ask {}", hook.title()));
-    let outcome = Outcome { cut, ..Outcome::of(End::Late) };
-    let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read(event, hook, &outcome)));
-    let late = read.unwrap_or_else(|_| hook.draft.terms.failed.because("a fault of gambrel's own"));
-    let Verdict { ruling, reasons, .. } = late.by(&hook.id).bounded().within(row).0;
+    let outcome = Outcome { cut_short_by: cut, ..Outcome::from_end(End::TimedOut) };
+    let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read_outcome(event, hook, &outcome)));
+    let late = read
+        .unwrap_or_else(|_| hook.draft.policy.on_failure.with_reason("a fault of gambrel's own"));
+    let Verdict { ruling, reasons, .. } =
+        late.attributed_to(&hook.id).truncate_texts().within_hook_powers(row).0;
     Verdict { ruling, reasons, ..Verdict::default() }
 }
 
@@ -426,30 +455,35 @@ fn unasked(event: &Event, candidate: &Candidate) -> Verdict {
 const NO_TIME: &str = "budget: the host will not wait any longer";
 
 /// What no dialect can take for an answer.
-fn unheard(verdict: Verdict, outcome: &Outcome) -> Verdict {
-    if !verdict.unheard.is_empty() {
+fn mark_gate_failure(verdict: Verdict, outcome: &Outcome) -> Verdict {
+    if !verdict.gate_failures.is_empty() {
         return verdict;
     }
     match &outcome.end {
-        End::Late => verdict.unheard("late: it was killed at its deadline"),
-        End::Unstarted(why) => verdict.unheard(format!("not started: {why}")),
+        End::TimedOut => verdict.with_gate_failure("late: it was killed at its deadline"),
+        End::FailedToStart(why) => verdict.with_gate_failure(format!("not started: {why}")),
         _ => verdict,
     }
 }
 
-fn remarks(remark: String, outcome: &Outcome, verdict: &Verdict) -> Vec<String> {
+fn collect_remarks(remark: String, outcome: &Outcome, verdict: &Verdict) -> Vec<String> {
     let mut why: Vec<String> = Some(remark).filter(|text| !text.is_empty()).into_iter().collect();
-    why.extend(verdict.unheard.iter().cloned());
-    why.extend(verdict.why().into_iter().map(str::to_owned));
+    why.extend(verdict.gate_failures.iter().cloned());
+    why.extend(verdict.ruling_reasons().into_iter().map(str::to_owned));
     why.extend(outcome.remarks.iter().cloned());
     let told = |cut: &&String| !why.iter().any(|said| said.contains(cut.as_str()));
     why.extend(
-        outcome.cut.iter().filter(told).map(|cut| format!("cut short: {cut}")).collect::<Vec<_>>(),
+        outcome
+            .cut_short_by
+            .iter()
+            .filter(told)
+            .map(|cut| format!("cut short: {cut}"))
+            .collect::<Vec<_>>(),
     );
     why
 }
 
 /// The candidates that are to run.
-pub(crate) fn running(candidates: &[Candidate]) -> impl Iterator<Item = &Candidate> {
-    candidates.iter().filter(|candidate| candidate.fate == Fate::Runs)
+pub(crate) fn selected_to_run(candidates: &[Candidate]) -> impl Iterator<Item = &Candidate> {
+    candidates.iter().filter(|candidate| candidate.selection == Selection::Run)
 }

@@ -9,7 +9,7 @@ use crate::hook::Scope;
 
 /// The folders and names from which every place follows.
 #[derive(Debug, Clone, Default)]
-pub struct Roots {
+pub struct SearchRoots {
     /// The folder that the firing is about.
     pub root: PathBuf,
     /// The project's folder: the nearest that has hooks or a repository, from the root upwards.
@@ -21,65 +21,65 @@ pub struct Roots {
     /// The caller's environment.
     pub env: Arc<BTreeMap<String, String>>,
     /// What the command line named: option word (`plugin`, `settings`, `hook` …) and path.
-    pub named: Vec<(String, PathBuf)>,
+    pub extra_sources: Vec<(String, PathBuf)>,
     /// Set where notes are wanted besides complaints: the names that the user's secrets have.
     pub notes: Option<Arc<BTreeSet<String>>>,
 }
 
-impl Roots {
+impl SearchRoots {
     /// Paths that the command line gave under one option.
-    pub fn named<'a>(&'a self, option: &'a str) -> impl Iterator<Item = &'a PathBuf> {
-        self.named.iter().filter(move |(word, _)| word == option).map(|(_, path)| path)
+    pub fn sources_for<'a>(&'a self, option: &'a str) -> impl Iterator<Item = &'a PathBuf> {
+        self.extra_sources.iter().filter(move |(word, _)| word == option).map(|(_, path)| path)
     }
 
     /// A variable that is set and not empty.
-    pub fn var(&self, name: &str) -> Option<&str> {
+    pub fn env_var(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
 /// One place to look at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct ConfigPath {
     /// Absolute; or relative, and looked for from the root upwards to the repository's root or
     /// home, nearest first.
     pub path: PathBuf,
     /// Whose hooks are there.
     pub scope: Scope,
     /// What is expected there.
-    pub holding: Holding,
+    pub expect: Expect,
     /// A word for the dialect itself, to know its places apart.
     pub tag: &'static str,
 }
 
 /// What is expected at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holding {
+pub enum Expect {
     /// A file whose text is read.
-    Text,
+    File,
     /// A folder whose files are listed.
-    Entries,
+    Dir,
     /// A folder with many texts: its own files of an ending (`*.md`), or one file in each of its
     /// folders (`*/SKILL.md`). Each is found on its own.
-    Each(&'static str),
+    Glob(&'static str),
 }
 
 /// A place that exists.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct LoadedFile {
     /// The place, with its path made absolute.
-    pub place: Place,
+    pub place: ConfigPath,
     /// The folder that a relative place was found under; else the file's own folder.
     pub base: PathBuf,
     /// The text of a file.
     pub text: String,
     /// What stands in a folder, sorted by name.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DirEntry>,
 }
 
 /// Something in a listed folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirEntry {
     /// Its name.
     pub name: String,
     /// Where it is.
@@ -87,7 +87,7 @@ pub struct Entry {
     /// Whether it may be executed.
     pub executable: bool,
     /// Whether it is a plain file, and not a folder, a pipe or a link that leads nowhere.
-    pub plain: bool,
+    pub is_file: bool,
     /// Whether it is a pipe, a socket or a device, which somebody put in the place of a file.
     pub special: bool,
 }

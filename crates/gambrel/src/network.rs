@@ -8,8 +8,11 @@ use gambrel_ledger::LocalLedger;
 use gambrel_model::{Action, Ledger};
 
 /// The rows of requests, and of tools where they are built in.
-pub fn actions(settings: Settings, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dyn Action>> {
-    let desk = ledger.map(desk);
+pub fn network_actions(
+    settings: Settings,
+    ledger: Option<&Arc<LocalLedger>>,
+) -> Vec<Box<dyn Action>> {
+    let desk = ledger.map(approval_channel);
     let web = WebSettings { settings, desk, ..WebSettings::default() };
     vec![
         #[cfg(feature = "mcp")]
@@ -19,11 +22,11 @@ pub fn actions(settings: Settings, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box
 }
 
 /// Where answers come in while somebody waits for one.
-fn desk(ledger: &Arc<LocalLedger>) -> Desk {
+fn approval_channel(ledger: &Arc<LocalLedger>) -> Desk {
     let ours = Arc::clone(ledger);
     // Nothing of it is made before somebody waits.
     let listen = move |port: u16| {
-        let ours = counter(&ours);
+        let ours = approval_server(&ours);
         let listening = gambrel_server::listen(&ours, port).map_err(|error| error.to_string())?;
         Ok(Listening { base: listening.base().to_owned(), keep: Box::new(listening) })
     };
@@ -31,7 +34,7 @@ fn desk(ledger: &Arc<LocalLedger>) -> Desk {
 }
 
 /// The same tickets for a page of all of them, if it has a key.
-pub fn counter(ledger: &Arc<LocalLedger>) -> gambrel_server::Desk {
+pub fn approval_server(ledger: &Arc<LocalLedger>) -> gambrel_server::Desk {
     gambrel_server::Desk {
         ledger: Arc::clone(ledger) as Arc<dyn Ledger + Send + Sync>,
         key: None,
