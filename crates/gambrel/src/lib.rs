@@ -2,17 +2,17 @@
 //!
 //! A host loads the hooks of a folder, fires events in the words of any dialect it speaks, and
 //! reads the decision. This crate is where the program is put together: which dialects there are,
-//! which actions, which ledger. Everything else lives in the rooms behind it.
+//! which actions, which ledger.
 //!
 //! ```
 //! use gambrel::{Gambrel, Setup};
 //!
 //! let folder = std::env::temp_dir();
-//! let gambrel = Gambrel::open(Setup::in_memory(folder));
+//! let gambrel = Gambrel::new(Setup::in_memory(folder));
 //! let mut event = gambrel.receive("gambrel", br#"{"moment":"tool.before","session":"s",
 //!     "facts":{"tool":{"kind":"shell","args":{"command":"ls"}}}}"#)?;
 //! let fired = gambrel.fire(&mut event);
-//! assert_eq!(fired.decision.meant.ruling, gambrel::Ruling::Silent);
+//! assert_eq!(fired.decision.merged.ruling, gambrel::Ruling::Silent);
 //! # Ok::<(), gambrel::Complaint>(())
 //! ```
 

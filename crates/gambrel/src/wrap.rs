@@ -46,7 +46,7 @@ impl Gambrel {
     /// use gambrel::{Gambrel, Setup, ToolCall, ToolOutput};
     /// use serde_json::json;
     ///
-    /// let gambrel = Gambrel::open(Setup::in_memory(std::env::temp_dir()));
+    /// let gambrel = Gambrel::new(Setup::in_memory(std::env::temp_dir()));
     /// let call = ToolCall { name: "read".into(), input: json!({"path": "a"}), ..ToolCall::default() };
     /// let output = gambrel.wrap(&call, |_| {
     ///     Ok::<_, String>(ToolOutput { content: vec![json!({"type": "text", "text": "hi"})], ..ToolOutput::default() })
