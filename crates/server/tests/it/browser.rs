@@ -74,6 +74,16 @@ impl Browser {
     }
 
     fn call(&mut self, session: Option<&str>, method: &str, params: Value) -> Value {
+        self.try_call(session, method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The result, or the error that the browser answers.
+    fn try_call(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, Value> {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": method, "params": params });
         if let Some(session) = session {
@@ -87,8 +97,10 @@ impl Browser {
             let left = end.saturating_duration_since(Instant::now());
             let told = self.from.recv_timeout(left).unwrap_or_else(|why| panic!("{method}: {why}"));
             if told["id"] == self.last {
-                assert!(told["error"].is_null(), "{method}: {told}");
-                return told["result"].clone();
+                return match told["error"].is_null() {
+                    true => Ok(told["result"].clone()),
+                    false => Err(told["error"].clone()),
+                };
             }
         }
     }
@@ -135,8 +147,17 @@ impl Tab<'_> {
 
     /// What an expression is on the page; nothing while the page changes.
     pub(crate) fn run(&mut self, expression: &str) -> Value {
+        const PAGE_CHANGES: [&str; 3] =
+            ["target navigated or closed", "Cannot find context", "context was destroyed"];
         let ask = json!({ "expression": expression, "returnByValue": true });
-        self.call("Runtime.evaluate", ask)["result"]["value"].clone()
+        match self.browser.try_call(Some(&self.session), "Runtime.evaluate", ask) {
+            Ok(answer) => answer["result"]["value"].clone(),
+            Err(error) => {
+                let text = error["message"].as_str().unwrap_or_default();
+                assert!(PAGE_CHANGES.iter().any(|known| text.contains(known)), "{error}");
+                Value::Null
+            }
+        }
     }
 
     pub(crate) fn text(&mut self) -> String {
