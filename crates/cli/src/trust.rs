@@ -1,5 +1,6 @@
 //! `gambrel trust` and `untrust`: a person looks at a project's hooks, and says which may run.
 
+mod args;
 mod choice;
 mod look;
 mod worktree;
@@ -16,7 +17,9 @@ use gambrel_engine::{
 };
 use serde_json::{Value, json};
 
-use crate::args::{TrustArgs, UntrustArgs, Usage};
+pub use args::{TrustArgs, UntrustArgs};
+
+use crate::args::Usage;
 use crate::{deed, list, look as surroundings, printer};
 
 /// A hook of the project, how it stands, and what it is made of.

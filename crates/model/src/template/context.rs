@@ -88,7 +88,9 @@ struct TemplateReader<'t> {
 /// Finds every variable of a shell command and its context.
 pub(super) fn survey_template(text: &str, style: Style) -> TemplateSurvey<'_> {
     let root = Frame::Command { inner: false, depth: 0, words: CommandWords::from(0) };
-    TemplateReader::new(text, 0..text.len(), style, root, 0, text.contains("esac")).read_template()
+    let mut reader = TemplateReader::new(text, 0..text.len(), style, root, 0);
+    reader.has_esac = text.contains("esac");
+    reader.read_template()
 }
 
 impl<'t> TemplateReader<'t> {
@@ -98,7 +100,6 @@ impl<'t> TemplateReader<'t> {
         style: Style,
         root: Frame,
         nesting: usize,
-        has_esac: bool,
     ) -> Self {
         let survey =
             TemplateSurvey { places: Vec::new(), odd: nesting > MAX_NESTING, braces: false };
@@ -111,7 +112,7 @@ impl<'t> TemplateReader<'t> {
             waiting: Vec::new(),
             word_starts: true,
             nesting,
-            has_esac,
+            has_esac: false,
             survey,
         }
     }
@@ -317,8 +318,9 @@ impl<'t> TemplateReader<'t> {
 
     fn read_document(&mut self, body: std::ops::Range<usize>, delimiter: String) {
         let nesting = self.nesting + 1;
-        let inner = Self::new(self.text, body, self.style, Frame::Document, nesting, self.has_esac)
-            .read_template();
+        let mut reader = Self::new(self.text, body, self.style, Frame::Document, nesting);
+        reader.has_esac = self.has_esac;
+        let inner = reader.read_template();
         self.survey.odd |= inner.odd;
         self.survey.braces |= inner.braces;
         for mut place in inner.places {
