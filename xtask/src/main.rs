@@ -18,8 +18,8 @@ const HELP: &str = "cargo xtask COMMAND
   faults         attack the built program with kills, faults and hostile input and print what
                  held; --full for the full counts, --only ROW, --seed N, --count N,
                  --binary FILE for another build
-  tidy           check dependencies between crates, sizes and names, and that generated
-                 files are fresh
+  tidy           check dependencies between crates, sizes and file headers, and that
+                 generated files are fresh; --pending lists names that still have to change
   schemas        write the JSON Schemas of hook events anew
   bench [ARGS…]  measure against floors of the same run; --quick for a short one
   ci             test, faults, fmt, clippy, tidy: what must hold before a change lands
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "test" => test::run(&rest),
         "faults" => faults::run(&rest),
-        "tidy" => tidy::run(),
+        "tidy" => tidy::run(&rest),
         "schemas" => schemas::run(),
         "bench" => bench::run(&rest),
         "ci" => test::ci(),
