@@ -17,7 +17,8 @@ use super::{OpError, Sink};
 use crate::desk::Desk;
 use crate::keeper::Keeper;
 
-const MAX_OUTPUT: usize = 8 << 20;
+/// Of each stream. Bytes that JSON writes as six characters take twelve times as much memory.
+const MAX_OUTPUT: usize = 4 << 20;
 const TERM_TO_KILL: Duration = Duration::from_secs(5);
 const DRAIN: Duration = Duration::from_millis(200);
 /// So often one waits for our own threads to come to what a program wrote last.
