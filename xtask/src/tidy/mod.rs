@@ -48,9 +48,9 @@ fn check_file(file: &SourceFile, rules: &[FileRule]) -> Vec<String> {
 }
 
 fn print_pending(files: &[SourceFile], listed: bool) {
-    let by_file = PENDING_FILE_RULES.iter().map(|(name, rule)| {
-        (*name, files.iter().flat_map(|file| rule(file)).collect::<Vec<String>>())
-    });
+    let by_file = PENDING_FILE_RULES
+        .iter()
+        .map(|(name, rule)| (*name, files.iter().flat_map(rule).collect::<Vec<String>>()));
     let shared = ("type names that are not unique", type_names::check(files));
     for (name, violations) in by_file.chain([shared]) {
         eprintln!("tidy: pending: {} {name}", violations.len());
