@@ -39,7 +39,7 @@ impl Firing<'_, '_> {
         for candidate in again {
             self.run_turn(&event, std::slice::from_ref(candidate));
         }
-        self.mark_unasked_gates(candidates);
+        self.mark_gates_not_rechecked(candidates);
         let second = std::mem::replace(&mut self.verdict, first);
         self.verdict.ruling = strict.unwrap_or_default().max(own).max(second.ruling);
         self.verdict.reasons.retain(keeps);
@@ -48,7 +48,7 @@ impl Firing<'_, '_> {
     }
 
     /// Under a host, its own hooks cannot be asked again.
-    fn mark_unasked_gates(&mut self, candidates: &[Candidate]) {
+    fn mark_gates_not_rechecked(&mut self, candidates: &[Candidate]) {
         let own = candidates.iter().any(|c| self.event.is_from(c.hook.dialect));
         if self.engine.options.hosted && own {
             let why = "the host's own hooks have not seen the rewritten input";

@@ -55,7 +55,7 @@ impl ConnectionLimit {
     fn try_take(&self) -> Option<Arc<ConnectionSlot>> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.len() >= self.most {
-            let slowest = taken.iter().filter_map(|slot| Some((slot.patience_spent()?, slot)));
+            let slowest = taken.iter().filter_map(|slot| Some((slot.wait_used()?, slot)));
             if let Some((_, slot)) = slowest.max_by_key(|(spent, _)| *spent) {
                 slot.end();
             }
@@ -113,7 +113,7 @@ impl ConnectionSlot {
     }
 
     /// How long it has kept us waiting; nothing for one that may not be ended.
-    fn patience_spent(&self) -> Option<Duration> {
+    fn wait_used(&self) -> Option<Duration> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let spent = state.since.elapsed();
         let busy = state.answering && spent < SLOW_REQUEST_TIMEOUT;

@@ -46,7 +46,7 @@ fn trust_by_the_environment_is_shown_and_recorded() {
 }
 
 #[test]
-fn trust_by_an_option_or_by_the_store_is_not_told() {
+fn reports_no_trust_by_option_or_store() {
     let ground = untrusted().with("GAMBREL_TRUST", "store");
     let by_option = ["fire", "--from", "claude", "--trust", "all"];
     let reply = text(&ground.run(&by_option, START.as_bytes()).stdout);

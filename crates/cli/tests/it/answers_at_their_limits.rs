@@ -70,7 +70,7 @@ fn a_decision_inside_plain_text_beyond_the_cap_is_a_gate_failure() {
 }
 
 #[test]
-fn context_beyond_the_cap_is_cut_and_the_user_is_told() {
+fn cuts_context_beyond_the_cap_and_reports_it() {
     let ground = Ground::new();
     ground.file(".claude/settings.json", &settings("UserPromptSubmit", TEXT_OF_20_MB));
     let prompt = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;

@@ -58,7 +58,7 @@ fn an_allow_and_a_rewrite_do_not_count() {
 }
 
 #[test]
-fn the_user_is_told_every_time() {
+fn reports_a_change_every_time() {
     let ground = trusted(&format!("{}\n{ALLOW}", EXCHANGES[1].1));
     for round in 0..2 {
         let reply = reply(&ground, &[]);
@@ -72,7 +72,7 @@ fn the_user_is_told_every_time() {
 }
 
 #[test]
-fn a_deny_counts_and_the_change_is_told_beside_it() {
+fn counts_a_deny_and_reports_the_change() {
     let ground = trusted(&format!("{}\necho no >&2; exit 2", EXCHANGES[0].1));
     let reply = reply(&ground, &[]);
     assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny", "{reply}");

@@ -95,7 +95,7 @@ fn delivers_a_message_at_least_once() {
 }
 
 #[test]
-fn a_once_hook_that_was_heard_runs_once() {
+fn runs_a_delivered_once_hook_once() {
     kill_everywhere(|call, nth| {
         let ground = Ground::new();
         let hook =

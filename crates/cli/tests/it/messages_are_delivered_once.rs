@@ -105,8 +105,8 @@ fn later_where_the_reply_could_not_be_written() {
         assert_eq!(output.status.code(), Some(1), "{stdout}: {}", text(&output.stderr));
         let told = text(&output.stderr);
         assert!(told.contains("the reply could not be written"), "{stdout}: {told}");
-        assert!(told_now(&ground).contains("<the build is green>"), "{stdout}");
-        assert!(!told_now(&ground).contains("green"), "{stdout}");
+        assert!(user_messages_of_next_event(&ground).contains("<the build is green>"), "{stdout}");
+        assert!(!user_messages_of_next_event(&ground).contains("green"), "{stdout}");
     }
 }
 
@@ -120,7 +120,7 @@ fn a_closed_output_is_no_fault_where_there_is_nothing_to_say() {
 #[test]
 fn of_a_detached_hook_whose_session_is_locked() {
     let ground = Ground::new();
-    told_now(&ground);
+    user_messages_of_next_event(&ground);
     let holder = LockHolder::of(&ground);
     fire_with_detached_hook(&ground);
     until("its words are stored aside", || has_side_entry(&ground));
@@ -166,6 +166,6 @@ fn has_side_entry(ground: &Ground) -> bool {
     names.any(|name| name.to_string_lossy().ends_with(".json"))
 }
 
-fn told_now(ground: &Ground) -> String {
+fn user_messages_of_next_event(ground: &Ground) -> String {
     told(start(ground, PROMPT))
 }
