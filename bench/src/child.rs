@@ -1,5 +1,5 @@
-//! What the benchmark does in processes of its own: fire with so much memory resident, and load
-//! configuration so often that instructions can be counted.
+//! Work that the benchmark does in child processes: firing with a given resident memory, and
+//! repeated loading of configuration for instruction counts.
 
 use std::fs;
 use std::hint::black_box;
@@ -8,25 +8,27 @@ use std::io::{BufRead, Write};
 use anyhow::{Context, bail, ensure};
 use gambrel::Ruling;
 
+use crate::fixture::{Fixture, fire_and_check};
 use crate::goals::modules;
 use crate::meter;
-use crate::scene::{Scene, fire};
 
-/// The first argument of such a process.
-pub const WORD: &str = "--child";
+/// The first argument of a child process.
+pub const CHILD_ARG: &str = "--child";
 
-/// By the word that follows.
+/// Runs the work that the next argument names.
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["resident", folder, megabytes] => resident(folder, megabytes.parse()?),
-        ["module", path, count, loads] => module(path, count.parse()?, loads.parse()?),
-        ["load", folder, hooks, times] => load(folder, hooks.parse()?, times.parse()?),
-        ["parse-json", file, times] => parse(file, times.parse()?, |text| {
+        ["resident", folder, megabytes] => fire_resident(folder, megabytes.parse()?),
+        ["module", path, count, loads] => {
+            print_module_figures(path, count.parse()?, loads.parse()?)
+        }
+        ["load", folder, hooks, times] => load_repeatedly(folder, hooks.parse()?, times.parse()?),
+        ["parse-json", file, times] => parse_repeatedly(file, times.parse()?, |text| {
             black_box(serde_json::from_str::<serde_json::Value>(text)?);
             Ok(())
         }),
-        ["parse-yaml", file, times] => parse(file, times.parse()?, |text| {
+        ["parse-yaml", file, times] => parse_repeatedly(file, times.parse()?, |text| {
             for event in granit_parser::Parser::new_from_str(text) {
                 black_box(event?);
             }
@@ -36,15 +38,17 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     }
 }
 
-/// Fires as often as stdin says, a number a line.
-fn resident(folder: &str, megabytes: usize) -> anyhow::Result<()> {
-    // Written to, page by page, so that it is really there.
+/// Reads counts from stdin, one per line. Fires that often and prints CPU and wall time.
+fn fire_resident(folder: &str, megabytes: usize) -> anyhow::Result<()> {
+    // Every page is written, so that it is resident.
     let memory = black_box(vec![1_u8; megabytes << 20]);
-    let scene = Scene::at(folder)?;
-    let gambrel = scene.journalled();
+    let fixture = Fixture::in_folder(folder)?;
+    let gambrel = fixture.engine_with_journal();
     let loaded = gambrel.load_hooks(None);
-    let event = scene.event("Write", "resident", 1_000);
-    let mut candidate = meter::here(|| fire(&gambrel, &loaded, &event, Ruling::Deny).map(drop));
+    let event = fixture.tool_event("Write", "resident", 1_000);
+
+    let mut candidate =
+        meter::in_process(|| fire_and_check(&gambrel, &loaded, &event, Ruling::Deny).map(drop));
     for line in std::io::stdin().lock().lines() {
         let round = candidate(line?.trim().parse()?)?;
         let (cpu, wall) = (round.cpu.as_secs_f64() * 1e6, round.wall.as_secs_f64() * 1e6);
@@ -56,15 +60,16 @@ fn resident(folder: &str, megabytes: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Tells the figures of a module in one line.
-fn module(path: &str, count: usize, loads: usize) -> anyhow::Result<()> {
-    let figures = modules::alone(path.as_ref(), count, loads)?.map(|figure| figure.to_string());
+/// Prints the figures of a module on one line.
+fn print_module_figures(path: &str, count: usize, loads: usize) -> anyhow::Result<()> {
+    let figures =
+        modules::measure_module(path.as_ref(), count, loads)?.map(|figure| figure.to_string());
     writeln!(std::io::stdout(), "{}", figures.join(" "))?;
     Ok(())
 }
 
-fn load(folder: &str, hooks: usize, times: usize) -> anyhow::Result<()> {
-    let gambrel = Scene::at(folder)?.journalled();
+fn load_repeatedly(folder: &str, hooks: usize, times: usize) -> anyhow::Result<()> {
+    let gambrel = Fixture::in_folder(folder)?.engine_with_journal();
     for _ in 0..times {
         let loaded = black_box(gambrel.load_hooks(None));
         ensure!(loaded.hooks.len() == hooks, "{} hooks loaded", loaded.hooks.len());
@@ -72,7 +77,7 @@ fn load(folder: &str, hooks: usize, times: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn parse(
+fn parse_repeatedly(
     file: &str,
     times: usize,
     parse: impl Fn(&str) -> anyhow::Result<()>,

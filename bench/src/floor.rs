@@ -1,5 +1,5 @@
-//! The floor: a program started with nothing but `posix_spawn`, its pipes and a wait; and the
-//! clock that counts CPU time. The only unsafe code of the benchmarks; it knows no hook.
+//! The floor: starts a program with only `posix_spawn`, pipes and a wait. Also reads CPU time. This
+//! is the only unsafe code of the benchmarks.
 
 #![expect(unsafe_code, reason = "the floor is the system call itself")]
 
@@ -12,22 +12,22 @@ use std::time::Duration;
 
 use libc::{c_char, c_int};
 
-/// A program with everything that its start needs, made ready once.
-pub struct Bare {
+/// A program with its prepared arguments and environment.
+pub struct BareProgram {
     argv: Vec<CString>,
     env: Vec<CString>,
 }
 
-/// How a program ended.
-pub struct Ended {
-    /// Its exit code; -1 for a signal.
+/// The result of a program.
+pub struct BareResult {
+    /// The exit code; -1 for a signal.
     pub code: i32,
-    /// What it wrote to stdout.
+    /// The bytes that it wrote to stdout.
     pub stdout: Vec<u8>,
 }
 
-impl Bare {
-    /// Of an argument list, with our environment and what is set on top of it.
+impl BareProgram {
+    /// Prepares a program with the current environment and the variables in `set`.
     pub fn new<S: AsRef<str>>(argv: &[S], set: &[(&str, &str)]) -> io::Result<Self> {
         let argv = argv.iter().map(|word| CString::new(word.as_ref()));
         let own = std::env::vars_os().filter(|(name, _)| set.iter().all(|(n, _)| name != n));
@@ -37,26 +37,29 @@ impl Bare {
         Ok(Self { argv: argv.collect::<Result<_, _>>()?, env: env.collect::<Result<_, _>>()? })
     }
 
-    /// Starts it in a group of its own, writes to its stdin, reads what it says, waits.
-    pub fn run(&self, stdin: &[u8]) -> io::Result<Ended> {
+    /// Starts the program in its own process group, writes its stdin, reads its output and waits.
+    pub fn run(&self, stdin: &[u8]) -> io::Result<BareResult> {
         let (their_in, mut ours_in) = io::pipe()?;
         let (ours_out, their_out) = io::pipe()?;
         let (ours_err, their_err) = io::pipe()?;
         let theirs = [their_in.as_raw_fd(), their_out.as_raw_fd(), their_err.as_raw_fd()];
-        let pid = self.spawn(theirs)?;
+
+        let pid = self.spawn_program(theirs)?;
         drop((their_in, their_out, their_err));
         match ours_in.write_all(stdin) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
             _ => drop(ours_in),
         }
-        let stdout = drain(ours_out)?;
-        drain(ours_err)?;
-        Ok(Ended { code: wait(pid)?, stdout })
+
+        let stdout = drain_pipe(ours_out)?;
+        drain_pipe(ours_err)?;
+        Ok(BareResult { code: wait_for_exit(pid)?, stdout })
     }
 
-    fn spawn(&self, theirs: [RawFd; 3]) -> io::Result<c_int> {
-        let argv = pointers(&self.argv);
-        let env = pointers(&self.env);
+    fn spawn_program(&self, theirs: [RawFd; 3]) -> io::Result<c_int> {
+        let argv = to_pointers(&self.argv);
+        let env = to_pointers(&self.env);
+
         let mut files = MaybeUninit::uninit();
         let mut terms = MaybeUninit::uninit();
         let mut pid = 0;
@@ -79,16 +82,17 @@ impl Bare {
             libc::posix_spawnattr_destroy(terms);
             result
         };
+
         if result == 0 { Ok(pid) } else { Err(io::Error::from_raw_os_error(result)) }
     }
 }
 
 /// CPU time of this process and of all children that it has waited for.
-pub fn cpu() -> Duration {
-    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(used).sum()
+pub fn cpu_time() -> Duration {
+    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(usage_of).sum()
 }
 
-fn used(whom: c_int) -> Duration {
+fn usage_of(whom: c_int) -> Duration {
     // SAFETY: all zeroes is a valid rusage, and the call only writes into it.
     let used = unsafe {
         let mut used: libc::rusage = std::mem::zeroed();
@@ -102,20 +106,20 @@ fn used(whom: c_int) -> Duration {
     time(used.ru_utime) + time(used.ru_stime)
 }
 
-fn pointers(texts: &[CString]) -> Vec<*mut c_char> {
+fn to_pointers(texts: &[CString]) -> Vec<*mut c_char> {
     let texts = texts.iter().map(|text| text.as_ptr().cast_mut());
     texts.chain(std::iter::once(std::ptr::null_mut())).collect()
 }
 
-fn drain(mut pipe: PipeReader) -> io::Result<Vec<u8>> {
+fn drain_pipe(mut pipe: PipeReader) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     pipe.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn wait(pid: c_int) -> io::Result<i32> {
+fn wait_for_exit(pid: c_int) -> io::Result<i32> {
     let mut status = 0;
-    // SAFETY: the pid is our child that nobody else waits for.
+    // SAFETY: the pid is a child of this process, and no other code waits for it.
     if unsafe { libc::waitpid(pid, &raw mut status, 0) } != pid {
         return Err(io::Error::last_os_error());
     }

@@ -1,28 +1,29 @@
-//! Measures the goals of speed as ratios, each against a floor that the same run measures. Never
-//! a test: a figure that is missed is told, not failed.
+//! Measures the speed goals as ratios against a floor from the same run. A missed goal is reported,
+//! but is no failure.
 
-#![expect(clippy::print_stdout, reason = "a benchmark tells its figures")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-mod asked;
 mod callgrind;
 mod child;
+mod fixture;
 mod floor;
 mod goals;
 mod meter;
+mod options;
 mod programs;
 mod report;
-mod scene;
 
 use std::fs;
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if args.first().is_some_and(|word| word == child::WORD) {
+    if args.first().is_some_and(|word| word == child::CHILD_ARG) {
         return child::run(&args[1..]);
     }
-    let asked = asked::Asked::read(&args)?;
-    let rows = goals::measure(&asked)?;
-    print!("{}", report::table(&rows));
-    fs::write(&asked.json, format!("{:#}\n", report::json(&rows, asked.quick)))?;
+
+    let options = options::BenchOptions::parse(&args)?;
+    let rows = goals::measure(&options)?;
+    print!("{}", report::format_table(&rows));
+    fs::write(&options.json, format!("{:#}\n", report::format_json(&rows, options.quick)))?;
     Ok(())
 }

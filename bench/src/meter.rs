@@ -1,5 +1,5 @@
-//! Measures candidates in turns within one run, so that whatever else the machine does falls on
-//! all of them alike. It knows nothing of what they do.
+//! Measures candidates in turns within one run, so that other load on the machine affects all of
+//! them equally.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 
 use crate::floor;
 
-/// How often.
+/// How often each candidate runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     /// Turns of every candidate.
@@ -19,42 +19,42 @@ pub struct Effort {
     pub fires: usize,
 }
 
-/// One turn of a candidate: CPU of all its fires, and the shortest of them.
+/// One turn of a candidate.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
-    /// Self and children.
+    /// CPU time of all fires, with children.
     pub cpu: Duration,
-    /// The least of all fires.
+    /// Wall time of the shortest fire.
     pub wall: Duration,
 }
 
-/// What a candidate took, by round.
+/// The figures of one candidate.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
-    /// Microseconds of CPU time for one fire.
+    /// Microseconds of CPU time per fire, by round.
     pub cpu: Vec<f64>,
-    /// Microseconds from start to end, at best.
+    /// Shortest wall time in microseconds.
     pub wall: f64,
 }
 
-/// Something that can be measured: so many fires, please.
+/// A candidate: runs the given number of fires.
 pub type Candidate<'c> = Box<dyn FnMut(usize) -> anyhow::Result<Round> + 'c>;
 
 /// A candidate that fires in this process.
-pub fn here<'c>(mut fire: impl FnMut() -> anyhow::Result<()> + 'c) -> Candidate<'c> {
+pub fn in_process<'c>(mut fire: impl FnMut() -> anyhow::Result<()> + 'c) -> Candidate<'c> {
     Box::new(move |fires| {
-        let before = floor::cpu();
+        let before = floor::cpu_time();
         let mut wall = Duration::MAX;
         for _ in 0..fires {
             let began = Instant::now();
             fire()?;
             wall = wall.min(began.elapsed());
         }
-        Ok(Round { cpu: floor::cpu() - before, wall })
+        Ok(Round { cpu: floor::cpu_time() - before, wall })
     })
 }
 
-/// All candidates in turns: forwards, then backwards, and so on.
+/// Runs all candidates in turns, alternating forwards and backwards.
 pub fn interleave(
     effort: Effort,
     candidates: &mut [Candidate<'_>],
@@ -63,6 +63,7 @@ pub fn interleave(
     for candidate in candidates.iter_mut() {
         candidate(effort.fires.div_ceil(4))?;
     }
+
     for round in 0..effort.rounds {
         let count = candidates.len();
         for turn in 0..count {
@@ -76,13 +77,13 @@ pub fn interleave(
 }
 
 impl Measured {
-    /// The middle of all rounds.
-    pub fn typical(&self) -> f64 {
+    /// The median CPU time of all rounds.
+    pub fn median_cpu(&self) -> f64 {
         median(self.cpu.clone())
     }
 
-    /// How many times the floor: the middle of the rounds' own ratios.
-    pub fn times(&self, floor: &Self) -> f64 {
+    /// The median of the rounds' ratios to the floor.
+    pub fn ratio_to(&self, floor: &Self) -> f64 {
         median(self.cpu.iter().zip(&floor.cpu).map(|(own, floor)| own / floor).collect())
     }
 }
@@ -92,15 +93,15 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A process that is held while others have their turn, and fires when it is told a number.
-pub struct Held {
+/// A process that stays alive between its turns. It fires as often as a number on its stdin says.
+pub struct ChildCandidate {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Held {
-    /// Starts it.
+impl ChildCandidate {
+    /// Starts the process.
     pub fn start(program: &Path, args: &[&str]) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -110,11 +111,12 @@ impl Held {
         Ok(Self { child, stdin, stdout })
     }
 
-    /// One turn of it: its own CPU time, as it tells it.
-    pub fn round(&mut self, fires: usize) -> anyhow::Result<Round> {
+    /// Runs one turn. The process reports its own CPU time.
+    pub fn run_round(&mut self, fires: usize) -> anyhow::Result<Round> {
         writeln!(self.stdin, "{fires}")?;
         let mut line = String::new();
-        ensure!(self.stdout.read_line(&mut line)? > 0, "a held candidate has ended early");
+        ensure!(self.stdout.read_line(&mut line)? > 0, "a candidate process ended early");
+
         let mut numbers = line.split_whitespace().map(str::parse::<f64>);
         let mut next = || anyhow::Ok(numbers.next().context("a number is missing")??);
         let (cpu, wall) = (next()?, next()?);
@@ -123,7 +125,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for ChildCandidate {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

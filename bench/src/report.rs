@@ -1,5 +1,4 @@
-//! What is told: one row per comparison, as a table and as JSON. It judges a ratio by its goal
-//! and nothing else.
+//! The report: one row per comparison, as a table and as JSON.
 
 use serde_json::{Value, json};
 
@@ -10,42 +9,42 @@ use crate::meter::Measured;
 pub struct Row {
     /// The goal's number.
     pub goal: &'static str,
-    /// What was compared with what.
+    /// The two compared things.
     pub what: String,
-    /// Of `floor` and `ours`.
+    /// The unit of `floor` and `ours`.
     pub unit: &'static str,
-    /// What the same run measured as the least possible.
+    /// The least possible cost, measured in the same run.
     pub floor: f64,
-    /// What it takes here.
+    /// The cost of gambrel.
     pub ours: f64,
-    /// How many times the floor.
+    /// `ours` divided by `floor`.
     pub ratio: f64,
-    /// The most it may be; `None` is only told.
+    /// The largest allowed ratio; `None` if there is no goal.
     pub limit: Option<f64>,
-    /// Least wall time of floor and ours in µs, where it was taken.
+    /// Shortest wall time of floor and ours in µs, if measured.
     pub wall: Option<(f64, f64)>,
-    /// What a reader should know.
+    /// A remark for the reader.
     pub note: String,
 }
 
 impl Row {
-    /// Two candidates of one run.
-    pub fn of(goal: &'static str, what: &str, floor: &Measured, ours: &Measured) -> Self {
+    /// Compares two candidates of one run.
+    pub fn compare(goal: &'static str, what: &str, floor: &Measured, ours: &Measured) -> Self {
         Self {
             goal,
             what: what.to_owned(),
             unit: "µs CPU",
-            floor: floor.typical(),
-            ours: ours.typical(),
-            ratio: ours.times(floor),
+            floor: floor.median_cpu(),
+            ours: ours.median_cpu(),
+            ratio: ours.ratio_to(floor),
             limit: None,
             wall: Some((floor.wall, ours.wall)),
             note: String::new(),
         }
     }
 
-    /// Two counts.
-    pub fn counted(
+    /// Compares two counts.
+    pub fn compare_counts(
         goal: &'static str,
         what: &str,
         unit: &'static str,
@@ -56,56 +55,58 @@ impl Row {
         Self { goal, what: what.to_owned(), unit, floor, ours, ratio, ..Self::default() }
     }
 
-    /// With the most it may be.
-    pub fn at_most(self, limit: f64) -> Self {
+    /// Sets the largest allowed ratio.
+    pub fn with_limit(self, limit: f64) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
-    /// With a remark.
-    pub fn noting(self, note: impl Into<String>) -> Self {
+    /// Adds a remark.
+    pub fn with_note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    fn met(&self) -> Option<bool> {
+    fn is_met(&self) -> Option<bool> {
         self.limit.map(|limit| self.ratio <= limit)
     }
 
-    fn line(&self) -> String {
+    fn to_table_line(&self) -> String {
         let limit = self.limit.map_or("–".into(), |limit| format!("≤ {limit:.2}×"));
-        let met = self.met().map_or("–", |met| if met { "yes" } else { "**no**" });
-        let wall =
-            self.wall.map_or("–".into(), |(a, b)| format!("{} / {}", number(a), number(b)));
-        let (floor, ours, unit) = (number(self.floor), number(self.ours), self.unit);
+        let met = self.is_met().map_or("–", |met| if met { "yes" } else { "**no**" });
+        let wall = self
+            .wall
+            .map_or("–".into(), |(a, b)| format!("{} / {}", format_number(a), format_number(b)));
+
+        let (floor, ours, unit) = (format_number(self.floor), format_number(self.ours), self.unit);
         format!(
             "| {} | {} | {floor} {unit} | {ours} {unit} | {:.2}× | {limit} | {met} | {wall} | {} |\n",
             self.goal, self.what, self.ratio, self.note
         )
     }
 
-    fn json(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "goal": self.goal, "what": self.what, "unit": self.unit, "floor": self.floor,
-            "ours": self.ours, "ratio": self.ratio, "goal_ratio": self.limit, "met": self.met(),
+            "ours": self.ours, "ratio": self.ratio, "goal_ratio": self.limit, "met": self.is_met(),
             "floor_wall_us": self.wall.map(|w| w.0), "ours_wall_us": self.wall.map(|w| w.1),
             "note": self.note,
         })
     }
 }
 
-/// As Markdown.
-pub fn table(rows: &[Row]) -> String {
+/// Formats rows as a Markdown table.
+pub fn format_table(rows: &[Row]) -> String {
     let head = "| goal | what | floor | ours | ratio | goal ratio | met | wall at best, µs (floor / ours) | note |\n\
                 |---|---|---|---|---|---|---|---|---|\n";
-    rows.iter().fold(head.to_owned(), |table, row| table + &row.line())
+    rows.iter().fold(head.to_owned(), |table, row| table + &row.to_table_line())
 }
 
-/// As JSON.
-pub fn json(rows: &[Row], quick: bool) -> Value {
+/// Formats rows as JSON.
+pub fn format_json(rows: &[Row], quick: bool) -> Value {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    json!({ "quick": quick, "cores": cores, "rows": rows.iter().map(Row::json).collect::<Vec<_>>() })
+    json!({ "quick": quick, "cores": cores, "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>() })
 }
 
-fn number(value: f64) -> String {
+fn format_number(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
         v if v >= 10.0 => format!("{v:.1}"),

@@ -1,12 +1,12 @@
-// Types for hook modules of oh-my-pi, as gambrel runs them. Written by `gambrel init omp`,
-// which also writes them anew (`--force`). Imports of these modules are types only: nothing has
-// to be installed for a module to run.
+// Types for hook modules of oh-my-pi, as gambrel runs them. `gambrel init omp` writes this file,
+// and `--force` replaces it. Imports of these modules are types only: a module runs without any
+// installed package.
 
-// Node's modules, where their own types are not installed.
+// Node's modules, for projects without Node's own types.
 declare module "node:*";
 
 declare module "gambrel/hooks" {
-  // ── what messages are made of ──
+  // ── messages ──
 
   export interface TextContent {
     type: "text";
@@ -30,7 +30,7 @@ declare module "gambrel/hooks" {
 
   export interface AssistantMessage {
     role: "assistant";
-    /** Text, thinking and tool calls, as the model's API spells them. */
+    /** Text, thinking and tool calls, in the form of the model's API. */
     content: Array<TextContent | { type: string; [field: string]: unknown }>;
     timestamp?: number;
     [field: string]: unknown;
@@ -73,18 +73,18 @@ declare module "gambrel/hooks" {
   export type AgentMessage = Message | CustomMessage | BashExecutionMessage | SummaryMessage;
   export type HookMessage<T = unknown> = CustomMessage<T>;
 
-  /** What `sendMessage` and `before_agent_start` take. */
+  /** The argument of `sendMessage`, and a result of `before_agent_start`. */
   export interface CustomMessagePayload<T = unknown> {
-    /** Whose message it is: your module finds it again by this. */
+    /** The type by which your module recognises its messages. */
     customType?: string;
     content?: string | Content[];
-    /** Whether a person sees it. */
+    /** Whether the user sees it. */
     display?: boolean;
-    /** For you; the model does not see it. */
+    /** For your module; the model does not see it. */
     details?: T;
   }
 
-  // ── the session, to look at ──
+  // ── the session, read-only ──
 
   export interface SessionEntry {
     id: string;
@@ -100,7 +100,7 @@ declare module "gambrel/hooks" {
     label?: string;
   }
 
-  /** The session as the caller told it; without a caller that tells it, empty. */
+  /** The session as the caller sent it; empty if the caller sends none. */
   export interface ReadonlySessionManager {
     getEntries(): SessionEntry[];
     getBranch(from?: string): SessionEntry[];
@@ -116,7 +116,7 @@ declare module "gambrel/hooks" {
     getTree(): SessionTreeNode[];
   }
 
-  /** The session that `newSession` is about to begin: what is called here is done there. */
+  /** The session that `newSession` is about to start. Calls apply to that session. */
   export interface SessionManager {
     appendMessage(message: AgentMessage): void;
     appendCustomEntry(customType: string, data?: unknown): void;
@@ -130,7 +130,7 @@ declare module "gambrel/hooks" {
     [field: string]: unknown;
   }
 
-  /** The models that the caller knows: none, where nothing tells them. */
+  /** The models that the caller sent; empty if it sends none. */
   export interface ModelRegistry {
     find(provider: string, id: string): Model | undefined;
     getAll(): Model[];
@@ -160,22 +160,22 @@ declare module "gambrel/hooks" {
     [field: string]: unknown;
   }
 
-  // ── what a handler has beside its event ──
+  // ── the context of a handler ──
 
-  /** How a dialog ends without an answer. */
+  /** When a dialog ends without an answer. */
   export interface DialogOptions {
     signal?: Signal;
     /** Milliseconds. */
     timeout?: number;
   }
 
-  /** An `AbortSignal`, or whatever looks like one. */
+  /** An `AbortSignal`, or an object with the same interface. */
   export interface Signal {
     readonly aborted: boolean;
     addEventListener(type: "abort", listener: () => void): void;
   }
 
-  /** The host's own `AbortSignal`, where its types are known. */
+  /** The host's own `AbortSignal`, if its types are installed. */
   export type EventSignal = typeof globalThis extends { AbortSignal: { prototype: infer Own } } ? Own : Signal;
 
   export interface Theme {
@@ -186,31 +186,31 @@ declare module "gambrel/hooks" {
     underline(text: string): string;
   }
 
-  /** Dialogs reach a person if there is one: see `hasUI`. The handler's clock stands still meanwhile. */
+  /** Dialogs reach the user if `hasUI` is true. The handler's timeout is paused meanwhile. */
   export interface HookUIContext {
-    /** The option that was chosen; `undefined` without a person or a choice. */
+    /** The chosen option; `undefined` without a user or a choice. */
     select(title: string, options: string[], how?: DialogOptions): Promise<string | undefined>;
-    /** `false` without a person. */
+    /** `false` without a user. */
     confirm(title: string, message: string, how?: DialogOptions): Promise<boolean>;
     input(title: string, placeholder?: string, how?: DialogOptions): Promise<string | undefined>;
     editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined>;
     notify(message: string, type?: "info" | "warning" | "error"): void;
-    /** Text for the status line, kept by key; `undefined` takes it away. */
+    /** Text for the status line, by key; `undefined` removes it. */
     setStatus(key: string, text: string | undefined): void;
     setEditorText(text: string): void;
     getEditorText(): string;
-    /** A component of a terminal's own: always `undefined` in gambrel. */
+    /** A terminal component; always `undefined` in gambrel. */
     custom<T>(factory: (...args: never[]) => unknown, options?: unknown): Promise<T | undefined>;
     readonly theme: Theme;
   }
 
   export interface HookContext {
     readonly ui: HookUIContext;
-    /** Whether a person can be asked. */
+    /** Whether dialogs can reach the user. */
     readonly hasUI: boolean;
     readonly cwd: string;
     readonly sessionManager: ReadonlySessionManager;
-    /** The model as it was when the event happened. */
+    /** The model at the time of the event. */
     readonly model: Model | undefined;
     readonly modelRegistry: ModelRegistry;
     isIdle(): boolean;
@@ -223,7 +223,7 @@ declare module "gambrel/hooks" {
     setup?: (sessionManager: SessionManager) => Promise<void>;
   }
 
-  /** Only in commands: in a handler these would wait for the handler itself. */
+  /** Only for commands: in a handler, these would wait for the handler itself. */
   export interface HookCommandContext extends HookContext {
     waitForIdle(): Promise<void>;
     newSession(options?: NewSessionOptions): Promise<{ cancelled: boolean }>;
@@ -231,7 +231,7 @@ declare module "gambrel/hooks" {
     navigateTree(targetId: string, options?: { summarize?: boolean }): Promise<{ cancelled: boolean }>;
   }
 
-  // ── events and results: from gambrel's own table ──
+  // ── events and results, generated from gambrel's event table ──
 
   export interface SessionStartEvent {
     type: "session_start";
@@ -648,7 +648,7 @@ declare module "gambrel/hooks" {
   export type FetchToolResultEvent = ToolResultEvent & { toolName: "fetch" };
   export type TaskToolResultEvent = ToolResultEvent & { toolName: "task" };
 
-  /** Every event: what its handlers are given, and what they may return. */
+  /** Every event with the argument and the result of its handlers. */
   export interface HookEvents {
     "session_start": [SessionStartEvent, undefined];
     "session_before_switch": [SessionBeforeSwitchEvent, SessionBeforeSwitchResult];
@@ -716,7 +716,7 @@ declare module "gambrel/hooks" {
 
   export interface ExecOptions {
     signal?: Signal;
-    /** Milliseconds; none or 0 is for ever. */
+    /** Milliseconds; without it, or with 0, there is no limit. */
     timeout?: number;
     cwd?: string;
   }
@@ -724,13 +724,13 @@ declare module "gambrel/hooks" {
   export interface ExecResult {
     stdout: string;
     stderr: string;
-    /** 0 too when a signal ended it: see `killed`. */
+    /** Also 0 if a signal ended it; see `killed`. */
     code: number;
     killed: boolean;
   }
 
   export interface SendMessageOptions {
-    /** Begin a turn if the agent is idle. */
+    /** Start a turn if the agent is idle. */
     triggerTurn?: boolean;
     deliverAs?: "steer" | "followUp";
   }
@@ -757,26 +757,26 @@ declare module "gambrel/hooks" {
     error(message: string, ...more: unknown[]): void;
   }
 
-  /** What a module's factory is given. */
+  /** The argument of a module's factory. */
   export interface HookAPI {
-    /** Handlers of one event run one after another, in the order in which they were registered. */
+    /** Handlers of one event run one after another, in the order of registration. */
     on<N extends HookEventName>(
       event: N,
       handler: HookHandler<HookEvents[N][0], HookEvents[N][1]>,
     ): void;
-    /** A message for the model, kept in the session. Not in the factory, only later. */
+    /** Sends a message for the model, stored in the session. Not allowed in the factory. */
     sendMessage<T = unknown>(
       message: CustomMessagePayload<T>,
       options?: SendMessageOptions | boolean,
     ): void;
-    /** State of yours, kept in the session, unseen by the model. Not in the factory, only later. */
+    /** Stores state in the session; the model does not see it. Not allowed in the factory. */
     appendEntry<T = unknown>(customType: string, data?: T): void;
     registerCommand(name: string, options: CommandOptions): void;
     registerMessageRenderer<T = unknown>(customType: string, renderer: HookMessageRenderer<T>): void;
-    /** Runs a program: no shell, nothing on stdin. Rejects if there is no such program. */
+    /** Runs a program without a shell and without stdin. Rejects if the program does not exist. */
     exec(command: string, args: string[], options?: ExecOptions): Promise<ExecResult>;
     readonly logger: Logger;
-    /** A small builder of JSON Schemas. */
+    /** A small builder for JSON Schemas. */
     readonly typebox: any;
   }
 

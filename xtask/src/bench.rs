@@ -1,8 +1,8 @@
-//! Benchmarks: the published build, measured against floors that the same run measures.
+//! Benchmarks: measures the published build against floors from the same run.
 
 use crate::shell;
 
-/// Builds what is published and runs the benchmarks over it.
+/// Builds the published profile and runs the benchmarks with it.
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     shell::run("cargo", &["build", "--profile", "dist", "--package", "gambrel-cli"])?;
     let mut all = vec!["run", "--profile", "dist", "--package", "gambrel-bench", "--"];

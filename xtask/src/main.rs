@@ -1,4 +1,5 @@
-//! What this repository does to itself: `cargo xtask test | faults | tidy | schemas | bench | ci`.
+//! Development commands of this repository: `cargo xtask test | faults | tidy | schemas | bench |
+//! ci`.
 
 mod bench;
 mod faults;
@@ -15,14 +16,14 @@ const HELP: &str = "cargo xtask COMMAND
 
   test [ARGS…]   install what the tests need, then run all of them (ARGS go to cargo test);
                  --claude VERSION (such as latest) also runs the tests inside that Claude Code
-  faults         attack the built program with kills, faults and hostile input and print what
-                 held; --full for the full counts, --only ROW, --seed N, --count N,
+  faults         attack the built program with kills, faults and hostile input, and print
+                 results; --full for the full counts, --only ROW, --seed N, --count N,
                  --binary FILE for another build
-  tidy           check dependencies between crates, sizes and file headers, and that
-                 generated files are fresh; --pending lists names that still have to change
-  schemas        write the JSON Schemas of hook events anew
+  tidy           check names, sizes, file headers and dependencies between crates, and that
+                 generated files are fresh
+  schemas        write the JSON Schemas of hook events
   bench [ARGS…]  measure against floors of the same run; --quick for a short one
-  ci             test, faults, fmt, clippy, tidy: what must hold before a change lands
+  ci             run test, faults, fmt, clippy and tidy, as before every merge
 ";
 
 fn main() -> ExitCode {
@@ -32,10 +33,10 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "test" => test::run(&rest),
         "faults" => faults::run(&rest),
-        "tidy" => tidy::run(&rest),
+        "tidy" => tidy::run(),
         "schemas" => schemas::run(),
         "bench" => bench::run(&rest),
-        "ci" => test::ci(),
+        "ci" => test::run_ci(),
         _ => {
             eprint!("{HELP}");
             return ExitCode::from(64);

@@ -1,22 +1,23 @@
-//! The JSON Schemas in `schemas/`: written from the dialect's own tables, and compared with them.
+//! The JSON Schemas in `schemas/`: writes them from the dialect's tables, and finds stale ones.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use gambrel_dialects::claude::schema::{self, Way};
+use gambrel_dialects::claude::schema::{self, Direction};
 
 use crate::shell;
 
-/// Writes every schema, and removes those that nothing stands behind any more.
+/// Writes every schema and removes obsolete ones.
 pub fn run() -> anyhow::Result<()> {
-    let folder = folder();
+    let folder = schema_folder();
     fs::create_dir_all(&folder)?;
-    let fresh = fresh();
-    for name in there()?.keys().filter(|name| !fresh.contains_key(*name)) {
+    let fresh = generate_schemas();
+    for name in read_schemas()?.keys().filter(|name| !fresh.contains_key(*name)) {
         fs::remove_file(folder.join(name)).with_context(|| name.clone())?;
     }
+
     for (name, text) in &fresh {
         fs::write(folder.join(name), text).with_context(|| name.clone())?;
     }
@@ -24,34 +25,34 @@ pub fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is not as it would be written now.
-pub fn stale() -> anyhow::Result<Vec<String>> {
-    let (fresh, there) = (fresh(), there()?);
+/// Schemas that differ from the dialect's tables.
+pub fn find_stale() -> anyhow::Result<Vec<String>> {
+    let (fresh, there) = (generate_schemas(), read_schemas()?);
     let changed = fresh.iter().filter(|(name, text)| there.get(*name) != Some(*text));
     let orphans = there.keys().filter(|name| !fresh.contains_key(*name));
     let names = changed.map(|(name, _)| name).chain(orphans);
     Ok(names.map(|name| format!("schemas/claude/{name}: stale; run cargo xtask schemas")).collect())
 }
 
-fn folder() -> PathBuf {
-    shell::root().join("schemas/claude")
+fn schema_folder() -> PathBuf {
+    shell::repository_root().join("schemas/claude")
 }
 
-fn fresh() -> BTreeMap<String, String> {
-    let each = schema::names().flat_map(|event| Way::ALL.map(|way| (event, way)));
+fn generate_schemas() -> BTreeMap<String, String> {
+    let each = schema::event_names().flat_map(|event| Direction::ALL.map(|way| (event, way)));
     let files = each.filter_map(|(event, way)| {
-        let text = format!("{:#}\n", schema::one(event, way)?);
-        Some((format!("{event}.{}.json", way.word()), text))
+        let text = format!("{:#}\n", schema::event_schema(event, way)?);
+        Some((format!("{event}.{}.json", way.name()), text))
     });
     files.collect()
 }
 
-fn there() -> anyhow::Result<BTreeMap<String, String>> {
-    if !folder().is_dir() {
+fn read_schemas() -> anyhow::Result<BTreeMap<String, String>> {
+    if !schema_folder().is_dir() {
         return Ok(BTreeMap::new());
     }
     let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder())? {
+    for entry in fs::read_dir(schema_folder())? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.ends_with(".json") {

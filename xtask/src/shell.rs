@@ -1,4 +1,4 @@
-//! Running programs, with their names in the error.
+//! Runs programs; errors name the program.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,25 +6,25 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 /// The repository's root.
-pub fn root() -> PathBuf {
+pub fn repository_root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Runs a program in the root and fails if it does.
+/// Runs a program in the repository's root. Fails if the program fails.
 pub fn run(program: &str, args: &[&str]) -> anyhow::Result<()> {
     eprintln!("$ {program} {}", args.join(" "));
-    let status = Command::new(program).args(args).current_dir(root()).status();
-    let status = status.with_context(|| format!("{program} cannot be started"))?;
+    let status = Command::new(program).args(args).current_dir(repository_root()).status();
+    let status = status.with_context(|| format!("cannot start {program}"))?;
     if !status.success() {
         bail!("{program} {} failed: {status}", args.join(" "));
     }
     Ok(())
 }
 
-/// What a program prints.
-pub fn read(program: &str, args: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new(program).args(args).current_dir(root()).output();
-    let output = output.with_context(|| format!("{program} cannot be started"))?;
+/// Runs a program and returns its stdout.
+pub fn read_output(program: &str, args: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new(program).args(args).current_dir(repository_root()).output();
+    let output = output.with_context(|| format!("cannot start {program}"))?;
     if !output.status.success() {
         bail!("{program} {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr));
     }

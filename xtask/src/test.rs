@@ -1,15 +1,15 @@
-//! The two things that must hold: all tests, and everything that CI asks.
+//! The commands `test` and `ci`.
 
 use anyhow::Context;
 
 use crate::{faults, machine, shell, tidy, tools};
 
-/// Installs what the tests need and runs all of them. `--claude VERSION` is ours, everything else
-/// goes to cargo.
+/// Installs the needed programs and runs all tests. Arguments other than `--claude VERSION` go to
+/// cargo.
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     let (claude, args) = take_claude_version(args)?;
-    machine::prepare(machine::PARTS)?;
-    tools::prepare(claude)?;
+    machine::install_missing(machine::REQUIRED_PROGRAMS)?;
+    tools::prepare_packages(claude)?;
     let mut all = vec!["test", "--workspace"];
     all.extend(args);
     shell::run("cargo", &all)
@@ -19,7 +19,7 @@ fn take_claude_version(args: &[String]) -> anyhow::Result<(Option<&str>, Vec<&st
     let (mut claude, mut rest) = (None, Vec::new());
     let mut args = args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
-        // What comes behind it is for the tests themselves.
+        // Arguments after it belong to the tests.
         if arg == "--" {
             rest.push(arg);
             rest.extend(args);
@@ -36,15 +36,15 @@ fn take_claude_version(args: &[String]) -> anyhow::Result<(Option<&str>, Vec<&st
     Ok((claude, rest))
 }
 
-/// What must hold before a change lands.
-pub fn ci() -> anyhow::Result<()> {
+/// Runs all checks that a change needs before it is merged.
+pub fn run_ci() -> anyhow::Result<()> {
     run(&[])?;
     faults::run(&[])?;
     shell::run("cargo", &["fmt", "--all", "--check"])?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     shell::run("cargo", &clippy)?;
-    tidy::run(&[])?;
-    // The library with fewer parts: the workspace as a whole has them all.
+    tidy::run()?;
+    // The library with fewer features: the workspace build enables all of them.
     shell::run("cargo", &["check", "--package", "gambrel"])?;
     shell::run("cargo", &["check", "--package", "gambrel", "--features", "js"])
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::take_claude_version;
 
     #[test]
-    fn the_version_of_claude_code_is_not_passed_to_cargo() -> anyhow::Result<()> {
+    fn does_not_pass_the_claude_version_to_cargo() -> anyhow::Result<()> {
         for given in ["--claude latest -p x -- --claude", "-p --claude=latest x -- --claude"] {
             let args: Vec<String> = given.split(' ').map(str::to_owned).collect();
             let taken = take_claude_version(&args)?;

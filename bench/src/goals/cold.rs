@@ -1,89 +1,98 @@
-//! Goal 8: `gambrel fire` from a cold start, with ten hooks of which one runs, against a static
-//! program that does nothing. For the static build, and for the dynamic one beside it.
+//! Goal 8: a cold start of `gambrel fire` with ten hooks, of which one runs, against a static
+//! program that does nothing. Measures the static and the dynamic build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::ensure;
 
-use super::Ground;
+use super::GoalContext;
 use crate::callgrind;
-use crate::floor::Bare;
-use crate::meter::{Candidate, here, interleave};
-use crate::programs::present;
+use crate::fixture::{Fixture, hook_group};
+use crate::floor::BareProgram;
+use crate::meter::{Candidate, in_process, interleave};
+use crate::programs::is_installed;
 use crate::report::Row;
-use crate::scene::{Scene, hook};
 
-const LIMIT: f64 = 3.0;
+const MAX_RATIO: f64 = 3.0;
 const DENIES: &str = r#""permissionDecision":"deny""#;
 
-/// All builds in turns.
-pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
-    let command = ground.programs.hook.display().to_string();
-    let other = |at: usize| hook(&format!("Tool{at}"), &format!("{command} {at}"));
+/// Measures all builds in turns.
+pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
+    let command = context.programs.hook.display().to_string();
+    let other = |at: usize| hook_group(&format!("Tool{at}"), &format!("{command} {at}"));
     let mut hooks: Vec<_> = (1..10).map(other).collect();
-    hooks.push(hook("Write", &command));
-    let scene = Scene::with(ground.folder, &hooks)?;
-    let event = scene.event("Write", "bench", 1_000);
-    let nothing = ground.programs.nothing.display().to_string();
-    let mut builds = vec![("dynamic", ground.asked.gambrel.clone())];
-    builds.extend(static_build(ground)?);
-    let mut candidates = vec![candidate(&scene, &[&nothing], &event, "")?];
+    hooks.push(hook_group("Write", &command));
+    let fixture = Fixture::with_hooks(context.folder, &hooks)?;
+    let event = fixture.tool_event("Write", "bench", 1_000);
+
+    let nothing = context.programs.noop.display().to_string();
+    let mut builds = vec![("dynamic", context.options.gambrel.clone())];
+    builds.extend(static_build(context)?);
+
+    let mut candidates = vec![program_candidate(&fixture, &[&nothing], &event, "")?];
     for (_, program) in &builds {
         let program = program.display().to_string();
-        candidates.push(candidate(
-            &scene,
+        candidates.push(program_candidate(
+            &fixture,
             &[&program, "fire", "--from", "claude"],
             &event,
             DENIES,
         )?);
     }
-    let measured = interleave(ground.asked.effort(60, 20), &mut candidates)?;
+    let measured = interleave(context.options.effort(60, 20), &mut candidates)?;
+
     let mut rows = Vec::new();
     for ((name, program), own) in builds.iter().zip(&measured[1..]) {
         let what = format!("cold `fire`, 10 hooks, one runs, {name} build / static C true");
-        let row = Row::of("8", &what, &measured[0], own).noting(counted(&scene, program, &event)?);
-        rows.push(if *name == "dynamic" { row } else { row.at_most(LIMIT) });
+        let row = Row::compare("8", &what, &measured[0], own)
+            .with_note(describe_instructions(&fixture, program, &event)?);
+        rows.push(if *name == "dynamic" { row } else { row.with_limit(MAX_RATIO) });
     }
     Ok(rows)
 }
 
-fn candidate(
-    scene: &Scene,
+fn program_candidate(
+    fixture: &Fixture,
     argv: &[&str],
     event: &[u8],
-    says: &'static str,
+    expected_output: &'static str,
 ) -> anyhow::Result<Candidate<'static>> {
-    let variables = scene.variables();
+    let variables = fixture.variables();
     let set: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (*n, v.as_str())).collect();
-    let bare = Bare::new(argv, &set)?;
+    let bare = BareProgram::new(argv, &set)?;
     let event = event.to_vec();
     let name = argv[0].to_owned();
-    Ok(here(move || {
+    Ok(in_process(move || {
         let ended = bare.run(&event)?;
-        let said = String::from_utf8_lossy(&ended.stdout);
-        let expected = ended.code == 0 && said.contains(says);
-        ensure!(expected, "{name} exited {} and said {said:?}", ended.code);
+        let output = String::from_utf8_lossy(&ended.stdout);
+        let expected = ended.code == 0 && output.contains(expected_output);
+        ensure!(expected, "{name} exited {} and printed {output:?}", ended.code);
         Ok(())
     }))
 }
 
-/// Instructions of one fire, the hook's own not counted.
-fn counted(scene: &Scene, program: &Path, event: &[u8]) -> anyhow::Result<String> {
-    if !present("valgrind") {
+/// Counts the instructions of one fire, without those of the hook.
+fn describe_instructions(
+    fixture: &Fixture,
+    program: &Path,
+    event: &[u8],
+) -> anyhow::Result<String> {
+    if !is_installed("valgrind") {
         return Ok("no valgrind here: instructions not counted".into());
     }
-    let file = scene.folder().join("event.json");
+    let file = fixture.folder().join("event.json");
     std::fs::write(&file, event)?;
     let args = ["fire", "--from", "claude"];
-    let counted = callgrind::instructions(program, &args, &scene.variables(), Some(&file))?;
-    let until = if counted.whole { "" } else { " until valgrind lost it (at the hook's start)" };
+    let counted = callgrind::count_instructions(program, &args, &fixture.variables(), Some(&file))?;
+    let until =
+        if counted.is_complete { "" } else { " until valgrind lost it (at the hook's start)" };
     Ok(format!("{:.0} kinstr{until}", counted.count / 1e3))
 }
 
-/// The static build: named, or built now beside the dynamic one.
-fn static_build(ground: &Ground<'_>) -> anyhow::Result<Option<(&'static str, PathBuf)>> {
-    if let Some(program) = &ground.asked.static_gambrel {
+/// The static build: named on the command line, or built now.
+fn static_build(context: &GoalContext<'_>) -> anyhow::Result<Option<(&'static str, PathBuf)>> {
+    if let Some(program) = &context.options.static_gambrel {
         return Ok(Some(("static", program.clone())));
     }
     let (target, name) = if has_musl() {
@@ -91,13 +100,15 @@ fn static_build(ground: &Ground<'_>) -> anyhow::Result<Option<(&'static str, Pat
     } else {
         ("x86_64-unknown-linux-gnu", "static glibc")
     };
+
     let Some(folder) = std::env::current_exe()?.ancestors().nth(2).map(|t| t.join("static")) else {
         return Ok(None);
     };
     let program = folder.join(target).join("dist/gambrel");
-    if ground.asked.quick || !ground.asked.build_static {
+    if context.options.quick || !context.options.build_static {
         return Ok(program.exists().then_some(("static (found, not rebuilt)", program)));
     }
+
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--profile", "dist", "--package", "gambrel-cli"]);
     cargo.args(["--target", target]).env("CARGO_TARGET_DIR", &folder);

@@ -1,67 +1,71 @@
-//! Goal 10: loading hooks grows with their number and no faster, and costs little more than a
-//! bare parse of the same file. Counted in instructions where valgrind is there.
+//! Goal 10: the cost of loading hooks is linear and little more than a bare parse of the same file.
+//! Counted in instructions if valgrind is installed.
 
 use std::path::Path;
 
-use super::Ground;
+use super::GoalContext;
 use crate::child;
-use crate::meter::{Candidate, Effort, here, interleave};
-use crate::programs::present;
+use crate::fixture::{Fixture, hook_group};
+use crate::meter::{Candidate, Effort, in_process, interleave};
+use crate::programs::is_installed;
 use crate::report::Row;
-use crate::scene::{Scene, hook};
 use crate::{callgrind, floor};
 
 const COUNTS: [usize; 3] = [10, 100, 1_000];
 
-/// JSON, then YAML.
-pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
-    let unit = if present("valgrind") { "kinstr" } else { "µs CPU" };
-    let mut rows = of_language(ground, unit, "JSON", "parse-json", json)?;
-    rows.extend(of_language(ground, unit, "YAML", "parse-yaml", yaml)?);
+/// Measures JSON and YAML.
+pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
+    let unit = if is_installed("valgrind") { "kinstr" } else { "µs CPU" };
+    let mut rows = measure_language(context, unit, "JSON", "parse-json", write_json)?;
+    rows.extend(measure_language(context, unit, "YAML", "parse-yaml", write_yaml)?);
     Ok(rows)
 }
 
-type Writes = fn(&Path, usize) -> anyhow::Result<(Scene, std::path::PathBuf)>;
+type WriteConfig = fn(&Path, usize) -> anyhow::Result<(Fixture, std::path::PathBuf)>;
 
-fn of_language(
-    ground: &Ground<'_>,
+fn measure_language(
+    context: &GoalContext<'_>,
     unit: &'static str,
     name: &str,
     bare: &str,
-    write: Writes,
+    write: WriteConfig,
 ) -> anyhow::Result<Vec<Row>> {
     let mut loads = Vec::new();
     let mut last = 0.0;
     for count in COUNTS {
-        let (scene, file) = write(&ground.folder.join(format!("{name}{count}")), count)?;
-        let folder = scene.folder().display().to_string();
-        loads.push(cost(&["load", &folder, &count.to_string()])?);
-        last = cost(&[bare, &file.display().to_string()])?;
+        let (fixture, file) = write(&context.folder.join(format!("{name}{count}")), count)?;
+        let folder = fixture.folder().display().to_string();
+        loads.push(measure_cost(&["load", &folder, &count.to_string()])?);
+        last = measure_cost(&[bare, &file.display().to_string()])?;
     }
+
     let slope =
         |from: usize| (loads[from + 1] - loads[from]) / (COUNTS[from + 1] - COUNTS[from]) as f64;
     let linear = format!("{name}: each hook more, at 100–1,000 / at 10–100");
     let versus = format!("{name}: load of 1,000 hooks / bare parse of that file");
     Ok(vec![
-        Row::counted("10", &linear, unit, slope(0), slope(1)).at_most(1.1),
-        Row::counted("10", &versus, unit, last, loads[2]).at_most(1.5).noting(note(&loads)),
+        Row::compare_counts("10", &linear, unit, slope(0), slope(1)).with_limit(1.1),
+        Row::compare_counts("10", &versus, unit, last, loads[2])
+            .with_limit(1.5)
+            .with_note(describe_loads(&loads)),
     ])
 }
 
-fn note(loads: &[f64]) -> String {
-    let told: Vec<String> =
+fn describe_loads(loads: &[f64]) -> String {
+    let parts: Vec<String> =
         COUNTS.iter().zip(loads).map(|(count, load)| format!("{count}: {load:.0}")).collect();
-    format!("load of {}; all five dialects looked for", told.join(", "))
+    format!("load of {}; all five dialects searched", parts.join(", "))
 }
 
-/// The difference that two more times make, so that the start of the process does not count.
-fn cost(args: &[&str]) -> anyhow::Result<f64> {
+/// The cost of one repetition, from two runs with different counts, so that the start of the
+/// process is not included.
+fn measure_cost(args: &[&str]) -> anyhow::Result<f64> {
     let program = std::env::current_exe()?;
-    let run = |times: &'static str| [&[child::WORD], args, &[times]].concat();
-    if present("valgrind") {
+    let run = |times: &'static str| [&[child::CHILD_ARG], args, &[times]].concat();
+    if is_installed("valgrind") {
         let count = |times: &'static str| -> anyhow::Result<f64> {
-            let counted = callgrind::instructions(&program, &run(times), &[], None)?;
-            anyhow::ensure!(counted.whole, "{args:?} did not end well under valgrind");
+            let counted = callgrind::count_instructions(&program, &run(times), &[], None)?;
+            anyhow::ensure!(counted.is_complete, "{args:?} did not end well under valgrind");
             Ok(counted.count)
         };
         return Ok((count("3")? - count("1")?) / 2.0 / 1e3);
@@ -69,30 +73,31 @@ fn cost(args: &[&str]) -> anyhow::Result<f64> {
     let candidate = |times: &'static str| -> anyhow::Result<Candidate<'static>> {
         let all = run(times);
         let argv = [&[program.to_str().unwrap_or_default()], all.as_slice()].concat();
-        let bare = floor::Bare::new(&argv, &[])?;
-        Ok(here(move || {
+        let bare = floor::BareProgram::new(&argv, &[])?;
+        Ok(in_process(move || {
             let code = bare.run(b"")?.code;
             anyhow::ensure!(code == 0, "a load exited {code}");
             Ok(())
         }))
     };
+
     let mut both = [candidate("1")?, candidate("41")?];
     let measured = interleave(Effort { rounds: 9, fires: 3 }, &mut both)?;
-    Ok((measured[1].typical() - measured[0].typical()) / 40.0)
+    Ok((measured[1].median_cpu() - measured[0].median_cpu()) / 40.0)
 }
 
-fn json(folder: &Path, count: usize) -> anyhow::Result<(Scene, std::path::PathBuf)> {
+fn write_json(folder: &Path, count: usize) -> anyhow::Result<(Fixture, std::path::PathBuf)> {
     let hooks: Vec<_> = (0..count)
-        .map(|at| hook(&format!("Tool{at}"), &format!("/usr/local/bin/check-{at} --strict")))
+        .map(|at| hook_group(&format!("Tool{at}"), &format!("/usr/local/bin/check-{at} --strict")))
         .collect();
-    let scene = Scene::with(folder, &hooks)?;
-    let file = scene.settings();
-    Ok((scene, file))
+    let fixture = Fixture::with_hooks(folder, &hooks)?;
+    let file = fixture.settings_file();
+    Ok((fixture, file))
 }
 
-fn yaml(folder: &Path, count: usize) -> anyhow::Result<(Scene, std::path::PathBuf)> {
-    let scene = Scene::at(folder)?;
-    let file = scene.project().join(".iteratr.hooks.yml");
+fn write_yaml(folder: &Path, count: usize) -> anyhow::Result<(Fixture, std::path::PathBuf)> {
+    let fixture = Fixture::in_folder(folder)?;
+    let file = fixture.project().join(".iteratr.hooks.yml");
     let mut text = "version: 1\nhooks:\n  pre_iteration:\n".to_owned();
     for at in 0..count {
         text += &format!(
@@ -100,5 +105,5 @@ fn yaml(folder: &Path, count: usize) -> anyhow::Result<(Scene, std::path::PathBu
         );
     }
     std::fs::write(&file, text)?;
-    Ok((scene, file))
+    Ok((fixture, file))
 }

@@ -1,14 +1,14 @@
-//! What a user's hook costs in the languages that people write them in, and what firing adds to
-//! it: the same interpreter with the same script, started bare. Only told; there is no goal.
+//! The cost of hooks in common languages, fired and started bare: the same interpreter with the
+//! same script. Reported without a goal.
 
 use std::fs;
 
-use super::Ground;
-use super::one_hook::against_bare;
-use crate::programs::present;
+use super::GoalContext;
+use super::one_hook::measure_against_bare;
+use crate::programs::is_installed;
 use crate::report::Row;
 
-/// Interpreter, ending, and a guard that reads its event and refuses.
+/// Interpreter, file extension, and a guard that reads its event and denies.
 const HOOKS: &[(&str, &str, &str)] = &[
     ("bash", "sh", "event=$(cat)\n[[ $event == *'\"tool_name\"'* ]] && exit 2\n"),
     (
@@ -23,19 +23,26 @@ const HOOKS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Every language whose interpreter is there.
-pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
-    let there = HOOKS.iter().filter(|(interpreter, _, _)| present(interpreter));
-    there.map(|(interpreter, ending, text)| one(ground, interpreter, ending, text)).collect()
+/// Measures every language whose interpreter is installed.
+pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
+    let there = HOOKS.iter().filter(|(interpreter, _, _)| is_installed(interpreter));
+    there
+        .map(|(interpreter, ending, text)| measure_language(context, interpreter, ending, text))
+        .collect()
 }
 
-fn one(ground: &Ground<'_>, interpreter: &str, ending: &str, text: &str) -> anyhow::Result<Row> {
-    let folder = ground.folder.join(interpreter);
+fn measure_language(
+    context: &GoalContext<'_>,
+    interpreter: &str,
+    ending: &str,
+    text: &str,
+) -> anyhow::Result<Row> {
+    let folder = context.folder.join(interpreter);
     fs::create_dir(&folder)?;
     let script = folder.join(format!("guard.{ending}"));
     fs::write(&script, text)?;
     let text = format!("{interpreter} {}", script.display());
-    let (_, measured) = against_bare(&folder, &text, ground.asked.effort(20, 4))?;
+    let (_, measured) = measure_against_bare(&folder, &text, context.options.effort(20, 4))?;
     let what = format!("a guard in {interpreter}, fired / started bare");
-    Ok(Row::of("–", &what, &measured[0], &measured[1]))
+    Ok(Row::compare("–", &what, &measured[0], &measured[1]))
 }

@@ -1,4 +1,4 @@
-//! Goal 5: hooks that are not met must cost nothing, however many there are.
+//! Goal 5: hooks that do not match must cost nothing, at any number.
 
 use std::sync::Arc;
 
@@ -8,66 +8,67 @@ use gambrel::model::Action;
 use gambrel::{Gambrel, Loaded, Options, Ruling};
 use gambrel_engine::Engine;
 
-use super::Ground;
-use crate::meter::{Candidate, Effort, here, interleave};
+use super::GoalContext;
+use crate::fixture::{Fixture, fire_and_check, hook_group};
+use crate::meter::{Candidate, Effort, in_process, interleave};
 use crate::report::Row;
-use crate::scene::{Scene, fire, hook};
 
-/// So many hooks of which the last one hears `Write`.
-struct Crowd {
-    scene: Scene,
+/// Many hooks, of which only the last one matches `Write`.
+struct HookSet {
+    fixture: Fixture,
     gambrel: Gambrel,
     loaded: Arc<Loaded>,
 }
 
-impl Crowd {
+impl HookSet {
     fn new(
-        ground: &Ground<'_>,
+        context: &GoalContext<'_>,
         name: &str,
         count: usize,
         matcher: fn(usize) -> String,
     ) -> anyhow::Result<Self> {
-        let command = ground.programs.hook.display().to_string();
-        let other = |at: usize| hook(&matcher(at), &format!("{command} {at}"));
+        let command = context.programs.hook.display().to_string();
+        let other = |at: usize| hook_group(&matcher(at), &format!("{command} {at}"));
         let mut hooks: Vec<_> = (1..count).map(other).collect();
-        hooks.push(hook("Write", &command));
-        let scene = Scene::with(ground.folder.join(name), &hooks)?;
-        let gambrel = scene.journalled();
+        hooks.push(hook_group("Write", &command));
+        let fixture = Fixture::with_hooks(context.folder.join(name), &hooks)?;
+        let gambrel = fixture.engine_with_journal();
         let loaded = gambrel.load_hooks(None);
         ensure!(loaded.hooks.len() == count, "{} hooks loaded", loaded.hooks.len());
-        Ok(Self { scene, gambrel, loaded })
+        Ok(Self { fixture, gambrel, loaded })
     }
 
-    fn fires(&self) -> Candidate<'_> {
-        let event = self.scene.event("Write", "bench", 1_000);
-        here(move || {
-            let decision = fire(&self.gambrel, &self.loaded, &event, Ruling::Deny)?;
+    fn candidate(&self) -> Candidate<'_> {
+        let event = self.fixture.tool_event("Write", "bench", 1_000);
+        in_process(move || {
+            let decision = fire_and_check(&self.gambrel, &self.loaded, &event, Ruling::Deny)?;
             ensure!(decision.trail.len() == 1, "{} hooks considered", decision.trail.len());
             Ok(())
         })
     }
 }
 
-fn named(at: usize) -> String {
+fn tool_name(at: usize) -> String {
     format!("Tool{at}")
 }
 
-fn pattern(at: usize) -> String {
+fn tool_pattern(at: usize) -> String {
     format!("mcp__server{at}__.*")
 }
 
-/// One that is met among many, then none.
-pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
+/// Measures one match among many hooks, then none.
+pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
     let counts = [1, 10, 1_000, 10_000];
-    let crowd = |count: &usize| Crowd::new(ground, &count.to_string(), *count, named);
-    let mut crowds = counts.iter().map(crowd).collect::<anyhow::Result<Vec<_>>>()?;
-    crowds.push(Crowd::new(ground, "patterns", 1_000, pattern)?);
-    let mut candidates: Vec<Candidate<'_>> = crowds.iter().map(Crowd::fires).collect();
-    let measured = interleave(ground.asked.effort(30, 30), &mut candidates)?;
+    let hook_set = |count: &usize| HookSet::new(context, &count.to_string(), *count, tool_name);
+    let mut hook_sets = counts.iter().map(hook_set).collect::<anyhow::Result<Vec<_>>>()?;
+    hook_sets.push(HookSet::new(context, "patterns", 1_000, tool_pattern)?);
+    let mut candidates: Vec<Candidate<'_>> = hook_sets.iter().map(HookSet::candidate).collect();
+    let measured = interleave(context.options.effort(30, 30), &mut candidates)?;
     drop(candidates);
+
     let against_one = |at: usize, what: &str| {
         let what = format!("1 met of {what} / 1 of 1");
-        Row::of("5", &what, &measured[0], &measured[at]).at_most(1.1)
+        Row::compare("5", &what, &measured[0], &measured[at]).with_limit(1.1)
     };
     let mut rows = vec![
         against_one(1, "10"),
@@ -75,42 +76,50 @@ pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
         against_one(3, "10,000"),
         against_one(4, "1,000 (999 are patterns)"),
     ];
-    rows.extend(none_met(ground, &crowds)?);
+    rows.extend(measure_no_match(context, &hook_sets)?);
     Ok(rows)
 }
 
-/// Deciding alone: an event that was received, no journal.
-fn none_met(ground: &Ground<'_>, crowds: &[Crowd]) -> anyhow::Result<Vec<Row>> {
+/// Measures the decision alone: a parsed event and no journal.
+fn measure_no_match(context: &GoalContext<'_>, hook_sets: &[HookSet]) -> anyhow::Result<Vec<Row>> {
     let action = ShellAction::new(Settings::default());
     let actions: [&dyn Action; 1] = [&action];
-    let quiet = crowds[0].scene.unjournalled();
+    let quiet = hook_sets[0].fixture.engine_without_journal();
+
     let mut candidates = Vec::new();
-    for crowd in [&crowds[1], &crowds[2], &crowds[3], &crowds[4]] {
-        let received = quiet.receive("claude", &crowd.scene.event("Other", "bench", 1_000));
+    for hook_set in [&hook_sets[1], &hook_sets[2], &hook_sets[3], &hook_sets[4]] {
+        let received =
+            quiet.receive("claude", &hook_set.fixture.tool_event("Other", "bench", 1_000));
         let mut event = received.map_err(|complaint| anyhow::anyhow!(complaint.message))?;
-        let loaded = Arc::clone(&crowd.loaded);
+        let loaded = Arc::clone(&hook_set.loaded);
         let options = Options::default();
         let engine = Engine { loaded, actions: &actions, ledger: quiet.ledger(), options };
-        candidates.push(here(move || {
+        candidates.push(in_process(move || {
             let decision = engine.fire(&mut event);
-            ensure!(decision.merged.ruling == Ruling::Silent && decision.trail.is_empty(), "heard");
+            ensure!(
+                decision.merged.ruling == Ruling::Silent && decision.trail.is_empty(),
+                "a hook matched"
+            );
             Ok(())
         }));
     }
-    let crowd = &crowds[2];
-    let event = crowd.scene.event("Other", "bench", 1_000);
-    candidates
-        .push(here(move || fire(&crowd.gambrel, &crowd.loaded, &event, Ruling::Silent).map(drop)));
-    let fires = if ground.asked.quick { 500 } else { 2_000 };
+    let hook_set = &hook_sets[2];
+    let event = hook_set.fixture.tool_event("Other", "bench", 1_000);
+    candidates.push(in_process(move || {
+        fire_and_check(&hook_set.gambrel, &hook_set.loaded, &event, Ruling::Silent).map(drop)
+    }));
+
+    let fires = if context.options.quick { 500 } else { 2_000 };
     let measured = interleave(Effort { rounds: 15, fires }, &mut candidates)?;
+
     let micro = |at: usize, what: &str| {
-        Row::counted("5", what, "µs CPU", 1.0, measured[at].typical())
-            .noting(format!("wall at best {:.2} µs", measured[at].wall))
+        Row::compare_counts("5", what, "µs CPU", 1.0, measured[at].median_cpu())
+            .with_note(format!("wall at best {:.2} µs", measured[at].wall))
     };
     Ok(vec![
-        micro(1, "none met of 1,000, deciding alone / 1 µs").at_most(1.0),
-        micro(3, "none met of 1,000 patterns, deciding alone / 1 µs").at_most(1.0),
-        Row::of("5", "none met of 10,000 / of 10", &measured[0], &measured[2]).at_most(1.1),
+        micro(1, "none met of 1,000, deciding alone / 1 µs").with_limit(1.0),
+        micro(3, "none met of 1,000 patterns, deciding alone / 1 µs").with_limit(1.0),
+        Row::compare("5", "none met of 10,000 / of 10", &measured[0], &measured[2]).with_limit(1.1),
         micro(4, "none met of 1,000, received, journalled, replied / 1 µs"),
     ])
 }

@@ -1,4 +1,4 @@
-//! The goals, one file each, in the order of their numbers.
+//! The goals, one file each.
 
 mod cold;
 mod config;
@@ -13,26 +13,26 @@ mod resident;
 
 use std::path::Path;
 
-use crate::asked::Asked;
+use crate::options::BenchOptions;
 use crate::programs::Programs;
 use crate::report::Row;
 
-/// What every goal is given.
-pub struct Ground<'g> {
-    /// What was typed.
-    pub asked: &'g Asked,
-    /// Floors and hooks.
+/// The inputs of a goal.
+pub struct GoalContext<'g> {
+    /// The command line.
+    pub options: &'g BenchOptions,
+    /// Programs for floors and hooks.
     pub programs: &'g Programs,
-    /// A folder for scenes.
+    /// A temporary folder of this goal.
     pub folder: &'g Path,
 }
 
-type Goal = fn(&Ground<'_>) -> anyhow::Result<Vec<Row>>;
+type Goal = fn(&GoalContext<'_>) -> anyhow::Result<Vec<Row>>;
 
-/// One row per goal that can be measured today.
+/// All goals, by number.
 const GOALS: &[(&str, Goal)] = &[
-    ("1", one_hook::direct),
-    ("2", one_hook::shell),
+    ("1", one_hook::measure_direct),
+    ("2", one_hook::measure_shell),
     ("4", resident::measure),
     ("5", many::measure),
     ("6", large::measure),
@@ -44,16 +44,16 @@ const GOALS: &[(&str, Goal)] = &[
     ("languages", languages::measure),
 ];
 
-/// Every goal that is wanted.
-pub fn measure(asked: &Asked) -> anyhow::Result<Vec<Row>> {
+/// Measures the selected goals.
+pub fn measure(options: &BenchOptions) -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let programs = Programs::compile(folder.path())?;
     let mut rows = Vec::new();
-    for (number, goal) in GOALS.iter().filter(|(number, _)| asked.wants(number)) {
+    for (number, goal) in GOALS.iter().filter(|(number, _)| options.wants(number)) {
         let scenes = folder.path().join(number);
         std::fs::create_dir(&scenes)?;
-        let ground = Ground { asked, programs: &programs, folder: &scenes };
-        rows.extend(goal(&ground)?);
+        let context = GoalContext { options, programs: &programs, folder: &scenes };
+        rows.extend(goal(&context)?);
     }
     Ok(rows)
 }

@@ -1,5 +1,5 @@
-//! Goal 12: a handler of a module in the embedded engine, against its limits, and beside the same
-//! rule in node, in bun and in the product's own runner under bun.
+//! Goal 12: a module handler in the embedded engine, against fixed limits, and compared with the
+//! same rule in node, in bun and in oh-my-pi's own runner under bun.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,14 +12,14 @@ use gambrel::model::{Action, Call, Job};
 use gambrel_script::{ModuleAction, ScriptSettings};
 use serde_json::json;
 
-use super::Ground;
+use super::GoalContext;
 use crate::child;
-use crate::floor::Bare;
-use crate::meter::{here, interleave};
-use crate::programs::present;
+use crate::floor::BareProgram;
+use crate::meter::{in_process, interleave};
+use crate::programs::is_installed;
 use crate::report::Row;
 
-/// The first example of oh-my-pi's hook documentation, in TypeScript and without its types.
+/// The first example of oh-my-pi's hook documentation.
 const RULE: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
 
 export default function (pi: HookAPI): void {
@@ -39,66 +39,80 @@ const HOOK: &str = r#"const event = JSON.parse(require("fs").readFileSync(0, "ut
 const cmd = String(event.input.command ?? "");
 process.exit(event.toolName === "bash" && cmd.includes("rm -rf") ? 2 : 0);
 "#;
-const HOST: &str = include_str!("modules.mjs");
+const COMPARISON_SCRIPT: &str = include_str!("modules.mjs");
 const PACKAGE: &str = "@oh-my-pi/pi-coding-agent";
 
-/// The most that each may be.
-const DISPATCH: f64 = 10.0;
-const LOAD: f64 = 3_000.0;
-const MEMORY: f64 = 512.0;
-/// How many times less CPU than a node hook.
-const LESS: f64 = 1_000.0;
-/// Dispatches in one measured turn: one alone is shorter than the clock of CPU time ticks.
-const TURN: usize = 200;
+/// Limits of dispatch and load in µs, and of memory in KiB.
+const MAX_DISPATCH_MICROS: f64 = 10.0;
+const MAX_LOAD_MICROS: f64 = 3_000.0;
+const MAX_MEMORY_KIB: f64 = 512.0;
+/// A dispatch must take this many times less CPU than a node hook.
+const NODE_FACTOR: f64 = 1_000.0;
+/// Dispatches per measured turn, because one is shorter than a tick of the CPU clock.
+const DISPATCHES_PER_TURN: usize = 200;
 
-/// Every row.
-pub fn measure(ground: &Ground<'_>) -> anyhow::Result<Vec<Row>> {
-    let module = ground.folder.join("guard.ts");
+/// Measures all rows of this goal.
+pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
+    let module = context.folder.join("guard.ts");
     fs::write(&module, RULE)?;
-    let [dispatch, tail, load, memory] = in_a_process_of_its_own(ground, &module)?;
+    let [dispatch, tail, load, memory] = measure_in_child(context, &module)?;
     let tail = format!("99 of 100 within {tail:.1} µs");
     let mut rows = vec![
-        limited("a module's handler, loaded / 10 µs", "µs", DISPATCH, dispatch).noting(tail),
-        limited("a module's load with its first event / 3 ms", "µs", LOAD, load),
-        limited("resident memory of one more loaded module / 0.5 MiB", "KiB", MEMORY, memory),
+        row_with_limit("a module's handler, loaded / 10 µs", "µs", MAX_DISPATCH_MICROS, dispatch)
+            .with_note(tail),
+        row_with_limit("a module's load with its first event / 3 ms", "µs", MAX_LOAD_MICROS, load),
+        row_with_limit(
+            "resident memory of one more loaded module / 0.5 MiB",
+            "KiB",
+            MAX_MEMORY_KIB,
+            memory,
+        ),
     ];
-    let call = call(&module);
+    let call = tool_call(&module);
     let action = ModuleAction::new(ScriptSettings::default());
-    once(&action, &call)?;
-    if present("node") {
-        rows.push(against_node(ground, &action, &call)?);
+    dispatch_once(&action, &call)?;
+    if is_installed("node") {
+        rows.push(compare_with_node(context, &action, &call)?);
     }
-    rows.extend(beside(ground, &module, dispatch)?);
+    rows.extend(compare_with_runtimes(context, &module, dispatch)?);
     Ok(rows)
 }
 
-/// As the others are: this one has memory of earlier goals to give, and threads behind it.
-fn in_a_process_of_its_own(ground: &Ground<'_>, module: &Path) -> anyhow::Result<[f64; 4]> {
-    let (count, loads) = if ground.asked.quick { ("2000", "20") } else { ("20000", "100") };
+/// Measures in a child process: this process has memory and threads of earlier goals.
+fn measure_in_child(context: &GoalContext<'_>, module: &Path) -> anyhow::Result<[f64; 4]> {
+    let (count, loads) = if context.options.quick { ("2000", "20") } else { ("20000", "100") };
     let mut own = Command::new(std::env::current_exe()?);
-    own.args([child::WORD, "module"]).arg(module).args([count, loads]);
-    let told = own.stderr(Stdio::inherit()).output()?;
-    let told = String::from_utf8(told.stdout)?;
-    let figures: Result<Vec<f64>, _> = told.split_whitespace().map(str::parse).collect();
-    figures?.try_into().map_err(|_| anyhow::anyhow!("it told {told:?}"))
+    own.args([child::CHILD_ARG, "module"]).arg(module).args([count, loads]);
+    let output = own.stderr(Stdio::inherit()).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let figures: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
+    figures?.try_into().map_err(|_| anyhow::anyhow!("the child printed {text:?}"))
 }
 
-/// In that process: the typical dispatch, the slow ones, the load, and the memory of one more.
-pub fn alone(module: &Path, count: usize, loads: usize) -> anyhow::Result<[f64; 4]> {
-    let call = call(module);
-    let memory = memory(&call)?;
+/// Runs in the child process: median dispatch, 99th percentile, load time, memory of one more
+/// module.
+pub fn measure_module(module: &Path, count: usize, loads: usize) -> anyhow::Result<[f64; 4]> {
+    let call = tool_call(module);
+    let memory = measure_memory(&call)?;
     let action = ModuleAction::new(ScriptSettings::default());
-    once(&action, &call)?;
-    let times = repeat(count, || once(&action, &call))?;
-    let loads = repeat(loads, || once(&ModuleAction::new(ScriptSettings::default()), &call))?;
-    Ok([middle(&times, 0.5), middle(&times, 0.99), middle(&loads, 0.5), memory])
+    dispatch_once(&action, &call)?;
+    let times = repeat_timed(count, || dispatch_once(&action, &call))?;
+    let loads = repeat_timed(loads, || {
+        dispatch_once(&ModuleAction::new(ScriptSettings::default()), &call)
+    })?;
+    Ok([
+        value_at_share(&times, 0.5),
+        value_at_share(&times, 0.99),
+        value_at_share(&loads, 0.5),
+        memory,
+    ])
 }
 
-fn limited(what: &str, unit: &'static str, limit: f64, ours: f64) -> Row {
-    Row::counted("12", what, unit, limit, ours).at_most(1.0)
+fn row_with_limit(what: &str, unit: &'static str, limit: f64, ours: f64) -> Row {
+    Row::compare_counts("12", what, unit, limit, ours).with_limit(1.0)
 }
 
-fn call(module: &Path) -> Call {
+fn tool_call(module: &Path) -> Call {
     let event = json!({
         "type": "tool_call", "toolName": "bash", "toolCallId": "1",
         "input": {"command": "rm -rf /"},
@@ -110,7 +124,7 @@ fn call(module: &Path) -> Call {
     Call { body, ..Call::default() }
 }
 
-fn once(action: &ModuleAction, call: &Call) -> anyhow::Result<Duration> {
+fn dispatch_once(action: &ModuleAction, call: &Call) -> anyhow::Result<Duration> {
     let began = Instant::now();
     let outcomes = action.run(&[Job { call, record: None }]);
     let took = began.elapsed();
@@ -120,7 +134,7 @@ fn once(action: &ModuleAction, call: &Call) -> anyhow::Result<Duration> {
     Ok(took)
 }
 
-fn repeat(
+fn repeat_timed(
     count: usize,
     mut run: impl FnMut() -> anyhow::Result<Duration>,
 ) -> anyhow::Result<Vec<f64>> {
@@ -132,65 +146,78 @@ fn repeat(
     Ok(times)
 }
 
-/// At this share of sorted values.
-fn middle(sorted: &[f64], share: f64) -> f64 {
+/// The value at this share of the sorted values.
+fn value_at_share(sorted: &[f64], share: f64) -> f64 {
     let at = (sorted.len() as f64 * share) as usize;
     sorted.get(at.min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
 }
 
-/// What one more module takes, each read, transpiled, imported and asked once.
-fn memory(call: &Call) -> anyhow::Result<f64> {
+/// Memory of one more module that was loaded and called once.
+fn measure_memory(call: &Call) -> anyhow::Result<f64> {
     const MODULES: usize = 64;
-    let before = resident()?;
+    let before = resident_kib()?;
     let mut kept = Vec::new();
     for _ in 0..MODULES {
         let action = ModuleAction::new(ScriptSettings::default());
-        once(&action, call)?;
+        dispatch_once(&action, call)?;
         kept.push(action);
     }
-    Ok((resident()? - before) / kept.len() as f64)
+    Ok((resident_kib()? - before) / kept.len() as f64)
 }
 
 /// Resident memory in KiB.
-fn resident() -> anyhow::Result<f64> {
+fn resident_kib() -> anyhow::Result<f64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().next());
     Ok(number.context("no VmRSS")?.parse()?)
 }
 
-/// CPU of a dispatch, against a thousandth of what the same rule takes as a hook in node.
-fn against_node(ground: &Ground<'_>, action: &ModuleAction, call: &Call) -> anyhow::Result<Row> {
-    let script = ground.folder.join("guard.cjs");
+/// CPU of a dispatch, against a thousandth of the same rule as a node hook.
+fn compare_with_node(
+    context: &GoalContext<'_>,
+    action: &ModuleAction,
+    call: &Call,
+) -> anyhow::Result<Row> {
+    let script = context.folder.join("guard.cjs");
     fs::write(&script, HOOK)?;
-    let bare = Bare::new(&["/usr/bin/env", "node", &script.display().to_string()], &[])?;
+    let bare = BareProgram::new(&["/usr/bin/env", "node", &script.display().to_string()], &[])?;
     let event = call.body["event"].to_string().into_bytes();
     let mut candidates = [
-        here(|| {
+        in_process(|| {
             let code = bare.run(&event)?.code;
             ensure!(code == 2, "the hook in node exited {code}");
             Ok(())
         }),
-        here(|| (0..TURN).try_for_each(|_| once(action, call).map(drop))),
+        in_process(|| {
+            (0..DISPATCHES_PER_TURN).try_for_each(|_| dispatch_once(action, call).map(drop))
+        }),
     ];
-    let measured = interleave(ground.asked.effort(16, 4), &mut candidates)?;
-    let (node, ours) = (measured[0].typical(), measured[1].typical() / TURN as f64);
+
+    let measured = interleave(context.options.effort(16, 4), &mut candidates)?;
+    let (node, ours) =
+        (measured[0].median_cpu(), measured[1].median_cpu() / DISPATCHES_PER_TURN as f64);
     let what = "CPU of a module's handler / a thousandth of the same rule as a node hook";
     let note = format!("the hook in node: {node:.0} µs CPU, {:.0} times ours", node / ours);
-    Ok(limited(what, "µs CPU", node / LESS, ours).noting(note))
+    Ok(row_with_limit(what, "µs CPU", node / NODE_FACTOR, ours).with_note(note))
 }
 
-/// The same rule in processes that stay, where their programs are there.
-fn beside(ground: &Ground<'_>, module: &Path, ours: f64) -> anyhow::Result<Vec<Row>> {
-    let (host, plain) = (ground.folder.join("modules.mjs"), ground.folder.join("guard.mjs"));
-    fs::write(&host, HOST)?;
+/// Measures the same rule in node and bun processes, if these are installed.
+fn compare_with_runtimes(
+    context: &GoalContext<'_>,
+    module: &Path,
+    ours: f64,
+) -> anyhow::Result<Vec<Row>> {
+    let (host, plain) = (context.folder.join("modules.mjs"), context.folder.join("guard.mjs"));
+    fs::write(&host, COMPARISON_SCRIPT)?;
     let bare = RULE.lines().skip(1).map(|line| line.replace("(pi: HookAPI): void", "(pi)"));
     fs::write(&plain, bare.collect::<Vec<_>>().join("\n"))?;
+
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/node_modules");
     let bun = [tools.join(".bin/bun"), PathBuf::from("bun")];
-    let bun = bun.into_iter().find(|bun| present(&bun.display().to_string()));
+    let bun = bun.into_iter().find(|bun| is_installed(&bun.display().to_string()));
     let mut others = vec![];
-    if present("node") {
+    if is_installed("node") {
         others.push(("called by node", PathBuf::from("node"), vec![plain.clone()]));
     }
     if let Some(bun) = bun {
@@ -200,26 +227,29 @@ fn beside(ground: &Ground<'_>, module: &Path, ours: f64) -> anyhow::Result<Vec<R
             others.push(("in the real HookRunner under bun", bun, vec![module.into(), package]));
         }
     }
+
     let one = |(name, program, args): &(&str, PathBuf, Vec<PathBuf>)| {
-        let (start, nanos) = other(program, &host, args).with_context(|| (*name).to_owned())?;
+        let (start, nanos) =
+            run_comparison(program, &host, args).with_context(|| (*name).to_owned())?;
         let what = format!("a module's handler, loaded / the same {name}");
         let note = format!("that process took {start:.0} ms until its first answer");
-        Ok(Row::counted("12", &what, "µs", nanos / 1e3, ours).noting(note))
+        Ok(Row::compare_counts("12", &what, "µs", nanos / 1e3, ours).with_note(note))
     };
     others.iter().map(one).collect()
 }
 
-/// How long a process takes until it is ready, and what a dispatch takes in it.
-fn other(program: &Path, host: &Path, args: &[PathBuf]) -> anyhow::Result<(f64, f64)> {
+/// Runs a comparison process: milliseconds until it is ready, and nanoseconds per dispatch.
+fn run_comparison(program: &Path, host: &Path, args: &[PathBuf]) -> anyhow::Result<(f64, f64)> {
     let began = Instant::now();
     let mut command = Command::new(program);
     command.arg(host).args(args).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn()?;
     let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
-    let ready = lines.next().context("it said nothing")??;
+
+    let ready = lines.next().context("it printed nothing")??;
     let start = began.elapsed().as_secs_f64() * 1e3;
-    ensure!(ready == "ready", "it said {ready}");
-    let nanos = lines.next().context("it told no figure")??.trim().parse()?;
+    ensure!(ready == "ready", "it printed {ready}");
+    let nanos = lines.next().context("it printed no figure")??.trim().parse()?;
     ensure!(child.wait()?.success(), "it failed");
     Ok((start, nanos))
 }

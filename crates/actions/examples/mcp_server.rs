@@ -1,5 +1,5 @@
-//! A server that speaks MCP over stdin and stdout, written by hand so that it can do everything
-//! wrong. Its one argument says how. The tests start it.
+//! An MCP server over stdin and stdout for the tests, written by hand so that it can break every
+//! rule. Its argument selects the behaviour.
 
 use std::io::{self, BufRead, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -18,35 +18,35 @@ fn main() -> ExitCode {
 
 fn serve(mode: &str) -> io::Result<()> {
     match mode {
-        "dies" => return die(),
-        "hangs" => hang(),
-        "floods" => flood(&(noise().to_string() + "\n"))?,
-        "floods-line" => flood("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")?,
-        // A child in a session of its own, which nobody waits for.
-        "leaves" => drop(sleeper().spawn()?),
+        "dies" => return fail_with_stderr(),
+        "hangs" => sleep_forever(),
+        "floods" => write_endlessly(&(notification().to_string() + "\n"))?,
+        "floods-line" => write_endlessly("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")?,
+        // A child in its own session, which the server does not wait for.
+        "leaves" => drop(detached_sleep().spawn()?),
         "stubborn" => ignore_term()?,
         _ => {}
     }
     for line in io::stdin().lock().lines() {
-        let asked: Value = serde_json::from_str(&line?)?;
-        let Some(id) = asked.get("id").cloned() else { continue };
-        let reply = match asked["method"].as_str() {
+        let request: Value = serde_json::from_str(&line?)?;
+        let Some(id) = request.get("id").cloned() else { continue };
+        let reply = match request["method"].as_str() {
             Some("initialize") => json!({ "result": {
-                "protocolVersion": asked["params"]["protocolVersion"],
+                "protocolVersion": request["params"]["protocolVersion"],
                 "capabilities": { "tools": {} },
                 "serverInfo": { "name": "test", "version": "1" },
             } }),
-            Some("tools/call") if mode == "dies-later" => return die(),
-            Some("tools/call") if mode == "hangs-later" => hang(),
-            Some("tools/call") => call(&asked["params"])?,
+            Some("tools/call") if mode == "dies-later" => return fail_with_stderr(),
+            Some("tools/call") if mode == "hangs-later" => sleep_forever(),
+            Some("tools/call") => call_tool(&request["params"])?,
             _ => json!({ "error": { "code": -32601, "message": "no such method" } }),
         };
-        say(&reply, &id)?;
+        send_reply(&reply, &id)?;
     }
     Ok(())
 }
 
-fn call(params: &Value) -> io::Result<Value> {
+fn call_tool(params: &Value) -> io::Result<Value> {
     let folder = std::env::current_dir()?;
     let folder = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let colour = std::env::var("COLOUR").unwrap_or_default();
@@ -70,7 +70,7 @@ fn call(params: &Value) -> io::Result<Value> {
     })
 }
 
-fn say(reply: &Value, id: &Value) -> io::Result<()> {
+fn send_reply(reply: &Value, id: &Value) -> io::Result<()> {
     let mut reply = reply.clone();
     reply["jsonrpc"] = "2.0".into();
     reply["id"] = id.clone();
@@ -79,12 +79,12 @@ fn say(reply: &Value, id: &Value) -> io::Result<()> {
     out.flush()
 }
 
-fn noise() -> Value {
+fn notification() -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/message",
         "params": { "level": "info", "data": "x".repeat(1000) } })
 }
 
-fn flood(text: &str) -> io::Result<()> {
+fn write_endlessly(text: &str) -> io::Result<()> {
     let block = text.repeat(100);
     loop {
         io::stdout().lock().write_all(block.as_bytes())?;
@@ -92,7 +92,7 @@ fn flood(text: &str) -> io::Result<()> {
     }
 }
 
-fn die() -> io::Result<()> {
+fn fail_with_stderr() -> io::Result<()> {
     let mut err = io::stderr().lock();
     for _ in 0..200 {
         writeln!(err, "there is much to say before the end comes")?;
@@ -101,19 +101,19 @@ fn die() -> io::Result<()> {
     Err(io::Error::other("no licence"))
 }
 
-fn hang() -> ! {
+fn sleep_forever() -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(60));
     }
 }
 
-fn sleeper() -> Command {
+fn detached_sleep() -> Command {
     let mut command = Command::new("setsid");
     command.args(["sleep", "60"]).stdin(Stdio::null());
     command
 }
 
-/// Becomes a shell that does not hear TERM, with a child that does not either.
+/// Becomes a shell that ignores SIGTERM, with a child that ignores it too.
 fn ignore_term() -> io::Result<()> {
     use std::os::unix::process::CommandExt;
     let text = "trap '' TERM; setsid sleep 60 & while :; do sleep 1; done";

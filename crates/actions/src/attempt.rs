@@ -1,5 +1,5 @@
-//! One job from its first attempt to its last: files before, retries with their pauses, and the
-//! budget over all of it. It knows no pipes; `process` runs the single attempt.
+//! One job from its first attempt to its last: side files, retries with their delays, and the
+//! budget over all attempts. `process` runs a single attempt.
 
 use std::time::{Duration, Instant};
 
@@ -8,232 +8,248 @@ use gambrel_model::call::{Call, Limits};
 use gambrel_model::outcome::{End, Outcome};
 use rustix::process::Pid;
 
-use crate::detach::Sent;
-use crate::handover;
-
-use crate::limits::{Deadlines, later};
-use crate::process::{Ended, Process, World};
+use crate::deadlines::{Deadlines, add_duration};
+use crate::detach::PendingStart;
+use crate::handoff;
+use crate::process::{EndedProcess, LoopContext, Process};
+use crate::process_table::ProcessId;
 use crate::recheck::changed_file;
 use crate::sidefile;
-use crate::tree::Member;
 
-/// A job and how far it is.
+/// A job and its current attempt.
 pub(crate) struct Attempt<'a> {
     call: &'a Call,
-    errand: Option<&'a (dyn Fn() -> String + Sync)>,
-    begun: Instant,
+    record: Option<&'a (dyn Fn() -> String + Sync)>,
+    started_at: Instant,
     budget: Option<Instant>,
-    made: u32,
-    /// Nothing more is tried.
-    hastened: bool,
-    state: State<'a>,
+    attempts_made: u32,
+    /// No further attempt follows.
+    terminating: bool,
+    state: AttemptState<'a>,
     remarks: Vec<String>,
     command: Vec<String>,
-    /// The trusted file that changed while it ran.
+    /// The trusted file that changed while the hook ran.
     changed: Option<String>,
-    /// The marks of its attempts and until when these may run, for whoever looks for their orphans.
-    pub marks: Vec<(String, Instant)>,
-    /// What they left running, as far as it has been handed over.
-    pub left: Vec<Member>,
+    /// The tags of its attempts and their deadlines, to find their orphans.
+    pub tags: Vec<(String, Instant)>,
+    /// Processes that its attempts left running and the watchdog already knows.
+    pub leftovers: Vec<ProcessId>,
 }
 
-enum State<'a> {
+enum AttemptState<'a> {
     Waiting(Instant),
-    Live(Box<Process<'a>>),
-    /// Given to somebody else while it ran.
-    Left(Box<(Pid, Sent, Outcome)>),
-    Over(Box<Outcome>),
+    Running(Box<Process<'a>>),
+    /// Handed to a supervisor while it ran.
+    HandedOff(Box<(Pid, PendingStart, Outcome)>),
+    Done(Box<Outcome>),
 }
 
 impl<'a> Attempt<'a> {
-    /// Of a job that has not started.
+    /// A job that has not started.
     pub fn new(job: &Job<'a>, now: Instant) -> Self {
         let call = job.call;
         Self {
             call,
-            errand: job.record,
-            begun: now,
-            budget: call.limits.budget.map(|budget| later(now, budget)),
-            made: 0,
-            hastened: false,
-            state: State::Waiting(now),
+            record: job.record,
+            started_at: now,
+            budget: call.limits.budget.map(|budget| add_duration(now, budget)),
+            attempts_made: 0,
+            terminating: false,
+            state: AttemptState::Waiting(now),
             remarks: Vec::new(),
             command: Vec::new(),
             changed: None,
-            marks: Vec::new(),
-            left: Vec::new(),
+            tags: Vec::new(),
+            leftovers: Vec::new(),
         }
     }
 
-    /// Of a process that somebody else has started: there is no other attempt after it.
-    pub fn adopted(call: &'a Call, process: Process<'a>) -> Self {
+    /// A process that another process has started. No further attempt follows it.
+    pub fn from_adopted(call: &'a Call, process: Process<'a>) -> Self {
         let mut this = Self::new(&Job { call, record: None }, Instant::now());
-        (this.made, this.hastened) = (1, true);
+        (this.attempts_made, this.terminating) = (1, true);
         this.command.clone_from(&process.command);
-        this.state = State::Live(Box::new(process));
+        this.state = AttemptState::Running(Box::new(process));
         this
     }
 
-    /// How the killing of what it leaves running is recorded.
-    pub fn slip(&self) -> Option<&'a str> {
+    /// The text that identifies this call in the record of a leak.
+    pub fn leak_record(&self) -> Option<&'a str> {
         self.call.leak_record.as_deref()
     }
 
-    /// The child that runs now.
-    pub fn live(&self) -> Option<&Process<'a>> {
-        if let State::Live(process) = &self.state { Some(process) } else { None }
+    /// The running process, if there is one.
+    pub fn running_process(&self) -> Option<&Process<'a>> {
+        if let AttemptState::Running(process) = &self.state { Some(process) } else { None }
     }
 
-    /// The child that runs now, to be changed.
-    pub fn live_mut(&mut self) -> Option<&mut Process<'a>> {
-        if let State::Live(process) = &mut self.state { Some(process) } else { None }
+    /// The running process, mutable.
+    pub fn running_process_mut(&mut self) -> Option<&mut Process<'a>> {
+        if let AttemptState::Running(process) = &mut self.state { Some(process) } else { None }
     }
 
-    /// Whether its outcome stands.
-    pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Over(_) | State::Left(_))
+    /// Whether its outcome is known.
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, AttemptState::Done(_) | AttemptState::HandedOff(_))
     }
 
-    /// When it has something to do by itself.
+    /// The next time at which it must act without an event.
     pub fn next_wake(&self, now: Instant) -> Option<Instant> {
         match &self.state {
-            State::Waiting(at) => Some(*at),
-            State::Live(process) => Some(process.next_wake(now)),
-            State::Over(_) | State::Left(_) => None,
+            AttemptState::Waiting(at) => Some(*at),
+            AttemptState::Running(process) => Some(process.next_wake(now)),
+            AttemptState::Done(_) | AttemptState::HandedOff(_) => None,
         }
     }
 
-    /// Whether it wants to start a child now.
+    /// Whether an attempt must start now.
     pub fn is_due(&self, now: Instant) -> bool {
-        matches!(self.state, State::Waiting(at) if at <= now)
+        matches!(self.state, AttemptState::Waiting(at) if at <= now)
     }
 
-    /// Starts an attempt; what was started is the answer, or why it was not.
-    pub fn start(&mut self, world: &mut World<'a>) -> Result<&[String], String> {
-        if self.budget.is_some_and(|budget| world.now >= budget) {
-            let cut = "no time was left to start it".to_owned();
-            self.close(Outcome {
-                cut_short_by: Some(cut.clone()),
+    /// Starts an attempt. Returns the command, or why it did not start.
+    pub fn start_attempt(&mut self, context: &mut LoopContext<'a>) -> Result<&[String], String> {
+        if self.budget.is_some_and(|budget| context.now >= budget) {
+            let reason = "no time was left to start it".to_owned();
+            self.finish_call(Outcome {
+                cut_short_by: Some(reason.clone()),
                 ..Outcome::from_end(End::TimedOut)
             });
-            return Err(cut);
+            return Err(reason);
         }
-        let files = match self.made {
-            0 => sidefile::write(&self.call.files).map(|remarks| self.remarks.extend(remarks)),
+
+        let files = match self.attempts_made {
+            0 => sidefile::write_side_files(&self.call.files)
+                .map(|remarks| self.remarks.extend(remarks)),
             _ => Ok(()),
         };
-        self.made += 1;
-        let limits = Deadlines::of(&self.call.limits, world.now, self.budget);
-        match files.and_then(|()| Process::start(self.call, limits, world)) {
+
+        self.attempts_made += 1;
+        let deadlines = Deadlines::from_limits(&self.call.limits, context.now, self.budget);
+        match files.and_then(|()| Process::start(self.call, deadlines, context)) {
             Ok(process) => {
                 self.command.clone_from(&process.command);
-                self.marks.push((process.mark.clone(), limits.deadline));
-                self.state = State::Live(Box::new(process));
+                self.tags.push((process.tag.clone(), deadlines.deadline));
+                self.state = AttemptState::Running(Box::new(process));
                 Ok(&self.command)
             }
             Err(reason) => {
                 let end = End::FailedToStart(reason.clone());
-                self.settle(Outcome::from_end(end), world);
+                self.finish_attempt(Outcome::from_end(end), context);
                 Err(reason)
             }
         }
     }
 
-    /// Does what is due for the child that runs.
-    pub fn step(&mut self, world: &mut World<'a>) {
-        if let Some(time) = self.live_mut().and_then(Process::goes) {
-            return self.part(time, world);
+    /// Advances the running process.
+    pub fn advance(&mut self, context: &mut LoopContext<'a>) {
+        if let Some(time) = self.running_process_mut().and_then(Process::read_async_request) {
+            return self.hand_off(time, context);
         }
-        let over = self.live_mut().is_some_and(|process| process.step(world));
-        if !over || self.ends_changed(world) {
+        let over = self.running_process_mut().is_some_and(|process| process.advance(context));
+        if !over || self.kill_rest_if_changed(context) {
             return;
         }
-        let state = std::mem::replace(&mut self.state, State::Waiting(world.now));
-        if let State::Live(process) = state {
-            let Ended { end, stdout, stderr, cut, remarks, left, linger } = process.finish(world);
-            self.left.extend(left);
-            if let Some((_, until)) = self.marks.last_mut() {
-                *until = linger;
+
+        let state = std::mem::replace(&mut self.state, AttemptState::Waiting(context.now));
+        if let AttemptState::Running(process) = state {
+            let EndedProcess {
+                end,
+                stdout,
+                stderr,
+                cut_short_by,
+                remarks,
+                leftovers,
+                leftover_deadline,
+            } = process.finish(context);
+            self.leftovers.extend(leftovers);
+            if let Some((_, until)) = self.tags.last_mut() {
+                *until = leftover_deadline;
             }
             self.remarks.extend(remarks);
-            self.settle(
-                Outcome { stdout, stderr, cut_short_by: cut, ..Outcome::from_end(end) },
-                world,
+            self.finish_attempt(
+                Outcome { stdout, stderr, cut_short_by, ..Outcome::from_end(end) },
+                context,
             );
         }
     }
 
-    /// Looks at the trusted files once it is over. If one changed, what is left of it is ended
-    /// first: true while that goes on.
-    fn ends_changed(&mut self, world: &mut World<'a>) -> bool {
+    /// Checks the trusted files after the process has ended. If one changed, kills the remaining
+    /// processes first; returns true while that goes on.
+    fn kill_rest_if_changed(&mut self, context: &mut LoopContext<'a>) -> bool {
         if self.changed.is_some() {
             return false;
         }
         self.changed = self.call.watched.as_ref().and_then(changed_file);
-        let State::Live(process) = &mut self.state else { return false };
-        self.changed.is_some() && process.kill_rest(world)
+        let AttemptState::Running(process) = &mut self.state else { return false };
+        self.changed.is_some() && process.kill_rest(context)
     }
 
-    /// Gives the child away as it runs. If nobody takes it, it is waited for as before.
-    fn part(&mut self, time: Option<Duration>, world: &mut World<'a>) {
-        let State::Live(process) = &mut self.state else { return };
-        let left = process.time_left(self.call.limits.timeout, world.now);
-        let pace = Limits {
-            timeout: time.unwrap_or(left),
+    /// Hands the running process to a supervisor. If no supervisor takes it, the batch waits for it
+    /// as before.
+    fn hand_off(&mut self, time: Option<Duration>, context: &mut LoopContext<'a>) {
+        let AttemptState::Running(process) = &mut self.state else { return };
+        let time_left = process.time_left(self.call.limits.timeout, context.now);
+        let limits = Limits {
+            timeout: time.unwrap_or(time_left),
             leftover_timeout: None,
             budget: None,
             ..self.call.limits.clone()
         };
-        let call = Call { limits: pace, ..self.call.clone() };
-        let sent = process
-            .leaving()
-            .and_then(|leaving| handover::send(leaving, &call, self.errand, world.settings));
-        match sent {
-            Ok(sent) => {
-                process.forget(world);
+
+        let call = Call { limits, ..self.call.clone() };
+        let pending = process
+            .prepare_handoff()
+            .and_then(|handoff| handoff::hand_off(handoff, &call, self.record, context.settings));
+
+        match pending {
+            Ok(pending) => {
+                process.release(context);
                 let remark = "left running: it asked not to be waited for".to_owned();
                 let outcome = Outcome {
-                    stdout: process.printed(),
-                    elapsed: self.begun.elapsed(),
-                    attempts: self.made,
+                    stdout: process.stdout_so_far(),
+                    elapsed: self.started_at.elapsed(),
+                    attempts: self.attempts_made,
                     command: std::mem::take(&mut self.command),
                     remarks: self.remarks.drain(..).chain([remark]).collect(),
                     ..Outcome::from_end(End::Detached)
                 };
-                // What belongs to it is its new owner's to look for.
-                self.marks.clear();
-                self.state = State::Left(Box::new((process.pid(), sent, outcome)));
+                // The supervisor now looks for its processes.
+                self.tags.clear();
+                self.state = AttemptState::HandedOff(Box::new((process.pid(), pending, outcome)));
             }
             Err(error) => self.remarks.push(format!("not left running: {error}")),
         }
     }
 
-    /// Ends it because this process is told to go: what runs is given a moment, nothing begins.
-    pub fn hasten(&mut self, world: &mut World<'a>) {
-        self.hastened = true;
+    /// Ends it because a signal asked this process to end: a running process gets a short grace,
+    /// and nothing starts.
+    pub fn terminate_soon(&mut self, context: &mut LoopContext<'a>) {
+        self.terminating = true;
         match &mut self.state {
-            State::Live(process) => process.hasten(world),
-            State::Waiting(_) => {
+            AttemptState::Running(process) => process.terminate_soon(context),
+            AttemptState::Waiting(_) => {
                 let end = End::FailedToStart("a signal ended gambrel".to_owned());
-                self.close(Outcome::from_end(end));
+                self.finish_call(Outcome::from_end(end));
             }
-            State::Over(_) | State::Left(_) => {}
+            AttemptState::Done(_) | AttemptState::HandedOff(_) => {}
         }
     }
 
-    /// Ends it because our own code failed; the other jobs go on.
-    pub fn fail(&mut self, world: &World<'_>) {
-        let state = std::mem::replace(&mut self.state, State::Waiting(world.now));
-        if let State::Live(process) = state {
-            process.abandon();
+    /// Ends it after a panic in gambrel; the other jobs go on.
+    pub fn fail_call(&mut self, context: &LoopContext<'_>) {
+        let state = std::mem::replace(&mut self.state, AttemptState::Waiting(context.now));
+        if let AttemptState::Running(process) = state {
+            process.kill_at_once();
         }
+
         let end = End::FailedToStart("a fault inside gambrel ended this call".to_owned());
-        self.close(Outcome::from_end(end));
+        self.finish_call(Outcome::from_end(end));
     }
 
-    /// Something that was learnt after its end.
-    pub fn remark(&mut self, remark: String) {
-        if let State::Over(outcome) = &mut self.state {
+    /// Adds a remark after its end.
+    pub fn add_remark(&mut self, remark: String) {
+        if let AttemptState::Done(outcome) = &mut self.state {
             outcome.remarks.push(remark);
         }
     }
@@ -241,42 +257,45 @@ impl<'a> Attempt<'a> {
     /// The outcome of the last attempt.
     pub fn into_outcome(self) -> Outcome {
         match self.state {
-            State::Over(outcome) => *outcome,
-            State::Left(left) => {
-                let (pid, sent, mut outcome) = *left;
-                let settled = handover::settle(pid, sent);
-                outcome.end = settled.end;
-                outcome.remarks.extend(settled.remarks);
+            AttemptState::Done(outcome) => *outcome,
+            AttemptState::HandedOff(handed_off) => {
+                let (pid, pending, mut outcome) = *handed_off;
+                let confirmed = handoff::confirm_handoff(pid, pending);
+                outcome.end = confirmed.end;
+                outcome.remarks.extend(confirmed.remarks);
                 outcome
             }
-            State::Waiting(_) | State::Live(_) => {
-                Outcome::from_end(End::FailedToStart("the call was not carried out".to_owned()))
+            AttemptState::Waiting(_) | AttemptState::Running(_) => {
+                Outcome::from_end(End::FailedToStart("the call did not run".to_owned()))
             }
         }
     }
 
-    /// Another attempt after the pause, or the end.
-    fn settle(&mut self, outcome: Outcome, world: &World<'_>) {
-        let ends = self.hastened || self.changed.is_some() || self.made > self.call.limits.retries;
-        if ends || outcome.is_success() {
-            return self.close(outcome);
+    /// Schedules another attempt, or finishes the call.
+    fn finish_attempt(&mut self, outcome: Outcome, context: &LoopContext<'_>) {
+        let is_last = self.terminating
+            || self.changed.is_some()
+            || self.attempts_made > self.call.limits.retries;
+        if is_last || outcome.is_success() {
+            return self.finish_call(outcome);
         }
-        let next = later(Instant::now().max(world.now), self.call.limits.retry_delay);
+        let next = add_duration(Instant::now().max(context.now), self.call.limits.retry_delay);
         if self.budget.is_some_and(|budget| next >= budget) {
             self.remarks.push("budget: no time for another attempt".to_owned());
-            return self.close(outcome);
+            return self.finish_call(outcome);
         }
+
         for spill in [&outcome.stdout.spill, &outcome.stderr.spill].into_iter().flatten() {
             let _ = std::fs::remove_file(spill);
         }
-        self.state = State::Waiting(next);
+        self.state = AttemptState::Waiting(next);
     }
 
-    fn close(&mut self, outcome: Outcome) {
+    fn finish_call(&mut self, outcome: Outcome) {
         sidefile::remove_temporary(&self.call.files);
-        self.state = State::Over(Box::new(Outcome {
-            elapsed: self.begun.elapsed(),
-            attempts: self.made,
+        self.state = AttemptState::Done(Box::new(Outcome {
+            elapsed: self.started_at.elapsed(),
+            attempts: self.attempts_made,
             command: std::mem::take(&mut self.command),
             remarks: std::mem::take(&mut self.remarks),
             changed: self.changed.take(),

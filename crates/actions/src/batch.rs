@@ -1,5 +1,5 @@
-//! The one loop in which a firing waits: all children of a batch, their pipes, exits and clocks
-//! in a single `poll`. No threads. A fault in one job ends that job only.
+//! The loop in which a firing waits: a single `poll` covers the pipes, exits and deadlines of all
+//! processes of a batch. No threads. A panic in one job ends that job only.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -9,149 +9,168 @@ use gambrel_model::outcome::Outcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::attempt::Attempt;
-use crate::bell::Bell;
-use crate::capture::CHUNK;
-use crate::environ::mark_prefix;
-use crate::guard::Guard;
+use crate::capture::READ_CHUNK_BYTES;
+use crate::environ::tag_prefix;
 use crate::orphans;
-use crate::process::{Slot, World};
-use crate::running::Running;
+use crate::process::{LoopContext, PollSource};
+use crate::process_table;
+use crate::running_file::RunningEntry;
 use crate::settings::Settings;
-use crate::tree;
+use crate::signals::SignalGuard;
+use crate::watchdog_client::WatchdogClient;
 
-/// More children than this at once would use up the descriptors of an ordinary process.
-const TOGETHER: usize = 128;
+/// More children at once would use up the file descriptors of an ordinary process.
+const MAX_CONCURRENT_CHILDREN: usize = 128;
 
-/// Is told what each attempt started, or why it did not.
+/// Called with the command of each started attempt, or why it did not start.
 pub(crate) type OnStart<'a> = &'a mut dyn FnMut(Result<&[String], &str>);
 
-/// Runs all jobs at once and gives their outcomes in the same order.
-pub(crate) fn run<'a>(
+/// Runs all jobs at once and returns their outcomes in the same order.
+pub(crate) fn run_jobs<'a>(
     jobs: &[&Job<'a>],
     settings: &'a Settings,
-    guard: &'a Guard,
+    guard: &'a WatchdogClient,
     on_start: OnStart<'_>,
 ) -> Vec<Outcome> {
     let now = Instant::now();
-    // Struck out at the end, when everything that is left has another owner.
-    let _running = Running::enter(settings, mark_prefix());
-    drive(jobs.iter().map(|job| Attempt::new(job, now)).collect(), settings, guard, on_start)
+    // Removed at the end, when every process left has another owner.
+    let _running = RunningEntry::register_process(settings, tag_prefix());
+    drive_attempts(
+        jobs.iter().map(|job| Attempt::new(job, now)).collect(),
+        settings,
+        guard,
+        on_start,
+    )
 }
 
-/// Drives attempts to their ends, wherever they stand.
-pub(crate) fn drive<'a>(
+/// Runs attempts to their ends, from any state.
+pub(crate) fn drive_attempts<'a>(
     mut jobs: Vec<Attempt<'a>>,
     settings: &'a Settings,
-    guard: &'a Guard,
+    guard: &'a WatchdogClient,
     on_start: OnStart<'_>,
 ) -> Vec<Outcome> {
     let now = Instant::now();
-    let scratch = Vec::with_capacity(CHUNK);
-    let since = tree::ticks_now();
-    let mut world = World { settings, guard, now, since, scratch, table: None };
-    let mut events = Vec::with_capacity(4 * jobs.len().min(TOGETHER));
-    // Taken down last: if it rang, this process ends there.
-    let bell = settings.heeds_signals.then(Bell::hang).flatten();
-    let mut listening = bell.as_ref();
+    let scratch = Vec::with_capacity(READ_CHUNK_BYTES);
+    let since = process_table::ticks_now();
+    let mut context = LoopContext { settings, watchdog: guard, now, since, scratch, table: None };
+    let mut events = Vec::with_capacity(4 * jobs.len().min(MAX_CONCURRENT_CHILDREN));
+
+    // Dropped last: if a signal arrived, this process ends there.
+    let signals = settings.handle_signals.then(SignalGuard::install).flatten();
+    let mut pending_signals = signals.as_ref();
+
     loop {
-        if listening.is_some_and(Bell::rang) {
-            // It goes on ringing, and we have heard it.
-            listening = None;
-            hasten(&mut jobs, &mut world);
+        if pending_signals.is_some_and(SignalGuard::triggered) {
+            // Its descriptor stays readable, so it is not polled again.
+            pending_signals = None;
+            terminate_soon(&mut jobs, &mut context);
         }
-        turn(&mut jobs, &mut world, &mut events, on_start);
-        if jobs.iter().all(Attempt::is_over) {
+        run_turn(&mut jobs, &mut context, &mut events, on_start);
+        if jobs.iter().all(Attempt::is_done) {
             break;
         }
-        wait(&jobs, &mut events, listening);
+        wait_for_events(&jobs, &mut events, pending_signals);
     }
+
     if settings.subreaper {
-        orphans::look(&mut jobs, &world);
+        orphans::hand_off_orphans(&mut jobs, &context);
     }
     jobs.into_iter().map(Attempt::into_outcome).collect()
 }
 
-/// Everything that is due now.
-fn turn<'a>(
+/// Handles the events, starts the attempts that are due, and advances the others.
+fn run_turn<'a>(
     jobs: &mut [Attempt<'a>],
-    world: &mut World<'a>,
-    events: &mut Vec<(usize, Slot, PollFlags)>,
+    context: &mut LoopContext<'a>,
+    events: &mut Vec<(usize, PollSource, PollFlags)>,
     on_start: OnStart<'_>,
 ) {
-    world.now = Instant::now();
-    world.table = None;
-    for (index, slot, flags) in events.drain(..) {
+    context.now = Instant::now();
+    context.table = None;
+    for (index, source, flags) in events.drain(..) {
         let Some(job) = jobs.get_mut(index) else { continue };
-        guarded(job, world, |job, world| {
-            if let Some(process) = job.live_mut() {
-                process.ready(slot, flags, &mut world.scratch);
+        catch_panics(job, context, |job, context| {
+            if let Some(process) = job.running_process_mut() {
+                process.handle_ready(source, flags, &mut context.scratch);
             }
         });
     }
-    let mut running = jobs.iter().filter(|job| job.live().is_some()).count();
-    for job in jobs.iter_mut().filter(|job| !job.is_over()) {
-        if running < TOGETHER && job.is_due(world.now) {
-            // Its time begins with its own start, not with that of the first of many.
-            world.now = Instant::now();
-            guarded(job, world, |job, world| match job.start(world) {
+
+    let mut running = jobs.iter().filter(|job| job.running_process().is_some()).count();
+    for job in jobs.iter_mut().filter(|job| !job.is_done()) {
+        if running < MAX_CONCURRENT_CHILDREN && job.is_due(context.now) {
+            // Its timeout begins with its own start, not with that of the first job.
+            context.now = Instant::now();
+            catch_panics(job, context, |job, context| match job.start_attempt(context) {
                 Ok(command) => on_start(Ok(command)),
                 Err(reason) => on_start(Err(&reason)),
             });
-            running += usize::from(job.live().is_some());
-        } else if job.live().is_some() {
-            guarded(job, world, Attempt::step);
+            running += usize::from(job.running_process().is_some());
+        } else if job.running_process().is_some() {
+            catch_panics(job, context, Attempt::advance);
         }
     }
 }
 
-/// This process is told to go, so every hook is.
-fn hasten<'a>(jobs: &mut [Attempt<'a>], world: &mut World<'a>) {
-    world.now = Instant::now();
-    world.table = None;
+/// Ends every hook, because a signal asked this process to end.
+fn terminate_soon<'a>(jobs: &mut [Attempt<'a>], context: &mut LoopContext<'a>) {
+    context.now = Instant::now();
+    context.table = None;
     for job in jobs {
-        guarded(job, world, Attempt::hasten);
+        catch_panics(job, context, Attempt::terminate_soon);
     }
 }
 
-fn guarded<'a>(
+/// Runs `work`; a panic in it ends only this job.
+fn catch_panics<'a>(
     job: &mut Attempt<'a>,
-    world: &mut World<'a>,
-    work: impl FnOnce(&mut Attempt<'a>, &mut World<'a>),
+    context: &mut LoopContext<'a>,
+    work: impl FnOnce(&mut Attempt<'a>, &mut LoopContext<'a>),
 ) {
-    if catch_unwind(AssertUnwindSafe(|| work(job, world))).is_err() {
-        job.fail(world);
+    if catch_unwind(AssertUnwindSafe(|| work(job, context))).is_err() {
+        job.fail_call(context);
     }
 }
 
-/// Sleeps until a descriptor is ready or something is due.
-fn wait(jobs: &[Attempt<'_>], events: &mut Vec<(usize, Slot, PollFlags)>, bell: Option<&Bell>) {
+/// Sleeps until a descriptor is ready or an attempt is due.
+fn wait_for_events(
+    jobs: &[Attempt<'_>],
+    events: &mut Vec<(usize, PollSource, PollFlags)>,
+    signals: Option<&SignalGuard>,
+) {
     let mut fds = Vec::with_capacity(events.capacity());
-    let mut slots = Vec::with_capacity(events.capacity());
+    let mut sources = Vec::with_capacity(events.capacity());
     let now = Instant::now();
     for (index, job) in jobs.iter().enumerate() {
-        if let Some(process) = job.live() {
-            process.interests(now, |slot, fd| {
-                slots.push((index, slot));
+        if let Some(process) = job.running_process() {
+            process.add_poll_fds(now, |source, fd| {
+                sources.push((index, source));
                 fds.push(fd);
             });
         }
     }
-    // After those of the jobs, so that it has no slot: that we woke is all it has to say.
-    fds.extend(bell.map(|bell| PollFd::new(bell.fd(), PollFlags::IN)));
-    let full = jobs.iter().filter(|job| job.live().is_some()).count() >= TOGETHER;
-    let wakes = jobs.iter().filter(|job| !(full && job.live().is_none()));
+
+    // After the descriptors of the jobs, so that it has no entry in `sources`: it only wakes the
+    // loop.
+    fds.extend(signals.map(|signals| PollFd::new(signals.fd(), PollFlags::IN)));
+
+    let full = jobs.iter().filter(|job| job.running_process().is_some()).count()
+        >= MAX_CONCURRENT_CHILDREN;
+    let wakes = jobs.iter().filter(|job| !(full && job.running_process().is_none()));
     let wake = wakes.filter_map(|job| job.next_wake(now)).min();
     let left = wake.map(|wake| wake.saturating_duration_since(now));
     let timeout = left.map(|left| Timespec {
         tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: left.subsec_nanos().into(),
     });
+
     if poll(&mut fds, timeout.as_ref()).is_err() {
-        // Interrupted: the clocks are looked at and the loop comes back.
+        // Interrupted: the caller checks the deadlines and polls again.
         return;
     }
-    let ready = fds.iter().zip(slots).filter(|(fd, _)| !fd.revents().is_empty());
-    events.extend(ready.map(|(fd, (index, slot))| (index, slot, fd.revents())));
+    let ready = fds.iter().zip(sources).filter(|(fd, _)| !fd.revents().is_empty());
+    events.extend(ready.map(|(fd, (index, source))| (index, source, fd.revents())));
 }
 
 #[cfg(test)]
@@ -160,12 +179,12 @@ mod tests {
     use gambrel_model::call::{Call, Program};
     use gambrel_model::outcome::End;
 
-    use super::run;
-    use crate::guard::Guard;
+    use super::run_jobs;
     use crate::settings::Settings;
+    use crate::watchdog_client::WatchdogClient;
 
     #[test]
-    fn a_fault_in_one_job_spares_the_others() {
+    fn keeps_other_jobs_when_one_panics() {
         let call = |word: &str| Call {
             program: Program::Exec(vec!["sleep".to_owned(), word.to_owned()]),
             cwd: "/".into(),
@@ -175,9 +194,9 @@ mod tests {
         let mut on_start = |start: Result<&[String], &str>| {
             assert!(!start.unwrap().contains(&"1000".to_owned()), "a fault, on purpose");
         };
-        let (settings, guard) = (Settings::default(), Guard::default());
+        let (settings, guard) = (Settings::default(), WatchdogClient::default());
         let jobs = [&faulty, &fine].map(|call| Job { call, record: None });
-        let outcomes = run(&jobs.each_ref(), &settings, &guard, &mut on_start);
+        let outcomes = run_jobs(&jobs.each_ref(), &settings, &guard, &mut on_start);
         let ends: Vec<End> = outcomes.into_iter().map(|outcome| outcome.end).collect();
         assert!(
             matches!(ends.as_slice(), [End::FailedToStart(reason), End::Exited(0)] if reason.contains("fault")),

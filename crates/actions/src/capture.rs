@@ -1,5 +1,5 @@
-//! One output stream of a child: counted for ever, kept up to a cap, the rest in a file. Memory
-//! is bounded whatever the child writes.
+//! One output stream of a process: everything is counted, the beginning and the end are kept, and
+//! the rest goes to a file. Memory is bounded.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -11,15 +11,14 @@ use rustix::io::{Errno, read};
 use crate::settings::Settings;
 use crate::spill::Spill;
 
-/// What is kept of a stream from its beginning: of one that may hold an answer, as much as is read as
-/// one.
+/// Bytes kept from the beginning of a stream. A stream that may hold an answer keeps more.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 const MAX_ANSWER_BYTES: usize = 16 << 20;
-const TAIL: usize = 64 << 10;
-/// One read takes a pipe's usual capacity.
-pub(crate) const CHUNK: usize = 64 << 10;
-/// How much one stream may be read before the other children get their turn.
-const TURN: usize = 16;
+const MAX_TAIL_BYTES: usize = 64 << 10;
+/// Bytes of one read: a pipe's usual capacity.
+pub(crate) const READ_CHUNK_BYTES: usize = 64 << 10;
+/// Reads of one stream before the other processes get their turn.
+const MAX_READS_PER_TURN: usize = 16;
 
 /// A stream that is being read.
 pub(crate) struct Capture<'a> {
@@ -30,11 +29,11 @@ pub(crate) struct Capture<'a> {
     tail: VecDeque<u8>,
     total: u64,
     spill: Option<Spill<'a>>,
-    trouble: Option<String>,
+    error: Option<String>,
 }
 
 impl<'a> Capture<'a> {
-    /// Of a pipe that does not block.
+    /// Captures a pipe that does not block.
     pub fn new(fd: OwnedFd, settings: &'a Settings) -> Self {
         Self {
             fd: Some(fd),
@@ -44,25 +43,25 @@ impl<'a> Capture<'a> {
             tail: VecDeque::new(),
             total: 0,
             spill: None,
-            trouble: None,
+            error: None,
         }
     }
 
-    /// Of a pipe from which somebody else has read this much, or which is closed.
+    /// Captures a pipe from which another process has read `read`; `None` is a closed pipe.
     pub fn resume(fd: Option<OwnedFd>, read: Vec<u8>, settings: &'a Settings) -> Self {
         let (total, tail) = (read.len() as u64, VecDeque::new());
         let max_head = MAX_HEAD_BYTES.max(read.len());
-        Self { fd, settings, head: read, max_head, tail, total, spill: None, trouble: None }
+        Self { fd, settings, head: read, max_head, tail, total, spill: None, error: None }
     }
 
-    /// The same for a stream that may hold an answer.
+    /// Keeps as much as an answer may have.
     pub fn with_answer(mut self) -> Self {
         self.max_head = MAX_ANSWER_BYTES.max(self.head.len());
         self
     }
 
-    /// Everything that was read so far, if all of it is kept here.
-    pub fn whole(&self) -> Option<&[u8]> {
+    /// The bytes read so far, if all of them are kept here.
+    pub fn kept_whole(&self) -> Option<&[u8]> {
         (self.total <= self.head.len() as u64).then_some(&self.head)
     }
 
@@ -71,7 +70,7 @@ impl<'a> Capture<'a> {
         self.fd.as_ref()
     }
 
-    /// Whether somebody may still write to it.
+    /// Whether a process may still write to it.
     pub fn is_open(&self) -> bool {
         self.fd.is_some()
     }
@@ -81,15 +80,15 @@ impl<'a> Capture<'a> {
         self.fd = None;
     }
 
-    /// Reads what is there; `hung_up` says that nobody can write any more.
-    pub fn pull(&mut self, scratch: &mut Vec<u8>, hung_up: bool) {
-        for _ in 0..TURN {
+    /// Reads the available bytes; `hung_up` means that no process can write any more.
+    pub fn read_available(&mut self, scratch: &mut Vec<u8>, hung_up: bool) {
+        for _ in 0..MAX_READS_PER_TURN {
             let Some(fd) = &self.fd else { return };
             scratch.clear();
             match read(fd, rustix::buffer::spare_capacity(scratch)) {
                 Ok(0) => self.close(),
                 Ok(count) => {
-                    self.take(scratch);
+                    self.keep_bytes(scratch);
                     if count < scratch.capacity() {
                         if hung_up {
                             self.close();
@@ -100,46 +99,48 @@ impl<'a> Capture<'a> {
                 Err(Errno::AGAIN) => return,
                 Err(Errno::INTR) => {}
                 Err(error) => {
-                    self.trouble = Some(format!("output: {error}"));
+                    self.error = Some(format!("output: {error}"));
                     self.close();
                 }
             }
         }
     }
 
-    /// What came, and what went wrong on the way.
+    /// The captured stream, and an error if there was one.
     pub fn finish(self) -> (Captured, Option<String>) {
         let mut bytes = self.head;
         let mut tail: Vec<u8> = self.tail.into();
-        let (mut spill, mut trouble, mut partial) = (None, self.trouble, false);
+        let (mut spill, mut error, mut partial) = (None, self.error, false);
         if let Some(file) = self.spill {
-            let (path, broken) = file.finish();
-            (spill, partial) = (Some(path), broken.is_some());
-            trouble = trouble.or(broken);
+            let (path, spill_error) = file.finish();
+            (spill, partial) = (Some(path), spill_error.is_some());
+            error = error.or(spill_error);
         }
+
         if self.total <= (bytes.len() + tail.len()) as u64 {
             bytes.append(&mut tail);
-            // Nothing was left out, so nobody needs the file.
+            // Nothing was left out, so the file is not needed.
             if let Some(path) = spill.take() {
                 let _ = fs::remove_file(path);
             }
         }
         (
             Captured { bytes, tail, total: self.total, partial: partial && spill.is_some(), spill },
-            trouble,
+            error,
         )
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn keep_bytes(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let room = self.max_head - self.head.len();
-        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        let free_bytes = self.max_head - self.head.len();
+        let (first, rest) = bytes.split_at(free_bytes.min(bytes.len()));
         if self.head.capacity() - self.head.len() < first.len() {
-            // By halves: doubling would take twice the cap at the end.
+            // Grows by half: doubling would end at twice the cap.
             let more = (self.head.len() / 2).max(first.len());
-            self.head.reserve_exact(more.min(room));
+            self.head.reserve_exact(more.min(free_bytes));
         }
         self.head.extend_from_slice(first);
+
         if rest.is_empty() {
             return;
         }
@@ -149,25 +150,27 @@ impl<'a> Capture<'a> {
         if let Some(spill) = &mut self.spill {
             spill.append(rest);
         }
-        let last = rest.get(rest.len().saturating_sub(TAIL)..).unwrap_or(rest);
-        let over = (self.tail.len() + last.len()).saturating_sub(TAIL);
+
+        let last = rest.get(rest.len().saturating_sub(MAX_TAIL_BYTES)..).unwrap_or(rest);
+        let over = (self.tail.len() + last.len()).saturating_sub(MAX_TAIL_BYTES);
         self.tail.drain(..over.min(self.tail.len()));
         self.tail.extend(last);
     }
 
-    /// The first time that the head is full: the file gets the head, and the pipe gets larger.
+    /// Creates the spill file when the head is full, writes the head to it, and enlarges the pipe.
     fn open_spill(&mut self) {
         if let Some(fd) = &self.fd {
-            // A hint only: the user's share of pipe memory may be used up.
+            // A hint only: the user's pipe memory may be used up.
             let _ = rustix::pipe::fcntl_setpipe_size(fd, MAX_HEAD_BYTES);
         }
-        let Settings { spill_dir, veil, .. } = self.settings;
-        match spill_dir.as_deref().map(|folder| Spill::create(folder, veil.as_ref())) {
+
+        let Settings { spill_dir, redact, .. } = self.settings;
+        match spill_dir.as_deref().map(|folder| Spill::create(folder, redact.as_ref())) {
             Some(Ok(mut spill)) => {
                 spill.append(&self.head);
                 self.spill = Some(spill);
             }
-            Some(Err(error)) => self.trouble = Some(format!("spill: {error}")),
+            Some(Err(error)) => self.error = Some(format!("spill: {error}")),
             None => {}
         }
     }

@@ -1,5 +1,5 @@
-//! From a call to what the kernel is asked to execute. It chooses the shell or leaves it out; it
-//! starts nothing itself but asks `spawn`, and explains why a start failed.
+//! Turns a call into the program and arguments to execute, with or without a shell. `posix_spawn`
+//! starts it; this file explains a failed start.
 
 use std::ffi::CString;
 use std::io;
@@ -10,91 +10,92 @@ use std::time::{Duration, Instant};
 use gambrel_model::call::{Call, Program, Shell};
 use rustix::process::Pid;
 
-use crate::direct;
-use crate::environ::{Environ, LONGEST};
+use crate::environ::{Environ, MAX_ENTRY_BYTES};
 use crate::isolation;
-use crate::lookup;
+use crate::path_lookup;
+use crate::posix_spawn::{SpawnRequest, spawn_process};
 use crate::private_view::PrivateView;
-use crate::spawn::{Start, spawn};
+use crate::shell_bypass;
 
-/// A call made ready: its environment, and the ways to start it in order of preference.
-pub(crate) struct Command<'a> {
+/// A call ready to start: its environment, and the ways to execute it in order of preference.
+pub(crate) struct PreparedCommand<'a> {
     environ: Environ,
     cwd: &'a Path,
-    ways: Vec<Way>,
-    /// Has the kernel kill it when we are killed, see [`Start::kill_with_parent`].
+    modes: Vec<ExecMode>,
+    /// Has the kernel kill it when this process is killed, see [`SpawnRequest::kill_with_parent`].
     pub kill_with_parent: bool,
-    /// Starts it in a PID namespace or not at all, see [`Start::isolate`].
+    /// Starts it in a PID namespace or not at all, see [`SpawnRequest::isolate`].
     pub isolate: bool,
-    /// What it is to see in place of the files that it was trusted with.
+    /// The view in which hashed copies replace the trusted files.
     view: Option<PrivateView>,
 }
 
-/// How long a program may be open for writing before it counts as one that cannot be executed.
-const BUSY: Duration = Duration::from_millis(100);
-/// Between two tries to execute it.
-const BUSY_PAUSE: Duration = Duration::from_millis(2);
+/// How long a start is retried while another process has the program open for writing.
+const BUSY_FILE_TIMEOUT: Duration = Duration::from_millis(100);
+/// Between two tries to start such a program.
+const BUSY_RETRY_DELAY: Duration = Duration::from_millis(2);
 
 /// A program and its arguments.
-struct Way {
+struct ExecMode {
     path: PathBuf,
     argv: Vec<Vec<u8>>,
 }
 
-/// A started child.
-pub(crate) struct Started {
+/// A started process.
+pub(crate) struct StartedProcess {
     pub pid: Pid,
     pub command: Vec<String>,
-    pub mark: String,
+    pub tag: String,
 }
 
-impl<'a> Command<'a> {
-    /// Makes a call ready, or says why it cannot be started.
-    pub fn of(call: &'a Call, allow_direct: bool) -> Result<Self, String> {
-        let environ = Environ::of(call)?;
+impl<'a> PreparedCommand<'a> {
+    /// Prepares a call, or returns why it cannot start.
+    pub fn from_call(call: &'a Call, allow_direct: bool) -> Result<Self, String> {
+        let environ = Environ::from_call(call)?;
         let cwd = call.cwd.as_path();
-        let ways = match &call.program {
-            Program::None => return Err("the call names nothing to start".to_owned()),
-            Program::Exec(argv) => vec![exec(argv, &environ, cwd)?],
+        let modes = match &call.program {
+            Program::None => return Err("the call has nothing to start".to_owned()),
+            Program::Exec(argv) => vec![exec_mode(argv, &environ, cwd)?],
             Program::Shell { shell, text } => {
                 let direct = (allow_direct && *shell != Shell::PowerShell)
-                    .then(|| direct::read(text, &environ, cwd))
+                    .then(|| shell_bypass::bypass_shell(text, &environ, cwd))
                     .flatten()
-                    .map(|found| Way { path: found.path, argv: found.argv });
-                let mut ways: Vec<Way> = direct.into_iter().collect();
-                match through(*shell, text, &environ, cwd) {
-                    Ok(way) => ways.push(way),
-                    Err(reason) if ways.is_empty() || *shell == Shell::Bash => return Err(reason),
+                    .map(|found| ExecMode { path: found.path, argv: found.argv });
+                let mut modes: Vec<ExecMode> = direct.into_iter().collect();
+                match shell_mode(*shell, text, &environ, cwd) {
+                    Ok(mode) => modes.push(mode),
+                    Err(reason) if modes.is_empty() || *shell == Shell::Bash => return Err(reason),
                     Err(_) => {}
                 }
-                ways
+                modes
             }
         };
+
         let copies = call.watched.as_ref().and_then(|watched| watched.copies.as_ref());
         let view = copies.map(PrivateView::plan).transpose()?;
-        Ok(Self { environ, cwd, ways, kill_with_parent: false, isolate: false, view })
+        Ok(Self { environ, cwd, modes, kill_with_parent: false, isolate: false, view })
     }
 
-    /// The mark that it will carry.
-    pub fn mark(&self) -> &str {
-        &self.environ.mark
+    /// The tag in its environment.
+    pub fn tag(&self) -> &str {
+        &self.environ.tag
     }
 
-    /// Starts it with these streams; the error is for a person.
+    /// Starts it with these streams; the error is a message for the user.
     pub fn start(
         mut self,
         streams: [Option<std::os::fd::BorrowedFd<'_>>; 3],
-    ) -> Result<Started, String> {
+    ) -> Result<StartedProcess, String> {
         let mut reason = String::new();
-        let mut tries = self.ways.drain(..).collect::<std::collections::VecDeque<_>>();
-        while let Some(way) = tries.pop_front() {
-            match self.start_way(&way, streams) {
-                Ok(pid) => return Ok(way.started(pid, self.environ.mark)),
+        let mut tries = self.modes.drain(..).collect::<std::collections::VecDeque<_>>();
+        while let Some(mode) = tries.pop_front() {
+            match self.start_mode(&mode, streams) {
+                Ok(pid) => return Ok(mode.into_started(pid, self.environ.tag)),
                 Err(error) => {
-                    reason = self.explain(&way, &error);
+                    reason = self.explain_failure(&mode, &error);
                     let unknown_format = error.raw_os_error() == Some(libc::ENOEXEC);
-                    if unknown_format && tries.is_empty() && way.path != Path::new("/bin/sh") {
-                        tries.push_back(way.by_sh());
+                    if unknown_format && tries.is_empty() && mode.path != Path::new("/bin/sh") {
+                        tries.push_back(mode.through_sh());
                     }
                 }
             }
@@ -102,17 +103,18 @@ impl<'a> Command<'a> {
         Err(reason)
     }
 
-    fn start_way(
+    fn start_mode(
         &self,
-        way: &Way,
+        mode: &ExecMode,
         streams: [Option<std::os::fd::BorrowedFd<'_>>; 3],
     ) -> io::Result<Pid> {
-        let path = CString::new(way.path.as_os_str().as_bytes())?;
-        let argv = way.argv.iter().map(|word| CString::new(word.as_slice()));
+        let path = CString::new(mode.path.as_os_str().as_bytes())?;
+        let argv = mode.argv.iter().map(|word| CString::new(word.as_slice()));
         let argv = argv.collect::<Result<Vec<_>, _>>()?;
         let cwd = CString::new(self.cwd.as_os_str().as_bytes())?;
         let cwd = (!cwd.is_empty()).then_some(cwd);
-        let start = Start {
+
+        let request = SpawnRequest {
             path: &path,
             argv: &argv,
             env: &self.environ.entries,
@@ -122,65 +124,68 @@ impl<'a> Command<'a> {
             isolate: self.isolate,
             view: self.view.as_ref(),
         };
-        retry_while_busy(|| spawn(&start))
+        retry_while_busy(|| spawn_process(&request))
     }
 
-    fn explain(&self, way: &Way, error: &io::Error) -> String {
-        if let Some(refusal) = isolation::refusal(error) {
+    fn explain_failure(&self, mode: &ExecMode, error: &io::Error) -> String {
+        if let Some(refusal) = isolation::refusal_message(error) {
             return refusal;
         }
-        let program = way.path.display();
+        let program = mode.path.display();
         let cwd = self.cwd.display();
         if !self.cwd.as_os_str().is_empty() && !self.cwd.is_dir() {
-            return format!("the folder {cwd} to run in does not exist or is no folder");
+            return format!("the working directory `{cwd}` does not exist or is not a directory");
         }
+
         match error.raw_os_error() {
-            Some(libc::E2BIG) => self.explain_size(way),
-            Some(libc::ENOENT) if self.cwd.join(&way.path).exists() => {
-                format!("could not start {program}: its interpreter was not found")
+            Some(libc::E2BIG) => self.explain_size(mode),
+            Some(libc::ENOENT) if self.cwd.join(&mode.path).exists() => {
+                format!("could not start `{program}`: its interpreter was not found")
             }
-            Some(libc::EACCES) if self.cwd.join(&way.path).is_dir() => {
-                format!("could not start {program}: it is a folder")
+            Some(libc::EACCES) if self.cwd.join(&mode.path).is_dir() => {
+                format!("could not start `{program}`: it is a directory")
             }
-            _ => format!("could not start {program} in {cwd}: {error}"),
+            _ => format!("could not start `{program}` in `{cwd}`: {error}"),
         }
     }
 
-    fn explain_size(&self, way: &Way) -> String {
-        if let Some(index) = way.argv.iter().position(|word| word.len() >= LONGEST) {
-            return format!("argument {index} of {} is too long", way.path.display());
+    fn explain_size(&self, mode: &ExecMode) -> String {
+        if let Some(index) = mode.argv.iter().position(|word| word.len() >= MAX_ENTRY_BYTES) {
+            return format!("argument {index} of `{}` is too long", mode.path.display());
         }
-        let (name, length) = self.environ.longest();
+        let (name, length) = self.environ.longest_entry();
         format!(
-            "environment and arguments together are too long for the kernel; the longest variable is {name} with {length} bytes"
+            "environment and arguments together are too long for the kernel; the longest variable is `{name}` with {length} bytes"
         )
     }
 }
 
-/// Whoever writes a program and closes it at once may still be about to.
+/// Retries a start for a moment: a process that has just written the program may still have it
+/// open.
 fn retry_while_busy<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let begun = Instant::now();
     loop {
         match start() {
             Err(error)
-                if error.kind() == io::ErrorKind::ExecutableFileBusy && begun.elapsed() < BUSY =>
+                if error.kind() == io::ErrorKind::ExecutableFileBusy
+                    && begun.elapsed() < BUSY_FILE_TIMEOUT =>
             {
-                std::thread::sleep(BUSY_PAUSE);
+                std::thread::sleep(BUSY_RETRY_DELAY);
             }
             done => return done,
         }
     }
 }
 
-impl Way {
-    fn started(self, pid: Pid, mark: String) -> Started {
+impl ExecMode {
+    fn into_started(self, pid: Pid, tag: String) -> StartedProcess {
         let program = std::iter::once(self.path.to_string_lossy().into_owned());
         let rest = self.argv.iter().skip(1).map(|word| String::from_utf8_lossy(word).into_owned());
-        Started { pid, command: program.chain(rest).collect(), mark }
+        StartedProcess { pid, command: program.chain(rest).collect(), tag }
     }
 
-    /// A script without a first line that names its interpreter: what every shell does with it.
-    fn by_sh(self) -> Self {
+    /// A script without a `#!` line: runs it with `/bin/sh`, as shells do.
+    fn through_sh(self) -> Self {
         let script = self.path.as_os_str().as_bytes().to_vec();
         let mut argv = vec![b"/bin/sh".to_vec(), script];
         argv.extend(self.argv.into_iter().skip(1));
@@ -188,34 +193,36 @@ impl Way {
     }
 }
 
-fn exec(argv: &[String], environ: &Environ, cwd: &Path) -> Result<Way, String> {
+fn exec_mode(argv: &[String], environ: &Environ, cwd: &Path) -> Result<ExecMode, String> {
     let name = argv.first().filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| "the call names no program".to_owned())?;
+    let name = name.ok_or_else(|| "the call has no program".to_owned())?;
     let path = if name.contains('/') {
         PathBuf::from(name)
     } else {
-        lookup::on_path(name.as_bytes(), environ.value(b"PATH"), cwd)
-            .ok_or_else(|| format!("the program {name} was not found on the PATH"))?
+        path_lookup::find_on_path(name.as_bytes(), environ.value_of(b"PATH"), cwd)
+            .ok_or_else(|| format!("the program `{name}` was not found on the PATH"))?
     };
-    Ok(Way { path, argv: argv.iter().map(|word| word.clone().into_bytes()).collect() })
+    Ok(ExecMode { path, argv: argv.iter().map(|word| word.clone().into_bytes()).collect() })
 }
 
-fn through(shell: Shell, text: &str, environ: &Environ, cwd: &Path) -> Result<Way, String> {
-    let named = |name: &str| lookup::on_path(name.as_bytes(), environ.value(b"PATH"), cwd);
+fn shell_mode(shell: Shell, text: &str, environ: &Environ, cwd: &Path) -> Result<ExecMode, String> {
+    let find_program =
+        |name: &str| path_lookup::find_on_path(name.as_bytes(), environ.value_of(b"PATH"), cwd);
     let sh = || PathBuf::from("/bin/sh");
-    let missing = |name: &str| format!("the hook asks for {name}, which was not found on the PATH");
+    let missing = |name: &str| format!("the hook needs `{name}`, which was not found on the PATH");
     let (path, options) = match shell {
         Shell::Sh => (sh(), vec!["-c"]),
-        Shell::Bash => (named("bash").ok_or_else(|| missing("bash"))?, vec!["-c"]),
-        Shell::BashOrSh => (named("bash").unwrap_or_else(sh), vec!["-c"]),
+        Shell::Bash => (find_program("bash").ok_or_else(|| missing("bash"))?, vec!["-c"]),
+        Shell::BashOrSh => (find_program("bash").unwrap_or_else(sh), vec!["-c"]),
         Shell::PowerShell => {
-            (named("pwsh").ok_or_else(|| missing("pwsh"))?, vec!["-NoProfile", "-Command"])
+            (find_program("pwsh").ok_or_else(|| missing("pwsh"))?, vec!["-NoProfile", "-Command"])
         }
     };
+
     let mut argv = vec![path.as_os_str().as_bytes().to_vec()];
     argv.extend(options.into_iter().map(|option| option.as_bytes().to_vec()));
-    // Text that begins like an option would be read as one.
+    // The shell would read text that begins like an option as one.
     let space = if text.starts_with(['-', '+']) { " " } else { "" };
     argv.push(format!("{space}{text}").into_bytes());
-    Ok(Way { path, argv })
+    Ok(ExecMode { path, argv })
 }

@@ -1,5 +1,5 @@
-//! Calls that nobody waits for: handed to a supervisor process that outlives us, or to a thread
-//! in hosts that have none. We only wait to hear that the hook has started.
+//! Detached calls: each goes to a supervisor process that outlives this one, or to a thread in
+//! hosts without a supervisor. The sender waits only for the report of the hook's start.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,171 +15,192 @@ use rustix::io::{Errno, read, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
-use crate::guard::spawn_helper;
-use crate::handover::Left;
-use crate::process::{lift, unblock};
+use crate::handoff::RunningChild;
+use crate::process::{move_above_stdio, set_nonblocking};
 use crate::settings::{SUPERVISE_WORD, Settings};
+use crate::watchdog_client::spawn_helper;
 
-/// How long a supervisor may take to tell us that the hook has started.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a supervisor may take to report the hook's start.
+const START_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The first line that a supervisor reads; what the hook reads follows it as it is.
+/// The first line that a supervisor reads. The hook's stdin follows it.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Order {
-    /// The word of the action that runs it.
+pub(crate) struct SupervisorRequest {
+    /// The name of the action that runs the call.
     pub action: String,
     pub call: Call,
-    pub errand: Option<String>,
+    #[serde(rename = "errand")]
+    pub record: Option<String>,
     pub stdin_length: Option<usize>,
-    /// Of a hook that runs already: its pipes come with the supervisor's start, what was read of
-    /// them after its stdin.
-    #[serde(default)]
-    pub left: Option<Left>,
+    /// A hook that already runs. The supervisor inherits its pipes; the output read so far follows
+    /// the stdin.
+    #[serde(default, rename = "left")]
+    pub child: Option<RunningChild>,
     /// Whether the sender isolates its hooks, see [`Settings::isolate`].
     #[serde(default)]
     pub isolate: bool,
 }
 
-/// What a supervisor answers once.
+/// The supervisor's only answer.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Answer {
-    /// The hook runs.
+pub(crate) enum SupervisorAnswer {
+    /// The hook runs, with this command.
     Started(Vec<String>),
-    /// It does not, and why.
-    Unstarted(String),
+    /// The hook does not run, and why.
+    #[serde(rename = "unstarted")]
+    FailedToStart(String),
 }
 
-/// A call on its way.
-pub(crate) struct Sent {
-    begun: Instant,
-    way: Way,
+/// A call that was sent and has not yet reported its start.
+pub(crate) struct PendingStart {
+    sent_at: Instant,
+    via: StartVia,
 }
 
-/// Who has it.
-pub(crate) enum Way {
+/// How a call was sent.
+pub(crate) enum StartVia {
     Supervisor(OwnedFd),
-    Thread(Receiver<Answer>),
+    Thread(Receiver<SupervisorAnswer>),
     Failed(String),
 }
 
-/// Runs a call to its end in a host without a supervisor, with word of its start.
-pub(crate) type Here = Box<dyn FnOnce(Call, &mut dyn FnMut(Result<&[String], &str>)) + Send>;
+/// Runs a call to its end in a host without a supervisor, and reports its start.
+pub(crate) type RunInThread = Box<dyn FnOnce(Call, &mut dyn FnMut(Result<&[String], &str>)) + Send>;
 
-/// Sends a call of an action away.
-pub(crate) fn send(job: &Job<'_>, action: &str, settings: &Settings, here: Here) -> Sent {
+/// Sends a call to a supervisor or a thread.
+pub(crate) fn send_call(
+    job: &Job<'_>,
+    action: &str,
+    settings: &Settings,
+    run_in_thread: RunInThread,
+) -> PendingStart {
     let Some(program) = &settings.supervisor else {
-        return Sent::by(to_thread(job.call, here));
+        return PendingStart::new(start_thread(job.call, run_in_thread));
     };
     let stdin = job.call.stdin.as_deref();
-    let order = Order {
+    let request = SupervisorRequest {
         action: action.to_owned(),
         call: Call { stdin: None, ..job.call.clone() },
-        errand: job.record.map(|errand| errand()),
+        record: job.record.map(|record| record()),
         stdin_length: stdin.map(<[u8]>::len),
-        left: None,
+        child: None,
         isolate: settings.isolate,
     };
-    Sent::to_supervisor(program, &order, stdin.unwrap_or_default(), &[]).unwrap_or_else(|error| {
-        Sent::by(Way::Failed(format!("no supervisor: {}: {error}", program.display())))
-    })
+    PendingStart::start_supervisor(program, &request, stdin.unwrap_or_default(), &[])
+        .unwrap_or_else(|error| {
+            PendingStart::new(StartVia::Failed(format!(
+                "the supervisor `{}` could not start: {error}",
+                program.display()
+            )))
+        })
 }
 
-impl Sent {
-    /// Just now.
-    pub fn by(way: Way) -> Self {
-        Self { begun: Instant::now(), way }
+impl PendingStart {
+    /// Records that a call was sent now.
+    pub fn new(via: StartVia) -> Self {
+        Self { sent_at: Instant::now(), via }
     }
 
-    /// To a supervisor, which is started for it with `pipes` beside its own streams.
-    pub fn to_supervisor(
+    /// Starts a supervisor for a request, with `pipes` beside its own streams.
+    pub fn start_supervisor(
         program: &Path,
-        order: &Order,
+        request: &SupervisorRequest,
         stdin: &[u8],
         pipes: &[Option<BorrowedFd<'_>>],
     ) -> io::Result<Self> {
-        let begun = Instant::now();
+        let sent_at = Instant::now();
+
         let (their_input, input) = pipe_with(PipeFlags::CLOEXEC)?;
         let (answers, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (their_input, input) = (lift(their_input), lift(input));
-        let (answers, their_output) = (lift(answers), lift(their_output));
+        let (their_input, input) = (move_above_stdio(their_input), move_above_stdio(input));
+        let (answers, their_output) = (move_above_stdio(answers), move_above_stdio(their_output));
+
         let mut streams = vec![Some(their_input.as_fd()), Some(their_output.as_fd()), None];
         streams.extend_from_slice(pipes);
         spawn_helper(program, SUPERVISE_WORD, &streams)?;
         drop(their_input);
-        let mut line = serde_json::to_vec(order)?;
+
+        let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
-        unblock(&input);
-        let until = begun + PATIENCE;
-        let read = order.left.iter().flat_map(|left| &left.read).map(Vec::as_slice);
-        for part in [&line, stdin].into_iter().chain(read) {
-            push(&input, part, until)?;
+        set_nonblocking(&input);
+        let until = sent_at + START_TIMEOUT;
+        let read_before = request.child.iter().flat_map(|child| &child.read).map(Vec::as_slice);
+        for part in [&line, stdin].into_iter().chain(read_before) {
+            write_until(&input, part, until)?;
         }
-        Ok(Self { begun, way: Way::Supervisor(answers) })
+        Ok(Self { sent_at, via: StartVia::Supervisor(answers) })
     }
 
-    /// Whether it stays in this process.
-    pub fn is_here(&self) -> bool {
-        matches!(self.way, Way::Thread(_))
+    /// Whether the call runs in this process.
+    pub fn is_in_process(&self) -> bool {
+        matches!(self.via, StartVia::Thread(_))
     }
 
-    /// Waits for word of its start, never longer than the patience since it was sent.
-    pub fn confirm(self) -> Outcome {
-        let until = self.begun + PATIENCE;
+    /// Waits for the report of the start, at most the start timeout after it was sent.
+    pub fn confirm_start(self) -> Outcome {
+        let until = self.sent_at + START_TIMEOUT;
         let left = until.saturating_duration_since(Instant::now());
-        let (answer, remark) = match self.way {
-            Way::Failed(reason) => (Some(Answer::Unstarted(reason)), None),
-            Way::Supervisor(pipe) => (receive(&pipe, until), None),
-            Way::Thread(answers) => (
+
+        let (answer, remark) = match self.via {
+            StartVia::Failed(reason) => (Some(SupervisorAnswer::FailedToStart(reason)), None),
+            StartVia::Supervisor(pipe) => (receive_answer(&pipe, until), None),
+            StartVia::Thread(answers) => (
                 answers.recv_timeout(left).ok(),
-                Some("detach: no supervisor here; it ends with this process, unrecorded"),
+                Some(
+                    "detach: no supervisor here; the hook ends with this process and is not recorded",
+                ),
             ),
         };
-        let silent = answer.is_none().then_some("detach: no word of its start yet");
+        let unreported =
+            answer.is_none().then_some("detach: the supervisor has not reported the start yet");
         let (end, command) = match answer {
-            Some(Answer::Unstarted(reason)) => (End::FailedToStart(reason), Vec::new()),
-            Some(Answer::Started(command)) => (End::Detached, command),
+            Some(SupervisorAnswer::FailedToStart(reason)) => {
+                (End::FailedToStart(reason), Vec::new())
+            }
+            Some(SupervisorAnswer::Started(command)) => (End::Detached, command),
             None => (End::Detached, Vec::new()),
         };
-        let remarks = remark.into_iter().chain(silent).map(str::to_owned).collect();
-        Outcome { elapsed: self.begun.elapsed(), command, remarks, ..Outcome::from_end(end) }
+
+        let remarks = remark.into_iter().chain(unreported).map(str::to_owned).collect();
+        Outcome { elapsed: self.sent_at.elapsed(), command, remarks, ..Outcome::from_end(end) }
     }
 }
 
-fn to_thread(call: &Call, here: Here) -> Way {
+fn start_thread(call: &Call, run_in_thread: RunInThread) -> StartVia {
     let mut call = call.clone();
     call.limits.blocking = true;
     let (sender, answers) = channel();
     let work = move || {
-        here(call, &mut |start| {
-            // Only the first word is listened to.
-            let _ = sender.send(Answer::of(start));
+        run_in_thread(call, &mut |start| {
+            // Only the first report counts.
+            let _ = sender.send(SupervisorAnswer::from_start(start));
         });
     };
     match std::thread::Builder::new().name("detached hook".to_owned()).spawn(work) {
-        Ok(_) => Way::Thread(answers),
-        Err(error) => Way::Failed(format!("no thread for it: {error}")),
+        Ok(_) => StartVia::Thread(answers),
+        Err(error) => StartVia::Failed(format!("no thread for the hook: {error}")),
     }
 }
 
-impl Answer {
-    /// Of the start of an attempt.
-    pub fn of(start: Result<&[String], &str>) -> Self {
+impl SupervisorAnswer {
+    /// From the report of a start.
+    pub fn from_start(start: Result<&[String], &str>) -> Self {
         match start {
             Ok(command) => Self::Started(command.to_vec()),
-            Err(reason) => Self::Unstarted(reason.to_owned()),
+            Err(reason) => Self::FailedToStart(reason.to_owned()),
         }
     }
 
-    /// Writes it as the one line that the sender waits for.
-    pub fn write(&self, mut output: impl Write) -> io::Result<()> {
+    /// Writes it as one line.
+    pub fn write_line(&self, mut output: impl Write) -> io::Result<()> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         output.write_all(&line)
     }
 }
 
-fn push(pipe: &OwnedFd, mut bytes: &[u8], until: Instant) -> io::Result<()> {
+fn write_until(pipe: &OwnedFd, mut bytes: &[u8], until: Instant) -> io::Result<()> {
     while !bytes.is_empty() {
         match write(pipe, bytes) {
             Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
@@ -192,15 +213,17 @@ fn push(pipe: &OwnedFd, mut bytes: &[u8], until: Instant) -> io::Result<()> {
     Ok(())
 }
 
-fn receive(pipe: &OwnedFd, until: Instant) -> Option<Answer> {
+fn receive_answer(pipe: &OwnedFd, until: Instant) -> Option<SupervisorAnswer> {
     let mut line = Vec::with_capacity(1024);
-    unblock(pipe);
+    set_nonblocking(pipe);
     while await_ready(pipe, PollFlags::IN, until) {
         line.reserve(1024);
         match read(pipe, rustix::buffer::spare_capacity(&mut line)) {
             Ok(0) => {
-                let gone = "the supervisor ended without starting it".to_owned();
-                return serde_json::from_slice(&line).ok().or(Some(Answer::Unstarted(gone)));
+                let reason = "the supervisor ended without starting the hook".to_owned();
+                return serde_json::from_slice(&line)
+                    .ok()
+                    .or(Some(SupervisorAnswer::FailedToStart(reason)));
             }
             Ok(_) if line.ends_with(b"\n") => return serde_json::from_slice(&line).ok(),
             Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}

@@ -1,5 +1,5 @@
-//! The environment of a child: ours, minus what must not go out, plus what its call sets. It
-//! knows the kernel's limits for one entry and says which variable broke them.
+//! The environment of a child: this process's variables, without those the call removes, plus those
+//! it sets. Reports the variable that exceeds the kernel's limits.
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -8,64 +8,67 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gambrel_model::call::Call;
 
-/// By this variable a process that left its session is still known to belong to a call.
-pub(crate) const MARK: &str = "GAMBREL_CALL";
-/// By this one the programs that modules run are known to whoever looks after those.
-pub(crate) const PROGRAM_MARK: &str = "GAMBREL_PROGRAM";
+/// Variable with the tag by which a process belongs to a call, even outside its session.
+pub(crate) const TAG_VAR: &str = "GAMBREL_CALL";
+/// Variable with the tag of programs that modules run.
+pub(crate) const PROGRAM_TAG_VAR: &str = "GAMBREL_PROGRAM";
 
-/// The kernel's limit for one argument or variable, its end included.
-pub(crate) const LONGEST: usize = 128 * 1024;
+/// The kernel's limit for one argument or variable, with its final zero byte.
+pub(crate) const MAX_ENTRY_BYTES: usize = 128 * 1024;
 
 /// The entries of a child's environment, ready for the kernel.
 pub(crate) struct Environ {
     /// `NAME=value`, each once.
     pub entries: Vec<CString>,
-    /// The value of [`MARK`] in it.
-    pub mark: String,
+    /// The value of [`TAG_VAR`] in it.
+    pub tag: String,
 }
 
 impl Environ {
-    /// What a child of this call gets; the error names the variable that cannot be passed.
-    pub fn of(call: &Call) -> Result<Self, String> {
-        let mark = fresh_mark();
-        let mut this = Self { entries: Vec::with_capacity(64), mark };
-        let own = |name: &OsStr| call.env.iter().any(|(set, _)| name == OsStr::new(set));
-        let pwd = working_folder(call);
+    /// The environment for a call; the error names the variable that cannot be passed.
+    pub fn from_call(call: &Call) -> Result<Self, String> {
+        let tag = new_tag();
+        let mut this = Self { entries: Vec::with_capacity(64), tag };
+
+        let is_set_by_call = |name: &OsStr| call.env.iter().any(|(set, _)| name == OsStr::new(set));
+        let pwd = pwd_value(call);
         for (name, value) in std::env::vars_os() {
-            let kept = call.inherit.as_ref().is_none_or(|keep| passes(&name, keep));
+            let kept = call.inherit.as_ref().is_none_or(|keep| is_inherited(&name, keep));
             let gone = !kept || call.remove_env.iter().any(|unset| name == OsStr::new(unset));
-            let replaced = own(&name) || name == MARK || (name == "PWD" && pwd.is_some());
+            let replaced =
+                is_set_by_call(&name) || name == TAG_VAR || (name == "PWD" && pwd.is_some());
             if !gone && !replaced {
-                this.push(name.as_bytes(), value.as_bytes())?;
+                this.push_entry(name.as_bytes(), value.as_bytes())?;
             }
         }
         for (index, (name, value)) in call.env.iter().enumerate() {
-            if call.env.iter().skip(index + 1).all(|(later, _)| later != name) && name != MARK {
-                this.push(name.as_bytes(), value.as_bytes())?;
+            if call.env.iter().skip(index + 1).all(|(later, _)| later != name) && name != TAG_VAR {
+                this.push_entry(name.as_bytes(), value.as_bytes())?;
             }
         }
+
         if let Some(pwd) = pwd {
-            this.push(b"PWD", pwd)?;
+            this.push_entry(b"PWD", pwd)?;
         }
-        let mark = this.mark.clone();
-        this.push(MARK.as_bytes(), mark.as_bytes())?;
+        let tag = this.tag.clone();
+        this.push_entry(TAG_VAR.as_bytes(), tag.as_bytes())?;
         Ok(this)
     }
 
-    /// The value of a variable in it.
-    pub fn value(&self, name: &[u8]) -> Option<&[u8]> {
+    /// The value of a variable.
+    pub fn value_of(&self, name: &[u8]) -> Option<&[u8]> {
         self.entries.iter().find_map(|entry| {
             entry.as_bytes().strip_prefix(name).and_then(|rest| rest.strip_prefix(b"="))
         })
     }
 
-    /// The names in it.
+    /// The names of all variables.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.entries.iter().filter_map(|entry| entry.as_bytes().split(|byte| *byte == b'=').next())
     }
 
-    /// The longest entry, to be named when all together were too long.
-    pub fn longest(&self) -> (String, usize) {
+    /// The longest entry, for the message when all entries together are too long.
+    pub fn longest_entry(&self) -> (String, usize) {
         let longest = self.entries.iter().max_by_key(|entry| entry.as_bytes().len());
         longest.map_or((String::new(), 0), |entry| {
             let name = entry.as_bytes().split(|byte| *byte == b'=').next().unwrap_or_default();
@@ -73,52 +76,53 @@ impl Environ {
         })
     }
 
-    fn push(&mut self, name: &[u8], value: &[u8]) -> Result<(), String> {
+    fn push_entry(&mut self, name: &[u8], value: &[u8]) -> Result<(), String> {
         let shown = || String::from_utf8_lossy(name).into_owned();
         if name.is_empty() || name.contains(&b'=') {
-            return Err(format!("the variable name {:?} cannot be set", shown()));
+            return Err(format!("`{}` is not a valid variable name", shown()));
         }
         let length = name.len() + 1 + value.len();
-        if length >= LONGEST {
+        if length >= MAX_ENTRY_BYTES {
             return Err(format!(
-                "the variable {} is too long for the kernel: {length} bytes, and {LONGEST} is the limit",
+                "the variable `{}` is too long for the kernel: {length} bytes, the limit is {MAX_ENTRY_BYTES}",
                 shown()
             ));
         }
+
         let mut entry = Vec::with_capacity(length + 1);
         entry.extend_from_slice(name);
         entry.push(b'=');
         entry.extend_from_slice(value);
         let entry = CString::new(entry)
-            .map_err(|_| format!("the variable {} contains a NUL character", shown()))?;
+            .map_err(|_| format!("the variable `{}` contains a NUL character", shown()))?;
         self.entries.push(entry);
         Ok(())
     }
 }
 
-/// A name that ends with `*` stands for all that begin so.
-fn passes(name: &OsStr, keep: &[String]) -> bool {
+/// Whether a variable is inherited. A name that ends with `*` matches all that begin with it.
+fn is_inherited(name: &OsStr, keep: &[String]) -> bool {
     keep.iter().any(|kept| match kept.strip_suffix('*') {
         Some(head) => name.as_bytes().starts_with(head.as_bytes()),
         None => name == OsStr::new(kept),
     })
 }
 
-/// A shell would correct `PWD` for the folder it starts in; what is executed directly must find
-/// the same value.
-fn working_folder(call: &Call) -> Option<&[u8]> {
+/// The value of `PWD`, unless the call decides it. A shell sets `PWD` to its start directory; a
+/// program that runs without one must find the same value.
+fn pwd_value(call: &Call) -> Option<&[u8]> {
     let decided = call.env.iter().any(|(name, _)| name == "PWD")
         || call.remove_env.iter().any(|name| name == "PWD");
     (!decided && call.cwd.is_absolute()).then(|| call.cwd.as_os_str().as_bytes())
 }
 
-fn fresh_mark() -> String {
+fn new_tag() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("{}{}", mark_prefix(), COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("{}{}", tag_prefix(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What the marks of all hooks of this process begin with, and those of no other process.
-pub(crate) fn mark_prefix() -> &'static str {
+/// The beginning of the tags of all hooks of this process, unique to it.
+pub(crate) fn tag_prefix() -> &'static str {
     static PREFIX: OnceLock<String> = OnceLock::new();
     PREFIX.get_or_init(|| {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);

@@ -1,5 +1,5 @@
-//! What a hook in namespaces of its own needs beside the start itself: the user's ids in there, and
-//! why the kernel refused it. How a child is started is in `spawn`.
+//! Namespaces of a hook: the id maps of a user namespace, the messages for a refusal by the kernel,
+//! and trial starts. `posix_spawn` starts the process.
 
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -11,44 +11,44 @@ use gambrel_model::watched::{VerifiedCopies, VerifiedCopy};
 use rustix::process::{WaitId, WaitIdOptions, getegid, geteuid, waitid};
 
 use crate::orphans;
+use crate::posix_spawn::{SpawnRequest, spawn_process};
 use crate::private_view::PrivateView;
-use crate::spawn::{Start, spawn};
 
-/// The user's own ids, as the kernel wants them written for a user namespace.
+/// The user's own ids, in the kernel's format for a user namespace.
 pub(crate) struct IdMaps {
     pub uid: String,
     pub gid: String,
 }
 
 impl IdMaps {
-    /// Each id as itself.
-    pub fn of_process() -> Self {
+    /// Maps each id to itself.
+    pub fn from_process() -> Self {
         let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         Self { uid: format!("{uid} {uid} 1"), gid: format!("{gid} {gid} 1") }
     }
 }
 
-/// What the kernel can refuse to a hook that is not started without it.
+/// A feature that the kernel can refuse. A hook that needs it does not start without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum KernelRefusal {
     /// A PID namespace.
     Isolation,
     /// A mount namespace.
     MountNamespace,
-    /// The hashed files in there.
+    /// The hashed files in the mount namespace.
     PrivateView,
 }
 
-/// The kernel refuses what a hook is not started without.
+/// The kernel refused a feature that a hook needs.
 #[derive(Debug)]
-pub(crate) struct Refused(pub Refusal, pub io::Error);
+pub(crate) struct KernelRefusalError(pub KernelRefusal, pub io::Error);
 
-impl fmt::Display for Refused {
+impl fmt::Display for KernelRefusalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.0 {
-            Refusal::Isolation => "isolate: the kernel refuses a PID namespace",
-            Refusal::MountNamespace => "verified_exec: the kernel refuses a mount namespace",
-            Refusal::PrivateView => {
+            KernelRefusal::Isolation => "isolate: the kernel refuses a PID namespace",
+            KernelRefusal::MountNamespace => "verified_exec: the kernel refuses a mount namespace",
+            KernelRefusal::PrivateView => {
                 "verified_exec: the kernel refuses to put the hashed files in place"
             }
         };
@@ -66,40 +66,41 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for KernelRefusalError {}
 
-/// What to tell the user, if this is a refusal.
-pub(crate) fn refusal(error: &io::Error) -> Option<String> {
-    error.get_ref().filter(|inner| inner.is::<Refused>()).map(ToString::to_string)
+/// The message for the user, if this is a refusal.
+pub(crate) fn refusal_message(error: &io::Error) -> Option<String> {
+    error.get_ref().filter(|inner| inner.is::<KernelRefusalError>()).map(ToString::to_string)
 }
 
-/// Tries whether a program can be started in a PID namespace here, or says why not.
+/// Tests whether a program can start in a PID namespace here, or returns why not.
 pub fn try_isolation() -> Result<(), String> {
-    let failed = "isolate: a program in a PID namespace does not end well";
-    try_start(true, None).map_err(|why| why.unwrap_or_else(|| failed.to_owned()))
+    let failed = "isolate: a program in a PID namespace does not exit with 0";
+    start_trial(true, None).map_err(|why| why.unwrap_or_else(|| failed.to_owned()))
 }
 
-/// Tries whether nothing but hashed bytes can be executed here, or says why not: a program must see
-/// other bytes than those of this file.
+/// Tests whether a program sees hashed bytes in place of this file, or returns why not.
 pub fn try_verified_exec(file: &Path) -> Result<(), String> {
     let refused = |error: io::Error| format!("verified_exec: {}: {error}", file.display());
     let file = std::fs::canonicalize(file).map_err(refused)?;
     let root = file.parent().unwrap_or(Path::new("/")).to_owned();
+
     let copy = VerifiedCopy { path: file, mode: 0o755, bytes: b"#!/bin/sh\nexit 0\n".to_vec() };
     let view = PrivateView::plan(&VerifiedCopies { root, files: vec![copy.clone()] })?;
     let path = CString::new(copy.path.as_os_str().as_bytes());
     let path = path.map_err(|error| refused(error.into()))?;
+
     let failed = "verified_exec: a program does not see the hashed bytes";
-    let tried = try_start(false, Some((&view, &path)));
+    let tried = start_trial(false, Some((&view, &path)));
     tried.map_err(|why| why.unwrap_or_else(|| failed.to_owned()))
 }
 
-/// Starts a program that does nothing and waits for it. `None` is a bad end without a reason.
-fn try_start(isolate: bool, seen: Option<(&PrivateView, &CStr)>) -> Result<(), Option<String>> {
-    let script = seen.map_or(c"/dev/null", |(_, path)| path);
+/// Starts a program that does nothing and waits for it. `None` is a failure without a reason.
+fn start_trial(isolate: bool, view: Option<(&PrivateView, &CStr)>) -> Result<(), Option<String>> {
+    let script = view.map_or(c"/dev/null", |(_, path)| path);
     let words = [c"/bin/sh", script].map(CString::from);
     let [path, ..] = &words;
-    let start = Start {
+    let request = SpawnRequest {
         path,
         argv: &words,
         env: &[],
@@ -107,11 +108,11 @@ fn try_start(isolate: bool, seen: Option<(&PrivateView, &CStr)>) -> Result<(), O
         streams: &[None, None, None],
         kill_with_parent: true,
         isolate,
-        view: seen.map(|(view, _)| view),
+        view: view.map(|(view, _)| view),
     };
-    // Nobody else may take it for an orphan of a hook, and its exit code with it.
-    let _birth = orphans::hold();
-    let pid = spawn(&start).map_err(|error| Some(error.to_string()))?;
+    // Keeps other threads from taking it for an orphan and reaping it.
+    let _birth = orphans::lock_spawns();
+    let pid = spawn_process(&request).map_err(|error| Some(error.to_string()))?;
     let wait = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
     match rustix::io::retry_on_intr(wait) {
         Ok(Some(status)) if status.exit_status() == Some(0) => Ok(()),
@@ -123,18 +124,21 @@ fn try_start(isolate: bool, seen: Option<(&PrivateView, &CStr)>) -> Result<(), O
 mod tests {
     use std::io;
 
-    use super::{Refusal, Refused, refusal};
+    use super::{KernelRefusal, KernelRefusalError, refusal_message};
 
     #[test]
-    fn only_a_refusal_is_one() {
-        let told = |code| {
-            io::Error::other(Refused(Refusal::Isolation, io::Error::from_raw_os_error(code)))
+    fn recognizes_refusals_only() {
+        let refused = |code| {
+            io::Error::other(KernelRefusalError(
+                KernelRefusal::Isolation,
+                io::Error::from_raw_os_error(code),
+            ))
         };
         for code in [libc::EPERM, libc::ENOSPC, libc::EINVAL, libc::ENOSYS] {
-            let reason = refusal(&told(code)).unwrap_or_default();
+            let reason = refusal_message(&refused(code)).unwrap_or_default();
             let expected = "isolate: the kernel refuses a PID namespace: ";
             assert!(reason.starts_with(expected), "{reason}");
         }
-        assert_eq!(refusal(&io::Error::from_raw_os_error(libc::EPERM)), None);
+        assert_eq!(refusal_message(&io::Error::from_raw_os_error(libc::EPERM)), None);
     }
 }

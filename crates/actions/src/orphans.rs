@@ -1,5 +1,5 @@
-//! For a process that is the reaper of its hooks' orphans: whoever left its session and lost its
-//! parent is our child now, and one system call tells whether there is any.
+//! For a process that is a subreaper: a hook's process that left its session and lost its parent
+//! becomes a child of this process. One system call shows whether there is any.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
@@ -7,107 +7,116 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::attempt::Attempt;
-use crate::guard;
-use crate::process::{Trace, World, leave};
-use crate::tree::{self, Kin, Member, Snapshot};
+use crate::process::{LeftoverTrace, LoopContext, hand_to_watchdog};
+use crate::process_table::{self, HookProcesses, ProcessId, ProcessTable};
+use crate::watchdog_client;
 
-/// Between the birth of a leader and its entry nobody may take it for an orphan.
-static BIRTH: RwLock<()> = RwLock::new(());
+/// Held while a child starts, so that no other thread takes it for an orphan before it is listed.
+static SPAWN_LOCK: RwLock<()> = RwLock::new(());
 /// The hooks that run in this process, of all batches.
 static LEADERS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Held while a child is started and entered somewhere.
-pub(crate) fn hold() -> RwLockReadGuard<'static, ()> {
-    BIRTH.read().unwrap_or_else(PoisonError::into_inner)
+/// Holds off the search for orphans while a child is started and listed.
+pub(crate) fn lock_spawns() -> RwLockReadGuard<'static, ()> {
+    SPAWN_LOCK.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Enters a leader, under [`hold`].
-pub(crate) fn enter(leader: Pid) {
-    leaders().push(leader);
+/// Lists a hook's first process, under [`lock_spawns`].
+pub(crate) fn add_leader(leader: Pid) {
+    lock_leaders().push(leader);
 }
 
-/// Strikes out a leader that its own batch has reaped.
-pub(crate) fn strike(leader: Pid) {
-    let mut leaders = leaders();
-    // One entry only: the number may have been given to the next hook already.
+/// Removes a process that its own batch has reaped.
+pub(crate) fn remove_leader(leader: Pid) {
+    let mut leaders = lock_leaders();
+    // One entry only: the kernel may have given the number to the next hook already.
     if let Some(index) = leaders.iter().position(|entry| *entry == leader) {
         leaders.swap_remove(index);
     }
 }
 
-/// Finds what the hooks of a batch left to us, and hands it to the watchdog.
-pub(crate) fn look(jobs: &mut [Attempt<'_>], world: &World<'_>) {
+/// Finds processes that the hooks of a batch left, and hands them to the watchdog.
+pub(crate) fn hand_off_orphans(jobs: &mut [Attempt<'_>], context: &LoopContext<'_>) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if matches!(waitid(WaitId::All, options), Err(Errno::CHILD)) {
         return;
     }
-    let strangers = strangers();
-    leave_hidden(jobs, &strangers, world);
-    let marks: Vec<_> = strangers.iter().map(|member| tree::mark(member.pid)).collect();
+
+    let orphans = find_orphans();
+    hand_off_hidden(jobs, &orphans, context);
+    let tags: Vec<_> = orphans.iter().map(|member| process_table::read_tag(member.pid)).collect();
+
     for job in jobs {
-        for (mark, until) in job.marks.clone() {
-            let marked = strangers.iter().zip(&marks);
-            let own = marked.filter(|(_, own)| own.as_deref() == Some(mark.as_bytes()));
+        for (tag, until) in job.tags.clone() {
+            let tagged = orphans.iter().zip(&tags);
+            let own = tagged.filter(|(_, own_tag)| own_tag.as_deref() == Some(tag.as_bytes()));
             let own = own.map(|(member, _)| member);
-            // Those of the hook's own group were handed over when it ended.
-            let new = own.filter(|member| !job.left.contains(member)).copied();
-            let trace = Trace { mark: &mark, until, slip: job.slip() };
-            if let Some(remark) = leave(&new.collect::<Vec<_>>(), &trace, world) {
-                job.remark(remark);
+            // The watchdog already has those of the hook's own group.
+            let new = own.filter(|member| !job.leftovers.contains(member)).copied();
+            let trace =
+                LeftoverTrace { tag: &tag, deadline: until, leak_record: job.leak_record() };
+            if let Some(remark) = hand_to_watchdog(&new.collect::<Vec<_>>(), &trace, context) {
+                job.add_remark(remark);
             }
         }
     }
 }
 
-/// Our living children that belong to a hook although nothing shows to which: they left its
-/// session, emptied their environment and lost their parents. While only one hook runs here they
-/// are that hook's; otherwise they are looked for when the last one has ended.
-pub(crate) fn hidden(since: u64) -> Vec<Member> {
-    if leaders().len() > 1 { Vec::new() } else { unmarked(&strangers(), since) }
+/// Living untagged children of this process: they left a hook's session, emptied their environment
+/// and lost their parents. While only one hook runs here they belong to it. Otherwise the last
+/// hook's end looks for them.
+pub(crate) fn find_hidden(since: u64) -> Vec<ProcessId> {
+    if lock_leaders().len() > 1 { Vec::new() } else { filter_untagged(&find_orphans(), since) }
 }
 
-/// A hook never shares our session, so what does is a helper of another kind.
-fn unmarked(strangers: &[Member], since: u64) -> Vec<Member> {
-    let own = tree::session(std::process::id() as i32);
-    let is_hooks = |member: &&Member| {
-        member.start >= since && tree::session(member.pid) != own && !tree::is_marked(member.pid)
+/// Selects untagged children outside this process's session: a hook never shares it, so a process
+/// in it is another helper.
+fn filter_untagged(orphans: &[ProcessId], since: u64) -> Vec<ProcessId> {
+    let own_session = process_table::session_id(std::process::id() as i32);
+    let is_hooks = |member: &&ProcessId| {
+        member.start >= since
+            && process_table::session_id(member.pid) != own_session
+            && !process_table::is_tagged(member.pid)
     };
-    strangers.iter().filter(is_hooks).copied().collect()
+    orphans.iter().filter(is_hooks).copied().collect()
 }
 
-/// Ends what no mark shows to be a certain hook's: when the time of the last hook is over.
-fn leave_hidden(jobs: &mut [Attempt<'_>], strangers: &[Member], world: &World<'_>) {
-    let hidden = unmarked(strangers, world.since);
-    if hidden.is_empty() || !leaders().is_empty() {
+/// Has untagged processes killed at the deadline of the last hook.
+fn hand_off_hidden(jobs: &mut [Attempt<'_>], orphans: &[ProcessId], context: &LoopContext<'_>) {
+    let hidden = filter_untagged(orphans, context.since);
+    if hidden.is_empty() || !lock_leaders().is_empty() {
         return;
     }
-    let last = |job: &&mut Attempt<'_>| job.marks.iter().map(|(_, until)| *until).max();
-    let Some(job) = jobs.iter_mut().max_by_key(last) else { return };
-    let Some((mark, until)) = job.marks.iter().max_by_key(|(_, until)| *until).cloned() else {
+    let last_deadline = |job: &&mut Attempt<'_>| job.tags.iter().map(|(_, until)| *until).max();
+    let Some(job) = jobs.iter_mut().max_by_key(last_deadline) else { return };
+    let Some((tag, until)) = job.tags.iter().max_by_key(|(_, until)| *until).cloned() else {
         return;
     };
-    let members = Snapshot::take().members(&Kin { roots: hidden, ..Kin::default() });
-    let trace = Trace { mark: &mark, until, slip: job.slip() };
-    if let Some(remark) = leave(&members, &trace, world) {
-        job.remark(remark);
+
+    let members = ProcessTable::read_proc()
+        .find_members(&HookProcesses { roots: hidden, ..HookProcesses::default() });
+    let trace = LeftoverTrace { tag: &tag, deadline: until, leak_record: job.leak_record() };
+    if let Some(remark) = hand_to_watchdog(&members, &trace, context) {
+        job.add_remark(remark);
     }
 }
 
-/// Our living children that nobody here has started; the dead ones are buried.
-fn strangers() -> Vec<Member> {
-    let _guard = BIRTH.write().unwrap_or_else(PoisonError::into_inner);
-    let known = leaders().clone();
-    let pids = tree::own_children().into_iter().filter_map(Pid::from_raw);
-    let unknown = pids.filter(|pid| !known.contains(pid) && !guard::is_helper(*pid));
+/// Living children that no batch or helper started. Reaps the dead ones.
+fn find_orphans() -> Vec<ProcessId> {
+    let _guard = SPAWN_LOCK.write().unwrap_or_else(PoisonError::into_inner);
+    let known = lock_leaders().clone();
+    let pids = process_table::own_children().into_iter().filter_map(Pid::from_raw);
+    let unknown = pids.filter(|pid| !known.contains(pid) && !watchdog_client::is_helper(*pid));
+
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     let living = unknown.filter(|pid| matches!(waitid(WaitId::Pid(*pid), options), Ok(None)));
     let member = |pid: Pid| {
         let pid = pid.as_raw_nonzero().get();
-        Some(Member { pid, start: tree::start_time(pid)? })
+        Some(ProcessId { pid, start: process_table::start_time(pid)? })
     };
     living.filter_map(member).collect()
 }
 
-fn leaders() -> MutexGuard<'static, Vec<Pid>> {
+fn lock_leaders() -> MutexGuard<'static, Vec<Pid>> {
     LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

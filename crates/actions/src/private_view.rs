@@ -1,7 +1,7 @@
-//! What a process is to see instead of the real files: a mount namespace in which the folders that
-//! lead to trusted files are private and hold the hashed bytes. A bind mount over a file is not
-//! enough, because the kernel removes it when another process renames a file onto that name. It
-//! knows no hook. Planned in the parent; entered by the child before it executes its program.
+//! A mount namespace in which the directories that lead to trusted files are private and hold the
+//! hashed bytes. A bind mount over a file is not enough: the kernel removes it when another process
+//! renames a file onto that name. Planned in the parent; entered by the child before it executes
+//! its program.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -21,31 +21,31 @@ use rustix::mount::{
     fsmount, fsopen, fspick, mount_change, move_mount, open_tree,
 };
 
-/// A folder on the way to a trusted file may not hold more than this.
-const MAX_ENTRIES: usize = 4_096;
+/// The most entries of a directory that leads to a trusted file.
+const MAX_ENTRY_COUNT: usize = 4_096;
 
-/// Everything that the child does, planned so that it allocates nothing.
+/// Everything the child must do, planned so that it allocates nothing.
 pub(crate) struct PrivateView {
     folders: Vec<CoveredFolder>,
 }
 
-/// One folder that is replaced by a private one.
+/// One directory that a private one replaces.
 struct CoveredFolder {
     path: CString,
     mode: CString,
-    /// Parents before what is in them; names are relative to the folder.
-    entries: Vec<Entry>,
+    /// Parents before their entries; names are relative to the directory.
+    entries: Vec<ViewEntry>,
 }
 
-struct Entry {
+struct ViewEntry {
     name: CString,
-    content: Content,
+    content: EntryContent,
 }
 
-enum Content {
-    /// A folder of the private kind; its entries follow.
+enum EntryContent {
+    /// A private directory; its entries follow.
     Folder(Mode),
-    /// The real folder of that name.
+    /// The real directory of that name.
     LiveFolder,
     /// The real file of that name.
     LiveFile,
@@ -55,7 +55,7 @@ enum Content {
 }
 
 impl PrivateView {
-    /// A view in which these copies stand at their paths, or why there can be none.
+    /// Plans a view with these copies at their paths, or returns why it is not possible.
     pub fn plan(copies: &VerifiedCopies) -> Result<Self, String> {
         let mut tops = BTreeSet::new();
         let mut private = BTreeSet::new();
@@ -66,40 +66,44 @@ impl PrivateView {
             private
                 .extend(parent.ancestors().take_while(|f| f.starts_with(top)).map(Path::to_owned));
         }
-        let planner = Planner { copies: &copies.files, private };
-        // Outer ones first: an inner one is covered inside of them.
-        let folders = tops.iter().map(|top| planner.cover(top));
+
+        let planner = ViewPlanner { copies: &copies.files, private };
+        // Outer directories first: an inner one is covered inside them.
+        let folders = tops.iter().map(|top| planner.cover_directory(top));
         let folders = folders.collect::<io::Result<_>>();
         folders.map(|folders| Self { folders }).map_err(|error| format!("verified_exec: {error}"))
     }
 
-    /// Puts everything in place, in a mount namespace of this process's own. Runs in a child that
-    /// shares its parent's memory: system calls only, no allocation.
-    pub fn enter(&self) -> Result<(), Errno> {
-        // Nothing of this may reach the namespace that we come from.
+    /// Mounts everything in this process's own mount namespace. Runs in a child that shares its
+    /// parent's memory: system calls only, no allocation.
+    pub fn enter_namespace(&self) -> Result<(), Errno> {
+        // No mount may reach the parent's namespace.
         mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-        self.folders.iter().try_for_each(CoveredFolder::enter)
+        self.folders.iter().try_for_each(CoveredFolder::mount_private)
     }
 }
 
 impl CoveredFolder {
-    fn enter(&self) -> Result<(), Errno> {
+    fn mount_private(&self) -> Result<(), Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let real = openat(CWD, self.path.as_c_str(), flags, Mode::empty())?;
+
         let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(context.as_fd(), c"mode", self.mode.as_c_str())?;
         fsconfig_create(context.as_fd())?;
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         let private = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
         for entry in &self.entries {
-            entry.make(private.as_fd())?;
+            entry.create_private(private.as_fd())?;
         }
+
         let onto =
             MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         move_mount(private.as_fd(), c"", real.as_fd(), c"", onto)?;
         for entry in &self.entries {
-            entry.show_live(real.as_fd(), private.as_fd())?;
+            entry.mount_live(real.as_fd(), private.as_fd())?;
         }
+
         let picked = FsPickFlags::FSPICK_CLOEXEC | FsPickFlags::FSPICK_EMPTY_PATH;
         let picked = fspick(private.as_fd(), c"", picked)?;
         fsconfig_set_flag(picked.as_fd(), c"ro")?;
@@ -107,37 +111,40 @@ impl CoveredFolder {
     }
 }
 
-impl Entry {
-    /// Makes the private part of it.
-    fn make(&self, private: BorrowedFd<'_>) -> Result<(), Errno> {
+impl ViewEntry {
+    /// Creates its entry in the private directory.
+    fn create_private(&self, private: BorrowedFd<'_>) -> Result<(), Errno> {
         let name = self.name.as_c_str();
         match &self.content {
-            Content::Folder(mode) => mkdirat(private, name, *mode),
-            Content::LiveFolder => mkdirat(private, name, Mode::RWXU),
-            Content::LiveFile => write_file(private, name, Mode::RUSR, &[]),
-            Content::Copy(mode, bytes) => write_file(private, name, *mode, bytes),
-            Content::Link(target) => symlinkat(target.as_c_str(), private, name),
+            EntryContent::Folder(mode) => mkdirat(private, name, *mode),
+            EntryContent::LiveFolder => mkdirat(private, name, Mode::RWXU),
+            EntryContent::LiveFile => write_file(private, name, Mode::RUSR, &[]),
+            EntryContent::Copy(mode, bytes) => write_file(private, name, *mode, bytes),
+            EntryContent::Link(target) => symlinkat(target.as_c_str(), private, name),
         }
     }
 
-    /// Shows what is really there under a name. What has gone meanwhile is gone here too.
-    fn show_live(&self, real: BorrowedFd<'_>, private: BorrowedFd<'_>) -> Result<(), Errno> {
+    /// Mounts the real file or directory under its name. If it is gone, removes the name.
+    fn mount_live(&self, real: BorrowedFd<'_>, private: BorrowedFd<'_>) -> Result<(), Errno> {
         let gone = match &self.content {
-            Content::LiveFolder => AtFlags::REMOVEDIR,
-            Content::LiveFile => AtFlags::empty(),
-            Content::Folder(_) | Content::Copy(..) | Content::Link(_) => return Ok(()),
+            EntryContent::LiveFolder => AtFlags::REMOVEDIR,
+            EntryContent::LiveFile => AtFlags::empty(),
+            EntryContent::Folder(_) | EntryContent::Copy(..) | EntryContent::Link(_) => {
+                return Ok(());
+            }
         };
         let name = self.name.as_c_str();
         let tree = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
             | OpenTreeFlags::AT_RECURSIVE
             | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+
         let shown = open_tree(real, name, tree).and_then(|tree| {
             let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
             move_mount(tree.as_fd(), c"", private, name, flags)
         });
         match shown {
-            // A folder in place of a file, or a link in place of either.
+            // A directory replaced a file, or a link replaced either.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR | Errno::LOOP) => {
                 unlinkat(private, name, gone)
             }
@@ -164,44 +171,51 @@ fn write_file(
     Ok(())
 }
 
-/// Lists the folders that are to be private.
-struct Planner<'c> {
+/// Lists the directories that become private.
+struct ViewPlanner<'c> {
     copies: &'c [VerifiedCopy],
     private: BTreeSet<PathBuf>,
 }
 
-impl Planner<'_> {
-    fn cover(&self, top: &Path) -> io::Result<CoveredFolder> {
+impl ViewPlanner<'_> {
+    fn cover_directory(&self, top: &Path) -> io::Result<CoveredFolder> {
         if top == Path::new("/") {
-            return Err(io::Error::other("files of a project in / cannot be closed off"));
+            return Err(io::Error::other(
+                "hooks of a project in `/` cannot run with `verified_exec`; move the project to a directory",
+            ));
         }
         let mut entries = Vec::new();
         let mut waiting = vec![top.to_owned()];
         while let Some(folder) = waiting.pop() {
-            self.list(top, &folder, &mut entries, &mut waiting)?;
+            self.list_directory(top, &folder, &mut entries, &mut waiting)?;
         }
-        let mode = CString::new(format!("{:o}", permissions(top)?))?;
+        let mode = CString::new(format!("{:o}", directory_mode(top)?))?;
         Ok(CoveredFolder { path: CString::new(top.as_os_str().as_bytes())?, mode, entries })
     }
 
-    /// One private folder: its copies, and what else is in there.
-    fn list(
+    /// Lists one private directory: its copies and its other entries.
+    fn list_directory(
         &self,
         top: &Path,
         folder: &Path,
-        entries: &mut Vec<Entry>,
+        entries: &mut Vec<ViewEntry>,
         waiting: &mut Vec<PathBuf>,
     ) -> io::Result<()> {
         let is_here = |path: &&Path| path.parent() == Some(folder);
         for copy in self.copies.iter().filter(|copy| is_here(&copy.path.as_path())) {
-            let content = Content::Copy(Mode::from_raw_mode(copy.mode), copy.bytes.clone());
-            entries.push(Entry { name: relative(top, &copy.path)?, content });
+            let content = EntryContent::Copy(Mode::from_raw_mode(copy.mode), copy.bytes.clone());
+            entries.push(ViewEntry { name: relative_name(top, &copy.path)?, content });
         }
+
         for inner in self.private.iter().filter(|path| is_here(&path.as_path())) {
-            let mode = Mode::from_raw_mode(permissions(inner)?);
-            entries.push(Entry { name: relative(top, inner)?, content: Content::Folder(mode) });
+            let mode = Mode::from_raw_mode(directory_mode(inner)?);
+            entries.push(ViewEntry {
+                name: relative_name(top, inner)?,
+                content: EntryContent::Folder(mode),
+            });
             waiting.push(inner.clone());
         }
+
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let is_copy = self.copies.iter().any(|copy| copy.path == path);
@@ -209,10 +223,10 @@ impl Planner<'_> {
                 continue;
             }
             if let Some(content) = live_content(&path) {
-                entries.push(Entry { name: relative(top, &path)?, content });
+                entries.push(ViewEntry { name: relative_name(top, &path)?, content });
             }
-            if entries.len() > MAX_ENTRIES {
-                let many = format!("more than {MAX_ENTRIES} entries in {}", top.display());
+            if entries.len() > MAX_ENTRY_COUNT {
+                let many = format!("more than {MAX_ENTRY_COUNT} entries in `{}`", top.display());
                 return Err(io::Error::other(many));
             }
         }
@@ -220,24 +234,24 @@ impl Planner<'_> {
     }
 }
 
-/// What stands for an entry that is not trusted; nothing for one that has just gone.
-fn live_content(path: &Path) -> Option<Content> {
+/// The content for an entry that is not trusted; `None` if it has just gone.
+fn live_content(path: &Path) -> Option<EntryContent> {
     let kind = fs::symlink_metadata(path).ok()?.file_type();
     if kind.is_dir() {
-        return Some(Content::LiveFolder);
+        return Some(EntryContent::LiveFolder);
     }
     if !kind.is_symlink() {
-        return Some(Content::LiveFile);
+        return Some(EntryContent::LiveFile);
     }
     let target = fs::read_link(path).ok()?;
-    CString::new(target.as_os_str().as_bytes()).ok().map(Content::Link)
+    CString::new(target.as_os_str().as_bytes()).ok().map(EntryContent::Link)
 }
 
-fn permissions(folder: &Path) -> io::Result<u32> {
+fn directory_mode(folder: &Path) -> io::Result<u32> {
     Ok(fs::metadata(folder)?.permissions().mode() & 0o777 | 0o700)
 }
 
-fn relative(top: &Path, path: &Path) -> io::Result<CString> {
+fn relative_name(top: &Path, path: &Path) -> io::Result<CString> {
     let name = path.strip_prefix(top).map_err(io::Error::other)?;
     Ok(CString::new(name.as_os_str().as_bytes())?)
 }

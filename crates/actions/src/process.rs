@@ -1,10 +1,10 @@
-//! One running child: its pipes, its clock and what has been read from it. How it is brought to
-//! an end is in `process/ending.rs`. It knows one attempt only, nothing of retries.
+//! One running process: its pipes, its deadlines and the output read so far. `process/ending.rs`
+//! ends it. It covers one attempt; retries are elsewhere.
 
 mod ending;
-mod parting;
+mod handoff;
 
-pub(crate) use ending::{Trace, leave};
+pub(crate) use ending::{LeftoverTrace, hand_to_watchdog};
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -19,32 +19,32 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 
 use crate::capture::Capture;
-use crate::command::{Command, Started};
-use crate::guard::Guard;
-use crate::limits::Deadlines;
+use crate::command::{PreparedCommand, StartedProcess};
+use crate::deadlines::Deadlines;
 use crate::orphans;
-use crate::settings::{Settings, WATCH_AFTER};
-use crate::tree::{self, Member, Snapshot};
+use crate::process_table::{self, ProcessId, ProcessTable};
+use crate::settings::{Settings, WATCHDOG_DELAY};
+use crate::watchdog_client::WatchdogClient;
 
-/// For so long nothing but its exit is waited for.
-const YOUNG: Duration = Duration::from_millis(2);
+/// During this time after its start only its exit is polled.
+const BUSY_WAIT_WINDOW: Duration = Duration::from_millis(2);
 
-/// What all children of a batch share.
-pub(crate) struct World<'a> {
+/// Shared by all processes of a batch.
+pub(crate) struct LoopContext<'a> {
     pub settings: &'a Settings,
-    pub guard: &'a Guard,
+    pub watchdog: &'a WatchdogClient,
     /// The time at which this turn of the loop began.
     pub now: Instant,
     /// When this batch began, in the kernel's ticks.
     pub since: u64,
     pub scratch: Vec<u8>,
-    /// The process table of this turn, if somebody needed it.
-    pub table: Option<Snapshot>,
+    /// The process table of this turn, once it was read.
+    pub table: Option<ProcessTable>,
 }
 
-/// Which descriptor of a child the kernel speaks of.
+/// The descriptor of a process that an event belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Slot {
+pub(crate) enum PollSource {
     Stdin,
     Stdout,
     Stderr,
@@ -52,192 +52,193 @@ pub(crate) enum Slot {
 }
 
 /// How an attempt ended.
-pub(crate) struct Ended {
+pub(crate) struct EndedProcess {
     pub end: End,
     pub stdout: Captured,
     pub stderr: Captured,
-    /// What ended it before its own time was over.
-    pub cut: Option<String>,
+    /// Why it ended before its own timeout, if it did.
+    pub cut_short_by: Option<String>,
     pub remarks: Vec<String>,
-    /// What still runs of it, and until when that may.
-    pub left: Vec<Member>,
-    pub linger: Instant,
+    /// Processes of it that still run, and their deadline.
+    pub leftovers: Vec<ProcessId>,
+    pub leftover_deadline: Instant,
 }
 
-/// A child between its start and its end.
+/// A process between its start and its end.
 pub(crate) struct Process<'a> {
     pid: Pid,
-    /// `None` on kernels without; the exit is then looked for at every turn.
+    /// `None` on kernels without it; then every turn checks for the exit.
     pidfd: Option<OwnedFd>,
-    feed: Option<Feed<'a>>,
+    stdin: Option<StdinFeed<'a>>,
     stdout: Capture<'a>,
     stderr: Capture<'a>,
-    begun: Instant,
-    /// Nothing of it is older, in the kernel's ticks.
+    started_at: Instant,
+    /// No process of this hook is older, in the kernel's ticks.
     since: u64,
-    limits: Deadlines,
-    stage: Stage,
+    deadlines: Deadlines,
+    phase: ProcessPhase,
     exited: bool,
     watched: bool,
-    /// At what age it is told to the watchdog.
-    watch_after: Duration,
-    /// Somebody else's child: it cannot be reaped here, and is known by its start.
-    foreign: Option<Member>,
-    /// In a PID namespace, and ended by the kernel when we end.
+    /// The age at which it is registered with the watchdog.
+    watchdog_delay: Duration,
+    /// Set for a child of another process: this process cannot reap it and knows it by its start
+    /// time.
+    foreign: Option<ProcessId>,
+    /// In a PID namespace: the kernel kills it when this process ends.
     isolated: bool,
-    /// How it may ask not to be waited for, until it has said something else.
-    parting: Option<&'a AsyncMarker>,
-    slip: Option<&'a str>,
-    cut: Option<String>,
-    /// It has ended by itself, and what is left of it is killed.
+    /// How it may ask to continue in the background, until its output rules that out.
+    async_marker: Option<&'a AsyncMarker>,
+    leak_record: Option<&'a str>,
+    cut_short_by: Option<String>,
+    /// It has ended by itself, and its remaining processes are being killed.
     rest_killed: bool,
-    known: Vec<Member>,
+    known_members: Vec<ProcessId>,
     remarks: Vec<String>,
-    /// What was executed.
+    /// The executed command.
     pub command: Vec<String>,
-    /// The mark in its environment.
-    pub mark: String,
+    /// The tag in its environment.
+    pub tag: String,
 }
 
-/// How far it is with coming to its end.
-enum Stage {
+/// How far its end has come.
+enum ProcessPhase {
     Running,
-    /// Exited, but somebody holds its pipes.
+    /// Exited, but another process holds its pipes.
     Draining(Instant),
-    /// Late and told so.
-    Terming {
+    /// Past its deadline, and sent SIGTERM.
+    Terminating {
         until: Instant,
-        look: Instant,
+        next_check: Instant,
     },
-    /// Late and killed; what is left of it is looked for.
+    /// Past its deadline, and killed; its remaining processes are being found.
     Sweeping {
         until: Instant,
-        look: Instant,
+        next_check: Instant,
     },
 }
 
-/// What goes to its stdin.
-struct Feed<'a> {
+/// The bytes still to be written to its stdin.
+struct StdinFeed<'a> {
     fd: OwnedFd,
-    rest: &'a [u8],
+    unwritten: &'a [u8],
 }
 
 impl<'a> Process<'a> {
-    /// Starts an attempt that ends within `limits`, or says why it could not start.
-    pub fn start(call: &'a Call, limits: Deadlines, world: &World<'a>) -> Result<Self, String> {
-        let mut command = Command::of(call, world.settings.direct)?;
-        command.isolate = world.settings.isolate;
-        // One that goes on alone outlives us; an isolated one never does.
-        let may_go = call.async_marker.is_some() && !command.isolate;
-        command.kill_with_parent = command.isolate || world.settings.kill_with_parent && !may_go;
-        let pipes = |error: Errno| format!("no pipe for the hook: {error}");
-        let (stdout, their_stdout) = output_pipe().map_err(pipes)?;
-        let (stderr, their_stderr) = output_pipe().map_err(pipes)?;
-        let (mut feed, their_stdin) = match &call.stdin {
-            Some(bytes) => input_pipe(bytes).map(|(feed, fd)| (Some(feed), Some(fd))),
-            None => Ok((None, None)),
-        }
-        .map_err(pipes)?;
-        // What fits into the pipe is there before the child is: most hooks never make us wait.
-        feed = feed.and_then(Feed::push);
-        let streams = [
-            their_stdin.as_ref().map(AsFd::as_fd),
-            Some(their_stdout.as_fd()),
-            Some(their_stderr.as_fd()),
-        ];
-        let since = tree::ticks_now();
-        let remarks = expect_at_once(command.mark(), world);
-        let birth = orphans::hold();
-        let Started { pid, command, mark } = command.start(streams)?;
-        orphans::enter(pid);
-        drop(birth);
+    /// Starts an attempt that ends within `deadlines`, or returns why it could not start.
+    pub fn start(
+        call: &'a Call,
+        deadlines: Deadlines,
+        context: &LoopContext<'a>,
+    ) -> Result<Self, String> {
+        let mut command = PreparedCommand::from_call(call, context.settings.bypass_shell)?;
+        command.isolate = context.settings.isolate;
+        // A hook that may detach outlives this process; an isolated hook never does.
+        let may_detach = call.async_marker.is_some() && !command.isolate;
+        command.kill_with_parent =
+            command.isolate || context.settings.kill_with_parent && !may_detach;
+
+        let no_pipe = |error: Errno| format!("no pipe for the hook: {error}");
+        let (pipes, [stdin_end, stdout_end, stderr_end]) = open_pipes(call).map_err(no_pipe)?;
+        let streams =
+            [&stdin_end, &stdout_end, &stderr_end].map(|end| end.as_ref().map(AsFd::as_fd));
+
+        let since = process_table::ticks_now();
+        let remarks = register_before_start(command.tag(), context);
+        let spawn_lock = orphans::lock_spawns();
+        let StartedProcess { pid, command, tag } = command.start(streams)?;
+        orphans::add_leader(pid);
+        drop(spawn_lock);
+
         Ok(Self {
             pid,
             pidfd: pidfd_open(pid, PidfdFlags::empty()).ok(),
-            feed,
-            stdout: Capture::new(stdout, world.settings).with_answer(),
-            stderr: Capture::new(stderr, world.settings),
-            begun: world.now,
+            stdin: pipes.stdin,
+            stdout: Capture::new(pipes.stdout, context.settings).with_answer(),
+            stderr: Capture::new(pipes.stderr, context.settings),
+            started_at: context.now,
             since,
-            limits,
-            stage: Stage::Running,
+            deadlines,
+            phase: ProcessPhase::Running,
             exited: false,
             watched: false,
-            watch_after: watch_after(world.settings),
+            watchdog_delay: watchdog_delay(context.settings),
             foreign: None,
-            isolated: world.settings.isolate,
-            parting: call.async_marker.as_ref(),
-            slip: call.leak_record.as_deref(),
-            cut: None,
+            isolated: context.settings.isolate,
+            async_marker: call.async_marker.as_ref(),
+            leak_record: call.leak_record.as_deref(),
+            cut_short_by: None,
             rest_killed: false,
-            known: Vec::new(),
+            known_members: Vec::new(),
             remarks,
             command,
-            mark,
+            tag,
         })
     }
 
-    /// A hook of a moment is heard once, when it has exited: being woken for every word and every
-    /// pipe that closes costs as much again as its start. What it prints waits in the pipe.
-    fn is_young(&self, now: Instant) -> bool {
-        let running = matches!(self.stage, Stage::Running) && !self.exited;
-        running && self.feed.is_none() && self.pidfd.is_some() && now < self.begun + YOUNG
+    /// Whether only its exit is polled: a short hook is then read once, after its exit. Waking for
+    /// every write and every closed pipe would cost as much as its start.
+    fn polls_exit_only(&self, now: Instant) -> bool {
+        let running = matches!(self.phase, ProcessPhase::Running) && !self.exited;
+        running
+            && self.stdin.is_none()
+            && self.pidfd.is_some()
+            && now < self.started_at + BUSY_WAIT_WINDOW
     }
 
-    /// The descriptors to wait for.
-    pub fn interests<'p>(&'p self, now: Instant, mut add: impl FnMut(Slot, PollFd<'p>)) {
-        if let Some(fd) = self.pidfd.as_ref().filter(|_| self.is_young(now)) {
-            return add(Slot::Exit, PollFd::new(fd, PollFlags::IN));
+    /// Adds the descriptors to wait for.
+    pub fn add_poll_fds<'p>(&'p self, now: Instant, mut add: impl FnMut(PollSource, PollFd<'p>)) {
+        if let Some(fd) = self.pidfd.as_ref().filter(|_| self.polls_exit_only(now)) {
+            return add(PollSource::Exit, PollFd::new(fd, PollFlags::IN));
         }
-        if let Some(feed) = &self.feed {
-            add(Slot::Stdin, PollFd::new(&feed.fd, PollFlags::OUT));
+        if let Some(stdin) = &self.stdin {
+            add(PollSource::Stdin, PollFd::new(&stdin.fd, PollFlags::OUT));
         }
         if let Some(fd) = self.stdout.fd() {
-            add(Slot::Stdout, PollFd::new(fd, PollFlags::IN));
+            add(PollSource::Stdout, PollFd::new(fd, PollFlags::IN));
         }
         if let Some(fd) = self.stderr.fd() {
-            add(Slot::Stderr, PollFd::new(fd, PollFlags::IN));
+            add(PollSource::Stderr, PollFd::new(fd, PollFlags::IN));
         }
         if let Some(fd) = self.pidfd.as_ref().filter(|_| !self.exited) {
-            add(Slot::Exit, PollFd::new(fd, PollFlags::IN));
+            add(PollSource::Exit, PollFd::new(fd, PollFlags::IN));
         }
     }
 
-    /// Takes or gives what a descriptor is ready for.
-    pub fn ready(&mut self, slot: Slot, flags: PollFlags, scratch: &mut Vec<u8>) {
-        match slot {
-            Slot::Stdin => self.feed = self.feed.take().and_then(Feed::push),
-            Slot::Stdout => pull(&mut self.stdout, flags, scratch),
-            Slot::Stderr => pull(&mut self.stderr, flags, scratch),
-            Slot::Exit => self.exited = true,
+    /// Reads or writes a descriptor that is ready.
+    pub fn handle_ready(&mut self, source: PollSource, flags: PollFlags, scratch: &mut Vec<u8>) {
+        match source {
+            PollSource::Stdin => self.stdin = self.stdin.take().and_then(StdinFeed::write_some),
+            PollSource::Stdout => read_stream(&mut self.stdout, flags, scratch),
+            PollSource::Stderr => read_stream(&mut self.stderr, flags, scratch),
+            PollSource::Exit => self.exited = true,
         }
     }
 
-    /// Looks for the exit on kernels that do not tell it.
-    fn peek(&mut self) {
+    /// Checks for the exit on kernels without a pidfd.
+    fn check_exit(&mut self) {
         if self.pidfd.is_none() && !self.exited {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
             self.exited = match self.foreign {
-                Some(member) => !tree::lives(member),
+                Some(member) => !process_table::is_alive(member),
                 None => !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None)),
             };
         }
     }
 }
 
-impl World<'_> {
+impl LoopContext<'_> {
     /// The process table, read at most once in a turn.
-    pub fn table(&mut self) -> &Snapshot {
-        self.table.get_or_insert_with(Snapshot::take)
+    pub fn process_table(&mut self) -> &ProcessTable {
+        self.table.get_or_insert_with(ProcessTable::read_proc)
     }
 }
 
-impl Feed<'_> {
-    /// Writes what the pipe takes; `None` when all is written or nobody reads.
-    fn push(mut self) -> Option<Self> {
-        while !self.rest.is_empty() {
-            match write(&self.fd, self.rest) {
-                Ok(count) => self.rest = self.rest.get(count..).unwrap_or_default(),
+impl StdinFeed<'_> {
+    /// Writes as much as the pipe takes; `None` when all is written or the pipe is closed.
+    fn write_some(mut self) -> Option<Self> {
+        while !self.unwritten.is_empty() {
+            match write(&self.fd, self.unwritten) {
+                Ok(count) => self.unwritten = self.unwritten.get(count..).unwrap_or_default(),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Some(self),
                 Err(_) => return None,
@@ -247,50 +248,71 @@ impl Feed<'_> {
     }
 }
 
-fn pull(stream: &mut Capture<'_>, flags: PollFlags, scratch: &mut Vec<u8>) {
+fn read_stream(stream: &mut Capture<'_>, flags: PollFlags, scratch: &mut Vec<u8>) {
     if flags.contains(PollFlags::IN) {
-        stream.pull(scratch, flags.contains(PollFlags::HUP));
+        stream.read_available(scratch, flags.contains(PollFlags::HUP));
     } else {
         stream.close();
     }
 }
 
-/// At what age a hook is told to the watchdog.
-fn watch_after(settings: &Settings) -> Duration {
-    if settings.watch_at_once { Duration::ZERO } else { WATCH_AFTER }
+/// The age at which a hook is registered with the watchdog.
+fn watchdog_delay(settings: &Settings) -> Duration {
+    if settings.watch_at_once { Duration::ZERO } else { WATCHDOG_DELAY }
 }
 
-/// Tells the watchdog of a hook that is about to start, where that is wanted; what went wrong.
-fn expect_at_once(mark: &str, world: &World<'_>) -> Vec<String> {
-    let program = world.settings.supervisor.as_deref().filter(|_| world.settings.watch_at_once);
-    let told = program.map_or(Ok(()), |program| world.guard.expect(program, mark));
-    told.err().map(|reason| format!("watchdog: {reason}")).into_iter().collect()
+/// Registers a hook with the watchdog before its start, if the settings ask for it. Returns
+/// remarks.
+fn register_before_start(tag: &str, context: &LoopContext<'_>) -> Vec<String> {
+    let program = context.settings.supervisor.as_deref().filter(|_| context.settings.watch_at_once);
+    let registered = program.map_or(Ok(()), |program| context.watchdog.expect_hook(program, tag));
+    registered.err().map(|reason| format!("watchdog: {reason}")).into_iter().collect()
 }
 
-/// A pipe that we read without blocking.
+/// This process's ends of a hook's pipes.
+struct HookPipes<'a> {
+    stdin: Option<StdinFeed<'a>>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+}
+
+/// Opens the pipes of a hook and returns the ends of both sides. Fills stdin before the start: most
+/// hooks then need no further write.
+fn open_pipes(call: &Call) -> Result<(HookPipes<'_>, [Option<OwnedFd>; 3]), Errno> {
+    let (stdout, stdout_end) = output_pipe()?;
+    let (stderr, stderr_end) = output_pipe()?;
+    let (stdin, stdin_end) =
+        call.stdin.as_ref().map(|bytes| input_pipe(bytes)).transpose()?.unzip();
+
+    let stdin = stdin.and_then(StdinFeed::write_some);
+    let pipes = HookPipes { stdin, stdout, stderr };
+    Ok((pipes, [stdin_end, Some(stdout_end), Some(stderr_end)]))
+}
+
+/// A pipe that this process reads without blocking.
 fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (ours, theirs) = (lift(ours), lift(theirs));
-    unblock(&ours);
+    let (ours, theirs) = (move_above_stdio(ours), move_above_stdio(theirs));
+    set_nonblocking(&ours);
     Ok((ours, theirs))
 }
 
-/// A pipe that we write without blocking.
-fn input_pipe(bytes: &[u8]) -> Result<(Feed<'_>, OwnedFd), Errno> {
+/// A pipe that this process writes without blocking.
+fn input_pipe(bytes: &[u8]) -> Result<(StdinFeed<'_>, OwnedFd), Errno> {
     let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (theirs, ours) = (lift(theirs), lift(ours));
-    unblock(&ours);
-    Ok((Feed { fd: ours, rest: bytes }, theirs))
+    let (theirs, ours) = (move_above_stdio(theirs), move_above_stdio(ours));
+    set_nonblocking(&ours);
+    Ok((StdinFeed { fd: ours, unwritten: bytes }, theirs))
 }
 
-/// A host that closed its own stdio makes pipes get those numbers, and they would be overwritten
-/// while the child's streams are put in place.
-pub(crate) fn lift(fd: OwnedFd) -> OwnedFd {
+/// Moves a descriptor above 2. In a host that closed its own stdio, a pipe may get one of those
+/// numbers, and the child's streams would overwrite it.
+pub(crate) fn move_above_stdio(fd: OwnedFd) -> OwnedFd {
     use std::os::fd::AsRawFd;
     if fd.as_raw_fd() >= 3 { fd } else { fcntl_dupfd_cloexec(&fd, 3).unwrap_or(fd) }
 }
 
-/// Only our end: blocking belongs to the description, and the child's end is another one.
-pub(crate) fn unblock(fd: &OwnedFd) {
+/// Sets O_NONBLOCK. This affects one end only: the child's end has its own file description.
+pub(crate) fn set_nonblocking(fd: &OwnedFd) {
     let _ = fcntl_setfl(fd, OFlags::NONBLOCK);
 }

@@ -1,5 +1,4 @@
-//! The action `rule`: a look at a value with a regular expression. The cheapest hook there is: it
-//! starts nothing and waits for nothing.
+//! The action `rule`: checks a value with a regular expression. It starts no process.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,38 +10,41 @@ use gambrel_model::pattern::Pattern;
 use gambrel_model::request::{RegexCheck, from_body};
 use serde_json::{Value, json};
 
-/// So many patterns are kept compiled; then all are forgotten.
-const KEPT: usize = 1_000;
+/// Compiled patterns kept; beyond that all are dropped.
+const MAX_PATTERN_COUNT: usize = 1_000;
 
-/// Looks at values.
+/// Checks values with regular expressions.
 #[derive(Default)]
 pub struct RuleAction {
     compiled: Mutex<HashMap<String, Pattern>>,
 }
 
 impl RuleAction {
-    fn one(&self, body: &Value) -> Outcome {
+    fn run_check(&self, body: &Value) -> Outcome {
         let begun = Instant::now();
-        let looked = from_body::<RegexCheck>(body).and_then(|look| self.look(&look));
-        let outcome = match looked {
+        let checked = from_body::<RegexCheck>(body).and_then(|check| self.check_value(&check));
+        let outcome = match checked {
             Ok(answer) => Outcome { answer: Some(answer), ..Outcome::from_end(End::Answered) },
             Err(why) => Outcome::from_end(End::FailedToStart(why)),
         };
         Outcome { elapsed: begun.elapsed(), ..outcome }
     }
 
-    fn look(&self, look: &RegexCheck) -> Result<Value, String> {
+    fn check_value(&self, check: &RegexCheck) -> Result<Value, String> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if !compiled.contains_key(&look.pattern) {
-            if compiled.len() >= KEPT {
+        if !compiled.contains_key(&check.pattern) {
+            if compiled.len() >= MAX_PATTERN_COUNT {
                 compiled.clear();
             }
-            compiled.insert(look.pattern.clone(), Pattern::compile(&look.pattern)?);
+            compiled.insert(check.pattern.clone(), Pattern::compile(&check.pattern)?);
         }
-        let Some(pattern) = compiled.get(&look.pattern) else { return Ok(Value::Null) };
-        let found = first(pattern, &look.value);
-        let value =
-            found.as_ref().and(look.with.as_ref()).map(|with| clean(pattern, &look.value, with));
+
+        let Some(pattern) = compiled.get(&check.pattern) else { return Ok(Value::Null) };
+        let found = find_first_match(pattern, &check.value);
+        let value = found
+            .as_ref()
+            .and(check.with.as_ref())
+            .map(|with| replace_matches(pattern, &check.value, with));
         Ok(json!({"matched": found.is_some(), "found": found, "value": value}))
     }
 }
@@ -53,27 +55,30 @@ impl Action for RuleAction {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        jobs.iter().map(|job| self.one(&job.call.body)).collect()
+        jobs.iter().map(|job| self.run_check(&job.call.body)).collect()
     }
 }
 
 /// The first match in any text of a value.
-fn first(pattern: &Pattern, value: &Value) -> Option<String> {
+fn find_first_match(pattern: &Pattern, value: &Value) -> Option<String> {
     match value {
         Value::String(text) => pattern.find_match(text).map(str::to_owned),
-        Value::Array(items) => items.iter().find_map(|item| first(pattern, item)),
-        Value::Object(fields) => fields.values().find_map(|field| first(pattern, field)),
+        Value::Array(items) => items.iter().find_map(|item| find_first_match(pattern, item)),
+        Value::Object(fields) => fields.values().find_map(|field| find_first_match(pattern, field)),
         _ => None,
     }
 }
 
-fn clean(pattern: &Pattern, value: &Value, with: &str) -> Value {
+fn replace_matches(pattern: &Pattern, value: &Value, with: &str) -> Value {
     match value {
         Value::String(text) => Value::String(pattern.replace_all(text, with)),
-        Value::Array(items) => items.iter().map(|item| clean(pattern, item, with)).collect(),
-        Value::Object(fields) => {
-            fields.iter().map(|(key, field)| (key.clone(), clean(pattern, field, with))).collect()
+        Value::Array(items) => {
+            items.iter().map(|item| replace_matches(pattern, item, with)).collect()
         }
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, field)| (key.clone(), replace_matches(pattern, field, with)))
+            .collect(),
         other => other.clone(),
     }
 }

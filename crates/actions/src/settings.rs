@@ -1,56 +1,57 @@
-//! What the program that composes the rooms decides about running processes. No hook and no
-//! configuration file can change it.
+//! Settings for running processes. The program that builds the actions sets them; no hook and no
+//! configuration file can change them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::veil::Veil;
+use crate::redact::Redact;
 
 /// First argument of the program when it is re-executed as a watchdog.
 pub const WATCHDOG_WORD: &str = "__watchdog";
 /// First argument of the program when it is re-executed as a supervisor.
 pub const SUPERVISE_WORD: &str = "__supervise";
 
-/// After the hook itself has exited, how long its pipes may stay open before we go on.
-pub(crate) const DRAIN: Duration = Duration::from_millis(200);
-/// A hook that has lived this long gets a watchdog.
-pub(crate) const WATCH_AFTER: Duration = Duration::from_millis(50);
-/// The longest grace that still lets an answer come within timeout + 1 s.
-pub(crate) const LONGEST_GRACE: Duration = Duration::from_millis(700);
-/// How long killed processes are looked for before the answer is given all the same.
-pub(crate) const SWEEP: Duration = Duration::from_millis(200);
-/// The longest grace once a signal has told us to go ourselves.
-pub(crate) const PARTING: Duration = Duration::from_millis(300);
+/// How long a hook's pipes may stay open after the hook itself has exited.
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
+/// A hook that runs this long is registered with the watchdog.
+pub(crate) const WATCHDOG_DELAY: Duration = Duration::from_millis(50);
+/// The longest grace that still lets the answer come within timeout + 1 s.
+pub(crate) const MAX_KILL_GRACE: Duration = Duration::from_millis(700);
+/// How long the action looks for killed processes before it answers anyway.
+pub(crate) const SWEEP_TIMEOUT: Duration = Duration::from_millis(200);
+/// The longest grace after a signal asked this process to end.
+pub(crate) const SIGNAL_KILL_GRACE: Duration = Duration::from_millis(300);
 
-/// How processes are run here.
+/// How an action runs processes.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where output goes that is too large to keep; `None` drops its middle.
+    /// Directory for output that is too large to keep in memory; `None` drops the middle of it.
     pub spill_dir: Option<PathBuf>,
-    /// The program to re-execute with [`WATCHDOG_WORD`] or [`SUPERVISE_WORD`]; `None` in hosts
-    /// that cannot be re-executed: nothing outlives them under supervision then.
+    /// The program to re-execute with [`WATCHDOG_WORD`] or [`SUPERVISE_WORD`]. `None` in hosts that
+    /// cannot be re-executed: no hook outlives such a host under supervision.
     pub supervisor: Option<PathBuf>,
-    /// Orphans of hooks become our children. Only for a process whose children are all ours.
+    /// Orphans of hooks become children of this process. Only for a process whose children are all
+    /// hooks or helpers.
     pub subreaper: bool,
-    /// Whether shell text without shell syntax is executed without a shell.
-    pub direct: bool,
-    /// What output goes through before it is written to `spill_dir`; `None` writes it as it is.
-    pub veil: Option<Veil>,
-    /// While hooks are waited for, TERM, INT and HUP end them first and then this process, with
-    /// the exit code 128 + n. Only for a program of its own: elsewhere signals are the host's.
-    pub heeds_signals: bool,
-    /// Whether every hook is told to the watchdog before it starts, and not only one that lives for
-    /// a while. For a process that nobody waits for.
+    /// Whether shell text without shell syntax runs without a shell.
+    pub bypass_shell: bool,
+    /// Redacts output before it is written to `spill_dir`; `None` writes it unchanged.
+    pub redact: Option<Redact>,
+    /// SIGTERM, SIGINT and SIGHUP first end the running hooks and then this process, with exit code
+    /// 128 + n. Only for a process of its own: in a library the host handles signals.
+    pub handle_signals: bool,
+    /// Whether every hook is registered with the watchdog before it starts, not only one that runs
+    /// for a while. For a process that no caller waits for.
     pub watch_at_once: bool,
-    /// Whether the kernel kills a hook when we are killed. Counts for hooks that are started on the
-    /// main thread and cannot ask to go on alone. Only for a program of its own: threads of a host
-    /// may end before their hooks.
+    /// Whether the kernel kills a hook when this process is killed. Applies to hooks that start on
+    /// the main thread and cannot detach. Only for a process of its own: a host's threads may end
+    /// before their hooks.
     pub kill_with_parent: bool,
-    /// The file in which this process is entered while it runs hooks, so that a later start ends
-    /// what they leave running should we be killed.
+    /// The file that lists this process while it runs hooks. If this process is killed, a later
+    /// start kills the processes its hooks left.
     pub running_file: Option<PathBuf>,
-    /// Whether each hook is the first process of a PID namespace, so that the kernel ends whatever
-    /// it started when it ends. A hook that cannot have one is not started.
+    /// Whether each hook is the first process of a PID namespace, so that the kernel kills all its
+    /// processes when it ends. A hook that cannot have a namespace is not started.
     pub isolate: bool,
 }
 
@@ -60,9 +61,9 @@ impl Default for Settings {
             spill_dir: None,
             supervisor: None,
             subreaper: false,
-            direct: true,
-            veil: None,
-            heeds_signals: false,
+            bypass_shell: true,
+            redact: None,
+            handle_signals: false,
             watch_at_once: false,
             kill_with_parent: false,
             running_file: None,

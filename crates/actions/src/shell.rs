@@ -1,5 +1,5 @@
-//! The action `shell`: runs a batch of calls as processes. Those that are waited for run in one
-//! loop; the others go to a supervisor each. It knows no event and no decision.
+//! The action `shell`: runs a batch of calls as processes. Blocking calls run in one loop; each
+//! other call goes to a supervisor.
 
 use std::sync::Once;
 
@@ -8,52 +8,55 @@ use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
 use crate::batch;
-use crate::detach::{self, Sent};
-use crate::guard::{self, Guard};
+use crate::detach::{self, PendingStart};
 use crate::settings::Settings;
+use crate::watchdog_client::{self, WatchdogClient};
 
-/// Its word.
+/// The action's name.
 pub(crate) const NAME: &str = "shell";
 
 /// Runs commands, directly or through a shell.
 pub struct ShellAction {
     settings: Settings,
-    guard: Guard,
+    watchdog: WatchdogClient,
     prepared: Once,
 }
 
 impl ShellAction {
-    /// Under these settings. Nothing is started and nothing is changed before the first run.
+    /// Creates the action. Starts and changes nothing before the first run.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, guard: Guard::default(), prepared: Once::new() }
+        Self { settings, watchdog: WatchdogClient::default(), prepared: Once::new() }
     }
 
-    /// Once, and only in a process that says all its children are ours.
-    fn prepare(&self) {
+    /// Makes this process a subreaper once, if the settings allow it.
+    fn become_subreaper(&self) {
         if self.settings.subreaper {
             self.prepared.call_once(|| {
-                // On failure orphans go to init: found by their mark if their pipes are held.
+                // On failure orphans go to init. Their tags still show them while they hold a pipe.
                 let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
             });
         }
     }
 
-    /// Sends a call away that nobody waits for.
-    fn send(&self, job: &Job<'_>) -> Sent {
+    /// Sends a detached call.
+    fn send_call(&self, job: &Job<'_>) -> PendingStart {
         let action = Self::new(Settings { subreaper: false, ..self.settings.clone() });
-        let here: detach::Here = Box::new(move |call, on_start| {
+        let run_in_thread: detach::RunInThread = Box::new(move |call, on_start| {
             action.run_one(&call, on_start);
         });
-        detach::send(job, NAME, &self.settings, here)
+        detach::send_call(job, NAME, &self.settings, run_in_thread)
     }
 
-    /// One call, with word of its start.
+    /// Runs one call and reports its start.
     pub(crate) fn run_one(&self, call: &Call, on_start: batch::OnStart<'_>) -> Outcome {
-        self.prepare();
-        let mut outcomes =
-            batch::run(&[&Job { call, record: None }], &self.settings, &self.guard, on_start);
-        let none =
-            || Outcome::from_end(End::FailedToStart("the call was not carried out".to_owned()));
+        self.become_subreaper();
+        let mut outcomes = batch::run_jobs(
+            &[&Job { call, record: None }],
+            &self.settings,
+            &self.watchdog,
+            on_start,
+        );
+        let none = || Outcome::from_end(End::FailedToStart("the call did not run".to_owned()));
         outcomes.pop().unwrap_or_else(none)
     }
 }
@@ -64,22 +67,25 @@ impl Action for ShellAction {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        self.prepare();
-        guard::reap();
-        // Fire-and-forget first: they start while we wait for the others.
-        let sent: Vec<Option<Sent>> =
-            jobs.iter().map(|job| (!job.call.limits.blocking).then(|| self.send(job))).collect();
-        let waited: Vec<&Job<'_>> = jobs.iter().filter(|job| job.call.limits.blocking).collect();
+        self.become_subreaper();
+        watchdog_client::reap_helpers();
+        // Detached calls first: they start while the batch waits for the others.
+        let sent: Vec<Option<PendingStart>> = jobs
+            .iter()
+            .map(|job| (!job.call.limits.blocking).then(|| self.send_call(job)))
+            .collect();
+
+        let blocking: Vec<&Job<'_>> = jobs.iter().filter(|job| job.call.limits.blocking).collect();
         let mut outcomes = Vec::new();
-        if !waited.is_empty() {
-            outcomes = batch::run(&waited, &self.settings, &self.guard, &mut |_| {});
+        if !blocking.is_empty() {
+            outcomes = batch::run_jobs(&blocking, &self.settings, &self.watchdog, &mut |_| {});
         }
+
         let mut outcomes = outcomes.into_iter();
-        let none =
-            || Outcome::from_end(End::FailedToStart("the call was not carried out".to_owned()));
+        let none = || Outcome::from_end(End::FailedToStart("the call did not run".to_owned()));
         sent.into_iter()
             .map(|sent| match sent {
-                Some(sent) => sent.confirm(),
+                Some(sent) => sent.confirm_start(),
                 None => outcomes.next().unwrap_or_else(none),
             })
             .collect()

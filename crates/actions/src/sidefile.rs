@@ -1,5 +1,4 @@
-//! The files that a call needs beside it: written whole, readable by the user alone, before
-//! anything starts. It knows nothing of what is in them.
+//! Side files of a call: written whole and readable by the user alone, before the call starts.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -9,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gambrel_model::call::SideFile;
 
-/// Writes all of them; the error says which one could not be written. A lasting one is only
-/// offered: where it cannot be, that is remarked on.
-pub(crate) fn write(files: &[SideFile]) -> Result<Vec<String>, String> {
+/// Writes all side files; the error names the one that failed. A lasting file is optional: its
+/// failure becomes a remark.
+pub(crate) fn write_side_files(files: &[SideFile]) -> Result<Vec<String>, String> {
     let mut remarks = Vec::new();
     for file in files {
-        let refused = |error| format!("could not write {}: {error}", file.path.display());
-        match place(file).map_err(refused) {
+        let refused = |error| format!("could not write `{}`: {error}", file.path.display());
+        match write_side_file(file).map_err(refused) {
             Err(why) if file.lasting => remarks.push(why),
             done => done?,
         }
@@ -23,14 +22,14 @@ pub(crate) fn write(files: &[SideFile]) -> Result<Vec<String>, String> {
     Ok(remarks)
 }
 
-/// Removes the temporary ones. One that is gone already is no news.
+/// Removes the temporary files. A file that is already gone is fine.
 pub(crate) fn remove_temporary(files: &[SideFile]) {
     for file in files.iter().filter(|file| file.temporary) {
         let _ = fs::remove_file(&file.path);
     }
 }
 
-fn place(file: &SideFile) -> io::Result<()> {
+fn write_side_file(file: &SideFile) -> io::Result<()> {
     let Some(text) = &file.text else {
         return DirBuilder::new().recursive(true).mode(0o700).create(&file.path);
     };
@@ -40,11 +39,13 @@ fn place(file: &SideFile) -> io::Result<()> {
     let folder = file.path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = folder.join(format!(".gambrel-{}-{count}.tmp", std::process::id()));
-    let written = write_new(&draft, text.as_bytes()).and_then(|()| match file.lasting {
-        true => stay(&draft, &file.path),
+
+    let written = write_new_file(&draft, text.as_bytes()).and_then(|()| match file.lasting {
+        true => link_unless_exists(&draft, &file.path),
         false => fs::rename(&draft, &file.path),
     });
     if written.is_err() || file.lasting {
@@ -53,15 +54,15 @@ fn place(file: &SideFile) -> io::Result<()> {
     written
 }
 
-/// Under its name unless another process was faster: what that one has is not overwritten.
-fn stay(draft: &Path, path: &Path) -> io::Result<()> {
+/// Gives the file its name unless another process was faster; that one's file is not overwritten.
+fn link_unless_exists(draft: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(draft, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         done => done,
     }
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)
 }

@@ -1,5 +1,5 @@
-//! Output that is too large to keep in memory goes to a private file, up to a cap per stream and
-//! a cap for the whole folder. It knows nothing of what the output means.
+//! Output too large for memory goes to a private file, up to a cap per stream and a cap for the
+//! directory.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use crate::veil::{Veil, Veiled};
+use crate::redact::{Redact, RedactingWriter};
 
-/// The most of one stream that goes to a file.
-const STREAM_CAP: u64 = 64 << 20;
-/// The most that the folder may hold.
-const FOLDER_CAP: u64 = 1 << 30;
-const ENDING: &str = "spill";
+/// The most bytes of one stream that go to a file.
+const MAX_STREAM_BYTES: u64 = 64 << 20;
+/// The most bytes that the directory may hold.
+const MAX_DIR_BYTES: u64 = 1 << 30;
+const FILE_EXTENSION: &str = "spill";
 
-/// One stream's file. Nothing reaches it but through the veil, if there is one.
+/// One stream's file. All bytes are redacted first, if there is a redact function.
 pub(crate) struct Spill<'a> {
-    page: Page,
-    veiled: Option<Veiled<'a>>,
+    file: SpillFile,
+    writer: Option<RedactingWriter<'a>>,
 }
 
-/// The file itself.
-struct Page {
+/// The file on disk.
+struct SpillFile {
     path: PathBuf,
     file: File,
     written: u64,
@@ -31,73 +31,77 @@ struct Page {
 }
 
 impl<'a> Spill<'a> {
-    /// A new file in the folder, which is made and, when full, relieved of its oldest files.
-    pub fn create(folder: &Path, veil: Option<&'a Veil>) -> io::Result<Self> {
+    /// Creates a file in the directory. Creates the directory if needed, and removes its oldest
+    /// files when it is full.
+    pub fn create(folder: &Path, redact: Option<&'a Redact>) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        prune(folder, FOLDER_CAP - STREAM_CAP);
+        prune_oldest(folder, MAX_DIR_BYTES - MAX_STREAM_BYTES);
+
         let stamp = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{}-{count}.{ENDING}", stamp.as_nanos(), std::process::id());
+        let name = format!("{}-{}-{count}.{FILE_EXTENSION}", stamp.as_nanos(), std::process::id());
         let path = folder.join(name);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let page = Page { path, file, written: 0, broken: None };
-        Ok(Self { page, veiled: veil.map(Veiled::new) })
+        let file = SpillFile { path, file, written: 0, broken: None };
+        Ok(Self { file, writer: redact.map(RedactingWriter::new) })
     }
 
-    /// Appends, up to the cap; a failing disk ends the file, not the hook.
+    /// Appends up to the cap. A disk error ends the file, not the hook.
     pub fn append(&mut self, bytes: &[u8]) {
-        let page = &mut self.page;
-        if page.broken.is_some() {
+        let file = &mut self.file;
+        if file.broken.is_some() {
             return;
         }
-        let Some(veiled) = &mut self.veiled else { return page.append(bytes) };
-        if veiled.push(bytes, &mut |clean| page.append(clean)).is_err() {
-            page.broken = Some("spill: cut where a secret did not end".to_owned());
+
+        let Some(writer) = &mut self.writer else { return file.append(bytes) };
+        if writer.push_bytes(bytes, &mut |clean| file.append(clean)).is_err() {
+            file.broken = Some("spill: cut at a secret that does not end".to_owned());
         }
     }
 
-    /// Where it is, and what went wrong with it.
+    /// The file's path, and why it is incomplete, if it is.
     pub fn finish(mut self) -> (PathBuf, Option<String>) {
-        if let Some(veiled) = self.veiled.take().filter(|_| self.page.broken.is_none()) {
-            self.page.append(&veiled.finish());
+        if let Some(writer) = self.writer.take().filter(|_| self.file.broken.is_none()) {
+            self.file.append(&writer.finish());
         }
-        if let Some(folder) = self.page.path.parent() {
-            prune(folder, FOLDER_CAP);
+        if let Some(folder) = self.file.path.parent() {
+            prune_oldest(folder, MAX_DIR_BYTES);
         }
-        (self.page.path, self.page.broken)
+        (self.file.path, self.file.broken)
     }
 }
 
-impl Page {
+impl SpillFile {
     fn append(&mut self, bytes: &[u8]) {
         if self.broken.is_some() {
             return;
         }
-        let room = usize::try_from(STREAM_CAP - self.written).unwrap_or(usize::MAX);
-        let part = bytes.get(..room).unwrap_or(bytes);
+        let free_bytes = usize::try_from(MAX_STREAM_BYTES - self.written).unwrap_or(usize::MAX);
+        let part = bytes.get(..free_bytes).unwrap_or(bytes);
         match self.file.write_all(part) {
             Ok(()) => self.written += part.len() as u64,
             Err(error) => self.broken = Some(format!("spill: {error}")),
         }
         if part.len() < bytes.len() {
-            self.broken = Some(format!("spill: cut at {} MiB", STREAM_CAP >> 20));
+            self.broken = Some(format!("spill: cut at {} MiB", MAX_STREAM_BYTES >> 20));
         }
     }
 }
 
 /// Deletes the oldest files until the others fit into `cap`.
-fn prune(folder: &Path, cap: u64) {
+fn prune_oldest(folder: &Path, cap: u64) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
         .filter_map(|entry| {
             let entry = entry.ok()?;
             let path = entry.path();
-            let ours = path.extension().is_some_and(|ending| ending == ENDING);
+            let ours = path.extension().is_some_and(|ending| ending == FILE_EXTENSION);
             let meta = entry.metadata().ok().filter(|meta| ours && meta.is_file())?;
             Some((meta.modified().ok()?, meta.len(), path))
         })
         .collect();
+
     files.sort();
     let mut total: u64 = files.iter().map(|(_, length, _)| length).sum();
     for (_, length, path) in files {
@@ -112,22 +116,22 @@ fn prune(folder: &Path, cap: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Spill, prune};
+    use super::{Spill, prune_oldest};
 
     #[test]
-    fn the_oldest_files_go_first_and_only_ours() {
+    fn prunes_the_oldest_spill_files_only() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("foreign"), [0; 4096]).unwrap();
         let paths: Vec<_> = (0..4)
             .map(|_| {
                 let mut spill = Spill::create(folder.path(), None).unwrap();
                 spill.append(&[1; 1000]);
-                // Times of files may be coarse; theirs must differ.
+                // File times may be coarse; these must differ.
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 spill.finish().0
             })
             .collect();
-        prune(folder.path(), 2500);
+        prune_oldest(folder.path(), 2500);
         let kept: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
         assert_eq!(kept, [false, false, true, true]);
         assert!(folder.path().join("foreign").exists());

@@ -1,5 +1,5 @@
-//! The supervisor process: runs one call for a caller that has gone on, under the same terms as
-//! if it were waited for, and hands the outcome to whoever composes the program.
+//! The supervisor process: runs one detached call under its own limits and passes the outcome to
+//! the program's `record` function.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
@@ -9,95 +9,107 @@ use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
-use crate::detach::{Answer, Order};
-use crate::handover::{self, Left};
+use crate::detach::{SupervisorAnswer, SupervisorRequest};
+use crate::handoff::{self, RunningChild};
+use crate::posix_spawn;
 use crate::settings::Settings;
 use crate::shell::{NAME as SHELL, ShellAction};
-use crate::spawn;
 
-/// What the re-executed program does after the word [`crate::SUPERVISE_WORD`]: runs the call that
-/// it reads by its action, tells on stdout that it has started, and gives its errand and outcome to
-/// `record`.
+/// Entry point of the re-executed program after the word [`crate::SUPERVISE_WORD`]. Reads one
+/// request, runs its call, reports the start on stdout, and passes the request's record and the
+/// outcome to `record`.
 pub fn supervise_main(
     input: impl Read,
     settings: &Settings,
     actions: &[&dyn Action],
     record: &mut dyn FnMut(&str, &Outcome),
 ) {
-    // Already so when started by us; by hand it may not be.
+    // Already a session leader when gambrel started it; by hand it may not be.
     let _ = rustix::process::setsid();
-    let order = match receive(input) {
+
+    let request = match read_request(input) {
         Ok(order) => order,
-        Err(reason) => return answer(&Answer::Unstarted(reason)),
+        Err(reason) => return send_answer(&SupervisorAnswer::FailedToStart(reason)),
     };
-    // Nobody else would end what runs here, should this process be killed.
-    let isolate = settings.isolate || order.isolate;
+
+    // No other process would kill this hook if the supervisor is killed, so the watchdog gets it at
+    // once.
+    let isolate = settings.isolate || request.isolate;
     let settings = &Settings { watch_at_once: true, isolate, ..settings.clone() };
-    let outcome = match (order.left, order.action.as_str()) {
-        (Some(left), _) => by_adoption(&order.call, left, settings),
-        (None, SHELL) => by_shell(&order.call, settings),
-        (None, word) => by_action(&order.call, word, actions),
+
+    let outcome = match (request.child, request.action.as_str()) {
+        (Some(child), _) => adopt_hook(&request.call, child, settings),
+        (None, SHELL) => run_shell(&request.call, settings),
+        (None, name) => run_action(&request.call, name, actions),
     };
-    record(order.errand.as_deref().unwrap_or_default(), &outcome);
+    record(request.record.as_deref().unwrap_or_default(), &outcome);
 }
 
-fn by_shell(call: &Call, settings: &Settings) -> Outcome {
-    // All children of this process are its hook's, whatever the settings of its starter.
+fn run_shell(call: &Call, settings: &Settings) -> Outcome {
+    // All children of a supervisor belong to its hook, whatever the sender's settings.
     let action = ShellAction::new(Settings { subreaper: true, ..settings.clone() });
-    let mut told = false;
+    let mut answered = false;
     action.run_one(call, &mut |start| {
-        if !told {
-            told = true;
-            answer(&Answer::of(start));
+        if !answered {
+            answered = true;
+            send_answer(&SupervisorAnswer::from_start(start));
         }
     })
 }
 
-/// What runs already was started by somebody who has gone on.
-fn by_adoption(call: &Call, left: Left, settings: &Settings) -> Outcome {
-    let pipes = handover::inherited(&left);
-    handover::adopt(call, left, pipes, settings, &mut |start| answer(&Answer::of(start)))
+/// Takes over a hook that the sender has already started.
+fn adopt_hook(call: &Call, child: RunningChild, settings: &Settings) -> Outcome {
+    let pipes = handoff::take_inherited_pipes(&child);
+    handoff::run_adopted(call, child, pipes, settings, &mut |start| {
+        send_answer(&SupervisorAnswer::from_start(start))
+    })
 }
 
-/// An action without a process of its own has started once we have its call.
-fn by_action(call: &Call, word: &str, actions: &[&dyn Action]) -> Outcome {
-    let Some(action) = actions.iter().find(|action| action.name() == word) else {
-        let why = format!("no action `{word}` is built in");
-        answer(&Answer::Unstarted(why.clone()));
+/// An action without a process counts as started once its call has arrived.
+fn run_action(call: &Call, name: &str, actions: &[&dyn Action]) -> Outcome {
+    let Some(action) = actions.iter().find(|action| action.name() == name) else {
+        let why = format!("no action `{name}` is built in");
+        send_answer(&SupervisorAnswer::FailedToStart(why.clone()));
         return Outcome::from_end(End::FailedToStart(why));
     };
-    answer(&Answer::Started(vec![word.to_owned()]));
-    let lost = || Outcome::from_end(End::FailedToStart("it did not report".to_owned()));
-    action.run(&[Job { call, record: None }]).pop().unwrap_or_else(lost)
+
+    send_answer(&SupervisorAnswer::Started(vec![name.to_owned()]));
+    let no_outcome =
+        || Outcome::from_end(End::FailedToStart("the action returned no outcome".to_owned()));
+    action.run(&[Job { call, record: None }]).pop().unwrap_or_else(no_outcome)
 }
 
-fn receive(input: impl Read) -> Result<Order, String> {
-    let broken =
-        |error: &dyn std::fmt::Display| format!("the supervisor was told nothing: {error}");
+fn read_request(input: impl Read) -> Result<SupervisorRequest, String> {
+    let no_request =
+        |error: &dyn std::fmt::Display| format!("the supervisor received no request: {error}");
+
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
-    input.read_until(b'\n', &mut line).map_err(|error| broken(&error))?;
-    let mut order: Order = serde_json::from_slice(&line).map_err(|error| broken(&error))?;
-    order.call.limits.blocking = true;
-    // Nobody waits for it here, so nobody need be told to stop.
-    order.call.async_marker = None;
-    let mut part = |length: usize| {
-        let mut part = vec![0; length];
-        input.read_exact(&mut part).map(|()| part).map_err(|error| broken(&error))
+    input.read_until(b'\n', &mut line).map_err(|error| no_request(&error))?;
+    let mut request: SupervisorRequest =
+        serde_json::from_slice(&line).map_err(|error| no_request(&error))?;
+
+    request.call.limits.blocking = true;
+    // No caller waits here, so the hook cannot detach a second time.
+    request.call.async_marker = None;
+
+    let mut read_part = |length: usize| {
+        let mut bytes = vec![0; length];
+        input.read_exact(&mut bytes).map(|()| bytes).map_err(|error| no_request(&error))
     };
-    order.call.stdin = order.stdin_length.map(&mut part).transpose()?;
-    if let Some(left) = &mut order.left {
-        let [stdout, stderr] = left.lengths;
-        left.read = [part(stdout)?, part(stderr)?];
+    request.call.stdin = request.stdin_length.map(&mut read_part).transpose()?;
+    if let Some(child) = &mut request.child {
+        let [stdout, stderr] = child.lengths;
+        child.read = [read_part(stdout)?, read_part(stderr)?];
     }
-    Ok(order)
+    Ok(request)
 }
 
-/// Says it once and lets go of the pipe, so that a starter who waits for its end is free.
-fn answer(answer: &Answer) {
-    // A starter that has gone does not change what is to be done.
-    let _ = answer.write(std::io::stdout().lock());
+/// Sends the answer and closes the pipe, so that a sender that waits for its end can continue.
+fn send_answer(answer: &SupervisorAnswer) {
+    // The call runs even if the sender is gone.
+    let _ = answer.write_line(std::io::stdout().lock());
     if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
-        spawn::redirect_stdout(null.as_fd());
+        posix_spawn::redirect_stdout(null.as_fd());
     }
 }

@@ -1,6 +1,5 @@
-//! The watchdog process: it outlives us by a moment only, kills what we were running when we
-//! died, and kills what finished hooks left behind once their time is over, which it has recorded.
-//! It knows numbers of processes and times, nothing of hooks.
+//! The watchdog process: it kills running hooks if gambrel dies, and kills the processes that ended
+//! hooks left at their deadline. It knows process ids and times, not hooks.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -12,24 +11,24 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::running;
-use crate::spawn;
-use crate::tree::{self, Kin, Member, Snapshot};
+use crate::posix_spawn;
+use crate::process_table::{self, HookProcesses, ProcessId, ProcessTable};
+use crate::running_file;
 
-const GRACE: Duration = Duration::from_millis(300);
-const SWEEP: Duration = Duration::from_secs(2);
-const STEP: Duration = Duration::from_millis(10);
-/// How often it is checked whether what was left behind has ended by itself.
-const LOOK: Duration = Duration::from_secs(1);
+const KILL_GRACE: Duration = Duration::from_millis(300);
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How often it checks whether leftover processes have ended by themselves.
+const LEFTOVER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What the re-executed program does after the word [`crate::WATCHDOG_WORD`]: reads orders until
-/// the pipe ends, and returns when nothing is left to kill. `record` is given the slip of a hook
-/// whose leftovers it has killed, and how many they were.
+/// Entry point of the re-executed program after the word [`crate::WATCHDOG_WORD`]. Reads orders
+/// until the pipe ends, and returns when nothing is left to kill. `record` gets a hook's leak
+/// record and the number of its killed processes.
 pub fn watchdog_main(input: impl Read + Send + 'static, record: &mut dyn FnMut(&str, usize)) {
-    // Already so when started by us; by hand it may not be.
+    // Already a session leader when gambrel started it; by hand it may not be.
     let _ = rustix::process::setsid();
     let _ = rustix::process::chdir("/");
-    spawn::ignore_polite_signals();
+    posix_spawn::ignore_polite_signals();
     let (sender, orders) = channel();
     thread::spawn(move || {
         for line in BufReader::new(input).lines() {
@@ -39,80 +38,92 @@ pub fn watchdog_main(input: impl Read + Send + 'static, record: &mut dyn FnMut(&
             }
         }
     });
-    Watchdog::default().serve(&orders, record);
+    Watchdog::default().serve_orders(&orders, record);
 }
 
-/// Milliseconds of the clock that all processes share and nobody can set.
-pub(crate) fn clock_ms() -> u64 {
+/// Milliseconds of the monotonic clock, which all processes share.
+pub(crate) fn monotonic_ms() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     (now.tv_sec as u64) * 1000 + (now.tv_nsec as u64) / 1_000_000
 }
 
 #[derive(Default)]
 struct Watchdog {
-    /// What ends with its owner, by mark.
-    watched: HashMap<String, Kin>,
-    left: Vec<Left>,
-    /// Files of running processes to be looked through once our owner has told us of them.
-    swept: Vec<PathBuf>,
+    /// Hooks that are killed with their owner, by tag.
+    watched: HashMap<String, HookProcesses>,
+    leftovers: Vec<LeftoverProcess>,
+    /// Running-process files to sweep when the owner is gone.
+    sweep_files: Vec<PathBuf>,
 }
 
-/// What a hook left running.
-struct Left {
-    /// It may run until then.
-    until: u64,
-    kin: Kin,
-    slip: String,
+/// Processes that a hook left running.
+struct LeftoverProcess {
+    /// When they are killed.
+    kill_at: u64,
+    processes: HookProcesses,
+    leak_record: String,
 }
 
 impl Watchdog {
-    fn serve(&mut self, orders: &Receiver<String>, record: &mut dyn FnMut(&str, usize)) {
+    fn serve_orders(&mut self, orders: &Receiver<String>, record: &mut dyn FnMut(&str, usize)) {
         loop {
-            let wait = if self.left.is_empty() { Duration::from_secs(3600) } else { self.nap() };
+            let wait = if self.leftovers.is_empty() {
+                Duration::from_secs(3600)
+            } else {
+                self.next_wait()
+            };
             match orders.recv_timeout(wait) {
                 Ok(line) => {
-                    self.obey(&line);
+                    self.apply_order(&line);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.enforce(record);
+            self.kill_overdue(record);
         }
-        kill(self.watched.drain().map(|(_, kin)| kin).collect());
-        self.swept.drain(..).for_each(|file| running::sweep(&file, kill));
-        while !self.left.is_empty() {
-            thread::sleep(self.nap());
-            self.enforce(record);
+
+        kill_hooks(self.watched.drain().map(|(_, processes)| processes).collect());
+        self.sweep_files
+            .drain(..)
+            .for_each(|file| running_file::sweep_dead_entries(&file, kill_hooks));
+        while !self.leftovers.is_empty() {
+            thread::sleep(self.next_wait());
+            self.kill_overdue(record);
         }
     }
 
-    fn obey(&mut self, line: &str) -> Option<()> {
+    fn apply_order(&mut self, line: &str) -> Option<()> {
         let mut words = line.splitn(6, ' ');
         match words.next()? {
             "watch" => {
-                let (root, mark) = (member(&mut words)?, words.next()?.to_owned());
+                let (root, tag) = (parse_process_id(&mut words)?, words.next()?.to_owned());
                 let session = Some(root.pid);
                 let roots = vec![root];
-                let kin =
-                    Kin { session, roots, mark: mark.clone(), since: root.start, prefix: false };
-                self.watched.insert(mark, kin);
+                let processes = HookProcesses {
+                    session,
+                    roots,
+                    tag: tag.clone(),
+                    since: root.start,
+                    prefix: false,
+                };
+                self.watched.insert(tag, processes);
             }
             "expect" => {
-                let mark = words.next()?.to_owned();
-                self.watched.insert(mark.clone(), Kin { mark, ..Kin::default() });
+                let tag = words.next()?.to_owned();
+                self.watched.insert(tag.clone(), HookProcesses { tag, ..HookProcesses::default() });
             }
             "done" => {
                 self.watched.remove(words.next()?);
             }
-            "sweep" => self.swept.push(running::path_from_hex(words.next()?)?),
+            "sweep" => self.sweep_files.push(running_file::path_from_hex(words.next()?)?),
             "until" => {
                 let until = words.next()?.parse().ok()?;
-                let (root, mark) = (member(&mut words)?, words.next()?.to_owned());
-                let slip = words.next().unwrap_or_default().to_owned();
-                self.leave(Left {
-                    until,
-                    slip,
-                    kin: Kin { roots: vec![root], mark, ..Kin::default() },
+                let (root, tag) = (parse_process_id(&mut words)?, words.next()?.to_owned());
+                let leak_record = words.next().unwrap_or_default().to_owned();
+                self.add_leftover(LeftoverProcess {
+                    kill_at: until,
+                    leak_record,
+                    processes: HookProcesses { roots: vec![root], tag, ..HookProcesses::default() },
                 });
             }
             _ => {}
@@ -120,86 +131,97 @@ impl Watchdog {
         Some(())
     }
 
-    /// Those of one hook belong together.
-    fn leave(&mut self, new: Left) {
-        match self.left.iter_mut().find(|left| left.kin.mark == new.kin.mark) {
-            Some(left) => left.kin.roots.extend(new.kin.roots),
-            None => self.left.push(new),
+    /// Adds leftover processes; those of one hook form one entry.
+    fn add_leftover(&mut self, new: LeftoverProcess) {
+        match self.leftovers.iter_mut().find(|left| left.processes.tag == new.processes.tag) {
+            Some(left) => left.processes.roots.extend(new.processes.roots),
+            None => self.leftovers.push(new),
         }
     }
 
-    fn nap(&self) -> Duration {
-        let now = clock_ms();
-        let next = self.left.iter().map(|left| left.until.saturating_sub(now)).min().unwrap_or(0);
-        Duration::from_millis(next).min(LOOK)
+    fn next_wait(&self) -> Duration {
+        let now = monotonic_ms();
+        let next =
+            self.leftovers.iter().map(|left| left.kill_at.saturating_sub(now)).min().unwrap_or(0);
+        Duration::from_millis(next).min(LEFTOVER_CHECK_INTERVAL)
     }
 
-    /// Kills what is over its time and forgets what has ended by itself.
-    fn enforce(&mut self, record: &mut dyn FnMut(&str, usize)) {
-        let now = clock_ms();
+    /// Kills leftover processes past their deadline and drops those that have ended.
+    fn kill_overdue(&mut self, record: &mut dyn FnMut(&str, usize)) {
+        let now = monotonic_ms();
         let (over, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.left).into_iter().partition(|left| left.until <= now);
+            std::mem::take(&mut self.leftovers).into_iter().partition(|left| left.kill_at <= now);
+
         let mut table = None;
-        let mut members = |kin: &Kin| table.get_or_insert_with(Snapshot::take).members(kin).len();
-        let found: Vec<usize> = over.iter().map(|left| members(&left.kin)).collect();
-        let (kins, slips): (Vec<_>, Vec<_>) =
-            over.into_iter().map(|left| (left.kin, left.slip)).unzip();
-        kill(kins);
-        let killed = slips.iter().zip(found).filter(|(slip, count)| !slip.is_empty() && *count > 0);
-        killed.for_each(|(slip, count)| record(slip, count));
-        self.left = rest;
-        self.left.retain(|Left { kin, .. }| {
-            kin.roots.iter().any(|root| tree::lives(*root)) || members(kin) > 0
+        let mut count_members = |processes: &HookProcesses| {
+            table.get_or_insert_with(ProcessTable::read_proc).find_members(processes).len()
+        };
+        let found: Vec<usize> = over.iter().map(|left| count_members(&left.processes)).collect();
+        let (hooks, leak_records): (Vec<_>, Vec<_>) =
+            over.into_iter().map(|left| (left.processes, left.leak_record)).unzip();
+        kill_hooks(hooks);
+        let killed = leak_records
+            .iter()
+            .zip(found)
+            .filter(|(leak_record, count)| !leak_record.is_empty() && *count > 0);
+        killed.for_each(|(leak_record, count)| record(leak_record, count));
+        self.leftovers = rest;
+        self.leftovers.retain(|LeftoverProcess { processes, .. }| {
+            processes.roots.iter().any(|root| process_table::is_alive(*root))
+                || count_members(processes) > 0
         });
     }
 }
 
-fn member<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Member> {
-    Some(Member { pid: words.next()?.parse().ok()?, start: words.next()?.parse().ok()? })
+fn parse_process_id<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<ProcessId> {
+    Some(ProcessId { pid: words.next()?.parse().ok()?, start: words.next()?.parse().ok()? })
 }
 
-/// The polite signal to all, a grace, and the last signal until none of them is left.
-fn kill(mut kins: Vec<Kin>) {
-    if kins.is_empty() {
+/// Sends SIGTERM, waits for the grace, and sends SIGKILL until no process is left.
+fn kill_hooks(mut hooks: Vec<HookProcesses>) {
+    if hooks.is_empty() {
         return;
     }
-    for kin in &mut kins {
-        // Without its leader a session number may already be somebody else's.
-        kin.session = kin.session.filter(|_| kin.roots.iter().any(|root| tree::lives(*root)));
+    for hook in &mut hooks {
+        // Without its leader, a session number may belong to another process.
+        hook.session =
+            hook.session.filter(|_| hook.roots.iter().any(|root| process_table::is_alive(*root)));
     }
-    let found = |kins: &[Kin]| -> Vec<Member> {
-        let table = Snapshot::take();
-        kins.iter().flat_map(|kin| table.members(kin)).collect()
+    let find_members = |hooks: &[HookProcesses]| -> Vec<ProcessId> {
+        let table = ProcessTable::read_proc();
+        hooks.iter().flat_map(|hook| table.find_members(hook)).collect()
     };
-    let mut members = found(&kins);
-    if members.is_empty() && kins.iter().any(|kin| kin.roots.is_empty()) {
-        // A child that has not executed its program yet does not carry its mark.
-        thread::sleep(STEP);
-        members = found(&kins);
+
+    let mut members = find_members(&hooks);
+    if members.is_empty() && hooks.iter().any(|hook| hook.roots.is_empty()) {
+        // A child that has not executed its program yet does not carry its tag.
+        thread::sleep(POLL_INTERVAL);
+        members = find_members(&hooks);
     }
-    tree::signal_all(&members, Signal::TERM);
-    tree::signal_all(&members, Signal::CONT);
-    // Whoever is known now stays known when its parents are gone.
-    if let Some(first) = kins.first_mut() {
+    process_table::signal_all(&members, Signal::TERM);
+    process_table::signal_all(&members, Signal::CONT);
+    // A process known now stays known when its parents are gone.
+    if let Some(first) = hooks.first_mut() {
         first.roots.extend(members);
     }
-    let (begun, mut waited) = (clock_ms(), Duration::ZERO);
-    while waited < GRACE && !found(&kins).is_empty() {
-        thread::sleep(STEP);
-        waited = Duration::from_millis(clock_ms() - begun);
+
+    let (started_at, mut waited) = (monotonic_ms(), Duration::ZERO);
+    while waited < KILL_GRACE && !find_members(&hooks).is_empty() {
+        thread::sleep(POLL_INTERVAL);
+        waited = Duration::from_millis(monotonic_ms() - started_at);
     }
-    while waited < GRACE + SWEEP {
-        let members = found(&kins);
+    while waited < KILL_GRACE + SWEEP_TIMEOUT {
+        let members = find_members(&hooks);
         if members.is_empty() {
             return;
         }
-        for leader in kins.iter().filter_map(|kin| kin.session).filter_map(Pid::from_raw) {
+        for leader in hooks.iter().filter_map(|hook| hook.session).filter_map(Pid::from_raw) {
             if members.iter().any(|member| member.pid == leader.as_raw_nonzero().get()) {
-                tree::signal_group(leader, Signal::KILL);
+                process_table::signal_group(leader, Signal::KILL);
             }
         }
-        tree::signal_all(&members, Signal::KILL);
-        thread::sleep(STEP);
-        waited = Duration::from_millis(clock_ms() - begun);
+        process_table::signal_all(&members, Signal::KILL);
+        thread::sleep(POLL_INTERVAL);
+        waited = Duration::from_millis(monotonic_ms() - started_at);
     }
 }

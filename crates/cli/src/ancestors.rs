@@ -1,57 +1,57 @@
-//! Whether a command-line agent started this program, as far as `/proc` tells. Editors are not in
-//! the table: people type into their terminals.
+//! Detects through `/proc` whether a command-line agent started this program. Editors are not in
+//! the table, because users type into their terminals.
 
 use std::fs;
 
-/// An agent: what its programs are called, and the packages that its scripts are in.
-struct Agent {
+/// An agent: names of its programs and of the packages with its scripts.
+struct KnownAgent {
     programs: &'static [&'static str],
     packages: &'static [&'static str],
 }
 
-const AGENTS: &[Agent] = &[
-    Agent { programs: &["claude"], packages: &["claude-code"] },
-    Agent { programs: &["codex"], packages: &["@openai/codex"] },
-    Agent { programs: &["gemini"], packages: &["gemini-cli"] },
-    Agent { programs: &["opencode"], packages: &["opencode-ai"] },
-    Agent { programs: &["omp"], packages: &["@oh-my-pi"] },
-    Agent { programs: &["pi"], packages: &["pi-coding-agent"] },
-    Agent { programs: &["cursor-agent"], packages: &["cursor-agent"] },
-    Agent { programs: &["copilot"], packages: &["@github/copilot"] },
-    Agent { programs: &["aider"], packages: &["aider"] },
-    Agent { programs: &["goose"], packages: &[] },
-    Agent { programs: &["amp"], packages: &["@sourcegraph/amp", "@ampcode"] },
-    Agent { programs: &["crush"], packages: &["@charmland/crush"] },
-    Agent { programs: &["qwen"], packages: &["qwen-code"] },
-    Agent { programs: &["iteratr"], packages: &[] },
-    Agent { programs: &["droid"], packages: &[] },
-    Agent { programs: &["auggie"], packages: &["@augmentcode/auggie"] },
-    Agent { programs: &["plandex"], packages: &[] },
-    Agent { programs: &["openhands"], packages: &["openhands"] },
-    Agent { programs: &["kimi"], packages: &["kimi_cli", "kimi-cli"] },
-    Agent { programs: &["agent-pipelines"], packages: &[] },
+const AGENTS: &[KnownAgent] = &[
+    KnownAgent { programs: &["claude"], packages: &["claude-code"] },
+    KnownAgent { programs: &["codex"], packages: &["@openai/codex"] },
+    KnownAgent { programs: &["gemini"], packages: &["gemini-cli"] },
+    KnownAgent { programs: &["opencode"], packages: &["opencode-ai"] },
+    KnownAgent { programs: &["omp"], packages: &["@oh-my-pi"] },
+    KnownAgent { programs: &["pi"], packages: &["pi-coding-agent"] },
+    KnownAgent { programs: &["cursor-agent"], packages: &["cursor-agent"] },
+    KnownAgent { programs: &["copilot"], packages: &["@github/copilot"] },
+    KnownAgent { programs: &["aider"], packages: &["aider"] },
+    KnownAgent { programs: &["goose"], packages: &[] },
+    KnownAgent { programs: &["amp"], packages: &["@sourcegraph/amp", "@ampcode"] },
+    KnownAgent { programs: &["crush"], packages: &["@charmland/crush"] },
+    KnownAgent { programs: &["qwen"], packages: &["qwen-code"] },
+    KnownAgent { programs: &["iteratr"], packages: &[] },
+    KnownAgent { programs: &["droid"], packages: &[] },
+    KnownAgent { programs: &["auggie"], packages: &["@augmentcode/auggie"] },
+    KnownAgent { programs: &["plandex"], packages: &[] },
+    KnownAgent { programs: &["openhands"], packages: &["openhands"] },
+    KnownAgent { programs: &["kimi"], packages: &["kimi_cli", "kimi-cli"] },
+    KnownAgent { programs: &["agent-pipelines"], packages: &[] },
 ];
 
-/// Programs that run scripts: what they run says what they are.
+/// Programs that run scripts. The script decides which agent it is.
 const INTERPRETERS: [&str; 14] = [
     "node", "nodejs", "bun", "deno", "tsx", "npx", "bunx", "uv", "uvx", "env", "sh", "bash",
     "dash", "zsh",
 ];
 
-/// So many processes are looked at on the way up.
+/// How many parent processes are checked.
 const MAX_ANCESTORS: usize = 64;
-/// So many words of a command line.
+/// How many words of a command line are read.
 const MAX_WORDS: usize = 16;
 
-/// The nearest agent above this process, by its name, with its number.
-pub fn agent_above() -> Option<(String, u32)> {
+/// The nearest agent among the parent processes: its name and process id.
+pub fn find_agent_above() -> Option<(String, u32)> {
     let mut pid = std::os::unix::process::parent_id();
     for _ in 0..MAX_ANCESTORS {
-        let (name, parent) = process(pid)?;
+        let (name, parent) = process_name_and_parent(pid)?;
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line);
         let words: Vec<&str> = line.split('\0').take(MAX_WORDS).collect();
-        if let Some(agent) = agent_of(&name, &words) {
+        if let Some(agent) = identify_agent(&name, &words) {
             return Some((agent.to_owned(), pid));
         }
         pid = parent;
@@ -59,32 +59,33 @@ pub fn agent_above() -> Option<(String, u32)> {
     None
 }
 
-/// The name that the kernel has for a process, and its parent.
-fn process(pid: u32) -> Option<(String, u32)> {
+/// The kernel's name of a process, and its parent.
+fn process_name_and_parent(pid: u32) -> Option<(String, u32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses and may hold some itself.
+    // The name is in parentheses and may contain parentheses itself.
     let (before, after) = stat.rsplit_once(") ")?;
     let name = before.split_once(" (")?.1.to_owned();
     let parent = after.split(' ').nth(1)?.parse().ok()?;
     Some((name, parent))
 }
 
-/// The agent that a process is, by its name and its command line.
-fn agent_of(name: &str, words: &[&str]) -> Option<&'static str> {
+/// Identifies an agent by process name and command line.
+fn identify_agent(name: &str, words: &[&str]) -> Option<&'static str> {
     let program = words.first().copied().unwrap_or_default();
-    // Some programs write their own title there, with words behind it.
+    // Some programs replace their command line by a title with several words.
     let title = program.split(' ').next().unwrap_or_default();
-    let named = by_program(name).or_else(|| by_program(title));
+
+    let named = find_by_program(name).or_else(|| find_by_program(title));
     named.or_else(|| {
         let base = base_name(program);
         let runs_scripts = INTERPRETERS.contains(&base) || base.starts_with("python");
         let script = words.iter().skip(1).find(|word| !word.starts_with('-') && !word.is_empty());
         let script = script.filter(|_| runs_scripts)?;
-        by_program(script).or_else(|| by_package(script))
+        find_by_program(script).or_else(|| find_by_package(script))
     })
 }
 
-fn by_program(path: &str) -> Option<&'static str> {
+fn find_by_program(path: &str) -> Option<&'static str> {
     let base = base_name(path);
     let stem = [".js", ".mjs", ".cjs", ".ts", ".py", ".sh"].iter();
     let stem = stem.fold(base, |name, ending| name.strip_suffix(ending).unwrap_or(name));
@@ -92,7 +93,7 @@ fn by_program(path: &str) -> Option<&'static str> {
     programs.copied().find(|program| *program == stem)
 }
 
-fn by_package(path: &str) -> Option<&'static str> {
+fn find_by_package(path: &str) -> Option<&'static str> {
     let path = format!("/{path}/");
     let holds = |package: &&'static str| path.contains(&format!("/{package}/"));
     let agent = AGENTS.iter().find(|agent| agent.packages.iter().any(holds))?;
@@ -105,10 +106,10 @@ fn base_name(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::agent_of;
+    use super::identify_agent;
 
     #[test]
-    fn agents_are_known_by_program_title_and_script() {
+    fn identifies_agents_by_program_title_and_script() {
         let known: [(&str, &[&str], &str); 9] = [
             ("claude", &["claude"], "claude"),
             ("node", &["claude", "", ""], "claude"),
@@ -125,12 +126,12 @@ mod tests {
             ("pi", &["pi"], "pi"),
         ];
         for (name, words, agent) in known {
-            assert_eq!(agent_of(name, words), Some(agent), "{name} {words:?}");
+            assert_eq!(identify_agent(name, words), Some(agent), "{name} {words:?}");
         }
     }
 
     #[test]
-    fn shells_editors_and_files_of_such_a_name_are_none() {
+    fn ignores_shells_editors_and_files_with_agent_names() {
         let others: [(&str, &[&str]); 8] = [
             ("bash", &["-bash"]),
             ("code", &["/usr/share/code/code", "--type=ptyHost"]),
@@ -142,7 +143,7 @@ mod tests {
             ("cargo", &["cargo", "test"]),
         ];
         for (name, words) in others {
-            assert_eq!(agent_of(name, words), None, "{name} {words:?}");
+            assert_eq!(identify_agent(name, words), None, "{name} {words:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The command line and the call of each command. Wrong usage exits 64, never 2: in Claude Code
-//! exit code 2 means "block".
+//! Command line arguments and the call of each command. Wrong usage exits 64, never 2: in Claude
+//! Code exit code 2 means "block".
 
 use std::path::PathBuf;
 
@@ -8,38 +8,38 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gambrel_dialects::claude::schema;
 
+use crate::approvals::serve::ServeArgs;
+use crate::approvals::tickets::{AnswerArgs, ApprovalsArgs};
 use crate::commands::CommandArgs;
-use crate::desk::approvals::{AnswerArgs, ApprovalsArgs};
-use crate::desk::serve::ServeArgs;
 use crate::init::InitArgs;
-use crate::look::StateDirRefused;
+use crate::open::StateDirRefused;
 use crate::printer;
 use crate::trust::{TrustArgs, UntrustArgs};
 
 /// Wrong usage or unusable configuration.
-pub const USAGE: u8 = 64;
+pub const USAGE_EXIT_CODE: u8 = 64;
 
-/// What was typed, or set in the environment, cannot be meant.
+/// An invalid argument or environment variable.
 #[derive(Debug)]
-pub struct Usage(pub String);
+pub struct UsageError(pub String);
 
-impl std::fmt::Display for Usage {
+impl std::fmt::Display for UsageError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Usage {}
+impl std::error::Error for UsageError {}
 
-/// One engine for the lifecycle hooks of AI coding agents.
+/// Run one set of hooks in every coding agent.
 #[derive(Debug, Parser)]
 #[command(name = "gambrel", version, propagate_version = true, term_width = 100)]
 #[command(after_help = "Examples:
   echo '{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s\",
     \"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | gambrel fire --from claude
-  gambrel list                 every hook found here, and whether it may run
-  gambrel check                what is wrong with them
-  gambrel trust --all          look at this project's hooks and let them run
+  gambrel list                 list hooks and whether they may run
+  gambrel check                show configuration mistakes
+  gambrel trust --all          review this project's hooks and let them run
 
 Exit codes: 0 ok, 1 a failure that the command reports, 64 wrong usage.")]
 pub struct Cli {
@@ -47,18 +47,19 @@ pub struct Cli {
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub folder: Option<PathBuf>,
 
-    /// When to use colour.
+    /// Choose when to use colour.
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub color: Color,
 
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
-/// `gambrel fire` alone: what hosts call at every step is parsed without the tree of all commands.
+/// Arguments of `gambrel fire` alone. Agents call it at every step, so it is parsed without
+/// building the tree of all commands.
 #[derive(Debug, Parser)]
-struct Firing {
+struct FireOnly {
     #[arg(short = 'C')]
     folder: Option<PathBuf>,
     #[arg(long, default_value = "auto")]
@@ -67,89 +68,91 @@ struct Firing {
     args: FireArgs,
 }
 
-/// What was typed. Anything but a plain `fire` (help, another command, a mistake) goes the long way.
-fn typed() -> Result<Cli, clap::Error> {
+/// Parses the command line. Anything but a valid `fire` takes the full parser.
+fn parse_args() -> Result<Cli, clap::Error> {
     let fire = std::env::args_os().nth(1).is_some_and(|word| word == "fire");
-    let short = fire.then(|| Firing::try_parse_from(std::env::args_os().skip(1)).ok()).flatten();
-    match short {
-        Some(Firing { folder, color, args }) => {
-            Ok(Cli { folder, color, command: Command::Fire(args) })
+
+    let fire_only =
+        fire.then(|| FireOnly::try_parse_from(std::env::args_os().skip(1)).ok()).flatten();
+    match fire_only {
+        Some(FireOnly { folder, color, args }) => {
+            Ok(Cli { folder, color, command: CliCommand::Fire(args) })
         }
         None => Cli::try_parse(),
     }
 }
 
-/// When to use colour.
+/// Choose when to use colour.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Color {
-    /// On a terminal that wants it (NO_COLOR is honoured).
+    /// Use colour on a terminal, unless NO_COLOR is set.
     Auto,
-    /// Always.
+    /// Always use colour.
     Always,
-    /// Never.
+    /// Never use colour.
     Never,
 }
 
-/// What `explain` says of its `--json`, which is not `fire`'s.
-const EXPLAINED: &str = "As JSON: {\"moment\", \"event\", \"hooks\", \"complaints\"}; exits 64 if \
-     the event cannot be read";
+/// Help text of `explain --json`, which differs from `fire --json`.
+const EXPLAIN_JSON_HELP: &str =
+    "Print {\"moment\", \"event\", \"hooks\", \"complaints\"}; exit 64 on a bad event";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Fire hooks: a native event on stdin, the native reply on stdout.
+pub enum CliCommand {
+    /// Run hooks for an event on stdin and print the reply.
     Fire(FireArgs),
-    /// List every hook found, effective or shadowed, trusted or not.
+    /// List all hooks, with source, trust and whether they run.
     List(ListArgs),
-    /// Say for every hook why it would or would not run for an event. Runs nothing.
-    #[command(mut_arg("json", |arg| arg.help(EXPLAINED)), mut_arg("verbose", |arg| arg.hide(true)))]
+    /// Explain for each hook why it would run or not; run nothing.
+    #[command(mut_arg("json", |arg| arg.help(EXPLAIN_JSON_HELP)), mut_arg("verbose", |arg| arg.hide(true)))]
     Explain(FireArgs),
-    /// Show everything that is wrong with the hooks' configuration.
+    /// Show configuration mistakes, with source line and help.
     Check(CheckArgs),
-    /// Show what of the machine is there, and what is not.
+    /// Check the environment: shells, Node, ports, state directory.
     Doctor(JsonArgs),
-    /// Show the journal of firings.
+    /// List recorded firings.
     Log(LogArgs),
     /// Show one firing in full.
     Show(ShowArgs),
-    /// Look at this project's hooks and let them run.
+    /// Review this project's hooks and let them run.
     Trust(TrustArgs),
-    /// Take trust back.
+    /// Revoke trust of project hooks.
     Untrust(UntrustArgs),
-    /// List the questions that wait for a person's answer.
+    /// List questions that wait for an answer.
     Approvals(ApprovalsArgs),
-    /// Say yes to a question.
+    /// Answer a question with yes.
     Approve(AnswerArgs),
-    /// Say no to a question.
+    /// Answer a question with no.
     Deny(AnswerArgs),
-    /// Serve the page of open approvals, and the links that were sent out.
+    /// Serve the approvals page and callback links.
     Serve(ServeArgs),
-    /// List the slash commands that modules register.
+    /// List slash commands that modules register.
     Commands(ListArgs),
-    /// Run one of them.
+    /// Run a slash command of a module.
     #[command(name = "command")]
     Slash(CommandArgs),
-    /// Make an agent call gambrel, so that hooks of every dialect run inside it.
+    /// Add gambrel to an agent's settings, so that hooks of every dialect run in it.
     Install(InstallArgs),
-    /// Take that back, and leave everything else as it is.
+    /// Remove gambrel from an agent's settings; keep everything else.
     Uninstall(UninstallArgs),
-    /// Write types, an example and a tsconfig for hook modules into this project.
+    /// Write types, an example and a tsconfig for hook modules.
     Init(InitArgs),
-    /// Fire the shipped example and show what its hooks did.
+    /// Run the shipped example and show its decisions.
     Demo(JsonArgs),
-    /// Print JSON Schemas of what hooks read and of what they may answer.
+    /// Print JSON Schemas of hook input and output.
     Schema(SchemaArgs),
-    /// Print completions for a shell.
+    /// Print shell completions.
     Completions {
-        /// Which shell.
+        /// Print completions for this shell.
         shell: clap_complete::Shell,
-        /// As JSON: `{"text": …}`.
+        /// Print `{"text": …}` as JSON.
         #[arg(long)]
         json: bool,
     },
     /// Print the manual page.
     Man {
-        /// As JSON: `{"text": …}`.
+        /// Print `{"text": …}` as JSON.
         #[arg(long)]
         json: bool,
     },
@@ -161,41 +164,41 @@ pub enum Command {
     Import,
 }
 
-/// Where hooks come from, beside the folder.
+/// Sources of hooks besides the project and the user's own files.
 #[derive(Debug, Args)]
 pub struct Sources {
-    /// A Claude Code plugin folder whose hooks are to be used.
+    /// Use the hooks of this Claude Code plugin folder.
     #[arg(long, value_name = "DIR")]
     pub plugin: Vec<PathBuf>,
-    /// A Claude Code settings file to be used.
+    /// Use this Claude Code settings file.
     #[arg(long, value_name = "FILE")]
     pub settings: Vec<PathBuf>,
-    /// A TypeScript or JavaScript hook module to be used.
+    /// Use this TypeScript or JavaScript hook module.
     #[arg(long, value_name = "PATH")]
     pub hook: Vec<PathBuf>,
-    /// The pipeline that is running: its `hooks:` are used.
+    /// Use the `hooks:` of this pipeline.
     #[arg(long, value_name = "FILE")]
     pub pipeline: Vec<PathBuf>,
-    /// The stage that is running: its `hooks:` are used.
+    /// Use the `hooks:` of this stage.
     #[arg(long, value_name = "FILE")]
     pub stage: Vec<PathBuf>,
-    /// Which project hooks may run [env: GAMBREL_TRUST; default: store].
+    /// Choose which project hooks may run [env: GAMBREL_TRUST; default: store].
     #[arg(long, value_name = "WHICH")]
-    pub trust: Option<TrustWord>,
+    pub trust: Option<TrustArg>,
 }
 
 /// Which project hooks may run.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum TrustWord {
-    /// Those that were trusted with `gambrel trust`.
+pub enum TrustArg {
+    /// Run hooks that you trusted with `gambrel trust`.
     Store,
-    /// All of them.
+    /// Run all project hooks.
     All,
-    /// None of them.
+    /// Run no project hooks.
     None,
 }
 
-/// `fire` and `explain`.
+/// Arguments of `fire` and `explain`.
 #[derive(Debug, Args)]
 #[command(after_help = "Callers and what they send:
   claude    {\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s\",\"tool_name\":\"Bash\",\"tool_input\":{…}}
@@ -203,203 +206,205 @@ pub enum TrustWord {
   iteratr   {\"hook\":\"pre_iteration\",\"vars\":{\"session\":\"s\",\"iteration\":\"3\"}}
   teams     {\"version\":1,\"event\":\"task_completed\",\"team\":{…},\"task\":{…}}
   omp       {\"type\":\"tool_call\",\"toolName\":\"bash\",\"toolCallId\":\"1\",\"input\":{…}}
-            with \"edition\":\"extensions\" it takes other input (`input`) and several messages (`messages`)
+            with \"edition\":\"extensions\" it accepts rewritten `input` and several `messages`
   gambrel   {\"moment\":\"tool.before\",\"session\":\"s\",\"facts\":{\"tool\":{\"kind\":\"shell\",\"args\":{…}}}}")]
 pub struct FireArgs {
-    /// The caller's dialect: claude, unified, iteratr, teams, omp or gambrel.
+    /// Set the caller's dialect: claude, unified, iteratr, teams, omp, gambrel or run.
     #[arg(long, value_name = "DIALECT")]
     pub from: String,
-    /// A live host of that dialect calls and runs its own hooks itself: leave those out.
+    /// Skip hooks of the calling dialect; the agent runs those itself.
     #[arg(long)]
     pub hosted: bool,
-    /// Only hooks of this dialect.
+    /// Run only hooks of this dialect.
     #[arg(long, value_name = "DIALECT")]
     pub only: Vec<String>,
-    /// The native event, where stdin cannot be read or does not name it.
+    /// Name the event, if stdin is unreadable or does not name it.
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// How long the host will wait, in seconds [default: by event].
+    /// Answer within this many seconds [default: by event].
     #[arg(long, value_name = "SECONDS")]
     pub budget: Option<f64>,
     /// Deny when a gate hook is skipped, times out or fails [env: GAMBREL_STRICT=1].
     #[arg(long)]
     pub strict: bool,
-    /// Execute nothing of a trusted hook but the bytes that were hashed.
+    /// Execute only the hashed bytes of trusted hooks.
     #[arg(long)]
     pub verified_exec: bool,
-    /// Print the neutral decision with its trail instead of the reply; exits 0.
+    /// Print the decision and its trail as JSON; exit 0.
     #[arg(long)]
     pub json: bool,
-    /// Also print what modules write to their console, on stderr.
+    /// Print the console output of modules on stderr.
     #[arg(long, short)]
     pub verbose: bool,
     #[command(flatten)]
     pub sources: Sources,
 }
 
-/// `list`.
+/// Arguments of `list` and `commands`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// As JSON.
+    /// Print the list as JSON.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub sources: Sources,
 }
 
-/// `check`.
+/// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Files or folders to check; without any, all that are used here.
+    /// Check these files or folders [default: everything used here].
     pub paths: Vec<PathBuf>,
-    /// As JSON.
+    /// Print the complaints as JSON.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub sources: Sources,
 }
 
-/// Commands that only know `--json`.
+/// Arguments of commands that have only `--json`.
 #[derive(Debug, Args)]
 pub struct JsonArgs {
-    /// As JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// `log`.
+/// Arguments of `log`.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// Only this session.
+    /// List only this session.
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// How many, newest last.
+    /// List this many firings, newest last.
     #[arg(short = 'n', value_name = "N", default_value_t = 20)]
     pub count: usize,
-    /// Go on as new ones come.
+    /// Wait for new firings and print them.
     #[arg(short, long)]
     pub follow: bool,
-    /// As JSON, one firing a line.
+    /// Print one JSON object per firing.
     #[arg(long)]
     pub json: bool,
 }
 
-/// `show`.
+/// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The firing's id, or its beginning.
+    /// Show the firing with this id or id prefix.
     pub id: String,
-    /// As JSON.
+    /// Print the firing as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// `install`.
+/// Arguments of `install`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "The entries call `gambrel fire --from claude --hosted`. They are written for PreToolUse,
 PostToolUse, PostToolUseFailure, UserPromptSubmit, SessionStart, Stop, SubagentStop, TaskCompleted
-and SessionEnd, and for every further event that a hook waits for here. Run `install` again after
-adding a hook for another event. Claude Code goes on running its own hooks, and gambrel adds those
-of the other dialects. The PreToolUse entry blocks the tool when gambrel does not answer. Comments
+and SessionEnd, and for every other event that a hook uses here. Run `install` again after adding
+a hook for another event. Claude Code still runs its own hooks; gambrel adds those of the other
+dialects. The PreToolUse entry blocks the tool when gambrel does not answer. Comments
 and order of the file are kept, and `uninstall` restores it."
 )]
 pub struct InstallArgs {
-    /// The agent.
-    pub agent: Agent,
+    /// Install into this agent.
+    pub agent: InstallTarget,
     #[command(flatten)]
-    pub place: SettingsPlace,
-    /// Entries for every event, also those that no hook waits for.
+    pub settings_file: SettingsFileArgs,
+    /// Add entries for every event, also those without hooks.
     #[arg(long)]
     pub all_events: bool,
-    /// As JSON.
+    /// Print the changes as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// `uninstall`.
+/// Arguments of `uninstall`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A file that nobody changed since `install` comes back byte for byte. Else gambrel's entries are
-taken out, and everything else stays."
+    after_help = "A file that did not change since `install` is restored byte for byte. Otherwise gambrel's entries
+are removed, and everything else stays."
 )]
 pub struct UninstallArgs {
-    /// The agent.
-    pub agent: Agent,
+    /// Uninstall from this agent.
+    pub agent: InstallTarget,
     #[command(flatten)]
-    pub place: SettingsPlace,
-    /// As JSON.
+    pub settings_file: SettingsFileArgs,
+    /// Print the changes as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Which settings file of Claude Code is meant.
+/// Selects a settings file of Claude Code.
 #[derive(Debug, Args)]
-pub struct SettingsPlace {
-    /// This project's settings file, for everybody who works on it [default].
+pub struct SettingsFileArgs {
+    /// Use this project's shared settings file [default].
     #[arg(long, conflicts_with = "user")]
     pub project: bool,
-    /// This project's settings file that is not shared (settings.local.json).
+    /// Use this project's unshared settings file (settings.local.json).
     #[arg(long, conflicts_with_all = ["user", "project"])]
     pub local: bool,
-    /// Your own settings file, for all projects.
+    /// Use your own settings file, for all projects.
     #[arg(long)]
     pub user: bool,
 }
 
-/// The agents that gambrel can be installed in.
+/// Agents that gambrel can be installed in.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Agent {
+pub enum InstallTarget {
     /// Claude Code.
     Claude,
 }
 
-/// `schema`.
+/// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// The dialect.
-    pub dialect: Described,
-    /// Only this event.
-    #[arg(value_parser = PossibleValuesParser::new(schema::names()))]
+    /// Print schemas of this dialect.
+    pub dialect: SchemaDialect,
+    /// Print only schemas of this event.
+    #[arg(value_parser = PossibleValuesParser::new(schema::event_names()))]
     pub event: Option<String>,
-    /// Only what the event sends to a hook.
+    /// Print only the schema of the hook's input.
     #[arg(long, requires = "event", conflicts_with = "output")]
     pub input: bool,
-    /// Only what a hook may answer.
+    /// Print only the schema of the hook's output.
     #[arg(long, requires = "event")]
     pub output: bool,
-    /// As JSON, which schemas always are.
+    /// Print JSON; schemas always are JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// The dialects that have schemas.
+/// Dialects that have schemas.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Described {
+pub enum SchemaDialect {
     /// Claude Code.
     Claude,
 }
 
-/// Parses, calls, and turns every error into words and an exit code that is not 2.
+/// Parses the command line and runs the command. Errors become a message and an exit code other
+/// than 2.
 pub fn run() -> u8 {
-    let cli = match typed() {
+    let cli = match parse_args() {
         Ok(cli) => cli,
         Err(error) => {
-            printer::choose_color(typed_color());
-            return arrived(refuse(&error));
+            printer::choose_color(find_color_choice());
+            return check_stdout(print_parse_error(&error));
         }
     };
     printer::choose_color(cli.color);
-    let code = dispatch(cli).unwrap_or_else(|error| {
+
+    let code = run_command(cli).unwrap_or_else(|error| {
         printer::warn(&format!("gambrel: {error:#}"));
-        if error.is::<Usage>() || error.is::<StateDirRefused>() { USAGE } else { 1 }
+        if error.is::<UsageError>() || error.is::<StateDirRefused>() { USAGE_EXIT_CODE } else { 1 }
     });
-    arrived(code)
+    check_stdout(code)
 }
 
-/// What was to be printed and could not be is a failure that the command reports.
-fn arrived(code: u8) -> u8 {
-    match printer::lost() {
+/// Reports output that could not be written, as a failure.
+fn check_stdout(code: u8) -> u8 {
+    match printer::write_error() {
         Some(why) => {
             printer::warn(&format!("gambrel: the output could not be written: {why}"));
             code.max(1)
@@ -408,56 +413,59 @@ fn arrived(code: u8) -> u8 {
     }
 }
 
-/// The choice of colour on a line that was not parsed to its end, as with `--help`.
-fn typed_color() -> Color {
+/// The value of `--color` on a command line that failed to parse or asked for help.
+fn find_color_choice() -> Color {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let apart = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1].as_str());
     let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));
+
     let known = |word: &str| Color::from_str(word, true).ok();
     apart.chain(joined).find_map(known).unwrap_or(Color::Auto)
 }
 
-fn refuse(error: &clap::Error) -> u8 {
+fn print_parse_error(error: &clap::Error) -> u8 {
     let text = error.render();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            printer::out(&text.ansi().to_string());
+            printer::print(&text.ansi().to_string());
             0
         }
         _ => {
-            printer::err(&text.ansi().to_string());
-            USAGE
+            printer::print_stderr(&text.ansi().to_string());
+            USAGE_EXIT_CODE
         }
     }
 }
 
-fn dispatch(cli: Cli) -> anyhow::Result<u8> {
+fn run_command(cli: Cli) -> anyhow::Result<u8> {
     let folder = cli.folder;
     match cli.command {
-        Command::Fire(args) => crate::fire::run(folder, &args),
-        Command::Explain(args) => crate::explain::run(folder, &args),
-        Command::List(args) => crate::list::run(folder, &args),
-        Command::Check(args) => crate::check::run(folder, &args),
-        Command::Doctor(args) => crate::doctor::run(folder, &args),
-        Command::Log(args) => crate::log::run(folder, &args),
-        Command::Show(args) => crate::log::show(folder, &args),
-        Command::Trust(args) => crate::trust::run(folder, &args),
-        Command::Untrust(args) => crate::trust::untrust(folder, &args),
-        Command::Approvals(args) => crate::desk::approvals::run(folder, &args),
-        Command::Approve(args) => crate::desk::approvals::approve(folder, &args),
-        Command::Deny(args) => crate::desk::approvals::deny(folder, &args),
-        Command::Serve(args) => crate::desk::serve::run(folder, &args),
-        Command::Commands(args) => crate::commands::run(folder, &args),
-        Command::Slash(args) => crate::commands::one(folder, &args),
-        Command::Install(args) => crate::install::run(folder, &args),
-        Command::Uninstall(args) => crate::install::undo(folder, &args),
-        Command::Init(args) => crate::init::run(folder, &args),
-        Command::Demo(args) => crate::demo::run(&args),
-        Command::Schema(args) => crate::schema::run(&args),
-        Command::Completions { shell, json } => crate::shells::completions(shell, json),
-        Command::Man { json } => crate::shells::man(json),
-        Command::Watchdog => crate::supervise::watchdog(),
-        Command::Supervise => crate::supervise::supervise(),
-        Command::Import => crate::supervise::import(),
+        CliCommand::Fire(args) => crate::fire::run(folder, &args),
+        CliCommand::Explain(args) => crate::explain::run(folder, &args),
+        CliCommand::List(args) => crate::list::run(folder, &args),
+        CliCommand::Check(args) => crate::check::run(folder, &args),
+        CliCommand::Doctor(args) => crate::doctor::run(folder, &args),
+        CliCommand::Log(args) => crate::log::run(folder, &args),
+        CliCommand::Show(args) => crate::log::show_firing(folder, &args),
+        CliCommand::Trust(args) => crate::trust::run(folder, &args),
+        CliCommand::Untrust(args) => crate::trust::untrust(folder, &args),
+        CliCommand::Approvals(args) => crate::approvals::tickets::run(folder, &args),
+        CliCommand::Approve(args) => crate::approvals::tickets::approve(folder, &args),
+        CliCommand::Deny(args) => crate::approvals::tickets::deny(folder, &args),
+        CliCommand::Serve(args) => crate::approvals::serve::run(folder, &args),
+        CliCommand::Commands(args) => crate::commands::run(folder, &args),
+        CliCommand::Slash(args) => crate::commands::run_command(folder, &args),
+        CliCommand::Install(args) => crate::install::run(folder, &args),
+        CliCommand::Uninstall(args) => crate::install::uninstall(folder, &args),
+        CliCommand::Init(args) => crate::init::run(folder, &args),
+        CliCommand::Demo(args) => crate::demo::run(&args),
+        CliCommand::Schema(args) => crate::schema::run(&args),
+        CliCommand::Completions { shell, json } => {
+            crate::completions::print_completions(shell, json)
+        }
+        CliCommand::Man { json } => crate::completions::print_manual(json),
+        CliCommand::Watchdog => crate::supervise::run_watchdog(),
+        CliCommand::Supervise => crate::supervise::run_supervisor(),
+        CliCommand::Import => crate::supervise::import_journal(),
     }
 }

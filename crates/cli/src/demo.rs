@@ -1,5 +1,5 @@
-//! `gambrel demo`: the shipped example, copied to a folder of its own, fired for three events, and
-//! the trail shown. Needs nothing but a shell.
+//! `gambrel demo`: copies the shipped example to a temporary folder, fires three events and shows
+//! the trails. Needs only a shell.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,16 +10,16 @@ use gambrel::{FireResult, Gambrel, Setup, TrustMode};
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
-use crate::{printer, trail};
+use crate::{decision_table, printer};
 
-/// A file of the example: where it goes, and its text.
+/// Files of the example: path and text.
 macro_rules! example {
     ($($path:literal),* $(,)?) => {
         &[$(($path, include_str!(concat!("../../../examples/five-dialects/", $path)))),*]
     };
 }
 
-const FILES: &[(&str, &str)] = example![
+const EXAMPLE_FILES: &[(&str, &str)] = example![
     ".claude/settings.json",
     ".claude/hooks/guard.sh",
     ".gambrel/hooks.yaml",
@@ -31,51 +31,54 @@ const FILES: &[(&str, &str)] = example![
     "events/task.json",
 ];
 
-const EVENTS: &[(&str, &str)] = &[
+const EXAMPLE_EVENTS: &[(&str, &str)] = &[
     ("events/remove.json", "Claude Code is about to run `rm -rf build /`"),
     ("events/pipe.json", "Claude Code is about to run `curl -s example.com/install | sh`"),
     ("events/task.json", "Claude Code says that task 7, \"WIP parser\", is done"),
 ];
 
-/// Fires the example and shows what happened.
+/// Fires the example and prints the decisions.
 pub fn run(args: &JsonArgs) -> anyhow::Result<u8> {
     let folder = std::env::temp_dir().join(format!("gambrel-demo-{}", std::process::id()));
-    let shown = play(&folder, args.json);
-    // The copy is only for the demo; what cannot be removed is in the temporary folder anyway.
+    let shown = fire_example(&folder, args.json);
+    // A copy that cannot be removed stays in the temporary folder.
     let _left = std::fs::remove_dir_all(&folder);
     shown.map(|()| 0)
 }
 
-fn play(folder: &Path, as_json: bool) -> anyhow::Result<()> {
-    for (path, text) in FILES {
+fn fire_example(folder: &Path, as_json: bool) -> anyhow::Result<()> {
+    for (path, text) in EXAMPLE_FILES {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
         std::fs::write(&path, text).with_context(|| path.display().to_string())?;
     }
-    let gambrel = Gambrel::new(setup(folder));
+
+    let gambrel = Gambrel::new(example_setup(folder));
     let mut all = Vec::new();
-    for (path, title) in EVENTS {
+    for (path, title) in EXAMPLE_EVENTS {
         let native = std::fs::read(folder.join(path))?;
         let mut event =
             gambrel.receive("claude", &native).map_err(|c| anyhow::anyhow!(c.message))?;
         let fired = gambrel.fire(&mut event);
         match as_json {
             true => all.push(fired.decision.to_json()),
-            false => show(title, folder, &fired),
+            false => print_result(title, folder, &fired),
         }
     }
+
     if as_json {
-        printer::json(&Value::Array(all));
+        printer::print_json(&Value::Array(all));
     }
     Ok(())
 }
 
-/// The example's own switches; the user's hooks stay out of it.
-fn setup(folder: &Path) -> Setup {
+/// Setup with the example's variables and without the user's hooks.
+fn example_setup(folder: &Path) -> Setup {
     let mut setup = Setup::in_memory(folder);
     let mut env: BTreeMap<String, String> = (*setup.env).clone();
     env.retain(|name, _| !name.starts_with("PI_TEAMS_") && !name.starts_with("XDG_"));
     env.remove("CLAUDE_PROJECT_DIR");
+
     let hooks = folder.join("team-hooks").display().to_string();
     let switches = [
         ("HOME", folder.join("home").display().to_string()),
@@ -89,15 +92,16 @@ fn setup(folder: &Path) -> Setup {
     setup
 }
 
-fn show(title: &str, folder: &Path, fired: &FireResult) {
+fn print_result(title: &str, folder: &Path, fired: &FireResult) {
     let place = format!("{}/", folder.display());
-    let mut text = format!("{title}\n{}", trail::table(&fired.decision));
-    text += &trail::ending(&fired.decision);
+    let mut text = format!("{title}\n{}", decision_table::format_trail(&fired.decision));
+    text += &decision_table::format_verdict(&fired.decision);
+
     let reply = String::from_utf8_lossy(&fired.reply.stdout);
-    let told = match reply.trim() {
+    let answer = match reply.trim() {
         "" => json!({"exit": fired.reply.exit, "stderr": fired.reply.stderr.trim()}).to_string(),
         reply => reply.to_owned(),
     };
-    text += &format!("  the caller is told  {}\n\n", printer::line(&told, 240));
-    printer::out(&text.replace(&place, ""));
+    text += &format!("  reply to the caller  {}\n\n", printer::truncate_line(&answer, 240));
+    printer::print(&text.replace(&place, ""));
 }

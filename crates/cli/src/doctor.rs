@@ -1,6 +1,6 @@
-//! `gambrel doctor`: what of the machine is there, and what is not. Always says what would follow.
+//! `gambrel doctor`: checks the environment and states the consequence of each missing part.
 
-mod host;
+mod claude_code;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use gambrel::model::{SessionState, Severity};
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
-use crate::{look, printer, snippet};
+use crate::{diagnostic, open, printer};
 
 /// The default `callback_port` of agent-pipelines.
 const CALLBACK_PORT: u16 = 8765;
@@ -21,10 +21,11 @@ struct Finding {
     what: String,
 }
 
-/// Looks around.
+/// Runs all checks and prints their findings.
 pub fn run(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::new(look::setup(folder, None)?);
-    let mut findings = vec![ledger(&gambrel), hooks(&gambrel), trust(&gambrel)];
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    let mut findings = vec![check_ledger(&gambrel), check_hooks(&gambrel), check_trust(&gambrel)];
+
     let path = gambrel.setup().env.get("PATH").cloned().unwrap_or_default();
     let programs: [(&'static str, &str); 6] = [
         ("sh", "shell hooks of Claude Code and iteratr do not run"),
@@ -34,16 +35,22 @@ pub fn run(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
         ("pwsh", "hooks with `shell: powershell` do not run"),
         ("git", "changed files are not known"),
     ];
-    findings.extend(programs.iter().map(|(name, without)| program(name, without, &path)));
-    findings.extend(host::findings(&gambrel, &path));
-    findings.extend([callback(), processes(gambrel.build_settings().isolate), sandbox()]);
-    findings.extend([verified_exec(&gambrel), environment(&gambrel)]);
+
+    findings.extend(programs.iter().map(|(name, without)| check_program(name, without, &path)));
+    findings.extend(claude_code::check_claude_code(&gambrel, &path));
+    findings.extend([
+        check_callback_port(),
+        check_processes(gambrel.build_settings().isolate),
+        check_sandbox(),
+    ]);
+    findings.extend([check_verified_exec(&gambrel), check_environment(&gambrel)]);
+
     let broken = findings.iter().take(3).any(|finding| !finding.ok);
-    show(&findings, args.json);
+    print_findings(&findings, args.json);
     Ok(u8::from(broken))
 }
 
-fn ledger(gambrel: &Gambrel) -> Finding {
+fn check_ledger(gambrel: &Gambrel) -> Finding {
     let place = gambrel.setup().state_dir();
     let Some(place) = place else {
         let what = "no state folder: set HOME or GAMBREL_STATE_DIR; nothing is remembered".into();
@@ -56,7 +63,7 @@ fn ledger(gambrel: &Gambrel) -> Finding {
     }
 }
 
-fn hooks(gambrel: &Gambrel) -> Finding {
+fn check_hooks(gambrel: &Gambrel) -> Finding {
     let loaded = gambrel.load_hooks(None);
     let errors = loaded.complaints.iter().filter(|c| c.severity == Severity::Error).count();
     let what = match errors {
@@ -66,11 +73,12 @@ fn hooks(gambrel: &Gambrel) -> Finding {
     Finding { name: "hooks", ok: errors == 0, what }
 }
 
-fn trust(gambrel: &Gambrel) -> Finding {
-    match gambrel.ledger().trust() {
+fn check_trust(gambrel: &Gambrel) -> Finding {
+    match gambrel.ledger().trust_entries() {
         Ok(entries) => {
-            let by_variable = gambrel.setup().options.trusts_all_by == Some(look::TRUST_VARIABLE);
-            let all = if by_variable { format!("; {}", look::TRUSTS_ALL) } else { String::new() };
+            let by_variable = gambrel.setup().options.trusts_all_by == Some(open::TRUST_VARIABLE);
+            let all =
+                if by_variable { format!("; {}", open::TRUSTS_ALL_WARNING) } else { String::new() };
             let what = format!("{} entries{all}", entries.len());
             Finding { name: "trust", ok: true, what }
         }
@@ -78,7 +86,7 @@ fn trust(gambrel: &Gambrel) -> Finding {
     }
 }
 
-fn program(name: &'static str, without: &str, path: &str) -> Finding {
+fn check_program(name: &'static str, without: &str, path: &str) -> Finding {
     let found = std::env::split_paths(path).map(|dir| dir.join(name)).find(|file| file.is_file());
     match found {
         Some(file) => Finding { name, ok: true, what: file.display().to_string() },
@@ -86,7 +94,7 @@ fn program(name: &'static str, without: &str, path: &str) -> Finding {
     }
 }
 
-fn callback() -> Finding {
+fn check_callback_port() -> Finding {
     let name = "callback port";
     match TcpListener::bind(("127.0.0.1", CALLBACK_PORT)) {
         Ok(_) => Finding { name, ok: true, what: format!("{CALLBACK_PORT} is free") },
@@ -94,23 +102,24 @@ fn callback() -> Finding {
     }
 }
 
-/// How everything that a hook started is ended here.
-fn processes(isolates: bool) -> Finding {
+/// How the processes of a hook are killed on this machine.
+fn check_processes(isolates: bool) -> Finding {
     let children = std::fs::read("/proc/thread-self/children").is_ok();
     let found = match children {
-        true => "late ones are swept through /proc",
+        true => "others are found through /proc",
         false => "no list of children in /proc: a hook that leaves its session may escape",
     };
     let usual = format!(
         "killed with gambrel by the kernel (not hooks of Claude Code), by a watchdog after 50 ms, \
          else at the next start; {found}"
     );
+
     let tried = gambrel::actions::try_isolation();
     let ok = children && (tried.is_ok() || !isolates);
     let what = match (isolates, tried) {
         (true, Ok(())) => {
-            "isolate is on and works: the kernel ends everything that a hook started \
-                           when the hook or gambrel ends"
+            "isolate is on and works: the kernel kills all processes of a hook when the hook or \
+             gambrel ends"
                 .to_owned()
         }
         (true, Err(why)) => format!("no hook starts here: {why}"),
@@ -120,8 +129,8 @@ fn processes(isolates: bool) -> Finding {
     Finding { name: "processes", ok, what }
 }
 
-/// Whether nothing but the hashed bytes of a trusted hook can be made to run here.
-fn verified_exec(gambrel: &Gambrel) -> Finding {
+/// Whether `--verified-exec` works on this machine.
+fn check_verified_exec(gambrel: &Gambrel) -> Finding {
     let wanted = gambrel.setup().options.verified_exec;
     let tried = try_verified_exec(gambrel);
     let ok = tried.is_ok() || !wanted;
@@ -129,7 +138,7 @@ fn verified_exec(gambrel: &Gambrel) -> Finding {
         (true, Ok(())) => "on and works: only the hashed bytes of a trusted hook run".to_owned(),
         (true, Err(why)) => format!("no trusted hook starts here: {why}"),
         (false, Ok(())) => {
-            "off, would work here; files that change while a hook runs are noticed when it has ended"
+            "off, would work here; files that change while a hook runs are noticed after it ends"
                 .to_owned()
         }
         (false, Err(why)) => format!("off, is refused here: {why}"),
@@ -137,48 +146,54 @@ fn verified_exec(gambrel: &Gambrel) -> Finding {
     Finding { name: "verified_exec", ok, what }
 }
 
-/// Tries it with a file that fails unless other bytes run in its place.
+/// Tests it with a script that fails unless other bytes run in its place.
 fn try_verified_exec(gambrel: &Gambrel) -> Result<(), String> {
-    let folder = gambrel.setup().state_dir().ok_or("verified_exec: there is no state folder")?;
+    let folder = gambrel.setup().state_dir().ok_or("verified_exec: no state folder")?;
     let folder = folder.join(format!("doctor-{}", std::process::id()));
     let file = folder.join("probe");
+
     let made = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, "exit 1\n"));
     let tried = match made {
         Ok(()) => gambrel::actions::try_verified_exec(&file),
         Err(error) => Err(format!("verified_exec: {}: {error}", file.display())),
     };
-    // A folder that stays is empty or holds that one line.
+    // A folder that cannot be removed has at most this one small file.
     let _left = std::fs::remove_dir_all(&folder);
     tried
 }
 
-/// What of the environment does not count.
-fn environment(gambrel: &Gambrel) -> Finding {
+/// Environment variables that are ignored because a project file sets them.
+fn check_environment(gambrel: &Gambrel) -> Finding {
     let complaints = &gambrel.setup().complaints;
     let what = match complaints.is_empty() {
-        true => "no file of the project sets a variable that counts here".to_owned(),
-        false => complaints.iter().map(snippet::short).collect::<Vec<_>>().join("; "),
+        true => "no project file sets a variable that gambrel reads".to_owned(),
+        false => complaints.iter().map(diagnostic::short_line).collect::<Vec<_>>().join("; "),
     };
     Finding { name: "environment", ok: complaints.is_empty(), what }
 }
 
-fn sandbox() -> Finding {
+fn check_sandbox() -> Finding {
     let abi = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
     let what = match abi.contains("landlock") {
-        true => "landlock is there; hooks are not sandboxed yet",
-        false => "no landlock seen; hooks are not sandboxed",
+        true => "landlock is available; hooks are not sandboxed yet",
+        false => "landlock is not available; hooks are not sandboxed",
     };
     Finding { name: "sandbox", ok: abi.contains("landlock"), what: what.into() }
 }
 
-fn show(findings: &[Finding], as_json: bool) {
+fn print_findings(findings: &[Finding], as_json: bool) {
     if as_json {
         let list = findings.iter().map(|f| json!({"name": f.name, "ok": f.ok, "what": f.what}));
-        return printer::json(&list.collect::<Value>());
+        return printer::print_json(&list.collect::<Value>());
     }
+
     let row = |f: &Finding| {
-        vec![if f.ok { "ok" } else { "--" }.into(), f.name.to_owned(), printer::line(&f.what, 200)]
+        vec![
+            if f.ok { "ok" } else { "--" }.into(),
+            f.name.to_owned(),
+            printer::truncate_line(&f.what, 200),
+        ]
     };
     let rows: Vec<Vec<String>> = findings.iter().map(row).collect();
-    printer::out(&printer::table(&["", "PART", "WHAT"], &rows));
+    printer::print(&printer::format_table(&["", "CHECK", "RESULT"], &rows));
 }

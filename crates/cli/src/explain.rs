@@ -1,4 +1,4 @@
-//! `gambrel explain`: for every hook, in words, why it would or would not run.
+//! `gambrel explain`: prints for each hook why it would run or not.
 
 use std::path::PathBuf;
 
@@ -6,46 +6,50 @@ use anyhow::bail;
 use gambrel::{Candidate, Selection};
 use serde_json::{Value, json};
 
-use crate::args::{FireArgs, Usage};
-use crate::{look, printer, stdin};
+use crate::args::{FireArgs, UsageError};
+use crate::{open, printer, stdin};
 
-/// Reads the event and explains; runs nothing.
+/// Reads the event and explains every hook. Runs no hook.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
-    let gambrel = look::firing(folder, args, None)?;
-    let bytes = stdin::event(None)?;
+    let gambrel = open::open_for_fire(folder, args, None)?;
+    let bytes = stdin::read_event(None)?;
     let mut event = match gambrel.receive(&args.from, &bytes) {
         Ok(event) => event,
-        Err(complaint) => bail!(Usage(complaint.message)),
+        Err(complaint) => bail!(UsageError(complaint.message)),
     };
+
     let loaded = gambrel.load_hooks(Some(&event));
     let candidates = gambrel.explain(&mut event, &loaded);
+
     if args.json {
         let hooks: Vec<Value> = candidates.iter().map(to_json).collect();
         let complaints = loaded.complaints.iter().map(gambrel::model::decision::complaint_json);
-        printer::json(&json!({
+        printer::print_json(&json!({
             "moment": event.moment.name(), "event": event.name, "hooks": hooks,
             "complaints": complaints.collect::<Vec<_>>(),
         }));
         return Ok(0);
     }
-    let heard = format!("{} from {} is {}", event.name, args.from, event.moment);
-    printer::out(&format!("{}\n", printer::flat(&heard)));
+
+    let summary = format!("{} from {} is {}", event.name, args.from, event.moment);
+    printer::print(&format!("{}\n", printer::single_line(&summary)));
     for candidate in &candidates {
-        printer::out(&spoken(candidate));
+        printer::print(&format_candidate(candidate));
     }
     if candidates.is_empty() {
-        printer::out("no hooks are configured here\n");
+        printer::print("no hooks are configured here\n");
     }
     Ok(0)
 }
 
-fn why(candidate: &Candidate) -> (bool, String) {
+fn explain_selection(candidate: &Candidate) -> (bool, String) {
     match &candidate.selection {
         Selection::Run if !candidate.remark.is_empty() => (true, candidate.remark.clone()),
         Selection::Run => {
-            let matcher = candidate.hook.draft.matcher.words();
-            let why = matcher
-                .map_or("it is for every such event".into(), |m| format!("matcher `{m}` is met"));
+            let matcher = candidate.hook.draft.matcher.to_text();
+            let why = matcher.map_or("no matcher: runs for every such event".into(), |m| {
+                format!("matcher `{m}` matches")
+            });
             (true, why)
         }
         Selection::Skip(skip) => (false, skip.why.clone()),
@@ -54,7 +58,7 @@ fn why(candidate: &Candidate) -> (bool, String) {
 }
 
 fn to_json(candidate: &Candidate) -> Value {
-    let (runs, why) = why(candidate);
+    let (runs, why) = explain_selection(candidate);
     let hook = &candidate.hook;
     json!({
         "hook": hook.id, "title": hook.title(), "dialect": hook.dialect.name(),
@@ -63,15 +67,15 @@ fn to_json(candidate: &Candidate) -> Value {
     })
 }
 
-fn spoken(candidate: &Candidate) -> String {
-    let (runs, why) = why(candidate);
-    let mark = if runs { "runs   " } else { "does not" };
+fn format_candidate(candidate: &Candidate) -> String {
+    let (runs, why) = explain_selection(candidate);
+    let mark = if runs { "run" } else { "skip" };
     let hook = &candidate.hook;
     format!(
-        "{mark}  {}  {}\n          {} · {}\n",
+        "{mark:<4}  {}  {}\n      {} · {}\n",
         hook.dialect.name(),
-        printer::line(&hook.title(), 60),
-        printer::line(&why, 200),
-        printer::flat(&hook.draft.source.location()),
+        printer::truncate_line(&hook.title(), 60),
+        printer::truncate_line(&why, 200),
+        printer::single_line(&hook.draft.source.location()),
     )
 }

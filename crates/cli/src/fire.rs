@@ -1,9 +1,9 @@
-//! `gambrel fire`: the product's most-used line. One event in, one reply out; never exits 2 by our
-//! own fault.
+//! `gambrel fire`: reads one event, runs its hooks, prints one reply. A failure of gambrel itself
+//! never exits 2.
 
 mod console;
 mod deadline;
-mod salvage;
+mod unparsable;
 
 use std::path::PathBuf;
 
@@ -11,147 +11,159 @@ use gambrel::model::{Complaint, Event, Powers, Reply, Severity};
 use gambrel::{FireResult, Gambrel, Setup};
 use serde_json::json;
 
-use self::salvage::Salvaged;
-use crate::args::{FireArgs, USAGE};
-use crate::look::StateDirRefused;
-use crate::printer::apart;
-use crate::{look, printer, snippet, stdin};
+use self::unparsable::UnparsableEvent;
+use crate::args::{FireArgs, USAGE_EXIT_CODE};
+use crate::open::StateDirRefused;
+use crate::printer::with_stdout_redirected;
+use crate::{diagnostic, open, printer, stdin};
 
-/// Reads the event, fires, prints.
+/// Reads the event, fires it and prints the reply.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
-    let host_timeout = deadline::arm(folder.as_deref(), args);
-    let gambrel = match look::firing(folder.clone(), args, host_timeout) {
+    let host_timeout = deadline::arm_timer(folder.as_deref(), args);
+    let gambrel = match open::open_for_fire(folder.clone(), args, host_timeout) {
         Err(error) if args.hosted && error.is::<StateDirRefused>() => {
             return refuse_state_dir(folder, args, &error.to_string());
         }
         opened => opened?,
     };
-    let bytes = match stdin::event(gambrel.setup().options.budget) {
+
+    let bytes = match stdin::read_event(gambrel.setup().options.budget) {
         Ok(bytes) => bytes,
-        Err(error) => return Ok(answer_unreadable(&gambrel, args, b"", &lost(&error))),
+        Err(error) => return Ok(answer_unreadable(&gambrel, args, b"", &read_failure(&error))),
     };
+
     let code = match gambrel.receive(&args.from, &bytes) {
         Ok(mut event) => match gambrel.setup().state_dir_refusal(&event) {
             Some(why) => print_refusal(&gambrel, args, &bytes, &why),
-            None => fire(&gambrel, args, &mut event),
+            None => fire_event(&gambrel, args, &mut event),
         },
         Err(complaint) => answer_unreadable(&gambrel, args, &bytes, &complaint),
     };
+
     stdin::drain_tail();
     Ok(code)
 }
 
-fn fire(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
-    let FireResult { decision, reply } = apart(|| gambrel.fire(event));
+fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
+    let FireResult { decision, reply } = with_stdout_redirected(|| gambrel.fire(event));
+
     let printed = match args.json {
-        true => printer::raw(format!("{}\n", decision.to_json()).as_bytes()),
-        false => printer::raw(&reply.stdout),
+        true => printer::write_reply(format!("{}\n", decision.to_json()).as_bytes()),
+        false => printer::write_reply(&reply.stdout),
     };
-    printer::err(&printer::clean(&reply.stderr));
+
+    printer::print_stderr(&printer::replace_controls(&reply.stderr));
     if args.verbose {
-        console::print(&decision);
+        console::print_console(&decision);
     }
-    tell(gambrel, &decision, event, &reply);
+
+    print_warnings(gambrel, &decision, event, &reply);
     if let Err(error) = printed {
-        // A reply that did not arrive has paid no debt, and must not pass for silence.
+        // The messages of an unwritten reply stay undelivered, and the exit code reports the
+        // failure.
         printer::warn(&format!("gambrel: the reply could not be written: {error}"));
+
         if let Err(error) = gambrel.release_claims(&decision) {
             printer::warn(&format!("gambrel: {error}"));
         }
         return 1;
     }
-    settle(gambrel, &decision);
+    mark_delivered(gambrel, &decision);
     match args.json {
         true => 0,
         false => u8::try_from(reply.exit).unwrap_or(1),
     }
 }
 
-/// Without a state folder nobody knows what was trusted: a host's tool gate is refused.
+/// Denies a tool gate of an agent: without a state folder no trust is known.
 fn refuse_state_dir(folder: Option<PathBuf>, args: &FireArgs, why: &str) -> anyhow::Result<u8> {
     let event_name = args.event.clone();
     let setup = Setup { folder, event_name, in_memory: true, ..Setup::from_env() };
     let gambrel = Gambrel::new(setup);
-    let bytes = stdin::event(None).unwrap_or_default();
+    let bytes = stdin::read_event(None).unwrap_or_default();
     Ok(print_refusal(&gambrel, args, &bytes, why))
 }
 
-/// The refusal in the caller's words at a host's tool gate; else exit code 64.
+/// Prints a deny in the caller's format at a tool gate of an agent; otherwise exits 64.
 fn print_refusal(gambrel: &Gambrel, args: &FireArgs, bytes: &[u8], why: &str) -> u8 {
-    let reply =
-        Salvaged::from_bytes(gambrel, &args.from, bytes).refusal(&format!("gambrel: {why}"));
+    let reply = UnparsableEvent::from_bytes(gambrel, &args.from, bytes)
+        .deny_reply(&format!("gambrel: {why}"));
     match reply.filter(|_| args.hosted && !args.json) {
-        Some(reply) if printer::raw(&reply.stdout).is_ok() => {
-            printer::err(&printer::clean(&reply.stderr));
+        Some(reply) if printer::write_reply(&reply.stdout).is_ok() => {
+            printer::print_stderr(&printer::replace_controls(&reply.stderr));
             u8::try_from(reply.exit).unwrap_or(1)
         }
         _ => {
             printer::warn(&format!("gambrel: {why}"));
-            USAGE
+            USAGE_EXIT_CODE
         }
     }
 }
 
-fn lost(error: &anyhow::Error) -> Complaint {
+fn read_failure(error: &anyhow::Error) -> Complaint {
     Complaint::error(gambrel::model::SourceSpan::default(), format!("{error:#}"))
 }
 
-/// What a person should know beside the reply. Hooks that could not be asked are told by the reply
-/// itself where the caller shows one, once per session; then stderr repeats nothing.
-fn tell(gambrel: &Gambrel, decision: &gambrel::Decision, event: &Event, reply: &Reply) {
+/// Prints warnings on stderr. Gate failures that the reply already shows, once per session, are not
+/// repeated.
+fn print_warnings(gambrel: &Gambrel, decision: &gambrel::Decision, event: &Event, reply: &Reply) {
     let shows = event.spec.caller_powers.contains(Powers::MESSAGE_USER);
     let fresh = decision.session_flags.iter().any(|mark| mark.starts_with("told:"));
-    let is_told = !reply.stderr.is_empty() || (shows && !fresh);
-    for why in decision.merged.gate_failures.iter().filter(|_| !is_told).take(5) {
-        printer::warn(&format!("gambrel: {}", printer::line(why, 200)));
+    let is_shown = !reply.stderr.is_empty() || (shows && !fresh);
+    for why in decision.merged.gate_failures.iter().filter(|_| !is_shown).take(5) {
+        printer::warn(&format!("gambrel: {}", printer::truncate_line(why, 200)));
     }
+
     if gambrel.local_ledger().is_none() {
         printer::warn("gambrel: nothing is remembered: set HOME or GAMBREL_STATE_DIR");
     }
-    for trouble in &decision.warnings {
-        printer::warn(&format!("gambrel: {trouble}"));
+
+    for warning in &decision.warnings {
+        printer::warn(&format!("gambrel: {warning}"));
     }
-    complain(&decision.complaints);
+    print_errors(&decision.complaints);
 }
 
-fn settle(gambrel: &Gambrel, decision: &gambrel::Decision) {
+fn mark_delivered(gambrel: &Gambrel, decision: &gambrel::Decision) {
     if let Err(error) = gambrel.mark_delivered(decision) {
         printer::warn(&format!("gambrel: {error}"));
     }
 }
 
-/// One line each: the whole picture is `gambrel check`.
-fn complain(complaints: &[Complaint]) {
+/// Prints one line per error. `gambrel check` shows all details.
+fn print_errors(complaints: &[Complaint]) {
     let errors: Vec<&Complaint> =
         complaints.iter().filter(|c| c.severity == Severity::Error).collect();
     for complaint in errors.iter().take(5) {
-        printer::warn(&format!("gambrel: {}", snippet::short(complaint)));
+        printer::warn(&format!("gambrel: {}", diagnostic::short_line(complaint)));
     }
+
     if errors.len() > 5 {
         printer::warn(&format!("gambrel: {} more: run `gambrel check`", errors.len() - 5));
     }
 }
 
-/// A tool gate is refused. Another event of a live host passes: exit code 64 would only make the
-/// host show an error that nobody can act on.
+/// Denies at a tool gate. Any other event of an agent passes: exit code 64 would only make the
+/// agent show an error that the user cannot act on.
 fn answer_unreadable(
     gambrel: &Gambrel,
     args: &FireArgs,
     bytes: &[u8],
     complaint: &Complaint,
 ) -> u8 {
-    let salvaged = Salvaged::from_bytes(gambrel, &args.from, bytes);
+    let unparsable = UnparsableEvent::from_bytes(gambrel, &args.from, bytes);
     let why = format!("gambrel could not read this event: {}", complaint.message);
     if args.json {
-        return print_unreadable(&salvaged, complaint, &why);
+        return print_unreadable(&unparsable, complaint, &why);
     }
-    match salvaged.refusal(&why) {
-        Some(reply) if printer::raw(&reply.stdout).is_ok() => {
-            printer::err(&printer::clean(&reply.stderr));
+
+    match unparsable.deny_reply(&why) {
+        Some(reply) if printer::write_reply(&reply.stdout).is_ok() => {
+            printer::print_stderr(&printer::replace_controls(&reply.stderr));
             u8::try_from(reply.exit).unwrap_or(1)
         }
         None if args.hosted => {
-            if let Err(error) = salvaged.remember(gambrel, &args.from, &complaint.message) {
+            if let Err(error) = unparsable.record_passed(gambrel, &args.from, &complaint.message) {
                 printer::warn(&format!("gambrel fire: {}: {error:#}", complaint.message));
             }
             0
@@ -161,17 +173,17 @@ fn answer_unreadable(
             if let Some(help) = &complaint.help {
                 printer::warn(&format!("  help: {help}"));
             }
-            USAGE
+            USAGE_EXIT_CODE
         }
     }
 }
 
-fn print_unreadable(salvaged: &Salvaged, complaint: &Complaint, why: &str) -> u8 {
-    let refused = salvaged.is_refused();
+fn print_unreadable(unparsable: &UnparsableEvent, complaint: &Complaint, why: &str) -> u8 {
+    let refused = unparsable.is_refused();
     let reason = json!({"hook": "gambrel", "text": why});
     let reasons: Vec<_> = refused.then_some(reason).into_iter().collect();
-    printer::json(&json!({
-        "id": null, "moment": salvaged.moment(), "ruling": if refused { "deny" } else { "silent" },
+    printer::print_json(&json!({
+        "id": null, "moment": unparsable.moment(), "ruling": if refused { "deny" } else { "silent" },
         "reasons": reasons, "context": [], "notices": [], "patch": null, "trail": [],
         "complaints": [gambrel::model::decision::complaint_json(complaint)],
     }));

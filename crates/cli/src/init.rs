@@ -1,5 +1,5 @@
-//! `gambrel init omp`: what somebody needs who writes a hook module here. Only writes files; what
-//! stands there already stays, unless it was asked otherwise.
+//! `gambrel init omp`: writes types, an example and a tsconfig for hook modules. Existing files
+//! stay, unless `--force` is given.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,22 +7,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use gambrel_dialects::omp::declarations::declarations;
+use gambrel_dialects::omp::declarations::generate_declarations;
 use serde_json::json;
 
-use crate::{look, printer};
+use crate::{open, printer};
 
-/// A guard that does something and shows how little it takes.
-const GUARD: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
+/// The example module.
+const EXAMPLE_MODULE: &str = r#"import type { HookAPI } from "@oh-my-pi/pi-coding-agent/hooks";
 
 export default function guard(pi: HookAPI): void {
   pi.on("tool_call", async (event, ctx) => {
     if (event.toolName !== "bash") return;
     const command = String(event.input.command ?? "");
     if (!/\bgit\s+push\b.*--force/.test(command)) return;
-    if (!ctx.hasUI) return { block: true, reason: "a forced push needs a person's word" };
+    if (!ctx.hasUI) return { block: true, reason: "a forced push needs your approval" };
     const ok = await ctx.ui.confirm("Forced push", `Allow: ${command}`);
-    if (!ok) return { block: true, reason: "the person said no" };
+    if (!ok) return { block: true, reason: "the user refused" };
   });
 }
 "#;
@@ -39,41 +39,41 @@ const TSCONFIG: &str = r#"{
 }
 "#;
 
-/// `init`.
+/// Arguments of `init`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Writes .omp/hooks/hooks.d.ts (types), .omp/hooks/pre/guard.ts (an example) and .omp/tsconfig.json.
-A project's hooks run once they are trusted: see `gambrel trust`."
+Project hooks run after you trust them: see `gambrel trust`."
 )]
 pub struct InitArgs {
-    /// The dialect to write modules for.
-    pub dialect: Begun,
-    /// Replace types and tsconfig that are there; modules are yours and are never replaced.
+    /// Write files for modules of this dialect.
+    pub dialect: InitTarget,
+    /// Replace existing types and tsconfig; modules are never replaced.
     #[arg(long)]
     pub force: bool,
-    /// As JSON.
+    /// Print what happened to each file as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// The dialects that have something to begin with.
+/// Dialects that have files to start with.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Begun {
+pub enum InitTarget {
     /// oh-my-pi and pi: TypeScript modules.
     Omp,
 }
 
-/// What became of a file.
+/// What happened to a file.
 #[derive(Clone, Copy, PartialEq)]
-enum Fate {
+enum InitResult {
     Written,
     Replaced,
     Same,
     Kept,
 }
 
-impl Fate {
-    fn word(self) -> &'static str {
+impl InitResult {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Written => "written",
             Self::Replaced => "replaced",
@@ -83,66 +83,71 @@ impl Fate {
     }
 }
 
-/// Writes what is not there.
+/// Writes the missing files.
 pub fn run(folder: Option<PathBuf>, args: &InitArgs) -> anyhow::Result<u8> {
-    let setup = look::setup(folder, None)?;
-    let root = look::project(&setup);
-    // Below a project a name alone would be looked for in the wrong folder.
+    let setup = open::build_setup(folder, None)?;
+    let root = open::project_folder(&setup);
+    // In a subfolder of the project a relative name would point to the wrong file.
     let elsewhere = setup.folder.is_none() && root != setup.project_root(None);
-    let Begun::Omp = args.dialect;
+
+    let InitTarget::Omp = args.dialect;
     let files = [
-        (".omp/hooks/hooks.d.ts", declarations(), args.force),
-        (".omp/hooks/pre/guard.ts", GUARD.to_owned(), false),
+        (".omp/hooks/hooks.d.ts", generate_declarations(), args.force),
+        (".omp/hooks/pre/guard.ts", EXAMPLE_MODULE.to_owned(), false),
         (".omp/tsconfig.json", TSCONFIG.to_owned(), args.force),
     ];
-    let mut told = Vec::new();
+
+    let mut results = Vec::new();
     for (name, text, force) in &files {
         let path = root.join(name);
-        let fate = put(&path, text, *force).with_context(|| path.display().to_string())?;
+        let result = write_file(&path, text, *force).with_context(|| path.display().to_string())?;
         let shown = if elsewhere { path.display().to_string() } else { (*name).to_owned() };
-        told.push((shown, path, fate));
+        results.push((shown, path, result));
     }
-    tell(args, &told);
+
+    print_results(args, &results);
     Ok(0)
 }
 
-fn put(path: &Path, text: &str, force: bool) -> anyhow::Result<Fate> {
+fn write_file(path: &Path, text: &str, force: bool) -> anyhow::Result<InitResult> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     match fs::File::create_new(path) {
         Ok(mut file) => {
             std::io::Write::write_all(&mut file, text.as_bytes())?;
-            Ok(Fate::Written)
+            Ok(InitResult::Written)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
-                return Ok(Fate::Same);
+                return Ok(InitResult::Same);
             }
             if !force {
-                return Ok(Fate::Kept);
+                return Ok(InitResult::Kept);
             }
             fs::write(path, text)?;
-            Ok(Fate::Replaced)
+            Ok(InitResult::Replaced)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn tell(args: &InitArgs, told: &[(String, PathBuf, Fate)]) {
+fn print_results(args: &InitArgs, results: &[(String, PathBuf, InitResult)]) {
     if args.json {
-        let files = told.iter().map(|(_, path, fate)| json!({"file": path, "fate": fate.word()}));
-        return printer::json(&json!({"files": files.collect::<Vec<_>>()}));
+        let files =
+            results.iter().map(|(_, path, result)| json!({"file": path, "fate": result.as_str()}));
+        return printer::print_json(&json!({"files": files.collect::<Vec<_>>()}));
     }
-    for (name, _, fate) in told {
-        let more = match fate {
-            Fate::Kept if !is_module(name) => "  (differs; --force replaces it)",
+
+    for (name, _, result) in results {
+        let more = match result {
+            InitResult::Kept if !is_module(name) => "  (differs; --force replaces it)",
             _ => "",
         };
-        printer::out(&format!("{:<9} {name}{more}\n", fate.word()));
+        printer::print(&format!("{:<9} {name}{more}\n", result.as_str()));
     }
-    if told.iter().any(|(name, _, fate)| is_module(name) && *fate == Fate::Written) {
-        printer::out("\nThe example runs once you trust it: gambrel trust\n");
+    if results.iter().any(|(name, _, result)| is_module(name) && *result == InitResult::Written) {
+        printer::print("\nThe example runs after you trust it: gambrel trust\n");
     }
 }
 

@@ -1,8 +1,8 @@
-//! `gambrel install` and `uninstall`: entries in an agent's settings that call us, written into the
-//! file as it is. Comments, order and everything that is not ours stay.
+//! `gambrel install` and `uninstall`: adds and removes entries in an agent's settings that call
+//! gambrel. Comments, order and all other content stay.
 
 mod entry;
-mod installed;
+mod install_records;
 mod restore;
 
 use std::fs;
@@ -15,36 +15,41 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::json;
 
-use self::entry::{Entry, ours};
-use self::installed::{Found, Installed};
-use crate::args::{InstallArgs, SettingsPlace, UninstallArgs};
-use crate::{look, printer, trust};
+use self::entry::{SettingsEntry, own_handlers};
+use self::install_records::{InstallRecords, SettingsChange};
+use crate::args::{InstallArgs, SettingsFileArgs, UninstallArgs};
+use crate::{open, printer, trust};
 
 /// The caller's dialect.
 const DIALECT: &str = "claude";
-/// Where the events stand.
-const HOOKS: &str = "hooks";
+/// The key of the events.
+const HOOKS_KEY: &str = "hooks";
 /// A byte order mark.
-const MARK: char = '\u{feff}';
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Writes the entries that are not there yet, and brings older ones up to date.
+/// Adds missing entries and updates old ones.
 pub fn run(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::new(look::setup(folder, None)?);
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
     let loaded = gambrel.load_hooks(None);
-    let program = entry::program(gambrel.setup(), !args.place.user && !args.place.local)?;
-    let settings = Settings::open(settings_file(&gambrel, &args.place)?)?;
-    let hooks = settings.hooks()?;
-    let mut empty: Vec<&str> = settings.no_hooks_yet.then_some(HOOKS).into_iter().collect();
+    let program = entry::program_name(
+        gambrel.setup(),
+        !args.settings_file.user && !args.settings_file.local,
+    )?;
+    let settings = SettingsEdit::open(settings_file(&gambrel, &args.settings_file)?)?;
+    let hooks = settings.hooks_object()?;
+    let mut empty: Vec<&str> = settings.had_empty_hooks.then_some(HOOKS_KEY).into_iter().collect();
+
     let mut changes = Changes::default();
-    for row in entry::events(&loaded, args) {
-        let Some(entry) = Entry::new(&gambrel, &program, row) else { continue };
+    for row in entry::select_events(&loaded, args) {
+        let Some(entry) = SettingsEntry::new(&gambrel, &program, row) else { continue };
         let own = hooks.array_value(row.name);
         let groups = hooks.array_value_or_create(row.name);
-        let groups =
-            groups.with_context(|| format!("{}: `{}` is no list", settings.shown(), row.name))?;
-        let there: Vec<CstObject> = groups.elements().iter().flat_map(ours).collect();
+        let groups = groups.with_context(|| {
+            format!("{}: `{}` is not a list", settings.display_path(), row.name)
+        })?;
+        let there: Vec<CstObject> = groups.elements().iter().flat_map(own_handlers).collect();
         if !there.is_empty() {
-            if there.iter().filter(|handler| entry.refresh(handler)).count() > 0 {
+            if there.iter().filter(|handler| entry.update_handler(handler)).count() > 0 {
                 changes.updated.push(row.name);
             }
             continue;
@@ -57,19 +62,22 @@ pub fn run(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
         }
         changes.added.push(row.name);
     }
-    let made = !settings.path.exists();
-    let after = settings.write()?;
+
+    let created = !settings.path.exists();
+    let after = settings.write_changes()?;
     if !changes.is_empty() {
-        let mut installed = Installed::open(gambrel.setup());
-        let found = Found { made, empty: &empty, before: &settings.before, after: &after };
-        told(installed.remember(&settings.path, &found));
+        let mut installed = InstallRecords::open(gambrel.setup());
+        let found =
+            SettingsChange { created, empty: &empty, before: &settings.before, after: &after };
+        warn_unrecorded(installed.record_install(&settings.path, &found));
     }
-    changes.waiting = trust::waiting(&gambrel, &loaded);
-    changes.show(&settings.path, args.json);
+
+    changes.waiting = trust::count_waiting(&gambrel, &loaded);
+    changes.print_changes(&settings.path, args.json);
     Ok(0)
 }
 
-/// What `install` did.
+/// The changes of one `install`.
 #[derive(Default)]
 struct Changes {
     added: Vec<&'static str>,
@@ -83,95 +91,122 @@ impl Changes {
         self.added.is_empty() && self.updated.is_empty()
     }
 
-    fn show(&self, path: &Path, as_json: bool) {
+    fn print_changes(&self, path: &Path, as_json: bool) {
         let Self { added, updated, waiting } = self;
         if as_json {
-            return printer::json(&json!({
+            return printer::print_json(&json!({
                 "file": path, "added": added, "updated": updated, "waiting_for_trust": waiting,
             }));
         }
         let path = path.display();
         if self.is_empty() {
-            printer::out(&format!("{path}: nothing to do\n"));
+            printer::print(&format!("{path}: nothing to do\n"));
         }
         if !added.is_empty() {
             let names = added.join(", ");
-            printer::out(&format!("{path}: added {} entries: {names}\n", added.len()));
+            printer::print(&format!(
+                "{path}: added {}: {names}\n",
+                format_entry_count(added.len())
+            ));
         }
         if !updated.is_empty() {
             let names = updated.join(", ");
-            printer::out(&format!("{path}: updated {} entries: {names}\n", updated.len()));
+            printer::print(&format!(
+                "{path}: updated {}: {names}\n",
+                format_entry_count(updated.len())
+            ));
         }
-        printer::out(&trust::waiting_line(*waiting));
+        printer::print(&trust::waiting_line(*waiting));
     }
 }
 
-/// Takes our entries out; lists and maps that this leaves empty go too, unless they are the
-/// author's, and so does a file that we made.
-pub fn undo(folder: Option<PathBuf>, args: &UninstallArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::new(look::setup(folder, None)?);
-    let settings = Settings::open(settings_file(&gambrel, &args.place)?)?;
-    let mut installed = Installed::open(gambrel.setup());
-    if let Some(original) = installed.original(&settings.path, &settings.before) {
-        return restore(&settings, &mut installed, &original, args);
+/// Removes gambrel's entries. Also removes lists and maps that become empty, and the file, unless
+/// the user wrote them.
+pub fn uninstall(folder: Option<PathBuf>, args: &UninstallArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    let settings = SettingsEdit::open(settings_file(&gambrel, &args.settings_file)?)?;
+    let mut installed = InstallRecords::open(gambrel.setup());
+    if let Some(original) = installed.original_text(&settings.path, &settings.before) {
+        return restore_original(&settings, &mut installed, &original, args);
     }
+
     let keeps = |name: &str| installed.was_empty(&settings.path, name);
     let top = settings.root.object_value();
-    let hooks = top.as_ref().and_then(|top| top.object_value(HOOKS));
+    let hooks = top.as_ref().and_then(|top| top.object_value(HOOKS_KEY));
+
     let mut removed = Vec::new();
     for property in hooks.iter().flat_map(CstObject::properties) {
         let name = property.decoded_name().unwrap_or_default();
         let Some(groups) = property.array_value() else { continue };
-        if !clean(&groups) {
+        if !remove_handlers(&groups) {
             continue;
         }
         if groups.elements().is_empty() {
-            leave(property, &groups.children(), CstInputValue::Array(Vec::new()), keeps(&name));
+            remove_emptied(
+                property,
+                &groups.children(),
+                CstInputValue::Array(Vec::new()),
+                keeps(&name),
+            );
         }
         removed.push(name);
     }
-    let property = top.as_ref().and_then(|top| top.get(HOOKS));
+
+    let property = top.as_ref().and_then(|top| top.get(HOOKS_KEY));
     let emptied = hooks.filter(|hooks| hooks.properties().is_empty() && !removed.is_empty());
     if let (Some(property), Some(hooks)) = (property, emptied) {
-        leave(property, &hooks.children(), CstInputValue::Object(Vec::new()), keeps(HOOKS));
+        remove_emptied(
+            property,
+            &hooks.children(),
+            CstInputValue::Object(Vec::new()),
+            keeps(HOOKS_KEY),
+        );
     }
+
     let bare = settings.root.to_string().split_whitespace().collect::<String>() == "{}";
-    match bare && installed.made(&settings.path) {
-        true => settings.remove()?,
-        false => drop(settings.write()?),
+    match bare && installed.was_created(&settings.path) {
+        true => settings.remove_file()?,
+        false => drop(settings.write_changes()?),
     }
-    told(installed.forget(&settings.path));
+
+    warn_unrecorded(installed.remove_record(&settings.path));
     let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
-    tell(args, &settings.path, "removed", &removed);
+    print_removed(args, &settings.path, "removed", &removed);
     Ok(0)
 }
 
-/// Nobody has changed the file since: it becomes what it was, byte for byte.
-fn restore(
-    settings: &Settings,
-    installed: &mut Installed,
+/// Restores a file that did not change since `install`, byte for byte.
+fn restore_original(
+    settings: &SettingsEdit,
+    installed: &mut InstallRecords,
     original: &str,
     args: &UninstallArgs,
 ) -> anyhow::Result<u8> {
-    let hooks = settings.root.object_value().and_then(|top| top.object_value(HOOKS));
+    let hooks = settings.root.object_value().and_then(|top| top.object_value(HOOKS_KEY));
     let lists = hooks.iter().flat_map(CstObject::properties);
     let own = lists.filter(|list| {
         let groups = list.array_value().map(|groups| groups.elements()).unwrap_or_default();
-        groups.iter().any(|group| ours(group).next().is_some())
+        groups.iter().any(|group| own_handlers(group).next().is_some())
     });
     let removed: Vec<String> = own.filter_map(|list| list.decoded_name()).collect();
-    match installed.made(&settings.path) && original.is_empty() {
-        true => settings.remove()?,
-        false => settings.replace(original)?,
+    match installed.was_created(&settings.path) && original.is_empty() {
+        true => settings.remove_file()?,
+        false => settings.replace_file(original)?,
     }
-    told(installed.forget(&settings.path));
+
+    warn_unrecorded(installed.remove_record(&settings.path));
     let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
-    tell(args, &settings.path, "removed", &removed);
+    print_removed(args, &settings.path, "removed", &removed);
     Ok(0)
 }
 
-/// Removes what we made and have emptied; what is its author's stays, with the notes in it.
-fn leave(property: CstObjectProp, children: &[CstNode], empty: CstInputValue, keeps: bool) {
+/// Removes a list or map that became empty. Keeps it if the user wrote it or if it has comments.
+fn remove_emptied(
+    property: CstObjectProp,
+    children: &[CstNode],
+    empty: CstInputValue,
+    keeps: bool,
+) {
     match children.iter().any(CstNode::is_comment) {
         true => {}
         false if keeps => property.set_value(empty),
@@ -179,77 +214,81 @@ fn leave(property: CstObjectProp, children: &[CstNode], empty: CstInputValue, ke
     }
 }
 
-/// Less would come back on taking it out again; the entries are there all the same.
-fn told(noted: anyhow::Result<()>) {
-    if let Err(error) = noted {
-        printer::warn(&format!("what was there before could not be noted: {error:#}"));
+/// Warns about a failed record. The entries are written, but `uninstall` may restore less.
+fn warn_unrecorded(recorded: anyhow::Result<()>) {
+    if let Err(error) = recorded {
+        printer::warn(&format!(
+            "gambrel: cannot record the previous settings, so `uninstall` may restore less: {error:#}"
+        ));
     }
 }
 
-fn settings_file(gambrel: &Gambrel, place: &SettingsPlace) -> anyhow::Result<PathBuf> {
+fn settings_file(gambrel: &Gambrel, place: &SettingsFileArgs) -> anyhow::Result<PathBuf> {
     let setup = gambrel.setup();
     if place.user {
         let named = setup.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let folder = named.or_else(|| Some(setup.home()?.join(".claude")));
-        return Ok(folder.context("there is no home folder: set HOME")?.join("settings.json"));
+        return Ok(folder.context("no home folder: set HOME")?.join("settings.json"));
     }
     let name = if place.local { "settings.local.json" } else { "settings.json" };
-    Ok(look::project(setup).join(".claude").join(name))
+    Ok(open::project_folder(setup).join(".claude").join(name))
 }
 
-/// A settings file that is being changed.
-struct Settings {
+/// An open settings file.
+struct SettingsEdit {
     path: PathBuf,
-    /// As it was.
+    /// The text before any change.
     before: String,
-    /// Whether it had `hooks` with nothing in them.
-    no_hooks_yet: bool,
+    /// Whether `hooks` existed and was empty.
+    had_empty_hooks: bool,
     root: CstRootNode,
 }
 
-impl Settings {
+impl SettingsEdit {
     fn open(path: PathBuf) -> anyhow::Result<Self> {
         let before = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        let text = before.strip_prefix(MARK).unwrap_or(&before);
+        let text = before.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&before);
         let source = if text.trim().is_empty() { "{}\n" } else { text };
         let root = CstRootNode::parse(source, &ParseOptions::default());
         let root = root.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
-        let hooks = root.object_value().and_then(|top| top.object_value(HOOKS));
-        let no_hooks_yet = hooks.is_some_and(|hooks| hooks.properties().is_empty());
-        Ok(Self { path, before, no_hooks_yet, root })
+
+        let hooks = root.object_value().and_then(|top| top.object_value(HOOKS_KEY));
+        let had_empty_hooks = hooks.is_some_and(|hooks| hooks.properties().is_empty());
+        Ok(Self { path, before, had_empty_hooks, root })
     }
 
-    fn shown(&self) -> impl std::fmt::Display {
+    fn display_path(&self) -> impl std::fmt::Display {
         self.path.display()
     }
 
-    fn hooks(&self) -> anyhow::Result<CstObject> {
+    fn hooks_object(&self) -> anyhow::Result<CstObject> {
         let top = self.root.object_value_or_create();
-        let top = top.with_context(|| format!("{}: is no JSON object", self.shown()))?;
-        top.object_value_or_create(HOOKS)
-            .with_context(|| format!("{}: `hooks` is no object", self.shown()))
+        let top = top.with_context(|| format!("{}: not a JSON object", self.display_path()))?;
+        top.object_value_or_create(HOOKS_KEY)
+            .with_context(|| format!("{}: `hooks` is not an object", self.display_path()))
     }
 
-    /// Writes the changed tree, if it is changed; returns the file's text.
-    fn write(&self) -> anyhow::Result<String> {
-        let mark = self.before.starts_with(MARK).then_some(MARK);
+    /// Writes the file if it changed. Returns its text.
+    fn write_changes(&self) -> anyhow::Result<String> {
+        let mark = self.before.starts_with(BYTE_ORDER_MARK).then_some(BYTE_ORDER_MARK);
         let text: String = mark.into_iter().chain(self.root.to_string().chars()).collect();
         if text == self.before || (self.before.is_empty() && text.trim() == "{}") {
             return Ok(self.before.clone());
         }
-        self.replace(&text)?;
+        self.replace_file(&text)?;
         Ok(text)
     }
 
-    /// Through a file beside it, so that a settings file is never half there.
-    fn replace(&self, text: &str) -> anyhow::Result<()> {
+    /// Replaces the file atomically, through a temporary file in the same folder.
+    fn replace_file(&self, text: &str) -> anyhow::Result<()> {
         let real = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let folder = real.parent().context("a settings file has a folder")?;
         fs::create_dir_all(folder)?;
+
         let beside = folder.join(format!(".settings.json.{}", std::process::id()));
         let file = fs::File::create_new(&beside);
         let mut file = file.with_context(|| beside.display().to_string())?;
@@ -257,6 +296,7 @@ impl Settings {
         if let Ok(known) = fs::metadata(&real) {
             file.set_permissions(known.permissions())?;
         }
+
         file.sync_all()?;
         if let Err(error) = fs::rename(&beside, &real) {
             fs::remove_file(&beside)?;
@@ -265,16 +305,21 @@ impl Settings {
         Ok(())
     }
 
-    fn remove(&self) -> anyhow::Result<()> {
-        fs::remove_file(&self.path).with_context(|| self.shown().to_string())
+    fn remove_file(&self) -> anyhow::Result<()> {
+        fs::remove_file(&self.path).with_context(|| self.display_path().to_string())
     }
 }
 
-fn clean(groups: &CstArray) -> bool {
+fn format_entry_count(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "entry" } else { "entries" })
+}
+
+/// Removes gambrel's handlers. Returns whether there were any.
+fn remove_handlers(groups: &CstArray) -> bool {
     let mut any = false;
     for group in groups.elements() {
         let mut found = false;
-        for handler in ours(&group) {
+        for handler in own_handlers(&group) {
             (any, found) = (true, true);
             handler.remove();
         }
@@ -286,12 +331,12 @@ fn clean(groups: &CstArray) -> bool {
     any
 }
 
-fn tell(args: &UninstallArgs, path: &Path, what: &str, events: &[&str]) {
+fn print_removed(args: &UninstallArgs, path: &Path, what: &str, events: &[&str]) {
     if args.json {
-        return printer::json(&json!({"file": path, what: events}));
+        return printer::print_json(&json!({"file": path, what: events}));
     }
     match events.len() {
-        0 => printer::out(&format!("{}: nothing to do\n", path.display())),
-        n => printer::out(&format!("{}: {what} {n} entries\n", path.display())),
+        0 => printer::print(&format!("{}: nothing to do\n", path.display())),
+        n => printer::print(&format!("{}: {what} {}\n", path.display(), format_entry_count(n))),
     }
 }

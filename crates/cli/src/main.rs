@@ -1,12 +1,15 @@
-//! The binary `gambrel`: arguments in, one call, an exit code out.
+//! The binary `gambrel`: parses arguments, runs one command, returns its exit code.
 
 mod ancestors;
+mod approvals;
 mod args;
 mod check;
 mod commands;
-mod deed;
+mod completions;
+mod decision_table;
 mod demo;
-mod desk;
+mod describe;
+mod diagnostic;
 mod doctor;
 mod explain;
 mod fire;
@@ -14,14 +17,11 @@ mod init;
 mod install;
 mod list;
 mod log;
-mod look;
+mod open;
 mod printer;
 mod schema;
-mod shells;
-mod snippet;
 mod stdin;
 mod supervise;
-mod trail;
 mod trust;
 
 fn main() -> std::process::ExitCode {

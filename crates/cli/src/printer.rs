@@ -1,7 +1,7 @@
-//! The one printer. Data goes to stdout, words for people to stderr. Text that came from a hook is
-//! cleaned of control characters before a terminal sees it.
+//! All output of the program. Data goes to stdout, messages for the user to stderr. Control
+//! characters in text from hooks are replaced before printing.
 
-mod apart;
+mod capture_stdout;
 
 use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
@@ -13,9 +13,9 @@ use rustix::io::{Errno, retry_on_intr, write};
 use serde_json::Value;
 
 use crate::args::Color;
-pub use apart::apart;
+pub use capture_stdout::with_stdout_redirected;
 
-/// Takes the person's choice of colour.
+/// Sets the choice of colour for all output.
 pub fn choose_color(color: Color) {
     let choice = match color {
         Color::Auto => return,
@@ -25,39 +25,39 @@ pub fn choose_color(color: Color) {
     choice.write_global();
 }
 
-/// Why data could not be written, the first time that it could not.
-static LOST: OnceLock<String> = OnceLock::new();
+/// The first error of writing data.
+static WRITE_ERROR: OnceLock<String> = OnceLock::new();
 
-/// Data. A reader that went away is no fault of the command's; for all else see [`lost`].
-pub fn out(text: &str) {
-    let _gone = try_out(text);
+/// Prints data. A closed pipe is no failure; other errors are kept for [`lost`].
+pub fn print(text: &str) {
+    let _gone = try_print(text);
 }
 
-/// Data; false when it could not be written.
-pub fn try_out(text: &str) -> bool {
+/// Prints data. Returns false if it could not be written.
+pub fn try_print(text: &str) -> bool {
     let mut stdout = anstream::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => true,
         Err(error) => {
             if error.kind() != ErrorKind::BrokenPipe {
-                note_lost(&error);
+                record_write_error(&error);
             }
             false
         }
     }
 }
 
-fn note_lost(error: &std::io::Error) {
-    LOST.get_or_init(|| error.to_string());
+fn record_write_error(error: &std::io::Error) {
+    WRITE_ERROR.get_or_init(|| error.to_string());
 }
 
-/// Why some of the data is missing where it should have gone, if it is.
-pub fn lost() -> Option<&'static str> {
-    LOST.get().map(String::as_str)
+/// The first error of writing data, if any.
+pub fn write_error() -> Option<&'static str> {
+    WRITE_ERROR.get().map(String::as_str)
 }
 
-/// Waits, and tells whether whoever reads our data went away meanwhile.
-pub fn reader_left(wait: Duration) -> bool {
+/// Waits, and returns whether the reader of stdout closed the pipe meanwhile.
+pub fn wait_for_reader_exit(wait: Duration) -> bool {
     let stdout = std::io::stdout();
     let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
     let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -65,19 +65,20 @@ pub fn reader_left(wait: Duration) -> bool {
     seen > 0 && fds[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL)
 }
 
-/// Data as it is: a reply belongs to its caller, byte by byte. Not through std, which takes a write
-/// to a closed descriptor for a success.
-pub fn raw(mut bytes: &[u8]) -> std::io::Result<()> {
+/// Writes the bytes of a reply unchanged. Does not use std, which treats a write to a closed
+/// descriptor as a success.
+pub fn write_reply(mut bytes: &[u8]) -> std::io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
-    if let Some(why) = lost() {
+    if let Some(why) = write_error() {
         return Err(std::io::Error::other(why));
     }
     if stdout_was_closed() {
         return Err(Errno::BADF.into());
     }
     let stdout = std::io::stdout();
+
     while !bytes.is_empty() {
         match retry_on_intr(|| write(&stdout, bytes))? {
             0 => return Err(ErrorKind::WriteZero.into()),
@@ -87,46 +88,46 @@ pub fn raw(mut bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// One JSON value and a newline.
-pub fn json(value: &Value) {
-    out(&format!("{value}\n"));
+/// Prints one JSON value and a newline.
+pub fn print_json(value: &Value) {
+    print(&format!("{value}\n"));
 }
 
-/// Words for people, as they are.
-pub fn err(text: &str) {
+/// Prints text on stderr, unchanged.
+pub fn print_stderr(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _gone = stderr.write_all(text.as_bytes());
 }
 
-/// One line for people, cleaned.
+/// Prints one line on stderr, without control characters.
 pub fn warn(text: &str) {
-    err(&format!("{}\n", clean(text)));
+    print_stderr(&format!("{}\n", replace_controls(text)));
 }
 
-/// Text without control characters, but for line breaks and tabs.
-pub fn clean(text: &str) -> String {
+/// Replaces control and bidirectional characters, except line breaks and tabs.
+pub fn replace_controls(text: &str) -> String {
     let keep = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     let hidden = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if keep(c) && !hidden(c) { c } else { '\u{fffd}' }).collect()
 }
 
-/// Text on one line, cleaned, otherwise as it is.
-pub fn flat(text: &str) -> String {
-    clean(text).replace(['\n', '\t'], " ")
+/// Puts text on one line and replaces control characters.
+pub fn single_line(text: &str) -> String {
+    replace_controls(text).replace(['\n', '\t'], " ")
 }
 
-/// Text on one line, cleaned, cut to a width.
-pub fn line(text: &str, width: usize) -> String {
-    let flat = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+/// Puts text on one line, replaces control characters and cuts it to a width.
+pub fn truncate_line(text: &str, width: usize) -> String {
+    let flat = replace_controls(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match flat.char_indices().nth(width) {
         Some((at, _)) => format!("{}…", &flat[..at]),
         None => flat,
     }
 }
 
-/// Rows in columns; the last column is as long as it is. Whatever a cell holds stays in its row.
-pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let clean_row = |row: &Vec<String>| row.iter().map(|cell| flat(cell)).collect();
+/// Formats rows in aligned columns. Line breaks in a cell become blanks.
+pub fn format_table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let clean_row = |row: &Vec<String>| row.iter().map(|cell| single_line(cell)).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(clean_row).collect();
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
     for row in &rows {
@@ -134,6 +135,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
             *width = (*width).max(cell.chars().count());
         }
     }
+
     let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
     let lines = std::iter::once(&head).chain(&rows).map(|row| {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));

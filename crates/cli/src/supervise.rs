@@ -1,42 +1,42 @@
-//! The hidden commands that this program starts itself with: a watchdog that kills what a killed
-//! firing leaves behind, a supervisor for hooks that nobody waits for, and the journal's import.
+//! Hidden commands that gambrel runs on itself: the watchdog, which kills hook processes of a
+//! killed firing, the supervisor of detached hooks, and the import of the journal.
 
 use std::time::Duration;
 
 use gambrel::{DIALECTS, Gambrel, Setup};
 use gambrel_engine::{DetachedHook, LeakRecord, record_detached_outcome};
 
-/// Killed in the middle an import loses nothing; the next one begins anew.
+/// Time limit of an import. A killed import loses nothing: the next one starts again.
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The surroundings of this process, without what the project's own files put into them.
+/// The environment of this process, without variables that project files set.
 fn own_setup() -> Setup {
     let mut setup = Setup::from_env();
-    // Who started us has refused what is to be refused.
+    // The process that started this one has already reported refusals.
     let _refused = setup.check_environment();
     setup
 }
 
-/// Kills what is still watched once its starter has gone, and what hooks left running too long.
-pub fn watchdog() -> anyhow::Result<u8> {
-    // Before it leaves the folder that a relative path in its environment is about.
+/// Kills watched processes when the firing is gone, and leftover processes that run too long.
+pub fn run_watchdog() -> anyhow::Result<u8> {
+    // Read before the watchdog changes its folder: environment variables may have relative paths.
     let setup = own_setup();
-    gambrel::actions::watchdog_main(std::io::stdin(), &mut |slip, killed| {
-        if let Ok(slip) = serde_json::from_str::<LeakRecord>(slip) {
+    gambrel::actions::watchdog_main(std::io::stdin(), &mut |record, killed| {
+        if let Ok(record) = serde_json::from_str::<LeakRecord>(record) {
             let gambrel = Gambrel::new(setup.clone());
-            // As with a supervisor, nobody is left to be told.
-            let _unrecorded = slip.write_record(gambrel.ledger(), killed);
+            // No process is left that could report an error.
+            let _unrecorded = record.write_record(gambrel.ledger(), killed);
         }
     });
     Ok(0)
 }
 
-/// Runs one call to its end, and records it.
-pub fn supervise() -> anyhow::Result<u8> {
+/// Runs one detached call and records its outcome.
+pub fn run_supervisor() -> anyhow::Result<u8> {
     let setup = Setup {
         is_own_process: true,
         kill_with_parent: true,
-        // What the hook leaves running is ended by a watchdog.
+        // A watchdog kills processes that the hook leaves running.
         supervisor: std::env::current_exe().ok(),
         ..own_setup()
     };
@@ -44,21 +44,23 @@ pub fn supervise() -> anyhow::Result<u8> {
     let settings = gambrel.build_settings();
     let actions = gambrel.actions();
     let input = std::io::stdin().lock();
-    gambrel::actions::supervise_main(input, &settings, &actions, &mut |errand, outcome| {
-        if let Ok(errand) = serde_json::from_str::<DetachedHook>(errand) {
-            // Nobody is left to be told of a failure to record; the journal's reader sees a
-            // firing without its end.
-            let _unrecorded = record_detached_outcome(DIALECTS, gambrel.ledger(), errand, outcome);
+    gambrel::actions::supervise_main(input, &settings, &actions, &mut |detached, outcome| {
+        if let Ok(detached) = serde_json::from_str::<DetachedHook>(detached) {
+            // No process is left that could report an error. The journal then shows a firing
+            // without this outcome.
+            let _unrecorded =
+                record_detached_outcome(DIALECTS, gambrel.ledger(), detached, outcome);
         }
     });
     Ok(0)
 }
 
-/// Imports the journal. Nobody waits; what there is to tell is kept for who reads it next.
-pub fn import() -> anyhow::Result<u8> {
+/// Imports the spool into the journal in the background. The ledger keeps notices for the next
+/// reader.
+pub fn import_journal() -> anyhow::Result<u8> {
     gambrel::actions::end_process_after(IMPORT_TIMEOUT);
     if let Some(ledger) = Gambrel::new(own_setup()).local_ledger() {
-        ledger.import()?;
+        ledger.import_unattended()?;
     }
     Ok(0)
 }

@@ -1,14 +1,15 @@
-//! The dialects: pure translation between native and neutral names. Depends on the model only. A
-//! dialect is one folder here and one row in `DIALECTS`; `contracts/` states its rules.
+//! The dialects: pure translation between native and neutral names. Depends on the model and the
+//! document tree only. A dialect is one folder here and one row in `DIALECTS`; `contracts/` states
+//! its rules.
 
 pub mod claude;
-mod document;
+mod event_parts;
 pub mod iteratr;
 pub mod neutral;
 pub mod omp;
-mod payload;
 mod preferences;
 mod project_env;
+pub mod run;
 pub mod teams;
 pub mod unified;
 
@@ -17,8 +18,7 @@ use gambrel_model::Dialect;
 pub use preferences::{StartPreferences, start_preferences, trust_files};
 pub use project_env::{Assignment, EnvFile, PROJECT_ENV_FILES};
 
-/// Every dialect, in the order in which their hooks run: gates first. The neutral caller has no
-/// hooks of its own.
+/// Every dialect, in the order in which their hooks run. The last two have no hooks.
 pub static DIALECTS: &[&dyn Dialect] = &[
     &claude::Claude,
     &omp::Omp,
@@ -26,4 +26,5 @@ pub static DIALECTS: &[&dyn Dialect] = &[
     &iteratr::Iteratr,
     &unified::Unified,
     &neutral::Neutral,
+    &run::Run,
 ];

@@ -1,26 +1,26 @@
-//! The variables that files of a project set: `env` in the settings of Claude Code, and assignments
-//! in `.env` and `.envrc`. Pure reading; what a variable means is for the caller to say.
+//! The variables that a project's files set: `env` in the settings of Claude Code, and assignments
+//! in `.env` and `.envrc`. It only parses; the caller interprets the variables.
 
 use std::path::Path;
 
-use crate::document::{Document, Language};
+use gambrel_document::{Document, DocumentLanguage};
 
 /// A variable that a file sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// Its name.
     pub name: String,
-    /// Its value; `None` where only a shell can say.
+    /// Its value; `None` if a shell would compute it.
     pub value: Option<String>,
 }
 
 /// A file of a project that sets variables.
 pub struct EnvFile {
-    /// Its name in the project's folder.
+    /// Its path in the project's folder.
     pub name: &'static str,
-    /// Reads its assignments.
+    /// Parses its assignments.
     pub read: fn(&str) -> Vec<Assignment>,
-    /// Whether it is a text for a shell, which also reads pipes and bytes that are no UTF-8.
+    /// Whether a shell reads it. A shell also reads pipes and bytes that are not UTF-8.
     pub is_shell: bool,
 }
 
@@ -33,7 +33,12 @@ pub const PROJECT_ENV_FILES: [EnvFile; 4] = [
 ];
 
 fn settings_env(text: &str) -> Vec<Assignment> {
-    let Ok(document) = Document::parse(Path::new("settings.json"), text, Language::Jsonc) else {
+    // Every firing asks. A text without the key, escaped or not, need not be parsed.
+    if !text.contains("\"env\"") && !text.contains('\\') {
+        return Vec::new();
+    }
+    let Ok(document) = Document::parse(Path::new("settings.json"), text, DocumentLanguage::Jsonc)
+    else {
         return Vec::new();
     };
     let env = document.root.get("env").map(|env| env.to_value()).unwrap_or_default();
@@ -45,12 +50,12 @@ fn settings_env(text: &str) -> Vec<Assignment> {
     pairs.map(assignment).collect()
 }
 
-/// Every word of the form `NAME=value`, wherever it stands in a line.
+/// Every word of the form `NAME=value`, anywhere in a line.
 fn shell_env(text: &str) -> Vec<Assignment> {
-    text.lines().flat_map(words).filter_map(|word| assignment(&word)).collect()
+    text.lines().flat_map(split_words).filter_map(|word| parse_assignment(&word)).collect()
 }
 
-fn assignment(word: &Word) -> Option<Assignment> {
+fn parse_assignment(word: &EnvWord) -> Option<Assignment> {
     let (name, value) = word.text.split_once('=')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.is_empty() || !name.chars().all(is_name) {
@@ -60,16 +65,16 @@ fn assignment(word: &Word) -> Option<Assignment> {
     Some(Assignment { name: name.to_owned(), value })
 }
 
-/// A word of a shell with its quotes undone.
+/// A word of a shell line, without its quotes.
 #[derive(Default)]
-struct Word {
+struct EnvWord {
     text: String,
-    /// Whether a shell would put something else into it.
+    /// Whether a shell would expand something in it.
     computed: bool,
 }
 
-fn words(line: &str) -> Vec<Word> {
-    let mut words = vec![Word::default()];
+fn split_words(line: &str) -> Vec<EnvWord> {
+    let mut words = vec![EnvWord::default()];
     let mut quote = None;
     let mut letters = line.trim_end_matches('\r').chars();
     while let Some(c) = letters.next() {
@@ -79,7 +84,7 @@ fn words(line: &str) -> Vec<Word> {
             ('\'' | '"', None) => quote = Some(c),
             ('\\', None | Some('"')) => word.text.extend(letters.next()),
             ('#', None) if word.text.is_empty() => break,
-            (' ' | '\t' | ';' | '&' | '|', None) => words.push(Word::default()),
+            (' ' | '\t' | ';' | '&' | '|', None) => words.push(EnvWord::default()),
             _ => {
                 let home = c == '~' && quote.is_none() && word.text.ends_with('=');
                 word.computed |= home || (matches!(c, '$' | '`') && quote != Some('\''));
@@ -94,32 +99,40 @@ fn words(line: &str) -> Vec<Word> {
 mod tests {
     use super::{Assignment, settings_env, shell_env};
 
-    fn set(name: &str, value: &str) -> Assignment {
+    fn literal_assignment(name: &str, value: &str) -> Assignment {
         Assignment { name: name.into(), value: Some(value.into()) }
     }
 
     #[test]
-    fn assignments_are_found_in_any_place_of_a_line() {
+    fn finds_assignments_anywhere_in_a_line() {
         let text = "# A=0\nA=1\nexport B='two words' C=\"3\" # D=4\nE=5; F=6 && run\r\n";
         let found = shell_env(text);
-        let expected =
-            [set("A", "1"), set("B", "two words"), set("C", "3"), set("E", "5"), set("F", "6")];
+        let expected = [
+            literal_assignment("A", "1"),
+            literal_assignment("B", "two words"),
+            literal_assignment("C", "3"),
+            literal_assignment("E", "5"),
+            literal_assignment("F", "6"),
+        ];
         assert_eq!(found, expected);
     }
 
     #[test]
-    fn what_a_shell_computes_has_no_value() {
+    fn computed_values_are_absent() {
         for text in ["A=$PWD/x", "export A=\"$(pwd)/x\"", "A=`pwd`", "A=~/x"] {
             let computed = Assignment { name: "A".into(), value: None };
             assert_eq!(shell_env(text).first(), Some(&computed), "{text}");
         }
-        assert_eq!(shell_env("A='$x'"), [set("A", "$x")]);
+        assert_eq!(shell_env("A='$x'"), [literal_assignment("A", "$x")]);
     }
 
     #[test]
-    fn settings_name_them_under_env() {
+    fn reads_env_from_settings() {
         let text = "{\"env\": {\"A\": \"1\", \"B\": 2}, // comment\n}";
-        assert_eq!(settings_env(text), [set("A", "1"), set("B", "2")]);
+        assert_eq!(
+            settings_env(text),
+            [literal_assignment("A", "1"), literal_assignment("B", "2")]
+        );
         assert_eq!(settings_env("{\"env\": []}"), []);
         assert_eq!(settings_env("{"), []);
     }

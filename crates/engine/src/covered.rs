@@ -1,5 +1,5 @@
-//! One file as it is now: its bytes or, where those are too many or may not be read, its state. It
-//! judges none.
+//! One file as it is now: its bytes or, if it is too large or unreadable, its metadata. It must not
+//! decide trust.
 
 use std::fs;
 use std::io::Read;
@@ -9,49 +9,51 @@ use gambrel_model::FileIdentity;
 
 use crate::swap::read_stable;
 
-/// A larger file is known by its state, not by its bytes.
+/// A larger file is identified by its metadata, not by its bytes.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// One file, as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct HookFile {
     pub path: PathBuf,
-    pub mark: Mark,
-    /// What the kernel knew it by when it was read, see [`read_settled`].
+    pub mark: Fingerprint,
+    /// Its identity in the kernel when it was read, see [`read_settled`].
     pub identity: Option<FileIdentity>,
 }
 
-/// What a file is known by.
+/// The identity of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum Fingerprint {
     Bytes(Vec<u8>),
-    /// Of a file that is too large or may not be read. The time of its last change is the
-    /// kernel's: nobody sets it back.
+    /// For a file that is too large or unreadable. It includes the ctime, which no program can set
+    /// back.
     State(String),
 }
 
-impl Part {
-    pub fn read(path: PathBuf) -> Self {
-        let (mark, identity) = match read_stable(|| contents(&path)) {
-            Ok((bytes, identity)) => (Mark::Bytes(bytes), identity),
+impl HookFile {
+    pub fn read_file(path: PathBuf) -> Self {
+        let (mark, identity) = match read_stable(|| read_contents(&path)) {
+            Ok((bytes, identity)) => (Fingerprint::Bytes(bytes), identity),
             Err(why) => {
                 let known = fs::metadata(&path).ok().map(|known| FileIdentity::from(&known));
-                (Mark::State(state(&path, &why)), known)
+                (Fingerprint::State(describe_state(&path, &why)), known)
             }
         };
         Self { path, mark, identity }
     }
 
-    /// Its text, as far as it is one.
-    pub fn text(&self) -> Option<std::borrow::Cow<'_, str>> {
+    /// Its text, if it is UTF-8.
+    pub fn to_text(&self) -> Option<std::borrow::Cow<'_, str>> {
         match &self.mark {
-            Mark::Bytes(bytes) if !bytes.contains(&0) => Some(String::from_utf8_lossy(bytes)),
+            Fingerprint::Bytes(bytes) if !bytes.contains(&0) => {
+                Some(String::from_utf8_lossy(bytes))
+            }
             _ => None,
         }
     }
 }
 
-fn contents(path: &Path) -> std::io::Result<(Vec<u8>, FileIdentity)> {
+fn read_contents(path: &Path) -> std::io::Result<(Vec<u8>, FileIdentity)> {
     let file = fs::File::open(path)?;
     let known = file.metadata()?;
     if known.len() > MAX_FILE_BYTES {
@@ -62,9 +64,9 @@ fn contents(path: &Path) -> std::io::Result<(Vec<u8>, FileIdentity)> {
     Ok((bytes, FileIdentity::from(&known)))
 }
 
-/// What changes with a file whose bytes are not looked at.
+/// Metadata that changes with a file whose bytes are not read.
 #[cfg(unix)]
-fn state(path: &Path, why: &std::io::Error) -> String {
+fn describe_state(path: &Path, why: &std::io::Error) -> String {
     use std::os::unix::fs::MetadataExt;
     let of = |m: fs::Metadata| {
         let changed = (m.ctime(), m.ctime_nsec());

@@ -1,5 +1,5 @@
-//! What a supervisor needs to judge a hook that nobody waited for: enough to build the event and
-//! the hook again in another process, after the caller has gone.
+//! The record that a supervisor needs to read the outcome of a detached hook. It rebuilds the event
+//! and the hook in another process, after the caller has exited.
 
 use gambrel_model::{
     Audience, CallerContext, Dialect, Draft, Event, FiringPhase, Hook, Ledger, LedgerError,
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::journal::new_record;
 use crate::undelivered;
 
-/// A hook's part of a firing, in writing.
+/// A detached hook and its event.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DetachedHook {
-    /// When and where the event came in.
+    /// Context of the event.
     pub arrival: CallerContext,
     /// The caller's dialect.
     pub from: String,
-    /// What the caller sent.
+    /// The native payload.
     pub native: Value,
     /// The hook's dialect.
     pub dialect: String,
@@ -27,7 +27,7 @@ pub struct DetachedHook {
 }
 
 impl DetachedHook {
-    /// The errand of one hook at one event.
+    /// The record of one hook at one event.
     pub fn from_event(event: &Event, hook: &Hook) -> Self {
         let arrival = CallerContext {
             id: event.id.clone(),
@@ -48,24 +48,26 @@ impl DetachedHook {
     }
 }
 
-/// Records how a detached hook ended, and keeps its words for the session. Its ruling comes too
-/// late to be one.
+/// Records the outcome of a detached hook and stores its messages for the session. Its ruling has
+/// no effect.
 pub fn record_detached_outcome(
     dialects: &'static [&'static dyn Dialect],
     ledger: &dyn Ledger,
-    errand: DetachedHook,
+    detached: DetachedHook,
     outcome: &Outcome,
 ) -> Result<(), LedgerError> {
     let named = |name: &str| dialects.iter().find(|d| d.name() == name).copied();
-    let (Some(caller), Some(dialect)) = (named(&errand.from), named(&errand.dialect)) else {
+    let (Some(caller), Some(dialect)) = (named(&detached.from), named(&detached.dialect)) else {
         return Ok(());
     };
-    let native = errand.native.to_string();
-    let Ok(event) = caller.receive_event(native.as_bytes(), errand.arrival) else { return Ok(()) };
-    let mut draft = errand.draft;
-    // Also one that was waited for until it asked not to be.
+    let native = detached.native.to_string();
+    let Ok(event) = caller.receive_event(native.as_bytes(), detached.arrival) else {
+        return Ok(());
+    };
+    let mut draft = detached.draft;
+    // Also a hook that asked to continue in the background.
     draft.policy.blocking = false;
-    let (Some(hook), _) = Hook::build(dialect, draft) else { return Ok(()) };
+    let (Some(hook), _) = Hook::from_draft(dialect, draft) else { return Ok(()) };
     let verdict = dialect.read_outcome(&event, &hook, outcome);
     let verdict = match &outcome.changed {
         Some(file) => crate::swap::doubt_verdict(verdict, &hook, file),
@@ -82,23 +84,24 @@ pub fn record_detached_outcome(
 
 fn late_body(hook: &Hook, outcome: &Outcome, verdict: &Verdict) -> Value {
     json!({
-        "hook": hook.id, "source": hook.draft.source.location(), "outcome": outcome.end.word(),
+        "hook": hook.id, "source": hook.draft.source.location(), "outcome": outcome.end.trail_word(),
         "end": outcome.end, "ms": outcome.elapsed.as_secs_f64() * 1_000.0,
-        "attempts": outcome.attempts, "verdict": verdict.ruling.word(),
-        "stdout": outcome.stdout.text().chars().take(2_000).collect::<String>(),
-        "stderr": outcome.stderr.text().chars().take(2_000).collect::<String>(),
+        "attempts": outcome.attempts, "verdict": verdict.ruling.as_str(),
+        "stdout": outcome.stdout.to_text().chars().take(2_000).collect::<String>(),
+        "stderr": outcome.stderr.to_text().chars().take(2_000).collect::<String>(),
         "remarks": outcome.remarks, "changed": outcome.changed,
     })
 }
 
-/// Keeps the hook's words for the session. The error tells the words, too: nobody else will.
+/// Stores the hook's messages for the session. The error contains the messages, so that they are
+/// not lost.
 fn keep_messages(
     ledger: &dyn Ledger,
     event: &Event,
     hook: &Hook,
     mut words: Verdict,
 ) -> Result<(), LedgerError> {
-    // A refusal that comes after the fact is still worth hearing.
+    // A late refusal becomes a message.
     for reason in std::mem::take(&mut words.reasons) {
         words.messages.push(Message {
             to: Audience::AgentNow,
@@ -110,9 +113,9 @@ fn keep_messages(
         return Ok(());
     }
     let verdict = Verdict { messages: words.messages, ..Verdict::default() }.truncate_texts();
-    let debt = Undelivered::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
-    undelivered::keep_for_session(ledger, &event.session_key(), &debt).map_err(|error| {
-        let doing = format!("{}: {}", undelivered::describe_lost(&debt.verdict), error.doing);
+    let entry = Undelivered::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
+    undelivered::keep_for_session(ledger, &event.session_key(), &entry).map_err(|error| {
+        let doing = format!("{}: {}", undelivered::describe_lost(&entry.verdict), error.doing);
         LedgerError { doing, ..error }
     })
 }

@@ -1,7 +1,6 @@
-//! Finds and reads the files that dialects name. What cannot be looked at is a complaint, never taken
-//! for a file that is not there.
+//! Finds and reads the files that dialects name. A file that cannot be read is a complaint and
+//! never counts as missing.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -9,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use gambrel_model::{Complaint, ConfigPath, DirEntry, Expect, LoadedFile, SearchRoots, SourceSpan};
 
-/// Files that are looked at in one folder of a project.
+/// Maximum number of files read in one folder of a project.
 const MAX_FOLDER_FILE_COUNT: usize = 20_000;
-/// A configuration file larger than this is not read.
+/// Maximum size of a configuration file.
 pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// A file that changed so recently may be in the middle of being rewritten.
 const REWRITE_WINDOW: Duration = Duration::from_secs(2);
@@ -24,7 +23,7 @@ pub(crate) fn find_files(
     let mut found: Vec<LoadedFile> = Vec::new();
     for place in places {
         for (base, path) in ways.candidates_for(place) {
-            // A project's file at home is the user's own, found already.
+            // A project file in the home folder is the user's own file, which was found before.
             if found.iter().any(|f| f.place.path == path) {
                 break;
             }
@@ -44,6 +43,7 @@ pub(crate) fn find_files(
                     found.push(LoadedFile { place, base, text, entries });
                     break;
                 }
+                Ok(None) if place.path.is_absolute() => ways.known.push((path, false)),
                 Ok(None) => {}
                 Err(complaint) => {
                     complaints.push(complaint);
@@ -80,7 +80,7 @@ fn expand_glob(
     Some(files)
 }
 
-/// What is wrong with a folder that cannot be listed; `None` where there is nothing.
+/// The complaint about a folder that cannot be listed; `None` if it does not exist.
 fn unlisted_complaint(folder: &Path, error: &io::Error) -> Option<Complaint> {
     if !is_absent_error(error) {
         return Some(Complaint::error(
@@ -91,8 +91,8 @@ fn unlisted_complaint(folder: &Path, error: &io::Error) -> Option<Complaint> {
     if error.kind() == io::ErrorKind::NotFound {
         return None;
     }
-    // Something stands in its place; or in that of a folder above it, and then nothing is here.
-    // A slash at the end of its name would hide that.
+    // A file is in its place, or in the place of a folder above it. A trailing slash would hide
+    // that.
     let folder: PathBuf = folder.components().collect();
     let known = read_metadata(&folder).ok()?;
     let complaint = Complaint::error(SourceSpan::of_file(&folder), "is not a folder")
@@ -100,8 +100,8 @@ fn unlisted_complaint(folder: &Path, error: &io::Error) -> Option<Complaint> {
     Some(Complaint { closes_tool_gates: is_special(&known), ..complaint })
 }
 
-/// One of many texts. Most have no hooks, so one that is no text is nobody's trouble; one that cannot
-/// be read may have some.
+/// Reads one of many files. A file that is not UTF-8 has no hooks; an unreadable file is a
+/// complaint.
 fn read_optional(
     place: &ConfigPath,
     base: &Path,
@@ -120,43 +120,68 @@ fn read_optional(
     Some(LoadedFile { place, base: base.to_owned(), text, entries: Vec::new() })
 }
 
-/// Where relative places may be: the root and the folders above it, as far as a project reaches.
-/// Looks once for what several places share.
+/// The folders in which relative paths are searched: the root and the folders above it, up to the
+/// project's root. Shared path heads are looked up once.
 pub(crate) struct SearchPath {
     folders: Vec<PathBuf>,
-    heads: HashMap<(usize, PathBuf), bool>,
+    /// Paths that were looked up, and whether a file exists there. Several dialects name the same.
+    known: Vec<(PathBuf, bool)>,
 }
 
 impl SearchPath {
     /// From the root upwards, to the repository's root or home.
     pub fn from_roots(roots: &SearchRoots) -> Self {
-        let mut folders = Vec::new();
+        let mut path = Self { folders: Vec::new(), known: roots.known_paths.clone() };
         for folder in roots.root.ancestors() {
             let at_home = roots.home.as_deref() == Some(folder);
             if at_home && folder != roots.root {
                 break;
             }
-            folders.push(folder.to_owned());
-            if at_home || folder.join(".git").exists() {
+            path.folders.push(folder.to_owned());
+            let git = folder.join(".git");
+            if at_home || path.find_known(&git).unwrap_or_else(|| git.exists()) {
                 break;
             }
         }
-        Self { folders, heads: HashMap::new() }
+        path
     }
 
-    /// Base and path of every way to a place that is worth a look, nearest first.
+    /// Forgets earlier lookups, because files may have changed.
+    pub fn forget_lookups(&mut self) {
+        self.known.clear();
+    }
+
+    fn find_known(&self, path: &Path) -> Option<bool> {
+        // Bytes are compared, because a comparison of paths parses both sides.
+        let known = self.known.iter().find(|(known, _)| known.as_os_str() == path.as_os_str());
+        known.map(|(_, present)| *present)
+    }
+
+    /// Whether something may be at a path. An error other than "not found" counts as present;
+    /// reading the file then reports it.
+    fn is_present(&mut self, path: PathBuf) -> bool {
+        if let Some(present) = self.find_known(&path) {
+            return present;
+        }
+
+        let present = !is_absent(&path);
+        self.known.push((path, present));
+        present
+    }
+
+    /// Base and path of every candidate, nearest first.
     fn candidates_for(&mut self, place: &ConfigPath) -> Vec<(PathBuf, PathBuf)> {
         if place.path.is_absolute() {
             let base = place.path.parent().unwrap_or(Path::new("/")).to_owned();
-            return vec![(base, place.path.clone())];
+            let is_absent = self.find_known(&place.path) == Some(false);
+            return if is_absent { Vec::new() } else { vec![(base, place.path.clone())] };
         }
         let head: PathBuf = place.path.components().take(1).collect();
         let mut ways = Vec::new();
-        for (at, folder) in self.folders.iter().enumerate() {
-            let there = self.heads.entry((at, head.clone()));
-            // What cannot be looked at is not "not there": the look itself will say what is wrong.
-            if *there.or_insert_with(|| !is_absent(&folder.join(&head))) {
-                ways.push((folder.clone(), folder.join(&place.path)));
+        for folder in self.folders.clone() {
+            if self.is_present(folder.join(&head)) {
+                let path = folder.join(&place.path);
+                ways.push((folder, path));
             }
         }
         ways
@@ -173,7 +198,7 @@ fn read_place(place: &ConfigPath, path: &Path) -> Result<Option<FileContent>, Co
     }
 }
 
-/// Leaves as many files of a folder as are looked at; says so if there were more.
+/// Drops files above the limit and returns a complaint about it.
 fn truncate_files<T>(files: &mut Vec<T>, folder: &Path) -> Option<Complaint> {
     let more = files.len() > MAX_FOLDER_FILE_COUNT;
     files.truncate(MAX_FOLDER_FILE_COUNT);
@@ -202,7 +227,7 @@ pub fn read_text(path: &Path) -> Result<Option<String>, Complaint> {
 /// The bytes of a plain file; `None` when there is no such file.
 fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Complaint> {
     let refuse = |message: String| Complaint::error(SourceSpan::of_file(path), message);
-    // Looked at before it is opened: opening a pipe without a writer would wait for ever.
+    // Checked before it is opened: opening a pipe without a writer would block.
     let known = match read_metadata(path) {
         Ok(known) => known,
         Err(error) if is_absent_error(&error) => return Ok(None),
@@ -211,7 +236,7 @@ fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Complaint> {
     if !known.is_file() {
         let complaint =
             refuse("is not a file".into()).with_help("hooks are read from a plain file here");
-        // Somebody put it there in place of the hooks.
+        // A pipe or socket in place of the hooks.
         let closes_tool_gates = is_pipe_or_socket(&known);
         return Err(Complaint { closes_tool_gates, ..complaint });
     }
@@ -240,7 +265,7 @@ fn is_absent(path: &Path) -> bool {
     read_metadata(path).err().is_some_and(|error| is_absent_error(&error))
 }
 
-/// What is wrong with a file of hooks that has nothing in it, not even a comment.
+/// The complaint about an empty file, without even a comment.
 pub(crate) fn empty_file(found: &LoadedFile) -> Option<Complaint> {
     let is_empty = found.place.expect == Expect::File && found.text.trim().is_empty();
     is_empty.then(|| {
@@ -252,7 +277,7 @@ pub(crate) fn empty_file(found: &LoadedFile) -> Option<Complaint> {
     })
 }
 
-/// Whether a file changed a moment ago: what is wrong with it may be mended in the next.
+/// Whether a file changed a moment ago, so that it may still be being written.
 pub(crate) fn is_being_written(found: &LoadedFile) -> bool {
     let changed = read_metadata(&found.place.path).and_then(|known| known.modified());
     let age = changed.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
@@ -288,13 +313,13 @@ fn read_entry(found: fs::DirEntry) -> Option<DirEntry> {
     let facts = fs::metadata(&path).ok();
     let name = found.file_name().to_str()?.to_owned();
     let plain = facts.as_ref().is_some_and(fs::Metadata::is_file);
-    let executable = plain && facts.as_ref().is_some_and(executable);
+    let executable = plain && facts.as_ref().is_some_and(is_executable);
     let special = facts.as_ref().is_some_and(is_special);
     Some(DirEntry { name, path, executable, is_file: plain, special })
 }
 
 #[cfg(unix)]
-fn executable(facts: &fs::Metadata) -> bool {
+fn is_executable(facts: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     facts.permissions().mode() & 0o111 != 0
 }

@@ -16,20 +16,21 @@ use crate::firing::{Firing, selected_to_run};
 use crate::select::{SelectedHooks, select_hooks};
 use crate::{Engine, journal, undelivered};
 
-/// Fires every matching hook and returns what they decided together.
+/// Fires every matching hook and returns the decision.
 pub fn fire_event(engine: &Engine<'_>, event: &mut Event) -> Decision {
     let mut troubles = Vec::new();
     let state = load_session(engine, event, &mut troubles);
     let unknown = troubles.clone();
     let event: &Event = event;
     let budget = Budget::new(engine, event);
-    let SelectedHooks { candidates, bystanders, complaints } =
+    let SelectedHooks { candidates, unmatched, complaints } =
         select_hooks(engine, event, &budget, &mut troubles);
     let asked: Vec<&str> = selected_to_run(&candidates).map(|c| c.hook.id.as_str()).collect();
     journal::record_accepted(engine, event, &asked, &mut troubles);
     let mut fold = Firing::new(engine, event, budget, troubles);
     fold.decision.complaints.extend(complaints);
-    let paid = fold.add_undelivered(&state);
+    fold.load_recorded_outcomes();
+    let delivered = fold.add_undelivered(&state);
     fold.mark_session_unreadable(unknown);
     for group in candidates.chunk_by(|a, b| a.hook.dialect.name() == b.hook.dialect.name()) {
         fold.run_group(group);
@@ -38,13 +39,13 @@ pub fn fire_event(engine: &Engine<'_>, event: &mut Event) -> Decision {
     fold.refuse_unread();
     fold.deny_gate_failures();
     fold.add_notices();
-    let mut decision = fold.into_decision(paid);
-    decision.unmatched = Some(bystanders);
+    let mut decision = fold.into_decision(delivered);
+    decision.unmatched = Some(unmatched);
     finish_firing(engine, event, &mut decision);
     decision
 }
 
-/// The event with what is remembered of its session; for looking, so nothing is counted.
+/// Adds the session's counts to the event without changing them, for `explain`.
 pub fn load_session_counts(engine: &Engine<'_>, event: &mut Event) {
     let state = engine.ledger.session_state(&event.session_key()).unwrap_or_default();
     let prompts = state.counts.get(undelivered::PROMPTS).copied().unwrap_or(0);
@@ -55,8 +56,8 @@ pub fn load_session_counts(engine: &Engine<'_>, event: &mut Event) {
         state.counts.get(&undelivered::refusal_count_key(event)).copied().unwrap_or(0);
 }
 
-/// Adds what the ledger remembers of the event's session: prompts so far, refusals in a row. What
-/// is in its way is what nobody knows of the session now.
+/// Adds the session state to the event: prompts so far, refusals in a row. Ledger errors go to the
+/// warnings.
 fn load_session(
     engine: &Engine<'_>,
     event: &mut Event,
@@ -97,19 +98,19 @@ fn load_session(
     state
 }
 
-/// What can still be known of a session whose state cannot be read: whether a hook stopped it.
+/// Reads the halts of a session whose state cannot be read.
 fn load_halts(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<String>) -> SessionState {
-    let (owed, errors) = engine.ledger.halts(&event.session_key());
+    let (halts, errors) = engine.ledger.read_halts(&event.session_key());
     for text in errors.iter().map(ToString::to_string) {
         if !troubles.contains(&text) {
             troubles.push(text);
         }
     }
-    SessionState { undelivered: owed, ..SessionState::default() }
+    SessionState { undelivered: halts, ..SessionState::default() }
 }
 
-/// An event that could not be read did not name its session: what the user is to be told of it goes
-/// to the next session of the project that can be told anything.
+/// An unreadable event did not name its session. Its messages for the user go to the project's next
+/// session that can receive messages.
 fn adopt_unnamed_session(
     engine: &Engine<'_>,
     event: &Event,
@@ -117,7 +118,7 @@ fn adopt_unnamed_session(
     troubles: &mut Vec<String>,
 ) {
     let unnamed = format!("@{}", event.project.display());
-    let is_ours = |debt: &Undelivered| debt.from == undelivered::GAMBREL;
+    let is_ours = |entry: &Undelivered| entry.from == undelivered::GAMBREL;
     let known = engine.ledger.session_state(&unnamed);
     if known.as_ref().is_ok_and(|known| !known.undelivered.iter().any(is_ours)) {
         return;
@@ -135,7 +136,7 @@ fn begins_iteration(event: &Event) -> bool {
     event.moment == Moment::IterationStart && !event.dialect.already_fired(event)
 }
 
-/// A session without a name begins: what was owed to the one before it is not this one's.
+/// A session without a name begins: it must not receive the messages of the previous one.
 fn clear_session(
     engine: &Engine<'_>,
     event: &Event,
@@ -151,7 +152,7 @@ fn clear_session(
     }
 }
 
-/// Carries out duties, keeps what is owed, and writes down what was decided.
+/// Executes side effects, stores undelivered messages and records the decision.
 fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     for SideEffect::WriteFile { path, text } in &decision.for_caller.side_effects {
         if let Err(error) = write_private(path, &redacted_text(engine, path, text)) {
@@ -160,7 +161,7 @@ fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     }
     decision.session_flags.retain(|name| !event.session_counts.contains_key(name));
     let refused = decision.merged.ruling == Ruling::Deny;
-    if let Err(error) = undelivered::keep_undelivered(engine.ledger, decision) {
+    if let Err(error) = undelivered::keep_undelivered(engine.ledger, event, decision) {
         let text = format!("{}: {error}", undelivered::describe_lost(&decision.later));
         report_lost(engine, event, decision, text);
     }
@@ -173,8 +174,8 @@ fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     journal::record_finished(engine.ledger, event, decision);
 }
 
-/// What a later event of the session would have to know could not be kept: the user is told, and
-/// whoever is strict takes that at a gate for a refusal.
+/// State for later events could not be stored: tells the user, and denies at a gate under
+/// `--strict`.
 fn report_lost(engine: &Engine<'_>, event: &Event, decision: &mut Decision, text: String) {
     let mut more = Verdict::default();
     if event.spec.caller_powers.contains(Powers::MESSAGE_USER) {
@@ -190,13 +191,13 @@ fn report_lost(engine: &Engine<'_>, event: &Event, decision: &mut Decision, text
     decision.warnings.push(text);
 }
 
-/// What later events of the session are to see.
+/// Sets the flags that later events of the session see.
 fn set_session_flags(
     engine: &Engine<'_>,
     event: &Event,
     decision: &Decision,
 ) -> Result<(), LedgerError> {
-    // What was refused has not happened.
+    // A refused event has not happened.
     let happened = event.kind() != MomentKind::Gate || decision.merged.ruling < Ruling::Deny;
     let others = engine.loaded.dialects().filter(|dialect| !event.is_from(*dialect));
     let of_event = std::iter::once(event.dialect)
@@ -214,13 +215,13 @@ fn set_session_flags(
     })
 }
 
-/// The text as the ledger would write it. JSON stays JSON, also where a number is a secret.
+/// Redacts secrets from a text. JSON stays valid JSON, also where a number is a secret.
 fn redacted_text(engine: &Engine<'_>, path: &Path, text: &str) -> String {
     let json = path.extension().is_some_and(|ending| ending == "json");
     let read = json.then(|| serde_json::from_str(text).ok()).flatten();
     let before = read.unwrap_or_else(|| Value::from(text));
     let mut value = before.clone();
-    engine.ledger.redact(&mut value);
+    engine.ledger.redact_value(&mut value);
     match value {
         value if value == before => text.to_owned(),
         Value::String(clean) => clean,
@@ -228,7 +229,7 @@ fn redacted_text(engine: &Engine<'_>, path: &Path, text: &str) -> String {
     }
 }
 
-/// For the user alone: what hooks print may hold anything.
+/// Writes a file that only the user can read, because hook output may contain anything.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         let mut builder = fs::DirBuilder::new();

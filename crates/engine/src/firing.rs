@@ -1,6 +1,7 @@
-//! The fold of hooks over an event: stage, run, read, merge, turn after turn. Data only moves
-//! forward; what an earlier hook leaves to a later one is in `Carry`.
+//! One pass of an event through the selected hooks: stage, run, read, merge. `Carry` holds the
+//! values that earlier hooks pass to later ones.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -10,15 +11,21 @@ use gambrel_model::{
 };
 
 use crate::budget::Budget;
-use crate::covered::Part;
+use crate::candidate::{Candidate, Selection, Skip, replaced_reason, skipped_step};
+use crate::covered::HookFile;
+use crate::recorded::REUSED;
 use crate::run_calls::{self, BatchItem};
-use crate::select::{
-    Candidate, Selection, Skip, check_condition, check_not_substituted, replaced_reason,
-    skipped_step, stage_call,
-};
-use crate::{DetachedHook, Engine, LeakRecord, swap, trust, undelivered};
+use crate::stage::{batch_item, check_condition, check_not_substituted, stage_call};
+use crate::{Engine, swap, trust, undelivered};
 
-/// The fold's state: only grows.
+/// What happens to a candidate at its turn.
+enum Staged {
+    Run(Box<Call>, String),
+    Reuse(Box<Outcome>),
+    Skip(Skip),
+}
+
+/// The state of one firing.
 pub(crate) struct Firing<'f, 'a> {
     pub engine: &'f Engine<'a>,
     pub event: &'f Event,
@@ -26,21 +33,23 @@ pub(crate) struct Firing<'f, 'a> {
     pub verdict: Verdict,
     pub carry: Carry,
     pub decision: Decision,
-    /// Whose rewrite of the input stands.
+    /// The hook whose rewrite of the input counts.
     pub rewriter: Option<String>,
-    /// Hooks that have seen the input as it stands now.
+    /// Hooks that have seen the current input.
     pub informed: Vec<String>,
-    /// Hooks that are for this event and could not be asked, and why.
+    /// Hooks that match this event and did not run, with the reason.
     pub skipped: Vec<(Arc<Hook>, String)>,
-    /// Hooks that ran and gave no answer, each with the word for its end and why.
+    /// Hooks that ran and gave no answer, with the reason.
     pub failed: Vec<(Step, String)>,
-    /// The steps of the trail that refuse.
+    /// Indexes of refusing steps in the trail.
     pub refusals: Vec<usize>,
-    /// What the user is told at a later event.
-    pub owed: Vec<Message>,
-    /// What could not be learned of the session, and why.
+    /// Messages for the user at a later event.
+    pub later_notices: Vec<Message>,
+    /// Errors met while reading the session state.
     pub unknown: Vec<String>,
     pub recheck: bool,
+    /// Outcomes that an earlier firing with the same key recorded, by hook.
+    pub recorded: BTreeMap<String, Outcome>,
 }
 
 impl<'f, 'a> Firing<'f, 'a> {
@@ -73,21 +82,22 @@ impl<'f, 'a> Firing<'f, 'a> {
             skipped: Vec::new(),
             failed: Vec::new(),
             refusals: Vec::new(),
-            owed: Vec::new(),
+            later_notices: Vec::new(),
             unknown: Vec::new(),
             recheck: false,
+            recorded: BTreeMap::new(),
         }
     }
 
-    /// What is owed to the session comes first; which debts this answer pays.
+    /// Starts with the undelivered messages of the session and returns those that this reply
+    /// delivers.
     pub fn add_undelivered(&mut self, state: &SessionState) -> Vec<Undelivered> {
-        let (seed, paid) = undelivered::collect_deliverable(self.event, state);
+        let (seed, delivered) = undelivered::collect_deliverable(self.event, state);
         self.verdict = seed;
-        paid
+        delivered
     }
 
-    /// What could not be learned of the session is a gate that could not be asked: a hook may have
-    /// stopped it.
+    /// Unreadable session state is a gate failure: a hook may have stopped the session.
     pub fn mark_session_unreadable(&mut self, unknown: Vec<String>) {
         if self.event.kind() == MomentKind::Gate {
             self.verdict.gate_failures.extend(unknown.iter().cloned());
@@ -95,7 +105,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         self.unknown = unknown;
     }
 
-    /// The hooks of one dialect.
+    /// Runs the hooks of one dialect.
     pub fn run_group(&mut self, group: &[Candidate]) {
         let at_once = match group[0].row.order {
             Order::Parallel => group.len(),
@@ -103,7 +113,8 @@ impl<'f, 'a> Firing<'f, 'a> {
         };
         let before = self.carry.patch.clone();
         for some in group.chunks(at_once) {
-            // In a chain each sees what the one before it made; else all see the same.
+            // In a chain each hook sees the rewrites of the one before it; else all see the same
+            // facts.
             let chains = some[0].row.patch == PatchRule::Chain;
             let now = if chains { self.carry.patch.clone() } else { before.clone() };
             match now.is_empty() {
@@ -113,25 +124,43 @@ impl<'f, 'a> Firing<'f, 'a> {
         }
     }
 
-    /// Some hooks at once: stage, run, read, merge.
+    /// Runs some hooks at once: stage, run, read, merge.
     pub fn run_turn(&mut self, event: &Event, candidates: &[Candidate]) {
-        let mut calls: Vec<_> = candidates.iter().map(|c| self.prepare_call(event, c)).collect();
-        let ready = candidates.iter().zip(&mut calls);
-        let ready = ready.filter_map(|(c, call)| Some((c, &mut call.as_mut().ok()?.0)));
-        let turns: Vec<BatchItem<'_>> = ready.map(|(c, call)| batch_item(event, c, call)).collect();
-        let mut outcomes = run_calls::run_batch(self.engine.actions, &turns).into_iter();
-        for (candidate, call) in candidates.iter().zip(calls) {
-            match call {
-                Err(skip) => self.record_skip(event, candidate, &skip),
-                Ok((_, remark)) => {
+        let mut staged: Vec<_> = candidates.iter().map(|c| self.prepare_hook(event, c)).collect();
+        let ready = candidates.iter().zip(&mut staged).filter_map(|(candidate, staged)| {
+            let Staged::Run(call, _) = staged else { return None };
+            Some((candidate, &mut **call))
+        });
+        let items: Vec<BatchItem<'_>> = ready.map(|(c, call)| batch_item(event, c, call)).collect();
+        let mut outcomes = run_calls::run_batch(self.engine.actions, &items).into_iter();
+
+        for (candidate, staged) in candidates.iter().zip(staged) {
+            match staged {
+                Staged::Skip(skip) => self.record_skip(event, candidate, &skip),
+                Staged::Reuse(outcome) => {
+                    self.merge_outcome(event, candidate, *outcome, REUSED.to_owned());
+                    self.decision.trail.iter_mut().last().into_iter().for_each(|s| s.ran = false);
+                }
+                Staged::Run(_, remark) => {
                     let outcome = outcomes.next().unwrap_or_else(run_calls::lost_outcome);
+                    self.record_outcome(candidate, &outcome);
                     self.merge_outcome(event, candidate, outcome, remark);
                 }
             }
         }
     }
 
-    /// The call of a hook that is to run now, with a remark for the trail; or why it is not.
+    fn prepare_hook(&self, event: &Event, candidate: &Candidate) -> Staged {
+        if let Some(outcome) = self.find_recorded(candidate) {
+            return Staged::Reuse(Box::new(outcome));
+        }
+        match self.prepare_call(event, candidate) {
+            Ok((call, remark)) => Staged::Run(Box::new(call), remark),
+            Err(skip) => Staged::Skip(skip),
+        }
+    }
+
+    /// Builds the call of a hook, with a remark for the trail, or the reason why it does not run.
     fn prepare_call(&self, event: &Event, candidate: &Candidate) -> Result<(Call, String), Skip> {
         let shadow = self.check_replaced(candidate)?;
         if let Some(by) = self.refused_by(candidate) {
@@ -143,7 +172,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         let remark = check_condition(event, &candidate.hook, &self.carry)?;
         let mut call = stage_call(event, &candidate.hook, &self.carry)?;
         let mut remark = shadow + &remark.unwrap_or_default();
-        // A folder that the agent stood in may be gone; one that the author named must be there.
+        // The agent's folder may be gone; a folder that the author named must exist.
         let source = &candidate.hook.draft.source.base;
         let named = ![&event.cwd, &event.project, source].contains(&&call.cwd);
         if !named && !call.cwd.is_dir() {
@@ -153,13 +182,13 @@ impl<'f, 'a> Firing<'f, 'a> {
             remark += &format!("{} is gone: it ran in {}", call.cwd.display(), there.display());
             call.cwd = there;
         }
-        // Between that look and this call files may have changed.
+        // Files may have changed since the trust check.
         if call.program == Program::None && !candidate.parts.is_empty() {
             call.trusted_files = Some(trust::trusted_files(&candidate.parts));
         }
         let elsewhere = check_not_substituted(self.engine, event, candidate, &call)?;
         if !candidate.parts.is_empty() {
-            let parts: Vec<&Part> = candidate.parts.iter().chain(&elsewhere).collect();
+            let parts: Vec<&HookFile> = candidate.parts.iter().chain(&elsewhere).collect();
             let verified = self.engine.options.verified_exec;
             let watched = swap::watch_files(&candidate.hook, &parts, verified);
             call.watched = Some(watched.map_err(Skip::fails_strict)?);
@@ -174,7 +203,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         Ok((call, remark))
     }
 
-    /// Of several events at once only one runs a hook that runs once in a session.
+    /// Of several simultaneous events only one runs a `once` hook.
     fn claim_once(&self, candidate: &Candidate) -> Result<(), Skip> {
         let Some(name) = candidate.hook.once_key() else { return Ok(()) };
         if self.decision.session_flags.contains(&name) {
@@ -188,34 +217,35 @@ impl<'f, 'a> Firing<'f, 'a> {
         })
     }
 
-    /// Whether it is left out, with a remark when it is not. A hook that could not be asked takes
-    /// nobody's place: else what a project brings along would switch off the user's own guard.
+    /// Skips a replaced hook. A replacement that did not run replaces nothing; otherwise a project
+    /// could switch off the user's guard.
     pub fn check_replaced(&self, candidate: &Candidate) -> Result<String, Skip> {
         let by = match &candidate.selection {
             Selection::Run => return Ok(candidate.remark.clone()),
             Selection::Skip(skip) => return Err(skip.clone()),
             Selection::Replaced(by) => by,
         };
-        let unasked = |step: &Step| {
+        let did_not_run = |step: &Step| {
             let end = step.outcome.as_ref().map(|outcome| &outcome.end);
             step.source == *by && end.is_none_or(|end| matches!(end, End::FailedToStart(_)))
         };
-        match self.decision.trail.iter().any(unasked) {
+        match self.decision.trail.iter().any(did_not_run) {
             true => Ok(replaced_reason(by)),
             false => Err(Skip::with_reason(format!("shadowed by {by}"))),
         }
     }
 
-    /// Who has refused already, where that ends the asking: at a gate between dialects and in
-    /// turns; in turns that end with a refusal, everywhere.
-    fn refused_by(&self, candidate: &Candidate) -> Option<String> {
+    /// The hook whose refusal skips this candidate: at a gate between dialects, and with
+    /// `UntilRefused` everywhere.
+    pub fn refused_by(&self, candidate: &Candidate) -> Option<String> {
         let gate = self.event.kind() == MomentKind::Gate && !self.recheck;
         let own = candidate.hook.dialect.name();
         let refusers = self.refusals.iter().map(|at| &self.decision.trail[*at]);
         let by_own = refusers.clone().any(|step| step.dialect == own);
         let ends = candidate.row.order == Order::UntilRefused && by_own;
-        let foreign = gate && self.verdict.ruling.refuses() && !by_own;
-        let first = || refusers.clone().next().map_or("what is owed", |s| &s.hook).to_owned();
+        let foreign = gate && self.verdict.ruling.is_refusal() && !by_own;
+        let first =
+            || refusers.clone().next().map_or("an undelivered halt", |s| &s.hook).to_owned();
         (ends || foreign).then(first)
     }
 
@@ -238,13 +268,13 @@ impl<'f, 'a> Firing<'f, 'a> {
     }
 
     fn add_step(&mut self, step: Step) {
-        if step.verdict.refuses() {
+        if step.verdict.is_refusal() {
             self.refusals.push(self.decision.trail.len());
         }
         self.decision.trail.push(step);
     }
 
-    /// Reads one outcome and folds it in.
+    /// Reads one outcome and merges its verdict.
     fn merge_outcome(
         &mut self,
         event: &Event,
@@ -259,7 +289,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             hook.draft
                 .policy
                 .on_failure
-                .with_reason("a fault of gambrel's own")
+                .with_reason("an internal error of gambrel")
                 .with_gate_failure("not read")
         });
         let verdict = match &outcome.changed {
@@ -282,22 +312,22 @@ impl<'f, 'a> Firing<'f, 'a> {
             outcome: Some(outcome),
             ..skipped_step(hook, "")
         };
-        let unheard = verdict.gate_failures.join("; ");
+        let gate_failures = verdict.gate_failures.join("; ");
         for why in &mut verdict.gate_failures {
             *why = format!("{why} ({})", step.title);
         }
-        if !unheard.is_empty() && !verdict.ruling.refuses() && !self.recheck {
-            self.failed.push((step.clone(), unheard.clone()));
+        if !gate_failures.is_empty() && !verdict.ruling.is_refusal() && !self.recheck {
+            self.failed.push((step.clone(), gate_failures.clone()));
         }
         self.record_rewrites(event, candidate, &mut step, &mut verdict);
         self.add_step(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
-        if !unheard.is_empty() {
-            self.deny_if_strict(candidate, &unheard);
+        if !gate_failures.is_empty() {
+            self.deny_if_strict(candidate, &gate_failures);
         }
     }
 
-    /// A hook whose author is strict refuses at a gate when it could not be asked.
+    /// A hook with `strict` denies at a gate when it did not run.
     fn deny_if_strict(&mut self, candidate: &Candidate, why: &str) {
         if candidate.hook.draft.strict && self.event.kind() == MomentKind::Gate {
             let deny = Verdict::with_ruling(Ruling::Deny, format!("strict: {why}"));
@@ -306,7 +336,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         }
     }
 
-    /// Endless refusal of the same end becomes words.
+    /// Repeated refusals of the same subject become messages.
     fn cap_refusals(
         &self,
         event: &Event,
@@ -331,7 +361,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         }
     }
 
-    /// Settles rewrites by the rule of the hook's dialect, and leaves word to the next hook.
+    /// Resolves rewrites by the rule of the hook's dialect and updates the carry.
     fn record_rewrites(
         &mut self,
         event: &Event,
@@ -342,7 +372,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         let dialect = candidate.hook.dialect.name();
         if let Some(outcome) = &step.outcome {
             let last = self.carry.previous.entry(dialect).or_default();
-            // What nobody knows to be its own words is left to no other hook.
+            // Output of a hook whose files changed is not passed on.
             let unknown =
                 outcome.changed.clone().map(|file| Outcome::from_end(End::FailedToStart(file)));
             let outcome = unknown.as_ref().unwrap_or(outcome);
@@ -358,11 +388,11 @@ impl<'f, 'a> Firing<'f, 'a> {
             self.informed.push(id);
         }
         merge_patch(&mut self.carry.patch, verdict.patch.clone());
-        // Null takes back what stood.
+        // Null removes an earlier rewrite.
         self.carry.patch.retain(|_, value| !value.is_null());
     }
 
-    /// Of several rewrites of one slot one stands; the others are on record.
+    /// Of several rewrites of one slot one counts; the others are recorded.
     fn resolve_rewrites(&mut self, event: &Event, candidate: &Candidate, verdict: &mut Verdict) {
         let (rule, recheck) = (candidate.row.patch, self.recheck);
         let now = &self.carry.patch;
@@ -372,7 +402,7 @@ impl<'f, 'a> Firing<'f, 'a> {
                 && !slot.is_list()
                 && event.patched.get(slot) != now.get(slot);
             let keep = match rule {
-                // What only the hook's own dialect knows is no rewrite of the event.
+                // A native slot is no rewrite of the event.
                 PatchRule::Never => slot.is_native(),
                 PatchRule::First => slot.is_list() || !now.contains_key(slot),
                 PatchRule::Last | PatchRule::Chain => !recheck,
@@ -392,69 +422,48 @@ impl<'f, 'a> Firing<'f, 'a> {
         self.decision.losses.extend(dropped.into_iter().map(|why| Loss::new("rewrite", why)));
     }
 
-    /// What was meant, and what of it the caller is told.
-    pub fn into_decision(self, paid: Vec<Undelivered>) -> Decision {
+    /// Builds the decision: the merged verdict and the part for the caller.
+    pub fn into_decision(self, delivered: Vec<Undelivered>) -> Decision {
         let mut decision = self.decision;
-        let mut meant = self.verdict;
-        meant.patch = self.carry.patch.clone();
-        decision.merged = meant.clone();
+        let mut merged = self.verdict;
+        merged.patch = self.carry.patch.clone();
+        decision.merged = merged.clone();
         let caller = self.event.dialect;
-        let strange = meant.patch.keys().filter(|slot| !caller.accepts_foreign_slot(slot));
+        let strange = merged.patch.keys().filter(|slot| !caller.accepts_foreign_slot(slot));
         let strange = strange.map(|slot| String::from(slot.clone()));
-        let wordless = |slot| Loss::new(slot, format!("{} has no word for it", caller.name()));
+        let wordless = |slot| Loss::new(slot, format!("{} cannot express it", caller.name()));
         decision.losses.extend(strange.map(wordless));
-        let (honoured, lost) = meant.keep_supported_rewrites(self.event.spec);
-        let honoured = honoured.attributed_to(self.rewriter.as_deref().unwrap_or("gambrel"));
+        let (supported, lost) = merged.keep_supported_rewrites(self.event.spec);
+        let supported = supported.attributed_to(self.rewriter.as_deref().unwrap_or("gambrel"));
         decision.losses.extend(lost);
-        let said = honoured.degrade_for(self.event.spec);
-        decision.losses.extend(said.losses);
-        (decision.for_caller, decision.later) = (said.now, said.later);
-        decision.later.messages.extend(self.owed);
+        let degraded = supported.degrade_for(self.event.spec);
+        decision.losses.extend(degraded.losses);
+        (decision.for_caller, decision.later) = (degraded.now, degraded.later);
+        decision.later.messages.extend(self.later_notices);
         decision.carry = self.carry;
-        decision.delivered = paid;
+        decision.delivered = delivered;
         decision
     }
 }
 
-/// Names the firings that a process runs inside of, outermost first.
-pub(crate) const FIRING_VAR: &str = "GAMBREL_FIRING";
-
-/// A call under the firing's name, so that a hook that calls us again is known.
-fn batch_item<'t>(event: &'t Event, candidate: &'t Candidate, call: &mut Call) -> BatchItem<'t> {
-    let firing = match event.env.get(FIRING_VAR) {
-        Some(outer) => format!("{outer}:{}", event.id),
-        None => event.id.clone(),
-    };
-    call.env.push((FIRING_VAR.into(), firing));
-    call.leak_record = serde_json::to_string(&LeakRecord::from_hook(event, &candidate.hook)).ok();
-    // Written down only when somebody takes it along: few hooks are left to a supervisor.
-    let errand = || {
-        serde_json::to_string(&DetachedHook::from_event(event, &candidate.hook)).unwrap_or_default()
-    };
-    BatchItem {
-        action: candidate.hook.draft.action.clone(),
-        call: std::mem::take(call),
-        errand: Box::new(errand),
-    }
-}
-
-/// The ruling of a gate for which no time was left: it is late, and its author said what that means.
+/// The verdict of a gate hook without time: its timeout policy.
 fn gate_failure_verdict(event: &Event, candidate: &Candidate) -> Verdict {
     let Candidate { hook, row, .. } = candidate;
     let cut = Some(format!("no time was left to ask {}", hook.title()));
     let outcome = Outcome { cut_short_by: cut, ..Outcome::from_end(End::TimedOut) };
     let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read_outcome(event, hook, &outcome)));
-    let late = read
-        .unwrap_or_else(|_| hook.draft.policy.on_failure.with_reason("a fault of gambrel's own"));
+    let late = read.unwrap_or_else(|_| {
+        hook.draft.policy.on_failure.with_reason("an internal error of gambrel")
+    });
     let Verdict { ruling, reasons, .. } =
         late.attributed_to(&hook.id).truncate_texts().within_hook_powers(row).0;
     Verdict { ruling, reasons, ..Verdict::default() }
 }
 
-/// Why a hook is not asked when nothing is left of the budget.
+/// Skip reason when the budget is over.
 const NO_TIME: &str = "budget: the host will not wait any longer";
 
-/// What no dialect can take for an answer.
+/// Marks outcomes that no dialect can read as an answer.
 fn mark_gate_failure(verdict: Verdict, outcome: &Outcome) -> Verdict {
     if !verdict.gate_failures.is_empty() {
         return verdict;
@@ -471,12 +480,12 @@ fn collect_remarks(remark: String, outcome: &Outcome, verdict: &Verdict) -> Vec<
     why.extend(verdict.gate_failures.iter().cloned());
     why.extend(verdict.ruling_reasons().into_iter().map(str::to_owned));
     why.extend(outcome.remarks.iter().cloned());
-    let told = |cut: &&String| !why.iter().any(|said| said.contains(cut.as_str()));
+    let is_new = |cut: &&String| !why.iter().any(|known| known.contains(cut.as_str()));
     why.extend(
         outcome
             .cut_short_by
             .iter()
-            .filter(told)
+            .filter(is_new)
             .map(|cut| format!("cut short: {cut}"))
             .collect::<Vec<_>>(),
     );

@@ -1,5 +1,5 @@
-//! What the journal is told of a firing: accepted, started, finished. A refusal of the world to
-//! write it down is told to the person and changes nothing else.
+//! Writes the journal records of a firing: accepted, started, finished. A failed write is reported
+//! to the user and changes no decision.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::{Engine, TrustMode};
 
-/// So many steps of one firing are recorded.
+/// Maximum number of recorded steps per firing.
 const MAX_STEP_COUNT: usize = 1_000;
 
-/// A record of now.
+/// A record with the current time.
 pub fn new_record(event: &Event, step: FiringPhase, body: Value) -> JournalRecord {
     JournalRecord {
         id: event.id.clone(),
@@ -29,7 +29,7 @@ pub fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Says that an event was understood, and which hooks are about to be asked.
+/// Records that an event was parsed and which hooks are about to run.
 pub fn record_accepted(
     engine: &Engine<'_>,
     event: &Event,
@@ -53,7 +53,7 @@ pub fn record_accepted(
     append_records(ledger, &records, troubles);
 }
 
-/// Says that something came which could not be read as an event.
+/// Records an event that could not be parsed.
 pub fn record_unreadable(ledger: &dyn Ledger, event: Unreadable<'_>) -> Result<(), LedgerError> {
     let Unreadable { id, from, name, session, why } = event;
     let of = |step: FiringPhase, body: Value| JournalRecord {
@@ -73,21 +73,21 @@ pub fn record_unreadable(ledger: &dyn Ledger, event: Unreadable<'_>) -> Result<(
         .append_journal(&[of(FiringPhase::Accepted, accepted), of(FiringPhase::Finished, finished)])
 }
 
-/// What is known of something that could not be read as an event.
+/// The known fields of an event that could not be parsed.
 pub struct Unreadable<'a> {
-    /// Names it in the journal.
+    /// Its id in the journal.
     pub id: &'a str,
     /// The caller's dialect.
     pub from: &'a str,
-    /// The event's native name, as far as it could be made out.
+    /// The native event name, or empty.
     pub name: &'a str,
-    /// The caller's session, as far as it could be made out.
+    /// The caller's session, or empty.
     pub session: &'a str,
-    /// Why it could not be read.
+    /// Why it could not be parsed.
     pub why: &'a str,
 }
 
-/// Says what was decided.
+/// Records the decision.
 pub fn record_finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decision) {
     let steps = recorded_steps(&decision.trail);
     let missing = decision.trail.len() - steps.len();
@@ -98,24 +98,23 @@ pub fn record_finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decisi
         "reasons": decision.merged.reasons, "says": decision.merged.messages,
         "trail": steps.into_iter().map(Step::to_json).collect::<Vec<_>>(),
         "losses": decision.losses, "troubles": troubles,
-        "paid": decision.delivered.iter().map(|debt| &debt.id).collect::<Vec<_>>(),
+        "paid": decision.delivered.iter().map(|entry| &entry.id).collect::<Vec<_>>(),
         "rewrote": decision.merged.patch.keys().collect::<Vec<_>>(),
     });
     let record = new_record(event, FiringPhase::Finished, body);
     append_records(ledger, &[record], &mut decision.warnings);
 }
 
-/// The steps that the journal keeps: all of them, unless writing thousands would delay the answer.
-/// Then those that refuse come before the others.
+/// The recorded steps: all up to the limit; above it refusing steps come first.
 fn recorded_steps(trail: &[Step]) -> Vec<&Step> {
     if trail.len() <= MAX_STEP_COUNT {
         return trail.iter().collect();
     }
-    let refusing = trail.iter().filter(|step| step.verdict.refuses()).count();
-    let mut room = MAX_STEP_COUNT.saturating_sub(refusing);
+    let refusing = trail.iter().filter(|step| step.verdict.is_refusal()).count();
+    let mut remaining = MAX_STEP_COUNT.saturating_sub(refusing);
     let mut is_kept = |step: &&Step| {
-        let keeps = step.verdict.refuses() || room > 0;
-        room = room.saturating_sub(usize::from(!step.verdict.refuses()));
+        let keeps = step.verdict.is_refusal() || remaining > 0;
+        remaining = remaining.saturating_sub(usize::from(!step.verdict.is_refusal()));
         keeps
     };
     trail.iter().filter(|step| is_kept(step)).take(MAX_STEP_COUNT).collect()

@@ -1,5 +1,5 @@
-//! What is needed to write down that processes which a hook had left running were killed, long
-//! after its firing: names only, so that it fits into one order to the watchdog.
+//! The record about killed leftover processes of a hook, written long after its firing. It holds
+//! only names, so that it fits into one message to the watchdog.
 
 use gambrel_model::{Event, FiringPhase, Hook, JournalRecord, Ledger, LedgerError};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::journal::now_ms;
 
-/// Whose processes they are.
+/// The hook that started them.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LeakRecord {
     id: String,
@@ -19,7 +19,7 @@ pub struct LeakRecord {
 }
 
 impl LeakRecord {
-    /// The slip of one hook at one event.
+    /// The record of one hook at one event.
     pub fn from_hook(event: &Event, hook: &Hook) -> Self {
         Self {
             id: event.id.clone(),

@@ -1,7 +1,8 @@
-//! Order of work only: load, select, fire, trust. It knows no dialect, no action and no store by
-//! name: it receives them as tables and as a ledger.
+//! The order of work: load, select, fire, trust. It must not know a dialect, action or store by
+//! name; it receives them as tables and as a ledger.
 
 mod budget;
+mod candidate;
 mod coverage;
 mod covered;
 mod detached;
@@ -13,12 +14,15 @@ mod leak;
 mod load;
 mod notices;
 mod recheck;
+mod recorded;
 mod run_calls;
 mod select;
+mod stage;
 mod swap;
 mod trust;
 mod undelivered;
 
+pub use candidate::{Candidate, Selection};
 pub use coverage::{Coverage, CoveredFile, Surroundings};
 pub use detached::{DetachedHook, record_detached_outcome};
 pub use find::{MAX_FILE_BYTES, read_text};
@@ -26,10 +30,9 @@ pub use journal::{Unreadable, now_ms, record_unreadable};
 pub use leak::LeakRecord;
 pub use load::{Loaded, load_hooks};
 pub use notices::{describe_uncovered, hooked_events, uncovered_events};
-pub use select::{Candidate, Selection};
 pub use trust::{
-    ABSENT, TRUST_RULES, Trust, TrustMode, coverage, earlier_record, name_in_record, trust_key,
-    trust_record,
+    ABSENT, TRUST_RULES, Trust, TrustMode, earlier_record, find_coverage, name_in_record,
+    trust_key, trust_record,
 };
 pub use undelivered::{GAMBREL, keep_for_session, mark_delivered, release_claims};
 
@@ -38,46 +41,46 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::{Action, Decision, Event, Ledger};
 
-/// Everything a firing needs, put together where the program is composed.
+/// Everything that a firing needs.
 pub struct Engine<'a> {
     /// The hooks of the folder.
     pub loaded: Arc<Loaded>,
     /// The ways to run a call.
     pub actions: &'a [&'a dyn Action],
-    /// What remembers.
+    /// The ledger.
     pub ledger: &'a dyn Ledger,
-    /// How this firing is to be done.
+    /// Options of this firing.
     pub options: Options,
 }
 
-/// How a firing is to be done.
+/// Options of a firing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// A live host calls and runs its own dialect's hooks itself.
+    /// Skip hooks of the calling dialect; the agent runs those itself.
     pub hosted: bool,
     /// Only hooks of these dialects, if any are named.
     pub only: Vec<String>,
-    /// A gate that could not be asked counts as a deny.
+    /// Deny when a gate hook is skipped, times out or fails to start.
     pub strict: bool,
     /// Which project hooks may run.
     pub trust: TrustMode,
-    /// What lets every project hook run, if something does: `GAMBREL_TRUST=all`, `--trust all`.
+    /// What makes every project hook trusted, if anything does: `GAMBREL_TRUST=all`, `--trust all`.
     pub trusts_all_by: Option<&'static str>,
-    /// Nothing of a trusted hook runs but the bytes that were hashed.
+    /// Execute only the hashed bytes of a trusted hook.
     pub verified_exec: bool,
     /// How long the host will wait.
     pub budget: Option<Duration>,
-    /// Since when it waits; without it, since the firing began.
+    /// When the host began to wait; defaults to the start of the firing.
     pub began: Option<Instant>,
 }
 
 impl Engine<'_> {
-    /// Fires every matching hook and returns what they decided together.
+    /// Fires every matching hook and returns the decision.
     pub fn fire(&self, event: &mut Event) -> Decision {
         fire::fire_event(self, event)
     }
 
-    /// What would be considered for an event, and why each would or would not run. Runs nothing.
+    /// Lists all hooks and why each would or would not run. Runs nothing.
     pub fn explain(&self, event: &mut Event) -> Vec<Candidate> {
         fire::load_session_counts(self, event);
         select::explain_hooks(self, event)

@@ -1,5 +1,5 @@
-//! Looks at the places that dialects name, reads what is there, and builds hooks. One bad file or
-//! entry is one complaint; everything else loads.
+//! Reads the configuration files of all dialects and builds hooks. A bad file or entry is one
+//! complaint; everything else loads.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -16,36 +16,36 @@ use gambrel_model::{
 use crate::find::{SearchPath, empty_file, find_files, is_being_written};
 use crate::trust;
 
-/// Hooks that a project may bring along.
+/// Maximum number of project hooks.
 const MAX_PROJECT_HOOK_COUNT: usize = 20_000;
-/// How long a file that is being rewritten is waited for, and between two looks.
+/// How long to wait for a file that is being rewritten, and how often to look.
 const REWRITE_TIMEOUT: Duration = Duration::from_millis(50);
 const REWRITE_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The hooks of a folder, ready to be selected from.
+/// The loaded hooks of a folder.
 pub struct Loaded {
-    /// Where it was looked.
+    /// The searched folders.
     pub roots: SearchRoots,
     /// Every hook, in the order in which they run.
     pub hooks: Vec<Arc<Hook>>,
     /// The dialects that have hooks here.
     pub(crate) dialects: Vec<&'static dyn Dialect>,
-    /// The entries by which hosts call gambrel, each with its dialect. They are no hooks.
+    /// The entries by which hosts call gambrel, with their dialect. They are not hooks.
     pub host_entries: Vec<(&'static dyn Dialect, Draft)>,
-    /// What is to be put right.
+    /// Configuration mistakes.
     pub complaints: Vec<Complaint>,
-    /// By moment.
+    /// The hooks by moment.
     pub(crate) index: HashMap<Moment, MomentIndex>,
-    /// What was met before, by what it was asked about.
+    /// Matching hooks by subject.
     pub(crate) match_cache: Mutex<HashMap<String, Arc<[usize]>>>,
-    /// Every file of hooks as the trust store names it.
+    /// Real paths of the hook files, as in the trust store.
     real_paths: Mutex<HashMap<PathBuf, PathBuf>>,
-    /// The names of all hooks in the trust store.
+    /// Trust keys of all hooks.
     trust_keys: OnceLock<HashSet<String>>,
 }
 
 impl Loaded {
-    /// Names a hook in the trust store. Looks at each file once.
+    /// The trust key of a hook. Resolves each file once.
     pub(crate) fn trust_key(&self, hook: &Hook) -> String {
         let file = &hook.draft.source.spot.path;
         let mut known = self.real_paths.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +55,7 @@ impl Loaded {
         trust::key_in(real, hook)
     }
 
-    /// How long the host waits for the entry by which it reports an event.
+    /// The timeout of the entry by which the host reports an event.
     pub(crate) fn entry_timeout(&self, event: &Event) -> Option<Duration> {
         let own = |entry: &&(&'static dyn Dialect, Draft)| {
             event.is_from(entry.0) && entry.1.event == event.spec.name
@@ -63,7 +63,7 @@ impl Loaded {
         self.host_entries.iter().filter(own).map(|(_, draft)| draft.policy.timeout).min()
     }
 
-    /// The names of all hooks in the trust store.
+    /// Trust keys of all hooks.
     pub(crate) fn trust_keys(&self) -> &HashSet<String> {
         self.trust_keys.get_or_init(|| self.hooks.iter().map(|hook| self.trust_key(hook)).collect())
     }
@@ -73,8 +73,8 @@ impl Loaded {
         self.dialects.iter().copied()
     }
 
-    /// Where hooks of a moment are found. A moment that only a caller knows is also looked for
-    /// among the names that are in no dialect's table.
+    /// The indexes of a moment. A moment that only a caller knows also uses the index of unknown
+    /// names.
     pub(crate) fn moment_indexes(&self, moment: &Moment) -> impl Iterator<Item = &MomentIndex> {
         let unnamed = matches!(moment, Moment::Other(_)).then_some(&UNNAMED);
         [Some(moment), unnamed].into_iter().flatten().filter_map(|moment| self.index.get(moment))
@@ -88,14 +88,14 @@ const UNNAMED: Moment = Moment::Other(Cow::Borrowed(""));
 pub(crate) struct MomentIndex {
     /// All of them.
     pub all: Vec<usize>,
-    /// Those that must be asked one by one: no matcher, a pattern, or nothing to compare with.
+    /// Those whose matcher must be evaluated: no matcher, a pattern, or no subject.
     pub open: Vec<usize>,
-    /// Those that wait for an exact name.
+    /// Those with exact names.
     pub named: HashMap<String, Vec<usize>>,
 }
 
-/// Finds and builds the hooks of every dialect for a folder. What a project brings is not read once
-/// the deadline has passed; the user's own hooks always are.
+/// Finds and builds the hooks of every dialect for a folder. After the deadline only the user's own
+/// hooks are read.
 pub fn load_hooks(
     dialects: &'static [&'static dyn Dialect],
     roots: SearchRoots,
@@ -138,7 +138,7 @@ pub fn load_hooks(
     }
 }
 
-/// What was built so far.
+/// Hooks built so far.
 #[derive(Default)]
 struct HookBuilder {
     hooks: Vec<Hook>,
@@ -155,26 +155,26 @@ impl HookBuilder {
         if !draft.source.scope.is_own() {
             self.project_hooks += 1;
             if self.project_hooks > MAX_PROJECT_HOOK_COUNT {
-                // One complaint, however many there are beyond.
+                // One complaint, whatever their number.
                 let first = self.project_hooks == MAX_PROJECT_HOOK_COUNT + 1;
                 self.complaints.extend(first.then(|| too_many_hooks_complaint(&draft)));
                 return;
             }
         }
-        let (hook, wrong) = Hook::build(dialect, draft);
+        let (hook, wrong) = Hook::from_draft(dialect, draft);
         self.hooks.extend(hook);
         self.complaints.extend(wrong);
     }
 }
 
-/// What a dialect's files say, and what is wrong with them.
+/// The drafts and complaints of one dialect.
 struct DialectFiles {
     /// `None` without any file.
     drafts: Option<Vec<Draft>>,
     complaints: Vec<Complaint>,
 }
 
-/// Reads a dialect's files; again for a moment where one of them is wrong and is being rewritten.
+/// Reads a dialect's files, and reads them again while a broken file is being rewritten.
 fn read_stable(
     dialect: &dyn Dialect,
     places: &[ConfigPath],
@@ -195,10 +195,12 @@ fn read_stable(
             return DialectFiles { drafts, complaints };
         }
         std::thread::sleep(REWRITE_INTERVAL);
+        ways.forget_lookups();
     }
 }
 
-/// The files of a dialect. What a file names comes right after it, and nothing comes twice.
+/// The files of a dialect. Referenced files follow the file that names them, and no file comes
+/// twice.
 fn find_all(
     dialect: &dyn Dialect,
     places: &[ConfigPath],
@@ -221,7 +223,7 @@ fn find_all(
     (found, complaints)
 }
 
-/// Hooks of a project that could not be read in time are missing at every gate.
+/// The complaint about project hooks that were not read in time.
 fn no_time_complaint(dialect: &dyn Dialect, roots: &SearchRoots) -> Complaint {
     let message = format!("hooks of {} were not read: no time was left", dialect.name());
     Complaint::error(SourceSpan::of_file(&roots.project), message)
@@ -231,10 +233,10 @@ fn no_time_complaint(dialect: &dyn Dialect, roots: &SearchRoots) -> Complaint {
 fn too_many_hooks_complaint(draft: &Draft) -> Complaint {
     let message =
         format!("this project has more than {MAX_PROJECT_HOOK_COUNT} hooks; the rest is not used");
-    Complaint::error(draft.source.spot.clone(), message).with_help("take out what nobody needs")
+    Complaint::error(draft.source.spot.clone(), message).with_help("remove unused hooks")
 }
 
-/// Two hooks with the same definition in the same file still need two names.
+/// Two hooks with the same definition in the same file get different ids.
 fn make_ids_unique(hooks: &mut [Hook]) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for hook in hooks {
@@ -250,22 +252,22 @@ fn build_index(hooks: &[Arc<Hook>]) -> HashMap<Moment, MomentIndex> {
     let mut index: HashMap<Moment, MomentIndex> = HashMap::new();
     for (at, hook) in hooks.iter().enumerate() {
         for row in &hook.specs {
-            let shelf = index.entry(row.moment.clone()).or_default();
-            shelf.all.push(at);
+            let entry = index.entry(row.moment.clone()).or_default();
+            entry.all.push(at);
             match &hook.matcher {
                 Matcher::Names(names) if row.subject != Subject::None => {
                     for name in names {
-                        shelf.named.entry(name.clone()).or_default().push(at);
+                        entry.named.entry(name.clone()).or_default().push(at);
                     }
                 }
-                _ => shelf.open.push(at),
+                _ => entry.open.push(at),
             }
         }
     }
     index
 }
 
-/// What the command line named must be there: of a folder, something in it.
+/// Complaints about files that the command line names and that do not exist.
 fn missing_sources(
     places: &[ConfigPath],
     found: &[LoadedFile],
@@ -287,7 +289,7 @@ fn missing_sources(
     roots.extra_sources.iter().filter_map(gone).collect()
 }
 
-/// What is looked for inside a folder.
+/// The expected name inside a folder.
 fn expected_inside(place: &ConfigPath, folder: &Path) -> Option<String> {
     let inside = place.path.strip_prefix(folder).ok()?.display().to_string();
     let inside = match place.expect {

@@ -1,33 +1,32 @@
-//! What the user must be told beside the hooks' own answers: hooks that were skipped or gave no
-//! answer, mistakes in the configuration, and events that the host does not report. Each is told once
-//! per session and state, at events whose reply the host shows.
+//! Notices for the user: hooks that were skipped or gave no answer, configuration mistakes, and
+//! events that the host does not report. Each is shown once per session and state, at events whose
+//! reply the host shows.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Audience, Complaint, Dialect, End, EventSpec, Hook, MatcherText, Message, Moment, MomentKind,
-    Powers, Scope, Severity, Step,
+    Audience, Complaint, Dialect, Disabled, End, EventSpec, Hook, MatcherText, Message, Moment,
+    MomentKind, Powers, Scope, Severity, Step,
 };
 
 use crate::firing::Firing;
-use crate::select::is_switched_off;
 use crate::trust::{Trust, TrustMode};
 use crate::{Engine, Loaded};
 
-/// So many notices of one kind are told one by one; the rest is a number.
+/// Maximum number of notices of one kind; the rest is counted.
 const MAX_NOTICE_COUNT: usize = 5;
 
-/// So many notices are remembered as told by one firing.
+/// Maximum number of notices that one firing records as shown.
 const MAX_MARK_COUNT: usize = 200;
-/// So many hooks are named in one line.
+/// Maximum number of hooks in one line.
 const MAX_NAME_COUNT: usize = 20;
 
-/// One thing to tell, and the name under which the session remembers that it was told.
+/// One notice, with the session flag that marks it as shown.
 struct Notice {
     key: String,
     text: String,
-    /// What several of them are told by in one line: the hook's name, and why it is skipped.
+    /// Title and skip reason, to join several hooks in one line.
     skip: Option<(String, String)>,
 }
 
@@ -38,19 +37,17 @@ impl Notice {
 }
 
 impl Firing<'_, '_> {
-    /// Adds what the user must be told. What this event's reply cannot show is kept for a later one
-    /// if it happened now, and found again if it is a state.
+    /// Adds the notices. If this reply cannot show a failure, it is stored for a later event; a
+    /// lasting state is found again.
     pub(crate) fn add_notices(&mut self) {
         let failures = self.failure_notices();
         if !self.event.spec.caller_powers.contains(Powers::MESSAGE_USER) {
             self.keep_for_later(failures);
             return;
         }
-        // Not once only: whether it was told is what cannot be learned.
+        // Shown every time, because the session flags cannot be read.
         for why in std::mem::take(&mut self.unknown) {
-            self.add_user_message(format!(
-                "gambrel does not know what this session is to be told: {why}"
-            ));
+            self.add_user_message(format!("gambrel cannot read the state of this session: {why}"));
         }
         let mut notices = failures;
         if self.event.kind() == MomentKind::Gate {
@@ -71,7 +68,7 @@ impl Firing<'_, '_> {
             notices.extend(self.warning_notices());
         }
         let fresh = self.not_yet_reported(notices);
-        // The session's file must not grow with what a project brings along.
+        // A project must not make the session file grow.
         let marked = fresh.iter().take(MAX_MARK_COUNT);
         self.decision.session_flags.extend(marked.map(|notice| notice.key.clone()));
         let lines = join_skips(fresh);
@@ -86,7 +83,7 @@ impl Firing<'_, '_> {
         }
     }
 
-    /// Whether what is wrong with a hook is told by a complaint.
+    /// Whether a complaint already reports the hook.
     fn has_complaint(&self, hook: &Hook) -> bool {
         let spot = &hook.draft.source.spot;
         let same = |c: &Complaint| c.severity == Severity::Error && c.spot.path == spot.path;
@@ -101,25 +98,29 @@ impl Firing<'_, '_> {
         });
     }
 
-    /// Those that the session was not told yet, each once. A caller that does not name its session
-    /// is told every time: nobody knows where one of its sessions ends.
+    /// Notices that the session has not seen. A caller without session names sees them every time.
     fn not_yet_reported(&self, notices: Vec<Notice>) -> Vec<Notice> {
         let named = !self.event.session.is_empty();
         let mut keys = BTreeSet::new();
-        let told = |notice: &Notice| named && self.event.session_counts.contains_key(&notice.key);
-        let fresh = notices.into_iter().filter(|notice| !told(notice));
+        let is_known =
+            |notice: &Notice| named && self.event.session_counts.contains_key(&notice.key);
+        let fresh = notices.into_iter().filter(|notice| !is_known(notice));
         fresh.filter(|notice| keys.insert(notice.key.clone())).collect()
     }
 
     fn keep_for_later(&mut self, failures: Vec<Notice>) {
         for notice in self.not_yet_reported(failures) {
             let text = notice.text;
-            self.owed.push(Message { to: Audience::User, text, hook: "gambrel".to_owned() });
+            self.later_notices.push(Message {
+                to: Audience::User,
+                text,
+                hook: "gambrel".to_owned(),
+            });
             self.decision.session_flags.push(notice.key);
         }
     }
 
-    /// Hooks that ran and crashed, timed out or could not be started, unless they say so themselves.
+    /// Hooks that crashed, timed out or failed to start, unless they sent a message themselves.
     fn failure_notices(&self) -> Vec<Notice> {
         let says = self.verdict.messages.iter().filter(|say| say.to == Audience::User);
         let speaking: HashSet<&str> = says.map(|say| say.hook.as_str()).collect();
@@ -128,10 +129,10 @@ impl Firing<'_, '_> {
         silent.filter_map(|(step, why)| failure_notice(step, why, gate)).collect()
     }
 
-    /// Mistakes in the configuration: what they concern does not run.
+    /// Configuration mistakes.
     fn complaint_notices(&self) -> Vec<Notice> {
-        let is_told = |c: &&Complaint| c.severity == Severity::Error || c.reported_by_fire;
-        let wrong = self.decision.complaints.iter().filter(is_told);
+        let is_reported = |c: &&Complaint| c.severity == Severity::Error || c.reported_by_fire;
+        let wrong = self.decision.complaints.iter().filter(is_reported);
         let notice = |complaint: &Complaint| {
             let spot = &complaint.spot;
             let place = match spot.line {
@@ -146,13 +147,13 @@ impl Firing<'_, '_> {
         wrong.map(notice).collect()
     }
 
-    /// What the machine refused: trust that cannot be read, a journal that cannot be written.
+    /// Failures of the environment: an unreadable trust store, an unwritable journal.
     fn warning_notices(&self) -> Vec<Notice> {
         let notice = |text: &String| Notice::new("trouble", text, format!("gambrel: {text}"));
         self.decision.warnings.iter().map(notice).collect()
     }
 
-    /// Hooks of the project that run only because the environment says so.
+    /// Project hooks that run only because of an environment variable.
     fn trust_all_notice(&self) -> Option<Notice> {
         let options = &self.engine.options;
         let by = options.trusts_all_by.filter(|by| by.starts_with("GAMBREL_"))?;
@@ -177,9 +178,8 @@ impl Firing<'_, '_> {
     }
 }
 
-/// A sentence about events for which hooks exist here and for which the host has no entry of
-/// gambrel's, with the command that adds them. `None` where there are none, and where the host has
-/// no entries at all: then it may call gambrel in another way, or not at all.
+/// Describes events with hooks for which the host has no gambrel entry, and the command that adds
+/// them. `None` if the host has no entries at all, because it may call gambrel in another way.
 pub fn describe_uncovered(loaded: &Loaded, host: &'static dyn Dialect) -> Option<String> {
     let events = uncovered_events(loaded, host);
     if events.is_empty() || !loaded.host_entries.iter().any(|(d, _)| d.name() == host.name()) {
@@ -195,7 +195,7 @@ pub fn describe_uncovered(loaded: &Loaded, host: &'static dyn Dialect) -> Option
     ))
 }
 
-/// Where the entries are that are there: the missing ones belong beside them.
+/// The file with the existing entries.
 fn install_flag(loaded: &Loaded, host: &dyn Dialect) -> &'static str {
     let own = loaded.host_entries.iter().filter(|(dialect, _)| dialect.name() == host.name());
     let scopes: Vec<Scope> = own.map(|(_, draft)| draft.source.scope).collect();
@@ -206,7 +206,7 @@ fn install_flag(loaded: &Loaded, host: &dyn Dialect) -> &'static str {
     }
 }
 
-/// The host's events that a hook of another dialect waits for and that no entry reports to gambrel.
+/// The host's events that hooks of other dialects receive and no entry reports.
 pub fn uncovered_events(loaded: &Loaded, host: &'static dyn Dialect) -> Vec<&'static EventSpec> {
     let covered = |row: &EventSpec| {
         let mut entries = loaded.host_entries.iter();
@@ -218,7 +218,7 @@ pub fn uncovered_events(loaded: &Loaded, host: &'static dyn Dialect) -> Vec<&'st
     hooked_events(loaded, host).into_iter().filter(|row| !covered(row)).collect()
 }
 
-/// The host's events that a hook of another dialect waits for.
+/// The host's events that hooks of other dialects receive.
 pub fn hooked_events(loaded: &Loaded, host: &'static dyn Dialect) -> Vec<&'static EventSpec> {
     let waits = |row: &&EventSpec| {
         let foreign = loaded.hooks.iter().filter(|hook| hook.dialect.name() != host.name());
@@ -235,7 +235,7 @@ fn skip_notice(hook: &Hook, why: &str) -> Notice {
     Notice { skip: Some((name, why.to_owned())), ..notice }
 }
 
-/// The lines to tell: hooks that are skipped for the same reason share one.
+/// The lines to show; hooks with the same skip reason share one.
 fn join_skips(notices: Vec<Notice>) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>, String)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -267,7 +267,7 @@ fn list_names(names: &[String]) -> String {
     }
 }
 
-/// Every hook that no event of the session will run as things stand, and why.
+/// Every hook that cannot run in this session, with the reason.
 fn skipped_anywhere(engine: &Engine<'_>, caller: &'static dyn Dialect) -> Vec<(Arc<Hook>, String)> {
     let options = &engine.options;
     if options.trust == TrustMode::None {
@@ -278,28 +278,31 @@ fn skipped_anywhere(engine: &Engine<'_>, caller: &'static dyn Dialect) -> Vec<(A
         options.only.is_empty() || options.only.iter().any(|o| o == hook.dialect.name())
     };
     let hooks = engine.loaded.hooks.iter().filter(|hook| !hosted(hook) && wanted(hook));
-    let entries = engine.ledger.trust().unwrap_or_default();
+    let entries = engine.ledger.trust_entries().unwrap_or_default();
     let skipped = |hook: &Arc<Hook>| {
         let trust = Trust::for_hook(hook, &engine.loaded, &entries, options.trust);
-        let broken = hook.draft.disabled.as_ref().filter(|why| !is_switched_off(why));
-        let why = trust.skip_reason().map(str::to_owned).or_else(|| broken.cloned())?;
-        let off = hook.draft.disabled.as_ref().is_some_and(|why| is_switched_off(why));
-        (!off).then(|| (Arc::clone(hook), why))
+        let disabled = hook.draft.disabled.as_ref();
+        if disabled.is_some_and(Disabled::is_off) {
+            return None;
+        }
+        let broken = disabled.map(|disabled| disabled.why.clone());
+        let why = trust.skip_reason().map(str::to_owned).or(broken)?;
+        Some((Arc::clone(hook), why))
     };
     hooks.filter_map(skipped).collect()
 }
 
 fn failure_notice(step: &Step, why: &str, gate: bool) -> Option<Notice> {
     let end = &step.outcome.as_ref()?.end;
-    // An exit code is an answer, except those by which shells say that nothing ran. Output that
-    // cannot be read matters where something waits for the answer.
-    let told = match end {
+    // An exit code is an answer, except the codes by which a shell reports that nothing ran.
+    // Unreadable output counts where an answer is expected.
+    let is_failure = match end {
         End::Exited(code) => [126, 127, 130, 255].contains(code) || (gate && *code == 0),
         _ => true,
     };
-    if !told {
+    if !is_failure {
         return None;
     }
     let text = format!("gambrel: {} ({}) gave no answer: {why}", step.title, step.source);
-    Some(Notice::new(&step.hook, end.word(), text))
+    Some(Notice::new(&step.hook, end.trail_word(), text))
 }

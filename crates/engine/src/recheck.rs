@@ -1,31 +1,31 @@
-//! Second thoughts at a gate: rewritten input is looked at once more, and whoever is strict takes
-//! a gate that could not be asked for a refusal.
+//! Runs gate hooks again on rewritten input, and applies `--strict`.
 
 use std::collections::HashSet;
 
 use gambrel_model::{Complaint, Loss, Moment, MomentKind, Reason, Ruling, Severity, Verdict};
 
+use crate::candidate::Candidate;
 use crate::firing::Firing;
-use crate::select::{Candidate, select_hooks};
+use crate::select::select_hooks;
 
 const UNREAD: &str = "gambrel cannot tell which hooks are missing, so this call is blocked";
 
-/// So many reasons of a strict refusal are told one by one.
+/// Maximum number of reasons in a strict refusal.
 const MAX_STRICT_REASON_COUNT: usize = 100;
 
 impl Firing<'_, '_> {
-    /// Gates see rewritten input once more: an Allow held only for the input that it saw.
+    /// Runs gates again on rewritten input, because an Allow holds only for the input it saw.
     pub(crate) fn recheck_gates(&mut self, candidates: &[Candidate]) {
         if self.rewriter.is_none()
             || self.event.kind() != MomentKind::Gate
-            || self.verdict.ruling.refuses()
+            || self.verdict.ruling.is_refusal()
         {
             return;
         }
         let event = self.event.with_patch(&self.carry.patch);
         let informed: HashSet<String> = std::mem::take(&mut self.informed).into_iter().collect();
         let keeps = |r: &Reason| r.ruling > Ruling::Allow || informed.contains(&r.hook);
-        // Whoever saw the input as it stands has answered for it, and is not asked twice.
+        // A hook that saw the final input does not run again.
         let own = self.decision.trail.iter().filter(|step| informed.contains(&step.hook));
         let own = own.map(|step| step.verdict).max().unwrap_or_default();
         let strict = Some(self.verdict.ruling).filter(|ruling| *ruling > Ruling::Allow);
@@ -47,7 +47,7 @@ impl Firing<'_, '_> {
         self.verdict.gate_failures.extend(second.gate_failures);
     }
 
-    /// Under a host, its own hooks cannot be asked again.
+    /// The hooks of a live host cannot run again.
     fn mark_gates_not_rechecked(&mut self, candidates: &[Candidate]) {
         let own = candidates.iter().any(|c| self.event.is_from(c.hook.dialect));
         if self.engine.options.hosted && own {
@@ -56,7 +56,7 @@ impl Firing<'_, '_> {
         }
     }
 
-    /// Refuses a tool call where hooks may be missing that nobody could read.
+    /// Denies a tool call when configuration could not be read.
     pub(crate) fn refuse_unread(&mut self) {
         let tool_gate = matches!(self.event.moment, Moment::ToolBefore | Moment::ToolPermission);
         let closing = self.decision.complaints.iter().filter(|c| tool_gate && c.closes_tool_gates);
@@ -71,8 +71,8 @@ impl Firing<'_, '_> {
         }
     }
 
-    /// A gate that could not be asked counts as a deny for whoever is strict. Never where things
-    /// end: that would keep the agent running for ever.
+    /// Turns gate failures into Deny under `--strict`. Never at a Close: that would keep the agent
+    /// running for ever.
     pub(crate) fn deny_gate_failures(&mut self) {
         if !self.engine.options.strict || self.event.kind() != MomentKind::Gate {
             return;
@@ -80,7 +80,7 @@ impl Firing<'_, '_> {
         let broken = |c: &&Complaint| c.severity == Severity::Error;
         let mut why = self.verdict.gate_failures.clone();
         why.extend(self.decision.complaints.iter().filter(broken).map(|c| c.message.clone()));
-        // Thousands of reasons would only delay the answer; the trail has them all.
+        // The trail has all reasons; the reply has a few.
         let more = why.len().saturating_sub(MAX_STRICT_REASON_COUNT);
         why.truncate(MAX_STRICT_REASON_COUNT);
         why.extend((more > 0).then(|| format!("{more} more hooks or files gave no answer")));

@@ -1,18 +1,18 @@
-//! Runs the calls of one turn, each by its action: at once where there are several. The only
-//! place where a firing waits. A panic inside becomes that hook's failed outcome.
+//! Runs the calls of one batch, each with its action. Only here does a firing wait. A panic becomes
+//! the failed outcome of its hook.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gambrel_model::{Action, Call, End, Job, Outcome};
 
-/// A call with its action's word, and what a supervisor would need.
+/// A call with its action's name and the record for a supervisor.
 pub struct BatchItem<'t> {
     pub action: String,
     pub call: Call,
-    pub errand: Box<dyn Fn() -> String + Sync + 't>,
+    pub record: Box<dyn Fn() -> String + Sync + 't>,
 }
 
-/// Outcomes in the order of the turns.
+/// Outcomes in the order of the items.
 pub fn run_batch(actions: &[&dyn Action], turns: &[BatchItem<'_>]) -> Vec<Outcome> {
     let mut words: Vec<&str> = turns.iter().map(|turn| turn.action.as_str()).collect();
     words.sort_unstable();
@@ -51,18 +51,18 @@ fn run_with_action(
         return turns.iter().map(|_| Outcome::from_end(End::FailedToStart(why.clone()))).collect();
     };
     let jobs: Vec<Job<'_>> =
-        turns.iter().map(|turn| Job { call: &turn.call, record: Some(&*turn.errand) }).collect();
+        turns.iter().map(|turn| Job { call: &turn.call, record: Some(&*turn.record) }).collect();
     catch_unwind(AssertUnwindSafe(|| action.run(&jobs)))
         .ok()
         .filter(|outcomes| outcomes.len() == jobs.len())
         .unwrap_or_else(|| jobs.iter().map(|_| panicked_outcome("the action panicked")).collect())
 }
 
-/// The outcome of a call of which nobody reported.
+/// The outcome of a call without a result.
 pub fn lost_outcome() -> Outcome {
     panicked_outcome("it did not report")
 }
 
 fn panicked_outcome(why: &str) -> Outcome {
-    Outcome::from_end(End::FailedToStart(format!("a fault of gambrel's own: {why}")))
+    Outcome::from_end(End::FailedToStart(format!("an internal error of gambrel: {why}")))
 }

@@ -1,6 +1,6 @@
-//! The time between the look at a trusted hook's files and the end of the hook: which files are to
-//! be looked at again, and what the answer of a hook counts for if one of them changed meanwhile.
-//! It decides no trust and starts nothing.
+//! Detects changes of a trusted hook's files between the trust check and the end of the hook. If a
+//! file changed, only a stricter answer of the hook counts. It must not decide trust or start
+//! processes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,18 +13,17 @@ use gambrel_model::{
     WatchedFiles,
 };
 
-use crate::covered::{Mark, Part};
+use crate::covered::{Fingerprint, HookFile};
 
-/// Kernels before 6.13 set the time of a change from a clock that steps this slowly at most. Two
-/// changes within one step have the same time.
+/// Resolution of file times in kernels before 6.13. Two changes within one step have the same time.
 const CLOCK_STEP_WINDOW: Duration = Duration::from_millis(10);
-/// So often a file that is just being changed is read.
+/// How often a file that is being changed is read.
 const MAX_READS: usize = 3;
-/// A time this far ahead is of another machine's clock, and waiting for it would not help.
+/// A time further ahead comes from another machine's clock; waiting would not help.
 const CLOCK_LEAD_WINDOW: Duration = Duration::from_secs(1);
 
-/// Reads a file so that every later change of it has another time. Waits for one step of the
-/// kernel's clock where the last change was just now. No identity: it is being changed all the time.
+/// Reads a file so that every later change has another time. Waits one clock step if the file has
+/// just changed. Without an identity the file changes all the time.
 pub(crate) fn read_stable<T>(
     mut read: impl FnMut() -> io::Result<(T, FileIdentity)>,
 ) -> io::Result<(T, Option<FileIdentity>)> {
@@ -34,31 +33,31 @@ pub(crate) fn read_stable<T>(
         std::thread::sleep(wait);
         last = read()?;
     }
-    let settled = clock_step_left(&last.1).is_none();
-    Ok((last.0, settled.then_some(last.1)))
+    let is_stable = clock_step_left(&last.1).is_none();
+    Ok((last.0, is_stable.then_some(last.1)))
 }
 
-/// How long until a change would have another time than the last one; `None` is now.
+/// Time until a change would get another timestamp; `None` means now.
 fn clock_step_left(identity: &FileIdentity) -> Option<Duration> {
     let (seconds, nanos) = identity.changed;
     let changed = Duration::new(seconds.try_into().ok()?, nanos.try_into().ok()?);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    let settled = changed + CLOCK_STEP_WINDOW;
-    (settled > now && changed < now + CLOCK_LEAD_WINDOW).then(|| settled.saturating_sub(now))
+    let next_step = changed + CLOCK_STEP_WINDOW;
+    (next_step > now && changed < now + CLOCK_LEAD_WINDOW).then(|| next_step.saturating_sub(now))
 }
 
-/// What is to be looked at when the hook has ended. With `verified`, also the bytes that are to run
-/// in place of whatever the paths lead to then; the error says why that cannot be.
+/// The files to compare when the hook has ended. With `verified`, also the bytes to execute; the
+/// error says why that is impossible.
 pub(crate) fn watch_files(
     hook: &Hook,
-    parts: &[&Part],
+    parts: &[&HookFile],
     verified: bool,
 ) -> Result<WatchedFiles, String> {
     let base = &hook.draft.source.base;
     let is_real = parts.iter().any(|part| part.path.starts_with(base));
     let real = || fs::canonicalize(base).unwrap_or_else(|_| base.clone());
     let root = if is_real { base.clone() } else { real() };
-    let known = |part: &&Part| WatchedFile { path: part.path.clone(), identity: part.identity };
+    let known = |part: &&HookFile| WatchedFile { path: part.path.clone(), identity: part.identity };
     let copies = verified.then(|| verified_copies(&root, parts)).transpose()?;
     let folders = watched_folders(&root, parts, verified).into_iter().map(|path| WatchedFile {
         identity: fs::metadata(&path).ok().map(|folder| FileIdentity::from(&folder)),
@@ -68,10 +67,10 @@ pub(crate) fn watch_files(
     Ok(WatchedFiles { files: parts.iter().map(known).collect(), folders, copies })
 }
 
-/// The folders that lead to the files, from the project's on. Where only copies run those are
-/// private, and the ones above them count.
-fn watched_folders(root: &Path, parts: &[&Part], verified: bool) -> BTreeSet<PathBuf> {
-    let lead_to = |part: &&Part| {
+/// The folders that lead to the files, from the project's folder on. With `verified` those are
+/// private copies, and the folders above them count.
+fn watched_folders(root: &Path, parts: &[&HookFile], verified: bool) -> BTreeSet<PathBuf> {
+    let lead_to = |part: &&HookFile| {
         let parent = part.path.parent().unwrap_or(root);
         let top = if part.path.starts_with(root) { root } else { parent };
         let inner = parent.ancestors().take_while(|folder| folder.starts_with(top));
@@ -83,12 +82,14 @@ fn watched_folders(root: &Path, parts: &[&Part], verified: bool) -> BTreeSet<Pat
     parts.iter().flat_map(lead_to).collect()
 }
 
-fn verified_copies(root: &Path, parts: &[&Part]) -> Result<VerifiedCopies, String> {
-    let copy = |part: &&Part| match &part.mark {
-        Mark::Bytes(bytes) => {
-            Ok(VerifiedCopy { path: part.path.clone(), mode: mode(part), bytes: bytes.clone() })
-        }
-        Mark::State(_) => Err(format!(
+fn verified_copies(root: &Path, parts: &[&HookFile]) -> Result<VerifiedCopies, String> {
+    let copy = |part: &&HookFile| match &part.mark {
+        Fingerprint::Bytes(bytes) => Ok(VerifiedCopy {
+            path: part.path.clone(),
+            mode: file_mode(part),
+            bytes: bytes.clone(),
+        }),
+        Fingerprint::State(_) => Err(format!(
             "verified_exec: {} is too large or cannot be read, so its bytes are not known",
             part.path.display()
         )),
@@ -98,19 +99,19 @@ fn verified_copies(root: &Path, parts: &[&Part]) -> Result<VerifiedCopies, Strin
 }
 
 #[cfg(unix)]
-fn mode(part: &Part) -> u32 {
+fn file_mode(part: &HookFile) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     let known = fs::metadata(&part.path).map(|known| known.permissions().mode());
     known.unwrap_or(0o755) & 0o777 | 0o400
 }
 
 #[cfg(not(unix))]
-fn mode(_: &Part) -> u32 {
+fn mode(_: &HookFile) -> u32 {
     0o755
 }
 
-/// The answer of a hook whose files changed while it ran: only what makes it stricter counts, and
-/// the user is told.
+/// The verdict of a hook whose files changed while it ran: only a refusal counts, and the user gets
+/// a message.
 pub(crate) fn doubt_verdict(verdict: Verdict, hook: &Hook, file: &str) -> Verdict {
     let why = format!("changed while it ran: {file}");
     let mut doubted = verdict;
@@ -122,11 +123,11 @@ pub(crate) fn doubt_verdict(verdict: Verdict, hook: &Hook, file: &str) -> Verdic
     }
     let title = hook.title();
     let place = hook.draft.source.location();
-    let told = format!(
+    let notice = format!(
         "gambrel: {title} ({place}) {why}; other bytes than the trusted ones may have run, so only \
          a refusal of it counts; look at the file and run `gambrel trust`"
     );
-    doubted.with_message(Audience::User, told).with_gate_failure(why)
+    doubted.with_message(Audience::User, notice).with_gate_failure(why)
 }
 
 #[cfg(test)]

@@ -1,20 +1,19 @@
-//! Which project hooks may run: those that a person trusted, as they are now. The record of a hook
-//! lists the files that it is made of; here only those are looked at again.
+//! Decides which project hooks may run: those that the user trusted and that have not changed. The
+//! trust record lists the files of a hook, and only those are hashed again.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::{Hook, TrustEntry, TrustedFiles};
-use sha2::{Digest, Sha256};
+use gambrel_model::{Hook, TrustEntry, TrustedFiles, sha256};
 
 use crate::coverage::{Coverage, Surroundings, expand_glob, work_out};
-use crate::covered::{Mark, Part};
+use crate::covered::{Fingerprint, HookFile};
 use crate::{Candidate, Loaded};
 
-/// The version of the rules by which the files of a hook are worked out.
+/// Version of the rules that find the files of a hook.
 pub const TRUST_RULES: u32 = 2;
-/// In a record, for a name without a file.
+/// Digest of a missing file in a record.
 pub const ABSENT: &str = "-";
 
 /// Which project hooks may run.
@@ -29,26 +28,26 @@ pub enum TrustMode {
     None,
 }
 
-/// How a hook stands.
+/// The trust state of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// The user's or the administrator's own.
     Managed,
     /// Trusted as it is.
     Trusted,
-    /// Nobody has looked at it.
+    /// The user has not seen it.
     Untrusted,
-    /// It, or a file it runs, is not what was trusted.
+    /// The hook or one of its files has changed.
     Changed,
-    /// It was trusted under rules that covered other files.
+    /// It was trusted under older rules.
     Outdated,
-    /// A person refused it.
+    /// The user refused it.
     Denied,
 }
 
 impl Trust {
     /// Its word in lists.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Managed => "managed",
             Self::Trusted => "trusted",
@@ -59,7 +58,7 @@ impl Trust {
         }
     }
 
-    /// Why a hook that stands so is skipped, if a person should look at it.
+    /// Why a hook in this state is skipped, if the user should look at it.
     pub fn skip_reason(self) -> Option<&'static str> {
         match self {
             Self::Untrusted => Some("untrusted: run `gambrel trust` to look at it"),
@@ -71,12 +70,12 @@ impl Trust {
         }
     }
 
-    /// Whether a person has to look at the hook before it runs.
+    /// Whether the user must look at the hook before it runs.
     pub fn waits_for_look(self) -> bool {
         self.skip_reason().is_some()
     }
 
-    /// How a hook of the loaded set stands with these entries.
+    /// The trust state of a loaded hook with these entries.
     pub fn for_hook(
         hook: &Hook,
         loaded: &Loaded,
@@ -86,13 +85,13 @@ impl Trust {
         Self::with_parts(hook, loaded, entries, mode).0
     }
 
-    /// The same, with the files that were looked at for it.
+    /// The trust state, with the files that were read for it.
     pub(crate) fn with_parts(
         hook: &Hook,
         loaded: &Loaded,
         entries: &BTreeMap<String, TrustEntry>,
         mode: TrustMode,
-    ) -> (Self, Vec<Part>) {
+    ) -> (Self, Vec<HookFile>) {
         if hook.draft.source.scope.is_own() {
             return (Self::Managed, Vec::new());
         }
@@ -119,7 +118,7 @@ impl Trust {
 }
 
 /// The files of a record, when all of them and the definition are as they were trusted.
-fn look_again(hook: &Hook, entry: &TrustEntry) -> Option<Vec<Part>> {
+fn look_again(hook: &Hook, entry: &TrustEntry) -> Option<Vec<HookFile>> {
     if entry.definition != definition_hash(hook) || entry.hash != record_hash(entry) {
         return None;
     }
@@ -133,7 +132,7 @@ fn look_again(hook: &Hook, entry: &TrustEntry) -> Option<Vec<Part>> {
             }
             continue;
         }
-        let part = Part::read(path);
+        let part = HookFile::read_file(path);
         if digest_of(&part.mark) != *digest {
             return None;
         }
@@ -146,19 +145,19 @@ fn look_again(hook: &Hook, entry: &TrustEntry) -> Option<Vec<Part>> {
     entry.globs.iter().all(same).then_some(parts)
 }
 
-/// What code may be read for a hook that stands as it was looked at.
-pub(crate) fn trusted_files(parts: &[Part]) -> TrustedFiles {
-    let read = |part: &Part| match &part.mark {
-        Mark::Bytes(bytes) => {
+/// The digests of a trusted hook's files, for actions that read code.
+pub(crate) fn trusted_files(parts: &[HookFile]) -> TrustedFiles {
+    let read = |part: &HookFile| match &part.mark {
+        Fingerprint::Bytes(bytes) => {
             let real = fs::canonicalize(&part.path).unwrap_or_else(|_| part.path.clone());
-            Some((real, Sha256::digest(bytes).into()))
+            Some((real, sha256(bytes)))
         }
-        Mark::State(_) => None,
+        Fingerprint::State(_) => None,
     };
     parts.iter().filter_map(read).collect()
 }
 
-/// Whether a hook has to be looked up at all.
+/// Whether a hook needs trust.
 pub(crate) fn needs_trust(hook: &Hook, mode: TrustMode) -> bool {
     !hook.draft.source.scope.is_own() && mode != TrustMode::All
 }
@@ -171,7 +170,7 @@ fn was_trusted_before(
     !entries.is_empty() && replaced_entry(hook, loaded, entries).is_some()
 }
 
-/// An entry of the same file and event that fits no hook any more: this one took its place.
+/// An entry of the same file and event that belongs to no hook any more.
 fn replaced_entry<'e>(
     hook: &Hook,
     loaded: &Loaded,
@@ -183,8 +182,7 @@ fn replaced_entry<'e>(
     of_event.find(|(key, _)| !present.contains(*key)).map(|(_, entry)| entry)
 }
 
-/// What was trusted in the place of a hook before: its own record, else that of the hook whose
-/// place it took.
+/// The earlier record of a hook: its own, else that of the hook it replaced.
 pub fn earlier_record<'e>(
     hook: &Hook,
     loaded: &Loaded,
@@ -193,7 +191,7 @@ pub fn earlier_record<'e>(
     entries.get(&trust_key(hook)).or_else(|| replaced_entry(hook, loaded, entries))
 }
 
-/// Names a hook in the trust store: the file it stands in, its event and its identity.
+/// The trust key of a hook: its file, event and identity.
 pub fn trust_key(hook: &Hook) -> String {
     format!("{}{}", key_prefix(hook), hook.id)
 }
@@ -209,8 +207,8 @@ fn key_prefix(hook: &Hook) -> String {
     format!("{}#{}#", file.display(), hook.draft.event)
 }
 
-/// The files that a hook is made of, worked out anew.
-pub fn coverage(hook: &Hook, around: &Surroundings) -> Coverage {
+/// Finds the files of a hook again.
+pub fn find_coverage(hook: &Hook, around: &Surroundings) -> Coverage {
     let mut covered = work_out(hook, around);
     let elsewhere = work_out(hook, &around.in_empty_folder());
     let paths = |covered: &Coverage| -> Vec<PathBuf> {
@@ -223,12 +221,13 @@ pub fn coverage(hook: &Hook, around: &Surroundings) -> Coverage {
     covered
 }
 
-/// What is kept of a hook that a person trusts. When and how it was shown is the caller's to add.
+/// The trust record of a hook. The caller adds time and shown text.
 pub fn trust_record(hook: &Hook, covered: &Coverage) -> TrustEntry {
     let base = &hook.draft.source.base;
     let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
-    let digest =
-        |part: Option<&Part>| part.map_or_else(|| ABSENT.to_owned(), |part| digest_of(&part.mark));
+    let digest = |part: Option<&HookFile>| {
+        part.map_or_else(|| ABSENT.to_owned(), |part| digest_of(&part.mark))
+    };
     let files = covered.files.iter();
     let file = |file: &crate::coverage::CoveredFile| {
         (name_in_record(&file.path, &root), digest(file.part.as_ref()))
@@ -261,21 +260,21 @@ fn relative_pattern(pattern: &str, root: &Path) -> String {
     pattern.strip_prefix(&prefix).unwrap_or(pattern).to_owned()
 }
 
-/// The hash of what the author of a hook wrote.
+/// The hash of a hook's definition.
 fn definition_hash(hook: &Hook) -> String {
-    let mut sum = Sha256::new();
-    hook.draft.hash_into(&mut |part| sum.update(part));
-    sum.update(hook.draft.policy.timeout.as_millis().to_le_bytes());
-    hex(&sum.finalize())
+    let mut text = Vec::new();
+    hook.draft.hash_into(&mut |part| text.extend_from_slice(part));
+    text.extend_from_slice(&hook.draft.policy.timeout.as_millis().to_le_bytes());
+    to_hex(&sha256(text))
 }
 
 /// The hash of a record's definition and lists.
 fn record_hash(entry: &TrustEntry) -> String {
-    let mut sum = Sha256::new();
-    // With their lengths, so that no text can pass for two.
+    let mut record = Vec::new();
+    // With lengths, so that two texts never hash like one.
     let mut take = |text: &str| {
-        sum.update(text.len().to_le_bytes());
-        sum.update(text);
+        record.extend_from_slice(&text.len().to_le_bytes());
+        record.extend_from_slice(text.as_bytes());
     };
     take(&entry.rules.to_string());
     take(&entry.root);
@@ -291,50 +290,49 @@ fn record_hash(entry: &TrustEntry) -> String {
         take(&names.len().to_string());
         names.iter().for_each(|name| take(name));
     }
-    hex(&sum.finalize())
+    to_hex(&sha256(record))
 }
 
-fn digest_of(mark: &Mark) -> String {
+fn digest_of(mark: &Fingerprint) -> String {
     match mark {
-        Mark::Bytes(bytes) => hex(&Sha256::digest(bytes)),
-        Mark::State(text) => format!("state {}", hex(&Sha256::digest(text))),
+        Fingerprint::Bytes(bytes) => to_hex(&sha256(bytes)),
+        Fingerprint::State(text) => format!("state {}", to_hex(&sha256(text))),
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
     bytes.iter().flat_map(digits).collect()
 }
 
-/// The file that a hook would run in this folder, or with this project's, in place of one that was
-/// trusted with it; else the files with the same bytes that it runs there. Nothing is looked up where
-/// both folders are those of its definition, or where the folder makes no difference.
+/// Finds a file that a hook would run in this folder instead of a trusted one, else the equal files
+/// that it runs there. Skipped if the folder makes no difference.
 pub(crate) fn find_substituted_file(
     candidate: &Candidate,
     here: &Path,
     project: &Path,
-) -> Result<Vec<Part>, PathBuf> {
+) -> Result<Vec<HookFile>, PathBuf> {
     let (hook, trusted) = (&candidate.hook, &candidate.parts);
     let base = &hook.draft.source.base;
     if project == base && (here == base || candidate.anchored) {
         return Ok(Vec::new());
     }
-    let Some(around) = Surroundings::elsewhere(hook, here, project) else {
+    let Some(around) = Surroundings::for_other_folder(hook, here, project) else {
         return Ok(Vec::new());
     };
     let found = work_out(hook, &around).files;
-    let alike = |part: &Part, path: &Path| part.path.file_name() == path.file_name();
-    let known = |part: &Part| {
-        let same = |other: &Part| alike(other, &part.path) && other.mark == part.mark;
+    let alike = |part: &HookFile, path: &Path| part.path.file_name() == path.file_name();
+    let known = |part: &HookFile| {
+        let same = |other: &HookFile| alike(other, &part.path) && other.mark == part.mark;
         trusted.iter().any(|other| other.path == part.path || same(other))
     };
     let counts = |file: &crate::coverage::CoveredFile| {
         file.sure || trusted.iter().any(|part| alike(part, &file.path))
     };
     let counted = found.into_iter().filter(counts);
-    let parts: Vec<Part> = counted.filter_map(|file| file.part).collect();
+    let parts: Vec<HookFile> = counted.filter_map(|file| file.part).collect();
     match parts.iter().find(|part| !known(part)) {
         Some(part) => Err(part.path.clone()),
         None => Ok(parts),

@@ -1,107 +1,109 @@
-//! What is owed to a session: words and halts that an earlier caller could not be told. They seed
-//! a later firing, and are struck off once its reply is out.
+//! Messages and halts that an earlier caller could not receive. A later firing delivers them and
+//! removes them once its reply is out.
 
 use gambrel_model::{
     Audience, Claim, Decision, Event, Ledger, LedgerError, Message, Moment, MomentKind, Powers,
     Reason, Ruling, SessionState, Undelivered, Verdict,
 };
 
-/// Who owes what gambrel itself has to say.
+/// The sender of gambrel's own messages.
 pub const GAMBREL: &str = "gambrel";
 
-/// So much of something lost is told.
+/// Maximum length of a lost text in a warning.
 const MAX_LOST_CHARS: usize = 500;
 
 /// The count of prompts that a session has had.
 pub const PROMPTS: &str = "prompts";
 
-/// What this caller can be told of the session's debts, and how much of each that pays.
+/// The undelivered messages that this caller can receive.
 pub fn collect_deliverable(event: &Event, state: &SessionState) -> (Verdict, Vec<Undelivered>) {
     let mut seed = Verdict::default();
-    let mut paid = Vec::new();
-    for debt in &state.undelivered {
-        let Verdict { ruling, reasons, messages: says, .. } = &debt.verdict;
-        let own = debt.claim.as_ref().is_some_and(|claim| claim.firing == event.id);
-        let words = says.iter().filter(|say| own && can_deliver(event, say.to));
-        let mut part = Verdict { messages: words.cloned().collect(), ..Verdict::default() };
+    let mut delivered = Vec::new();
+    for entry in &state.undelivered {
+        let Verdict { ruling, reasons, messages, .. } = &entry.verdict;
+        let own = entry.claim.as_ref().is_some_and(|claim| claim.firing == event.id);
+        let texts = messages.iter().filter(|message| own && can_deliver(event, message.to));
+        let mut part = Verdict { messages: texts.cloned().collect(), ..Verdict::default() };
         seed.messages.extend(part.messages.iter().map(to_agent_now));
-        if *ruling != Ruling::Silent && apply_halt(event, &debt.verdict, &mut seed) {
+        if *ruling != Ruling::Silent && apply_halt(event, &entry.verdict, &mut seed) {
             (part.ruling, part.reasons) = (*ruling, reasons.clone());
         }
-        if !is_nothing(&part) || is_nothing(&debt.verdict) {
-            paid.push(Undelivered { verdict: part, ..debt.clone() });
+        if !is_nothing(&part) || is_nothing(&entry.verdict) {
+            delivered.push(Undelivered { verdict: part, ..entry.clone() });
         }
     }
-    (seed, paid)
+    (seed, delivered)
 }
 
-/// Claims the words that this caller can be told, so that no firing beside this one tells them too.
-/// Without the claim they stay where they are. Halts need none: everybody is told.
+/// Claims the messages that this caller can receive, so that no parallel firing delivers them too.
+/// Halts need no claim.
 pub fn claim_messages(
     ledger: &dyn Ledger,
     event: &Event,
     state: &mut SessionState,
 ) -> Result<(), LedgerError> {
-    let wanted =
-        |debt: &Undelivered| debt.verdict.messages.iter().any(|say| can_deliver(event, say.to));
+    let wanted = |entry: &Undelivered| {
+        entry.verdict.messages.iter().any(|message| can_deliver(event, message.to))
+    };
     if !state.undelivered.iter().any(wanted) {
         return Ok(());
     }
-    let own = ledger.claim(&event.id);
-    let free = |debt: &Undelivered| debt.claim.as_ref().is_none_or(|claim| !ledger.is_held(claim));
-    let mut owed = Vec::new();
+    let own = ledger.new_claim(&event.id);
+    let free =
+        |entry: &Undelivered| entry.claim.as_ref().is_none_or(|claim| !ledger.is_held(claim));
+    let mut stored = Vec::new();
     let claimed = ledger.update_session(&event.session_key(), &mut |kept| {
-        for debt in kept.undelivered.iter_mut().filter(|debt| wanted(debt) && free(debt)) {
-            debt.claim = Some(own.clone());
+        for entry in kept.undelivered.iter_mut().filter(|entry| wanted(entry) && free(entry)) {
+            entry.claim = Some(own.clone());
         }
-        owed.clone_from(&kept.undelivered);
+        stored.clone_from(&kept.undelivered);
     });
     if claimed.is_err() {
-        owed = std::mem::take(&mut state.undelivered);
-        owed.iter_mut().for_each(|debt| debt.claim = None);
+        stored = std::mem::take(&mut state.undelivered);
+        stored.iter_mut().for_each(|entry| entry.claim = None);
     }
-    state.undelivered = owed;
+    state.undelivered = stored;
     claimed
 }
 
-/// Moves debts of another session to the event's own. They are kept there before they are removed
-/// here: a kill in between moves them again, and never loses them.
+/// Moves undelivered messages to the event's session. They are stored there before they are removed
+/// here, so a kill in between loses nothing.
 pub fn adopt_messages(
     ledger: &dyn Ledger,
     event: &Event,
     other: &str,
     is_wanted: &dyn Fn(&Undelivered) -> bool,
 ) -> Result<Vec<Undelivered>, LedgerError> {
-    let own = ledger.claim(&event.id);
+    let own = ledger.new_claim(&event.id);
     let mut adopted = Vec::new();
     ledger.update_session(other, &mut |kept| {
-        let free = |debt: &Undelivered| {
-            debt.claim.as_ref().is_none_or(|claim| *claim == own || !ledger.is_held(claim))
+        let free = |entry: &Undelivered| {
+            entry.claim.as_ref().is_none_or(|claim| *claim == own || !ledger.is_held(claim))
         };
-        let wanted = kept.undelivered.iter_mut().filter(|debt| is_wanted(debt) && free(debt));
+        let wanted = kept.undelivered.iter_mut().filter(|entry| is_wanted(entry) && free(entry));
         adopted = wanted
-            .map(|debt| {
-                debt.claim = Some(own.clone());
-                Undelivered { claim: None, ..debt.clone() }
+            .map(|entry| {
+                entry.claim = Some(own.clone());
+                Undelivered { claim: None, ..entry.clone() }
             })
             .collect();
     })?;
     ledger.update_session(&event.session_key(), &mut |kept| {
-        for debt in &adopted {
-            if !kept.undelivered.iter().any(|old| old.id == debt.id) {
-                kept.keep_undelivered(debt.clone());
+        for entry in &adopted {
+            if !kept.undelivered.iter().any(|old| old.id == entry.id) {
+                kept.keep_undelivered(entry.clone());
             }
         }
     })?;
     ledger.update_session(other, &mut |kept| {
-        kept.undelivered.retain(|debt| debt.claim.as_ref() != Some(&own));
+        kept.undelivered.retain(|entry| entry.claim.as_ref() != Some(&own));
     })?;
     Ok(adopted)
 }
 
-/// Claims the one run of a hook that runs once in a session; what it says is why it does not run.
+/// Claims the single run of a `once` hook.
 pub fn claim_once(ledger: &dyn Ledger, event: &Event, name: &str) -> Result<(), OnceRefusal> {
-    let own = ledger.claim(&event.id);
+    let own = ledger.new_claim(&event.id);
     let mut refusal = None;
     let claimed = ledger.update_session(&event.session_key(), &mut |kept| {
         let other = kept.claims.get(name).filter(|claim| **claim != own && ledger.is_held(claim));
@@ -121,11 +123,11 @@ pub fn claim_once(ledger: &dyn Ledger, event: &Event, name: &str) -> Result<(), 
     }
 }
 
-/// Why a hook that runs once does not run now.
+/// Why a `once` hook does not run now.
 pub enum OnceRefusal {
     /// It has run, or runs.
     Taken(&'static str),
-    /// Nobody can tell.
+    /// The session state cannot be read.
     Unknown(String),
 }
 
@@ -133,18 +135,18 @@ fn is_nothing(verdict: &Verdict) -> bool {
     verdict.messages.is_empty() && verdict.ruling == Ruling::Silent
 }
 
-/// The next turn is this one; what is for the person stays so.
-fn to_agent_now(say: &Message) -> Message {
-    let ear = if say.to == Audience::User { Audience::User } else { Audience::AgentNow };
-    Message { to: ear, ..say.clone() }
+/// Messages for the next turn are delivered now; messages for the user stay.
+fn to_agent_now(message: &Message) -> Message {
+    let audience = if message.to == Audience::User { Audience::User } else { Audience::AgentNow };
+    Message { to: audience, ..message.clone() }
 }
 
-/// Words for the next turn wait for a turn to begin, or for the session's end; others for any
-/// event that carries words.
-fn can_deliver(event: &Event, ear: Audience) -> bool {
+/// Next-turn messages are delivered at turn start or session end; all others at the first event
+/// that accepts messages.
+fn can_deliver(event: &Event, audience: Audience) -> bool {
     let can = event.spec.caller_powers;
     let begins = matches!(event.moment, Moment::SessionStart | Moment::IterationStart);
-    match ear {
+    match audience {
         Audience::AgentNow | Audience::AgentNextTurn if event.moment == Moment::SessionEnd => true,
         Audience::AgentNextTurn => {
             begins
@@ -157,17 +159,17 @@ fn can_deliver(event: &Event, ear: Audience) -> bool {
     }
 }
 
-/// A halt is paid where it can be said; until then gates hear it as a refusal, again and again.
-fn apply_halt(event: &Event, owed: &Verdict, seed: &mut Verdict) -> bool {
+/// A halt is delivered to a caller that can receive it; until then every gate denies.
+fn apply_halt(event: &Event, stored: &Verdict, seed: &mut Verdict) -> bool {
     let sayable = event.spec.caller_powers.contains(Powers::HALT);
     let ruling = match (sayable, event.kind()) {
         (true, _) => Ruling::Halt,
         (false, MomentKind::Gate) if event.spec.caller_powers.contains(Powers::DENY) => {
             Ruling::Deny
         }
-        // Where nothing can be said of it, the person hears it again and again.
+        // Callers that cannot refuse show it to the user each time.
         _ => {
-            seed.messages.extend(owed.reasons.iter().map(|reason| Message {
+            seed.messages.extend(stored.reasons.iter().map(|reason| Message {
                 to: Audience::User,
                 text: format!("a hook stopped this session: {}", reason.text),
                 hook: reason.hook.clone(),
@@ -176,91 +178,118 @@ fn apply_halt(event: &Event, owed: &Verdict, seed: &mut Verdict) -> bool {
         }
     };
     seed.ruling = seed.ruling.max(ruling);
-    for reason in &owed.reasons {
+    for reason in &stored.reasons {
         let text = format!("a hook stopped this session: {}", reason.text);
         seed.reasons.push(Reason { ruling, text, hook: reason.hook.clone() });
     }
     sayable
 }
 
-/// Keeps what could not be said, under a name of its own.
-pub fn keep_undelivered(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
-    let owed = &decision.later;
-    if is_nothing(owed) {
+/// Stores the part that the caller could not receive. Equal messages of two firings are both stored;
+/// a halt is stored once.
+pub fn keep_undelivered(
+    ledger: &dyn Ledger,
+    event: &Event,
+    decision: &Decision,
+) -> Result<(), LedgerError> {
+    if is_nothing(&decision.later) {
         return Ok(());
     }
-    let debt = Undelivered::new(decision.id.clone(), "hooks", owed.clone());
-    // What stays owed is owed once, however often it is said again.
-    let paid = |old: &Undelivered| decision.delivered.iter().any(|paid| paid.id == old.id);
-    let is_known = |state: &SessionState| {
-        state.undelivered.iter().any(|old| old.verdict == debt.verdict && !paid(old))
-    };
+
+    let id = event.firing_key.as_ref().unwrap_or(&event.id);
+    let entry = Undelivered::new(id.clone(), "hooks", decision.later.clone());
     let stored = ledger.update_session(&decision.session_key, &mut |state| {
-        if !is_known(state) {
-            state.keep_undelivered(debt.clone());
+        if let Some(entry) = missing_part(state, &entry, decision) {
+            state.keep_undelivered(entry);
         }
     });
     let Err(error) = stored else { return Ok(()) };
-    if ledger.session_state(&decision.session_key).is_ok_and(|state| is_known(&state)) {
+
+    let is_stored = |state: &SessionState| missing_part(state, &entry, decision).is_none();
+    if ledger.session_state(&decision.session_key).is_ok_and(|state| is_stored(&state)) {
         return Ok(());
     }
-    store_aside(ledger, &decision.session_key, &debt, error)
+    store_aside(ledger, &decision.session_key, &entry, error)
 }
 
-/// Keeps something for a session. Where its state cannot be changed, the ledger stores it aside.
+/// The part of an entry that the session does not have yet. Messages are compared by the entry's id,
+/// halts by their reasons.
+fn missing_part(
+    state: &SessionState,
+    entry: &Undelivered,
+    decision: &Decision,
+) -> Option<Undelivered> {
+    if state.undelivered.iter().any(|old| old.id == entry.id) {
+        return None;
+    }
+
+    let mut missing = entry.clone();
+    let is_delivered = |old: &Undelivered| decision.delivered.iter().any(|new| new.id == old.id);
+    let is_same_halt = |old: &Undelivered| {
+        (old.verdict.ruling, &old.verdict.reasons) == (entry.verdict.ruling, &entry.verdict.reasons)
+    };
+    if entry.is_halt()
+        && state.undelivered.iter().any(|old| is_same_halt(old) && !is_delivered(old))
+    {
+        missing.verdict.ruling = Ruling::Silent;
+        missing.verdict.reasons.clear();
+    }
+    (!is_nothing(&missing.verdict)).then_some(missing)
+}
+
+/// Stores an entry for a session, aside if its state cannot be changed.
 pub fn keep_for_session(
     ledger: &dyn Ledger,
     session: &str,
-    debt: &Undelivered,
+    entry: &Undelivered,
 ) -> Result<(), LedgerError> {
-    match ledger.update_session(session, &mut |state| state.keep_undelivered(debt.clone())) {
+    match ledger.update_session(session, &mut |state| state.keep_undelivered(entry.clone())) {
         Ok(()) => Ok(()),
-        Err(error) => store_aside(ledger, session, debt, error),
+        Err(error) => store_aside(ledger, session, entry, error),
     }
 }
 
-/// Tells both refusals if this is refused too.
+/// Stores an entry aside. Reports both errors if that fails too.
 fn store_aside(
     ledger: &dyn Ledger,
     session: &str,
-    debt: &Undelivered,
+    entry: &Undelivered,
     first: LedgerError,
 ) -> Result<(), LedgerError> {
-    ledger.store_aside(session, debt).map_err(|second| {
+    ledger.store_aside(session, entry).map_err(|second| {
         let why = format!("{}; {second}", first.why);
         LedgerError { why, ..first }
     })
 }
 
-/// What a user must know of something that could not be kept.
-pub fn describe_lost(owed: &Verdict) -> String {
-    if owed.ruling != Ruling::Silent {
-        let reasons: Vec<&str> = owed.reasons.iter().map(|reason| reason.text.as_str()).collect();
+/// Describes a verdict that could not be stored.
+pub fn describe_lost(stored: &Verdict) -> String {
+    if stored.ruling != Ruling::Silent {
+        let reasons: Vec<&str> = stored.reasons.iter().map(|reason| reason.text.as_str()).collect();
         let reasons: String = reasons.join("; ").chars().take(MAX_LOST_CHARS).collect();
         return format!(
             "a hook stopped this session (`{reasons}`) and this cannot be kept for later events: \
              stop the session yourself"
         );
     }
-    let texts: Vec<&str> = owed.messages.iter().map(|say| say.text.as_str()).collect();
+    let texts: Vec<&str> = stored.messages.iter().map(|message| message.text.as_str()).collect();
     let texts: String = texts.join("; ").chars().take(MAX_LOST_CHARS).collect();
     format!("a message of a hook for a later event is lost (`{texts}`)")
 }
 
-/// Strikes off what a reply has told, and notes what the session was told or ran for good. Of a debt
-/// that it told in part the rest stays.
+/// Removes delivered messages and sets the session flags. The undelivered part of an entry stays.
 pub fn mark_delivered(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
     if decision.delivered.is_empty() && decision.session_flags.is_empty() {
         return Ok(());
     }
     ledger.update_session(&decision.session_key, &mut |state| {
-        state.undelivered.retain_mut(|debt| {
-            match decision.delivered.iter().find(|p| p.id == debt.id) {
-                Some(paid) => {
-                    remove_delivered(&mut debt.verdict, &paid.verdict);
-                    let own = debt.claim.as_ref().is_some_and(|claim| claim.firing == decision.id);
-                    debt.claim = debt.claim.take().filter(|_| !own);
-                    !is_nothing(&debt.verdict)
+        state.undelivered.retain_mut(|entry| {
+            match decision.delivered.iter().find(|p| p.id == entry.id) {
+                Some(delivered) => {
+                    remove_delivered(&mut entry.verdict, &delivered.verdict);
+                    let own = entry.claim.as_ref().is_some_and(|claim| claim.firing == decision.id);
+                    entry.claim = entry.claim.take().filter(|_| !own);
+                    !is_nothing(&entry.verdict)
                 }
                 None => true,
             }
@@ -272,30 +301,30 @@ pub fn mark_delivered(ledger: &dyn Ledger, decision: &Decision) -> Result<(), Le
     })
 }
 
-/// Gives back what a firing has claimed, where its reply did not arrive: a later one tells it.
+/// Releases the claims of a firing whose reply did not arrive; a later firing delivers the
+/// messages.
 pub fn release_claims(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
     if decision.delivered.is_empty() && decision.session_flags.is_empty() {
         return Ok(());
     }
     ledger.update_session(&decision.session_key, &mut |state| {
         let own = |claim: &Claim| claim.firing == decision.id;
-        for debt in &mut state.undelivered {
-            debt.claim = debt.claim.take().filter(|claim| !own(claim));
+        for entry in &mut state.undelivered {
+            entry.claim = entry.claim.take().filter(|claim| !own(claim));
         }
         state.claims.retain(|_, claim| !own(claim));
     })
 }
 
-fn remove_delivered(owed: &mut Verdict, told: &Verdict) {
-    owed.messages.retain(|say| !told.messages.contains(say));
-    if told.ruling == owed.ruling {
-        owed.ruling = Ruling::Silent;
-        owed.reasons.clear();
+fn remove_delivered(stored: &mut Verdict, delivered: &Verdict) {
+    stored.messages.retain(|message| !delivered.messages.contains(message));
+    if delivered.ruling == stored.ruling {
+        stored.ruling = Ruling::Silent;
+        stored.reasons.clear();
     }
 }
 
-/// The name under which refusals of the same end are counted: of a task, of one of the session's
-/// agents, or of the session itself.
+/// The counter of refusals of one subject: a task, a sub-agent or the session.
 pub fn refusal_count_key(event: &Event) -> String {
     let (name, facts) = (&event.name, &event.facts);
     match (&facts.task, facts.agent.as_ref().or(facts.member.as_ref())) {
@@ -305,14 +334,14 @@ pub fn refusal_count_key(event: &Event) -> String {
     }
 }
 
-/// A person's next prompt: how often the end of the last turn was refused counts no longer.
+/// Resets the refusal counts of the last turn at the user's next prompt.
 pub fn reset_turn_counts(state: &mut SessionState) {
     let of_turn = |name: &str| name.starts_with("refused:") && name.ends_with(':');
     state.counts.retain(|name, _| !of_turn(name));
 }
 
-/// Counts a refusal of an end. An end that was not refused resets the count. A task's count is
-/// never reset: the reopen limit of pi-teams counts for a task's whole life.
+/// Counts a refusal of an end. An end that is not refused resets the count. A task's count is never
+/// reset: the reopen limit of pi-teams holds for a task's whole life.
 pub fn count_refusal(ledger: &dyn Ledger, event: &Event, refused: bool) -> Result<(), LedgerError> {
     let forgets = event.facts.refusals > 0 && event.facts.task.is_none();
     if event.kind() != MomentKind::Close || !(refused || forgets) {

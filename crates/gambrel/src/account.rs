@@ -1,5 +1,5 @@
-//! The home folder of the account that runs this program, as the user database has it. No variable
-//! of the environment is asked.
+//! The home folder of the account that runs this program, from the user database and not from the
+//! environment.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,10 +1,10 @@
-//! The program, put together: dialects, actions and ledger in one hand.
+//! The composition of the program: dialects, actions and ledger.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use gambrel_actions::{RuleAction, Settings, ShellAction, SpawnAction, Veil};
+use gambrel_actions::{ChildPipelineAction, Redact, RuleAction, Settings, ShellAction};
 use gambrel_dialects::DIALECTS;
 use gambrel_engine::{Candidate, Engine, Loaded, load_hooks, now_ms, read_text};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
@@ -18,7 +18,7 @@ use crate::Setup;
 /// First argument of the program when it is started again to import the journal.
 const IMPORT_WORD: &str = "__import";
 
-/// The shortest time that a host waits for a reply without saying so is 1.5 seconds.
+/// The shortest timeout of a host is 1.5 seconds.
 const HOSTED_LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Hooks of a folder, and everything that firing them needs.
@@ -30,7 +30,7 @@ pub struct Gambrel {
     secrets: OnceLock<UserSecrets>,
 }
 
-/// What the user's secrets files say, and what keeps them from being read.
+/// Values of the user's secrets files, and complaints about them.
 struct UserSecrets {
     values: Arc<BTreeMap<String, String>>,
     complaints: Vec<Complaint>,
@@ -42,9 +42,9 @@ impl UserSecrets {
     }
 }
 
-/// A decision, and how its caller is told.
+/// A decision and its native reply.
 pub struct FireResult {
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
     /// The native answer.
     pub reply: Reply,
@@ -52,11 +52,11 @@ pub struct FireResult {
 
 /// The table `ACTIONS`: one row per way to run a call.
 fn build_actions(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dyn Action>> {
-    let settings = settings(setup);
+    let settings = process_settings(setup);
     let mut actions: Vec<Box<dyn Action>> = vec![
         Box::new(ShellAction::new(settings.clone())),
         Box::new(RuleAction::default()),
-        Box::new(SpawnAction::new(settings.clone(), setup.runner_command())),
+        Box::new(ChildPipelineAction::new(settings.clone(), setup.runner_command())),
     ];
     #[cfg(feature = "js")]
     actions.push(crate::modules::build_module_action(setup, ledger));
@@ -67,9 +67,9 @@ fn build_actions(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dy
 }
 
 impl Gambrel {
-    /// Puts the program together. Touches nothing yet.
+    /// Builds the program. Reads only the user's preferences and secrets.
     pub fn new(mut setup: Setup) -> Self {
-        // Settled once: whether a person can be asked, and how.
+        // Detected once: how modules can ask the user.
         setup.detect_ui();
         let start = setup.start_preferences();
         setup.start = Some(start);
@@ -93,7 +93,7 @@ impl Gambrel {
         }
     }
 
-    /// The same with a ledger and actions of the host's own.
+    /// Builds the program with the host's own ledger and actions.
     pub fn with_parts(
         setup: Setup,
         ledger: Arc<dyn Ledger + Send + Sync>,
@@ -102,14 +102,14 @@ impl Gambrel {
         Self { setup, ledger, journal: None, actions, secrets: OnceLock::new() }
     }
 
-    /// The surroundings.
+    /// The context.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// How processes are run.
+    /// The settings of processes.
     pub fn build_settings(&self) -> Settings {
-        settings(&self.setup)
+        process_settings(&self.setup)
     }
 
     /// The ways to run a call.
@@ -117,7 +117,7 @@ impl Gambrel {
         self.actions.iter().map(AsRef::as_ref).collect()
     }
 
-    /// Runs one call by the action of a word, outside any firing.
+    /// Runs one call with a named action, outside any firing.
     pub fn run_call(&self, action: &str, call: &Call) -> Outcome {
         let Some(action) = self.actions.iter().find(|known| known.name() == action) else {
             return Outcome::from_end(End::FailedToStart(format!(
@@ -131,7 +131,7 @@ impl Gambrel {
         outcome
     }
 
-    /// What remembers.
+    /// The ledger.
     pub fn ledger(&self) -> &dyn Ledger {
         &*self.ledger
     }
@@ -141,9 +141,9 @@ impl Gambrel {
         self.journal.as_deref()
     }
 
-    /// The same as a counter for answers, for whoever serves it.
+    /// The configuration of the approval server.
     #[cfg(feature = "http")]
-    pub fn approval_server(&self) -> Option<gambrel_server::Desk> {
+    pub fn approval_server(&self) -> Option<gambrel_server::ServerConfig> {
         self.journal.as_ref().map(crate::network::approval_server)
     }
 
@@ -152,7 +152,7 @@ impl Gambrel {
         DIALECTS.iter().find(|dialect| dialect.name() == name).copied()
     }
 
-    /// Understands a native event of a caller.
+    /// Parses a native event of a caller.
     pub fn receive(&self, from: &str, native: &[u8]) -> Result<Event, Complaint> {
         let Some(dialect) = Self::dialect_by_name(from) else {
             let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
@@ -165,12 +165,12 @@ impl Gambrel {
             at: now_ms(),
             cwd: self.setup.working_dir(),
             env: Arc::clone(&self.setup.env),
-            secrets: Arc::clone(&self.secrets().values),
+            secrets: Arc::clone(&self.user_secrets().values),
             caller: self.setup.caller,
             event_name: self.setup.event_name.clone(),
         };
         let mut event = dialect.receive_event(native, arrival)?;
-        // A dialect that translated the payload has put its own text there.
+        // A dialect that translated the payload has set its own text.
         if event.raw_line.is_none() {
             let text = native.trim_ascii();
             let one_line = !text.contains(&b'\n') && std::str::from_utf8(text).is_ok();
@@ -179,26 +179,26 @@ impl Gambrel {
         Ok(event)
     }
 
-    /// The hooks that are there for an event; without one, for the folder.
+    /// Loads the hooks for an event, or for the folder.
     pub fn load_hooks(&self, event: Option<&Event>) -> Arc<Loaded> {
-        let names = || Arc::new(self.secrets().values.keys().cloned().collect());
+        let names = || Arc::new(self.user_secrets().values.keys().cloned().collect());
         let notes = self.setup.notes.then(names);
         let roots = SearchRoots { notes, ..self.setup.search_roots(event) };
         let lost = self.setup.cwd_unknown && roots.root == self.setup.cwd;
         let mut loaded = load_hooks(DIALECTS, roots, self.load_deadline());
         loaded.complaints.extend(lost.then(unknown_folder_complaint));
-        loaded.complaints.extend(self.secrets().complaints.iter().cloned());
+        loaded.complaints.extend(self.user_secrets().complaints.iter().cloned());
         loaded.complaints.extend(self.setup.complaints.iter().cloned());
         Arc::new(loaded)
     }
 
-    /// Half of the budget: the rest is for the hooks.
+    /// Half of the budget; the rest is for the hooks.
     fn load_deadline(&self) -> Option<Instant> {
         let options = &self.setup.options;
         options.began?.checked_add(options.budget? / 2)
     }
 
-    /// Fires every matching hook of the folder that the event is about, and spells the answer.
+    /// Fires every matching hook of the event's folder and writes the reply.
     pub fn fire(&self, event: &mut Event) -> FireResult {
         let loaded = self.load_hooks(Some(event));
         self.fire_with_hooks(event, &loaded)
@@ -221,30 +221,30 @@ impl Gambrel {
     /// Called once a reply has reached its caller.
     pub fn mark_delivered(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
         if self.journal.as_ref().is_some_and(|ledger| ledger.take_import_due()) {
-            // What cannot be imported now stays in the spool, and the next reader imports it.
+            // If the import fails, the next reader imports the spool.
             let _later = self.start_import();
         }
         gambrel_engine::mark_delivered(self.ledger(), decision)
     }
 
-    /// Imports the journal without anybody who waits: in a process that outlives this one, or in a
-    /// thread of a host that has no program for it.
+    /// Imports the journal in the background: in a separate process, or in a thread of a library
+    /// host.
     pub fn start_import(&self) -> std::io::Result<()> {
         let Some(ledger) = self.journal.clone() else { return Ok(()) };
         if let Some(program) = self.setup.supervisor.as_ref().filter(|_| self.setup.is_own_process)
         {
             return gambrel_actions::start_helper(program, IMPORT_WORD);
         }
-        let work = move || ledger.import();
+        let work = move || ledger.import_unattended();
         std::thread::Builder::new().name("gambrel-import".into()).spawn(work).map(drop)
     }
 
-    /// Called instead where a reply did not reach its caller: what it was to tell is told later.
+    /// Called instead when a reply did not reach its caller; a later firing delivers its messages.
     pub fn release_claims(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
         gambrel_engine::release_claims(self.ledger(), decision)
     }
 
-    fn secrets(&self) -> &UserSecrets {
+    fn user_secrets(&self) -> &UserSecrets {
         self.secrets.get_or_init(|| {
             let (pairs, complaints) = read_secrets(&self.setup);
             UserSecrets::new(pairs, complaints)
@@ -263,42 +263,42 @@ impl Gambrel {
     }
 }
 
-/// How long a session's lock is waited for: a part of what the host will wait.
+/// How long to wait for a session's lock: a part of the host's timeout.
 fn lock_timeout(setup: &Setup) -> Duration {
     let options = &setup.options;
     let unnamed = if options.hosted { HOSTED_LOCK_TIMEOUT } else { Duration::MAX };
     options.budget.map_or(unnamed, |budget| budget / 4)
 }
 
-/// Without its folder nobody knows which hooks a project has.
+/// The complaint about an unknown working directory: project hooks may be missing.
 fn unknown_folder_complaint() -> Complaint {
-    let message = "the folder that gambrel was started in cannot be told, so hooks may be missing";
+    let message = "the working directory is unknown, so hooks may be missing";
     let complaint = Complaint::error(SourceSpan::default(), message);
     Complaint { closes_tool_gates: true, ..complaint.with_help("name the folder with -C") }
 }
 
-fn settings(setup: &Setup) -> Settings {
+fn process_settings(setup: &Setup) -> Settings {
     let state = setup.state_dir().filter(|_| !setup.in_memory);
     Settings {
         spill_dir: state.map(|dir| dir.join("spill")),
         supervisor: setup.supervisor.clone(),
         subreaper: setup.is_own_process,
-        // A host's signals are the host's own.
-        heeds_signals: setup.is_own_process,
+        // A library host handles its own signals.
+        handle_signals: setup.is_own_process,
         kill_with_parent: setup.kill_with_parent,
-        // A host's end is no reason to look for its hooks: its threads go on running others.
+        // Only for the binary: threads of a library host run other hooks.
         running_file: setup.running_file().filter(|_| setup.is_own_process),
         isolate: setup.start_preferences().isolate,
-        veil: Some(build_redact(setup.clone())),
+        redact: Some(build_redact(setup.clone())),
         ..Settings::default()
     }
 }
 
-/// What is written of a hook's output has no secrets in it. Made when the first output is that
-/// long.
-fn build_redact(setup: Setup) -> Veil {
+/// Redacts secrets from hook output that is written to disk. The redactor is built at its first
+/// use.
+fn build_redact(setup: Setup) -> Redact {
     let known = OnceLock::new();
-    Veil::new(move |bytes| {
+    Redact::new(move |bytes| {
         let redactor = known.get_or_init(|| build_redactor(&setup));
         let mut out = Vec::with_capacity(bytes.len());
         for part in bytes.utf8_chunks() {
@@ -310,12 +310,12 @@ fn build_redact(setup: Setup) -> Veil {
 }
 
 fn build_redactor(setup: &Setup) -> Redactor {
-    // Of a name that stands in two files both values are secrets.
+    // If a name is in two files, both values are secrets.
     Redactor::new(setup.env.iter(), read_secrets(setup).0.into_iter())
 }
 
-/// Every pair of the user's secrets files, the file that counts last; and what keeps a file from
-/// being read: its values are neither sent nor redacted.
+/// Every pair of the user's secrets files, and complaints about unreadable files. A later file
+/// takes precedence.
 fn read_secrets(setup: &Setup) -> (Vec<(String, String)>, Vec<Complaint>) {
     let mut pairs = Vec::new();
     let mut complaints = Vec::new();
@@ -328,7 +328,7 @@ fn read_secrets(setup: &Setup) -> (Vec<(String, String)>, Vec<Complaint>) {
     (pairs, complaints)
 }
 
-/// `NAME=value` lines, quotes undone, comments passed over.
+/// Parses `NAME=value` lines without quotes and comments.
 fn parse_secret_pairs(text: &str) -> Vec<(String, String)> {
     let pair = |line: &str| {
         let line = line.trim();
@@ -340,14 +340,14 @@ fn parse_secret_pairs(text: &str) -> Vec<(String, String)> {
     text.lines().filter_map(pair).collect()
 }
 
-/// A key that nobody can guess, for whoever opens a page to one person.
+/// A random key for a page of one user.
 pub fn fresh_key() -> std::io::Result<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A name for a firing: sorted by time, and hard to guess.
+/// An id for a firing: sorted by time, hard to guess.
 fn new_id() -> String {
     let mut bytes = [0_u8; 6];
     if getrandom::fill(&mut bytes).is_err() {

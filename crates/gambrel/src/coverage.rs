@@ -1,6 +1,6 @@
 //! What project hooks are made of, as a person is shown before trusting them.
 
-use gambrel_engine::{Coverage, Surroundings, coverage};
+use gambrel_engine::{Coverage, Surroundings, find_coverage};
 use gambrel_model::Hook;
 
 use crate::{Gambrel, Setup};
@@ -17,11 +17,11 @@ impl Setup {
 
 impl Gambrel {
     /// Works out what each of these hooks is made of. Reads files and starts nothing.
-    pub fn coverage(&self, hooks: &[&Hook]) -> Vec<Coverage> {
+    pub fn find_coverage(&self, hooks: &[&Hook]) -> Vec<Coverage> {
         let setup = self.setup();
         let trust_files = setup.trust_files();
         let path = setup.env.get("PATH").map(String::as_str).unwrap_or_default();
-        let around = |hook: &Hook| Surroundings::of(hook, setup.home(), path, &trust_files);
-        hooks.iter().map(|hook| coverage(hook, &around(hook))).collect()
+        let around = |hook: &Hook| Surroundings::from_hook(hook, setup.home(), path, &trust_files);
+        hooks.iter().map(|hook| find_coverage(hook, &around(hook))).collect()
     }
 }

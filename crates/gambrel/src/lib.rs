@@ -23,6 +23,7 @@ mod coverage;
 mod modules;
 #[cfg(feature = "http")]
 mod network;
+mod path_cache;
 mod project_env;
 mod setup;
 #[cfg(feature = "js")]

@@ -8,7 +8,9 @@ use std::time::Duration;
 use gambrel_ledger::LocalLedger;
 use gambrel_model::ticket::AnswerKind;
 use gambrel_model::{Action, Job, Ledger, Outcome, Ticket};
-use gambrel_script::{Ask, AskKind, Asker, Fetcher, ModuleAction, ScriptSettings, WatchedModules};
+use gambrel_script::{
+    AskFn, FetchFn, ModuleAction, Question, QuestionKind, ScriptSettings, TimeBoundModules,
+};
 use serde_json::{Value, json};
 
 use crate::Setup;
@@ -27,13 +29,13 @@ pub fn build_module_action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> 
     let settings = ScriptSettings { ask, fetch, ..ScriptSettings::default() };
     match setup.is_own_process {
         // A program of its own must answer in time, whatever a module does.
-        true => Box::new(SignalAware(WatchedModules::new(settings))),
+        true => Box::new(SignalAware(TimeBoundModules::new(settings))),
         false => Box::new(ModuleAction::new(settings)),
     }
 }
 
 /// Modules in a program of its own: told to go, it goes, with the exit code that says so.
-struct SignalAware(WatchedModules);
+struct SignalAware(TimeBoundModules);
 
 impl Action for SignalAware {
     fn name(&self) -> &'static str {
@@ -41,15 +43,16 @@ impl Action for SignalAware {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        // Taken down at the end, and if it rang that is the end of us all.
-        let bell = gambrel_actions::Bell::hang();
-        let goes_on = || !bell.as_ref().is_some_and(gambrel_actions::Bell::rang);
-        self.0.run_while(jobs, &goes_on)
+        // Removed at the end; after a signal the process then exits.
+        let signals = gambrel_actions::SignalGuard::install();
+        let may_continue =
+            || !signals.as_ref().is_some_and(gambrel_actions::SignalGuard::triggered);
+        self.0.run_while(jobs, &may_continue)
     }
 }
 
 /// Who makes the requests of modules, where the user lets them make any.
-fn build_fetch() -> Fetcher {
+fn build_fetch() -> FetchFn {
     #[cfg(feature = "http")]
     {
         let fetcher = gambrel_actions::Fetcher::new(&gambrel_actions::WebSettings::default());
@@ -70,35 +73,35 @@ pub fn select_ui(setup: &Setup) -> &'static str {
     }
 }
 
-fn build_asker(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Option<Asker> {
+fn build_asker(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Option<AskFn> {
     match select_ui(setup) {
         "tty" => {
             let terminal = Terminal::default();
-            Some(Arc::new(move |ask: &Ask| terminal.ask_user(ask)))
+            Some(Arc::new(move |ask: &Question| terminal.ask_user(ask)))
         }
         "page" => {
             let (ledger, project) =
                 (Arc::clone(ledger?), setup.working_dir().display().to_string());
-            Some(Arc::new(move |ask: &Ask| ask_by_ticket(&ledger, &project, ask)))
+            Some(Arc::new(move |ask: &Question| ask_by_ticket(&ledger, &project, ask)))
         }
         _ => None,
     }
 }
 
-fn answer_kind(ask: &Ask) -> AnswerKind {
+fn answer_kind(ask: &Question) -> AnswerKind {
     let there = ask.placeholder.clone().unwrap_or_default();
     match ask.kind {
-        AskKind::Confirm => AnswerKind::Ruling,
-        AskKind::Select => AnswerKind::Choice(ask.options.clone()),
-        AskKind::Input => AnswerKind::Line(there),
-        AskKind::Editor => AnswerKind::Text(there),
+        QuestionKind::Confirm => AnswerKind::Ruling,
+        QuestionKind::Select => AnswerKind::Choice(ask.options.clone()),
+        QuestionKind::Input => AnswerKind::Line(there),
+        QuestionKind::Editor => AnswerKind::Text(there),
     }
 }
 
 /// Asks through a ticket: yes or no is its action, everything else its message. One that asks the
 /// same again about the same call, because it was killed or its time was over, finds its ticket
 /// and perhaps an answer in it.
-fn ask_by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value> {
+fn ask_by_ticket(ledger: &LocalLedger, project: &str, ask: &Question) -> Option<Value> {
     let now = gambrel_engine::now_ms();
     let mut shown =
         vec![("Module".to_owned(), ask.module.clone()), ("Event".to_owned(), ask.event.clone())];
@@ -126,22 +129,22 @@ fn ask_by_ticket(ledger: &LocalLedger, project: &str, ask: &Ask) -> Option<Value
     };
     let ticket = ledger.open_ticket(&asked).ok()?.ticket;
     loop {
-        let known = ledger.ticket(&ticket.id).ok()??;
+        let known = ledger.find_ticket(&ticket.id).ok()??;
         if let Some(answer) = known.answer {
-            // Spent when the firing ends; a failure is found again and told there.
+            // Spent when the firing ends, which also reports a failure.
             let _noted = ledger.take_answer(&ticket.id);
             let yes = matches!(answer.action.as_str(), "approve" | "continue" | "ok");
             return match ask.kind {
-                AskKind::Confirm => Some(json!(yes)),
-                AskKind::Select => {
-                    let said = [answer.message.trim(), answer.action.trim()];
-                    let chosen = ask.options.iter().find(|o| said.contains(&o.trim()));
+                QuestionKind::Confirm => Some(json!(yes)),
+                QuestionKind::Select => {
+                    let answers = [answer.message.trim(), answer.action.trim()];
+                    let chosen = ask.options.iter().find(|o| answers.contains(&o.trim()));
                     chosen.map(|option| json!(option))
                 }
-                AskKind::Input | AskKind::Editor => yes.then(|| json!(answer.message)),
+                QuestionKind::Input | QuestionKind::Editor => yes.then(|| json!(answer.message)),
             };
         }
-        if gambrel_engine::now_ms() >= known.expires || ask.standing.is_over() {
+        if gambrel_engine::now_ms() >= known.expires || ask.handle.is_over() {
             return None;
         }
         std::thread::sleep(POLL_INTERVAL);

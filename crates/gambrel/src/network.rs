@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gambrel_actions::{Desk, Listening, Settings, WebSettings, WebhookAction};
+use gambrel_actions::{ApprovalChannel, ListenerHandle, Settings, WebSettings, WebhookAction};
 use gambrel_ledger::LocalLedger;
 use gambrel_model::{Action, Ledger};
 
@@ -12,8 +12,8 @@ pub fn network_actions(
     settings: Settings,
     ledger: Option<&Arc<LocalLedger>>,
 ) -> Vec<Box<dyn Action>> {
-    let desk = ledger.map(approval_channel);
-    let web = WebSettings { settings, desk, ..WebSettings::default() };
+    let approvals = ledger.map(approval_channel);
+    let web = WebSettings { settings, approvals, ..WebSettings::default() };
     vec![
         #[cfg(feature = "mcp")]
         Box::new(gambrel_actions::McpAction::new(web.clone())),
@@ -22,22 +22,25 @@ pub fn network_actions(
 }
 
 /// Where answers come in while somebody waits for one.
-fn approval_channel(ledger: &Arc<LocalLedger>) -> Desk {
+fn approval_channel(ledger: &Arc<LocalLedger>) -> ApprovalChannel {
     let ours = Arc::clone(ledger);
     // Nothing of it is made before somebody waits.
     let listen = move |port: u16| {
         let ours = approval_server(&ours);
         let listening = gambrel_server::listen(&ours, port).map_err(|error| error.to_string())?;
-        Ok(Listening { base: listening.base().to_owned(), keep: Box::new(listening) })
+        Ok(ListenerHandle { base: listening.base().to_owned(), guard: Box::new(listening) })
     };
-    Desk { ledger: Arc::clone(ledger) as Arc<dyn Ledger + Send + Sync>, listen: Arc::new(listen) }
+    ApprovalChannel {
+        ledger: Arc::clone(ledger) as Arc<dyn Ledger + Send + Sync>,
+        listen: Arc::new(listen),
+    }
 }
 
 /// The same tickets for a page of all of them, if it has a key.
-pub fn approval_server(ledger: &Arc<LocalLedger>) -> gambrel_server::Desk {
-    gambrel_server::Desk {
+pub fn approval_server(ledger: &Arc<LocalLedger>) -> gambrel_server::ServerConfig {
+    gambrel_server::ServerConfig {
         ledger: Arc::clone(ledger) as Arc<dyn Ledger + Send + Sync>,
         key: None,
-        mark: ledger.mark(),
+        ledger_id: ledger.ledger_id(),
     }
 }

@@ -1,9 +1,8 @@
-//! The part of the environment that a project has no say in: variables that its own files set are
-//! ignored, and a state folder inside of it is refused. Nothing is read unless a variable that
-//! matters is set.
+//! Ignores relevant environment variables that files of the project set, and refuses a state folder
+//! inside the project. Reads no file unless a relevant variable is set.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use gambrel_dialects::{Assignment, EnvFile, PROJECT_ENV_FILES};
 use gambrel_engine::{MAX_FILE_BYTES, read_text};
@@ -11,29 +10,32 @@ use gambrel_model::{Complaint, Event, SourceSpan};
 
 use crate::Setup;
 use crate::account::{account_home, real_path};
+use crate::path_cache::PathCache;
 use crate::setup::find_project;
 
-/// No JavaScript program makes a text of a longer file.
+/// A longer file cannot be read by a JavaScript program.
 const MAX_SETTINGS_BYTES: u64 = 1 << 30;
 
-/// Variables by which a gambrel inside a hook knows the one outside.
+/// Variables that gambrel sets for hooks.
 const OWN_MARKS: [&str; 4] =
     ["GAMBREL_FIRING", "GAMBREL_CALL", "GAMBREL_PROGRAM", "GAMBREL_HANDLER"];
 
 impl Setup {
-    /// Takes out what a file of the project itself sets to the value that it has here, and keeps a
-    /// complaint about each. In place of `HOME` stands the home of the user database. The error
-    /// says why the state folder may not be used, see [`Self::state_dir_refusal`].
+    /// Removes variables that a project file sets to their present value, with a complaint about
+    /// each. `HOME` is replaced by the home of the user database. The error says why the state
+    /// folder must not be used, see [`Self::state_dir_refusal`].
     pub fn check_environment(&mut self) -> Result<(), String> {
         if !self.env.iter().any(|(name, value)| is_relevant(name, value)) {
             return Ok(());
         }
         let home = account_home();
-        let root = self.project_root(None);
-        let project = find_project(&root, home.as_deref());
+        let mut paths = PathCache::default();
+        let root = paths.canonicalize(self.unresolved_root(None));
+        let project = find_project(&root, home.as_deref(), &mut paths);
+        self.path_cache = Arc::new(Mutex::new(paths));
         let mut folders = vec![project.clone(), root];
         folders.dedup();
-        // What stands in the user's home is the user's own.
+        // Files in the user's home belong to the user.
         folders.retain(|folder| Some(folder) != home.as_ref());
         let files = |folder| PROJECT_ENV_FILES.iter().map(move |file| (folder, file));
         for (folder, file) in folders.iter().flat_map(files) {
@@ -45,7 +47,7 @@ impl Setup {
         self.refusal_within(&project).map_or(Ok(()), Err)
     }
 
-    /// What a file sets. If it can be read by others and not by us, that may be any variable.
+    /// The assignments of a file. A file that only others can read may set any variable.
     fn read_assignments(&self, path: &Path, file: &EnvFile) -> Vec<Assignment> {
         match read_text(path) {
             Ok(text) => text.map(|text| (file.read)(&text)).unwrap_or_default(),
@@ -83,9 +85,8 @@ impl Setup {
         self.complaints.push(Complaint { reported_by_fire: true, ..complaint });
     }
 
-    /// Why nothing may be kept in the state folder that the environment names: it is inside the
-    /// event's project, whose files anybody may have written. The default place is never refused.
-    /// Nothing is looked up for an event of the folder that was checked at the start.
+    /// Why the state folder named by the environment must not be used: it is inside the event's
+    /// project. The default folder is never refused.
     pub fn state_dir_refusal(&self, event: &Event) -> Option<String> {
         let is_named = self.folder.is_some() || self.env.contains_key("CLAUDE_PROJECT_DIR");
         if is_named || self.cwd.join(&event.cwd) == self.cwd {
@@ -121,14 +122,14 @@ impl Setup {
     }
 }
 
-/// Whether what we cannot read may still be read by whoever sets variables from it.
+/// Whether another program can read a file that gambrel cannot.
 fn others_can_read(path: &Path, file: &EnvFile) -> bool {
     let Ok(known) = std::fs::metadata(path) else { return false };
     let is_large = known.len() > MAX_FILE_BYTES && known.len() < MAX_SETTINGS_BYTES;
     if file.is_shell { !known.is_dir() } else { known.is_file() && is_large }
 }
 
-/// Whether a variable is one that a project could gain by.
+/// Whether a project could gain by setting this variable.
 fn is_relevant(name: &str, value: &str) -> bool {
     match name {
         "HOME" => !is_usual_home(value),
@@ -142,13 +143,13 @@ fn is_ours(name: &str) -> bool {
     prefix && !OWN_MARKS.contains(&name)
 }
 
-/// Where homes are. Nobody but root makes folders there, so that no project names one of its own.
+/// Whether this is a usual home. Only root creates folders there, so a project cannot name one.
 fn is_usual_home(home: &str) -> bool {
     let below = home.strip_prefix("/home/").map(|name| name.trim_end_matches('/'));
     home == "/root" || below.is_some_and(|name| !name.is_empty() && !name.contains('/'))
 }
 
-/// Whether all that a value can do is to let less happen.
+/// Whether a value can only make gambrel stricter.
 fn only_tightens(name: &str, value: &str) -> bool {
     let on = ["1", "true", "yes", "on"].contains(&value.to_lowercase().as_str());
     match name {

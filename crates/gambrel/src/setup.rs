@@ -1,52 +1,57 @@
-//! What a firing is surrounded by: environment, folders, names on the command line. Read once at
-//! the rim; everything behind it gets values.
+//! The process context of a firing: environment, folders, sources named on the command line. Read
+//! once at program start.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gambrel_dialects::StartPreferences;
 use gambrel_engine::Options;
 use gambrel_model::{Complaint, Event, SearchRoots};
 
-/// The surroundings of a program that fires hooks.
+use crate::path_cache::PathCache;
+
+/// The context of a program that fires hooks.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     /// The environment that hooks inherit.
     pub env: Arc<BTreeMap<String, String>>,
-    /// The folder that the program stands in.
+    /// The working directory of the program.
     pub cwd: PathBuf,
-    /// Whether that folder cannot be told.
+    /// Whether that folder is unknown.
     pub cwd_unknown: bool,
-    /// The folder that was asked for (`-C`), which wins over everything.
+    /// The folder given with `-C`; it takes precedence.
     pub folder: Option<PathBuf>,
-    /// What the command line named: option word and path.
+    /// Sources named on the command line: option and path.
     pub extra_sources: Vec<(String, PathBuf)>,
-    /// How firings are to be done.
+    /// Options of firings.
     pub options: Options,
-    /// The program that is started again to supervise hooks that nobody waits for.
+    /// The program that is started again to supervise detached hooks.
     pub supervisor: Option<PathBuf>,
-    /// Whether orphans of hooks come to this process. Only for a program of its own.
+    /// Whether this process adopts orphans of hooks. Only for the gambrel binary.
     pub is_own_process: bool,
     /// Whether hooks end with this process even when it is killed, as far as the kernel can do that.
     /// Only for a program of its own that runs hooks on its main thread.
     pub kill_with_parent: bool,
     /// The native event's name, for a payload that does not name it (`--event`).
     pub event_name: Option<String>,
-    /// Whether loading also tells what is only worth a note.
+    /// Whether loading also collects notes.
     pub notes: bool,
-    /// Keep nothing on disk.
+    /// Write nothing to disk.
     pub in_memory: bool,
-    /// The process whose hooks these are: the host itself, or whoever started this program.
+    /// The process whose hooks these are: the host, or the parent of this program.
     pub caller: Option<u32>,
-    /// What is wrong with the environment itself.
+    /// Complaints about the environment.
     pub complaints: Vec<Complaint>,
     /// How hooks are started; without it, as the user's `config.yaml` says.
     pub start: Option<StartPreferences>,
+    /// Lookups of `check_environment`, for the next call of `search_roots` only.
+    #[doc(hidden)]
+    pub path_cache: Arc<Mutex<PathCache>>,
 }
 
 impl Setup {
-    /// The surroundings of this process.
+    /// The context of this process.
     pub fn from_env() -> Self {
         let env = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -57,7 +62,7 @@ impl Setup {
         Self { env: Arc::new(env.collect()), cwd, cwd_unknown, caller, ..Self::default() }
     }
 
-    /// The surroundings of this process, for one folder, with a memory that ends with it.
+    /// The context of this process for one folder, without files on disk.
     pub fn in_memory(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()), in_memory: true, ..Self::from_env() }
     }
@@ -82,7 +87,7 @@ impl Setup {
         own.or_else(standard).or_else(|| Some(self.home()?.join(".local/state/gambrel")))
     }
 
-    /// The file in which processes are entered while they run hooks.
+    /// The file that lists processes that run hooks.
     pub fn running_file(&self) -> Option<PathBuf> {
         Some(self.state_dir().filter(|_| !self.in_memory)?.join("running"))
     }
@@ -92,8 +97,8 @@ impl Setup {
         self.absolute_var("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
     }
 
-    /// How hooks are started: `isolate` and `verified_exec` in the user's `config.yaml`, and
-    /// `GAMBREL_ISOLATE` before the first. No file of a project is asked.
+    /// How hooks are started: `isolate` and `verified_exec` in the user's `config.yaml`;
+    /// `GAMBREL_ISOLATE` overrides the former. Project files have no effect.
     pub fn start_preferences(&self) -> StartPreferences {
         if let Some(known) = self.start {
             return known;
@@ -114,7 +119,7 @@ impl Setup {
         folders.iter().filter_map(|f| Some(home.as_ref()?.join(f).join("secrets.env"))).collect()
     }
 
-    /// Whether a person can be asked, and how: settled once, and told to whoever wants to know.
+    /// Detects once how modules can ask the user, and stores it in `GAMBREL_UI`.
     pub(crate) fn detect_ui(&mut self) {
         #[cfg(feature = "js")]
         {
@@ -123,7 +128,7 @@ impl Setup {
         }
     }
 
-    /// The words that run a pipeline: `GAMBREL_RUNNER`, else this program's own `run`.
+    /// The command that runs a pipeline: `GAMBREL_RUNNER`, else `run` of this program.
     pub fn runner_command(&self) -> Vec<String> {
         if let Some(words) = self.env_var("GAMBREL_RUNNER") {
             return words.split_whitespace().map(str::to_owned).collect();
@@ -132,7 +137,7 @@ impl Setup {
         vec![program.unwrap_or_else(|| "gambrel".into()), "run".into()]
     }
 
-    /// The folder that was asked for, else the one that the program stands in.
+    /// The folder given with `-C`, else the working directory.
     pub fn working_dir(&self) -> PathBuf {
         self.folder.as_ref().map_or_else(|| self.cwd.clone(), |folder| self.cwd.join(folder))
     }
@@ -140,16 +145,20 @@ impl Setup {
     /// The project's root: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder if it exists,
     /// else the process's.
     pub fn project_root(&self, event: Option<&Event>) -> PathBuf {
-        let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
-        let root = named
-            .or_else(|| self.absolute_var("CLAUDE_PROJECT_DIR"))
-            .or_else(|| event.map(|event| self.cwd.join(&event.cwd)).filter(|dir| dir.is_dir()))
-            .unwrap_or_else(|| self.cwd.clone());
+        let root = self.unresolved_root(event);
         std::fs::canonicalize(&root).unwrap_or(root)
     }
 
-    /// The folders and names from which every place follows. What the command line named is meant
-    /// from the folder that it asked for.
+    pub(crate) fn unresolved_root(&self, event: Option<&Event>) -> PathBuf {
+        let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
+        named
+            .or_else(|| self.absolute_var("CLAUDE_PROJECT_DIR"))
+            .or_else(|| event.map(|event| self.cwd.join(&event.cwd)).filter(|dir| dir.is_dir()))
+            .unwrap_or_else(|| self.cwd.clone())
+    }
+
+    /// The folders in which configuration is searched. Paths on the command line are relative to
+    /// `-C`.
     pub fn search_roots(&self, event: Option<&Event>) -> SearchRoots {
         let absolute = |(word, path): &(String, PathBuf)| {
             let at_home =
@@ -159,10 +168,15 @@ impl Setup {
                 canonicalize_parent(at_home.unwrap_or_else(|| self.working_dir().join(path))),
             )
         };
-        let root = self.project_root(event);
-        let home = self.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
+        let mut paths = {
+            let mut cache = self.path_cache.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *cache)
+        };
+        let root = paths.canonicalize(self.unresolved_root(event));
+        let home = self.home().map(|home| paths.canonicalize(home));
         SearchRoots {
-            project: find_project(&root, home.as_deref()),
+            project: find_project(&root, home.as_deref(), &mut paths),
+            known_paths: paths.into_known_paths(),
             root,
             home,
             config_home: self.config_home(),
@@ -173,16 +187,15 @@ impl Setup {
     }
 }
 
-/// What is left of the folder that we stand in, when it was deleted: hooks of the folders above it
-/// still count.
+/// The nearest existing folder above a deleted working directory; its hooks still run.
 fn nearest_existing_ancestor() -> Option<PathBuf> {
     let named = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
     let above = named.iter().flat_map(|path| path.ancestors()).find(|path| path.is_dir());
     above.map(Path::to_owned)
 }
 
-/// One name for a file, however its folder was written. The file itself may be a link: what stands
-/// beside the link is meant by what it names.
+/// Resolves links in the folder of a path. The file itself may be a link, because it names files
+/// beside the link.
 fn canonicalize_parent(path: PathBuf) -> PathBuf {
     let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
     match (folder, path.file_name()) {
@@ -192,9 +205,9 @@ fn canonicalize_parent(path: PathBuf) -> PathBuf {
 }
 
 /// The nearest folder that has hooks or a repository, from the root upwards; not home itself.
-pub(crate) fn find_project(root: &Path, home: Option<&Path>) -> PathBuf {
+pub(crate) fn find_project(root: &Path, home: Option<&Path>, paths: &mut PathCache) -> PathBuf {
     const MARKS: [&str; 5] = [".claude", ".gambrel", ".omp", ".iteratr.hooks.yml", ".git"];
-    let marked = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
-    let found = root.ancestors().take_while(|folder| home != Some(*folder)).find(marked);
-    found.unwrap_or(root).to_owned()
+    let mut is_marked = |folder: &&Path| MARKS.iter().any(|mark| paths.exists(folder.join(mark)));
+    let mut folders = root.ancestors().take_while(|folder| home != Some(*folder));
+    folders.find(|folder| is_marked(folder)).unwrap_or(root).to_owned()
 }

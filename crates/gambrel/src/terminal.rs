@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use gambrel_script::{Ask, AskKind, Standing};
+use gambrel_script::{Question, QuestionHandle, QuestionKind};
 use rustix::fs::OFlags;
 use rustix::termios::{QueueSelector, tcflush};
 use serde_json::{Value, json};
@@ -26,21 +26,23 @@ pub struct Terminal {
 
 impl Terminal {
     /// Asks when it is this question's turn; nothing if the person cancels or the question is over.
-    pub fn ask_user(&self, ask: &Ask) -> Option<Value> {
-        let _mine = self.wait_for_turn(&ask.standing)?;
-        let mut talk = TerminalDialog::open(&ask.standing)?;
+    pub fn ask_user(&self, ask: &Question) -> Option<Value> {
+        let _mine = self.wait_for_turn(&ask.handle)?;
+        let mut talk = TerminalDialog::open(&ask.handle)?;
         talk.print_text(&question_text(ask))?;
         match ask.kind {
-            AskKind::Confirm => Some(json!(matches!(talk.read_line()?.trim(), "y" | "Y" | "yes"))),
-            AskKind::Select => talk.read_choice(&ask.options),
-            AskKind::Input => talk.read_line().map(|line| json!(line)),
-            AskKind::Editor => talk.read_text(ask.placeholder.as_deref().unwrap_or_default()),
+            QuestionKind::Confirm => {
+                Some(json!(matches!(talk.read_line()?.trim(), "y" | "Y" | "yes")))
+            }
+            QuestionKind::Select => talk.read_choice(&ask.options),
+            QuestionKind::Input => talk.read_line().map(|line| json!(line)),
+            QuestionKind::Editor => talk.read_text(ask.placeholder.as_deref().unwrap_or_default()),
         }
     }
 
-    fn wait_for_turn(&self, standing: &Standing) -> Option<MutexGuard<'_, ()>> {
-        while !standing.is_over() {
-            if standing.is_next() {
+    fn wait_for_turn(&self, handle: &QuestionHandle) -> Option<MutexGuard<'_, ()>> {
+        while !handle.is_over() {
+            if handle.is_next() {
                 match self.turn.try_lock() {
                     Ok(mine) => return Some(mine),
                     Err(TryLockError::Poisoned(left)) => return Some(left.into_inner()),
@@ -57,15 +59,15 @@ impl Terminal {
 struct TerminalDialog<'a> {
     screen: File,
     keys: File,
-    standing: &'a Standing,
+    handle: &'a QuestionHandle,
 }
 
 impl<'a> TerminalDialog<'a> {
-    fn open(standing: &'a Standing) -> Option<Self> {
+    fn open(handle: &'a QuestionHandle) -> Option<Self> {
         let calm = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
         let screen = OpenOptions::new().write(true).open(TERMINAL).ok()?;
         let keys = OpenOptions::new().read(true).custom_flags(calm).open(TERMINAL).ok()?;
-        Some(Self { screen, keys, standing })
+        Some(Self { screen, keys, handle })
     }
 
     fn print_text(&mut self, text: &str) -> Option<()> {
@@ -83,7 +85,7 @@ impl<'a> TerminalDialog<'a> {
                 Ok(_) => typed.extend(key),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return None,
-                Err(_) if self.standing.is_over() => return self.give_up(),
+                Err(_) if self.handle.is_over() => return self.give_up(),
                 Err(_) => std::thread::sleep(POLL_INTERVAL),
             }
         }
@@ -119,14 +121,14 @@ impl<'a> TerminalDialog<'a> {
         while let Some(line) = self.read_line().filter(|line| line != ".") {
             typed.push(line);
         }
-        if self.standing.is_over() {
+        if self.handle.is_over() {
             return None;
         }
         Some(json!(if typed.is_empty() { there.to_owned() } else { typed.join("\n") }))
     }
 }
 
-fn question_text(ask: &Ask) -> String {
+fn question_text(ask: &Question) -> String {
     let message = ask.message.as_deref().unwrap_or_default();
     let mut text = format!(
         "\n{} asks: {}\n{}\n",
@@ -142,10 +144,10 @@ fn question_text(ask: &Ask) -> String {
         text += &format!("{}\n", strip_controls(there));
     }
     text + match ask.kind {
-        AskKind::Confirm => "[y/N] ",
-        AskKind::Select => "number: ",
-        AskKind::Input => "> ",
-        AskKind::Editor => {
+        QuestionKind::Confirm => "[y/N] ",
+        QuestionKind::Select => "number: ",
+        QuestionKind::Input => "> ",
+        QuestionKind::Editor => {
             "(end with a line of one dot; that line alone leaves the text as it is)\n"
         }
     }

@@ -1,10 +1,13 @@
 //! Wraps tools of a Rust host with hooks, as oh-my-pi does: hooks run before and after a tool, and
 //! may rewrite its result. Hooks receive an error, which stays an error.
 
-use gambrel_model::Complaint;
+use gambrel_model::{Complaint, Dialect, Moment};
 use serde_json::{Value, json};
 
 use crate::Gambrel;
+
+/// The dialect whose events a wrapped tool fires: it names a tool's call and its result.
+const TOOL_DIALECT: &dyn Dialect = &gambrel_dialects::omp::Omp;
 
 /// One call of a tool by an agent.
 #[derive(Debug, Clone, Default)]
@@ -58,28 +61,29 @@ impl Gambrel {
         call: &ToolCall,
         tool: impl FnOnce(&Value) -> Result<ToolOutput, E>,
     ) -> Result<ToolOutput, ToolError<E>> {
-        let event = |kind: &str| {
+        let event = |moment: &Moment| {
             json!({
-                "type": kind, "sessionId": call.session, "toolName": call.name,
+                "type": native_event_name(moment), "sessionId": call.session, "toolName": call.name,
                 "toolCallId": call.id, "input": call.input,
             })
         };
-        let asked = self.fire_and_parse(&event("tool_call")).map_err(ToolError::Unclear)?;
-        if asked["block"] == true {
-            let reason = asked["reason"].as_str().unwrap_or_default().to_owned();
+        let result =
+            self.fire_and_parse(&event(&Moment::ToolBefore)).map_err(ToolError::Unclear)?;
+        if result["block"] == true {
+            let reason = result["reason"].as_str().unwrap_or_default().to_owned();
             return Err(ToolError::Blocked(reason));
         }
-        let mut after = event("tool_result");
+        let mut after = event(&Moment::ToolAfter);
         match tool(&call.input) {
             Ok(mut output) => {
                 after["content"] = json!(output.content);
                 after["details"] = output.details.clone();
                 after["isError"] = json!(false);
-                let told = self.fire_and_parse(&after).map_err(ToolError::Unclear)?;
-                if let Some(content) = told["content"].as_array() {
+                let result = self.fire_and_parse(&after).map_err(ToolError::Unclear)?;
+                if let Some(content) = result["content"].as_array() {
                     output.content.clone_from(content);
                 }
-                if let Some(details) = told.get("details").filter(|details| !details.is_null()) {
+                if let Some(details) = result.get("details").filter(|details| !details.is_null()) {
                     output.details = details.clone();
                 }
                 Ok(output)
@@ -87,8 +91,8 @@ impl Gambrel {
             Err(error) => {
                 after["content"] = json!([{"type": "text", "text": error.to_string()}]);
                 after["isError"] = json!(true);
-                // Whatever hooks say of it, the error stands; what they have written is in the log.
-                let _told = self.fire_and_parse(&after);
+                // The error is returned whatever the hooks answer; the log has their output.
+                let _result = self.fire_and_parse(&after);
                 Err(ToolError::Failed(error))
             }
         }
@@ -96,10 +100,16 @@ impl Gambrel {
 
     /// Fires an event of oh-my-pi and reads the merged result.
     fn fire_and_parse(&self, event: &Value) -> Result<Value, Box<Complaint>> {
-        let mut event = self.receive("omp", event.to_string().as_bytes()).map_err(Box::new)?;
+        let mut event =
+            self.receive(TOOL_DIALECT.name(), event.to_string().as_bytes()).map_err(Box::new)?;
         let fired = self.fire(&mut event);
-        // Nothing is lost: what could not be struck off is said once more.
+        // A message that cannot be removed is delivered once more.
         let _kept = self.mark_delivered(&fired.decision);
         Ok(serde_json::from_slice(&fired.reply.stdout).unwrap_or_default())
     }
+}
+
+fn native_event_name(moment: &Moment) -> &'static str {
+    let mut specs = TOOL_DIALECT.events().iter();
+    specs.find(|spec| spec.moment == *moment).map_or("", |spec| spec.name)
 }

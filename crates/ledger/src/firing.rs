@@ -1,58 +1,58 @@
-//! A firing as its records tell it. Knows how records belong together, not where they are kept.
+//! A firing, built from its journal records. Independent of where the records are stored.
 
 use gambrel_model::ledger::{FiringPhase, JournalRecord};
 
-use crate::alive::is_running;
+use crate::pid_alive::is_running;
 
-/// Which firings to list.
+/// Selects firings to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
-    /// Of this session only.
+pub struct FiringQuery {
+    /// Only firings of this session.
     pub session: Option<String>,
-    /// At most so many: the newest, or with `after` the next ones.
+    /// Maximum number: the newest, or with `after` the next ones.
     pub limit: usize,
-    /// Only what came after this place in the journal.
+    /// Only firings after this sequence number.
     pub after: Option<u64>,
 }
 
-/// One firing with everything that the journal knows of it.
+/// One firing with all its journal records.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Firing {
-    /// Its place in the journal; grows from firing to firing.
+pub struct FiringRecord {
+    /// The sequence number in the journal.
     pub seq: u64,
-    /// Its own id.
+    /// The id of the firing.
     pub id: String,
-    /// Milliseconds since the epoch, of its first record.
+    /// The time of its first record, in milliseconds since the epoch.
     pub at: u64,
     /// The session of its first record.
     pub session: String,
-    /// Whether it still goes on.
+    /// Whether it still runs.
     pub state: FiringState,
-    /// Its records, in the order in which they were written.
+    /// Its records, oldest first.
     pub records: Vec<JournalRecord>,
 }
 
-/// How far a firing came.
+/// The state of a firing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FiringState {
-    /// Its process is alive and has not decided yet.
+    /// Its process runs and has not decided yet.
     Running,
-    /// A decision was made.
+    /// It has a decision.
     Finished,
-    /// Its process is gone and left no decision.
+    /// Its process ended without a decision.
     Interrupted,
 }
 
-impl Firing {
-    /// The firing that these records tell of; nothing without a record.
-    pub(crate) fn of(seq: u64, records: Vec<JournalRecord>) -> Option<Self> {
+impl FiringRecord {
+    /// Builds a firing from its records; `None` without a record.
+    pub(crate) fn from_records(seq: u64, records: Vec<JournalRecord>) -> Option<Self> {
         let first = records.first()?;
         let (id, at, session) = (first.id.clone(), first.at, first.session.clone());
         Some(Self { seq, id, at, session, state: state_of(&records), records })
     }
 }
 
-/// Without its beginning (dropped, or too old) nothing can be said of a firing but that it was.
+/// The state of a firing. Without its first record (dropped, or too old) it counts as finished.
 fn state_of(records: &[JournalRecord]) -> FiringState {
     let begun = |record: &&JournalRecord| {
         matches!(record.step, FiringPhase::Accepted | FiringPhase::Started)

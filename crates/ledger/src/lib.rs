@@ -1,14 +1,14 @@
-//! Stores the journal of firings, undelivered messages of sessions, counts and trust. It does not
-//! know what the stored values mean, and no decision waits for it.
+//! Stores the journal of firings, undelivered messages of sessions, counts, tickets and trust. It
+//! does not interpret the stored values, and no decision depends on it.
 
-mod alive;
 mod firing;
 mod local;
 mod memory;
+mod pid_alive;
 mod redact;
 mod token;
 
-pub use firing::{Firing, FiringState, Query};
-pub use local::{Limits, LocalLedger, RecentFirings, TakenIn};
+pub use firing::{FiringQuery, FiringRecord, FiringState};
+pub use local::{Imported, LocalLedger, RecentFirings, RetentionLimits};
 pub use memory::MemoryLedger;
 pub use redact::Redactor;

@@ -1,25 +1,24 @@
-//! The border between the engine and the room that runs things. An action knows calls and
-//! outcomes; it never hears of events, dialects or decisions.
+//! The trait between the engine and the code that runs calls. An action must not know events,
+//! dialects or decisions.
 
 use crate::call::Call;
 use crate::outcome::Outcome;
 
 /// One way to run a call: a row of the table `ACTIONS`.
 pub trait Action: Send + Sync {
-    /// The word by which a configuration asks for it.
+    /// The name that a configuration uses.
     fn name(&self) -> &'static str;
 
-    /// Runs all jobs at once and returns their outcomes in the same order. The only place where
-    /// a firing waits. Never panics for a job's sake and never waits past a job's deadline by
-    /// more than its grace.
+    /// Runs all jobs at once and returns their outcomes in the same order. Only here does a firing
+    /// wait. It waits at most until a job's deadline plus its kill grace.
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome>;
 }
 
-/// A call, and what a supervisor needs when nobody waits for it.
+/// A call, and the record that a supervisor needs for a detached hook.
 pub struct Job<'a> {
     /// What to run.
     pub call: &'a Call,
-    /// Written when a call is left to a supervisor, and handed to it unread, so that it can record
-    /// and read the outcome after the caller has gone.
+    /// Builds the text that is handed to a supervisor, which records the outcome after the caller
+    /// has exited.
     pub record: Option<&'a (dyn Fn() -> String + Sync)>,
 }

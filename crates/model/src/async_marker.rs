@@ -1,36 +1,36 @@
-//! How a running process says that nobody should wait for it any longer: with a flag in the JSON
-//! object on its first line. Knows the form only; which words it has is the dialect's to say.
+//! Detects the request of a running hook to continue in the background: a flag in the JSON object
+//! on its first line. The dialect names the fields.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// No first line that asks for this is longer.
+/// Maximum length of a first line with such a request.
 const MAX_LINE_BYTES: usize = 4 * 1024;
 
-/// The words of such a line.
+/// The field names of such a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AsyncMarker {
     /// The field that is true.
     pub flag: String,
-    /// The field with the milliseconds that it may run from then on.
+    /// The field with the milliseconds that the hook may still run.
     pub millis: String,
 }
 
-/// What the output so far says.
+/// The request found in the output so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsyncRequest {
     /// Its first line is not complete.
     Incomplete,
-    /// It is waited for.
+    /// No request: gambrel waits for the hook.
     No,
-    /// It goes on alone: for so long, or for as long as its own terms say.
+    /// The hook continues in the background, for this time or for its own timeout.
     Yes(Option<Duration>),
 }
 
 impl AsyncMarker {
-    /// Looks at everything that was printed so far.
+    /// Looks for a request in the output so far.
     pub fn read_marker(&self, printed: &[u8]) -> AsyncRequest {
         let text = printed.strip_prefix("\u{feff}".as_bytes()).unwrap_or(printed);
         let text = text.trim_ascii_start();
@@ -53,14 +53,14 @@ impl AsyncMarker {
         }
     }
 
-    /// What follows the line, if it is there.
+    /// The output after the first line.
     pub fn text_after_marker<'t>(&self, printed: &'t str) -> Option<&'t str> {
         let text = printed.trim_start();
         let leaves = matches!(self.read_marker(text.as_bytes()), AsyncRequest::Yes(_));
         leaves.then(|| text.split_once('\n').map_or("", |(_, rest)| rest))
     }
 
-    /// What the fields of such an object say. A time that is no number makes no sense of it.
+    /// Reads the fields of the object. A time that is not a number makes the request invalid.
     pub fn read_fields(&self, fields: &Map<String, Value>) -> AsyncRequest {
         let millis = fields.get(&self.millis);
         let leaves = fields.get(&self.flag) == Some(&Value::Bool(true));
@@ -77,13 +77,13 @@ mod tests {
 
     use super::{AsyncMarker, AsyncRequest};
 
-    fn words() -> AsyncMarker {
+    fn marker() -> AsyncMarker {
         AsyncMarker { flag: "later".into(), millis: "within".into() }
     }
 
     #[test]
     fn only_a_complete_first_line_with_the_flag_leaves() {
-        let heard = |text: &str| words().read_marker(text.as_bytes());
+        let heard = |text: &str| marker().read_marker(text.as_bytes());
         assert_eq!(heard(" \n"), AsyncRequest::Incomplete);
         assert_eq!(heard("{\"later\":tr"), AsyncRequest::Incomplete);
         assert_eq!(heard("{\"later\":true}"), AsyncRequest::Yes(None));
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn what_follows_is_what_it_says_later() {
-        assert_eq!(words().text_after_marker("{\"later\":true}\nand\nthen"), Some("and\nthen"));
-        assert_eq!(words().text_after_marker("{\"later\":true}"), Some(""));
-        assert_eq!(words().text_after_marker("and then"), None);
+        assert_eq!(marker().text_after_marker("{\"later\":true}\nand\nthen"), Some("and\nthen"));
+        assert_eq!(marker().text_after_marker("{\"later\":true}"), Some(""));
+        assert_eq!(marker().text_after_marker("and then"), None);
     }
 }

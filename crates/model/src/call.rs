@@ -1,5 +1,5 @@
-//! What is handed to an action: everything it needs to run, and nothing about why. Written by a
-//! dialect, carried out by an action. It may not know any event, hook or policy.
+//! Everything that an action needs to run one hook once. A dialect builds it. It must not know
+//! events, hooks or policies.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,38 +11,38 @@ use serde_json::Value;
 use crate::async_marker::AsyncMarker;
 use crate::watched::WatchedFiles;
 
-/// One thing to run, once, under terms already settled.
+/// One run of one hook.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// What to start, for actions that start a process.
     pub program: Program,
     /// Set on top of the caller's environment.
     pub env: Vec<(String, String)>,
-    /// Of the caller's environment only these pass, where they are named; `None` is all of it.
+    /// If set, only these variables of the caller's environment are passed on.
     pub inherit: Option<Vec<String>>,
-    /// Taken out of the caller's environment (what came from a secrets file).
+    /// Variables removed from the caller's environment, such as those of a secrets file.
     pub remove_env: Vec<String>,
-    /// What the process reads; `None` is an empty stdin.
+    /// Stdin of the process; `None` is an empty stdin.
     pub stdin: Option<Vec<u8>>,
     /// The folder it runs in.
     pub cwd: PathBuf,
     /// Files to be written, private to the user, before anything starts.
     pub files: Vec<SideFile>,
-    /// What actions without a process need: an address, headers, inputs.
+    /// Parameters of actions without a process: address, headers, inputs.
     pub body: Value,
-    /// How it may take its time.
+    /// Timeout, retries and blocking mode.
     pub limits: Limits,
-    /// How it may say, while it is waited for, that it is not to be; `None` if it cannot.
+    /// How the hook may ask to continue in the background; `None` if it cannot.
     #[serde(default)]
     pub async_marker: Option<AsyncMarker>,
-    /// The files that a person trusted it with: an action that reads code itself reads no other.
+    /// The trusted files. An action that reads code itself reads no other files.
     #[serde(default)]
     pub trusted_files: Option<TrustedFiles>,
-    /// The files that a person trusted it with, for actions that start a process: they are looked
-    /// at again when it has ended.
+    /// The trusted files of an action that starts a process. They are compared again after the
+    /// process has ended.
     #[serde(default)]
     pub watched: Option<WatchedFiles>,
-    /// A short text, unread by actions, with which the killing of what it left running is recorded.
+    /// An opaque text for the record about leftover processes that were killed.
     #[serde(default)]
     pub leak_record: Option<String>,
 }
@@ -50,13 +50,13 @@ pub struct Call {
 /// Files by their real paths, and the SHA-256 of what was in each.
 pub type TrustedFiles = BTreeMap<PathBuf, [u8; 32]>;
 
-/// What a process is started from.
+/// The program to start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum Program {
     /// Nothing to start.
     #[default]
     None,
-    /// Text for a shell. An action may run it directly when the text has no shell syntax.
+    /// Text for a shell. An action may execute it directly if it has no shell syntax.
     Shell {
         /// Which shell reads the text.
         shell: Shell,
@@ -67,13 +67,13 @@ pub enum Program {
     Exec(Vec<String>),
 }
 
-/// The shells that contracts name.
+/// The supported shells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shell {
     /// `/bin/sh`.
     #[default]
     Sh,
-    /// bash, and nothing else: the author asked for it by name.
+    /// bash only, because the author named it.
     Bash,
     /// bash where there is one, else sh.
     BashOrSh,
@@ -81,38 +81,38 @@ pub enum Shell {
     PowerShell,
 }
 
-/// A file that a call needs beside it.
+/// A file that is written before a call starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SideFile {
-    /// Where; missing folders are made.
+    /// Its path. Missing folders are created.
     pub path: PathBuf,
-    /// What; without it, a folder is made.
+    /// Its text; `None` creates a folder.
     pub text: Option<String>,
-    /// Removed once the call has ended.
+    /// Removed when the call has ended.
     pub temporary: bool,
-    /// Left as it is where it is there already: others have written to it.
+    /// An existing file is left unchanged.
     #[serde(default)]
     pub lasting: bool,
 }
 
-/// How long a call may run, how often it is tried, and whether anybody waits.
+/// Timeout, retries, kill grace and blocking mode of one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// The one deadline over stdin, stdout, stderr and exit of one attempt.
+    /// The deadline for stdin, stdout, stderr and exit of one attempt.
     pub timeout: Duration,
-    /// How long after its start what a hook that ended well has left running may go on, if not for
-    /// as long as the hook itself.
+    /// Maximum lifetime of background processes a successful hook left running, measured from its
+    /// start. Defaults to `timeout`.
     #[serde(default)]
     pub leftover_timeout: Option<Duration>,
-    /// Between the polite signal and the last one.
+    /// Time between SIGTERM and SIGKILL.
     pub kill_grace: Duration,
-    /// Attempts after the first, made only when one failed.
+    /// Attempts after the first one failed.
     pub retries: u32,
-    /// Between two attempts.
+    /// Time between two attempts.
     pub retry_delay: Duration,
-    /// False: started, never waited for.
+    /// False if gambrel starts the hook and does not wait for it.
     pub blocking: bool,
-    /// No attempt may run past this, whatever its own timeout says.
+    /// Upper bound for all attempts, before their own timeouts.
     pub budget: Option<Duration>,
 }
 

@@ -1,11 +1,11 @@
-//! What an earlier hook leaves to a later one in the same firing. A value that only moves forward.
+//! Values that earlier hooks of one firing pass to later ones.
 
 use std::collections::BTreeMap;
 
 use crate::outcome::Outcome;
 use crate::verdict::Patch;
 
-/// Rewrites so far, and what each dialect's last hook left.
+/// Rewrites so far, and the previous hook of each dialect.
 #[derive(Debug, Clone, Default)]
 pub struct Carry {
     /// Rewrites that hold now.
@@ -14,26 +14,26 @@ pub struct Carry {
     pub previous: BTreeMap<&'static str, PreviousHook>,
 }
 
-/// What the previous hook of a dialect left.
+/// The result of the previous hook of a dialect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreviousHook {
-    /// Whether it did what was asked; `None` before the first.
+    /// Whether it succeeded; `None` before the first hook.
     pub ok: Option<bool>,
-    /// What a person or a service answered.
+    /// The answer of a user or service.
     pub answer: String,
-    /// What a child pipeline gave.
+    /// The output of a child pipeline.
     pub output: String,
 }
 
 impl PreviousHook {
-    /// What every outcome leaves: whether it did what was asked.
-    pub fn note(&mut self, outcome: &Outcome) {
+    /// Records whether the hook succeeded.
+    pub fn record_outcome(&mut self, outcome: &Outcome) {
         self.ok = Some(outcome.is_success());
     }
 }
 
 impl Carry {
-    /// What the previous hook of this dialect left.
+    /// The previous hook of this dialect.
     pub fn previous_of(&self, dialect: &str) -> PreviousHook {
         self.previous.get(dialect).cloned().unwrap_or_default()
     }

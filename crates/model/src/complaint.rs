@@ -1,4 +1,4 @@
-//! A person's mistake, with its place and a remedy. Complaints are collected, never thrown: the
+//! A user's configuration mistake with file, line, column and help. Complaints are collected; the
 //! other hooks still load.
 
 use std::fmt;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Something to be put right by a person.
+/// A configuration mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Complaint {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
     /// The file, and where in it.
     pub spot: SourceSpan,
@@ -18,21 +18,21 @@ pub struct Complaint {
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// Whether `fire` tells it to the user although it is no error.
+    /// Whether `fire` reports it although it is not an error.
     #[serde(default)]
     pub reported_by_fire: bool,
-    /// Whether tool calls are refused as long as it stands: nobody knows which gates are missing.
+    /// Whether tool calls are refused as long as it exists, because gate hooks may be missing.
     #[serde(default)]
     pub closes_tool_gates: bool,
 }
 
-/// How much a complaint matters.
+/// The severity of a complaint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing when the file is looked over; `check` alone tells it, and nothing counts it.
+    /// A remark that only `check` shows; it does not change the exit code.
     Note,
-    /// It works; it may not do what its author thinks.
+    /// It works, but may not do what its author expects.
     Warning,
     /// Something does not run.
     Error,
@@ -43,7 +43,7 @@ pub enum Severity {
 pub struct SourceSpan {
     /// The file; empty for text that came from elsewhere.
     pub path: PathBuf,
-    /// From 1; 0 when the whole file is meant.
+    /// From 1; 0 for the whole file.
     pub line: usize,
     /// From 1, in characters.
     pub column: usize,
@@ -82,26 +82,27 @@ fn floor_char_boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// A text that stands inside a file, so that a mistake *inside* it can be shown at its own column.
+/// A text from a file that knows the position of each of its bytes, so that an error inside it has
+/// its own column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpannedText {
-    /// The text as meant, quotes and escapes undone.
+    /// The text without quotes and escapes.
     pub text: String,
-    /// Where the whole of it stands.
+    /// The span of the whole text.
     pub spot: SourceSpan,
-    /// For every byte of `text` its place relative to the spot's start; empty when unknown.
+    /// The offset of every byte of `text` from the start of the span; empty when unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<u32>,
 }
 
 impl SpannedText {
-    /// A text that is written as it is meant, `skip` bytes after the spot begins (its quote).
+    /// A text without escapes that begins `skip` bytes (its quote) after the start of the span.
     pub fn from_source(text: &str, spot: SourceSpan, skip: u32) -> Self {
         let steps = (0..u32::try_from(text.len()).unwrap_or(0)).map(|n| n + skip).collect();
         Self { text: text.to_owned(), spot, steps }
     }
 
-    /// The place of one byte of the text. Exact for text on one line; else the whole text.
+    /// The span of one byte. Exact for text on one line; else the span of the whole text.
     pub fn span_at(&self, offset: usize) -> SourceSpan {
         let Some(step) = self.steps.get(offset).or(self.steps.last()) else {
             return self.spot.clone();
@@ -119,7 +120,7 @@ impl SpannedText {
 }
 
 impl Complaint {
-    /// Something that does not run.
+    /// An error: something does not run.
     pub fn error(spot: SourceSpan, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -131,12 +132,12 @@ impl Complaint {
         }
     }
 
-    /// Something that may not do what its author thinks.
+    /// A warning: something may not do what its author expects.
     pub fn warning(spot: SourceSpan, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(spot, message) }
     }
 
-    /// Something worth knowing, which may well be meant.
+    /// A note.
     pub fn note(spot: SourceSpan, message: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::error(spot, message) }
     }
@@ -167,12 +168,12 @@ impl fmt::Display for Complaint {
 
 impl std::error::Error for Complaint {}
 
-/// Longer words are compared with nothing.
+/// Maximum length of a word that is compared.
 const MAX_COMPARED_BYTES: usize = 100;
 
-/// The nearest of some words, if one is near: for "did you mean".
+/// The nearest of some words, for "did you mean".
 pub fn nearest_word<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Nobody mistypes a name this long, and comparing it would take its time.
+    // Comparing a long name takes time, and nobody mistypes one.
     if word.len() > MAX_COMPARED_BYTES {
         return None;
     }

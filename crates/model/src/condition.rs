@@ -1,17 +1,17 @@
-//! The `when` of a hook: a small expression over facts, parsed once and judged at the hook's turn.
-//! It knows no event and no dialect; facts come through a lookup, and a fact is only ever data.
+//! The `when:` of a hook: an expression over facts, parsed once and evaluated just before the hook
+//! runs. Facts come through a lookup function and are data. It must not know events or dialects.
 
-mod eval;
+mod evaluate;
 mod lex;
 mod number;
 mod parse;
 
 use parse::Expr;
 
-/// The longest condition that is read, in bytes.
+/// Maximum length of a condition.
 pub const MAX_LENGTH: usize = 64 * 1024;
 
-/// A condition that can be judged any number of times.
+/// A parsed condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     text: String,
@@ -19,27 +19,27 @@ pub struct Condition {
     variables: Vec<String>,
 }
 
-/// Why a text is no condition, and where.
+/// A syntax error in a condition, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConditionError {
-    /// Byte offset in the text where the trouble begins.
+    /// Byte offset of the error in the text.
     pub offset: usize,
     /// What is wrong.
     pub message: String,
-    /// What to write instead, where that can be guessed.
+    /// What to write instead, if known.
     pub help: Option<String>,
 }
 
-/// Why a sound condition could not be judged with these facts.
+/// A condition that cannot be evaluated with these facts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct EvalError {
-    /// What went wrong, naming the variable where there is one.
+    /// The message, with the variable's name if there is one.
     pub message: String,
 }
 
-/// What a lookup knows about a name.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// The fact has this value.
@@ -50,19 +50,19 @@ pub enum Fact {
     Absent,
 }
 
-/// What a condition comes to.
+/// The value of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Truth {
     /// It holds.
     Yes,
     /// It does not hold.
     No,
-    /// It hangs on this fact, which the caller does not have.
+    /// It depends on this fact, which the caller does not have.
     Unknown(String),
 }
 
 impl Condition {
-    /// Reads a condition; a mistake is named with its place and, where possible, its cure.
+    /// Parses a condition. An error has a position and, where possible, a remedy.
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
         if text.len() > MAX_LENGTH {
             let message = format!("the condition is longer than {MAX_LENGTH} bytes");
@@ -79,9 +79,9 @@ impl Condition {
         Ok(Self { text: text.to_owned(), root, variables })
     }
 
-    /// Judges the condition; `lookup` is asked only for names that matter to the answer.
+    /// Evaluates the condition. `lookup` is called only for names that decide the result.
     pub fn eval(&self, lookup: &dyn Fn(&str) -> Fact) -> Result<Truth, EvalError> {
-        eval::evaluate_truth(&self.root, lookup)
+        evaluate::evaluate_truth(&self.root, lookup)
     }
 
     /// The condition as it was written.

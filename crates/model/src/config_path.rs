@@ -24,6 +24,8 @@ pub struct SearchRoots {
     pub extra_sources: Vec<(String, PathBuf)>,
     /// Set where notes are wanted besides complaints: the names that the user's secrets have.
     pub notes: Option<Arc<BTreeSet<String>>>,
+    /// Paths that were looked up already, and whether a file exists there.
+    pub known_paths: Vec<(PathBuf, bool)>,
 }
 
 impl SearchRoots {

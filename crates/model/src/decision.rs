@@ -1,5 +1,5 @@
-//! The verdict of all hooks together, with its trail: every hook that was considered, whether it
-//! ran, why not, what came back and how it was read. The trail is the log and the explanation.
+//! The merged verdict of all hooks and the trail: every considered hook, whether it ran, why not,
+//! its outcome and its verdict.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,43 +14,43 @@ use crate::ledger::Undelivered;
 use crate::outcome::{End, Outcome};
 use crate::verdict::{Audience, Ruling, Verdict};
 
-/// What all hooks decided.
+/// The decision of all hooks.
 #[derive(Debug, Clone, Default)]
 pub struct Decision {
-    /// Names the firing.
+    /// Id of the firing.
     pub id: String,
     /// The neutral moment.
     pub moment: String,
     /// The session it belongs to.
     pub session: String,
-    /// The name under which the ledger keeps what belongs to that session.
+    /// The key under which the ledger stores the session.
     pub session_key: String,
-    /// What the hooks meant together.
+    /// The merged verdict of all hooks.
     pub merged: Verdict,
-    /// What the caller is told.
+    /// The part that the caller receives.
     pub for_caller: Verdict,
-    /// What stays owed to the session.
+    /// The part that is stored for the session.
     pub later: Verdict,
-    /// What the session is to remember by name.
+    /// Flags to set in the session state.
     pub session_flags: Vec<String>,
-    /// Debts that this answer pays, each with as much of it as is told.
+    /// Undelivered entries that this reply delivers, each with the delivered part.
     pub delivered: Vec<Undelivered>,
-    /// What could not be said as meant.
+    /// Differences between the merged verdict and `for_caller`.
     pub losses: Vec<Loss>,
     /// Every hook that was considered, in order.
     pub trail: Vec<Step>,
-    /// A person's mistakes that were met on the way.
+    /// Configuration mistakes that concern this firing.
     pub complaints: Vec<Complaint>,
-    /// What the world refused (a full disk, a locked ledger), for stderr.
+    /// Failures of the environment, such as a full disk or a locked ledger.
     pub warnings: Vec<String>,
     /// What dialects left at the end.
     pub carry: Carry,
-    /// Hooks of this moment whose matcher was not met; told only when somebody asks, since there
-    /// may be thousands.
+    /// Hooks of this moment whose matcher did not match; listed lazily, because there may be
+    /// thousands.
     pub unmatched: Option<UnmatchedHooks>,
 }
 
-/// Tells the steps of hooks that were passed over.
+/// Lists the steps of unmatched hooks.
 #[derive(Clone)]
 pub struct UnmatchedHooks(pub Arc<dyn Fn() -> Vec<Step> + Send + Sync>);
 
@@ -65,11 +65,11 @@ impl fmt::Debug for UnmatchedHooks {
 pub struct Step {
     /// The hook's id.
     pub hook: String,
-    /// What a person calls it.
+    /// The hook's title.
     pub title: String,
     /// Its dialect.
     pub dialect: String,
-    /// The word of its action.
+    /// The name of its action.
     pub action: String,
     /// `path:line`.
     pub source: String,
@@ -77,14 +77,14 @@ pub struct Step {
     pub ran: bool,
     /// How it ended; `None` when it did not run.
     pub outcome: Option<Outcome>,
-    /// Whether it did what was asked of it, as its dialect sees that; `None` when it did not run.
+    /// Whether it succeeded by the rules of its dialect; `None` when it did not run.
     #[serde(default)]
     pub ok: Option<bool>,
-    /// How its dialect read that.
+    /// The ruling that its dialect read from the outcome.
     pub verdict: Ruling,
-    /// Why it did not run, or what is worth knowing about how it did.
+    /// Why it did not run, or remarks about the run.
     pub why: String,
-    /// True when it was asked again about rewritten input.
+    /// True when it ran again on rewritten input.
     pub recheck: bool,
 }
 
@@ -93,7 +93,7 @@ pub struct Step {
 pub struct Reply {
     /// Data.
     pub stdout: Vec<u8>,
-    /// For people.
+    /// Text for the user.
     pub stderr: String,
     /// The exit code.
     pub exit: i32,
@@ -110,16 +110,16 @@ impl Step {
         let mut step = json!({
             "hook": self.hook, "title": self.title, "dialect": self.dialect,
             "action": self.action, "source": self.source, "ran": self.ran,
-            "outcome": outcome.map_or("skipped", |o| o.end.word()),
+            "outcome": outcome.map_or("skipped", |o| o.end.trail_word()),
             "code": code,
             "ms": outcome.map_or(0.0, |o| (o.elapsed.as_secs_f64() * 10_000.0).round() / 10.0),
-            "verdict": self.verdict.word(), "why": self.why,
+            "verdict": self.verdict.as_str(), "why": self.why,
         });
         if let Some(outcome) = outcome {
             step["attempts"] = json!(outcome.attempts);
             step["command"] = json!(outcome.command);
-            step["stdout"] = json!(text_excerpt(&outcome.stdout.text()));
-            step["stderr"] = json!(text_excerpt(&outcome.stderr.text()));
+            step["stdout"] = json!(text_excerpt(&outcome.stdout.to_text()));
+            step["stderr"] = json!(text_excerpt(&outcome.stderr.to_text()));
         }
         if let Some(file) = outcome.and_then(|outcome| outcome.changed.as_ref()) {
             step["changed"] = json!(file);
@@ -131,7 +131,7 @@ impl Step {
     }
 }
 
-/// What a trail keeps of a stream.
+/// An excerpt of a stream for the trail.
 const MAX_EXCERPT_BYTES: usize = 2_000;
 
 fn text_excerpt(text: &str) -> String {
@@ -152,20 +152,21 @@ impl Decision {
             .merged
             .reasons
             .iter()
-            .map(|r| json!({"hook": r.hook, "text": r.text, "ruling": r.ruling.word()}))
+            .map(|r| json!({"hook": r.hook, "text": r.text, "ruling": r.ruling.as_str()}))
             .collect();
-        let words =
-            |ear: Audience| self.merged.messages_for(ear).map(Value::from).collect::<Vec<_>>();
-        let mut context = words(Audience::AgentNow);
-        context.extend(words(Audience::AgentNextTurn));
+        let texts = |audience: Audience| {
+            self.merged.messages_for(audience).map(Value::from).collect::<Vec<_>>()
+        };
+        let mut context = texts(Audience::AgentNow);
+        context.extend(texts(Audience::AgentNextTurn));
         let patch = match self.merged.patch.is_empty() {
             true => Value::Null,
             false => json!(self.merged.patch),
         };
         json!({
             "id": self.id, "moment": self.moment, "session": self.session,
-            "ruling": self.merged.ruling.word(), "said": self.for_caller.ruling.word(),
-            "reasons": reasons, "context": context, "notices": words(Audience::User),
+            "ruling": self.merged.ruling.as_str(), "said": self.for_caller.ruling.as_str(),
+            "reasons": reasons, "context": context, "notices": texts(Audience::User),
             "patch": patch,
             "trail": self.full_trail().iter().map(Step::to_json).collect::<Vec<_>>(),
             "losses": self.losses,
@@ -174,7 +175,7 @@ impl Decision {
         })
     }
 
-    /// The trail with everybody who was passed over.
+    /// The trail with the unmatched hooks.
     pub fn full_trail(&self) -> Vec<Step> {
         let passed_over = self.unmatched.as_ref().map(|b| (b.0)()).unwrap_or_default();
         self.trail.iter().cloned().chain(passed_over).collect()

@@ -1,6 +1,5 @@
-//! The one place where a verdict is degraded: what all hooks meant, as far as this caller can be
-//! told it here, what stays owed to its session, and what was lost on the way. Never loosens a
-//! refusal into permission.
+//! The only place where a verdict is degraded to what a caller can receive. It also computes what
+//! is stored for the session and what is lost. A refusal never becomes permission.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,36 +8,36 @@ use crate::moment::{Moment, MomentKind};
 use crate::spec::{EventSpec, Powers};
 use crate::verdict::{Audience, Message, Reason, Ruling, Slot, Verdict, not_applied};
 
-/// Something that could not be said as it was meant.
+/// One difference between the merged verdict and what the caller received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
-    /// What was meant: a ruling's word, `rewrite`, `context`, `notice`.
+    /// The affected part: a ruling's word, `rewrite`, `context`, `notice`.
     pub what: String,
     /// What became of it.
     pub why: String,
 }
 
 impl Loss {
-    /// A loss in two phrases.
+    /// A loss of this part for this reason.
     pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into() }
     }
 }
 
-/// A verdict as one caller hears it.
+/// A verdict as one caller receives it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Degraded {
-    /// What it is told now.
+    /// What it receives now.
     pub now: Verdict,
-    /// What its session is told later.
+    /// What is stored for the session.
     pub later: Verdict,
-    /// What differs from what was meant.
+    /// Differences from the merged verdict.
     pub losses: Vec<Loss>,
 }
 
 impl Verdict {
-    /// Keeps the rewrites that the caller can take. One that it cannot take leaves a question
-    /// behind at a gate, never silence: the Allow that came with it was for other input.
+    /// Keeps the rewrites that the caller accepts. At a gate a dropped rewrite of the input becomes
+    /// Ask, because its Allow was for other input.
     pub fn keep_supported_rewrites(mut self, caller: &EventSpec) -> (Self, Vec<Loss>) {
         let mut losses = Vec::new();
         let taken = |slot: &Slot| caller.caller_accepts.contains(slot) || slot.is_native();
@@ -62,66 +61,64 @@ impl Verdict {
         (self, losses)
     }
 
-    /// What this caller is told, what is owed, what is lost.
+    /// Reduces the verdict to what this caller can receive.
     pub fn degrade_for(self, caller: &EventSpec) -> Degraded {
-        let mut said = Degraded::default();
-        let Self {
-            ruling,
-            reasons,
-            patch,
-            messages: says,
-            side_effects: duties,
-            gate_failures: unheard,
-        } = self;
-        said.now.patch = patch;
-        said.now.side_effects = duties;
-        said.now.gate_failures = unheard;
-        degrade_ruling(ruling, reasons, caller, &mut said);
-        for say in says {
-            degrade_message(say, caller, &mut said);
+        let mut degraded = Degraded::default();
+        let Self { ruling, reasons, patch, messages, side_effects, gate_failures } = self;
+        degraded.now.patch = patch;
+        degraded.now.side_effects = side_effects;
+        degraded.now.gate_failures = gate_failures;
+        degrade_ruling(ruling, reasons, caller, &mut degraded);
+        for message in messages {
+            degrade_message(message, caller, &mut degraded);
         }
-        said
+        degraded
     }
 }
 
 fn degrade_ruling(ruling: Ruling, reasons: Vec<Reason>, caller: &EventSpec, out: &mut Degraded) {
-    if caller.caller_powers.contains(ruling.power()) {
+    if caller.caller_powers.contains(ruling.required_power()) {
         out.now.ruling = ruling;
         out.now.reasons = reasons;
         return;
     }
     match ruling {
         Ruling::Silent | Ruling::Allow => {
-            out.losses.push(Loss::new(ruling.word(), "needs no saying here"));
+            out.losses.push(Loss::new(ruling.as_str(), "has no effect here"));
         }
         Ruling::Halt => keep_halt(reasons, caller, out),
         Ruling::Ask | Ruling::Defer | Ruling::Deny
             if caller.caller_powers.contains(Powers::DENY) =>
         {
-            out.losses.push(Loss::new(ruling.word(), format!("{} is told deny", caller.name)));
+            out.losses.push(Loss::new(ruling.as_str(), format!("{} receives deny", caller.name)));
             out.now.ruling = Ruling::Deny;
             out.now.reasons = strengthen_reasons(reasons, ruling);
         }
         Ruling::Ask | Ruling::Defer | Ruling::Deny => {
-            out.losses
-                .push(Loss::new(ruling.word(), format!("{} is told words only", caller.name)));
+            out.losses.push(Loss::new(
+                ruling.as_str(),
+                format!("{} receives a message only", caller.name),
+            ));
             for reason in reasons.into_iter().filter(|r| r.ruling == ruling) {
-                // Where things end, a refusal is about the next turn: this one is over.
-                let (ear, text) = match caller.kind() {
+                // At a Close a refusal concerns the next turn.
+                let (to, text) = match caller.kind() {
                     MomentKind::Gate => (Audience::AgentNow, format!("[Blocked: {}]", reason.text)),
                     MomentKind::Close => (Audience::AgentNextTurn, reason.text),
                     MomentKind::Report => (Audience::AgentNow, reason.text),
                 };
-                degrade_message(Message { to: ear, text, hook: reason.hook }, caller, out);
+                degrade_message(Message { to, text, hook: reason.hook }, caller, out);
             }
         }
     }
 }
 
-/// A halt that cannot be said is kept for later events, shown to the person, and refused now
-/// where refusing can be said.
+/// A halt that the caller cannot receive is stored for later events, shown to the user, and sent as
+/// Deny if the caller accepts that.
 fn keep_halt(reasons: Vec<Reason>, caller: &EventSpec, out: &mut Degraded) {
-    out.losses.push(Loss::new("halt", format!("{} cannot stop the session; owed", caller.name)));
+    out.losses.push(Loss::new(
+        "halt",
+        format!("{} cannot stop the session; stored for later", caller.name),
+    ));
     out.later.ruling = Ruling::Halt;
     out.later.reasons = reasons.iter().filter(|r| r.ruling == Ruling::Halt).cloned().collect();
     for reason in &out.later.reasons {
@@ -134,7 +131,7 @@ fn keep_halt(reasons: Vec<Reason>, caller: &EventSpec, out: &mut Degraded) {
     }
 }
 
-/// The reasons of the winning ruling, now explaining a deny.
+/// Turns the reasons of a ruling into reasons of a deny.
 fn strengthen_reasons(reasons: Vec<Reason>, from: Ruling) -> Vec<Reason> {
     let raise = |mut r: Reason| {
         if r.ruling == from {
@@ -145,26 +142,29 @@ fn strengthen_reasons(reasons: Vec<Reason>, from: Ruling) -> Vec<Reason> {
     reasons.into_iter().map(raise).collect()
 }
 
-fn degrade_message(say: Message, caller: &EventSpec, out: &mut Degraded) {
+fn degrade_message(message: Message, caller: &EventSpec, out: &mut Degraded) {
     let can = caller.caller_powers;
-    match say.to {
+    match message.to {
         Audience::User => {
             if !can.contains(Powers::MESSAGE_USER) {
                 out.losses.push(Loss::new("notice", format!("{} shows nothing", caller.name)));
             }
-            out.now.messages.push(say);
+            out.now.messages.push(message);
         }
-        Audience::AgentNow if can.contains(Powers::MESSAGE_AGENT) => out.now.messages.push(say),
+        Audience::AgentNow if can.contains(Powers::MESSAGE_AGENT) => out.now.messages.push(message),
         Audience::AgentNow | Audience::AgentNextTurn if can.contains(Powers::MESSAGE_NEXT_TURN) => {
-            out.now.messages.push(Message { to: Audience::AgentNextTurn, ..say });
+            out.now.messages.push(Message { to: Audience::AgentNextTurn, ..message });
         }
         Audience::AgentNow | Audience::AgentNextTurn if caller.moment == Moment::SessionEnd => {
-            out.losses.push(Loss::new("context", "the session ends: shown to the person"));
-            out.now.messages.push(Message { to: Audience::User, ..say });
+            out.losses.push(Loss::new("context", "the session ends: shown to the user"));
+            out.now.messages.push(Message { to: Audience::User, ..message });
         }
         Audience::AgentNow | Audience::AgentNextTurn => {
-            out.losses.push(Loss::new("context", format!("{} takes none; owed", caller.name)));
-            out.later.messages.push(say);
+            out.losses.push(Loss::new(
+                "context",
+                format!("{} accepts no messages; stored for later", caller.name),
+            ));
+            out.later.messages.push(message);
         }
     }
 }

@@ -18,10 +18,10 @@ use crate::verdict::{Slot, Verdict};
 
 /// One product's format of events and hooks: a row of the table `DIALECTS`.
 pub trait Dialect: Sync {
-    /// Its word on the command line.
+    /// Its name on the command line.
     fn name(&self) -> &'static str;
 
-    /// The table of its events: the one place where a native event name is written.
+    /// Its event table, the only place for native event names.
     fn events(&self) -> &'static [EventSpec];
 
     /// The table of its tools.
@@ -29,96 +29,96 @@ pub trait Dialect: Sync {
         &[]
     }
 
-    /// Whether its matchers may name a tool as its caller does, besides its own words.
+    /// Whether matchers may also use the caller's tool names.
     fn matches_caller_tool_names(&self) -> bool {
         false
     }
 
-    /// Whether its callers have a word for what stands in a slot that only one dialect knows.
+    /// Whether the caller can express a slot that belongs to one dialect.
     fn accepts_foreign_slot(&self, slot: &Slot) -> bool {
         slot.dialect().is_none_or(|dialect| dialect == self.name())
     }
 
-    /// Where its hooks may be, in the order in which they run.
+    /// Where its hooks may be, in the order in which the hooks run.
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath>;
 
-    /// More places, which a file that was found names itself.
+    /// Further files that a loaded file names.
     fn referenced_files(&self, found: &LoadedFile, roots: &SearchRoots) -> Vec<ConfigPath> {
         let _ = (found, roots);
         Vec::new()
     }
 
-    /// What is written there. Never stops at a bad entry.
+    /// Reads hooks and complaints. A bad entry does not stop it.
     fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots)
     -> (Vec<Draft>, Vec<Complaint>);
 
-    /// Understands a native event.
+    /// Parses a native event.
     fn receive_event(
         &'static self,
         native: &[u8],
         arrival: CallerContext,
     ) -> Result<Event, Complaint>;
 
-    /// What a condition of one of its hooks sees under a name.
+    /// The value of a name in a condition.
     fn lookup_fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
         let _ = (event, carry, name);
         Fact::Absent
     }
 
-    /// Why one of its hooks is not for an event after all, by a rule of the dialect's own.
+    /// Why a rule of the dialect skips a hook for this event.
     fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
         let _ = (event, hook);
         None
     }
 
-    /// Why one of its hooks runs although a rule of the dialect's own is met only in doubt.
+    /// A remark for a hook that runs although a rule of the dialect matches only in doubt.
     fn run_remark(&self, event: &Event, hook: &Hook) -> Option<String> {
         let _ = (event, hook);
         None
     }
 
-    /// The rows under which one of its hooks hears events.
+    /// The event specs for which a hook receives events.
     fn draft_specs(&self, draft: &Draft) -> Vec<&'static EventSpec> {
         let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
         self.events().iter().filter(hears).collect()
     }
 
-    /// Whether hooks of other dialects have heard this moment under another name already.
+    /// Whether other dialects received this moment under an earlier name.
     fn already_fired(&self, event: &Event) -> bool {
         event.spec.duplicate_of_earlier
     }
 
-    /// Whether a host may report an event to gambrel where no hook waits for it. Not where a hook
-    /// takes the place of what the host does itself.
+    /// Whether a host may report an event for which no hook exists. False where a hook replaces
+    /// work of the host.
     fn is_reportable(&self, row: &EventSpec) -> bool {
         let _ = row;
         true
     }
 
-    /// Names that an event leaves in its session's memory, to be seen by later ones.
+    /// Flags that an event sets in its session state.
     fn session_flags(&self, event: &Event) -> Vec<String> {
         let _ = event;
         Vec::new()
     }
 
-    /// How long a live host of this dialect waits for the answer to an event.
+    /// How long a live host of this dialect waits for the reply.
     fn host_timeout(&self, event: &Event) -> Option<Duration> {
         let _ = event;
         None
     }
 
-    /// What a hook is to be run with.
+    /// Builds the call of a hook.
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call;
 
-    /// What a hook's outcome means.
+    /// Reads an outcome as a verdict.
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict;
 
-    /// What a hook's outcome leaves to the dialect's next hook.
+    /// Updates the values that the dialect's next hook receives.
     fn update_carry(&self, hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
         let _ = hook;
-        last.note(outcome);
+        last.record_outcome(outcome);
     }
 
-    /// How a caller is told. Only spells: what can be said was settled before.
+    /// Writes the native reply. It only formats; the decision is already degraded.
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply;
 }

@@ -1,5 +1,5 @@
-//! What came in: neutral facts beside the caller's payload, untouched. Hooks of the caller's own
-//! dialect see every field it sent, known to us or not; all others see the facts.
+//! One event: neutral facts and the caller's unchanged native payload. Hooks of the caller's
+//! dialect see every native field; all others see the facts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,24 +10,29 @@ use serde_json::Value;
 
 use crate::dialect::Dialect;
 use crate::moment::{Moment, MomentKind};
+use crate::pass::Pass;
 use crate::spec::EventSpec;
 use crate::tool::{Tool, ToolResult};
 use crate::verdict::{Patch, Slot};
 
-/// Something that happened, or is about to.
+/// One occurrence of a moment.
 #[derive(Clone)]
 pub struct Event {
-    /// Names this firing.
+    /// Id of the firing.
     pub id: String,
-    /// When it came in, milliseconds since the epoch.
+    /// A stable name for a firing that may be repeated after a crash.
+    pub firing_key: Option<String>,
+    /// Which hooks of a Close this firing runs.
+    pub pass: Pass,
+    /// Arrival time, milliseconds since the epoch.
     pub at: u64,
-    /// Who speaks.
+    /// The caller's dialect.
     pub dialect: &'static dyn Dialect,
     /// The row of the caller's event table.
     pub spec: &'static EventSpec,
-    /// The event's name in the caller's words.
+    /// The native event name.
     pub name: String,
-    /// What happened, neutrally.
+    /// The neutral moment.
     pub moment: Moment,
     /// The caller's session.
     pub session: String,
@@ -35,33 +40,33 @@ pub struct Event {
     pub cwd: PathBuf,
     /// The project's folder.
     pub project: PathBuf,
-    /// What is known, neutrally.
+    /// The neutral facts.
     pub facts: Facts,
-    /// What the caller sent.
+    /// The native payload.
     pub native: Value,
-    /// The bytes that the caller sent, where they are one line of text: what a hook of the same
-    /// dialect is handed as long as nothing was rewritten.
+    /// The caller's bytes if they are one line of text. Hooks of the same dialect receive them
+    /// unless a hook rewrote something.
     pub raw_line: Option<Arc<[u8]>>,
-    /// What hooks have rewritten so far.
+    /// Rewrites so far.
     pub patched: Patch,
-    /// What the session has counted so far, by name.
+    /// The session's counts by name.
     pub session_counts: BTreeMap<String, u64>,
-    /// The user's secrets: for requests that name them, and for nobody else.
+    /// The user's secrets, only for requests that name them.
     pub secrets: Arc<BTreeMap<String, String>>,
-    /// The firing's surroundings that hooks may read: environment of the caller.
+    /// The caller's environment.
     pub env: Arc<BTreeMap<String, String>>,
-    /// The process that calls, where it is known.
+    /// The calling process, if known.
     pub caller: Option<u32>,
 }
 
-/// What the rim of the program knows when an event comes in.
+/// Context of an arriving event.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct CallerContext {
     /// Names the firing.
     pub id: String,
     /// Milliseconds since the epoch.
     pub at: u64,
-    /// The folder that the caller named or stands in.
+    /// The folder that the caller named or runs in.
     pub cwd: PathBuf,
     /// The caller's environment.
     #[serde(skip)]
@@ -69,7 +74,7 @@ pub struct CallerContext {
     /// The user's secrets.
     #[serde(skip)]
     pub secrets: Arc<BTreeMap<String, String>>,
-    /// The process that calls, where it is known.
+    /// The calling process, if known.
     #[serde(default)]
     pub caller: Option<u32>,
     /// The native event's name, for a payload that does not name it.
@@ -77,14 +82,14 @@ pub struct CallerContext {
     pub event_name: Option<String>,
 }
 
-/// Neutral facts. What a caller does not have is absent.
+/// Neutral facts. A fact that the caller does not have is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
     /// The tool that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Tool>,
-    /// What the person asked.
+    /// The user's prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// The number of the iteration, from 1.
@@ -111,19 +116,19 @@ pub struct Facts {
     /// The messages for the model.
     #[serde(rename = "messages", skip_serializing_if = "Option::is_none")]
     pub chat_messages: Option<Value>,
-    /// What set it off: `startup`, `manual`, a notification's type.
+    /// The cause: `startup`, `manual`, a notification's type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// What is asked of the summary that a compaction makes.
+    /// Instructions for the summary of a compaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The summary that it made.
+    /// The summary of a compaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// How often the same subject was refused in a row before.
     #[serde(skip_serializing_if = "is_zero")]
     pub refusals: u64,
-    /// Named values of a caller that speaks in variables.
+    /// Named values of a caller that sends variables.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub vars: BTreeMap<String, String>,
 }
@@ -133,7 +138,7 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// A task, as far as anybody told.
+/// The known fields of a task.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskFacts {
@@ -141,19 +146,19 @@ pub struct TaskFacts {
     pub id: String,
     /// One line.
     pub subject: String,
-    /// All of it.
+    /// The full text.
     pub description: String,
-    /// Who works on it.
+    /// Its owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Where it stands.
+    /// Its status.
     pub status: String,
     /// The caller's own task object, if it has one.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub native: Value,
 }
 
-/// A team, as far as anybody told.
+/// The known fields of a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TeamFacts {
@@ -163,23 +168,23 @@ pub struct TeamFacts {
     pub dir: PathBuf,
     /// Its task list.
     pub list: String,
-    /// How its people like to be spoken to.
+    /// Its style.
     pub style: String,
 }
 
 impl Event {
-    /// Where the event stands to the thing it is about.
+    /// The kind of its moment.
     pub fn kind(&self) -> MomentKind {
         self.spec.kind()
     }
 
-    /// The name under which the ledger keeps what belongs to this session: two projects may
-    /// call a session alike, and some callers do not name theirs at all.
+    /// The key of this session in the ledger. It contains the project, because session names are
+    /// not unique and may be empty.
     pub fn session_key(&self) -> String {
         format!("{}@{}", self.session, self.project.display())
     }
 
-    /// Whether the caller speaks this dialect.
+    /// Whether the caller uses this dialect.
     pub fn is_from(&self, dialect: &dyn Dialect) -> bool {
         self.dialect.name() == dialect.name()
     }

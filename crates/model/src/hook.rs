@@ -1,5 +1,5 @@
-//! A hook as a person wrote it (`Draft`) and as it can run (`Hook`). Building never stops at a
-//! bad entry: what cannot run is kept, with the reason, so that it is never silently absent.
+//! A hook as written (`Draft`) and as it can run (`Hook`). A hook that cannot run stays in the list
+//! with its reason.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,67 +18,102 @@ use crate::pattern::Pattern;
 use crate::spec::EventSpec;
 use crate::verdict::Verdict;
 
-/// The event of a hook that hears all of its dialect's.
+/// The event of a hook that receives all events of its dialect.
 pub const ANY: &str = "*";
 
-/// A hook as it was written: text with its places, and what the dialect understood of it.
+/// A hook as written in a file, with source spans.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
-    /// The native event that it hangs on.
+    /// The native event.
     pub event: String,
-    /// Where it was found.
+    /// Its place.
     pub source: Source,
-    /// What its author called it.
+    /// The name that its author gave it.
     #[serde(default)]
     pub name: Option<String>,
-    /// Which events of that name it is for.
+    /// Selects events of that name.
     #[serde(default)]
     pub matcher: MatcherText,
-    /// Under which condition.
+    /// The condition (`when:`).
     #[serde(default)]
     pub when: Option<SpannedText>,
-    /// The word of the action that runs it.
+    /// The name of its action.
     pub action: String,
     /// The action's own fields, as written.
     pub config: Value,
-    /// What the author promised about waiting and failing.
+    /// Limits and failure verdicts.
     pub policy: HookPolicy,
     /// Moves it before (lower) or after its neighbours.
     #[serde(default)]
     pub priority: i64,
     /// Why it cannot run, if it cannot.
     #[serde(default)]
-    pub disabled: Option<String>,
-    /// Where the hook stands that takes its place, as long as that one runs.
+    pub disabled: Option<Disabled>,
+    /// The location of the hook that replaces it, as long as that hook runs.
     #[serde(default)]
     pub replaced_by: Option<String>,
-    /// Whether it counts as a refusal at a gate when it could not be asked, whoever fires it.
+    /// Whether a gate denies when this hook gives no answer, also without `--strict`.
     #[serde(default)]
     pub strict: bool,
     /// Whether it runs at most once in a session.
     #[serde(default)]
     pub once: bool,
-    /// What a person is shown while it runs.
+    /// Status text for the user while it runs.
     #[serde(default)]
     pub status: Option<String>,
     /// Of several selected hooks with the same key only the first runs.
     #[serde(default)]
     pub dedup_key: Option<String>,
-    /// A regular expression that its action uses, and the field it stands in.
+    /// A regular expression of its action, with the name of its field.
     #[serde(default)]
     pub pattern: Option<(String, SpannedText)>,
-    /// Whether it is no hook, but the entry by which a host calls gambrel.
+    /// Whether this is the entry by which a host calls gambrel, and not a hook.
     #[serde(default)]
     pub calls_gambrel: bool,
 }
 
+/// Why a hook cannot run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disabled {
+    /// Whether somebody switched it off, or it is broken.
+    pub kind: DisabledKind,
+    /// The reason.
+    pub why: String,
+}
+
+/// The kinds of disabled hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DisabledKind {
+    /// Switched off by a setting.
+    Off,
+    /// Cannot run as written. At a gate this fails `--strict`.
+    Broken,
+}
+
+impl Disabled {
+    /// A hook that a setting switches off.
+    pub fn off(why: impl Into<String>) -> Self {
+        Self { kind: DisabledKind::Off, why: why.into() }
+    }
+
+    /// A hook that cannot run as written.
+    pub fn broken(why: impl Into<String>) -> Self {
+        Self { kind: DisabledKind::Broken, why: why.into() }
+    }
+
+    /// Whether a setting switches it off.
+    pub fn is_off(&self) -> bool {
+        self.kind == DisabledKind::Off
+    }
+}
+
 impl Draft {
-    /// What its author wrote, without its place, piece by piece: what makes it the hook that it is.
+    /// Hashes the definition without its location.
     pub fn hash_into(&self, take: &mut dyn FnMut(&[u8])) {
-        let matcher = self.matcher.words();
+        let matcher = self.matcher.to_text();
         let when = self.when.as_ref().map(|when| when.text.as_str());
         for part in [Some(self.event.as_str()), self.name.as_deref(), matcher.as_deref(), when] {
-            // A mark between the pieces, so that none can pass for two.
+            // A separator, so that two parts never hash like one.
             take(&[u8::from(part.is_some()), 0]);
             take(part.unwrap_or_default().as_bytes());
         }
@@ -115,7 +150,7 @@ fn hash_value(value: &Value, take: &mut dyn FnMut(&[u8])) {
     }
 }
 
-/// Where a hook was found.
+/// The location of a hook.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// File and position.
@@ -136,7 +171,7 @@ impl Source {
     }
 }
 
-/// Whose hook it is: what decides whether it needs trust.
+/// Whose hook it is; decides whether it needs trust.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -144,7 +179,7 @@ pub enum Scope {
     Managed,
     /// The user, by a file at home or by name on the command line.
     User,
-    /// The project: anybody who can change the repository.
+    /// The project's shared files.
     #[default]
     Project,
     /// The project's file that is not shared.
@@ -158,15 +193,15 @@ impl Scope {
     }
 }
 
-/// What the author promised about waiting and failing. Failure policy is a value: nobody branches
-/// on a policy's name.
+/// Limits of a hook, and the verdicts to use when it fails, times out or is rejected. A policy is a
+/// value; no code branches on its name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HookPolicy {
-    /// Whether anybody waits for it.
+    /// Whether the firing waits for it.
     pub blocking: bool,
     /// How long one attempt may take.
     pub timeout: Duration,
-    /// How long what it leaves running may go on, where nobody waits as long as that for the hook.
+    /// Maximum lifetime of leftover background processes; defaults to `timeout`.
     #[serde(default)]
     pub leftover_timeout: Option<Duration>,
     /// Between the polite signal and the last one.
@@ -175,22 +210,22 @@ pub struct HookPolicy {
     pub retries: u32,
     /// Between two attempts.
     pub retry_delay: Duration,
-    /// Whether its words go to the agent.
+    /// Whether its output goes to the agent.
     pub forwards_output: bool,
-    /// What its failure means; words are filled in when it happens.
+    /// The verdict on failure; empty texts are filled in when it happens.
     pub on_failure: Verdict,
-    /// What its lateness means.
+    /// The verdict on timeout.
     pub on_timeout: Verdict,
-    /// What a person's no means.
+    /// The verdict when the user rejects.
     #[serde(default)]
     pub on_reject: Verdict,
-    /// How often in a row it may refuse the same end.
+    /// How often in a row it may refuse the same subject.
     pub max_refusals_in_row: Option<u64>,
 }
 
 impl HookPolicy {
-    /// What they mean for one call.
-    pub fn limits(&self) -> Limits {
+    /// The limits of one call.
+    pub fn call_limits(&self) -> Limits {
         Limits {
             timeout: self.timeout,
             leftover_timeout: self.leftover_timeout,
@@ -226,10 +261,9 @@ impl Default for HookPolicy {
 pub struct Hook {
     /// Opaque, and stable while its definition and its place are unchanged.
     pub id: String,
-    /// Whose contract it follows.
+    /// Its dialect.
     pub dialect: &'static dyn Dialect,
-    /// The rows of its dialect that bear its event's name; for a name that is not in its table,
-    /// the row without one.
+    /// The event specs with its event name, or the unnamed spec if its name is not in the table.
     pub specs: Vec<&'static EventSpec>,
     /// Compiled.
     pub matcher: Matcher,
@@ -240,9 +274,9 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// Makes a draft ready to run. A part that cannot be understood makes the hook idle, with the
-    /// reason, and leaves a complaint.
-    pub fn build(
+    /// Builds a hook from a draft. A part that cannot be parsed disables the hook and adds a
+    /// complaint.
+    pub fn from_draft(
         dialect: &'static dyn Dialect,
         mut draft: Draft,
     ) -> (Option<Self>, Vec<Complaint>) {
@@ -265,7 +299,9 @@ impl Hook {
                     Some(help) => complaint.with_help(help),
                     None => complaint,
                 });
-                draft.disabled.get_or_insert_with(|| format!("its condition: {}", error.message));
+                draft.disabled.get_or_insert_with(|| {
+                    Disabled::broken(format!("its condition: {}", error.message))
+                });
                 None
             }
         });
@@ -273,13 +309,13 @@ impl Hook {
         (Some(Self { id, dialect, specs: rows, matcher, when, draft }), complaints)
     }
 
-    /// The row under which this hook hears an event, if it does.
+    /// The event spec under which this hook receives an event.
     pub fn event_spec_for(&self, event: &Event) -> Option<&'static EventSpec> {
         self.spec_for(event.dialect.name(), event.spec.name, &event.moment)
     }
 
-    /// By name for the caller's own dialect, by moment for all others. What their dialect does not
-    /// know is heard by those who hear everything.
+    /// By name for the caller's own dialect, by moment for all others. A `*` hook also receives
+    /// events that its dialect does not know.
     pub fn spec_for(&self, from: &str, name: &str, moment: &Moment) -> Option<&'static EventSpec> {
         let own = from == self.dialect.name();
         let hears = |row: &&&'static EventSpec| match row.name {
@@ -289,15 +325,15 @@ impl Hook {
         self.specs.iter().find(hears).copied()
     }
 
-    /// Whether an event that its dialect has no name for is meant. Who hears everything hears
-    /// what its own callers say, not what others have for themselves.
+    /// Whether the hook receives an event that its dialect does not know. A `*` hook receives all
+    /// events of its own dialect, and only the shared moments of other dialects.
     fn waits_for(&self, moment: &Moment, own: bool) -> bool {
         let Moment::Other(name) = moment else { return false };
-        if self.draft.event == ANY { own } else { self.moment() == *name }
+        if self.draft.event == ANY { own } else { self.moment_name() == *name }
     }
 
-    /// The name of the moment that it hangs on.
-    pub fn moment(&self) -> String {
+    /// The name of its moment.
+    pub fn moment_name(&self) -> String {
         let event = self.draft.event.as_str();
         match self.specs.first() {
             _ if event == ANY => ANY.to_owned(),
@@ -306,7 +342,7 @@ impl Hook {
         }
     }
 
-    /// What is wrong with its matcher. Compiles it.
+    /// Compiles the matcher and returns its error.
     pub fn matcher_complaint(&self) -> Option<Complaint> {
         let why = self.matcher.pattern_error()?;
         let spot = match &self.draft.matcher {
@@ -316,7 +352,7 @@ impl Hook {
         Some(invalid_matcher(spot, last_line(why)))
     }
 
-    /// What is wrong with the pattern of its action. Compiles it.
+    /// Compiles the action's pattern and returns its error.
     pub fn pattern_complaint(&self) -> Option<Complaint> {
         let (field, pattern) = self.draft.pattern.as_ref()?;
         let why = Pattern::compile(&pattern.text).err()?;
@@ -324,12 +360,12 @@ impl Hook {
         Some(Complaint::error(pattern.spot.clone(), message))
     }
 
-    /// The name under which its session remembers that it has run, if it does so only once.
+    /// The session flag of a `once` hook.
     pub fn once_key(&self) -> Option<String> {
         self.draft.once.then(|| format!("once:{}", self.id))
     }
 
-    /// What a person calls it: its name, else the head of what it runs.
+    /// Its title: its name, else the beginning of its command.
     pub fn title(&self) -> String {
         self.draft.name.clone().unwrap_or_else(|| {
             let text = ["command", "url", "pipeline", "path", "tool", "prompt"]
@@ -343,7 +379,7 @@ impl Hook {
     }
 }
 
-/// What is said of a matcher that cannot be understood.
+/// The complaint about an invalid matcher.
 pub fn invalid_matcher(spot: SourceSpan, why: &str) -> Complaint {
     Complaint::error(spot, format!("the matcher is not a valid regular expression: {why}"))
         .with_help("the hook is skipped until this is put right")
@@ -354,8 +390,8 @@ pub fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or(text)
 }
 
-/// FNV-1a over the definition and its file: no array index, so that a neighbour's change does not
-/// rename a hook.
+/// FNV-1a over the definition and its file. It has no array index, so a change of another hook does
+/// not change the id.
 fn hook_identity(dialect: &str, draft: &Draft) -> String {
     let mut sum = Fnv(0xcbf2_9ce4_8422_2325);
     sum.write_bytes(dialect.as_bytes());
@@ -364,7 +400,7 @@ fn hook_identity(dialect: &str, draft: &Draft) -> String {
     format!("{dialect}-{:012x}", sum.0 >> 16)
 }
 
-/// A hash that takes its input as it comes.
+/// An incremental hash.
 struct Fnv(u64);
 
 impl Fnv {

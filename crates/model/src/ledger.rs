@@ -1,120 +1,133 @@
-//! The border to the room that remembers: journal, what is owed to sessions, counts, trust.
-//! The engine speaks to it in these words only and never learns where anything is kept.
+//! The trait of the ledger: journal, session state, tickets and trust. It must not know where
+//! values are stored.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::outcome::Outcome;
 use crate::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use crate::verdict::{Audience, Ruling, Verdict};
 
-/// Beside a ledger on disk: the folder of files that belong to one session each, and that are
-/// forgotten with it.
+/// Folder beside a ledger on disk for files that belong to one session and are removed with it.
 pub const SESSION_FILES: &str = "session-files";
 
-/// Remembers between processes. Every method may fail; no decision depends on success.
+/// Stores state between processes. Every method may fail; no decision depends on success.
 pub trait Ledger: Sync {
-    /// Appends records, together. Never waits for the disk.
+    /// Appends records with one write. Does not sync the disk.
     fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError>;
 
-    /// What is kept about a session; empty for an unknown one.
+    /// The state of a session; empty for an unknown session.
     fn session_state(&self, session: &str) -> Result<SessionState, LedgerError>;
 
-    /// Changes what is kept about a session while no other process does.
+    /// Changes the state of a session under its lock.
     fn update_session(
         &self,
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
     ) -> Result<(), LedgerError>;
 
-    /// What is owed to a session with a ruling to it, such as a halt, as far as it can be read, and
-    /// what is in the way. Kept apart from the rest, so that it can be read when
-    /// [`session`](Self::session) cannot.
-    fn halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
+    /// The undelivered entries of a session that carry a ruling, such as a halt, and the errors met
+    /// while reading them. They are stored apart, so that they can be read when
+    /// [`session_state`](Self::session_state) fails.
+    fn read_halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
         match self.session_state(session) {
-            Ok(SessionState { undelivered: mut owed, .. }) => {
-                owed.retain(Undelivered::is_halt);
-                (owed, Vec::new())
+            Ok(SessionState { undelivered: mut halts, .. }) => {
+                halts.retain(Undelivered::is_halt);
+                (halts, Vec::new())
             }
             Err(error) => (Vec::new(), vec![error]),
         }
     }
 
-    /// Keeps something for a session whose state cannot be changed now. The next
-    /// [`amend`](Self::amend) takes it in. A ledger without such a place refuses.
-    fn store_aside(&self, session: &str, debt: &Undelivered) -> Result<(), LedgerError> {
-        let doing = format!("keeping `{}` for `{session}`", debt.id);
+    /// Stores an entry for a session whose state cannot be changed now. The next
+    /// [`update_session`](Self::update_session) merges it. A ledger without such a place returns an
+    /// error.
+    fn store_aside(&self, session: &str, entry: &Undelivered) -> Result<(), LedgerError> {
+        let doing = format!("keeping `{}` for `{session}`", entry.id);
         Err(LedgerError { doing, why: "this ledger has no other place for it".to_owned() })
     }
 
     /// A claim by this process, for one of its firings.
-    fn claim(&self, firing: &str) -> Claim {
+    fn new_claim(&self, firing: &str) -> Claim {
         Claim { firing: firing.to_owned(), pid: std::process::id(), start: 0 }
     }
 
-    /// Whether the process that made a claim still runs. A ledger of one process knows no other.
+    /// Whether the process that made a claim still runs.
     fn is_held(&self, claim: &Claim) -> bool {
         claim.pid == std::process::id()
     }
 
-    /// Every trust entry: key to what was said of it.
-    fn trust(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError>;
+    /// The recorded outcomes of a firing with this key, by hook.
+    fn recorded_outcomes(&self, firing_key: &str)
+    -> Result<BTreeMap<String, Outcome>, LedgerError>;
 
-    /// Changes the trust entries while no other process does.
+    /// Records the outcome of a hook in a firing with this key. A repeated firing reads it instead
+    /// of running the hook.
+    fn record_outcome(
+        &self,
+        firing_key: &str,
+        hook: &str,
+        outcome: &Outcome,
+    ) -> Result<(), LedgerError>;
+
+    /// All trust entries by key.
+    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError>;
+
+    /// Changes the trust entries under their lock.
     fn update_trust(
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError>;
 
-    /// Takes out of what is written elsewhere what this ledger would not write itself. One that
-    /// writes nothing knows no secrets.
-    fn redact(&self, value: &mut Value) {
+    /// Redacts secrets from a value that will be written outside the ledger. No-op by default.
+    fn redact_value(&self, value: &mut Value) {
         let _ = value;
     }
 
-    /// The ticket of a question, by its key: the one that is there and not spent or expired, else
-    /// a new one. On disk before it returns. A ledger that keeps no tickets refuses.
+    /// Returns the ticket with the question's key that is neither spent nor expired, else a new
+    /// one. It is on disk before this returns.
     fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
         let (doing, why) = (format!("asking `{}`", asked.title), "this ledger keeps no tickets");
         Err(LedgerError { doing, why: why.to_owned() })
     }
 
-    /// The ticket of an id.
-    fn ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
+    /// The ticket with this id.
+    fn find_ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
         let _ = id;
         Ok(None)
     }
 
-    /// The ticket that a link's token answers.
+    /// The ticket with this callback token.
     fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
         let _ = token;
         Ok(None)
     }
 
-    /// All that are kept, newest first.
-    fn tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
+    /// All stored tickets, newest first.
+    fn list_tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
         Ok(Vec::new())
     }
 
-    /// Takes an answer: the first one counts, whoever brings it.
+    /// Records an answer. The first answer counts.
     fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
         let _ = (id, answer);
         Ok(AnswerResult::Unknown)
     }
 
-    /// Notes that this process uses a ticket's answer: nobody else does, until it is gone.
+    /// Reserves a ticket's answer for this process as long as it runs.
     fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
         self.update_ticket(id, &mut |ticket| ticket.spent = true)
     }
 
-    /// Spends every answer that this process has taken. Called when a firing has ended, so that a
-    /// firing that was killed finds its answer again, and a later one does not.
+    /// Spends every answer that this process reserved. Called when a firing has ended: a killed
+    /// firing finds its answer again, and a later firing does not.
     fn spend_answers(&self) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// Changes what is noted about a ticket (`sent`, `spent`); its answer cannot be changed.
+    /// Changes the notes of a ticket (`sent`, `spent`). Its answer cannot be changed.
     fn update_ticket(
         &self,
         id: &str,
@@ -128,7 +141,7 @@ pub trait Ledger: Sync {
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalRecord {
-    /// The firing it belongs to.
+    /// Id of the firing.
     pub id: String,
     /// Milliseconds since the epoch.
     pub at: u64,
@@ -136,78 +149,80 @@ pub struct JournalRecord {
     pub step: FiringPhase,
     /// The session that the event belongs to.
     pub session: String,
-    /// The process that writes it: a firing whose process is gone was interrupted.
+    /// The process that wrote it. A firing without an end whose process is gone was interrupted.
     pub pid: u32,
     /// The step's own fields.
     pub body: Value,
 }
 
-/// The life of a firing as the journal tells it.
+/// The phase of a firing that a record describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FiringPhase {
-    /// The event was understood; nothing ran yet.
+    /// The event was parsed; no hook has run.
     Accepted,
     /// Hooks are about to start.
     Started,
     /// A decision was made.
     Finished,
-    /// A hook that nobody waited for has ended.
+    /// A detached hook has ended.
     Late,
 }
 
-/// What is kept about one session.
+/// The stored state of one session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionState {
-    /// Words and rulings that no caller could be told yet, oldest first.
+    /// Messages and halts that no caller could receive yet, oldest first.
     #[serde(default, rename = "owed")]
     pub undelivered: Vec<Undelivered>,
     /// Named counts: prompts so far, refusals in a row.
     #[serde(default)]
     pub counts: BTreeMap<String, u64>,
-    /// Who is at something that happens only once in a session, by its name.
+    /// Claims on work that runs once in a session, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub claims: BTreeMap<String, Claim>,
 }
 
-/// So many messages may wait for a session, and so many bytes of them.
+/// Maximum number of messages that wait for a session.
 pub const MAX_UNDELIVERED_COUNT: usize = 1_000;
-/// See [`MAX_UNDELIVERED_COUNT`]; far below what a small file may hold.
+/// Maximum bytes of messages that wait for a session; far below the size limit of a session file.
 pub const MAX_UNDELIVERED_BYTES: usize = 2 << 20;
-/// So many halts are kept; one is enough to stop a session.
+/// Maximum number of stored halts; one is enough to stop a session.
 pub const MAX_HALT_COUNT: usize = 50;
-/// The id of the notice that messages were dropped begins so and ends with their number.
+/// Prefix of the id of the notice about dropped messages; their number follows.
 const DROPPED: &str = "dropped:";
 
 impl SessionState {
-    /// Keeps something for the session. Where too much waits, the oldest messages go, and the user
-    /// is told how many. Halts stay.
-    pub fn keep_undelivered(&mut self, mut debt: Undelivered) {
+    /// Stores an entry for the session. Above the limits the oldest messages are dropped, and a
+    /// notice tells the user how many. Halts stay.
+    pub fn keep_undelivered(&mut self, mut entry: Undelivered) {
         let halts = self.undelivered.iter().filter(|old| old.is_halt()).count();
-        if debt.is_halt() && halts >= MAX_HALT_COUNT {
-            debt.verdict.ruling = Ruling::Silent;
-            debt.verdict.reasons.clear();
-            if debt.verdict.messages.is_empty() {
+        if entry.is_halt() && halts >= MAX_HALT_COUNT {
+            entry.verdict.ruling = Ruling::Silent;
+            entry.verdict.reasons.clear();
+            if entry.verdict.messages.is_empty() {
                 return;
             }
         }
-        self.undelivered.push(debt);
+        self.undelivered.push(entry);
         let (mut count, mut bytes) = (0, 0);
         let mut dropped = 0;
-        for debt in self.undelivered.iter_mut().rev().filter(|debt| !debt.id.starts_with(DROPPED)) {
-            let says = &mut debt.verdict.messages;
-            let size: usize = says.iter().map(|say| say.text.len()).sum();
-            // The newest is kept whatever its size: it is bounded where it is made.
+        for entry in
+            self.undelivered.iter_mut().rev().filter(|entry| !entry.id.starts_with(DROPPED))
+        {
+            let messages = &mut entry.verdict.messages;
+            let size: usize = messages.iter().map(|message| message.text.len()).sum();
+            // The newest is kept at any size, because its maker bounds it.
             let fits = count == 0
-                || (count + says.len() <= MAX_UNDELIVERED_COUNT
+                || (count + messages.len() <= MAX_UNDELIVERED_COUNT
                     && bytes + size <= MAX_UNDELIVERED_BYTES);
             if fits {
-                (count, bytes) = (count + says.len(), bytes + size);
+                (count, bytes) = (count + messages.len(), bytes + size);
                 continue;
             }
-            // Whatever is older goes too: a gap in the middle would mislead.
-            (dropped, count) = (dropped + says.len() as u64, MAX_UNDELIVERED_COUNT + 1);
-            says.clear();
+            // All older messages are dropped too, so that no gap is in the middle.
+            (dropped, count) = (dropped + messages.len() as u64, MAX_UNDELIVERED_COUNT + 1);
+            messages.clear();
         }
         if dropped > 0 {
             self.add_dropped_notice(dropped);
@@ -215,10 +230,10 @@ impl SessionState {
     }
 
     fn add_dropped_notice(&mut self, dropped: u64) {
-        let notice = |debt: &Undelivered| debt.id.strip_prefix(DROPPED)?.parse::<u64>().ok();
+        let notice = |entry: &Undelivered| entry.id.strip_prefix(DROPPED)?.parse::<u64>().ok();
         let earlier: u64 = self.undelivered.iter().filter_map(notice).sum();
-        let empty = |debt: &Undelivered| debt.verdict.messages.is_empty() && !debt.is_halt();
-        self.undelivered.retain(|debt| notice(debt).is_none() && !empty(debt));
+        let empty = |entry: &Undelivered| entry.verdict.messages.is_empty() && !entry.is_halt();
+        self.undelivered.retain(|entry| notice(entry).is_none() && !empty(entry));
         let all = dropped.saturating_add(earlier);
         let text = format!(
             "gambrel: {all} messages of hooks were dropped, because more than {MAX_UNDELIVERED_COUNT} \
@@ -230,44 +245,44 @@ impl SessionState {
     }
 }
 
-/// One verdict that waits for a caller who can hear it.
+/// A verdict that waits for a caller that can receive it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Undelivered {
-    /// Names this debt, so that it can be paid exactly once.
+    /// Id of the entry, so that it is delivered exactly once.
     pub id: String,
-    /// Who owes it, for the trail.
+    /// The hook that it comes from, for the trail.
     pub from: String,
-    /// What is owed.
+    /// The undelivered verdict.
     pub verdict: Verdict,
-    /// The firing that is about to tell its words; others leave them to it while it runs.
+    /// The firing that is delivering it; other firings skip it while that firing runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
 }
 
 impl Undelivered {
-    /// A debt that nobody has claimed.
+    /// An entry without a claim.
     pub fn new(id: impl Into<String>, from: impl Into<String>, verdict: Verdict) -> Self {
         Self { id: id.into(), from: from.into(), verdict, claim: None }
     }
 
-    /// Whether it carries a ruling, and not only words.
+    /// Whether it carries a ruling, and not only messages.
     pub fn is_halt(&self) -> bool {
         self.verdict.ruling != Ruling::Silent
     }
 }
 
-/// Who is at something. It counts as long as its process runs.
+/// A reservation by a firing. It holds as long as the firing's process runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The firing.
     pub firing: String,
     /// Its process.
     pub pid: u32,
-    /// When that process was started, in the kernel's own count: numbers are given away again.
+    /// Start time of the process in kernel ticks, because process ids are reused.
     pub start: u64,
 }
 
-/// What a person said of one project hook.
+/// The user's trust decision about one project hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustEntry {
     /// The hash of all that was trusted: the definition, and the lists below.
@@ -290,10 +305,10 @@ pub struct TrustEntry {
     /// Whether it is made of the same files wherever it runs, for the same project.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anchored: bool,
-    /// What runs and could not be seen.
+    /// Why some of the code that runs cannot be found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opaque: Vec<String>,
-    /// True when a person refused it for good.
+    /// True when the user refused it (`gambrel untrust`).
     #[serde(default)]
     pub denied: bool,
     /// What was shown: the literal command.
@@ -307,12 +322,12 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// The world's refusal, in words fit for a person.
+/// A failure of the ledger.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{doing}: {why}")]
 pub struct LedgerError {
-    /// What was being done.
+    /// The operation.
     pub doing: String,
-    /// What the world said.
+    /// The cause.
     pub why: String,
 }

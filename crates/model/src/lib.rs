@@ -14,6 +14,7 @@ pub mod config_path;
 pub mod decision;
 pub mod degrade;
 pub mod dialect;
+pub mod digest;
 pub mod event;
 pub mod glob;
 pub mod hook;
@@ -22,6 +23,7 @@ pub mod lossy_json;
 pub mod matcher;
 pub mod moment;
 pub mod outcome;
+pub mod pass;
 pub mod pattern;
 pub mod request;
 pub mod shell_bound;
@@ -41,14 +43,16 @@ pub use config_path::{ConfigPath, DirEntry, Expect, LoadedFile, SearchRoots};
 pub use decision::{Decision, Reply, Step};
 pub use degrade::{Degraded, Loss};
 pub use dialect::Dialect;
+pub use digest::sha256;
 pub use event::{CallerContext, Event, Facts, TaskFacts, TeamFacts};
-pub use hook::{Draft, Hook, HookPolicy, Scope, Source};
+pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, Scope, Source};
 pub use ledger::{
     Claim, FiringPhase, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry, Undelivered,
 };
 pub use matcher::{Matcher, MatcherText};
 pub use moment::{Moment, MomentKind};
 pub use outcome::{Captured, End, Outcome};
+pub use pass::Pass;
 pub use pattern::Pattern;
 pub use request::{
     ApprovalRequest, FetchRequest, FetchResponse, RegexCheck, SpawnRequestBody, ToolRequest,

@@ -1,5 +1,5 @@
-//! Which events of its kind a hook is for. A dialect says by its own rules whether its text is a
-//! list of names or a pattern; compiled once, when it is first asked.
+//! Selects the events that a hook receives. The dialect decides whether the text is a list of names
+//! or a pattern. A pattern is compiled at its first use.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::complaint::SpannedText;
 use crate::pattern::Pattern;
 
-/// A matcher as it was written and understood.
+/// A matcher as written in a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum MatcherText {
     /// Everything.
@@ -20,7 +20,7 @@ pub enum MatcherText {
     Pattern(SpannedText),
 }
 
-/// A matcher that can be asked.
+/// A matcher that is ready to use.
 #[derive(Debug, Clone)]
 pub enum Matcher {
     /// Everything.
@@ -31,8 +31,8 @@ pub enum Matcher {
     Pattern(LazyPattern),
 }
 
-/// A regular expression that is compiled when it is first asked: what a project brings along costs
-/// nothing before its hooks may run.
+/// A regular expression that is compiled at its first use, so that patterns of untrusted hooks cost
+/// nothing.
 #[derive(Debug, Clone)]
 pub struct LazyPattern {
     text: String,
@@ -59,8 +59,8 @@ impl From<&MatcherText> for Matcher {
 }
 
 impl Matcher {
-    /// Whether one of the subject's names is meant. A pattern that is not valid takes everything:
-    /// its hook is then skipped with that reason, and never passed over.
+    /// Whether one of the names matches. An invalid pattern matches everything; the hook is then
+    /// skipped with that reason and stays in the trail.
     pub fn matches<'a>(&self, mut subjects: impl Iterator<Item = &'a str>) -> bool {
         match self {
             Self::All => true,
@@ -72,7 +72,7 @@ impl Matcher {
         }
     }
 
-    /// Whether asking it needs no more work than a comparison.
+    /// Whether a match needs no compilation.
     pub fn is_compiled(&self) -> bool {
         match self {
             Self::All | Self::Names(_) => true,
@@ -80,7 +80,7 @@ impl Matcher {
         }
     }
 
-    /// What is wrong with its pattern, in the regex engine's words.
+    /// The regex engine's message about an invalid pattern.
     pub fn pattern_error(&self) -> Option<&str> {
         match self {
             Self::All | Self::Names(_) => None,
@@ -88,7 +88,7 @@ impl Matcher {
         }
     }
 
-    /// Whether it takes everything, subject or none.
+    /// Whether it matches every event, also one without a subject.
     pub fn matches_all(&self) -> bool {
         matches!(self, Self::All)
     }
@@ -96,7 +96,7 @@ impl Matcher {
 
 impl MatcherText {
     /// As it was written, for lists and explanations.
-    pub fn words(&self) -> Option<String> {
+    pub fn to_text(&self) -> Option<String> {
         match self {
             Self::All => None,
             Self::Names(names) => Some(names.join("|")),

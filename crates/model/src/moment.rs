@@ -1,10 +1,9 @@
-//! What happened, in every dialect's terms at once. Dialects map their native words onto these;
-//! nothing here knows a native word.
+//! The neutral moments. Dialects map their native names onto them; no native name is written here.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A moment in an agent's life that hooks can hang on.
+/// The neutral name of what happened.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "each variant is its neutral name; the table below spells it")]
 pub enum Moment {
@@ -45,8 +44,8 @@ pub enum Moment {
     Other(Cow<'static, str>),
 }
 
-/// Where a moment stands to the thing it is about. "Nearest stricter" is right before a thing
-/// happens and wrong where things end: there a refusal means *go on*.
+/// Gate, Close or Report. Choosing the stricter neighbour is right at a Gate and wrong at a Close,
+/// where a refusal means "continue".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MomentKind {
     /// About to happen: a hook may refuse it.
@@ -98,7 +97,7 @@ const NAMES: &[(Moment, &str, MomentKind)] = &[
 
 impl Moment {
     /// Every named moment, in the table's order.
-    pub fn all() -> impl Iterator<Item = &'static Moment> {
+    pub fn all_named() -> impl Iterator<Item = &'static Moment> {
         NAMES.iter().map(|(moment, _, _)| moment)
     }
 
@@ -116,14 +115,14 @@ impl Moment {
         found.map_or_else(|| Self::Other(Cow::Owned(to_snake_case(name))), |(m, _, _)| m.clone())
     }
 
-    /// Where it stands to the thing it is about. Unnamed moments are reports: what we do not know
-    /// we do not claim to be able to refuse; a dialect's row may say otherwise.
+    /// The kind of the moment. An unnamed moment is a report unless a dialect's event spec makes it
+    /// a gate.
     pub fn kind(&self) -> MomentKind {
         NAMES.iter().find(|(m, _, _)| m == self).map_or(Report, |(_, _, kind)| *kind)
     }
 
-    /// The key that our own grammar uses: `on_tool_before`.
-    pub fn key(&self) -> String {
+    /// Its key in `.gambrel/hooks.yaml`: `on_tool_before`.
+    pub fn yaml_key(&self) -> String {
         format!("on_{}", self.name().replace('.', "_"))
     }
 }

@@ -1,5 +1,5 @@
-//! What came back from running a call. No judgement in it: a timeout is not a deny, and a program
-//! that could not start is neither. Dialects read it; actions write it.
+//! The result of a call, without judgement: a timeout is not a deny, and a failed start is neither.
+//! Actions write it, dialects read it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,15 +16,15 @@ pub struct Outcome {
     pub stdout: Captured,
     /// What it wrote to stderr.
     pub stderr: Captured,
-    /// What an action without a process was answered.
+    /// The answer of an action without a process.
     pub answer: Option<Value>,
-    /// Why what came back counts as a failure all the same: a status, a tool's own error.
+    /// Why an answer counts as a failure: an HTTP status, a tool's error.
     #[serde(default, rename = "fault")]
     pub failure: Option<String>,
-    /// The trusted file that changed while it ran: nobody knows which bytes ran.
+    /// A trusted file that changed while the hook ran.
     #[serde(default)]
     pub changed: Option<String>,
-    /// What ended it before its own time was over, where something did.
+    /// What ended the call before its own timeout, if anything did.
     #[serde(default, rename = "cut")]
     pub cut_short_by: Option<String>,
     /// How long all attempts took.
@@ -34,7 +34,7 @@ pub struct Outcome {
     pub attempts: u32,
     /// What was started, for the record: the program and its arguments.
     pub command: Vec<String>,
-    /// What else happened (`leak: …`, `killed 3 processes`), for the trail.
+    /// Further remarks for the trail (`leak: …`, `killed 3 processes`).
     pub remarks: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Outcome {
 pub enum End {
     /// The process ended by itself.
     Exited(i32),
-    /// A signal ended it that was not ours.
+    /// A signal ended it that gambrel did not send.
     Signalled(i32),
     /// An action without a process got its answer.
     Answered,
@@ -54,19 +54,19 @@ pub enum End {
     /// It could not be started, and why.
     #[serde(rename = "unstarted")]
     FailedToStart(String),
-    /// It has nothing to do with such events, as its own text shows: nothing of it ran.
+    /// The hook does not handle such events; nothing ran.
     #[serde(rename = "passed")]
     NotApplicable,
     /// Started, and left to a supervisor.
     Detached,
-    /// Over, after it had been left running: how, nobody could see.
+    /// Ended in the background; its exit code is unknown.
     #[serde(rename = "ended")]
     EndedUnobserved,
 }
 
 impl End {
-    /// The word that the trail uses.
-    pub fn word(&self) -> &'static str {
+    /// Its word in the trail.
+    pub fn trail_word(&self) -> &'static str {
         match self {
             Self::Exited(_) => "exited",
             Self::Signalled(_) => "signalled",
@@ -80,7 +80,7 @@ impl End {
     }
 }
 
-/// How much of the beginning is shown of a stream that is not kept as a whole.
+/// Length of the excerpt of a truncated stream.
 const MAX_PARTIAL_TEXT_BYTES: usize = 1 << 20;
 
 /// A stream that was read to its end, kept up to a cap.
@@ -111,11 +111,11 @@ impl Captured {
     }
 
     /// The text, with bytes that are not UTF-8 replaced, and a mark where the middle was dropped.
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         if !self.is_truncated() && self.tail.is_empty() {
             return String::from_utf8_lossy(&self.bytes).into_owned();
         }
-        // Nobody reads more of what is not whole.
+        // A truncated stream is shown as an excerpt.
         let kept = self.bytes.len().min(MAX_PARTIAL_TEXT_BYTES);
         let head = String::from_utf8_lossy(&self.bytes[..kept]);
         let dropped = self.total.saturating_sub((kept + self.tail.len()) as u64);
@@ -149,12 +149,12 @@ impl Outcome {
         }
     }
 
-    /// What ended something whose caller waits no longer.
+    /// The reason of a call whose caller no longer waits.
     pub fn budget_reason(after: Duration) -> String {
         format!("the budget was over after {} ms", after.as_millis())
     }
 
-    /// Why it was late, in words: by its own timeout, or cut short before.
+    /// Why it timed out: by its own timeout, or cut short before.
     pub fn timeout_reason(&self, timeout: Duration) -> String {
         match &self.cut_short_by {
             Some(why) => format!("cut short: {why}"),
@@ -162,7 +162,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the call did what was asked of it: exit 0, or an answer.
+    /// Whether the call succeeded: exit 0, or an answer.
     pub fn is_success(&self) -> bool {
         self.failure.is_none()
             && matches!(

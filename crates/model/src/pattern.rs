@@ -1,9 +1,9 @@
-//! A regular expression as people write it: linear where that is enough, with lookaround (bounded)
-//! where it is asked for. Compiled once by whoever keeps it.
+//! A regular expression: linear time where possible, bounded backtracking where the pattern needs
+//! lookaround.
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// The memory that a compiled pattern may take. Patterns that people write take a small part of it.
+/// Maximum memory of a compiled pattern; usual patterns need a small part of it.
 const MAX_PROGRAM_BYTES: usize = 256 * 1024;
 
 /// A longer pattern that needs lookaround is refused: each of its parts is compiled by itself, and
@@ -15,7 +15,7 @@ const MAX_LOOKAROUND_PATTERN_BYTES: usize = 1024;
 pub enum Pattern {
     /// Unanchored, in linear time.
     Plain(Regex),
-    /// One that looks around, as JavaScript's can; its work is bounded.
+    /// A pattern with lookaround; its work is bounded.
     LooksAround(Box<fancy_regex::Regex>),
 }
 
@@ -37,8 +37,8 @@ impl Pattern {
         })
     }
 
-    /// Whether it stands somewhere in a text. A search that was given up counts as met: a guard
-    /// fires more often, never less.
+    /// Whether the text has a match. A search that exceeds its bound counts as a match, so that a
+    /// guard fires more often, never less.
     pub fn is_match(&self, text: &str) -> bool {
         match self {
             Self::Plain(regex) => regex.is_match(text),
@@ -46,7 +46,7 @@ impl Pattern {
         }
     }
 
-    /// The first place where it stands; empty when the search was given up.
+    /// The first match; `None` when the search exceeds its bound.
     pub fn find_match<'t>(&self, text: &'t str) -> Option<&'t str> {
         match self {
             Self::Plain(regex) => regex.find(text).map(|found| found.as_str()),
@@ -61,7 +61,7 @@ impl Pattern {
     pub fn replace_all(&self, text: &str, with: &str) -> String {
         match self {
             Self::Plain(regex) => regex.replace_all(text, regex_lite::NoExpand(with)).into_owned(),
-            // What cannot be searched to its end is kept back as a whole.
+            // If the search exceeds its bound, the whole text is replaced.
             Self::LooksAround(regex) => regex
                 .try_replacen(text, 0, fancy_regex::NoExpand(with))
                 .map_or_else(|_| with.to_owned(), |clean| clean.into_owned()),

@@ -1,18 +1,18 @@
-//! How deep a shell text can be nested at most, told without parsing it: the parser recurses, and
-//! a text made to exhaust it must not take the guard with it.
+//! Bounds the nesting of a shell text without parsing it. The parser recurses, and a hostile text
+//! must not exhaust its stack.
 
-/// Longer commands are not looked into.
+/// Maximum length of a command that is parsed.
 const LENGTH: usize = 64 * 1024;
 /// Parentheses and backticks that may be open at once.
 const OPEN: usize = 64;
 /// Words that open something without a parenthesis.
 const WORDS: usize = 200;
-/// Signs in a text that does sums: each may be one level.
+/// Operators in an arithmetic text; each may be one level.
 const SIGNS: usize = 1_000;
 
-/// Braces in a text: words with alternatives are looked at once for each that is open.
+/// Braces in a text: a word with alternatives is read once per open brace.
 const MAX_BRACE_COUNT: usize = 1_000;
-/// What the parser may do for one command, in characters looked at.
+/// Maximum work of the parser for one command, in characters read.
 pub const MAX_PARSE_STEPS: u64 = 1_000_000;
 
 const OPENING: [&str; 14] = [
@@ -30,12 +30,12 @@ pub fn is_bounded(text: &str) -> bool {
     let braces = text.matches('{').count();
     open(&text) <= OPEN
         && opening_words(&text) <= WORDS
-        && signs(&text) <= SIGNS
+        && count_operators(&text) <= SIGNS
         && braces <= MAX_BRACE_COUNT
 }
 
-/// How much work the parser has with a text at most. It reads what stands between backticks again
-/// for each level that may begin there; everything else it reads once.
+/// An upper bound of the parser's work. The parser reads text between backticks again for each
+/// level that may begin there, and all other text once.
 pub fn parse_steps(text: &str) -> u64 {
     let parts = text.split('`');
     let nests = |part: &&str| part.contains(['(', '{', '"', '\'', '\\']);
@@ -47,8 +47,8 @@ pub fn parse_steps(text: &str) -> u64 {
     }
 }
 
-/// A parenthesis counts as closed only when nothing stands between the two that could turn the
-/// closing one into plain text; so this errs to the deep side alone.
+/// A parenthesis counts as closed only if no text between the two could turn the closing one into
+/// plain text. The result is therefore never too low.
 fn open(text: &str) -> usize {
     let feeds = text.contains("<<");
     let cases = text.contains("case");
@@ -76,7 +76,7 @@ fn opening_words(text: &str) -> usize {
     braces + parts.filter(|part| OPENING.contains(part)).count()
 }
 
-fn signs(text: &str) -> usize {
+fn count_operators(text: &str) -> usize {
     let sums = text.contains("((");
     let sign = |c: &char| c.is_ascii_punctuation() && !matches!(c, '_' | '.' | '/');
     if sums { text.chars().filter(sign).take(SIGNS + 1).count() } else { 0 }

@@ -1,5 +1,4 @@
-//! One row per native event of a dialect: the shape of the table in which every native event name
-//! is written exactly once. The rows themselves live with their dialects.
+//! The row type of a dialect's event table. A native event name is written only in such a row.
 
 use crate::moment::{Moment, MomentKind};
 use crate::verdict::Slot;
@@ -15,22 +14,24 @@ pub struct EventSpec {
     pub subject: Subject,
     /// How hooks of this dialect run here.
     pub order: Order,
-    /// How rewrites of several hooks of this dialect are settled.
+    /// Which of several rewrites counts.
     pub patch: PatchRule,
     /// What a hook may rewrite here.
     pub rewritable: &'static [Slot],
-    /// What a caller takes rewritten here.
+    /// Which rewrites this caller accepts.
     pub caller_accepts: &'static [Slot],
     /// What a hook's answer may do here.
     pub hook_powers: Powers,
-    /// What this dialect can hear here as a caller.
+    /// What this dialect can receive here as a caller.
     pub caller_powers: Powers,
-    /// Hooks of other dialects have heard this moment under another name already.
+    /// Other dialects received this moment under an earlier name.
     pub duplicate_of_earlier: bool,
+    /// A refusal here keeps the iteration or task going.
+    pub can_veto_end: bool,
 }
 
 impl EventSpec {
-    /// A row that nobody answers and in which nothing is said; the rest is added word by word.
+    /// A row without powers; builder methods add the rest.
     pub const fn new(name: &'static str, moment: Moment) -> Self {
         Self {
             name,
@@ -43,6 +44,7 @@ impl EventSpec {
             hook_powers: Powers::NONE,
             caller_powers: Powers::NONE,
             duplicate_of_earlier: false,
+            can_veto_end: false,
         }
     }
 
@@ -60,7 +62,7 @@ impl EventSpec {
         self
     }
 
-    /// The row with things to rewrite, and a rule for it.
+    /// The row with rewritable slots and their rule.
     #[must_use]
     pub const fn with_rewrites(mut self, rule: PatchRule, slots: &'static [Slot]) -> Self {
         self.patch = rule;
@@ -69,7 +71,7 @@ impl EventSpec {
         self
     }
 
-    /// The row with other things that a caller takes rewritten.
+    /// The row with other slots that the caller accepts.
     #[must_use]
     pub const fn with_caller_accepts(mut self, slots: &'static [Slot]) -> Self {
         self.caller_accepts = slots;
@@ -83,22 +85,28 @@ impl EventSpec {
         self
     }
 
-    /// The row with what a caller can hear.
+    /// The row with what a caller can receive.
     #[must_use]
     pub const fn with_caller_powers(mut self, can: Powers) -> Self {
         self.caller_powers = can;
         self
     }
 
-    /// The row of a moment that others have heard under another name.
+    /// The row of an end that a hook can veto.
+    #[must_use]
+    pub const fn with_end_veto(mut self) -> Self {
+        self.can_veto_end = true;
+        self
+    }
+
+    /// The row of a moment that other dialects received under an earlier name.
     #[must_use]
     pub const fn as_duplicate(mut self) -> Self {
         self.duplicate_of_earlier = true;
         self
     }
 
-    /// Where the event stands to the thing it is about. An event that only this dialect knows
-    /// is a gate when its own answer can refuse it.
+    /// The kind of the moment. An event of this dialect alone is a gate if its hooks may deny it.
     pub fn kind(&self) -> MomentKind {
         match &self.moment {
             Moment::Other(_) if self.hook_powers.contains(Powers::DENY) => MomentKind::Gate,
@@ -110,18 +118,18 @@ impl EventSpec {
 /// What a matcher is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    /// Nothing: every hook of the event is meant.
+    /// Nothing: every hook of the event matches.
     None,
     /// The tool's name.
     Tool,
-    /// The fact `cause`, which stands in this native field.
+    /// The fact `cause`, from this native field.
     Cause(&'static str),
 }
 
-/// How the hooks of one dialect take turns at one event.
+/// The order of the hooks of one dialect at one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// All at once; folded in configured order.
+    /// All at once; merged in configured order.
     Parallel,
     /// One after the other; all run.
     Sequential,
@@ -129,44 +137,44 @@ pub enum Order {
     UntilRefused,
 }
 
-/// Whose rewrite stands when several hooks of one dialect rewrite the same slot.
+/// Which rewrite counts when several hooks of one dialect rewrite the same slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchRule {
-    /// Nobody may rewrite.
+    /// No rewrites.
     Never,
     /// The first in configured order.
     First,
     /// The last in configured order.
     Last,
-    /// Each sees what came before and may go on from there.
+    /// Each hook sees the earlier rewrites.
     Chain,
 }
 
-/// A set of things that can be said.
+/// A set of rulings and messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Powers(u16);
 
 impl Powers {
     /// Nothing.
     pub const NONE: Self = Self(0);
-    /// "It may happen."
+    /// Allow.
     pub const ALLOW: Self = Self(1);
-    /// "Ask a person."
+    /// Ask the user.
     pub const ASK: Self = Self(2);
-    /// "Not now."
+    /// Defer.
     pub const DEFER: Self = Self(4);
-    /// "It may not happen."
+    /// Deny.
     pub const DENY: Self = Self(8);
-    /// "Stop everything."
+    /// Halt the session.
     pub const HALT: Self = Self(16);
-    /// Words for the agent, now.
+    /// Messages for the agent, now.
     pub const MESSAGE_AGENT: Self = Self(32);
-    /// Words for the agent, at its next turn.
+    /// Messages for the agent at its next turn.
     pub const MESSAGE_NEXT_TURN: Self = Self(64);
-    /// Words for the person.
+    /// Messages for the user.
     pub const MESSAGE_USER: Self = Self(128);
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

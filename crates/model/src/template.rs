@@ -1,5 +1,6 @@
-//! Text with variables in it, filled once for the place where it goes: a shell, JSON, a URL, plain.
-//! A value is data: it is quoted for its place and never read again. Knows no hook and no dialect.
+//! Text with variables, filled in one pass for its target: shell, JSON, URL or plain text. A value
+//! is data: it is quoted for its target and never expanded again. It must not know hooks or
+//! dialects.
 
 mod context;
 mod heredoc;
@@ -23,7 +24,7 @@ pub enum Style {
     Braces,
 }
 
-/// Fills a text that no one parses; a name that `lookup` does not know stays as written.
+/// Fills plain text. A name that `lookup` does not know stays as written.
 pub fn expand_plain(text: &str, style: Style, lookup: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in scan::split_template(text, style) {

@@ -106,7 +106,7 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// The text of all text blocks.
-    pub fn text(&self) -> String {
+    pub fn joined_text(&self) -> String {
         let texts: Vec<&str> =
             self.content.iter().filter_map(|block| block.get("text")?.as_str()).collect();
         texts.join("\n")
@@ -134,7 +134,7 @@ impl Tool {
     }
 
     /// The words of another dialect for this tool: those of the same shape, else of the same kind.
-    pub fn words<'w>(&self, words: &'w [ToolWord]) -> Vec<&'w ToolWord> {
+    pub fn words_in<'w>(&self, words: &'w [ToolWord]) -> Vec<&'w ToolWord> {
         let shaped: Vec<_> = words.iter().filter(|w| w.shape == self.shape).collect();
         if !shaped.is_empty() {
             return shaped;
@@ -148,7 +148,7 @@ impl Tool {
         if let Some(own) = words.iter().find(|w| w.name == self.name && w.kind == self.kind) {
             return (self.name.clone(), native_args(own, &self.args));
         }
-        let candidates = self.words(words);
+        let candidates = self.words_in(words);
         let fits = candidates.iter().find(|w| matches_shape(w, &self.args)).or(candidates.first());
         match fits {
             Some(word) => (word.name.to_owned(), native_args(word, &self.args)),

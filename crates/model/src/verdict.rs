@@ -1,5 +1,5 @@
-//! What hooks answer, and how answers merge. The algebra is small on purpose: a merge takes the
-//! stricter ruling and keeps every reason. What a caller can be told of it is in `said`.
+//! Verdicts of hooks and their merge. A merge takes the stricter ruling and keeps every reason.
+//! `degrade.rs` reduces a verdict to what a caller can receive.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::degrade::Loss;
 use crate::spec::{EventSpec, Powers};
 
-/// About the thing that is about to happen, from no opinion to the end of everything.
+/// The ordered answer to an event; merging takes the maximum.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -21,19 +21,19 @@ pub enum Ruling {
     Silent,
     /// It may happen.
     Allow,
-    /// A person must be asked.
+    /// Ask the user.
     Ask,
-    /// Not now; later perhaps.
+    /// Not now.
     Defer,
-    /// It may not happen.
+    /// Refused.
     Deny,
-    /// Nothing more may happen in this session.
+    /// The session must stop.
     Halt,
 }
 
 impl Ruling {
-    /// The word in JSON, in the journal and on the screen.
-    pub fn word(self) -> &'static str {
+    /// The word in JSON, in the journal and in tables.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Silent => "silent",
             Self::Allow => "allow",
@@ -44,8 +44,8 @@ impl Ruling {
         }
     }
 
-    /// The power that is needed to say it.
-    pub fn power(self) -> Powers {
+    /// The power that a caller needs to receive it.
+    pub fn required_power(self) -> Powers {
         match self {
             Self::Silent => Powers::NONE,
             Self::Allow => Powers::ALLOW,
@@ -56,8 +56,8 @@ impl Ruling {
         }
     }
 
-    /// Whether the thing may not happen as it stands.
-    pub fn refuses(self) -> bool {
+    /// Whether it is a deny or a halt.
+    pub fn is_refusal(self) -> bool {
         self >= Self::Deny
     }
 }
@@ -67,40 +67,40 @@ impl Ruling {
 pub struct Reason {
     /// The ruling that it explains.
     pub ruling: Ruling,
-    /// The words.
+    /// The text.
     pub text: String,
-    /// The hook that said it.
+    /// The hook that gave it.
     pub hook: String,
 }
 
-/// Words, and whom they are for.
+/// Text from a hook for an audience.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Whom they are for.
+    /// The receiver.
     #[serde(rename = "ear")]
     pub to: Audience,
-    /// The words.
+    /// The text.
     pub text: String,
-    /// The hook that said them.
+    /// The hook that sent it.
     pub hook: String,
 }
 
-/// Whom words are for, and when.
+/// Who receives a message, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Audience {
-    /// The agent, with the answer to this event.
+    /// The agent, with the reply to this event.
     #[serde(rename = "agent")]
     AgentNow,
     /// The agent, at its next turn.
     #[serde(rename = "next")]
     AgentNextTurn,
-    /// The person at the screen.
+    /// The user.
     #[serde(rename = "person")]
     User,
 }
 
-/// What the engine does for a dialect after a verdict: a closed list.
+/// Work that a verdict asks the program to do, from a closed list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum SideEffect {
     /// Write a file that the dialect requires. A failure is recorded and changes no decision.
@@ -112,7 +112,7 @@ pub enum SideEffect {
     },
 }
 
-/// What can be rewritten in an event.
+/// A part of an event that a hook can rewrite.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Slot {
@@ -124,21 +124,21 @@ pub enum Slot {
     ChatMessages,
     /// A message put before the agent starts.
     InjectedMessage,
-    /// What the person asked: `{"text": …, "images": […]}`.
+    /// The user's prompt: `{"text": …, "images": […]}`.
     Prompt,
-    /// Something that only one dialect knows, under `dialect.field`.
+    /// A field of one dialect, as `dialect.field`.
     Native(String),
-    /// A list of that kind, to which every hook adds; in writing `dialect.field[]`.
+    /// A list of one dialect, to which every hook appends, as `dialect.field[]`.
     List(String),
 }
 
 impl Slot {
-    /// Whether only the hook's own dialect knows it: then it is no rewrite of the event.
+    /// Whether it belongs to one dialect and rewrites nothing of the event.
     pub fn is_native(&self) -> bool {
         matches!(self, Self::Native(_) | Self::List(_))
     }
 
-    /// The one dialect that knows it, if it is only one.
+    /// The dialect that it belongs to, if any.
     pub fn dialect(&self) -> Option<&str> {
         match self {
             Self::Native(word) | Self::List(word) => word.split('.').next(),
@@ -146,13 +146,13 @@ impl Slot {
         }
     }
 
-    /// Whether a later value joins an earlier one instead of taking its place.
+    /// Whether a later value is appended instead of replacing the earlier one.
     pub fn is_list(&self) -> bool {
         matches!(self, Self::List(_))
     }
 }
 
-/// How the name of a list ends in writing.
+/// Suffix of a list's name.
 const LIST_SUFFIX: &str = "[]";
 
 impl From<String> for Slot {
@@ -185,10 +185,10 @@ impl From<Slot> for String {
     }
 }
 
-/// Rewrites, by slot. One that is null takes back what stood.
+/// Rewrites by slot. A null value removes an earlier rewrite.
 pub type Patch = BTreeMap<Slot, Value>;
 
-/// Puts later rewrites on earlier ones: each takes the place of its slot's, lists grow.
+/// Merges later rewrites into earlier ones: a slot is replaced, a list grows.
 pub fn merge_patch(patch: &mut Patch, later: Patch) {
     for (slot, value) in later {
         let list = patch.get_mut(&slot).filter(|_| slot.is_list()).and_then(Value::as_array_mut);
@@ -199,61 +199,61 @@ pub fn merge_patch(patch: &mut Patch, later: Patch) {
     }
 }
 
-/// What one hook, or all hooks together, have to say.
+/// The answer of one hook, or of all hooks together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// May it happen?
+    /// The ruling.
     pub ruling: Ruling,
-    /// Why, for every ruling that was made.
+    /// Reasons of every ruling.
     pub reasons: Vec<Reason>,
-    /// What is to be different.
+    /// Rewrites by slot.
     pub patch: Patch,
-    /// Words.
+    /// Messages by audience.
     #[serde(rename = "says")]
     pub messages: Vec<Message>,
-    /// Work for the engine.
+    /// Work for the program.
     #[serde(rename = "duties")]
     pub side_effects: Vec<SideEffect>,
-    /// Why a hook was as good as not asked (late, not started, an answer that cannot be read):
-    /// whoever is strict takes that for a refusal at a gate.
+    /// Why a hook gave no usable answer: a timeout, a failed start, an unreadable answer. Under
+    /// `--strict` this denies at a gate.
     #[serde(default, rename = "unheard")]
     pub gate_failures: Vec<String>,
 }
 
 impl Verdict {
-    /// A ruling with its reason. The hook's name is filled in by whoever knows it.
+    /// A ruling with its reason. `attributed_to` adds the hook's id.
     pub fn with_ruling(ruling: Ruling, text: impl Into<String>) -> Self {
         let reason = Reason { ruling, text: text.into(), hook: String::new() };
         Self { ruling, reasons: vec![reason], ..Self::default() }
     }
 
-    /// Words and no ruling.
-    pub fn with_only_message(ear: Audience, text: impl Into<String>) -> Self {
-        Self::default().with_message(ear, text)
+    /// A message and no ruling.
+    pub fn with_only_message(audience: Audience, text: impl Into<String>) -> Self {
+        Self::default().with_message(audience, text)
     }
 
-    /// The same with more words.
+    /// Adds a message.
     #[must_use]
-    pub fn with_message(mut self, ear: Audience, text: impl Into<String>) -> Self {
-        self.messages.push(Message { to: ear, text: text.into(), hook: String::new() });
+    pub fn with_message(mut self, audience: Audience, text: impl Into<String>) -> Self {
+        self.messages.push(Message { to: audience, text: text.into(), hook: String::new() });
         self
     }
 
-    /// The same with a rewrite.
+    /// Adds a rewrite.
     #[must_use]
     pub fn with_rewrite(mut self, slot: Slot, value: Value) -> Self {
         self.patch.insert(slot, value);
         self
     }
 
-    /// The same, marked as coming from a hook that was as good as not asked.
+    /// Adds the reason why a hook gave no usable answer.
     #[must_use]
     pub fn with_gate_failure(mut self, why: impl Into<String>) -> Self {
         self.gate_failures.push(why.into());
         self
     }
 
-    /// This template of a verdict with words to it: what `Terms` hold has none until it is used.
+    /// Fills the empty texts of a verdict template (`HookPolicy`) with this text.
     #[must_use]
     pub fn with_reason(&self, text: &str) -> Self {
         let mut verdict = self.clone();
@@ -261,35 +261,35 @@ impl Verdict {
             let reason = Reason { ruling: verdict.ruling, text: text.into(), hook: String::new() };
             verdict.reasons.push(reason);
         }
-        for say in verdict.messages.iter_mut().filter(|say| say.text.is_empty()) {
-            say.text = text.into();
+        for message in verdict.messages.iter_mut().filter(|message| message.text.is_empty()) {
+            message.text = text.into();
         }
         verdict
     }
 
-    /// Words and reasons no longer than an agent should be told: head and tail, and a mark between.
+    /// Shortens long messages and reasons to head and tail.
     #[must_use]
     pub fn truncate_texts(mut self) -> Self {
         self.reasons.iter_mut().for_each(|reason| truncate_text(&mut reason.text));
-        self.messages.iter_mut().for_each(|say| truncate_text(&mut say.text));
+        self.messages.iter_mut().for_each(|message| truncate_text(&mut message.text));
         self
     }
 
-    /// Puts a hook's name to every word that has none.
+    /// Sets the hook of every reason and message without one.
     #[must_use]
     pub fn attributed_to(mut self, hook: &str) -> Self {
         for reason in self.reasons.iter_mut().filter(|r| r.hook.is_empty()) {
             reason.hook = hook.into();
         }
-        for say in self.messages.iter_mut().filter(|s| s.hook.is_empty()) {
-            say.hook = hook.into();
+        for message in self.messages.iter_mut().filter(|s| s.hook.is_empty()) {
+            message.hook = hook.into();
         }
         self
     }
 
-    /// Both, this one first. Associative, with `Verdict::default()` as neutral element; the ruling
-    /// never loosens; of two rewrites of one slot the later stands (who that is was settled before),
-    /// and lists are joined.
+    /// Merges two verdicts, this one first. Associative, with `Verdict::default()` as neutral
+    /// element. The ruling never loosens. Of two rewrites of one slot the later one counts; lists
+    /// are joined.
     #[must_use]
     pub fn then(mut self, next: Self) -> Self {
         self.ruling = self.ruling.max(next.ruling);
@@ -301,13 +301,15 @@ impl Verdict {
         self
     }
 
-    /// What the hook's own contract allows it to say here; the rest is turned into words for the
-    /// person (a refusal) or dropped, and recorded.
+    /// Keeps the part that the hook's event spec allows. A ruling outside of it becomes a message
+    /// for the user, a rewrite is dropped, and both are recorded as losses.
     pub fn within_hook_powers(mut self, own: &EventSpec) -> (Self, Vec<Loss>) {
         let mut losses = Vec::new();
-        if !own.hook_powers.contains(self.ruling.power()) {
-            losses
-                .push(Loss::new(self.ruling.word(), format!("{} cannot be answered so", own.name)));
+        if !own.hook_powers.contains(self.ruling.required_power()) {
+            losses.push(Loss::new(
+                self.ruling.as_str(),
+                format!("{} cannot be answered so", own.name),
+            ));
             for reason in std::mem::take(&mut self.reasons) {
                 self.messages.push(Message {
                     to: Audience::User,
@@ -318,34 +320,37 @@ impl Verdict {
             self.ruling = Ruling::Silent;
         }
         let slots = own.rewritable;
-        let mut says = Vec::new();
+        let mut messages = Vec::new();
         self.patch.retain(|slot, _| {
             let kept = slots.contains(slot) || slot.is_native();
             if !kept {
                 losses.push(Loss::new("rewrite", format!("{} has nothing to rewrite", own.name)));
             }
             if !kept && *slot == Slot::Output {
-                says.push(not_applied(slot));
+                messages.push(not_applied(slot));
             }
             kept
         });
-        self.messages.extend(says);
+        self.messages.extend(messages);
         (self, losses)
     }
 
-    /// Words for one ear, in order.
-    pub fn messages_for(&self, ear: Audience) -> impl Iterator<Item = &str> {
-        self.messages.iter().filter(move |say| say.to == ear).map(|say| say.text.as_str())
+    /// Messages for one audience, in order.
+    pub fn messages_for(&self, audience: Audience) -> impl Iterator<Item = &str> {
+        self.messages
+            .iter()
+            .filter(move |message| message.to == audience)
+            .map(|message| message.text.as_str())
     }
 
-    /// The reasons of the ruling that stands, in order, each once.
+    /// The reasons of the ruling, in order, each once.
     pub fn ruling_reasons(&self) -> Vec<&str> {
         self.reason_texts(&|reason| reason.ruling == self.ruling)
     }
 
-    /// The reasons of every refusal, also of those that a stricter one has overtaken.
-    pub fn refusals(&self) -> Vec<&str> {
-        self.reason_texts(&|reason| reason.ruling.refuses())
+    /// The reasons of every refusal, also below the final ruling.
+    pub fn refusal_reasons(&self) -> Vec<&str> {
+        self.reason_texts(&|reason| reason.ruling.is_refusal())
     }
 
     fn reason_texts(&self, counts: &dyn Fn(&Reason) -> bool) -> Vec<&str> {
@@ -356,7 +361,7 @@ impl Verdict {
     }
 }
 
-/// What the user is told of a rewrite that was dropped: what it was to take out is still there.
+/// The message for the user about a dropped rewrite.
 pub(crate) fn not_applied(slot: &Slot) -> Message {
     let word = String::from(slot.clone());
     let text =
@@ -364,7 +369,7 @@ pub(crate) fn not_applied(slot: &Slot) -> Message {
     Message { to: Audience::User, text, hook: String::new() }
 }
 
-/// What an agent is told of one text at most.
+/// Maximum length of one message or reason.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 fn truncate_text(text: &mut String) {

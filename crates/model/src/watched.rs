@@ -1,32 +1,32 @@
-//! The trusted files that a call runs: what each was when it was hashed, and copies of the bytes
-//! where nothing else may run. Pure data: the engine fills it in, an action looks again.
+//! The trusted files of a call: the identity of each file when it was hashed and, for
+//! `verified_exec`, a copy of its bytes. The engine fills it in, and an action compares it again.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The files that a trusted hook is made of, and the folders on the way to them.
+/// The files of a trusted hook and the folders that lead to them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchedFiles {
     /// Every hashed file.
     pub files: Vec<WatchedFile>,
-    /// Folders that lead to them. Other files in there may come and go.
+    /// Folders that lead to them. Other files in them may change.
     pub folders: Vec<WatchedFile>,
-    /// Where nothing but the hashed bytes may run: those bytes, and where they belong.
+    /// For `verified_exec`: the hashed bytes and their paths.
     #[serde(default)]
     pub copies: Option<VerifiedCopies>,
 }
 
-/// One file or folder, as it was when it was looked at.
+/// One file or folder with its identity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchedFile {
     /// Its real path.
     pub path: PathBuf,
-    /// `None`: it changed so recently that a later change cannot be told by its times.
+    /// `None` if it changed so recently that its times cannot show a later change.
     pub identity: Option<FileIdentity>,
 }
 
-/// What the kernel knows a file by. Nobody can set `changed` back.
+/// The identity of a file in the kernel. No program can set `changed` back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
     /// The device and the inode.
@@ -35,14 +35,14 @@ pub struct FileIdentity {
     pub size: u64,
     /// When its bytes, or its entries, changed last: seconds and nanoseconds.
     pub written: (i64, i64),
-    /// When anything of it changed last, its name included.
+    /// When its inode changed last, also by a rename.
     pub changed: (i64, i64),
 }
 
-/// The hashed bytes, to be executed in place of whatever their paths lead to.
+/// The hashed bytes, executed instead of the files at their paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifiedCopies {
-    /// The folder whose folders are closed down to each file, so that no rename is seen.
+    /// The folder below which every folder that leads to a file is replaced by a private copy.
     pub root: PathBuf,
     /// The bytes by their real paths.
     pub files: Vec<VerifiedCopy>,

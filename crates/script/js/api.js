@@ -1,11 +1,11 @@
-// What a module sees as `pi` and `ctx`. The same text runs in the embedded engine and in a
-// sidecar: all it knows of the world is `host` (effect, ask, exec, show, typebox, stub, path,
-// hasUI, NotAFactory). `contexts` is context.js.
+// The `pi` and `ctx` objects of a module. The same text runs in the embedded engine and in a
+// sidecar. It uses only `host` (effect, ask, exec, show, typebox, stub, path, hasUI, NotAFactory).
+// `contexts` is context.js.
 (host, contexts) => {
   "use strict";
   const { parse, stringify } = JSON;
   const Own = Promise;
-  // By event. No map: what a module does to the language must not make it deaf.
+  // By event. Not a Map, because a module may change the methods of Map.
   const handlers = Object.create(null);
   const commands = new Map();
   const renderers = new Map();
@@ -106,8 +106,8 @@
     getAllTools: () => [],
     getCommands: () => [...commands].map(([name, c]) => ({ name, description: c?.description })),
   };
-  // A later host has more of these. What a module would have it do is not done here, and is told
-  // once; a name that does not say that it acts stays undefined, so that no module takes it for a yes.
+  // A later host has more methods. A call of an unknown method does nothing and warns once. A name
+  // that does not start with one of these verbs stays undefined, so that a test for it fails.
   const ACTS = /^(?:un)?(?:register|set)(?=[A-Z]|$)|^(?:add|append|disable|enable|get|refresh|remove|send|show|update)[A-Z]/;
   const warned = new Set();
   const stranger = (name) => () => {
@@ -140,14 +140,14 @@
   const { getPrototypeOf, prototype, keys } = Object;
   const isEnumerable = prototype.propertyIsEnumerable;
   const isPlain = (said) => typeof said === "object" && getPrototypeOf(said) === prototype && said.toJSON === undefined;
-  // Whether a field's value means the same in JSON, and stands where JSON sees it.
+  // Whether a field's value is the same in JSON, and whether JSON.stringify sees the field.
   const isSimple = (value) => typeof value === "boolean" || typeof value === "string" || value === null || Number.isFinite(value);
   const isOpen = (said, name) => said[name] === undefined || (isSimple(said[name]) && isEnumerable.call(said, name));
-  // What is read of a result wherever it has it from: itself, its class, a getter, a proxy. Of
-  // the first ones the truth counts.
+  // Fields that are read also from a class, a getter or a proxy. Of the first ones only the
+  // truthiness counts.
   const TRUTHS = ["block", "cancel", "handled"];
   const READ = [...TRUTHS, "reason", "decision", "input", "content", "details", "isError", "messages", "message", "systemPrompt", "text", "images"];
-  // JSON of what JSON has no words for: long numbers in digits, a circle cut where it closes.
+  // JSON of values without a JSON form: bigints as strings, circular references as a marker.
   const leniently = (value, circles) => {
     const above = [];
     return stringify(value, function (_, inner) {
@@ -174,7 +174,7 @@
     const lies = TRUTHS.includes(name) && (text !== undefined && !!parse(text)) !== !!value;
     return lies ? String(!!value) : text;
   };
-  // A circle is a mistake, but for a refusal that says so itself.
+  // A circular reference is an error, except in a result that blocks.
   const written = (result, errors) => {
     const circles = [];
     const text = textOf(result, circles);
@@ -183,7 +183,7 @@
   };
   const textOf = (result, circles) => {
     if (typeof result !== "object" && typeof result !== "function") return isSimple(result) ? stringify(result) : "true";
-    // By what it tells when it is asked: a proxy may deny having a name.
+    // Read the field itself: a proxy may hide that it has it.
     const told = READ.filter((name) => result[name] !== undefined);
     if (Array.isArray(result) && !told.length) return jsonOf(result, circles);
     if (isPlain(result) && TRUTHS.every((name) => isOpen(result, name)) && isOpen(result, "reason")) return jsonOf(result, circles);
@@ -200,7 +200,7 @@
     }
   };
 
-  // Terms are mostly those of the call before. What a handler could change is not kept.
+  // The policy is mostly that of the call before. Nothing that a handler could change is cached.
   let known = { text: "", rest: undefined };
   const plain = (value) => typeof value !== "object" || value === null;
   const terms = (text) => {
@@ -211,26 +211,25 @@
     return rest;
   };
 
-  // Whether a result ends the round: any true one, one whose field is true, or one that has these
-  // very values.
+  // Whether a result ends the round: any truthy one, one with a truthy field, or one with exactly
+  // these values.
   const ends = (stop, result) => {
     if (!stop || stop === true) return stop === true;
     if (typeof stop === "string") return !!result[stop];
     return Object.entries(stop).every(([field, value]) => result[field] === value);
   };
-  // What a field of a result makes of the next handler's event, or nothing.
+  // The value of a result's field in the next handler's event, or undefined.
   const passed = (how, value) => {
     if (how === "true") return value || undefined;
     return how === "list" && value !== undefined && !Array.isArray(value) ? [value] : value;
   };
-  // A place for a signal is filled with one that nobody aborts.
+  // A null signal becomes one that never aborts.
   const opened = (text) => {
     const event = parse(text);
     if (event.signal === null) event.signal = new AbortController().signal;
     return event;
   };
-  // The event as the next handler sees it: shared, a copy of its own, or a new shell around what
-  // is shared.
+  // The event for the next handler: shared, its own copy, or a shallow copy.
   const before = ({ rest, eventText, shared, chained, at }) => {
     if (rest.fresh === "shell") return { ...shared };
     if (!rest.fresh || at === 0) return shared;
@@ -240,8 +239,8 @@
   };
 
   // ── rounds of handlers ──
-  // A job is one call of ours: the event and those that happen with it, a round each. How far it has
-  // come stands in it, so that one handler can be given up without losing what the others say.
+  // A job is one call: a round for the event and one for each event that follows. It stores its
+  // progress, so that a hung handler can be abandoned without losing the results of the others.
   let job;
   const roundOf = (eventText, rest, shared, list) =>
     ({ eventText, rest, shared, list, at: 0, results: [], truthy: [], errors: [], chained: {}, ended: false, over: false });
@@ -260,7 +259,7 @@
     const handler = round.list[round.at];
     return handler(before(round), ctx);
   };
-  // What the handler whose turn it is has said; of the first one it may be there already.
+  // The result of the current handler. That of the first handler may exist already.
   const heard = (job, round) => {
     if (round.together) {
       const { value, reason, failed } = round.together[round.at];
@@ -282,7 +281,7 @@
         ends[at] ??= { failed: true, reason };
       }
     };
-    // One that has just been registered is called as well.
+    // Handlers registered by a handler are called as well.
     for (let at = 0; at < round.list.length; at++) begun.push(one(round.list[at], at));
     await Own.all(begun);
   };
@@ -318,7 +317,7 @@
     host.lap?.();
     return roundOf(own, next, opened(own), handlers[next.event.type] ?? none);
   };
-  // Handlers one after another, round after round, from where the job stands.
+  // Continues a job: runs its handlers in order, round after round.
   const go = async (job) => {
     const turn = ++job.turn;
     try {
@@ -350,8 +349,8 @@
       job.fail(err);
     }
   };
-  // Goes on without the handler that does not come back, or ends here. Nothing, where there is
-  // nobody else to hear.
+  // Continues the job without the hung handler, or ends it. Undefined if there is no other handler
+  // and no result.
   const giveUp = (message, here) => {
     const round = job?.round;
     if (!round?.rest.catch) return undefined;
@@ -382,9 +381,8 @@
     return told.length ? `{${told}}` : undefined;
   };
 
-  // The report, or a promise of it, or a plain result for which `lone` makes the report. A lone
-  // handler that has its answer at once is not waited for: the turns of promises would cost more
-  // than the handler does.
+  // The report, a promise of it, or a plain result for which `lone` builds the report. The result
+  // of a single synchronous handler is not awaited, because that would cost more than the handler.
   const emit = (eventText, restText) => {
     const rest = terms(restText);
     const event = opened(eventText);
@@ -400,7 +398,7 @@
       const handler = list[0];
       let said = handler(rest.fresh === "shell" ? { ...event } : event, ctx);
       if (said instanceof Own) said = host.peek(said);
-      // Should it have registered more handlers, they are called as well.
+      // Handlers that it has registered are called as well.
       if (list.length > 1 || typeof said?.then === "function") return begun(roundOf(eventText, rest, event, list), ctx, { value: said });
       if (!said) return '{"handlers":1,"results":[null],"truthy":[false],"errors":[]}';
       return isPlain(said) && (typeof rest.stop !== "string" || isOpen(said, rest.stop)) ? said : lone(said);

@@ -1,10 +1,10 @@
-// What a handler sees as `ctx`: the dialogs, the session's read-only view, and what only a
-// command may do. Everything that acts is recorded as an effect; nothing is done here.
+// The `ctx` object of a handler: dialogs, a read-only view of the session, and actions that only a
+// command may request. Actions are recorded as effects and not carried out here.
 (host, effect, now) => {
   "use strict";
   const { parse, stringify } = JSON;
   const none = [];
-  // Of the call under way. Whoever keeps a `ctx` asks the session as it is, not as it was.
+  // Data of the current call. A `ctx` that a module keeps shows the current session.
   let given = {};
   const shown = () => given.hasUI === true && host.hasUI;
   const theme = new Proxy({}, {
@@ -22,7 +22,7 @@
     if (how?.signal) waits.push(new Promise((done) => how.signal.addEventListener("abort", () => done(undefined))));
     const answer = await (waits.length > 1 ? Promise.race(waits) : asked.answer);
     if (timer !== undefined) clearTimeout(timer);
-    // Whoever gave it up may not be answered with what the next question is told.
+    // A question that was given up must not receive a later answer.
     if (waits.length > 1) asked.drop();
     return answer ?? fallback;
   };
@@ -32,7 +32,7 @@
     return typeof answer === "string" ? answer : undefined;
   };
   const quiet = () => {};
-  // Plain objects of closures: modules take them apart and spread them.
+  // Plain objects with closures, because modules destructure and spread them.
   const ui = {
     select: async (title, options, how) => text("select", { title: String(title), options: labels(options) }, how),
     confirm: async (title, message, how) => (await ask("confirm", { title: String(title), message: worded(message) }, how, false)) === true,
@@ -103,7 +103,7 @@
     getApiKeyAndHeaders: async () => ({ ok: false, error: "no model registry here" }),
   };
 
-  // One for every event: it holds nothing that would have to be made anew but itself.
+  // Created for every event, so its functions are shared.
   const abort = () => effect("abort", {});
   const shutdown = () => effect("shutdown", {});
   const compact = (options) => effect("compact", { customInstructions: options?.customInstructions });

@@ -1,5 +1,5 @@
-// The embedded engine's side of the border: natives in, the globals of a module out. Natives are
-// kept in this closure; a module reaches them only through shims.
+// The script of the embedded engine: takes the host functions, and defines the globals of a module.
+// The host functions stay in this closure; a module reaches them only through shims.
 (natives, path, hasUI, api, contexts) => {
   "use strict";
   const { parse, stringify } = JSON;
@@ -7,7 +7,7 @@
   const waiting = new Map();
   const modules = new Map();
 
-  // ── natives: see src/ops/mod.rs ──
+  // ── host functions: see src/node/host/mod.rs ──
   const unwrap = (said) => {
     if (said.err === undefined) return said.ok;
     const { message, ...fields } = said.err;
@@ -151,7 +151,7 @@
   const disarm = (timer) => {
     const id = timer instanceof Timer ? timer.id : timer;
     if (typeof id === "number") waiting.delete(id), natives.close(id);
-    // One that was cleared is not begun again.
+    // A timer that was cleared must not restart.
     if (timer instanceof Timer) timer.renew = undefined;
   };
   define("setTimeout", (run, delay, ...args) => arm(run, delay, args, false));
@@ -189,7 +189,7 @@
     group: says("info"), groupCollapsed: says("info"), groupEnd: quiet, dirxml: says("info"),
     time: quiet, timeEnd: quiet, timeLog: quiet, timeStamp: quiet, count: quiet, countReset: quiet, clear: quiet,
   });
-  // Nobody reads these; who makes one is given one.
+  // Performance entries are created but not stored.
   const entry = (entryType) => (name) => ({ name: String(name), entryType, startTime: performance.now(), duration: 0, detail: null });
   Object.assign(performance, {
     mark: entry("mark"), measure: entry("measure"), clearMarks: quiet, clearMeasures: quiet,
@@ -216,7 +216,7 @@
   });
   define("global", globalThis);
 
-  // ── what the engine has by name only: in English, and without a thread that may block ──
+  // ── methods that the engine lacks: locale (English only) and Atomics.wait ──
   const method = (type, name) => {
     const value = { [name](...args) { return need("locale")[type.name][name](this, ...args); } }[name];
     Object.defineProperty(type.prototype, name, { value, writable: true, configurable: true });
@@ -244,7 +244,7 @@
       if (signal?.aborted) stop();
       else signal?.addEventListener?.("abort", stop);
     });
-  // What a promise has come to, or the promise itself while it has not.
+  // The value of a promise, or the promise itself while it is pending.
   const peek = (promise) => {
     try {
       return natives.peek(promise);
@@ -267,7 +267,7 @@
   };
   const { load, emit, giveUp, lone, command, listed, messageOf, stackOf } = api(host, contexts);
 
-  // Rejections that nobody has listened to yet; what is left when a call settles is told.
+  // Rejections without a handler. The end of a call reports those that remain.
   const unheard = new Map();
   const rejected = (promise, reason, handled) => void (handled ? unheard.delete(promise) : unheard.set(promise, reason));
   const tell = () => {
@@ -293,8 +293,7 @@
     imported: settled,
     tell: () => void (unheard.size && tell()),
     lone,
-    // What was told at once is given back, as a report or as the one result; else it is settled
-    // later.
+    // Returns a report or a single result if it exists at once; otherwise `settle` sends it later.
     emit: (event, rest) => {
       try {
         const told = emit(event, rest);
@@ -305,7 +304,7 @@
         failed(err);
       }
     },
-    // Whether the call goes on, or has an end, without the handler whose turn it is.
+    // Whether the call can continue or end without the current handler.
     giveUp: (message, here) => {
       const told = giveUp(message, here);
       if (told) settled(told, settle);

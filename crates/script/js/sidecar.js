@@ -1,6 +1,6 @@
 // The same API in a full host (bun or node), for modules that need more than the embedded engine
-// has. One line of JSON a word, both ways; every line to the parent begins with a mark that only
-// we know, because a module's own children may write to the same stream.
+// has. Each message is one line of JSON. Every line to the parent starts with a secret marker,
+// because a module's own children may write to the same stream.
 const fs = await import("node:fs");
 const nodeModule = await import("node:module");
 const { dirname } = await import("node:path");
@@ -8,8 +8,8 @@ const { fileURLToPath, pathToFileURL } = await import("node:url");
 const { format, inspect } = await import("node:util");
 const { parse, stringify } = JSON;
 
-// How we were started is no matter of what the module starts, and node leaves names in the open
-// that only a text on its command line has.
+// Programs of the module must not inherit the options of this process. Node also defines globals
+// for a script on its command line that modules do not have.
 process.execArgv = [];
 for (const name of ["__dirname", "__filename", "exports", "module", "require"]) delete globalThis[name];
 
@@ -22,7 +22,7 @@ const line = (value) => {
     try {
       at += fs.writeSync(1, bytes, at);
     } catch (err) {
-      // Nobody listens any more: what was begun is only finished.
+      // The parent is gone: finish the work without output.
       if (err.code === "EPIPE") return;
       if (err.code !== "EAGAIN") throw err;
     }
@@ -90,7 +90,7 @@ const exec = (command, args, options) => {
   return run;
 };
 
-// Stand-ins, the same texts that the embedded engine uses.
+// Stubs: the same texts as in the embedded engine.
 const modules = new Map();
 const needed = (shims) => {
   const need = (name) => {
@@ -105,8 +105,8 @@ const needed = (shims) => {
   return need;
 };
 
-// ── where modules come from: our JavaScript for the module's own files, stand-ins for packages of
-// the host that are not installed, everything else as the full host finds it ──
+// ── module loading: compiled JavaScript for the module's own files, stubs for host packages that
+// are not installed, and everything else as the full host finds it ──
 const HOOKS = `import { statSync } from "node:fs";
 let known;
 let asked = 0;
@@ -126,7 +126,7 @@ const ask = async (url) => {
   return said.source;
 };
 const isFile = (url) => statSync(url, { throwIfNoEntry: false })?.isFile();
-// As bundlers of TypeScript find it.
+// The same candidates as TypeScript bundlers.
 const ENDINGS = ["", ".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx", ".json", "/index.ts", "/index.js"];
 const spellings = (specifier, parent) => {
   if (!/^(\\.{0,2}\\/|file:)/.test(specifier)) return [];
@@ -137,7 +137,7 @@ export const resolve = async (specifier, context, next) => {
   if (specifier.startsWith("gambrel:")) return { url: specifier, shortCircuit: true };
   const url = known.links[context.parentURL]?.[specifier];
   if (url) return { url, shortCircuit: true };
-  // A name that was put together.
+  // A computed name.
   const urls = spellings(specifier, context.parentURL);
   const read = urls.find(({ href }) => href in known.sources);
   if (read) return { url: read.href, shortCircuit: true };
@@ -149,7 +149,7 @@ export const resolve = async (specifier, context, next) => {
     return { url: found, shortCircuit: true };
   }
 };
-// What node itself does not read, and was not read with the rest.
+// Whether node cannot load a file itself.
 const foreign = (url, { importAttributes, importAssertions }) => {
   if (!url.startsWith("file:")) return false;
   const { pathname } = new URL(url);
@@ -161,10 +161,10 @@ export const load = async (url, context, next) => {
   return { format: "module", source: source ?? (await ask(url)), shortCircuit: true };
 };`;
 
-// Node has no `require` in modules, and bun's knows no stand-ins: one that begins at the file.
+// Node has no `require` in ES modules, and bun's knows no stubs. This one resolves from the file.
 const requires = (need, stubs) => (url) => {
   const own = nodeModule.createRequire(url);
-  // Bun resolves a stand-in to its own name.
+  // Bun resolves a stub to its own name.
   const installed = (name) => {
     try {
       return own.resolve(name) !== name;
@@ -183,12 +183,12 @@ const handOut = ({ sources, requires }) => {
   for (const file of requires) {
     const name = `gambrel:require?${encodeURIComponent(file)}`;
     inner[name] = `export default globalThis.__gambrel.requires(${stringify(file)});`;
-    // Imports are hoisted: at the end it changes no line.
+    // Imports are hoisted, so one at the end keeps the line numbers.
     sources[file] += `\nimport require from ${stringify(name)};`;
   }
   return inner;
 };
-// What bun tells of a file and node does not, on the file's own first line.
+// Adds the `import.meta` fields of bun that node lacks, on the file's first line.
 const placed = (file, text) => {
   const told = stringify({ dir: dirname(file), dirname: dirname(file), filename: file, path: file });
   return text.includes("import.meta") ? text.replace(/^(?:#!.*\n)?/, (head) => `${head}Object.assign(import.meta, ${told}); `) : text;
@@ -196,7 +196,7 @@ const placed = (file, text) => {
 const href = (file) => pathToFileURL(file).href;
 const mapped = (fields, key, value) => Object.fromEntries(Object.entries(fields).map(([k, v]) => [key(k), value(v, k)]));
 const same = (text) => text;
-// A file that was not foreseen, because its name was put together: the parent reads it for us.
+// A file with a computed name: the parent reads and compiles it.
 const fetched = async (url) => {
   const file = fileURLToPath(url);
   const { code, leads, requires } = await wait({ read: file });
@@ -209,7 +209,7 @@ const furnishNode = (word, inner) => {
   const links = mapped(word.links, href, (leads) => mapped(leads, same, href));
   const { stubs } = word;
   const hooks = `data:text/javascript,${encodeURIComponent(HOOKS)}`;
-  // Node runs hooks on a thread of their own, which cannot speak to the parent.
+  // Node runs loader hooks on their own thread, which cannot write to the parent.
   const { port1, port2 } = new MessageChannel();
   port1.on("message", ({ id, url }) => {
     const say = (said) => port1.postMessage({ id, ...said });
@@ -283,7 +283,7 @@ const receive = (word) => {
     begin(word).then(done, told);
   } else if (word.op === "emit") module.emit(word.event, word.rest).then(done, told);
   else if (word.op === "command") module.command(word.name, word.args, word.rest).then(done, told);
-  // An empty text where there is nothing to tell.
+  // An empty text means that there is no report.
   else if (word.op === "giveUp") (module.giveUp(word.message, true) ?? Promise.resolve("")).then(done, told);
   else if (word.op === "listed") done(module.listed());
 };
@@ -294,7 +294,7 @@ const heard = (text) => {
     told(err);
   }
 };
-// Only a newline ends a line: a line reader would also end it at marks that JSON leaves as they are.
+// Only a newline ends a line. A line reader would also split at U+2028, which JSON does not escape.
 let begun = [];
 process.stdin.setEncoding("utf8");
 process.stdin.on("data", (chunk) => {
@@ -305,5 +305,5 @@ process.stdin.on("data", (chunk) => {
   begun = [lines.pop()];
   for (const line of [first, ...lines.slice(1)]) heard(line);
 });
-// What was begun and not waited for has a moment to finish.
+// Work that no one awaits has two seconds to finish.
 process.stdin.on("end", () => setTimeout(leave, 2000, 0).unref());

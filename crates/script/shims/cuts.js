@@ -1,4 +1,4 @@
-// Long texts cut to whole lines: so many of them, and so many bytes.
+// Cuts long texts to whole lines, by a number of lines and of bytes.
 const DEFAULT_MAX_LINES = 3000;
 const DEFAULT_MAX_BYTES = 50 * 1024;
 const bytesOf = (text) => Buffer.byteLength(text, "utf8");
@@ -11,7 +11,7 @@ const measured = (content, { maxLines = DEFAULT_MAX_LINES, maxBytes = DEFAULT_MA
   };
   return { lines, maxLines, maxBytes, shape, fits: lines.length <= maxLines && totalBytes <= maxBytes };
 };
-// As many of the lines as there is room for, in their turn, and the one that did not fit.
+// The lines that fit, in order, and the first that does not.
 const taken = (lines, maxLines, maxBytes) => {
   const kept = [];
   let bytes = 0;
@@ -34,7 +34,7 @@ const truncateHead = (content, options) => {
     outputLines: kept.length, outputBytes: bytes, firstLineExceedsLimit: over !== undefined && kept.length === 0,
   };
 };
-// The end of a line that has no room; characters stay whole.
+// The end of a line that does not fit. Characters are not split.
 const ending = (line, room) => {
   const bytes = Buffer.from(line.slice(Math.max(line.length - room, 0)), "utf8");
   let at = Math.max(bytes.length - room, 0);

@@ -1,5 +1,5 @@
-// fetch and what belongs to it. The request itself is made by whoever runs the engine, if the user
-// lets modules open connections; an answer comes whole.
+// fetch and its classes. The host makes the request, if the user allows modules to open
+// connections. A response arrives complete.
 const { Buffer, inner } = need("buffer");
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 class Headers {
@@ -47,7 +47,7 @@ class Headers {
   }
 }
 
-// What can be sent: its bytes, and how it calls itself.
+// The bytes of a body and its content type.
 const sent = (body) => {
   if (body === undefined || body === null) return {};
   if (typeof body === "string") return { bytes: Buffer.from(body), type: "text/plain;charset=UTF-8" };

@@ -1,5 +1,5 @@
-// What stands between two lines of dashes at the beginning of a text: the part of YAML that people
-// write there. What is beyond it (anchors, tags) is an error, never a guess.
+// Parses the YAML between two lines of dashes at the start of a text. Supports common YAML only;
+// anchors and tags are errors.
 const blank = (line) => /^\s*(?:#.*)?$/.test(line);
 const dashed = (text) => /^-(?:\s|$)/.test(text);
 const KEY = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)'|([^\s"'[{&*!|>%@`#-].*?|-[^\s].*?))\s*:(?:\s+(.*))?$/;
@@ -23,7 +23,7 @@ const scalar = (text) => {
 };
 const uncommented = (text) => text.replace(/(?:^|\s+)#.*$/, "").trimEnd();
 
-// Values in brackets and quotes, which may go on over lines: nothing if the text ends too soon.
+// Values in brackets and quotes, which may span lines. Undefined if the text ends too soon.
 const flow = (text) => {
   let at = 0;
   const skip = () => (at += /^(?:\s|#.*(?:\n|$))*/.exec(text.slice(at))[0].length);
@@ -80,7 +80,7 @@ class Reader {
   constructor(text) {
     this.#lines = text.replaceAll("\t", "  ").split("\n");
   }
-  // How far the next line that says something is indented; -1 after the last.
+  // The indentation of the next line with content; -1 after the last.
   get depth() {
     while (this.#at < this.#lines.length && blank(this.#lines[this.#at])) this.#at++;
     return this.#at < this.#lines.length ? this.#lines[this.#at].search(/\S/) : -1;
@@ -98,7 +98,7 @@ class Reader {
     const made = [];
     while (this.depth === depth && dashed(this.#line)) {
       const rest = this.#line.slice(1).trimStart();
-      // What follows the dash stands where it stands: it may be a map that goes on below.
+      // Keep the column of the text after the dash: it may be a map that continues below.
       this.#lines[this.#at] = this.#lines[this.#at].replace("-", " ");
       const inner = blank(rest) || dashed(rest) || KEY.test(rest);
       made.push(inner ? this.node(depth + 1) : this.#value(rest, depth));

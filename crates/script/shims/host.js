@@ -1,8 +1,8 @@
-// Stand-ins for the host's own packages: names that policy modules rely on are real, the rest can
-// be imported, called, extended and constructed without doing anything.
+// Stubs of the host's own packages. Names that policy modules rely on are real. The rest can be
+// imported, called, extended and constructed, and does nothing.
 const { Type } = need("typebox");
 const cut = (name) => (...args) => need("cuts")[name](...args);
-// Where a path leads, as far as its words tell: two spellings of one file are one.
+// Normalizes a path by its text, so that two spellings of one file are equal.
 const placed = (path) => {
   const parts = [];
   for (const part of (path.startsWith("/") ? path : `${process.cwd()}/${path}`).split("/")) {
@@ -58,7 +58,7 @@ const warn = (name) => {
   warned.add(name);
   __op("warn", { message: `${name} belongs to the host and does nothing here` });
 };
-// What a subclass may call through `super`.
+// Methods that a subclass may call through `super`.
 const nothing = () => {};
 class Part {}
 for (const method of ["render", "invalidate", "setText", "addChild", "removeChild", "clear", "handleInput", "dispose"]) {

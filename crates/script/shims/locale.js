@@ -1,5 +1,5 @@
-// Numbers, dates and the order of words, as English (en-US) has them. Who names a language or an
-// option is served by a full host; here these are passed over.
+// Numbers, dates and collation in English (en-US). Code that names a locale or an option needs a
+// full host; here these arguments are ignored.
 const grouped = (digits) => digits.replace(/\B(?=(?:\d{3})+$)/g, ",");
 const number = (value) => {
   if (Number.isNaN(value)) return "NaN";
@@ -35,7 +35,7 @@ const rank = (letter) => {
 };
 const plain = Array.from({ length: 128 }, (_, code) => rank(String.fromCharCode(code).toLowerCase()));
 const hidden = /[\0-\x08\x0e-\x1f\x7f]/g;
-// What is compared first, second and third: letters, their accents, their case.
+// Compares letters first, then accents, then case.
 const levels = (text) => {
   const [ranks, accents, cases] = [[], [], []];
   for (const one of text.normalize("NFD").replace(hidden, "")) {

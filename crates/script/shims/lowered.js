@@ -1,4 +1,4 @@
-// What lowered syntax calls at run time (`using`, decorators).
+// Runtime helpers of lowered syntax (`using`, decorators).
 const disposer = (value, async) => {
   if (value === null || value === undefined) return undefined;
   const method = (async && value[Symbol.asyncDispose ?? "asyncDispose"]) || value[Symbol.dispose ?? "dispose"];

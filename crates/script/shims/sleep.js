@@ -1,4 +1,4 @@
-// `Atomics.wait`: here nobody else could wake a module, so it is a sleep.
+// `Atomics.wait`: no other thread could wake a module, so it is a sleep.
 const { load } = Atomics;
 module.exports = (cells, index, value, timeout) => {
   const wide = cells instanceof BigInt64Array;

@@ -6,7 +6,7 @@ const names = {
   "windows-1252": ["windows-1252", "latin1", "ascii", "us-ascii", "iso-8859-1", "iso8859-1", "iso_8859-1", "l1", "cp1252", "x-cp1252", "ansi_x3.4-1968"],
 };
 for (const [name, all] of Object.entries(names)) for (const label of all) labels.set(label, name);
-// What windows-1252 has where latin1 has no characters.
+// Characters of windows-1252 that latin1 lacks.
 const high = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
 const { toBase64 } = Uint8Array.prototype;
 const coded = (Base, code, message) => Object.assign(new Base(message), { code });
@@ -60,7 +60,7 @@ class TextDecoder {
     this.#decoder = null;
     return text + rest;
   }
-  // Nothing is made up for; what has only begun waits for more.
+  // Invalid bytes are not replaced; an incomplete character waits for more.
   #strict(bytes, more) {
     const { Buffer } = need("buffer");
     const all = Buffer.concat([...this.#kept, bytes]);

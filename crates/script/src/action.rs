@@ -1,4 +1,4 @@
-//! The `module` action: which module a call means, one slot for each, one call at a time in each.
+//! The `module` action: finds the module of a call, and runs one call at a time in each module.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -9,101 +9,108 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::{Action, Call, End, Job, Limits, Outcome};
 
-use crate::answer::{self, Whose};
-use crate::berth::Berth;
-use crate::request::{Request, Wish};
+use crate::request::{HostOperation, ModuleRequest};
+use crate::runtime::answer::{self, CallSite};
+use crate::runtime::{CachedModule, ModuleMutex, PendingCall};
 use crate::settings::ScriptSettings;
-use crate::slot::{Slot, Turn};
 
-const MAX_LOADED: usize = 64;
+const MAX_LOADED_MODULES: usize = 64;
 
 /// Runs hook modules written in TypeScript or JavaScript.
 pub struct ModuleAction {
     settings: ScriptSettings,
-    /// By the path's own bytes: they are hashed for every event.
-    berths: Mutex<HashMap<OsString, Arc<Berth>>>,
+    /// Keyed by the path's bytes, which are cheap to hash for every event.
+    modules: Mutex<HashMap<OsString, Arc<ModuleMutex>>>,
 }
 
 impl ModuleAction {
     /// An action with no module loaded yet.
     pub fn new(settings: ScriptSettings) -> Self {
-        Self { settings, berths: Mutex::default() }
+        Self { settings, modules: Mutex::default() }
     }
 
-    /// Ends everything that modules have left running: programs, timers, sidecars. Without it
-    /// programs may finish, each until its call's time is over. Modules are loaded again if they
-    /// are called again.
+    /// Ends everything that modules left running: programs, timers, sidecars. Without this call,
+    /// programs may run until their call's timeout. The next call of a module loads it again.
     pub fn close(&self) {
-        let berths =
-            std::mem::take(&mut *self.berths.lock().unwrap_or_else(PoisonError::into_inner));
-        let free = berths.into_values().filter_map(|berth| berth.take(Duration::ZERO));
-        free.for_each(|(slot, _)| slot.end());
+        let modules =
+            std::mem::take(&mut *self.modules.lock().unwrap_or_else(PoisonError::into_inner));
+        let free = modules.into_values().filter_map(|lock| lock.acquire(Duration::ZERO));
+        free.for_each(|(module, _)| module.end_programs());
     }
 
-    fn serve(&self, call: &Call) -> Outcome {
-        let request = match Request::read(&call.body) {
+    fn run_call(&self, call: &Call) -> Outcome {
+        let request = match ModuleRequest::parse(&call.body) {
             Ok(request) => request,
             Err(why) => return Outcome::from_end(End::FailedToStart(why)),
         };
-        let berth = self.berth(request.path);
-        let patience = call.limits.budget.unwrap_or(call.limits.timeout);
-        let Some((mut slot, waited)) = berth.take(patience) else {
+
+        let lock = self.find_module(request.path);
+        let timeout = call.limits.budget.unwrap_or(call.limits.timeout);
+        let Some((mut module, waited)) = lock.acquire(timeout) else {
             let why = "the module was busy with another call until the deadline";
-            return answer::late(why.into(), Vec::new());
+            return answer::timed_out_outcome(why.into(), Vec::new());
         };
-        let turn = Turn { call, pace: shortened(&call.limits, waited) };
-        let served = catch_unwind(AssertUnwindSafe(|| {
-            let outcome = slot.serve(&request, &turn, &self.settings);
-            (outcome, slot)
+
+        let pending = PendingCall { call, limits: subtract_wait(&call.limits, waited) };
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let outcome = module.handle_call(&request, &pending, &self.settings);
+            (outcome, module)
         }));
-        // After a bug of ours the slot may be half-changed: an empty one takes its place.
-        let (outcome, slot) = served.unwrap_or_else(|_| {
-            (broke(&request, "the engine failed on this module"), Slot::default())
+
+        // After a panic the module may be half-changed: an empty one replaces it.
+        let (outcome, module) = result.unwrap_or_else(|_| {
+            (
+                internal_failure(&request, "the engine failed on this module"),
+                CachedModule::default(),
+            )
         });
-        berth.give(slot);
+        lock.release(module);
         outcome
     }
 
-    fn berth(&self, path: &Path) -> Arc<Berth> {
-        let mut berths = self.berths.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(berth) = berths.get(path.as_os_str()) {
-            return Arc::clone(berth);
+    fn find_module(&self, path: &Path) -> Arc<ModuleMutex> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lock) = modules.get(path.as_os_str()) {
+            return Arc::clone(lock);
         }
-        if berths.len() >= MAX_LOADED {
-            // Those in use are held by somebody else as well.
-            berths.retain(|_, berth| Arc::strong_count(berth) > 1);
+
+        if modules.len() >= MAX_LOADED_MODULES {
+            // A call in progress holds a second reference.
+            modules.retain(|_, lock| Arc::strong_count(lock) > 1);
         }
-        Arc::clone(berths.entry(path.into()).or_default())
+
+        Arc::clone(modules.entry(path.into()).or_default())
     }
 }
 
-/// A bug of ours. Who asked handlers is told of an error, as if one of them had thrown: a gate
-/// stays shut.
-fn broke(request: &Request<'_>, why: &str) -> Outcome {
-    match request.wish {
-        Wish::Emit(..) => {
-            let whose = Whose { path: request.path, event: request.event() };
-            answer::failed(why, "", Vec::new(), &whose, |_| None)
+/// The outcome of a failure inside gambrel. For an event it is a handler's error, so that a gate
+/// stays closed.
+fn internal_failure(request: &ModuleRequest<'_>, why: &str) -> Outcome {
+    match request.operation {
+        HostOperation::Emit(..) => {
+            let site = CallSite { path: request.path, event: request.event() };
+            answer::failed_outcome(why, "", Vec::new(), &site, |_| None)
         }
-        Wish::Read | Wish::Load | Wish::Command(..) => {
+        HostOperation::Read | HostOperation::Load | HostOperation::Command(..) => {
             Outcome::from_end(End::FailedToStart(why.to_owned()))
         }
     }
 }
 
-/// Whether the caller's budget ended it, not its own time.
-fn cut(outcome: &Outcome, pace: &Limits, took: Duration) -> Option<String> {
-    let first = pace.budget.is_some_and(|budget| budget < pace.timeout);
-    let open = outcome.failure.iter().map(|fault| format!("; {fault}")).collect::<String>();
-    (outcome.end == End::TimedOut && first).then(|| Outcome::budget_reason(took) + &open)
+/// Why the call was cut short, if the caller's budget ended it before its own timeout.
+fn budget_reason(outcome: &Outcome, limits: &Limits, elapsed: Duration) -> Option<String> {
+    let budget_first = limits.budget.is_some_and(|budget| budget < limits.timeout);
+    let suffix = outcome.failure.iter().map(|failure| format!("; {failure}")).collect::<String>();
+    (outcome.end == End::TimedOut && budget_first)
+        .then(|| Outcome::budget_reason(elapsed) + &suffix)
 }
 
-/// What is left of a pace after waiting for the module to be free.
-fn shortened(pace: &Limits, waited: Duration) -> Limits {
+/// The limits that remain after waiting for the module.
+fn subtract_wait(limits: &Limits, waited: Duration) -> Limits {
     Limits {
-        timeout: pace.timeout.saturating_sub(waited),
-        budget: pace.budget.map(|budget| budget.saturating_sub(waited)),
-        ..pace.clone()
+        timeout: limits.timeout.saturating_sub(waited),
+        budget: limits.budget.map(|budget| budget.saturating_sub(waited)),
+        ..limits.clone()
     }
 }
 
@@ -113,30 +120,39 @@ impl Action for ModuleAction {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        at_once(jobs, |call| {
+        run_in_parallel(jobs, |call| {
             let began = Instant::now();
-            let outcome = self.serve(call);
-            let took = began.elapsed();
-            Outcome { elapsed: took, cut_short_by: cut(&outcome, &call.limits, took), ..outcome }
+            let outcome = self.run_call(call);
+            let elapsed = began.elapsed();
+            Outcome {
+                elapsed,
+                cut_short_by: budget_reason(&outcome, &call.limits, elapsed),
+                ..outcome
+            }
         })
     }
 }
 
-/// One call on this thread; of several, which do not wait for one another, each on its own.
-pub fn at_once(jobs: &[Job<'_>], serve: impl Fn(&Call) -> Outcome + Sync) -> Vec<Outcome> {
+/// Runs a single call on this thread, and several calls on one thread each.
+pub fn run_in_parallel(
+    jobs: &[Job<'_>],
+    run_call: impl Fn(&Call) -> Outcome + Sync,
+) -> Vec<Outcome> {
     if let [job] = jobs {
-        return vec![serve(job.call)];
+        return vec![run_call(job.call)];
     }
-    let lost = |job: &Job<'_>| match Request::read(&job.call.body) {
-        Ok(request) => broke(&request, "no thread for the module"),
+
+    let no_thread = |job: &Job<'_>| match ModuleRequest::parse(&job.call.body) {
+        Ok(request) => internal_failure(&request, "cannot start a thread for the module"),
         Err(why) => Outcome::from_end(End::FailedToStart(why)),
     };
+
     std::thread::scope(|scope| {
-        let serve = &serve;
-        let thread = |call| std::thread::Builder::new().spawn_scoped(scope, move || serve(call));
+        let run_call = &run_call;
+        let thread = |call| std::thread::Builder::new().spawn_scoped(scope, move || run_call(call));
         let threads: Vec<_> = jobs.iter().map(|job| thread(job.call)).collect();
         let ended = threads.into_iter().map(|thread| thread.ok().and_then(|t| t.join().ok()));
-        ended.zip(jobs).map(|(outcome, job)| outcome.unwrap_or_else(|| lost(job))).collect()
+        ended.zip(jobs).map(|(outcome, job)| outcome.unwrap_or_else(|| no_thread(job))).collect()
     })
 }
 
@@ -147,15 +163,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bug_of_ours_is_an_error_to_whoever_asked_handlers() {
+    fn an_internal_failure_is_a_handler_error() {
         let emit = json!({"op": "emit", "path": "/m.ts", "event": {"type": "tool_call"}});
-        let outcome = broke(&Request::read(&emit).unwrap(), "a bug");
+        let outcome = internal_failure(&ModuleRequest::parse(&emit).unwrap(), "a bug");
         assert_eq!(outcome.end, End::Answered);
-        let told =
+        let expected =
             json!([{"hookPath": "/m.ts", "event": "tool_call", "error": "a bug", "at": null}]);
-        assert_eq!(outcome.answer.unwrap()["errors"], told);
+        assert_eq!(outcome.answer.unwrap()["errors"], expected);
+
         let load = json!({"op": "load", "path": "/m.ts"});
-        let outcome = broke(&Request::read(&load).unwrap(), "a bug");
+        let outcome = internal_failure(&ModuleRequest::parse(&load).unwrap(), "a bug");
         assert_eq!(outcome.end, End::FailedToStart("a bug".into()));
     }
 }

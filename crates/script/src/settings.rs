@@ -1,5 +1,4 @@
-//! What the composition decides about modules: who answers their questions and how much they may
-//! take. Knows no engine.
+//! Settings of modules: functions for questions and requests, and limits. Knows no engine.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,60 +9,59 @@ use gambrel_model::{FetchRequest, FetchResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Who answers the questions of modules. It blocks until a person has answered or the question is
-/// over; `None` is the answer of a host without a person.
-pub type Asker = Arc<dyn Fn(&Ask) -> Option<Value> + Send + Sync>;
+/// Answers the questions of modules. Blocks until the user has answered or the question is over.
+/// `None` is the answer without a user.
+pub type AskFn = Arc<dyn Fn(&Question) -> Option<Value> + Send + Sync>;
 
-/// Who makes the requests of modules. It blocks until the answer is there whole; the error is for
-/// whoever wrote the module.
-pub type Fetcher = Arc<dyn Fn(&FetchRequest) -> Result<FetchResponse, String> + Send + Sync>;
+/// Makes the HTTP requests of modules. Blocks until the response is complete. The error text is for
+/// the author of the module.
+pub type FetchFn = Arc<dyn Fn(&FetchRequest) -> Result<FetchResponse, String> + Send + Sync>;
 
-/// How modules are run.
+/// How modules run.
 #[derive(Clone)]
 pub struct ScriptSettings {
-    /// Who answers `ctx.ui` dialogs; `None` means that there is no UI.
-    pub ask: Option<Asker>,
-    /// The most memory that one module's engine may hold, in bytes.
-    pub memory: usize,
-    /// The most stack that a module's code may use, in bytes.
-    pub stack: usize,
-    /// Who runs modules that need a full host.
+    /// Answers `ctx.ui` dialogs; `None` means that there is no UI.
+    pub ask: Option<AskFn>,
+    /// The memory limit of one module's engine, in bytes.
+    pub memory_bytes: usize,
+    /// The stack limit of a module's code, in bytes.
+    pub stack_bytes: usize,
+    /// The program for modules that need a full host.
     pub full_host: FullHost,
-    /// Who makes the requests of modules (`fetch`); `None` means that they may not make any.
-    pub fetch: Option<Fetcher>,
-    /// Beats when a call goes on to its next handler, each of which has the whole time, and tells
-    /// whether modules wait or work.
-    pub pulse: Pulse,
+    /// Makes the requests of modules (`fetch`); `None` forbids them.
+    pub fetch: Option<FetchFn>,
+    /// Counts started handlers and shows whether a module waits.
+    pub heartbeat: Heartbeat,
 }
 
-/// What is seen of modules from outside, by whoever watches.
+/// Progress of modules, for a thread that watches a call.
 #[derive(Debug, Clone, Default)]
-pub struct Pulse(Arc<Beats>);
+pub struct Heartbeat(Arc<HeartbeatCounters>);
 
 #[derive(Debug, Default)]
-struct Beats {
-    laps: AtomicU64,
+struct HeartbeatCounters {
+    handlers: AtomicU64,
     waiting: AtomicU64,
 }
 
-impl Pulse {
-    /// Counts one more.
-    pub fn beat(&self) {
-        self.0.laps.fetch_add(1, Ordering::Relaxed);
+impl Heartbeat {
+    /// Counts a started handler.
+    pub fn count_handler(&self) {
+        self.0.handlers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The count so far.
-    pub fn beats(&self) -> u64 {
-        self.0.laps.load(Ordering::Relaxed)
+    /// The number of handlers started so far.
+    pub fn handler_count(&self) -> u64 {
+        self.0.handlers.load(Ordering::Relaxed)
     }
 
-    /// Whether one of them waits for something.
-    pub fn waits(&self) -> bool {
+    /// Whether a module waits for something.
+    pub fn is_waiting(&self) -> bool {
         self.0.waiting.load(Ordering::SeqCst) > 0
     }
 
-    /// Waits for something.
-    pub(crate) fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+    /// Runs a wait and marks it as such.
+    pub(crate) fn while_waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.0.waiting.fetch_add(1, Ordering::SeqCst);
         let made = wait();
         self.0.waiting.fetch_sub(1, Ordering::SeqCst);
@@ -75,104 +73,104 @@ impl Default for ScriptSettings {
     fn default() -> Self {
         Self {
             ask: None,
-            memory: 64 << 20,
-            stack: 512 << 10,
+            memory_bytes: 64 << 20,
+            stack_bytes: 512 << 10,
             full_host: FullHost::default(),
             fetch: None,
-            pulse: Pulse::default(),
+            heartbeat: Heartbeat::default(),
         }
     }
 }
 
-/// The program that modules are given to which need more than the embedded engine has.
+/// The program for modules that need more than the embedded engine has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum FullHost {
-    /// Bun, else node, where the path finds one.
+    /// Bun, else node, from `PATH`.
     #[default]
-    Found,
+    FromPath,
     /// This bun or node.
     At(PathBuf),
     /// None: such modules cannot be loaded.
-    Nobody,
+    Disabled,
 }
 
-/// The questions of one module that are open, by the order in which they were asked.
+/// The open questions of one module, in the order of asking.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Questions(Arc<Mutex<BTreeSet<u32>>>);
+pub(crate) struct OpenQuestions(Arc<Mutex<BTreeSet<u32>>>);
 
-impl Questions {
-    pub(crate) fn open(&self, id: u32) -> Standing {
-        self.held().insert(id);
-        Standing { id, questions: self.clone() }
+impl OpenQuestions {
+    pub(crate) fn open_question(&self, id: u32) -> QuestionHandle {
+        self.lock_ids().insert(id);
+        QuestionHandle { id, questions: self.clone() }
     }
 
-    pub(crate) fn close(&self, id: u32) {
-        self.held().remove(&id);
+    pub(crate) fn close_question(&self, id: u32) {
+        self.lock_ids().remove(&id);
     }
 
     pub(crate) fn close_all(&self) {
-        self.held().clear();
+        self.lock_ids().clear();
     }
 
-    pub(crate) fn any(&self) -> bool {
-        !self.held().is_empty()
+    pub(crate) fn has_open(&self) -> bool {
+        !self.lock_ids().is_empty()
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+    fn lock_ids(&self) -> MutexGuard<'_, BTreeSet<u32>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where a question stands, for whoever asks a person that can only be asked one thing at a time.
+/// The state of a question, for a dialog that shows one question at a time.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
+pub struct QuestionHandle {
     id: u32,
-    questions: Questions,
+    questions: OpenQuestions,
 }
 
-impl Standing {
-    /// Whether nobody waits for its answer any more.
+impl QuestionHandle {
+    /// Whether the module no longer waits for an answer.
     pub fn is_over(&self) -> bool {
-        !self.questions.held().contains(&self.id)
+        !self.questions.lock_ids().contains(&self.id)
     }
 
-    /// Whether every question that its module asked before is over.
+    /// Whether all earlier questions of the module are over.
     pub fn is_next(&self) -> bool {
-        self.questions.held().first().is_none_or(|first| *first >= self.id)
+        self.questions.lock_ids().first().is_none_or(|first| *first >= self.id)
     }
 }
 
-/// One question of a module to a person.
+/// One question of a module to the user.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ask {
-    /// What kind of answer it wants.
-    pub kind: AskKind,
+pub struct Question {
+    /// The kind of answer.
+    pub kind: QuestionKind,
     /// The heading.
     pub title: String,
-    /// What it is about (confirm).
+    /// The text below the heading (confirm).
     pub message: Option<String>,
-    /// What may be chosen (select).
+    /// The choices (select).
     pub options: Vec<String>,
-    /// What stands in the field before anything is typed (input, editor).
+    /// The initial text of the field (input, editor).
     pub placeholder: Option<String>,
     /// The module that asks.
     pub module: String,
     /// The event whose handler asks, or `command:<name>`.
     pub event: String,
-    /// What that event said, as a hash: the same question about the same call is the same question.
+    /// A hash of the event, so that a repeated question about the same call is recognized.
     pub about: String,
-    /// The session in which it happened.
+    /// The session of the event.
     pub session: Option<String>,
-    /// Whether it is its turn, and whether it was given up.
+    /// Whether it is the question's turn, and whether it is over.
     #[serde(skip)]
-    pub standing: Standing,
+    pub handle: QuestionHandle,
 }
 
 /// The kinds of dialogs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AskKind {
+pub enum QuestionKind {
     /// One of several, answered with its text.
     Select,
     /// Yes or no, answered with a bool.

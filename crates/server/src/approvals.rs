@@ -1,4 +1,4 @@
-//! The page of everything that waits for an answer, for one who has the key to it.
+//! The page of open approvals, for a browser that has shown the key.
 
 use std::sync::Arc;
 
@@ -9,73 +9,85 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::callback::{settle, whole};
-use crate::reply::{Reader, Reply};
-use crate::room::{Room, now};
-use crate::{access, page, pairs};
+use crate::callback::{answer_ticket, read_body};
+use crate::response::{CallbackResponse, ResponseFormat};
+use crate::state::{AppState, now_ms};
+use crate::{auth, form, page};
 
-const BY: &str = "approvals page";
+const ANSWERED_BY: &str = "approvals page";
 
-/// The list, or how to get it. A key in the address is swapped for a cookie at once: addresses are
-/// remembered and shown.
-pub(crate) async fn list(
-    State(room): State<Arc<Room>>,
+/// The list, or how to get it. A key in the address is replaced by a cookie at once, because
+/// browsers store and show addresses.
+pub(crate) async fn show_list(
+    State(state): State<Arc<AppState>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let pairs = pairs::of_query(&query.unwrap_or_default());
-    if let Some(key) = pairs::value(&pairs, "key") {
-        return match access::cookie(&room).filter(|_| access::opens(&room, key)) {
-            Some(cookie) => welcome(cookie),
-            None => room.wrong().to(Reader::Person),
+    let pairs = form::parse_query(&query.unwrap_or_default());
+    if let Some(key) = form::first_value(&pairs, "key") {
+        return match auth::pass_cookie(&state).filter(|_| auth::is_key(&state, key)) {
+            Some(cookie) => redirect_with_cookie(cookie),
+            None => state.reject_wrong_link().into_response_as(ResponseFormat::Html),
         };
     }
-    if !access::is_known(&room, &headers) {
-        return closed(&room).to(Reader::Person);
+    if !auth::has_cookie(&state, &headers) {
+        return list_closed(&state).into_response_as(ResponseFormat::Html);
     }
-    match room.tickets().await {
+    match state.tickets().await {
         Ok(tickets) => {
-            let page = page::list(&tickets, now());
-            Reply::new(StatusCode::OK, json!({ "status": "open" }), page).to(Reader::Person)
+            let page = page::list_page(&tickets, now_ms());
+            CallbackResponse::new(StatusCode::OK, json!({ "status": "open" }), page)
+                .into_response_as(ResponseFormat::Html)
         }
-        Err(reply) => reply.to(Reader::Person),
+        Err(reply) => reply.into_response_as(ResponseFormat::Html),
     }
 }
 
 /// An answer from the list.
-pub(crate) async fn act(
-    State(room): State<Arc<Room>>,
+pub(crate) async fn post_answer(
+    State(state): State<Arc<AppState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let reader = Reader::of(&headers);
-    if !access::is_known(&room, &headers) {
-        return closed(&room).to(reader);
+    let reader = ResponseFormat::from_headers(&headers);
+    if !auth::has_cookie(&state, &headers) {
+        return list_closed(&state).into_response_as(reader);
     }
-    match answered(&room, id, body).await {
-        Ok(reply) if reply.is_good() && reader == Reader::Person => {
+    match record_answer(&state, id, body).await {
+        Ok(reply) if reply.is_success() && reader == ResponseFormat::Html => {
             (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
         }
-        Ok(reply) | Err(reply) => reply.to(reader),
+        Ok(reply) | Err(reply) => reply.into_response_as(reader),
     }
 }
 
-async fn answered(room: &Room, id: String, body: Body) -> Result<Reply, Reply> {
-    let body = whole(body).await?;
-    let ticket = room.ask(move |ledger| ledger.ticket(&id)).await?;
-    settle(room, ticket.ok_or_else(Reply::unknown)?, &body, None, BY).await
+async fn record_answer(
+    state: &AppState,
+    id: String,
+    body: Body,
+) -> Result<CallbackResponse, CallbackResponse> {
+    let body = read_body(body).await?;
+    let ticket = state.query_ledger(move |ledger| ledger.find_ticket(&id)).await?;
+    answer_ticket(
+        state,
+        ticket.ok_or_else(CallbackResponse::unknown_link)?,
+        &body,
+        None,
+        ANSWERED_BY,
+    )
+    .await
 }
 
-fn welcome(cookie: axum::http::HeaderValue) -> Response {
+fn redirect_with_cookie(cookie: axum::http::HeaderValue) -> Response {
     let mut response = (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response();
     response.headers_mut().insert(SET_COOKIE, cookie);
     response
 }
 
-/// What one without the key is told.
-pub(crate) fn closed(room: &Room) -> Reply {
-    let (why, help) = match room.desk.key {
+/// The response for a browser without the key.
+pub(crate) fn list_closed(state: &AppState) -> CallbackResponse {
+    let (why, help) = match state.config.key {
         Some(_) => (
             "The list of open approvals needs the link that `gambrel serve` has printed.",
             "Open that link once in this browser; `gambrel approvals` shows the same in a terminal.",
@@ -85,6 +97,10 @@ pub(crate) fn closed(room: &Room) -> Reply {
             "For the list of open approvals run `gambrel serve`, or `gambrel approvals` in a terminal.",
         ),
     };
-    let said = json!({ "status": "unknown", "error": why, "help": help });
-    Reply::new(StatusCode::NOT_FOUND, said, page::notice("Nothing to see here", why, help))
+    let body = json!({ "status": "unknown", "error": why, "help": help });
+    CallbackResponse::new(
+        StatusCode::NOT_FOUND,
+        body,
+        page::notice_page("Nothing to see here", why, help),
+    )
 }

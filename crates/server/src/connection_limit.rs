@@ -1,5 +1,5 @@
-//! The places for connections. When all are taken, the one that has kept us waiting longest goes:
-//! somebody who sends a byte a second must not keep a person's browser out.
+//! Limits the number of connections. When all slots are taken, the connection that waited longest
+//! for its client is closed, so that slow clients cannot keep a browser out.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,66 +8,67 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-/// A request that is this old may be ended too when all places are taken: its body comes slowly.
+/// A request of this age may be closed too when all slots are taken: its body comes slowly.
 const SLOW_REQUEST_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// All connections of one listener.
 pub(crate) struct ConnectionLimit {
-    most: usize,
-    taken: Mutex<Vec<Arc<ConnectionSlot>>>,
-    left: Notify,
+    max_slots: usize,
+    slots: Mutex<Vec<Arc<ConnectionSlot>>>,
+    slot_freed: Notify,
 }
 
-/// One connection: since when it is waited for, and whether its request is being answered.
+/// One connection: since when it waits for its client, and whether a request is being answered.
 pub(crate) struct ConnectionSlot {
     state: Mutex<ConnectionState>,
-    /// Ended already; its place is free once its task is gone.
+    /// Already closed; its slot is free once its task has ended.
     ended: AtomicBool,
 }
 
 struct ConnectionState {
     since: Instant,
     answering: bool,
-    /// A page that follows the list stays as long as it likes.
+    /// A page that follows the list may stay open.
     follows: bool,
     task: Option<AbortHandle>,
 }
 
 impl ConnectionLimit {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, taken: Mutex::default(), left: Notify::new() })
+    pub(crate) fn new(max_slots: usize) -> Arc<Self> {
+        Arc::new(Self { max_slots, slots: Mutex::default(), slot_freed: Notify::new() })
     }
 
-    /// A place, at the cost of whoever is slowest. Waits only while every place is at work.
-    pub(crate) async fn take(self: &Arc<Self>) -> ConnectionSlotGuard {
+    /// Takes a slot, and closes the slowest connection if needed. Waits only while every slot is
+    /// busy.
+    pub(crate) async fn take_slot(self: &Arc<Self>) -> ConnectionSlotGuard {
         loop {
-            let left = self.left.notified();
-            if let Some(slot) = self.try_take() {
+            let slot_freed = self.slot_freed.notified();
+            if let Some(slot) = self.try_take_slot() {
                 return ConnectionSlotGuard { limit: Arc::clone(self), slot };
             }
             tokio::select! {
-                () = left => {}
+                () = slot_freed => {}
                 () = tokio::time::sleep(SLOW_REQUEST_TIMEOUT / 4) => {}
             }
         }
     }
 
-    fn try_take(&self) -> Option<Arc<ConnectionSlot>> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.len() >= self.most {
-            let slowest = taken.iter().filter_map(|slot| Some((slot.wait_used()?, slot)));
+    fn try_take_slot(&self) -> Option<Arc<ConnectionSlot>> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.len() >= self.max_slots {
+            let slowest = slots.iter().filter_map(|slot| Some((slot.wait_duration()?, slot)));
             if let Some((_, slot)) = slowest.max_by_key(|(spent, _)| *spent) {
-                slot.end();
+                slot.close();
             }
             return None;
         }
         let slot = Arc::new(ConnectionSlot::new());
-        taken.push(Arc::clone(&slot));
+        slots.push(Arc::clone(&slot));
         Some(slot)
     }
 }
 
-/// Gives the place back when the connection is gone, however it went.
+/// Returns the slot when the connection is gone.
 pub(crate) struct ConnectionSlotGuard {
     limit: Arc<ConnectionLimit>,
     slot: Arc<ConnectionSlot>,
@@ -81,10 +82,10 @@ impl ConnectionSlotGuard {
 
 impl Drop for ConnectionSlotGuard {
     fn drop(&mut self) {
-        let mut taken = self.limit.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.retain(|slot| !Arc::ptr_eq(slot, &self.slot));
-        drop(taken);
-        self.limit.left.notify_waiters();
+        let mut slots = self.limit.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.retain(|slot| !Arc::ptr_eq(slot, &self.slot));
+        drop(slots);
+        self.limit.slot_freed.notify_waiters();
     }
 }
 
@@ -95,25 +96,26 @@ impl ConnectionSlot {
         Self { state: Mutex::new(state), ended: AtomicBool::new(false) }
     }
 
-    /// The task that serves it.
-    pub(crate) fn served_by(&self, task: AbortHandle) {
-        self.change(|state| state.task = Some(task));
+    /// Sets the task that serves it.
+    pub(crate) fn set_task(&self, task: AbortHandle) {
+        self.update_state(|state| state.task = Some(task));
     }
 
-    /// The head of a request has come.
-    pub(crate) fn begin(&self) {
-        self.change(|state| (state.since, state.answering) = (Instant::now(), true));
+    /// Records that the head of a request has arrived.
+    pub(crate) fn begin_request(&self) {
+        self.update_state(|state| (state.since, state.answering) = (Instant::now(), true));
     }
 
-    /// The answer is ready: the next request is waited for, unless this one goes on.
-    pub(crate) fn finish(&self, follows: bool) {
-        self.change(|state| {
+    /// Records that the response is ready: the connection waits for the next request, unless this
+    /// one is a stream.
+    pub(crate) fn finish_request(&self, follows: bool) {
+        self.update_state(|state| {
             (state.since, state.answering, state.follows) = (Instant::now(), false, follows);
         });
     }
 
-    /// How long it has kept us waiting; nothing for one that may not be ended.
-    fn wait_used(&self) -> Option<Duration> {
+    /// How long it has waited for its client; `None` if it may not be closed.
+    fn wait_duration(&self) -> Option<Duration> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let spent = state.since.elapsed();
         let busy = state.answering && spent < SLOW_REQUEST_TIMEOUT;
@@ -121,16 +123,16 @@ impl ConnectionSlot {
         (!busy && !state.follows && !ended && state.task.is_some()).then_some(spent)
     }
 
-    fn end(&self) {
+    fn close(&self) {
         self.ended.store(true, Ordering::Relaxed);
-        self.change(|state| {
+        self.update_state(|state| {
             if let Some(task) = &state.task {
                 task.abort();
             }
         });
     }
 
-    fn change(&self, change: impl FnOnce(&mut ConnectionState)) {
+    fn update_state(&self, change: impl FnOnce(&mut ConnectionState)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -1,25 +1,25 @@
-//! Where answers come in: callback links and the page of open approvals, on this machine only.
-//! It asks and tells the ledger; it knows no hook, no dialect, and never decides anything itself.
+//! Receives answers: callback links and the page of open approvals, on this machine only. Answers
+//! go to the ledger; this crate decides nothing.
 
-mod access;
+mod answer_body;
 mod approvals;
+mod auth;
 mod callback;
 mod connection_limit;
 mod connections;
-mod gate;
-mod guesses;
+mod form;
 mod listen;
-mod live;
+mod origin_check;
 mod page;
-mod pairs;
-mod place;
-mod posted;
+mod port;
 mod probe;
-mod reply;
-mod room;
+mod rate_limit;
+mod response;
 mod routes;
 mod serve;
+mod sse;
+mod state;
 
-pub use listen::{ListenError, Listening, listen};
-pub use room::Desk;
+pub use listen::{ListenError, Listener, listen};
 pub use serve::serve;
+pub use state::ServerConfig;

@@ -1,5 +1,5 @@
-//! The listener of a run that waits for an answer. Runs of one ledger share a port: the first one
-//! serves it for all, and when it goes, one that still waits takes its place.
+//! The listener of a process that waits for an answer. Processes with the same ledger share a port:
+//! the first serves it for all. When it ends, another waiting process takes over.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -9,21 +9,21 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::connections;
-use crate::place::Place;
-use crate::probe::{Met, probe};
-use crate::room::{Desk, Room};
+use crate::port::LoopbackPort;
+use crate::probe::{PortOwner, find_owner};
+use crate::state::{AppState, ServerConfig};
 
-/// How many ports after the wished one are tried.
-const NEIGHBOURS: u16 = 50;
-/// How often one who shares a port looks whether it has become free.
-const LOOK: Duration = Duration::from_millis(300);
-/// How long work on the ledger that is under way at the end may still take.
-const GRACE: Duration = Duration::from_secs(1);
+/// How many ports after the requested one are tried.
+const MAX_PORT_OFFSET: u16 = 50;
+/// How often a process that shares a port checks whether it is free.
+const PORT_CHECK_INTERVAL: Duration = Duration::from_millis(300);
+/// Time to finish calls to the ledger at the end.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 /// The listeners of this process.
-static STATIONS: Mutex<Vec<Weak<Station>>> = Mutex::new(Vec::new());
+static LISTENERS: Mutex<Vec<Weak<SharedListener>>> = Mutex::new(Vec::new());
 
-/// Why nobody listens.
+/// Why no listener could start.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The system refused the port.
@@ -31,15 +31,15 @@ pub enum ListenError {
     Refused {
         /// The port.
         port: u16,
-        /// What the system said.
+        /// The system's error.
         why: io::Error,
     },
-    /// Every port that was tried has somebody else on it.
+    /// Other programs use every port that was tried.
     #[error("ports {from} to {to} are all taken; name another one with --port")]
     AllTaken {
-        /// The first that was tried.
+        /// The first port that was tried.
         from: u16,
-        /// The last.
+        /// The last port that was tried.
         to: u16,
     },
     /// The listener itself could not be started.
@@ -47,120 +47,132 @@ pub enum ListenError {
     Start(#[from] io::Error),
 }
 
-/// A listener that is there as long as this is kept.
+/// Keeps a listener open.
 #[derive(Debug, Clone)]
-pub struct Listening {
-    station: Arc<Station>,
+pub struct Listener {
+    shared: Arc<SharedListener>,
 }
 
-impl Listening {
-    /// What links begin with: `http://localhost:8765`.
+impl Listener {
+    /// The beginning of links: `http://localhost:8765`.
     pub fn base(&self) -> &str {
-        &self.station.base
+        &self.shared.base
     }
 }
 
-/// Listens for answers on `port`, or on one of the next fifty if strangers have it.
-pub fn listen(desk: &Desk, port: u16) -> Result<Listening, ListenError> {
-    let mut stations = STATIONS.lock().unwrap_or_else(PoisonError::into_inner);
-    stations.retain(|station| station.strong_count() > 0);
-    let known: Vec<_> = stations.iter().filter_map(Weak::upgrade).collect();
-    let station = match find(desk, port, &known)? {
-        Found::Here(station) => station,
-        Found::Free(place) => Station::start(desk, place.port, Some(place))?,
-        Found::Shared(port) => Station::start(desk, port, None)?,
+/// Listens for answers on `port`, or on one of the next fifty if other programs use it.
+pub fn listen(config: &ServerConfig, port: u16) -> Result<Listener, ListenError> {
+    let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
+    listeners.retain(|station| station.strong_count() > 0);
+    let known: Vec<_> = listeners.iter().filter_map(Weak::upgrade).collect();
+    let shared = match find_listener(config, port, &known)? {
+        ListenerState::InProcess(station) => station,
+        ListenerState::Free(bound_port) => {
+            SharedListener::start(config, bound_port.port, Some(bound_port))?
+        }
+        ListenerState::Shared(port) => SharedListener::start(config, port, None)?,
     };
-    stations.push(Arc::downgrade(&station));
-    // `known` may hold a station that its last user has just left: ending it takes a moment.
-    drop(stations);
-    Ok(Listening { station })
+    listeners.push(Arc::downgrade(&shared));
+    // `known` may hold a listener that its last user has just dropped: ending it takes a moment.
+    drop(listeners);
+    Ok(Listener { shared })
 }
 
-/// A port for one who does not share.
-pub(crate) fn own_place(port: u16) -> Result<Place, ListenError> {
-    for candidate in candidates(port) {
-        if let Some(place) = take(candidate)? {
-            return Ok(place);
+/// Takes a port that is not shared.
+pub(crate) fn take_unshared_port(port: u16) -> Result<LoopbackPort, ListenError> {
+    for candidate in candidate_ports(port) {
+        if let Some(bound_port) = take_port(candidate)? {
+            return Ok(bound_port);
         }
     }
     Err(all_taken(port))
 }
 
-/// What `localhost` is called in a link.
-pub(crate) fn base_of(port: u16) -> String {
+/// The beginning of links to a port.
+pub(crate) fn base_url(port: u16) -> String {
     format!("http://localhost:{port}")
 }
 
-/// A quiet runtime for one thread.
-pub(crate) fn runtime() -> io::Result<tokio::runtime::Runtime> {
+/// An async runtime for one thread.
+pub(crate) fn build_runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(16).build()
 }
 
-enum Found {
-    Here(Arc<Station>),
-    Free(Place),
+enum ListenerState {
+    InProcess(Arc<SharedListener>),
+    Free(LoopbackPort),
     Shared(u16),
 }
 
-fn find(desk: &Desk, port: u16, known: &[Arc<Station>]) -> Result<Found, ListenError> {
-    for candidate in candidates(port) {
-        let here = |station: &&Arc<Station>| station.port == candidate && station.mark == desk.mark;
+fn find_listener(
+    config: &ServerConfig,
+    port: u16,
+    known: &[Arc<SharedListener>],
+) -> Result<ListenerState, ListenError> {
+    for candidate in candidate_ports(port) {
+        let here = |station: &&Arc<SharedListener>| {
+            station.port == candidate && station.ledger_id == config.ledger_id
+        };
         if let Some(station) = known.iter().find(here) {
-            return Ok(Found::Here(Arc::clone(station)));
+            return Ok(ListenerState::InProcess(Arc::clone(station)));
         }
-        // Twice: whoever had it may be leaving just now.
+        // Twice: its owner may be ending just now.
         for _ in 0..2 {
-            if let Some(place) = take(candidate)? {
-                return Ok(Found::Free(place));
+            if let Some(bound_port) = take_port(candidate)? {
+                return Ok(ListenerState::Free(bound_port));
             }
-            match probe(candidate, &desk.mark) {
-                Met::Kin => return Ok(Found::Shared(candidate)),
-                Met::Stranger => break,
-                Met::Nobody => {}
+            match find_owner(candidate, &config.ledger_id) {
+                PortOwner::SameLedger => return Ok(ListenerState::Shared(candidate)),
+                PortOwner::OtherProgram => break,
+                PortOwner::Nobody => {}
             }
         }
     }
     Err(all_taken(port))
 }
 
-fn candidates(port: u16) -> std::ops::RangeInclusive<u16> {
-    if port == 0 { 0..=0 } else { port..=port.saturating_add(NEIGHBOURS) }
+fn candidate_ports(port: u16) -> std::ops::RangeInclusive<u16> {
+    if port == 0 { 0..=0 } else { port..=port.saturating_add(MAX_PORT_OFFSET) }
 }
 
 fn all_taken(port: u16) -> ListenError {
-    ListenError::AllTaken { from: port, to: *candidates(port).end() }
+    ListenError::AllTaken { from: port, to: *candidate_ports(port).end() }
 }
 
-fn take(port: u16) -> Result<Option<Place>, ListenError> {
-    Place::take(port).map_err(|why| ListenError::Refused { port, why })
+fn take_port(port: u16) -> Result<Option<LoopbackPort>, ListenError> {
+    LoopbackPort::bind(port).map_err(|why| ListenError::Refused { port, why })
 }
 
 /// One port of this process and the thread that serves it, or waits to.
 #[derive(Debug)]
-struct Station {
+struct SharedListener {
     port: u16,
     base: String,
-    mark: String,
+    ledger_id: String,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Station {
-    fn start(desk: &Desk, port: u16, place: Option<Place>) -> Result<Arc<Self>, ListenError> {
+impl SharedListener {
+    fn start(
+        config: &ServerConfig,
+        port: u16,
+        bound_port: Option<LoopbackPort>,
+    ) -> Result<Arc<Self>, ListenError> {
         let (stop, stopped) = watch::channel(false);
-        let room = Arc::new(Room::new(desk.clone(), port, stopped.clone())?);
-        let runtime = runtime()?;
+        let state = Arc::new(AppState::new(config.clone(), port, stopped.clone())?);
+        let runtime = build_runtime()?;
         let work = move || {
-            runtime.block_on(keep(room, place, stopped));
-            runtime.shutdown_timeout(GRACE);
+            runtime.block_on(serve_port(state, bound_port, stopped));
+            runtime.shutdown_timeout(SHUTDOWN_GRACE);
         };
         let thread = std::thread::Builder::new().name("gambrel-listen".into()).spawn(work)?;
-        let (base, mark) = (base_of(port), desk.mark.clone());
-        Ok(Arc::new(Self { port, base, mark, stop, thread: Some(thread) }))
+        let (base, ledger_id) = (base_url(port), config.ledger_id.clone());
+        Ok(Arc::new(Self { port, base, ledger_id, stop, thread: Some(thread) }))
     }
 }
 
-impl Drop for Station {
+impl Drop for SharedListener {
     fn drop(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
@@ -169,24 +181,27 @@ impl Drop for Station {
     }
 }
 
-async fn keep(room: Arc<Room>, place: Option<Place>, mut stopped: watch::Receiver<bool>) {
-    let place = match place {
-        Some(place) => place,
+async fn serve_port(
+    state: Arc<AppState>,
+    bound_port: Option<LoopbackPort>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let bound_port = match bound_port {
+        Some(bound_port) => bound_port,
         None => tokio::select! {
-            place = freed(room.port) => place,
+            bound_port = wait_for_port(state.port) => bound_port,
             _ = stopped.wait_for(|stop| *stop) => return,
         },
     };
-    // Sockets that the runtime cannot take are sockets that nobody can serve: the links stay
-    // answerable by command.
-    connections::accept(place, room, stopped).await.ok();
+    // If the runtime cannot take the sockets, the links stay answerable by command.
+    connections::serve_connections(bound_port, state, stopped).await.ok();
 }
 
-async fn freed(port: u16) -> Place {
+async fn wait_for_port(port: u16) -> LoopbackPort {
     loop {
-        tokio::time::sleep(LOOK).await;
-        if let Ok(Some(place)) = Place::take(port) {
-            return place;
+        tokio::time::sleep(PORT_CHECK_INTERVAL).await;
+        if let Ok(Some(bound_port)) = LoopbackPort::bind(port) {
+            return bound_port;
         }
     }
 }

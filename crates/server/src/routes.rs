@@ -1,4 +1,4 @@
-//! Which address leads where.
+//! The routes of the server.
 
 use std::sync::Arc;
 
@@ -10,35 +10,35 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde_json::json;
 
-use crate::reply::{Reader, Reply};
-use crate::room::Room;
-use crate::{approvals, callback, gate, live, page};
+use crate::response::{CallbackResponse, ResponseFormat};
+use crate::state::AppState;
+use crate::{approvals, callback, origin_check, page, sse};
 
-/// Where pages follow the list.
-pub(crate) const EVENTS: &str = "/events";
+/// The path of the event stream.
+pub(crate) const EVENTS_PATH: &str = "/events";
 
-/// Everything that is answered.
-pub(crate) fn router(room: Arc<Room>) -> Router {
-    let callback = || get(callback::show).post(callback::act);
+/// Builds the router.
+pub(crate) fn build_router(state: Arc<AppState>) -> Router {
+    let callback = || get(callback::show_question).post(callback::post_answer);
     Router::new()
-        .route("/", get(approvals::list))
-        .route("/approvals/{id}", post(approvals::act))
+        .route("/", get(approvals::show_list))
+        .route("/approvals/{id}", post(approvals::post_answer))
         .route("/callback", callback())
         .route("/callback/{token}", callback())
-        .route(EVENTS, get(live::events))
-        .route("/healthz", get(health))
-        .route("/style.css", get(|| asset("text/css; charset=utf-8", page::STYLE)))
-        .route("/app.js", get(|| asset("text/javascript; charset=utf-8", page::SCRIPT)))
-        .fallback(async || Reply::unknown().to(Reader::Person))
-        .layer(from_fn_with_state(Arc::clone(&room), gate::gate))
-        .with_state(room)
+        .route(EVENTS_PATH, get(sse::follow_list))
+        .route("/healthz", get(show_health))
+        .route("/style.css", get(|| serve_asset("text/css; charset=utf-8", page::STYLE)))
+        .route("/app.js", get(|| serve_asset("text/javascript; charset=utf-8", page::SCRIPT)))
+        .fallback(async || CallbackResponse::unknown_link().into_response_as(ResponseFormat::Html))
+        .layer(from_fn_with_state(Arc::clone(&state), origin_check::check_origin))
+        .with_state(state)
 }
 
-async fn health(State(room): State<Arc<Room>>) -> Response {
-    let said = json!({ "gambrel": room.desk.mark }).to_string();
-    ([(CONTENT_TYPE, "application/json")], said).into_response()
+async fn show_health(State(state): State<Arc<AppState>>) -> Response {
+    let body = json!({ "gambrel": state.config.ledger_id }).to_string();
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-async fn asset(kind: &'static str, text: &'static str) -> Response {
+async fn serve_asset(kind: &'static str, text: &'static str) -> Response {
     ([(CONTENT_TYPE, kind)], text).into_response()
 }

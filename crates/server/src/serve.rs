@@ -1,5 +1,5 @@
-//! The page of open approvals for as long as a person wants it. It shares its port with nobody:
-//! a run that serves the same tickets need not have the page.
+//! `gambrel serve`: the page of open approvals. It shares its port with no other process, because a
+//! waiting run that serves the same tickets may lack the page.
 
 use std::io;
 use std::sync::Arc;
@@ -8,28 +8,32 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::connections;
-use crate::listen::{ListenError, base_of, own_place, runtime};
-use crate::room::{Desk, Room};
+use crate::listen::{ListenError, base_url, build_runtime, take_unshared_port};
+use crate::state::{AppState, ServerConfig};
 
-/// How long work on the ledger that is under way at the end may still take.
-const GRACE: Duration = Duration::from_secs(1);
+/// Time to finish calls to the ledger at the end.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
-/// What a person's Ctrl-C sends.
+/// SIGINT, sent by Ctrl-C.
 const INTERRUPT: u8 = 2;
-/// What the system sends to end a program.
+/// SIGTERM, sent by the system.
 const TERMINATE: u8 = 15;
 
-/// Serves until it is interrupted or told to end, and returns the signal that did. `on_ready` is
-/// told what links begin with, once they work.
-pub fn serve(desk: Desk, port: u16, on_ready: &mut dyn FnMut(&str)) -> Result<u8, ListenError> {
-    let place = own_place(port)?;
+/// Serves until SIGINT or SIGTERM, and returns that signal. Calls `on_ready` with the beginning of
+/// links once they work.
+pub fn serve(
+    config: ServerConfig,
+    port: u16,
+    on_ready: &mut dyn FnMut(&str),
+) -> Result<u8, ListenError> {
+    let bound_port = take_unshared_port(port)?;
     let (stop, stopped) = watch::channel(false);
-    let room = Arc::new(Room::new(desk, place.port, stopped.clone())?);
-    let runtime = runtime()?;
+    let state = Arc::new(AppState::new(config, bound_port.port, stopped.clone())?);
+    let runtime = build_runtime()?;
     let done = runtime.block_on(async {
-        let mut end = Ends::new()?;
-        on_ready(&base_of(place.port));
-        let serving = connections::accept(place, room, stopped);
+        let mut end = EndSignals::new()?;
+        on_ready(&base_url(bound_port.port));
+        let serving = connections::serve_connections(bound_port, state, stopped);
         tokio::pin!(serving);
         let signal = tokio::select! {
             done = &mut serving => return done.map(|()| TERMINATE),
@@ -38,19 +42,19 @@ pub fn serve(desk: Desk, port: u16, on_ready: &mut dyn FnMut(&str)) -> Result<u8
         stop.send_replace(true);
         serving.await.map(|()| signal)
     });
-    runtime.shutdown_timeout(GRACE);
+    runtime.shutdown_timeout(SHUTDOWN_GRACE);
     done.map_err(ListenError::Start)
 }
 
-/// The ways in which a person or the system ends a program.
+/// The signals that end the server.
 #[cfg(unix)]
-struct Ends {
+struct EndSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Ends {
+impl EndSignals {
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let interrupt = signal(SignalKind::interrupt())?;
@@ -66,10 +70,10 @@ impl Ends {
 }
 
 #[cfg(not(unix))]
-struct Ends;
+struct EndSignals;
 
 #[cfg(not(unix))]
-impl Ends {
+impl EndSignals {
     fn new() -> io::Result<Self> {
         Ok(Self)
     }

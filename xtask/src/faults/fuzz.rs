@@ -1,6 +1,6 @@
-//! Row `fuzz`: mutated input for every parser. The parsers that are libraries run in a process of
-//! their own, one for each target, so that a crash is seen and memory is measured; the journal
-//! and the links of approvals are read by the program.
+//! Row `fuzz`: mutated input for every parser. Library parsers run in one worker process per
+//! target, so that crashes are noticed and memory is measured. The program itself reads the journal
+//! and the callback links.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::process::Command;
@@ -12,23 +12,23 @@ use serde_json::json;
 
 use super::fuzz_http;
 use super::fuzz_targets::{TARGETS, Target, mutate};
-use super::program::{Ended, peak_memory_kib, run_program};
+use super::program::{ProgramResult, peak_memory_kib, run_program};
 use super::project::{TestProject, guard_settings, tool_event};
 use super::random::Random;
 use super::workers::Workload;
 use super::{Measured, Options};
 
-/// The argument that makes this program a worker.
-pub const WORKER: &str = "__fuzz";
+/// The argument that starts a worker.
+pub const WORKER_ARG: &str = "__fuzz";
 const MAX_KIB: u64 = 256 * 1024;
-const MAX_TIME: Duration = Duration::from_secs(1);
-/// Parsers that are tried at once.
+const INPUT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How many parsers run in parallel.
 const WORKERS: usize = 2;
-/// A worker that takes longer hangs.
-const MAX_RUN: Duration = Duration::from_secs(12 * 60 * 60);
+/// Time limit of a worker.
+const WORKER_TIMEOUT: Duration = Duration::from_secs(12 * 60 * 60);
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
-    let count = options.count(20_000, 1_500_000);
+    let count = options.row_count(20_000, 1_500_000);
     let folder = tempfile::tempdir()?;
     let (mut crashed, mut panics, mut slowest, mut largest) = (0, 0, (0, ""), (0, ""));
     let each = count.div_ceil(TARGETS.len());
@@ -40,10 +40,11 @@ pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
     };
     let all = workload.run(|n| {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["faults", WORKER, TARGETS[n].name]);
+        command.args(["faults", WORKER_ARG, TARGETS[n].name]);
         command.args([options.seed.to_string(), each.to_string()]);
-        Ok((TARGETS[n].name, run_program(command, b"", folder.path(), MAX_RUN)?))
+        Ok((TARGETS[n].name, run_program(command, b"", folder.path(), WORKER_TIMEOUT)?))
     })?;
+
     for (name, ended) in all {
         let result = ended.reply();
         if ended.code() != Some(0) || !result.is_object() {
@@ -57,13 +58,14 @@ pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
         }
         panics += result["panics"].as_array().map_or(0, Vec::len);
         let milliseconds = result["slowest_ms"].as_u64().unwrap_or(u64::MAX);
-        if u128::from(milliseconds) > MAX_TIME.as_millis() {
+        if u128::from(milliseconds) > INPUT_TIMEOUT.as_millis() {
             eprintln!("faults: fuzz: {name} is slow at {}", result["slowest"]);
         }
         slowest = slowest.max((milliseconds, name));
         largest = largest.max((result["peak_kib"].as_u64().unwrap_or(u64::MAX), name));
     }
-    let in_time = u128::from(slowest.0) <= MAX_TIME.as_millis();
+
+    let in_time = u128::from(slowest.0) <= INPUT_TIMEOUT.as_millis();
     let parsers = Measured {
         what: format!("mutated input for {} parsers", TARGETS.len()),
         goal: "0 panics, no input over 1 s of CPU, under 256 MiB",
@@ -80,15 +82,16 @@ pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
     Ok(vec![parsers, fuzz_journal(options)?, fuzz_http::attack(options)?])
 }
 
-fn last_line(ended: &Ended) -> &str {
+fn last_line(ended: &ProgramResult) -> &str {
     ended.stderr.lines().last().unwrap_or_default()
 }
 
-/// Runs one target: its name, a seed and a count. Prints what was found as JSON.
-pub fn work(args: &[String]) -> anyhow::Result<()> {
-    let [name, seed, count] = args else { anyhow::bail!("{WORKER} TARGET SEED COUNT") };
+/// Runs one target: its name, a seed and a count. Prints the findings as JSON.
+pub fn run_worker(args: &[String]) -> anyhow::Result<()> {
+    let [name, seed, count] = args else { anyhow::bail!("{WORKER_ARG} TARGET SEED COUNT") };
     let target = TARGETS.iter().find(|target| target.name == name).context("no such target")?;
     let (seed, count): (u64, u64) = (seed.parse()?, count.parse()?);
+
     panic::set_hook(Box::new(|_| {}));
     let (mut panics, mut slowest, mut slowest_input) = (Vec::new(), Duration::ZERO, Vec::new());
     for n in 0..count {
@@ -103,6 +106,7 @@ pub fn work(args: &[String]) -> anyhow::Result<()> {
             (slowest, slowest_input) = (took, input);
         }
     }
+
     let found = json!({
         "panics": panics,
         "slowest_ms": u64::try_from(slowest.as_millis())?,
@@ -113,35 +117,36 @@ pub fn work(args: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The n-th input of a seed, so that a crash can be repeated.
+/// The n-th input of a seed. It is repeatable.
 fn make_input(target: &Target, seed: u64, n: u64) -> Vec<u8> {
     let mut random = Random::new(seed ^ n.wrapping_mul(0x5851_f42d_4c95_7f2d));
     mutate(target.seeds, &mut random)
 }
 
-/// The CPU time of this thread: what other programs do at the same time does not count.
+/// CPU time of this thread, independent of other programs.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// Spools with changed bytes: what can be read is read, and nothing is made up.
+/// Spools with changed bytes: intact records must be read, and no record invented.
 fn fuzz_journal(options: &Options) -> anyhow::Result<Measured> {
-    let count = options.count(60, 5_000).min(20_000);
+    let count = options.row_count(60, 5_000).min(20_000);
     let mut random = Random::new(options.seed);
     let (mut failed, mut made_up, mut slowest, mut peak) = (0, 0, Duration::ZERO, 0);
     let project = TestProject::new(options)?;
-    project.write(".claude/settings.json", &guard_settings("exit 2", 5))?;
+    project.write_file(".claude/settings.json", &guard_settings("exit 2", 5))?;
     for n in 0..5 {
         project.fire(&tool_event(&format!("known-{n}")))?;
     }
-    let spool = std::fs::read(project.state().join("spool.jsonl"))?;
+
+    let spool = std::fs::read(project.state_dir().join("spool.jsonl"))?;
     for n in 0..count {
-        std::fs::remove_dir_all(project.state())?;
+        std::fs::remove_dir_all(project.state_dir())?;
         let bytes = flip_bits(&spool, &mut random);
-        project.write("../state/spool.jsonl", "")?;
-        std::fs::write(project.state().join("spool.jsonl"), &bytes)?;
+        project.write_file("../state/spool.jsonl", "")?;
+        std::fs::write(project.state_dir().join("spool.jsonl"), &bytes)?;
         let ended = project.run(&["log", "--json", "-n", "100"], b"")?;
         failed += usize::from(ended.code() != Some(0));
         let known =
@@ -161,20 +166,20 @@ fn fuzz_journal(options: &Options) -> anyhow::Result<Measured> {
             slowest.as_millis(),
             peak / 1024
         ),
-        held: (failed + made_up == 0 && slowest < MAX_TIME && peak < MAX_KIB).into(),
+        held: (failed + made_up == 0 && slowest < INPUT_TIMEOUT && peak < MAX_KIB).into(),
     })
 }
 
 fn flip_bits(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    for _ in 0..=random.below(3) {
-        let at = random.below(bytes.len());
-        match random.below(4) {
+    for _ in 0..=random.number_below(3) {
+        let at = random.number_below(bytes.len());
+        match random.number_below(4) {
             0 => bytes.truncate(at),
             1 => bytes.extend_from_within(at..),
             _ => {
                 if let Some(byte) = bytes.get_mut(at) {
-                    *byte ^= 1 << random.below(8);
+                    *byte ^= 1 << random.number_below(8);
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! Row `fuzz`, its HTTP part: mutated requests to the links of approvals, served by the program. No
-//! seed has the token of the open ticket, so no request may answer it.
+//! Row `fuzz`, HTTP part: mutated requests to callback links of `gambrel serve`. No seed has the
+//! token of the open ticket, so no request may answer it.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -11,16 +11,16 @@ use gambrel_model::Ledger;
 use gambrel_model::ticket::Ticket;
 
 use super::fuzz_targets::mutate;
-use super::program::Running;
+use super::program::RunningProgram;
 use super::project::TestProject;
 use super::random::Random;
 use super::workers::Workload;
 use super::{Measured, Options};
 
 /// Longer than the server waits for the rest of a request.
-const MAX_ANSWER_TIME: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// More than any page has.
+/// Larger than any page.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 const MAX_KIB: u64 = 256 * 1024;
 const WORKERS: usize = 8;
@@ -43,26 +43,28 @@ const SEEDS: &[&str] = &[
 ];
 
 pub fn attack(options: &Options) -> anyhow::Result<Measured> {
-    let count = options.count(400, 50_000).min(50_000);
+    let count = options.row_count(400, 50_000).min(50_000);
     let project = TestProject::new(options)?;
-    let ledger = LocalLedger::open(project.state(), Redactor::default());
-    let opened = ledger.open_ticket(&question()?)?;
-    let command = project.command(&["serve", "--json"]);
-    let mut server = Running::start(command, b"", &project.base)?;
+    let ledger = LocalLedger::open(project.state_dir(), Redactor::default());
+    let opened = ledger.open_ticket(&fuzz_ticket()?)?;
+    let command = project.gambrel_command(&["serve", "--json"]);
+    let mut server = RunningProgram::start(command, b"", &project.base)?;
     let port = wait_for_port(&project, &mut server)?;
+
     let work = Workload { name: "fuzz: requests", count, workers: WORKERS, report_every: 5_000 };
     let took = work.run(|n| {
         let n = u64::try_from(n).unwrap_or_default();
         let mut random = Random::new(options.seed ^ n.wrapping_mul(0x5851_f42d_4c95_7f2d));
-        send(port, &mutate(SEEDS, &mut random))
+        send_request(port, &mutate(SEEDS, &mut random))
     })?;
+
     let ended_early = server.poll()?.is_some();
     let ended = server.kill()?;
     let panics = ended.stderr.matches("panicked").count();
     let unanswered = took.iter().filter(|took| took.is_none()).count();
     let slowest = took.iter().flatten().max().copied().unwrap_or_default();
     let is_answered = |ticket: Option<Ticket>| ticket.is_none_or(|ticket| ticket.answer.is_some());
-    let answered = usize::from(is_answered(ledger.ticket(&opened.ticket.id)?));
+    let answered = usize::from(is_answered(ledger.find_ticket(&opened.ticket.id)?));
     let clean = !ended_early && panics + unanswered + answered == 0;
     Ok(Measured {
         what: "mutated requests to callback links".into(),
@@ -79,7 +81,7 @@ pub fn attack(options: &Options) -> anyhow::Result<Measured> {
     })
 }
 
-fn question() -> anyhow::Result<Ticket> {
+fn fuzz_ticket() -> anyhow::Result<Ticket> {
     let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
     let expires = now + 24 * 60 * 60 * 1_000;
     Ok(Ticket {
@@ -91,12 +93,12 @@ fn question() -> anyhow::Result<Ticket> {
     })
 }
 
-/// The port that the server prints once its links work.
-fn wait_for_port(project: &TestProject, server: &mut Running) -> anyhow::Result<u16> {
+/// Waits for the server and returns its port.
+fn wait_for_port(project: &TestProject, server: &mut RunningProgram) -> anyhow::Result<u16> {
     let until = Instant::now() + START_TIMEOUT;
     loop {
-        ensure!(server.poll()?.is_none(), "`gambrel serve` ended: {}", server.printed()?.1);
-        let (printed, _) = server.printed()?;
+        ensure!(server.poll()?.is_none(), "`gambrel serve` ended: {}", server.output_so_far()?.1);
+        let (printed, _) = server.output_so_far()?;
         if let Ok(value) = serde_json::from_str::<serde_json::Value>(&printed) {
             let base = value["base"].as_str().unwrap_or_default();
             let port = base.rsplit(':').next().context("no port in the address")?;
@@ -107,18 +109,20 @@ fn wait_for_port(project: &TestProject, server: &mut Running) -> anyhow::Result<
     }
 }
 
-/// Sends one request; how long its answer or the end of the connection took, `None` beyond the limit.
-fn send(port: u16, request: &[u8]) -> anyhow::Result<Option<Duration>> {
+/// Sends one request. Returns the time until the answer or the end of the connection; `None` after
+/// the limit.
+fn send_request(port: u16, request: &[u8]) -> anyhow::Result<Option<Duration>> {
     let began = Instant::now();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut stream = TcpStream::connect_timeout(&address, MAX_ANSWER_TIME)?;
-    stream.set_read_timeout(Some(MAX_ANSWER_TIME))?;
-    stream.set_write_timeout(Some(MAX_ANSWER_TIME))?;
-    // A server that has closed the connection has answered.
+    let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIMEOUT)?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+    stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
+    // A closed connection counts as an answer.
     let _closed = stream.write_all(request);
     let _closed = stream.shutdown(std::net::Shutdown::Write);
+
     let mut answer = Vec::new();
     let read = stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer);
     let waits = read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
-    Ok((!waits && began.elapsed() <= MAX_ANSWER_TIME).then(|| began.elapsed()))
+    Ok((!waits && began.elapsed() <= ANSWER_TIMEOUT).then(|| began.elapsed()))
 }

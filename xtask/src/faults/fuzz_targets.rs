@@ -1,4 +1,4 @@
-//! The parsers of the row `fuzz`, examples that each understands, and how they are changed.
+//! The parsers of the row `fuzz`, their seeds, and the mutation of seeds.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::random::Random;
 pub struct Target {
     pub name: &'static str,
     pub seeds: &'static [&'static str],
-    /// Whether the input was understood.
+    /// Parses the input. Returns whether it was valid.
     pub parse: fn(&[u8]) -> bool,
 }
 
@@ -28,20 +28,24 @@ const SKILL: &str = "---\nname: s\ndescription: a b\nhooks:\n  PreToolUse:\n    
 const CLAUDE_OUTPUT: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r","updatedInput":{"command":"x"},"additionalContext":"c"},"continue":false,"stopReason":"x","decision":"block","reason":"y","systemMessage":"z","suppressOutput":true}"#;
 const MODULES: &str = "a.ts\nb.js\non_idle.sh\n";
 
-/// Every parser.
+/// All parsers.
 pub const TARGETS: &[Target] = &[
-    Target { name: "config-claude", seeds: &[CLAUDE_CONFIG], parse: |input| load("claude", input) },
-    Target { name: "config-omp", seeds: &[MODULES], parse: |input| load("omp", input) },
-    Target { name: "config-teams", seeds: &[MODULES], parse: |input| load("teams", input) },
+    Target {
+        name: "config-claude",
+        seeds: &[CLAUDE_CONFIG],
+        parse: |input| load_config("claude", input),
+    },
+    Target { name: "config-omp", seeds: &[MODULES], parse: |input| load_config("omp", input) },
+    Target { name: "config-teams", seeds: &[MODULES], parse: |input| load_config("teams", input) },
     Target {
         name: "config-iteratr",
         seeds: &[ITERATR_CONFIG],
-        parse: |input| load("iteratr", input),
+        parse: |input| load_config("iteratr", input),
     },
     Target {
         name: "config-unified",
         seeds: &[UNIFIED_CONFIG],
-        parse: |input| load("unified", input),
+        parse: |input| load_config("unified", input),
     },
     Target { name: "frontmatter", seeds: &[SKILL], parse: load_skill },
     Target {
@@ -50,7 +54,7 @@ pub const TARGETS: &[Target] = &[
             r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/p","tool_name":"Bash","tool_input":{"command":"ls -l \u00e9"},"tool_use_id":"1"}"#,
             r#"{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Edit","tool_input":{"file_path":"/a"},"tool_response":{"success":true}}"#,
         ],
-        parse: |input| receive("claude", input),
+        parse: |input| receive_event("claude", input),
     },
     Target {
         name: "event-omp",
@@ -58,35 +62,35 @@ pub const TARGETS: &[Target] = &[
             r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","input":{"command":"ls"},"ctx":{"hasUI":false,"cwd":"/p"}}"#,
             r#"{"type":"context","messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}"#,
         ],
-        parse: |input| receive("omp", input),
+        parse: |input| receive_event("omp", input),
     },
     Target {
         name: "event-teams",
         seeds: &[
             r#"{"version":1,"event":"task_completed","team":{"id":"t","dir":"/t"},"member":"m","task":{"id":"1","subject":"s","status":"completed","metadata":{}}}"#,
         ],
-        parse: |input| receive("teams", input),
+        parse: |input| receive_event("teams", input),
     },
     Target {
         name: "event-iteratr",
         seeds: &[
             r#"{"hook":"pre_iteration","vars":{"session":"s","iteration":"3","task_id":"","task_content":"","error":""}}"#,
         ],
-        parse: |input| receive("iteratr", input),
+        parse: |input| receive_event("iteratr", input),
     },
     Target {
         name: "event-unified",
         seeds: &[
             r#"{"hook_point":"on_iteration_complete","vars":{"SESSION":"s","ITERATION":3,"STAGE":"plan"}}"#,
         ],
-        parse: |input| receive("unified", input),
+        parse: |input| receive_event("unified", input),
     },
     Target {
         name: "event-gambrel",
         seeds: &[
             r#"{"moment":"tool.before","session":"s","facts":{"tool":{"kind":"shell","args":{"command":"ls"}}}}"#,
         ],
-        parse: |input| receive("gambrel", input),
+        parse: |input| receive_event("gambrel", input),
     },
     Target { name: "output-claude", seeds: &[CLAUDE_OUTPUT], parse: read_output },
     Target {
@@ -120,8 +124,8 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
-/// Words that parsers know, to be put anywhere.
-const WORDS: &[&str] = &[
+/// Tokens that mutations insert.
+const TOKENS: &[&str] = &[
     "{",
     "}",
     "[",
@@ -174,32 +178,32 @@ const WORDS: &[&str] = &[
     "+",
 ];
 
-/// A seed, changed a few times.
+/// Mutates a random seed a few times.
 pub fn mutate(seeds: &[&str], random: &mut Random) -> Vec<u8> {
     let mut bytes = random.pick(seeds).copied().unwrap_or_default().as_bytes().to_vec();
-    for _ in 0..=random.below(8) {
-        let at = random.below(bytes.len() + 1);
-        let end = (at + random.below(40)).min(bytes.len());
-        match random.below(8) {
+    for _ in 0..=random.number_below(8) {
+        let at = random.number_below(bytes.len() + 1);
+        let end = (at + random.number_below(40)).min(bytes.len());
+        match random.number_below(8) {
             0 => bytes.truncate(at),
             1 => drop(bytes.drain(at..end)),
             2 => bytes.extend_from_within(at..end),
             3 => {
                 if let Some(byte) = bytes.get_mut(at) {
-                    *byte ^= 1 << random.below(8);
+                    *byte ^= 1 << random.number_below(8);
                 }
             }
             4 => {
-                let part = bytes[at..end].repeat(random.below(200));
+                let part = bytes[at..end].repeat(random.number_below(200));
                 drop(bytes.splice(at..at, part));
             }
             5 => {
                 let other = random.pick(seeds).copied().unwrap_or_default().as_bytes();
-                let from = random.below(other.len());
+                let from = random.number_below(other.len());
                 drop(bytes.splice(at..end, other[from..].iter().copied()));
             }
             _ => {
-                let word = random.pick(WORDS).copied().unwrap_or_default();
+                let word = random.pick(TOKENS).copied().unwrap_or_default();
                 drop(bytes.splice(at..at, word.bytes()));
             }
         }
@@ -208,11 +212,11 @@ pub fn mutate(seeds: &[&str], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-fn dialect(name: &str) -> Option<&'static dyn Dialect> {
+fn find_dialect(name: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
 }
 
-fn roots() -> SearchRoots {
+fn search_roots() -> SearchRoots {
     let env = [("PI_TEAMS_HOOKS_ENABLED", "1"), ("PI_TEAMS_HOOKS_DIR", "/p/_hooks")];
     let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
     SearchRoots {
@@ -226,22 +230,23 @@ fn roots() -> SearchRoots {
             ("hook".into(), "/p/h.ts".into()),
         ],
         notes: Some(Arc::default()),
+        known_paths: Vec::new(),
     }
 }
 
-/// The same text in every file that a dialect looks for, and its lines as names of files.
-fn load(name: &str, input: &[u8]) -> bool {
-    load_where(name, input, |holding| !matches!(holding, Expect::Glob(_)))
+/// Loads the input as the text of every file that a dialect searches, and its lines as file names.
+fn load_config(name: &str, input: &[u8]) -> bool {
+    load_matching(name, input, |expect| !matches!(expect, Expect::Glob(_)))
 }
 
 fn load_skill(input: &[u8]) -> bool {
-    load_where("claude", input, |holding| matches!(holding, Expect::Glob(_)))
+    load_matching("claude", input, |expect| matches!(expect, Expect::Glob(_)))
 }
 
-fn load_where(name: &str, input: &[u8], is_wanted: fn(Expect) -> bool) -> bool {
-    let Some(dialect) = dialect(name) else { return false };
+fn load_matching(name: &str, input: &[u8], is_wanted: fn(Expect) -> bool) -> bool {
+    let Some(dialect) = find_dialect(name) else { return false };
     let text = String::from_utf8_lossy(input).into_owned();
-    let roots = roots();
+    let roots = search_roots();
     let entry = |name: &str| DirEntry {
         name: name.into(),
         path: PathBuf::from("/p").join(name),
@@ -250,6 +255,7 @@ fn load_where(name: &str, input: &[u8], is_wanted: fn(Expect) -> bool) -> bool {
         special: false,
     };
     let places = dialect.search(&roots).into_iter().filter(|place| is_wanted(place.expect));
+
     let found: Vec<LoadedFile> = places
         .map(|mut place| {
             place.path = PathBuf::from("/p").join(&place.path);
@@ -260,13 +266,14 @@ fn load_where(name: &str, input: &[u8], is_wanted: fn(Expect) -> bool) -> bool {
             LoadedFile { place, base: "/p".into(), text: text.clone(), entries }
         })
         .collect();
+
     for one in &found {
         let _places = dialect.referenced_files(one, &roots);
     }
     let (drafts, _complaints) = dialect.load_hooks(&found, &roots);
     let understood = drafts.iter().any(|draft| draft.disabled.is_none());
     for draft in drafts.into_iter().take(20) {
-        let (Some(hook), _complaints) = Hook::build(dialect, draft) else { continue };
+        let (Some(hook), _complaints) = Hook::from_draft(dialect, draft) else { continue };
         let _complaint = hook.matcher_complaint();
         stage_for_a_tool(dialect, &hook);
     }
@@ -276,29 +283,30 @@ fn load_where(name: &str, input: &[u8], is_wanted: fn(Expect) -> bool) -> bool {
 const TOOL_EVENT: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
 
 fn stage_for_a_tool(dialect: &'static dyn Dialect, hook: &Hook) {
-    let Some(claude) = self::dialect("claude") else { return };
+    let Some(claude) = self::find_dialect("claude") else { return };
     if let Ok(event) = claude.receive_event(TOOL_EVENT.as_bytes(), CallerContext::default()) {
         let _objection = dialect.skip_reason(&event, hook);
         let _call = dialect.stage_call(&event, hook, &Carry::default());
     }
 }
 
-fn receive(name: &str, input: &[u8]) -> bool {
-    let Some(dialect) = dialect(name) else { return false };
+fn receive_event(name: &str, input: &[u8]) -> bool {
+    let Some(dialect) = find_dialect(name) else { return false };
     let Ok(event) = dialect.receive_event(input, CallerContext::default()) else { return false };
-    let said = Verdict::with_ruling(Ruling::Deny, "no");
-    let _reply = dialect.write_reply(&event, &Decision { for_caller: said, ..Decision::default() });
+    let verdict = Verdict::with_ruling(Ruling::Deny, "no");
+    let _reply =
+        dialect.write_reply(&event, &Decision { for_caller: verdict, ..Decision::default() });
     true
 }
 
 fn claude_hook(config: &str) -> Option<Hook> {
-    let claude = dialect("claude")?;
-    let roots = roots();
+    let claude = find_dialect("claude")?;
+    let roots = search_roots();
     let place = claude.search(&roots).into_iter().find(|place| place.expect == Expect::File)?;
     let found = LoadedFile { place, base: "/p".into(), text: config.into(), entries: Vec::new() };
     let (mut drafts, _complaints) = claude.load_hooks(&[found], &roots);
     drafts.truncate(1);
-    Hook::build(claude, drafts.pop()?).0
+    Hook::from_draft(claude, drafts.pop()?).0
 }
 
 fn read_output(input: &[u8]) -> bool {
@@ -313,15 +321,16 @@ fn read_output(input: &[u8]) -> bool {
         let total = u64::try_from(input.len()).unwrap_or_default();
         let stdout = Captured { bytes: input.to_vec(), total, ..Captured::default() };
         let outcome = Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::from_end(end) };
-        let said = hook.dialect.read_outcome(&event, &hook, &outcome);
-        understood |= by_output && said.ruling >= Ruling::Deny;
-        let _reply =
-            hook.dialect.write_reply(&event, &Decision { for_caller: said, ..Decision::default() });
+        let verdict = hook.dialect.read_outcome(&event, &hook, &outcome);
+        understood |= by_output && verdict.ruling >= Ruling::Deny;
+        let _reply = hook
+            .dialect
+            .write_reply(&event, &Decision { for_caller: verdict, ..Decision::default() });
     }
     understood
 }
 
-/// The shell parser behind `if`, by a command that a tool is to run.
+/// Tests the shell parser of `if` with the input as a tool's command.
 fn check_if_rule(input: &[u8]) -> bool {
     let Some(hook) = claude_hook(CLAUDE_CONFIG) else { return false };
     let command = String::from_utf8_lossy(input);
@@ -368,7 +377,7 @@ mod tests {
     use super::TARGETS;
 
     #[test]
-    fn every_parser_understands_its_examples() {
+    fn every_parser_accepts_its_seeds() {
         for target in TARGETS {
             for seed in target.seeds {
                 assert!((target.parse)(seed.as_bytes()), "{}: {seed}", target.name);

@@ -1,20 +1,20 @@
-//! What a journal must hold after an attack.
+//! Checks a journal after an attack.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Faults of a journal whose sessions were fired once each.
+/// Faults of a journal in which each session fired once.
 #[derive(Default)]
 pub struct JournalFaults {
-    /// Acknowledged firings that are not there as finished.
+    /// Acknowledged firings that are not recorded as finished.
     pub lost: usize,
-    /// Firings that are there twice.
+    /// Firings that are recorded twice.
     pub twice: usize,
 }
 
 impl JournalFaults {
-    /// Compares a journal with the sessions whose reply came.
+    /// Compares a journal with the sessions that received a reply.
     pub fn find(journal: &[Value], acknowledged: &BTreeSet<String>) -> Self {
         let (mut finished, mut seen) = (BTreeSet::new(), BTreeMap::<&str, usize>::new());
         for firing in journal {

@@ -1,32 +1,32 @@
-//! Row `kill`: kill -9 of `gambrel fire` at random points, then a normal firing.
+//! Row `kill`: kills `gambrel fire` at random times, then runs a normal firing.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::journal::JournalFaults;
 use super::processes::{kill_all, processes_of, wait_for_none};
-use super::program::Running;
+use super::program::RunningProgram;
 use super::project::{TestProject, guard_settings, tool_event};
 use super::random::Random;
 use super::workers::Workload;
 use super::{Measured, Options};
 
-/// The latest point of a kill, in microseconds.
-const LATEST: usize = 80_000;
-/// Projects in which firings are killed at once.
+/// The latest time of a kill, in microseconds.
+const MAX_KILL_MICROS: usize = 80_000;
+/// How many projects are attacked in parallel.
 const WORKERS: usize = 4;
-/// Firings of one worker whose hooks are left behind at once.
-const TOGETHER: usize = 8;
+/// How many killed firings one worker leaves behind before it counts processes.
+const FIRINGS_PER_WORKER: usize = 8;
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
-    let mut rows = vec![kill_firings(options, options.count(60, 10_000))?];
-    rows.extend(leave_hooks(options, options.count(16, 1_000))?);
+    let mut rows = vec![kill_firings(options, options.row_count(60, 10_000))?];
+    rows.extend(leave_hooks(options, options.row_count(16, 1_000))?);
     Ok(rows)
 }
 
-/// What was found in one project.
+/// Counts of one project.
 #[derive(Default)]
-struct Found {
+struct KillCounts {
     killed: usize,
     open: usize,
     lost: usize,
@@ -35,12 +35,12 @@ struct Found {
 }
 
 fn kill_firings(options: &Options, count: usize) -> anyhow::Result<Measured> {
-    // A journal of its own for every hundred: reading one takes longer the more there is in it.
+    // A new journal for every hundred firings, because reading a long journal is slow.
     let each = 100.min(count.div_ceil(WORKERS).max(1));
     let parts = count.div_ceil(each);
     let work = Workload { name: "kill: parts", count: parts, workers: WORKERS, report_every: 10 };
     let all = work.run(|part| kill_in_project(options, part, each.min(count - part * each)))?;
-    let sum = |of: fn(&Found) -> usize| all.iter().map(of).sum::<usize>();
+    let sum = |of: fn(&KillCounts) -> usize| all.iter().map(of).sum::<usize>();
     let (killed, open, unreadable) = (sum(|f| f.killed), sum(|f| f.open), sum(|f| f.unreadable));
     let (lost, twice) = (sum(|f| f.lost), sum(|f| f.twice));
     Ok(Measured {
@@ -55,15 +55,15 @@ fn kill_firings(options: &Options, count: usize) -> anyhow::Result<Measured> {
     })
 }
 
-fn kill_in_project(options: &Options, part: usize, count: usize) -> anyhow::Result<Found> {
-    let mut random = random_of(options, part);
+fn kill_in_project(options: &Options, part: usize, count: usize) -> anyhow::Result<KillCounts> {
+    let mut random = random_for_part(options, part);
     let project = TestProject::new(options)?;
     let guard = guard_settings("sleep 0.03; echo no >&2; exit 2", 5);
-    project.write(".claude/settings.json", &guard)?;
-    let (mut acknowledged, mut found) = (BTreeSet::new(), Found::default());
+    project.write_file(".claude/settings.json", &guard)?;
+    let (mut acknowledged, mut found) = (BTreeSet::new(), KillCounts::default());
     for point in 0..count {
         let session = format!("killed-{point}");
-        let ended = kill_one(&project, &session, &mut random)?;
+        let ended = kill_firing(&project, &session, &mut random)?;
         found.killed += usize::from(ended.signal() == Some(9));
         if ended.denies() {
             acknowledged.insert(session);
@@ -74,7 +74,8 @@ fn kill_in_project(options: &Options, part: usize, count: usize) -> anyhow::Resu
             false => found.open += 1,
         }
     }
-    match project.journal() {
+
+    match project.read_journal() {
         Ok(journal) => {
             let faults = JournalFaults::find(&journal, &acknowledged);
             (found.lost, found.twice) = (faults.lost, faults.twice);
@@ -84,33 +85,40 @@ fn kill_in_project(options: &Options, part: usize, count: usize) -> anyhow::Resu
     Ok(found)
 }
 
-/// Random numbers of one part, the same however the workers share the parts.
-fn random_of(options: &Options, part: usize) -> Random {
+/// Random numbers of one part. They do not depend on the worker.
+fn random_for_part(options: &Options, part: usize) -> Random {
     let part = u64::try_from(part).unwrap_or_default();
     Random::new(options.seed ^ part.wrapping_mul(0x5851_f42d_4c95_7f2d))
 }
 
-fn kill_one(
+fn kill_firing(
     project: &TestProject,
     session: &str,
     random: &mut Random,
-) -> anyhow::Result<super::program::Ended> {
+) -> anyhow::Result<super::program::ProgramResult> {
     let event = tool_event(session).to_string();
-    let command = project.command(&["fire", "--from", "claude"]);
-    let running = Running::start(command, event.as_bytes(), &project.base)?;
-    let wait = u64::try_from(random.below(LATEST)).unwrap_or_default();
+    let command = project.gambrel_command(&["fire", "--from", "claude"]);
+    let running = RunningProgram::start(command, event.as_bytes(), &project.base)?;
+    let wait = u64::try_from(random.number_below(MAX_KILL_MICROS)).unwrap_or_default();
     std::thread::sleep(Duration::from_micros(wait));
     running.kill()
 }
 
-/// Kills firings whose hook runs on for minutes, and counts what they leave.
+/// Kills firings with long-running hooks, and counts the remaining processes.
 fn leave_hooks(options: &Options, count: usize) -> anyhow::Result<Vec<Measured>> {
-    let parts = count.div_ceil(TOGETHER);
+    let parts = count.div_ceil(FIRINGS_PER_WORKER);
     let work = Workload { name: "kill: hooks", count: parts, workers: WORKERS, report_every: 10 };
-    let all = work.run(|part| leave_some(options, part, TOGETHER.min(count - part * TOGETHER)))?;
-    let sum = |of: fn(&Left) -> usize| all.iter().map(of).sum::<usize>();
+    let all = work.run(|part| {
+        leave_hooks_in_projects(
+            options,
+            part,
+            FIRINGS_PER_WORKER.min(count - part * FIRINGS_PER_WORKER),
+        )
+    })?;
+    let sum = |of: fn(&LeftoverCounts) -> usize| all.iter().map(of).sum::<usize>();
     let (at_once, after_next, open) =
         (sum(|left| left.at_once), sum(|left| left.after_next), sum(|left| left.open));
+
     let row = |what: &str, goal, measured, held| Measured {
         what: what.into(),
         goal,
@@ -123,7 +131,7 @@ fn leave_hooks(options: &Options, count: usize) -> anyhow::Result<Vec<Measured>>
             "hook processes 2 s after the kill",
             "figure (a kill before the watchdog starts leaves the hook)",
             format!("{at_once} left"),
-            super::Held::Figure,
+            super::GoalState::Figure,
         ),
         row(
             "hook processes after the next start",
@@ -134,28 +142,33 @@ fn leave_hooks(options: &Options, count: usize) -> anyhow::Result<Vec<Measured>>
     ])
 }
 
-/// What killed firings left behind.
+/// Counts of processes that killed firings left.
 #[derive(Default)]
-struct Left {
+struct LeftoverCounts {
     at_once: usize,
     after_next: usize,
     open: usize,
 }
 
-fn leave_some(options: &Options, part: usize, count: usize) -> anyhow::Result<Left> {
-    let mut random = random_of(options, part);
+fn leave_hooks_in_projects(
+    options: &Options,
+    part: usize,
+    count: usize,
+) -> anyhow::Result<LeftoverCounts> {
+    let mut random = random_for_part(options, part);
     let mut projects = Vec::new();
     for _ in 0..count {
         let project = TestProject::new(options)?;
-        project.write(".claude/settings.json", &guard_settings("sleep 300; exit 2", 300))?;
-        kill_one(&project, "killed", &mut random)?;
+        project.write_file(".claude/settings.json", &guard_settings("sleep 300; exit 2", 300))?;
+        kill_firing(&project, "killed", &mut random)?;
         projects.push(project);
     }
+
     std::thread::sleep(Duration::from_secs(2));
-    let mut found = Left::default();
+    let mut found = LeftoverCounts::default();
     for project in &projects {
         found.at_once += processes_of(&project.base, &project.program).len();
-        project.write(".claude/settings.json", &guard_settings("exit 2", 300))?;
+        project.write_file(".claude/settings.json", &guard_settings("exit 2", 300))?;
         found.open += usize::from(!project.fire(&tool_event("next"))?.denies());
         let until = Instant::now() + Duration::from_secs(2);
         let left = wait_for_none(&project.base, &project.program, until);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::journal::JournalFaults;
 use super::project::{TestProject, tool_event};
 use super::strace::{self, Traced};
-use super::{Held, Measured, Options};
+use super::{GoalState, Measured, Options};
 
 const CALLS: &[&str] = &[
     "write",
@@ -26,8 +26,8 @@ const CALLS: &[&str] = &[
 ];
 const GOAL: &str =
     "the next firing denies; journal readable; nothing acknowledged lost, nothing twice";
-/// No firing here makes as many of these calls.
-const MOST: usize = 200;
+/// More calls than any firing makes.
+const MAX_CALL_COUNT: usize = 200;
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
     let kinds = [("a stored message", true), ("a deny", false)];
@@ -41,16 +41,16 @@ pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
                 goal: GOAL,
                 count: 0,
                 measured: "ptrace is not allowed".into(),
-                held: Held::NotRun,
+                held: GoalState::NotRun,
             },
         });
     }
     Ok(rows)
 }
 
-/// What the attack has found so far.
+/// Counts of the attack so far.
 #[derive(Default)]
-struct Found {
+struct KillAtWriteCounts {
     runs: usize,
     open: usize,
     undelivered: usize,
@@ -60,21 +60,24 @@ struct Found {
 }
 
 fn kill_at_each(options: &Options, what: String, stores: bool) -> anyhow::Result<Measured> {
-    let mut found = Found::default();
-    // Alone: only the firing process is killed. With `-f`: also its supervisor and its hooks.
+    let mut found = KillAtWriteCounts::default();
+    // Without `-f` only the firing process is killed, with it also its supervisor and hooks.
     for follow in [false, true] {
-        // strace counts the uses of each call by themselves.
+        // strace counts each system call separately.
         for call in CALLS {
-            for at in 1..=MOST {
+            for at in 1..=MAX_CALL_COUNT {
                 let traced = kill_at(options, (call, at), follow, stores, &mut found)?;
-                if !traced.was_touched() {
+                if !traced.has_injected_fault() {
                     break;
                 }
-                anyhow::ensure!(at < MOST, "the firing does not come to its end in {MOST} calls");
+                anyhow::ensure!(
+                    at < MAX_CALL_COUNT,
+                    "the firing does not end within {MAX_CALL_COUNT} calls"
+                );
             }
         }
     }
-    let Found { runs, open, undelivered, lost, twice, unreadable } = found;
+    let KillAtWriteCounts { runs, open, undelivered, lost, twice, unreadable } = found;
     Ok(Measured {
         what,
         goal: GOAL,
@@ -92,19 +95,20 @@ fn kill_at(
     (call, at): (&str, usize),
     follow: bool,
     stores: bool,
-    found: &mut Found,
+    found: &mut KillAtWriteCounts,
 ) -> anyhow::Result<Traced> {
     let project = TestProject::new(options)?;
-    project.write(".claude/settings.json", &settings_with_detached_hook())?;
+    project.write_file(".claude/settings.json", &settings_with_detached_hook())?;
     let hooks = "version: 1\nhooks:\n  post_iteration:\n    - command: echo kept-message\n      \
                  pipe_output: true\n";
-    project.write(".iteratr.hooks.yml", hooks)?;
-    // Files of earlier firings are there to be lost.
+    project.write_file(".iteratr.hooks.yml", hooks)?;
+    // Earlier firings, whose records could be lost.
     let mut acknowledged = BTreeSet::new();
     for event in [stop_event("s"), tool_event("earlier")] {
         anyhow::ensure!(project.fire(&event)?.code() == Some(0), "a firing without a fault fails");
     }
     acknowledged.insert("earlier".to_owned());
+
     let (session, event) = match stores {
         true => ("t", stop_event("t")),
         false => ("t", tool_event("t")),
@@ -113,9 +117,11 @@ fn kill_at(
     let trace_calls = format!("trace={call}");
     let mut flags = vec!["-e", &trace_calls, "-e", &inject];
     flags.extend(follow.then_some("-f"));
+
     let args = ["fire", "--from", "claude"];
-    let traced = strace::trace(&project, &flags, &args, event.to_string().as_bytes())?;
-    found.runs += usize::from(traced.was_touched());
+    let traced = strace::run_traced(&project, &flags, &args, event.to_string().as_bytes())?;
+    found.runs += usize::from(traced.has_injected_fault());
+
     let answered = match stores {
         true => traced.ended.code() == Some(0),
         false => traced.ended.denies(),
@@ -123,9 +129,10 @@ fn kill_at(
     if answered {
         acknowledged.insert(session.to_owned());
     }
+
     found.open += usize::from(!project.fire(&tool_event("next"))?.denies());
     acknowledged.insert("next".to_owned());
-    match project.journal() {
+    match project.read_journal() {
         Err(_) => found.unreadable += 1,
         Ok(journal) => {
             let faults = JournalFaults::find(&journal, &acknowledged);
@@ -133,8 +140,7 @@ fn kill_at(
             found.twice += faults.twice;
         }
     }
-    // What the untouched firing stored must be there in any case. A hook that was killed itself
-    // says nothing.
+    // The message of the untouched firing must always arrive. A killed hook sends no message.
     found.undelivered += usize::from(!is_delivered(&project, "s")?);
     if answered && stores && !follow {
         found.undelivered += usize::from(!is_delivered(&project, "t")?);
@@ -142,7 +148,7 @@ fn kill_at(
     Ok(traced)
 }
 
-/// A guard, and a hook of Stop that a supervisor runs and records.
+/// A guard, and a detached Stop hook.
 fn settings_with_detached_hook() -> String {
     let guard = json!({"type": "command", "command": "echo no >&2; exit 2", "timeout": 20});
     let late = json!({"type": "command", "command": "echo late", "timeout": 20, "async": true});
@@ -157,7 +163,7 @@ fn stop_event(session: &str) -> Value {
     json!({"hook_event_name": "Stop", "session_id": session, "stop_hook_active": false})
 }
 
-/// Whether the message that the Stop of a session left comes with its next prompt.
+/// Whether the stored message of a session arrives with its next prompt.
 fn is_delivered(project: &TestProject, session: &str) -> anyhow::Result<bool> {
     let event = json!({"hook_event_name": "UserPromptSubmit", "session_id": session,
                        "prompt": "go on"});

@@ -1,5 +1,5 @@
-//! `cargo xtask faults`: attacks on the built program, and one table of what held. Each row is a
-//! file of its own; it runs the binary in fresh folders and returns what it measured.
+//! `cargo xtask faults`: attacks the built program and prints a table of results. Each attack is a
+//! file; it runs the binary in fresh folders and returns its measurements.
 
 mod errno;
 mod fuzz;
@@ -20,7 +20,7 @@ mod swap;
 mod workers;
 mod zoo;
 mod zoo_hooks;
-mod zoo_ways;
+mod zoo_modes;
 
 use std::time::Instant;
 
@@ -35,12 +35,12 @@ pub struct Measured {
     pub goal: &'static str,
     pub count: usize,
     pub measured: String,
-    pub held: Held,
+    pub held: GoalState,
 }
 
 /// Whether a goal was reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum GoalState {
     Yes,
     No,
     /// The machine does not allow the attack.
@@ -49,8 +49,8 @@ pub enum Held {
     Figure,
 }
 
-impl Held {
-    fn word(self) -> &'static str {
+impl GoalState {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Yes => "yes",
             Self::No => "NO",
@@ -60,13 +60,13 @@ impl Held {
     }
 }
 
-impl From<bool> for Held {
+impl From<bool> for GoalState {
     fn from(held: bool) -> Self {
         if held { Self::Yes } else { Self::No }
     }
 }
 
-/// A row: its name on the command line and the attack.
+/// An attack. The table gives each its name on the command line.
 type Attack = fn(&Options) -> anyhow::Result<Vec<Measured>>;
 const ROWS: &[(&str, Attack)] = &[
     ("kill", kill::attack),
@@ -79,30 +79,40 @@ const ROWS: &[(&str, Attack)] = &[
     ("swap", swap::attack),
 ];
 
-/// What the attacks use beyond Rust.
-const PARTS: &[machine::Part] = &[
-    machine::Part { program: "bash", package: "bash", without: "hooks in bash" },
-    machine::Part { program: "python3", package: "python3", without: "hooks in Python" },
-    machine::Part { program: "setsid", package: "util-linux", without: "hooks that leave" },
-    machine::Part { program: "strace", package: "strace", without: "faults of the system" },
+/// Programs that the attacks need.
+const REQUIRED_PROGRAMS: &[machine::RequiredProgram] = &[
+    machine::RequiredProgram { program: "bash", package: "bash", without: "hooks in bash" },
+    machine::RequiredProgram { program: "python3", package: "python3", without: "hooks in Python" },
+    machine::RequiredProgram {
+        program: "setsid",
+        package: "util-linux",
+        without: "hooks that leave their session",
+    },
+    machine::RequiredProgram {
+        program: "strace",
+        package: "strace",
+        without: "failing system calls",
+    },
 ];
 
-/// Runs the rows that were asked for and prints the table. Fails if something did not hold.
+/// Runs the selected attacks and prints the table. Fails if a goal was not reached.
 pub fn run(args: &[String]) -> anyhow::Result<()> {
-    if let Some(rest) = args.strip_prefix(&[fuzz::WORKER.to_owned()]) {
-        return fuzz::work(rest);
+    if let Some(rest) = args.strip_prefix(&[fuzz::WORKER_ARG.to_owned()]) {
+        return fuzz::run_worker(rest);
     }
     let options = Options::parse(args)?;
     if let Some(name) = options.only.as_deref().filter(|name| !is_row(name)) {
         let names: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
         bail!("no row `{name}`; rows: {}", names.join(", "));
     }
-    machine::prepare(PARTS)?;
+
+    machine::install_missing(REQUIRED_PROGRAMS)?;
     if options.binary.is_none() {
         shell::run("cargo", &["build", "--package", "gambrel-cli"])?;
     }
     let count = if options.full { "full" } else { "small" };
     eprintln!("faults: {count} counts, --seed {}", options.seed);
+
     let mut rows = Vec::new();
     for (name, attack) in ROWS {
         if options.only.as_deref().is_some_and(|only| only != *name) {
@@ -125,13 +135,14 @@ fn print_table(rows: &[Measured]) {
     println!("| what | goal | count | measured | held |\n|---|---|---|---|---|");
     for row in rows {
         let Measured { what, goal, count, measured, held } = row;
-        println!("| {what} | {goal} | {count} | {measured} | {} |", held.word());
+        println!("| {what} | {goal} | {count} | {measured} | {} |", held.as_str());
     }
 }
 
 fn check_all_held(rows: &[Measured]) -> anyhow::Result<()> {
     let in_ci = std::env::var_os("CI").is_some_and(|value| value == "true");
-    let failed = |row: &&Measured| row.held == Held::No || in_ci && row.held == Held::NotRun;
+    let failed =
+        |row: &&Measured| row.held == GoalState::No || in_ci && row.held == GoalState::NotRun;
     let failed: Vec<&str> = rows.iter().filter(failed).map(|row| row.what.as_str()).collect();
     match failed.is_empty() {
         true => Ok(()),

@@ -7,14 +7,14 @@ use anyhow::{Context, bail};
 
 use crate::shell;
 
-/// How much is done, and with which random numbers.
+/// Selected attacks, counts and random seed.
 pub struct Options {
     pub full: bool,
     pub only: Option<String>,
     pub seed: u64,
     /// A program to attack instead of the debug build.
     pub binary: Option<PathBuf>,
-    /// A count for the rows that have one, instead of the small or the full one.
+    /// Replaces the small or full count of every row.
     pub count: Option<usize>,
 }
 
@@ -41,14 +41,14 @@ impl Options {
     }
 
     /// The count of a row.
-    pub fn count(&self, small: usize, full: usize) -> usize {
+    pub fn row_count(&self, small: usize, full: usize) -> usize {
         self.count.unwrap_or(if self.full { full } else { small })
     }
 
-    /// The program that is attacked.
-    pub fn program(&self) -> PathBuf {
+    /// The attacked program.
+    pub fn program_path(&self) -> PathBuf {
         let folder = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-        let folder = folder.unwrap_or_else(|| shell::root().join("target"));
+        let folder = folder.unwrap_or_else(|| shell::repository_root().join("target"));
         self.binary.clone().unwrap_or_else(|| folder.join("debug/gambrel"))
     }
 }
@@ -62,10 +62,10 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_small_unless_asked_for() -> anyhow::Result<()> {
-        assert_eq!(parse("")?.count(60, 10_000), 60);
-        assert_eq!(parse("--full")?.count(60, 10_000), 10_000);
-        assert_eq!(parse("--full --count 7")?.count(60, 10_000), 7);
+    fn uses_small_counts_by_default() -> anyhow::Result<()> {
+        assert_eq!(parse("")?.row_count(60, 10_000), 60);
+        assert_eq!(parse("--full")?.row_count(60, 10_000), 10_000);
+        assert_eq!(parse("--full --count 7")?.row_count(60, 10_000), 7);
         assert_eq!(parse("--only kill --seed 9")?.seed, 9);
         assert!(parse("--seed x").is_err() && parse("--fool").is_err());
         Ok(())

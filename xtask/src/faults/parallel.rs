@@ -1,4 +1,4 @@
-//! Row `parallel`: many firings at once in one state folder, each of them in the journal.
+//! Row `parallel`: many parallel firings in one state folder. Each must be in the journal.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,27 +10,29 @@ use super::journal::JournalFaults;
 use super::project::{TestProject, guard_settings, tool_event};
 use super::{Measured, Options};
 
-const LOOPS: usize = 64;
+const LOOP_COUNT: usize = 64;
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
-    let rounds = options.count(20, 1_000);
+    let rounds = options.row_count(20, 1_000);
     let project = TestProject::new(options)?;
-    project.write(".claude/settings.json", &guard_settings("exit 2", 60))?;
+    project.write_file(".claude/settings.json", &guard_settings("exit 2", 60))?;
     let done = AtomicUsize::new(0);
     let failed: usize = thread::scope(|scope| {
         let (project, done) = (&project, &done);
         let start = |n| scope.spawn(move || fire_in_a_loop(project, n, rounds, done));
-        let threads: Vec<_> = (0..LOOPS).map(start).collect();
+        let threads: Vec<_> = (0..LOOP_COUNT).map(start).collect();
         let joined = threads.into_iter().map(|thread| {
             thread.join().map_err(|_| anyhow!("a loop panicked")).and_then(|failed| failed)
         });
         joined.sum::<anyhow::Result<usize>>()
     })?;
-    let journal = project.journal()?;
-    let sessions = (0..LOOPS).flat_map(|n| (0..rounds).map(move |round| session(n, round)));
+
+    let journal = project.read_journal()?;
+    let sessions =
+        (0..LOOP_COUNT).flat_map(|n| (0..rounds).map(move |round| session_name(n, round)));
     let expected: BTreeSet<String> = sessions.collect();
     let found = JournalFaults::find(&journal, &expected);
-    let count = LOOPS * rounds;
+    let count = LOOP_COUNT * rounds;
     let there = count - found.lost;
     Ok(vec![Measured {
         what: "64 parallel loops, one state folder".into(),
@@ -41,7 +43,7 @@ pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
     }])
 }
 
-fn session(n: usize, round: usize) -> String {
+fn session_name(n: usize, round: usize) -> String {
     format!("loop-{n}-{round}")
 }
 
@@ -53,11 +55,11 @@ fn fire_in_a_loop(
 ) -> anyhow::Result<usize> {
     let mut failed = 0;
     for round in 0..rounds {
-        let ended = project.fire(&tool_event(&session(n, round)))?;
+        let ended = project.fire(&tool_event(&session_name(n, round)))?;
         failed += usize::from(!ended.denies());
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of(5_000) {
-            eprintln!("faults: parallel: {done} of {}", LOOPS * rounds);
+            eprintln!("faults: parallel: {done} of {}", LOOP_COUNT * rounds);
         }
     }
     Ok(failed)

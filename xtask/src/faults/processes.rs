@@ -1,5 +1,5 @@
-//! Finds the processes that belong to a project's folder, by folder, environment or arguments,
-//! also those whose parents are gone.
+//! Finds processes that belong to a project by working folder, environment or arguments, also
+//! orphans.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -11,9 +11,9 @@ use rustix::process::{Pid, Signal, kill_process};
 /// A process of a project.
 pub struct ProjectProcess {
     pub pid: u32,
-    /// What it runs, for a message.
+    /// Its command line, for messages.
     pub words: String,
-    /// Whether it runs this program.
+    /// Whether it is gambrel.
     pub is_gambrel: bool,
 }
 
@@ -22,16 +22,17 @@ pub fn processes_of(base: &Path, program: &Path) -> Vec<ProjectProcess> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let own = std::process::id();
-    pids.filter(|pid| *pid != own).filter_map(|pid| look_at(pid, base, program)).collect()
+    pids.filter(|pid| *pid != own).filter_map(|pid| inspect_process(pid, base, program)).collect()
 }
 
-fn look_at(pid: u32, base: &Path, program: &Path) -> Option<ProjectProcess> {
+fn inspect_process(pid: u32, base: &Path, program: &Path) -> Option<ProjectProcess> {
     let proc = |name: &str| format!("/proc/{pid}/{name}");
     let stat = fs::read_to_string(proc("stat")).ok()?;
     let state = stat.rsplit(") ").next()?.chars().next()?;
     if matches!(state, 'Z' | 'X') {
         return None;
     }
+
     let needle = base.as_os_str().as_bytes();
     let holds = |bytes: &[u8]| bytes.windows(needle.len()).any(|part| part == needle);
     let arguments = fs::read(proc("cmdline")).unwrap_or_default();
@@ -40,6 +41,7 @@ fn look_at(pid: u32, base: &Path, program: &Path) -> Option<ProjectProcess> {
     if !folder && !holds(&arguments) && !environment() {
         return None;
     }
+
     let words = String::from_utf8_lossy(&arguments).replace('\0', " ");
     let is_gambrel = fs::read_link(proc("exe")).is_ok_and(|exe| exe.ends_with(program));
     let is_gambrel =
@@ -47,7 +49,7 @@ fn look_at(pid: u32, base: &Path, program: &Path) -> Option<ProjectProcess> {
     Some(ProjectProcess { pid, words: words.chars().take(60).collect(), is_gambrel })
 }
 
-/// The processes that are left at a point in time; returns as soon as there are none.
+/// Waits until no process is left, at most until `until`. Returns the remaining ones.
 pub fn wait_for_none(base: &Path, program: &Path, until: Instant) -> Vec<ProjectProcess> {
     loop {
         let left = processes_of(base, program);
@@ -58,11 +60,11 @@ pub fn wait_for_none(base: &Path, program: &Path, until: Instant) -> Vec<Project
     }
 }
 
-/// Ends what an attack has left, so that nothing of it outlives the command.
+/// Kills the remaining processes of an attack.
 pub fn kill_all(left: &[ProjectProcess]) {
     for process in left {
         if let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) {
-            // Whoever is gone already needs no signal.
+            // The process may have ended already.
             let _gone = kill_process(pid, Signal::KILL);
         }
     }

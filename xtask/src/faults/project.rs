@@ -9,10 +9,10 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::Options;
-use super::program::{Ended, run_program};
+use super::program::{ProgramResult, run_program};
 
-/// Longer than any firing here may take.
-pub const LONG: Duration = Duration::from_secs(60);
+/// Longer than any firing of these attacks may take.
+pub const RUN_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct TestProject {
     _temp: tempfile::TempDir,
@@ -23,62 +23,62 @@ pub struct TestProject {
 }
 
 impl TestProject {
-    /// A project whose hooks all run.
+    /// Creates a project in which all hooks run.
     pub fn new(options: &Options) -> anyhow::Result<Self> {
         let temp = tempfile::tempdir()?;
         let base = fs::canonicalize(temp.path())?;
         let root = base.join("project");
         fs::create_dir_all(&root)?;
         fs::create_dir_all(base.join("home"))?;
-        Ok(Self { _temp: temp, base, root, program: options.program(), trust: "all" })
+        Ok(Self { _temp: temp, base, root, program: options.program_path(), trust: "all" })
     }
 
-    /// The same, where only trusted hooks run.
+    /// Runs only trusted hooks.
     pub fn with_trust_store(mut self) -> Self {
         self.trust = "store";
         self
     }
 
-    pub fn write(&self, path: &str, text: &str) -> anyhow::Result<PathBuf> {
+    pub fn write_file(&self, path: &str, text: &str) -> anyhow::Result<PathBuf> {
         let path = self.root.join(path);
-        let folder = path.parent().context("a file has a folder")?;
+        let folder = path.parent().context("no parent folder")?;
         fs::create_dir_all(folder)?;
         fs::write(&path, text).with_context(|| path.display().to_string())?;
         Ok(path)
     }
 
-    /// A file of the user's own, whose hooks need no trust.
+    /// Writes a file in the user's home. Its hooks need no trust.
     pub fn write_home(&self, path: &str, text: &str) -> anyhow::Result<PathBuf> {
-        self.write(&format!("../home/{path}"), text)
+        self.write_file(&format!("../home/{path}"), text)
     }
 
-    /// The environment of everything that runs here.
-    pub fn prepare(&self, command: &mut Command) {
+    /// Sets the environment of a command in this project.
+    pub fn set_environment(&self, command: &mut Command) {
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.env_clear().env("PATH", path).current_dir(&self.root);
         command.env("HOME", self.base.join("home"));
-        command.env("GAMBREL_STATE_DIR", self.state());
+        command.env("GAMBREL_STATE_DIR", self.state_dir());
         command.env("GAMBREL_TRUST", self.trust);
         command.env("GAMBREL_CLAUDE_MANAGED", self.base.join("managed.json"));
     }
 
-    pub fn state(&self) -> PathBuf {
+    pub fn state_dir(&self) -> PathBuf {
         self.base.join("state")
     }
 
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub fn gambrel_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(args);
-        self.prepare(&mut command);
+        self.set_environment(&mut command);
         command
     }
 
-    pub fn run(&self, args: &[&str], stdin: &[u8]) -> anyhow::Result<Ended> {
-        run_program(self.command(args), stdin, &self.base, LONG)
+    pub fn run(&self, args: &[&str], stdin: &[u8]) -> anyhow::Result<ProgramResult> {
+        run_program(self.gambrel_command(args), stdin, &self.base, RUN_TIMEOUT)
     }
 
-    /// Fires one event of Claude Code.
-    pub fn fire(&self, event: &Value) -> anyhow::Result<Ended> {
+    /// Fires one Claude Code event.
+    pub fn fire(&self, event: &Value) -> anyhow::Result<ProgramResult> {
         self.run(&["fire", "--from", "claude"], event.to_string().as_bytes())
     }
 
@@ -89,8 +89,8 @@ impl TestProject {
         Ok(())
     }
 
-    /// The journal, newest last. An unreadable one is an error.
-    pub fn journal(&self) -> anyhow::Result<Vec<Value>> {
+    /// Reads the journal, newest last.
+    pub fn read_journal(&self) -> anyhow::Result<Vec<Value>> {
         let ended = self.run(&["log", "--json", "-n", "1000000"], b"")?;
         anyhow::ensure!(ended.code() == Some(0), "gambrel log: {}", ended.stderr);
         let lines = ended.stdout.lines();
@@ -110,7 +110,7 @@ pub fn guard_settings(command: &str, timeout: u64) -> String {
     json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}).to_string()
 }
 
-/// Makes a path that programs can be told.
-pub fn text_of(path: &Path) -> String {
+/// Converts a path to an argument.
+pub fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

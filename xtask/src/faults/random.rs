@@ -1,4 +1,4 @@
-//! Random numbers that a seed repeats (SplitMix64).
+//! Repeatable random numbers (SplitMix64).
 
 pub struct Random(u64);
 
@@ -16,18 +16,18 @@ impl Random {
     }
 
     /// A number below `end`; 0 if `end` is 0.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub fn number_below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % end).unwrap_or(0)
     }
 
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        items.get(self.below(items.len()))
+        items.get(self.number_below(items.len()))
     }
 
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
-            items.swap(end, self.below(end + 1));
+            items.swap(end, self.number_below(end + 1));
         }
     }
 }
@@ -37,13 +37,13 @@ mod tests {
     use super::Random;
 
     #[test]
-    fn a_seed_repeats_its_numbers() {
+    fn repeats_numbers_of_a_seed() {
         let numbers = |seed| {
             let mut random = Random::new(seed);
-            (0..9).map(|_| random.below(1_000)).collect::<Vec<_>>()
+            (0..9).map(|_| random.number_below(1_000)).collect::<Vec<_>>()
         };
         assert_eq!(numbers(7), numbers(7));
         assert_ne!(numbers(7), numbers(8));
-        assert_eq!(Random::new(1).below(0), 0);
+        assert_eq!(Random::new(1).number_below(0), 0);
     }
 }

@@ -1,5 +1,5 @@
-//! Row `swap`: processes exchange a trusted script for another one while `gambrel fire` runs it.
-//! Counted by what ran: the other script leaves a file.
+//! Row `swap`: an attacker replaces a trusted script while `gambrel fire` runs it. The other script
+//! creates a file, which shows that it ran.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,68 +9,68 @@ use std::thread;
 
 use anyhow::{Context, anyhow};
 
-use super::project::{TestProject, guard_settings, text_of, tool_event};
-use super::{Held, Measured, Options};
+use super::project::{TestProject, guard_settings, path_text, tool_event};
+use super::{GoalState, Measured, Options};
 
-/// Projects that are attacked at once.
-const TOGETHER: usize = 4;
-/// The trusted script. What it says proves that it ran.
-const GOOD: &str = "#!/bin/sh\necho good >&2\nexit 2\n";
-/// How a script is exchanged: each is a loop with random pauses that restores the trusted script.
-const WAYS: [&str; 4] = ["rename", "link", "write", "folder"];
+/// How many projects are attacked in parallel.
+const MAX_CONCURRENT_PROJECTS: usize = 4;
+/// The trusted script. Its output shows that it ran.
+const TRUSTED_SCRIPT: &str = "#!/bin/sh\necho good >&2\nexit 2\n";
+/// Ways to replace the script. Each is a loop with random delays that restores the trusted script.
+const METHODS: [&str; 4] = ["rename", "link", "write", "folder"];
 
 pub fn attack(options: &Options) -> anyhow::Result<Vec<Measured>> {
-    let count = options.count(100, 10_000);
-    let paths = options.count(100, 10_000);
-    let mut rows = vec![by_path(paths, &run_all(options, paths, &[])?)];
-    rows.push(verified(count, &run_all(options, count, &["--verified-exec"])?));
+    let count = options.row_count(100, 10_000);
+    let paths = options.row_count(100, 10_000);
+    let mut rows = vec![row_by_path(paths, &run_all(options, paths, &[])?)];
+    rows.push(row_verified(count, &run_all(options, count, &["--verified-exec"])?));
     Ok(rows)
 }
 
-/// What became of many firings.
+/// Counts of firing results.
 #[derive(Default)]
-struct Counted {
+struct SwapCounts {
     /// The trusted script denied.
     denied: usize,
-    /// It was found changed before it was started.
+    /// The change was found before the start.
     skipped: usize,
     /// The other script ran.
     swapped: usize,
-    /// The same, and nobody was told.
+    /// The other script ran, and the user received no message.
     unreported: usize,
-    /// No answer of either, and nobody was told.
+    /// Neither script answered, and the user received no message.
     silent: usize,
-    /// The hook could not be started, and the user was told.
+    /// The hook could not be started, and the user received a message.
     refused: usize,
 }
 
-fn by_path(count: usize, found: &Counted) -> Measured {
+fn row_by_path(count: usize, found: &SwapCounts) -> Measured {
     Measured {
         what: "a script exchanged while `fire` runs it by path".into(),
         goal: "0 runs of the other script unreported",
         count,
-        measured: describe(found),
-        // An attack that never hits proves nothing; a small count may miss.
+        measured: describe_counts(found),
+        // With a small count the attack may never succeed.
         held: (found.unreported == 0 && found.silent == 0).into(),
     }
 }
 
-fn verified(count: usize, found: &Counted) -> Measured {
+fn row_verified(count: usize, found: &SwapCounts) -> Measured {
     let held = match found.refused == count {
-        true => Held::NotRun,
+        true => GoalState::NotRun,
         false => (found.swapped == 0 && found.silent == 0).into(),
     };
     Measured {
         what: "the same with `--verified-exec`".into(),
         goal: "0 runs of the other script",
         count,
-        measured: describe(found),
+        measured: describe_counts(found),
         held,
     }
 }
 
-fn describe(found: &Counted) -> String {
-    let Counted { denied, skipped, swapped, unreported, silent, refused } = found;
+fn describe_counts(found: &SwapCounts) -> String {
+    let SwapCounts { denied, skipped, swapped, unreported, silent, refused } = found;
     format!(
         "{swapped} ran the other script, {unreported} of them unreported; {denied} denied by the \
          trusted one, {skipped} skipped as changed, {refused} not started, {silent} open without a \
@@ -78,22 +78,23 @@ fn describe(found: &Counted) -> String {
     )
 }
 
-fn run_all(options: &Options, count: usize, flags: &[&str]) -> anyhow::Result<Counted> {
+fn run_all(options: &Options, count: usize, flags: &[&str]) -> anyhow::Result<SwapCounts> {
     let next = AtomicUsize::new(0);
     let all = thread::scope(|scope| {
         let next = &next;
-        let start = |n: usize| scope.spawn(move || run_one(options, n, (next, count), flags));
-        let threads: Vec<_> = (0..TOGETHER).map(start).collect();
+        let start =
+            |n: usize| scope.spawn(move || attack_project(options, n, (next, count), flags));
+        let threads: Vec<_> = (0..MAX_CONCURRENT_PROJECTS).map(start).collect();
         let joined = threads.into_iter().map(|thread| {
             thread.join().map_err(|_| anyhow!("an attack panicked")).and_then(|counted| counted)
         });
-        joined.collect::<anyhow::Result<Vec<Counted>>>()
+        joined.collect::<anyhow::Result<Vec<SwapCounts>>>()
     })?;
-    Ok(all.into_iter().fold(Counted::default(), Counted::and))
+    Ok(all.into_iter().fold(SwapCounts::default(), SwapCounts::add))
 }
 
-impl Counted {
-    fn and(self, other: Self) -> Self {
+impl SwapCounts {
+    fn add(self, other: Self) -> Self {
         Self {
             denied: self.denied + other.denied,
             skipped: self.skipped + other.skipped,
@@ -105,31 +106,32 @@ impl Counted {
     }
 }
 
-/// Fires in one project, under one kind of attack, for as long as firings are left.
-fn run_one(
+/// Fires in one project, under one kind of attack, until all firings are done.
+fn attack_project(
     options: &Options,
     n: usize,
     (next, count): (&AtomicUsize, usize),
     flags: &[&str],
-) -> anyhow::Result<Counted> {
+) -> anyhow::Result<SwapCounts> {
     let project = TestProject::new(options)?.with_trust_store();
     let ran = project.base.join("ran");
-    let bad = format!("#!/bin/sh\ntouch '{}'\nexit 0\n", text_of(&ran));
-    let script = project.write("hooks/guard.sh", GOOD)?;
-    project.write("other/guard.sh", &bad)?;
+    let bad = format!("#!/bin/sh\ntouch '{}'\nexit 0\n", path_text(&ran));
+    let script = project.write_file("hooks/guard.sh", TRUSTED_SCRIPT)?;
+    project.write_file("other/guard.sh", &bad)?;
     make_executable(&script)?;
     make_executable(&project.root.join("other/guard.sh"))?;
     let settings = guard_settings("\"$CLAUDE_PROJECT_DIR\"/hooks/guard.sh", 20);
-    project.write(".claude/settings.json", &settings)?;
+    project.write_file(".claude/settings.json", &settings)?;
     project.trust_all()?;
-    let attacker = Attacker::start(&project, WAYS[n % WAYS.len()])?;
-    let mut counted = Counted::default();
+
+    let attacker = Attacker::start(&project, METHODS[n % METHODS.len()])?;
+    let mut counted = SwapCounts::default();
     loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
         if at >= count {
             break;
         }
-        count_one(&project, &ran, (at, flags), &mut counted)?;
+        fire_and_count(&project, &ran, (at, flags), &mut counted)?;
         if at % 1_000 == 999 {
             eprintln!("faults: swap: {} of {count}", at + 1);
         }
@@ -138,26 +140,27 @@ fn run_one(
     Ok(counted)
 }
 
-fn count_one(
+fn fire_and_count(
     project: &TestProject,
     ran: &Path,
     (at, flags): (usize, &[&str]),
-    counted: &mut Counted,
+    counted: &mut SwapCounts,
 ) -> anyhow::Result<()> {
     let args = [&["fire", "--from", "claude"], flags].concat();
     let event = tool_event(&format!("swap-{at}")).to_string();
     let ended = project.run(&args, event.as_bytes())?;
-    let told = ended.reply()["systemMessage"].as_str().unwrap_or_default().to_owned();
-    let changed = told.contains("changed while it ran");
+    let message = ended.reply()["systemMessage"].as_str().unwrap_or_default().to_owned();
+    let changed = message.contains("changed while it ran");
     let swapped = fs::remove_file(ran).is_ok();
     counted.swapped += usize::from(swapped);
     counted.unreported += usize::from(swapped && !changed);
+
     match ended.reply()["hookSpecificOutput"]["permissionDecisionReason"].as_str() {
         Some(why) if why.contains("good") => counted.denied += 1,
         _ if swapped || changed => {}
-        _ if told.contains("verified_exec") => counted.refused += 1,
-        _ if told.contains("changed") || told.contains("not found") => counted.skipped += 1,
-        _ if told.is_empty() => counted.silent += 1,
+        _ if message.contains("verified_exec") => counted.refused += 1,
+        _ if message.contains("changed") || message.contains("not found") => counted.skipped += 1,
+        _ if message.is_empty() => counted.silent += 1,
         _ => counted.skipped += 1,
     }
     Ok(())
@@ -169,29 +172,29 @@ fn make_executable(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A process that exchanges the script until it is dropped.
+/// A process that replaces the script until it is dropped.
 struct Attacker(Child);
 
 impl Attacker {
-    fn start(project: &TestProject, way: &str) -> anyhow::Result<Self> {
+    fn start(project: &TestProject, method: &str) -> anyhow::Result<Self> {
         let program: PathBuf = project.base.join("attack.py");
-        fs::write(&program, ATTACK)?;
+        fs::write(&program, ATTACK_SCRIPT)?;
         let mut command = Command::new("python3");
-        command.arg(&program).arg(&project.root).arg(way).stdin(Stdio::null());
+        command.arg(&program).arg(&project.root).arg(method).stdin(Stdio::null());
         Ok(Self(command.spawn().context("python3")?))
     }
 }
 
 impl Drop for Attacker {
     fn drop(&mut self) {
-        // It ends only so; a failure leaves a loop that ends with its folder.
+        // If the kill fails, the loop ends when its folder is removed.
         let _ended = self.0.kill().and_then(|()| self.0.wait());
     }
 }
 
-/// The other script is in place for a few milliseconds; then the trusted one is for a while, so that
+/// Puts the other script in place for a few milliseconds, then the trusted one for longer, so that
 /// the check often passes.
-const ATTACK: &str = r#"
+const ATTACK_SCRIPT: &str = r#"
 import os, random, shutil, sys, time
 root, way = sys.argv[1], sys.argv[2]
 os.chdir(root)

@@ -1,4 +1,4 @@
-//! Runs attempts that mostly wait several at once, and prints how far they are.
+//! Runs attempts in parallel, because they mostly wait, and prints the progress.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,18 +6,18 @@ use std::thread;
 
 use anyhow::anyhow;
 
-/// What is done how often, and by how many at once.
+/// A number of attempts, and how many run in parallel.
 pub struct Workload {
-    /// The row, for the progress.
+    /// The row's name in progress messages.
     pub name: &'static str,
     pub count: usize,
     pub workers: usize,
-    /// The progress is printed after so many.
+    /// Prints the progress after this many attempts.
     pub report_every: usize,
 }
 
 impl Workload {
-    /// Runs every attempt by its number; the results are in no order. An error ends all workers.
+    /// Runs all attempts by number. Results are in no order. An error stops all workers.
     pub fn run<T: Send>(
         &self,
         attempt: impl Fn(usize) -> anyhow::Result<T> + Sync,
@@ -52,7 +52,7 @@ mod tests {
     use super::Workload;
 
     #[test]
-    fn every_number_is_tried_once_and_an_error_is_returned() -> anyhow::Result<()> {
+    fn runs_every_attempt_once_and_returns_errors() -> anyhow::Result<()> {
         let work = Workload { name: "test", count: 50, workers: 4, report_every: 1_000 };
         let mut numbers = work.run(Ok)?;
         numbers.sort_unstable();

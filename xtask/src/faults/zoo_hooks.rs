@@ -1,23 +1,24 @@
-//! The misbehaving hooks of the row `zoo`: a plain table.
+//! The table of misbehaving hooks of the row `zoo`.
 
-/// What a hook needs or does besides its script.
+/// A special need or effect of a hook.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Special {
     None,
-    /// It is sent an event of 5 MB.
+    /// It receives an event of 5 MB.
     LargeEvent,
-    /// It ends gambrel itself; what it leaves is a figure, and ends with the next start.
+    /// It kills gambrel. Its processes are counted, and must end at the next start.
     KillsGambrel,
-    /// It leaves a process without session, environment and parent after it has ended: the known
-    /// limit, a figure.
+    /// It leaves a process without session, environment and parent after it ends. This is a known
+    /// limit; only counted.
     BeyondReach,
-    /// It leaves such a process and goes on. gambrel finds that process because it adopted it. It
-    /// adopts no processes of programs that modules start, so there it is the known limit.
+    /// It leaves such a process and continues. gambrel finds the process because it adopted it.
+    /// gambrel does not adopt processes of programs that modules start, so there it is a known
+    /// limit.
     NeedsAdoption,
 }
 use Special::{BeyondReach, KillsGambrel, LargeEvent, NeedsAdoption, None};
 
-/// Name, script, and what is special about it.
+/// Name, script and special effect.
 pub const HOOKS: &[(&str, &str, Special)] = &[
     ("never reads a 5 MB event", "sleep 300", LargeEvent),
     (

@@ -1,4 +1,4 @@
-//! A `Duration` constant says what it is for by its ending.
+//! Checks that the name of a `Duration` constant ends in its role.
 
 use syn::visit::{self, Visit};
 use syn::{Ident, Type};
@@ -16,7 +16,7 @@ pub fn check(file: &SourceFile) -> Vec<String> {
     });
     let describe = |name: &Ident| {
         let message = format!("`{name}` is a Duration; end its name in {}", ENDINGS.join(", "));
-        file.violation(name.span(), &message)
+        file.format_violation(name.span(), &message)
     };
     wrong.map(describe).collect()
 }

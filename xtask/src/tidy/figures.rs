@@ -2,17 +2,17 @@
 
 use syn::visit::{self, Visit};
 
-use super::identifiers::words;
+use super::identifiers::split_words;
 use super::source::SourceFile;
 
-pub fn describe(files: &[SourceFile]) -> String {
+pub fn describe_figures(files: &[SourceFile]) -> String {
     let production: Vec<&SourceFile> = files.iter().filter(|file| file.is_production()).collect();
     let lines: usize = production.iter().map(|file| count_code_lines(file)).sum();
     let mut names = FunctionNames::default();
     for file in &production {
         names.visit_file(&file.tree);
     }
-    let one_word = names.names.iter().filter(|name| words(name).len() == 1).count();
+    let one_word = names.names.iter().filter(|name| split_words(name).len() == 1).count();
     let share = 100.0 * one_word as f64 / names.names.len().max(1) as f64;
     format!(
         "{lines} code lines; {one_word} of {} function names are one word ({share:.1} %)",
@@ -29,8 +29,7 @@ fn count_code_lines(file: &SourceFile) -> usize {
     code.filter(|line| !line.is_empty() && !line.starts_with("//")).count()
 }
 
-/// Names that authors chose: a trait's name for a function is not chosen again where it is
-/// implemented.
+/// Function names without those of trait implementations, which the trait prescribes.
 #[derive(Default)]
 struct FunctionNames {
     names: Vec<String>,
@@ -61,7 +60,7 @@ impl Visit<'_> for FunctionNames {
 
 #[cfg(test)]
 mod tests {
-    use super::describe;
+    use super::describe_figures;
     use crate::tidy::source::SourceFile;
 
     #[test]
@@ -71,7 +70,10 @@ mod tests {
                     impl Display for A {\n    fn fmt(&self) {}\n}\n\
                     #[cfg(test)]\nmod tests {\n    fn test() {}\n}\n";
         let file = SourceFile::parse("crates/x/src/a.rs", text)?;
-        assert_eq!(describe(&[file]), "8 code lines; 2 of 3 function names are one word (66.7 %)");
+        assert_eq!(
+            describe_figures(&[file]),
+            "8 code lines; 2 of 3 function names are one word (66.7 %)"
+        );
         Ok(())
     }
 }

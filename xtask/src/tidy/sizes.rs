@@ -1,4 +1,4 @@
-//! How large things may be: files, functions (async ones too), parameter lists and `main.rs`.
+//! Checks the size of files, functions, parameter lists and `main.rs`.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -22,6 +22,7 @@ pub fn check(file: &SourceFile) -> Vec<String> {
     if lines > most {
         violations.push(format!("{}: has {lines} lines; at most {most}", file.path));
     }
+
     let mut finder = FunctionFinder { file, violations };
     finder.visit_file(&file.tree);
     finder.violations
@@ -38,13 +39,13 @@ impl FunctionFinder<'_> {
         let lines = block.span().end().line + 1 - signature.span().start().line;
         if lines > MAX_FUNCTION_LINE_COUNT {
             let message = format!("`{name}` has {lines} lines; at most {MAX_FUNCTION_LINE_COUNT}");
-            self.violations.push(self.file.violation(name.span(), &message));
+            self.violations.push(self.file.format_violation(name.span(), &message));
         }
         let is_parameter = |arg: &&FnArg| matches!(arg, FnArg::Typed(_));
         let count = signature.inputs.iter().filter(is_parameter).count();
         if count > MAX_PARAMETER_COUNT {
             let message = format!("`{name}` has {count} parameters; at most {MAX_PARAMETER_COUNT}");
-            self.violations.push(self.file.violation(name.span(), &message));
+            self.violations.push(self.file.format_violation(name.span(), &message));
         }
     }
 }
@@ -74,7 +75,7 @@ mod tests {
     use crate::tidy::source::SourceFile;
 
     #[test]
-    fn finds_what_is_too_large() -> syn::Result<()> {
+    fn finds_large_files_and_functions() -> syn::Result<()> {
         let body = "    step();\n".repeat(60);
         let long = format!("pub async fn long() {{\n{body}}}\n");
         let found = check(&SourceFile::parse("crates/x/src/a.rs", &long)?);

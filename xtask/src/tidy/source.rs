@@ -46,13 +46,13 @@ impl SourceFile {
         name.strip_suffix(".rs").unwrap_or(name)
     }
 
-    /// A violation at a place of this file.
-    pub fn violation(&self, span: Span, message: &str) -> String {
+    /// Formats a violation with its position in this file.
+    pub fn format_violation(&self, span: Span, message: &str) -> String {
         let LineColumn { line, column } = span.start();
         format!("{}:{line}:{}: {message}", self.path, column + 1)
     }
 
-    /// Every identifier of the file, also those inside macro calls.
+    /// Every identifier of the file, also inside macro calls.
     pub fn identifiers(&self) -> Vec<Ident> {
         let mut found = Vec::new();
         collect_identifiers(self.tree.to_token_stream(), &mut found);
@@ -70,15 +70,15 @@ fn collect_identifiers(tokens: TokenStream, found: &mut Vec<Ident>) {
     }
 }
 
-/// Removes items under `#[cfg(test)]` and remembers their lines.
+/// Removes items under `#[cfg(test)]` and records their lines.
 #[derive(Default)]
 struct TestRemover {
     lines: Vec<(usize, usize)>,
 }
 
 impl TestRemover {
-    fn keeps(&mut self, item: &syn::Item) -> bool {
-        let is_test = attributes(item).iter().any(is_test_attribute);
+    fn should_keep(&mut self, item: &syn::Item) -> bool {
+        let is_test = item_attributes(item).iter().any(is_test_attribute);
         if is_test {
             self.lines.push((item.span().start().line, item.span().end().line));
         }
@@ -88,19 +88,19 @@ impl TestRemover {
 
 impl VisitMut for TestRemover {
     fn visit_file_mut(&mut self, file: &mut syn::File) {
-        file.items.retain(|item| self.keeps(item));
+        file.items.retain(|item| self.should_keep(item));
         visit_mut::visit_file_mut(self, file);
     }
 
     fn visit_item_mod_mut(&mut self, module: &mut syn::ItemMod) {
         if let Some((_, items)) = &mut module.content {
-            items.retain(|item| self.keeps(item));
+            items.retain(|item| self.should_keep(item));
         }
         visit_mut::visit_item_mod_mut(self, module);
     }
 }
 
-fn attributes(item: &syn::Item) -> &[syn::Attribute] {
+fn item_attributes(item: &syn::Item) -> &[syn::Attribute] {
     match item {
         syn::Item::Mod(item) => &item.attrs,
         syn::Item::Fn(item) => &item.attrs,
@@ -117,11 +117,11 @@ fn is_test_attribute(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("cfg") && tokens.replace(' ', "") == "cfg(test)"
 }
 
-/// Every Rust file of the repository, sorted by path.
-pub fn load(root: &Path) -> anyhow::Result<Vec<SourceFile>> {
+/// Loads every Rust file of the repository, sorted by path.
+pub fn load_sources(root: &Path) -> anyhow::Result<Vec<SourceFile>> {
     let mut paths = Vec::new();
     for folder in ["crates", "bench", "xtask"] {
-        list(&root.join(folder), &mut paths)?;
+        list_rust_files(&root.join(folder), &mut paths)?;
     }
     paths.sort();
     let parse = |path: &PathBuf| {
@@ -132,11 +132,11 @@ pub fn load(root: &Path) -> anyhow::Result<Vec<SourceFile>> {
     paths.iter().map(parse).collect()
 }
 
-fn list(folder: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+fn list_rust_files(folder: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            list(&path, paths)?;
+            list_rust_files(&path, paths)?;
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             paths.push(path);
         }
@@ -149,7 +149,7 @@ mod tests {
     use super::SourceFile;
 
     #[test]
-    fn leaves_test_items_of_production_files_out() -> syn::Result<()> {
+    fn removes_test_items_of_production_files() -> syn::Result<()> {
         let text = "fn kept() {}\n#[cfg(test)]\nmod tests {\n    fn removed() {}\n}\n";
         let file = SourceFile::parse("crates/x/src/a.rs", text)?;
         let names: Vec<String> = file.identifiers().iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Every `pub` and `pub(crate)` type has a name of its own in the workspace.
+//! Checks that names of `pub` and `pub(crate)` types are unique in the workspace.
 
 use std::collections::BTreeMap;
 

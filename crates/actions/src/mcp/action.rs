@@ -1,4 +1,5 @@
-//! Chooses how a server is reached, and keeps one deadline over start, handshake, tool and end.
+//! Chooses how to reach a server, and keeps one deadline over its start, the handshake, the tool
+//! and the shutdown.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,165 +11,193 @@ use gambrel_model::outcome::{Captured, End, Outcome};
 use gambrel_model::request::{ToolRequest, from_body};
 use tokio::time::timeout_at;
 
-use super::line::Line;
-use super::server::Server;
-use super::talk::{self, Fault};
-use crate::environ::mark_prefix;
-use crate::guard::Guard;
-use crate::limits::{Deadlines, later};
-use crate::running::Running;
-use crate::settings::{Settings, WATCH_AFTER};
+use super::http_transport::HttpTransport;
+use super::server::McpServer;
+use super::session::{self, McpFailure};
+use crate::deadlines::{Deadlines, add_duration};
+use crate::environ::tag_prefix;
+use crate::running_file::RunningEntry;
+use crate::settings::{Settings, WATCHDOG_DELAY};
 use crate::sidefile;
-use crate::web::{KEPT, Net, Target, Turn, WebSettings, checked};
+use crate::watchdog_client::WatchdogClient;
+use crate::web::{AsyncAction, HttpClients, MAX_BODY_BYTES, Target, WebSettings, check_headers};
 
-/// Calls tools of servers that speak MCP.
+/// Calls tools of MCP servers.
 pub struct McpAction {
-    switchboard: Arc<Switchboard>,
+    caller: Arc<McpCaller>,
 }
 
 impl McpAction {
-    /// Under these settings; the desk is not used. Nothing is started before the first run.
+    /// Creates the action; it does not use the approval channel. Starts nothing before the first
+    /// run.
     pub fn new(settings: WebSettings) -> Self {
-        let net = Net::new(&settings);
-        let guard = Guard::default();
-        Self { switchboard: Arc::new(Switchboard { net, guard, settings: settings.settings }) }
+        let clients = HttpClients::new(&settings);
+        let watchdog = WatchdogClient::default();
+        Self { caller: Arc::new(McpCaller { clients, watchdog, settings: settings.settings }) }
     }
 }
 
 impl Action for McpAction {
     fn name(&self) -> &'static str {
-        Switchboard::NAME
+        McpCaller::NAME
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        Turn::run(&self.switchboard, jobs)
+        AsyncAction::run_jobs(&self.caller, jobs)
     }
 }
 
-struct Switchboard {
-    net: Net,
-    guard: Guard,
+struct McpCaller {
+    clients: HttpClients,
+    watchdog: WatchdogClient,
     settings: Settings,
 }
 
-impl Turn for Switchboard {
+impl AsyncAction for McpCaller {
     const NAME: &'static str = "mcp_tool";
 
     fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    async fn carry_out(self: Arc<Self>, call: Call) -> Outcome {
-        let begun = Instant::now();
-        let budget = call.limits.budget.map(|budget| later(begun, budget));
-        let limits = Deadlines::of(&call.limits, begun, budget);
+    async fn execute(self: Arc<Self>, call: Call) -> Outcome {
+        let started_at = Instant::now();
+        let budget = call.limits.budget.map(|budget| add_duration(started_at, budget));
+        let deadlines = Deadlines::from_limits(&call.limits, started_at, budget);
         let outcome = match from_body::<ToolRequest>(&call.body) {
             Ok(request) => match &request.url {
-                Some(url) => self.by_http(url, &request, limits).await,
-                None => self.by_process(&call, &request, limits).await,
+                Some(url) => self.call_over_http(url, &request, deadlines).await,
+                None => self.call_process(&call, &request, deadlines).await,
             },
-            Err(why) => unstarted(why),
+            Err(why) => failed_to_start(why),
         };
-        let took = begun.elapsed();
-        let cut = (outcome.end == End::TimedOut).then(|| limits.cut(took)).flatten();
-        Outcome { elapsed: took, cut_short_by: cut, ..outcome }
+
+        let elapsed = started_at.elapsed();
+        let cut_short_by =
+            (outcome.end == End::TimedOut).then(|| deadlines.cut_reason(elapsed)).flatten();
+        Outcome { elapsed, cut_short_by, ..outcome }
     }
 }
 
-impl Switchboard {
-    async fn by_http(&self, url: &str, request: &ToolRequest, limits: Deadlines) -> Outcome {
-        let ready = Target::read(url, &request.allow)
-            .and_then(|target| Ok((target, checked(&request.headers)?)));
+impl McpCaller {
+    async fn call_over_http(
+        &self,
+        url: &str,
+        request: &ToolRequest,
+        deadlines: Deadlines,
+    ) -> Outcome {
+        let ready = Target::parse(url, &request.allow)
+            .and_then(|target| Ok((target, check_headers(&request.headers)?)));
         let (target, headers) = match ready {
             Ok(ready) => ready,
-            Err(why) => return unstarted(why),
+            Err(why) => return failed_to_start(why),
         };
-        let command = vec![target.shown(), request.tool.clone()];
-        let talked = timeout_at(limits.deadline.into(), async {
-            let line = Line::open(&self.net, target, headers, limits.deadline).await?;
-            talk::call(line, request).await
+
+        let command = vec![target.redacted_url(), request.tool.clone()];
+        let result = timeout_at(deadlines.deadline.into(), async {
+            let transport =
+                HttpTransport::open(&self.clients, target, headers, deadlines.deadline).await?;
+            session::call_tool(transport, request).await
         });
-        let outcome = match talked.await {
-            Ok(talked) => outcome_of(talked, request, ""),
+
+        let outcome = match result.await {
+            Ok(result) => to_outcome(result, request, ""),
             Err(_) => Outcome::from_end(End::TimedOut),
         };
         Outcome { command, ..outcome }
     }
 
-    async fn by_process(&self, call: &Call, request: &ToolRequest, limits: Deadlines) -> Outcome {
-        if let Err(why) = sidefile::write(&call.files) {
-            return unstarted(why);
+    async fn call_process(
+        &self,
+        call: &Call,
+        request: &ToolRequest,
+        deadlines: Deadlines,
+    ) -> Outcome {
+        if let Err(why) = sidefile::write_side_files(&call.files) {
+            return failed_to_start(why);
         }
-        let _running = Running::enter(&self.settings, mark_prefix());
-        let started = Server::start(call, self.settings.isolate);
+
+        let _running = RunningEntry::register_process(&self.settings, tag_prefix());
+        let started = McpServer::start(call, self.settings.isolate);
         let outcome = match started {
             Ok((server, streams)) => {
                 let command = server.command.clone();
-                let transport = talk::transport(streams);
-                let (talked, watched) =
-                    self.listen(&server, talk::call(transport, request), limits).await;
-                let (stderr, remarks) = server.end(limits, talked.is_none()).await;
+                let transport = session::pipe_transport(streams);
+                let (result, watched) = self
+                    .wait_for_session(&server, session::call_tool(transport, request), deadlines)
+                    .await;
+                let (stderr, remarks) = server.shut_down(deadlines, result.is_none()).await;
                 if let Some((program, mark)) = watched {
-                    self.guard.done(program, &mark);
+                    self.watchdog.release_hook(program, &mark);
                 }
-                let outcome = match talked {
-                    Some(talked) => outcome_of(talked, request, &stderr.text()),
+                let outcome = match result {
+                    Some(result) => to_outcome(result, request, &stderr.to_text()),
                     None => Outcome::from_end(End::TimedOut),
                 };
                 Outcome { command, stderr, remarks, ..outcome }
             }
-            Err(why) => unstarted(why),
+            Err(why) => failed_to_start(why),
         };
         sidefile::remove_temporary(&call.files);
         outcome
     }
 
-    /// The talk, or nothing when it takes too long. A server that lives for a while is watched, so
-    /// that it ends with us whatever ends us; who is to be told when it has ended comes second.
-    async fn listen<'s, T>(
+    /// Waits for the session until the deadline. A server that runs for a while is registered with
+    /// the watchdog, so that it is killed if gambrel dies. The second value identifies that
+    /// registration.
+    async fn wait_for_session<'s, T>(
         &'s self,
-        server: &Server,
-        talk: impl Future<Output = T>,
-        limits: Deadlines,
+        server: &McpServer,
+        session: impl Future<Output = T>,
+        deadlines: Deadlines,
     ) -> (Option<T>, Option<(&'s Path, String)>) {
-        let mut talk = std::pin::pin!(talk);
-        let soon = later(Instant::now(), WATCH_AFTER).min(limits.deadline);
-        if let Ok(talked) = timeout_at(soon.into(), &mut talk).await {
-            return (Some(talked), None);
+        let mut session = std::pin::pin!(session);
+        let soon = add_duration(Instant::now(), WATCHDOG_DELAY).min(deadlines.deadline);
+        if let Ok(result) = timeout_at(soon.into(), &mut session).await {
+            return (Some(result), None);
         }
-        let watched = server.watch(&self.guard, self.settings.supervisor.as_deref());
-        (timeout_at(limits.deadline.into(), &mut talk).await.ok(), watched)
+        let watched =
+            server.register_with_watchdog(&self.watchdog, self.settings.supervisor.as_deref());
+        (timeout_at(deadlines.deadline.into(), &mut session).await.ok(), watched)
     }
 }
 
-fn unstarted(why: String) -> Outcome {
+fn failed_to_start(why: String) -> Outcome {
     Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
 }
 
-fn outcome_of(talked: Result<talk::Told, Fault>, request: &ToolRequest, stderr: &str) -> Outcome {
-    let said = |why: &str| {
-        let last = stderr.trim_end();
-        let tail = if last.is_empty() { String::new() } else { format!("; it wrote: {last}") };
-        format!("the server {}: {why}{tail}", request.server)
+fn to_outcome(
+    result: Result<session::McpToolOutcome, McpFailure>,
+    request: &ToolRequest,
+    stderr: &str,
+) -> Outcome {
+    let failure_message = |why: &str| {
+        let stderr_text = stderr.trim_end();
+        let tail = if stderr_text.is_empty() {
+            String::new()
+        } else {
+            format!("; its stderr: {stderr_text}")
+        };
+        format!("the server `{}`: {why}{tail}", request.server)
     };
-    match talked {
-        Ok(told) => Outcome {
-            stdout: kept(told.text),
-            answer: Some(told.answer),
-            failure: told.fault,
+    match result {
+        Ok(outcome) => Outcome {
+            stdout: cap_text(outcome.text),
+            answer: Some(outcome.answer),
+            failure: outcome.failure,
             ..Outcome::from_end(End::Answered)
         },
-        Err(Fault(why)) => Outcome::from_end(End::FailedToStart(said(&why))),
+        Err(McpFailure(why)) => Outcome::from_end(End::FailedToStart(failure_message(&why))),
     }
 }
 
-/// As much of a text as of every other output.
-fn kept(text: String) -> Captured {
+/// Cuts a text like every other output.
+fn cap_text(text: String) -> Captured {
     let total = text.len() as u64;
     let mut bytes = text.into_bytes();
-    bytes.truncate(KEPT);
+    bytes.truncate(MAX_BODY_BYTES);
     Captured { bytes, total, ..Captured::default() }
 }
 
-/// How long a server may take to end by itself once nobody talks to it.
-pub(super) const FAREWELL: Duration = Duration::from_millis(50);
+/// How long a server may take to end by itself after its session.
+pub(super) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(50);

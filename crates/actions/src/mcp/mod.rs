@@ -1,9 +1,9 @@
-//! The action `mcp_tool`: one tool of a server that speaks MCP, started for this call or reached
-//! over HTTP. It knows requests and outcomes; no event and no decision.
+//! The action `mcp_tool`: calls one tool of an MCP server, which is started for this call or
+//! reached over HTTP.
 
 mod action;
-mod line;
+mod http_transport;
 mod server;
-mod talk;
+mod session;
 
 pub use action::McpAction;

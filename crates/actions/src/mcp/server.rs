@@ -1,5 +1,5 @@
-//! A server that is started for one call: in a session of its own, with the environment that hooks
-//! get, and gone with all that belongs to it when the call is over. It knows nothing of MCP.
+//! An MCP server started for one call: in its own session, with the environment of hooks. All its
+//! processes are killed when the call is over.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -15,158 +15,166 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::action::FAREWELL;
-use crate::command::{Command, Started};
-use crate::guard::Guard;
-use crate::limits::Deadlines;
+use super::action::SHUTDOWN_TIMEOUT;
+use crate::command::{PreparedCommand, StartedProcess};
+use crate::deadlines::Deadlines;
 use crate::orphans;
-use crate::process::lift;
-use crate::settings::SWEEP;
-use crate::spawn;
-use crate::tree::{self, Kin, Member, Snapshot};
+use crate::posix_spawn;
+use crate::process::move_above_stdio;
+use crate::process_table::{self, HookProcesses, ProcessId, ProcessTable};
+use crate::settings::SWEEP_TIMEOUT;
+use crate::watchdog_client::WatchdogClient;
 
-/// How much of its stderr is kept: the end of it.
-const TAIL: usize = 2048;
-/// Between two looks whether it is gone.
-const LOOK: Duration = Duration::from_millis(5);
+/// The most bytes kept of its stderr, from the end.
+const MAX_STDERR_BYTES: usize = 2048;
+/// Between two checks whether it has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A running server.
-pub(super) struct Server {
+pub(super) struct McpServer {
     pid: Pid,
     since: u64,
-    mark: String,
-    tail: Arc<Mutex<Captured>>,
-    listener: JoinHandle<()>,
+    tag: String,
+    stderr: Arc<Mutex<Captured>>,
+    stderr_task: JoinHandle<()>,
     reaped: bool,
-    /// What was started.
+    /// The executed command.
     pub command: Vec<String>,
 }
 
-impl Server {
-    /// Starts it; what it says, and where it listens.
+impl McpServer {
+    /// Starts the server. Returns it with its stdout and stdin.
     pub fn start(call: &Call, isolate: bool) -> Result<(Self, (Receiver, Sender)), String> {
-        let mut command = Command::of(call, true)?;
+        let mut command = PreparedCommand::from_call(call, true)?;
         command.isolate = isolate;
         command.kill_with_parent = isolate;
-        let pipes = |error: io::Error| format!("no pipe for the server: {error}");
-        let pipe = || pipe_with(PipeFlags::CLOEXEC).map(|(a, b)| (lift(a), lift(b)));
-        let (their_stdin, stdin) = pipe().map_err(|error| pipes(error.into()))?;
-        let (stdout, their_stdout) = pipe().map_err(|error| pipes(error.into()))?;
-        let (stderr, their_stderr) = pipe().map_err(|error| pipes(error.into()))?;
-        let stdin = Sender::from_owned_fd(stdin).map_err(pipes)?;
-        let stdout = Receiver::from_owned_fd(stdout).map_err(pipes)?;
-        let stderr = Receiver::from_owned_fd(stderr).map_err(pipes)?;
+        let no_pipe = |error: io::Error| format!("no pipe for the server: {error}");
+        let pipe = || {
+            pipe_with(PipeFlags::CLOEXEC).map(|(a, b)| (move_above_stdio(a), move_above_stdio(b)))
+        };
+        let (their_stdin, stdin) = pipe().map_err(|error| no_pipe(error.into()))?;
+        let (stdout, their_stdout) = pipe().map_err(|error| no_pipe(error.into()))?;
+        let (stderr, their_stderr) = pipe().map_err(|error| no_pipe(error.into()))?;
+        let stdin = Sender::from_owned_fd(stdin).map_err(no_pipe)?;
+        let stdout = Receiver::from_owned_fd(stdout).map_err(no_pipe)?;
+        let stderr = Receiver::from_owned_fd(stderr).map_err(no_pipe)?;
+
         let streams =
             [Some(their_stdin.as_fd()), Some(their_stdout.as_fd()), Some(their_stderr.as_fd())];
-        let since = tree::ticks_now();
-        let birth = orphans::hold();
-        let Started { pid, command, mark } = command.start(streams)?;
-        orphans::enter(pid);
-        drop(birth);
-        let tail = Arc::default();
-        let listener = tokio::spawn(keep_tail(stderr, Arc::clone(&tail)));
-        let this = Self { pid, since, mark, tail, listener, reaped: false, command };
+        let since = process_table::ticks_now();
+        let spawn_lock = orphans::lock_spawns();
+        let StartedProcess { pid, command, tag } = command.start(streams)?;
+        orphans::add_leader(pid);
+        drop(spawn_lock);
+
+        let stderr_tail = Arc::default();
+        let stderr_task = tokio::spawn(keep_stderr_tail(stderr, Arc::clone(&stderr_tail)));
+        let this =
+            Self { pid, since, tag, stderr: stderr_tail, stderr_task, reaped: false, command };
         Ok((this, (stdout, stdin)))
     }
 
-    /// Has it killed should we die; what to tell once it has ended.
-    pub fn watch<'p>(
+    /// Has it killed if this process dies. Returns the watchdog's program and the server's tag.
+    pub fn register_with_watchdog<'p>(
         &self,
-        guard: &Guard,
+        watchdog: &WatchdogClient,
         program: Option<&'p Path>,
     ) -> Option<(&'p Path, String)> {
-        let (program, leader) = (program?, self.id());
-        let start = tree::start_time(leader)?;
-        // Without a watchdog it still sees the end of its stdin.
-        guard.watch(program, Member { pid: leader, start }, &self.mark).ok()?;
-        Some((program, self.mark.clone()))
+        let (program, leader) = (program?, self.raw_pid());
+        let start = process_table::start_time(leader)?;
+        // Without a watchdog it still sees EOF on its stdin.
+        watchdog.watch_hook(program, ProcessId { pid: leader, start }, &self.tag).ok()?;
+        Some((program, self.tag.clone()))
     }
 
-    /// Ends it and everything of it; what it wrote to stderr, and what is to be said.
-    pub async fn end(mut self, limits: Deadlines, late: bool) -> (Captured, Vec<String>) {
+    /// Ends the server and all its processes. Returns its stderr and remarks.
+    pub async fn shut_down(mut self, deadlines: Deadlines, late: bool) -> (Captured, Vec<String>) {
         let mut remarks = Vec::new();
-        let farewell = limits.before_kill(Instant::now() + FAREWELL);
-        if late || !self.is_gone_by(farewell).await {
-            self.signal(Signal::TERM);
-            self.signal(Signal::CONT);
-            let grace = limits.grace_end(Instant::now());
+        let exit_deadline = deadlines.cap_at_kill(Instant::now() + SHUTDOWN_TIMEOUT);
+        if late || !self.is_gone_by(exit_deadline).await {
+            self.signal_processes(Signal::TERM);
+            self.signal_processes(Signal::CONT);
+            let grace = deadlines.grace_end(Instant::now());
             if !self.is_gone_by(grace).await {
                 remarks.push("the server had to be killed".to_owned());
-                let sweep = limits.before_answer(Instant::now() + SWEEP);
-                self.signal(Signal::KILL);
+                let sweep = deadlines.cap_at_answer(Instant::now() + SWEEP_TIMEOUT);
+                self.signal_processes(Signal::KILL);
                 while !self.is_gone_by(Instant::now()).await && Instant::now() < sweep {
-                    self.signal(Signal::KILL);
-                    sleep(LOOK).await;
+                    self.signal_processes(Signal::KILL);
+                    sleep(POLL_INTERVAL).await;
                 }
             }
         }
-        let alive = self.members();
+
+        let alive = self.find_members();
         if !alive.is_empty() {
             remarks.push(format!("leak: {} processes of the server cannot be killed", alive.len()));
         }
-        self.reap();
-        // What it wrote last is in the pipe.
-        let _ = tokio::time::timeout(LOOK, &mut self.listener).await;
-        (self.kept().clone(), remarks)
+        self.reap_server();
+        // Its last output is still in the pipe.
+        let _ = tokio::time::timeout(POLL_INTERVAL, &mut self.stderr_task).await;
+        (self.lock_stderr().clone(), remarks)
     }
 
-    fn id(&self) -> i32 {
+    fn raw_pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Captured> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_stderr(&self) -> MutexGuard<'_, Captured> {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn members(&self) -> Vec<Member> {
-        let session = Some(self.id());
-        let (mark, since) = (self.mark.clone(), self.since);
-        let kin = Kin { session, mark, since, ..Kin::default() };
-        Snapshot::take().members(&kin)
+    fn find_members(&self) -> Vec<ProcessId> {
+        let session = Some(self.raw_pid());
+        let (tag, since) = (self.tag.clone(), self.since);
+        let processes = HookProcesses { session, tag, since, ..HookProcesses::default() };
+        ProcessTable::read_proc().find_members(&processes)
     }
 
-    /// Before anything is reaped: until then the group's number is ours.
-    fn signal(&self, signal: Signal) {
-        tree::signal_group(self.pid, signal);
-        tree::signal_all(&self.members(), signal);
+    /// Signals the group and all its processes. Called before anything is reaped: until then the
+    /// group's number belongs to the server.
+    fn signal_processes(&self, signal: Signal) {
+        process_table::signal_group(self.pid, signal);
+        process_table::signal_all(&self.find_members(), signal);
     }
 
     async fn is_gone_by(&self, until: Instant) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         loop {
             let exited = !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None));
-            if exited && self.members().is_empty() {
+            if exited && self.find_members().is_empty() {
                 return true;
             }
             if Instant::now() >= until {
                 return false;
             }
-            sleep(LOOK.min(until.saturating_duration_since(Instant::now()))).await;
+            sleep(POLL_INTERVAL.min(until.saturating_duration_since(Instant::now()))).await;
         }
     }
 
-    fn reap(&mut self) {
+    fn reap_server(&mut self) {
         self.reaped = true;
-        // One that sits in the kernel cannot be waited for; it is init's once we are gone.
+        // A process blocked in the kernel cannot be waited for; init reaps it after this process
+        // ends.
         let _ = waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
-        orphans::strike(self.pid);
+        orphans::remove_leader(self.pid);
     }
 }
 
-impl Drop for Server {
-    /// However its call ended, it does not stay.
+impl Drop for McpServer {
+    /// Kills the server, however its call ended.
     fn drop(&mut self) {
-        self.listener.abort();
+        self.stderr_task.abort();
         if !self.reaped {
-            self.signal(Signal::KILL);
-            spawn::reap(self.pid);
-            orphans::strike(self.pid);
+            self.signal_processes(Signal::KILL);
+            posix_spawn::wait_for_exit(self.pid);
+            orphans::remove_leader(self.pid);
         }
     }
 }
 
-/// Reads to the end, so that it never waits for us, and keeps the last of it.
-async fn keep_tail(stderr: Receiver, tail: Arc<Mutex<Captured>>) {
+/// Reads stderr to its end, so that the server never blocks, and keeps the last bytes.
+async fn keep_stderr_tail(stderr: Receiver, tail: Arc<Mutex<Captured>>) {
     let mut chunk = [0; 4096];
     while stderr.readable().await.is_ok() {
         match stderr.try_read(&mut chunk) {
@@ -175,7 +183,7 @@ async fn keep_tail(stderr: Receiver, tail: Arc<Mutex<Captured>>) {
                 let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
                 tail.total += count as u64;
                 tail.tail.extend_from_slice(chunk.get(..count).unwrap_or_default());
-                let over = tail.tail.len().saturating_sub(TAIL);
+                let over = tail.tail.len().saturating_sub(MAX_STDERR_BYTES);
                 tail.tail.drain(..over);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

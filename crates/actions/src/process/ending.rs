@@ -1,5 +1,5 @@
-//! How a child comes to its end: by itself, held open by what it left, or late and killed. It
-//! never waits; it is asked at every turn of the loop what is due.
+//! Ends a process: it exits by itself, its pipes stay open, or it is late and killed. Nothing here
+//! waits; the loop calls it at every turn.
 
 use std::time::{Duration, Instant};
 
@@ -7,247 +7,272 @@ use gambrel_model::outcome::End;
 use rustix::io::Errno;
 use rustix::process::{Signal, WaitId, WaitIdOptions, test_kill_process_group, waitid};
 
-use super::{Ended, Process, Stage, World, YOUNG};
+use super::{BUSY_WAIT_WINDOW, EndedProcess, LoopContext, Process, ProcessPhase};
 use crate::orphans;
-use crate::settings::{DRAIN, PARTING, SWEEP};
-use crate::spawn;
-use crate::tree::{self, Kin, Member};
+use crate::posix_spawn;
+use crate::process_table::{self, HookProcesses, ProcessId};
+use crate::settings::{DRAIN_TIMEOUT, SIGNAL_KILL_GRACE, SWEEP_TIMEOUT};
 
-/// Between two looks at the process table.
-const LOOK: Duration = Duration::from_millis(20);
+/// Between two reads of the process table.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl<'a> Process<'a> {
-    /// When there is something to do even if no descriptor is ready.
+    /// When it must act even if no descriptor is ready.
     pub fn next_wake(&self, now: Instant) -> Instant {
-        let due = match self.stage {
-            Stage::Running if self.is_young(now) => self.limits.deadline.min(self.begun + YOUNG),
-            Stage::Running if self.watched => self.limits.deadline,
-            Stage::Running => self.limits.deadline.min(self.begun + self.watch_after),
-            Stage::Draining(until) => until,
-            Stage::Terming { until, look } if self.exited => until.min(look),
-            Stage::Terming { until, .. } => until,
-            Stage::Sweeping { until, look } => until.min(look),
+        let due = match self.phase {
+            ProcessPhase::Running if self.polls_exit_only(now) => {
+                self.deadlines.deadline.min(self.started_at + BUSY_WAIT_WINDOW)
+            }
+            ProcessPhase::Running if self.watched => self.deadlines.deadline,
+            ProcessPhase::Running => {
+                self.deadlines.deadline.min(self.started_at + self.watchdog_delay)
+            }
+            ProcessPhase::Draining(until) => until,
+            ProcessPhase::Terminating { until, next_check } if self.exited => until.min(next_check),
+            ProcessPhase::Terminating { until, .. } => until,
+            ProcessPhase::Sweeping { until, next_check } => until.min(next_check),
         };
-        if self.pidfd.is_none() && !self.exited { due.min(now + LOOK / 4) } else { due }
+        if self.pidfd.is_none() && !self.exited { due.min(now + POLL_INTERVAL / 4) } else { due }
     }
 
-    /// Does what is due; true when this attempt is over and `finish` may be called.
-    pub fn step(&mut self, world: &mut World<'a>) -> bool {
-        self.peek();
-        match self.stage {
-            Stage::Running => self.step_running(world),
-            Stage::Draining(until) => !self.held() || world.now >= until,
-            Stage::Terming { until, look } => {
-                if world.now >= until {
-                    self.kill(world);
+    /// Advances the attempt; true when it is over and `finish` may be called.
+    pub fn advance(&mut self, context: &mut LoopContext<'a>) -> bool {
+        self.check_exit();
+        match self.phase {
+            ProcessPhase::Running => self.advance_running(context),
+            ProcessPhase::Draining(until) => !self.has_open_output() || context.now >= until,
+            ProcessPhase::Terminating { until, next_check } => {
+                if context.now >= until {
+                    self.send_kill(context);
                     false
                 } else {
-                    self.exited && world.now >= look && self.gone(world)
+                    self.exited && context.now >= next_check && self.is_gone(context)
                 }
             }
-            Stage::Sweeping { until, look } => {
-                world.now >= look && (self.gone(world) || world.now >= until)
+            ProcessPhase::Sweeping { until, next_check } => {
+                context.now >= next_check && (self.is_gone(context) || context.now >= until)
             }
         }
     }
 
-    /// Reaps it and says how it ended.
-    pub fn finish(mut self, world: &mut World<'a>) -> Ended {
-        let killed = matches!(self.stage, Stage::Terming { .. } | Stage::Sweeping { .. });
+    /// Reaps the process and returns how it ended.
+    pub fn finish(mut self, context: &mut LoopContext<'a>) -> EndedProcess {
+        let killed =
+            matches!(self.phase, ProcessPhase::Terminating { .. } | ProcessPhase::Sweeping { .. });
         let late = killed && !self.rest_killed;
         if killed {
-            self.stay_or_go(world);
+            self.report_killed(context);
         }
-        let end = if late { self.reap_late() } else { self.reap() };
-        orphans::strike(self.pid);
-        let left = if killed { Vec::new() } else { self.look_behind(world) };
-        let told = self.watched || world.settings.watch_at_once;
-        if let Some(program) = world.settings.supervisor.as_deref().filter(|_| told) {
-            world.guard.done(program, &self.mark);
+
+        let end = if late { self.reap_timed_out() } else { self.reap_exited() };
+        orphans::remove_leader(self.pid);
+        let leftovers = if killed { Vec::new() } else { self.hand_off_leftovers(context) };
+        let is_registered = self.watched || context.settings.watch_at_once;
+        if let Some(program) = context.settings.supervisor.as_deref().filter(|_| is_registered) {
+            context.watchdog.release_hook(program, &self.tag);
         }
+
         let (stdout, first) = self.stdout.finish();
         let (stderr, second) = self.stderr.finish();
         self.remarks.extend(first.into_iter().chain(second));
-        let cut = self.cut.filter(|_| late);
-        let linger = if killed { self.limits.deadline } else { self.limits.linger };
-        Ended { end, stdout, stderr, cut, remarks: self.remarks, left, linger }
+        let cut_short_by = self.cut_short_by.filter(|_| late);
+        let leftover_deadline =
+            if killed { self.deadlines.deadline } else { self.deadlines.leftover_deadline };
+        EndedProcess {
+            end,
+            stdout,
+            stderr,
+            cut_short_by,
+            remarks: self.remarks,
+            leftovers,
+            leftover_deadline,
+        }
     }
 
-    /// Kills what is left of a hook that has ended by itself; false if that has been done.
-    pub fn kill_rest(&mut self, world: &mut World<'a>) -> bool {
-        if matches!(self.stage, Stage::Terming { .. } | Stage::Sweeping { .. }) {
+    /// Kills the remaining processes of a hook that has ended by itself; false if that is done.
+    pub fn kill_rest(&mut self, context: &mut LoopContext<'a>) -> bool {
+        if matches!(self.phase, ProcessPhase::Terminating { .. } | ProcessPhase::Sweeping { .. }) {
             return false;
         }
         self.rest_killed = true;
-        world.table = None;
-        self.kill(world);
+        context.table = None;
+        self.send_kill(context);
         true
     }
 
-    /// Ends it soon, because this process is told to go.
-    pub fn hasten(&mut self, world: &mut World<'a>) {
-        let soon = self.limits.grace_end(world.now).min(world.now + PARTING);
-        match &mut self.stage {
-            Stage::Running | Stage::Draining(_) => {
-                self.cut = Some("a signal ended gambrel".to_owned());
-                self.term(world, soon);
+    /// Ends it soon, because a signal asked this process to end.
+    pub fn terminate_soon(&mut self, context: &mut LoopContext<'a>) {
+        let soon = self.deadlines.grace_end(context.now).min(context.now + SIGNAL_KILL_GRACE);
+        match &mut self.phase {
+            ProcessPhase::Running | ProcessPhase::Draining(_) => {
+                self.cut_short_by = Some("a signal ended gambrel".to_owned());
+                self.send_term(context, soon);
             }
-            Stage::Terming { until, .. } => *until = soon.min(*until),
-            Stage::Sweeping { .. } => {}
+            ProcessPhase::Terminating { until, .. } => *until = soon.min(*until),
+            ProcessPhase::Sweeping { .. } => {}
         }
     }
 
-    /// Ends it at once, when our own code has failed it.
-    pub fn abandon(self) {
-        tree::signal_group(self.pid, Signal::KILL);
-        spawn::reap(self.pid);
-        orphans::strike(self.pid);
+    /// Kills it at once, after a panic in gambrel.
+    pub fn kill_at_once(self) {
+        process_table::signal_group(self.pid, Signal::KILL);
+        posix_spawn::wait_for_exit(self.pid);
+        orphans::remove_leader(self.pid);
     }
 
-    pub(super) fn id(&self) -> i32 {
+    pub(super) fn raw_pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    fn held(&self) -> bool {
+    fn has_open_output(&self) -> bool {
         self.stdout.is_open() || self.stderr.is_open()
     }
 
-    fn step_running(&mut self, world: &mut World<'a>) -> bool {
+    fn advance_running(&mut self, context: &mut LoopContext<'a>) -> bool {
         if self.exited {
-            self.stdout.pull(&mut world.scratch, false);
-            self.stderr.pull(&mut world.scratch, false);
-            self.feed = None;
-            self.stage = Stage::Draining(self.limits.before_kill(world.now + DRAIN));
-            return !self.held();
+            self.stdout.read_available(&mut context.scratch, false);
+            self.stderr.read_available(&mut context.scratch, false);
+            self.stdin = None;
+            self.phase =
+                ProcessPhase::Draining(self.deadlines.cap_at_kill(context.now + DRAIN_TIMEOUT));
+            return !self.has_open_output();
         }
-        if world.now >= self.limits.deadline {
-            self.cut = self.limits.cut(world.now.duration_since(self.begun));
-            if let Some(length) = self.limits.grace_cut() {
+        if context.now >= self.deadlines.deadline {
+            self.cut_short_by =
+                self.deadlines.cut_reason(context.now.duration_since(self.started_at));
+            if let Some(length) = self.deadlines.shortened_grace_ms() {
                 self.remarks.push(format!("grace: cut to {length} ms"));
             }
-            self.term(world, self.limits.grace_end(world.now));
-        } else if !self.watched && world.now >= self.begun + self.watch_after {
-            self.watch(world);
+            self.send_term(context, self.deadlines.grace_end(context.now));
+        } else if !self.watched && context.now >= self.started_at + self.watchdog_delay {
+            self.register_with_watchdog(context);
         }
         false
     }
 
-    fn watch(&mut self, world: &World<'a>) {
+    fn register_with_watchdog(&mut self, context: &LoopContext<'a>) {
         self.watched = true;
-        let Some(program) = &world.settings.supervisor else { return };
-        let Some(start) = tree::start_time(self.id()) else { return };
-        let leader = Member { pid: self.id(), start };
-        if let Err(reason) = world.guard.watch(program, leader, &self.mark) {
+        let Some(program) = &context.settings.supervisor else { return };
+        let Some(start) = process_table::start_time(self.raw_pid()) else { return };
+        let leader = ProcessId { pid: self.raw_pid(), start };
+        if let Err(reason) = context.watchdog.watch_hook(program, leader, &self.tag) {
             self.remarks.push(format!("watchdog: {reason}"));
         }
     }
 
-    fn kin(&self, session: bool) -> Kin {
-        Kin {
-            session: session.then(|| self.id()),
-            roots: self.known.clone(),
-            mark: self.mark.clone(),
+    fn hook_processes(&self, session: bool) -> HookProcesses {
+        HookProcesses {
+            session: session.then(|| self.raw_pid()),
+            roots: self.known_members.clone(),
+            tag: self.tag.clone(),
             prefix: false,
             since: self.since,
         }
     }
 
-    /// Everything of it that lives now; who was seen once stays known when its parents are gone.
-    fn members(&mut self, world: &mut World<'a>) -> Vec<Member> {
-        let mut kin = self.kin(true);
-        if world.settings.subreaper {
-            kin.roots.extend(orphans::hidden(self.since));
+    /// All its living processes. A process seen once stays known when its parents are gone.
+    fn find_members(&mut self, context: &mut LoopContext<'a>) -> Vec<ProcessId> {
+        let mut processes = self.hook_processes(true);
+        if context.settings.subreaper {
+            processes.roots.extend(orphans::find_hidden(self.since));
         }
-        let members = world.table().members(&kin);
-        let new = members.iter().filter(|member| !self.known.contains(member));
-        let new: Vec<Member> = new.copied().collect();
-        self.known.extend(new);
+        let members = context.process_table().find_members(&processes);
+        let new = members.iter().filter(|member| !self.known_members.contains(member));
+        let new: Vec<ProcessId> = new.copied().collect();
+        self.known_members.extend(new);
         members
     }
 
-    /// The polite signal to the group and to whoever left it. A stopped one is woken to it.
-    fn term(&mut self, world: &mut World<'a>, until: Instant) {
-        self.feed = None;
-        let members = self.members(world);
-        let outside = world.table().outside(&members, self.id());
+    /// Sends SIGTERM to the group and to processes outside it, and wakes stopped ones.
+    fn send_term(&mut self, context: &mut LoopContext<'a>, until: Instant) {
+        self.stdin = None;
+        let members = self.find_members(context);
+        let outside = context.process_table().outside_group(&members, self.raw_pid());
         for signal in [Signal::TERM, Signal::CONT] {
             self.signal_group(signal);
-            tree::signal_all(&outside, signal);
+            process_table::signal_all(&outside, signal);
         }
-        self.stage = Stage::Terming { until, look: world.now };
+        self.phase = ProcessPhase::Terminating { until, next_check: context.now };
     }
 
-    /// The last signal, before anything is reaped: until then the group's number is ours.
-    fn kill(&mut self, world: &mut World<'a>) {
+    /// Sends SIGKILL, before anything is reaped: until then the group's number belongs to this
+    /// hook.
+    fn send_kill(&mut self, context: &mut LoopContext<'a>) {
         self.signal_group(Signal::KILL);
-        let members = self.members(world);
-        tree::signal_all(&members, Signal::KILL);
-        let look = world.now + LOOK / 10;
-        self.stage = Stage::Sweeping { until: self.limits.before_answer(world.now + SWEEP), look };
+        let members = self.find_members(context);
+        process_table::signal_all(&members, Signal::KILL);
+        let next_check = context.now + POLL_INTERVAL / 10;
+        self.phase = ProcessPhase::Sweeping {
+            until: self.deadlines.cap_at_answer(context.now + SWEEP_TIMEOUT),
+            next_check,
+        };
     }
 
-    /// The number of a foreign child's group may be a stranger's once the child is over.
+    /// Signals the group. After a foreign child has ended, another process may have its number.
     fn signal_group(&self, signal: Signal) {
-        if self.foreign.is_none_or(tree::lives) {
-            tree::signal_group(self.pid, signal);
+        if self.foreign.is_none_or(process_table::is_alive) {
+            process_table::signal_group(self.pid, signal);
         }
     }
 
-    /// Whether nobody of it lives any more; in the last stage whoever does is killed again.
-    fn gone(&mut self, world: &mut World<'a>) -> bool {
-        let members = self.members(world);
-        let next = world.now + LOOK;
-        match &mut self.stage {
-            Stage::Sweeping { look, .. } => {
-                *look = next;
-                tree::signal_all(&members, Signal::KILL);
+    /// Whether no process of it lives. In the last phase, living ones are killed again.
+    fn is_gone(&mut self, context: &mut LoopContext<'a>) -> bool {
+        let members = self.find_members(context);
+        let next = context.now + POLL_INTERVAL;
+        match &mut self.phase {
+            ProcessPhase::Sweeping { next_check, .. } => {
+                *next_check = next;
+                process_table::signal_all(&members, Signal::KILL);
             }
-            Stage::Terming { look, .. } => *look = next,
-            Stage::Running | Stage::Draining(_) => {}
+            ProcessPhase::Terminating { next_check, .. } => *next_check = next,
+            ProcessPhase::Running | ProcessPhase::Draining(_) => {}
         }
         members.is_empty()
     }
 
-    /// Says what was killed and what could not be.
-    fn stay_or_go(&mut self, world: &mut World<'a>) {
-        if !self.members(world).is_empty() {
-            // By now they may have gone.
-            world.table = None;
+    /// Adds remarks about killed processes and those that could not be killed.
+    fn report_killed(&mut self, context: &mut LoopContext<'a>) {
+        if !self.find_members(context).is_empty() {
+            // They may have ended since the table was read.
+            context.table = None;
         }
-        let alive = self.members(world);
-        let killed = self.known.len().saturating_sub(alive.len());
+
+        let alive = self.find_members(context);
+        let killed = self.known_members.len().saturating_sub(alive.len());
         if killed > 1 {
             self.remarks.push(format!("killed {killed} processes"));
         }
         if !alive.is_empty() {
             self.remarks.push(format!(
                 "leak: {} cannot be killed ({})",
-                count(&alive),
-                list(&alive)
+                describe_count(&alive),
+                describe_pids(&alive)
             ));
         }
-        if !self.isolated && !tree::proc_shows_our_numbers() {
-            let unseen = "leak: /proc is of another PID namespace, so processes that left the session were not looked for";
+        if !self.isolated && !process_table::proc_shows_own_pids() {
+            let unseen = "leak: /proc shows another PID namespace; processes that left the session were not searched";
             self.remarks.push(unseen.to_owned());
         }
-        self.stdout.pull(&mut world.scratch, false);
-        self.stderr.pull(&mut world.scratch, false);
+        self.stdout.read_available(&mut context.scratch, false);
+        self.stderr.read_available(&mut context.scratch, false);
     }
 
-    fn reap_late(&self) -> End {
-        // One that sits in the kernel cannot be waited for; it is init's once we are gone.
+    fn reap_timed_out(&self) -> End {
+        // A process blocked in the kernel cannot be waited for; init reaps it after this process
+        // ends.
         let _ = waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
         End::TimedOut
     }
 
-    fn reap(&self) -> End {
-        let lost = || {
-            let why = match spawn::exit_codes_are_lost() {
+    fn reap_exited(&self) -> End {
+        let lost_exit_code = || {
+            let why = match posix_spawn::exit_codes_are_lost() {
                 true => "because this program or the one that started it ignores SIGCHLD",
                 false => "because another part of this program took it",
             };
             End::FailedToStart(format!("it ran, but its exit code was lost {why}"))
         };
+
         loop {
             match waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED) {
                 Ok(Some(status)) => {
@@ -256,71 +281,81 @@ impl<'a> Process<'a> {
                         .exit_status()
                         .map(End::Exited)
                         .or_else(by_signal)
-                        .unwrap_or_else(lost);
+                        .unwrap_or_else(lost_exit_code);
                 }
                 Err(Errno::INTR) => {}
-                // Its parent has gone on, and whoever has it now does not tell.
+                // Only its parent can see the exit code, and the parent is gone.
                 Err(Errno::CHILD) if self.foreign.is_some() => return End::EndedUnobserved,
-                Ok(None) | Err(_) => return lost(),
+                Ok(None) | Err(_) => return lost_exit_code(),
             }
         }
     }
 
-    /// After a good end: whoever is left may finish, but not past the hook's own time.
-    fn look_behind(&mut self, world: &mut World<'a>) -> Vec<Member> {
-        // The leader is reaped, so only others can make the group answer.
+    /// After an exit by itself: hands remaining processes to the watchdog until the leftover
+    /// deadline.
+    fn hand_off_leftovers(&mut self, context: &mut LoopContext<'a>) -> Vec<ProcessId> {
+        // The leader is reaped, so only other processes can make the group answer.
         let group = !matches!(test_kill_process_group(self.pid), Err(Errno::SRCH));
-        if !group && !self.held() {
+        if !group && !self.has_open_output() {
             return Vec::new();
         }
-        world.table = None;
-        let kin = self.kin(group);
-        let left = world.table().members(&kin);
-        let trace = Trace { mark: &self.mark, until: self.limits.linger, slip: self.slip };
-        if let Some(remark) = leave(&left, &trace, world) {
+        context.table = None;
+        let processes = self.hook_processes(group);
+        let leftovers = context.process_table().find_members(&processes);
+        let trace = LeftoverTrace {
+            tag: &self.tag,
+            deadline: self.deadlines.leftover_deadline,
+            leak_record: self.leak_record,
+        };
+        if let Some(remark) = hand_to_watchdog(&leftovers, &trace, context) {
             self.remarks.push(remark);
-        } else if self.held() {
-            self.remarks.push("leak: a process that was not found held the output".to_owned());
+        } else if self.has_open_output() {
+            self.remarks.push("leak: an unknown process held the output open".to_owned());
         }
-        left
+        leftovers
     }
 }
 
-/// What is known of processes that a hook left running.
-pub(crate) struct Trace<'t> {
-    /// The mark in their environment.
-    pub mark: &'t str,
-    /// When they are killed.
-    pub until: Instant,
-    /// How that is recorded.
-    pub slip: Option<&'t str>,
+/// Describes the processes that a hook left running.
+pub(crate) struct LeftoverTrace<'t> {
+    /// The tag in their environment.
+    pub tag: &'t str,
+    /// The time at which they are killed.
+    pub deadline: Instant,
+    /// Identifies the call in the record of the leak.
+    pub leak_record: Option<&'t str>,
 }
 
-/// Hands what a hook left running to the watchdog, and says so.
-pub(crate) fn leave(left: &[Member], trace: &Trace<'_>, world: &World<'_>) -> Option<String> {
-    if left.is_empty() {
+/// Hands a hook's remaining processes to the watchdog. Returns a remark about them.
+pub(crate) fn hand_to_watchdog(
+    leftovers: &[ProcessId],
+    trace: &LeftoverTrace<'_>,
+    context: &LoopContext<'_>,
+) -> Option<String> {
+    if leftovers.is_empty() {
         return None;
     }
-    let (count, list) = (count(left), list(left));
-    if Instant::now() >= trace.until {
-        tree::signal_all(left, Signal::KILL);
+    let (count, list) = (describe_count(leftovers), describe_pids(leftovers));
+    if Instant::now() >= trace.deadline {
+        process_table::signal_all(leftovers, Signal::KILL);
         return Some(format!("leak: {count} killed at the deadline ({list})"));
     }
-    let verb = if left.len() == 1 { "runs" } else { "run" };
-    let told = match &world.settings.supervisor {
-        Some(program) => world.guard.until(program, left, trace),
-        None => Err("no watchdog here ends them".to_owned()),
+
+    let verb = if leftovers.len() == 1 { "runs" } else { "run" };
+    let handed_over = match &context.settings.supervisor {
+        Some(program) => context.watchdog.kill_leftovers_at(program, leftovers, trace),
+        None => Err("no watchdog here kills them".to_owned()),
     };
-    let limit = told.err().map(|reason| format!("; {reason}")).unwrap_or_default();
-    Some(format!("leak: {count} still {verb} ({list}){limit}"))
+    let suffix = handed_over.err().map(|reason| format!("; {reason}")).unwrap_or_default();
+    Some(format!("leak: {count} still {verb} ({list}){suffix}"))
 }
 
-fn count(members: &[Member]) -> String {
+fn describe_count(members: &[ProcessId]) -> String {
     let plural = if members.len() == 1 { "" } else { "es" };
     format!("{} process{plural}", members.len())
 }
 
-fn list(members: &[Member]) -> String {
+fn describe_pids(members: &[ProcessId]) -> String {
     let shown: Vec<String> = members.iter().take(8).map(|member| member.pid.to_string()).collect();
     let more = if members.len() > shown.len() { ", …" } else { "" };
     format!("pid {}{more}", shown.join(", "))

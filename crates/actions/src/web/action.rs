@@ -1,5 +1,4 @@
-//! The action `webhook`: a batch of requests, all at once, and the questions that some of them
-//! bring to somebody. It knows no event and no decision.
+//! The action `webhook`: sends a batch of requests at once; some of them ask a question.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,55 +9,55 @@ use gambrel_model::outcome::{End, Outcome};
 use gambrel_model::request::{WebhookRequest, from_body, to_body};
 
 use super::ask;
-use super::client::Net;
-use super::letter::{Letter, fill};
-use super::retry::{self, Patience};
-use super::settings::{Desk, WebSettings};
-use super::signature::fresh_id;
-use super::turn::Turn;
-use crate::limits::later;
+use super::async_action::AsyncAction;
+use super::client::HttpClients;
+use super::prepared_request::{PreparedRequest, fill_callback};
+use super::retry::{self, RetryBudget};
+use super::settings::{ApprovalChannel, WebSettings};
+use super::signature::new_message_id;
+use crate::deadlines::add_duration;
 use crate::settings::Settings;
 
 /// Sends requests over HTTP.
 pub struct WebhookAction {
-    post: Arc<Post>,
+    sender: Arc<WebhookPost>,
 }
 
 impl WebhookAction {
-    /// Under these settings. Nothing is opened before the first run.
+    /// Creates the action. Opens nothing before the first run.
     pub fn new(settings: WebSettings) -> Self {
-        let net = Net::new(&settings);
-        let WebSettings { settings, desk, .. } = settings;
-        Self { post: Arc::new(Post { net, settings, desk }) }
+        let net = HttpClients::new(&settings);
+        let WebSettings { settings, approvals, .. } = settings;
+        Self { sender: Arc::new(WebhookPost { net, settings, approvals }) }
     }
 }
 
 impl Action for WebhookAction {
     fn name(&self) -> &'static str {
-        Post::NAME
+        WebhookPost::NAME
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        Turn::run(&self.post, jobs)
+        AsyncAction::run_jobs(&self.sender, jobs)
     }
 }
 
-/// Where letters are sent from.
-pub(super) struct Post {
-    pub net: Net,
-    pub desk: Option<Desk>,
+/// Sends webhook requests.
+pub(super) struct WebhookPost {
+    pub net: HttpClients,
+    pub approvals: Option<ApprovalChannel>,
     settings: Settings,
 }
 
-impl Turn for Post {
+impl AsyncAction for WebhookPost {
     const NAME: &'static str = "webhook";
 
     fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Where nobody waits there is nobody to ask for.
-    fn unwaited(&self, call: &Call) -> Call {
+    /// A detached call cannot use an answer, so it asks no question.
+    fn detached_call(&self, call: &Call) -> Call {
         let mut call = call.clone();
         if let Ok(request) = from_body::<WebhookRequest>(&call.body) {
             call.body = to_body(&WebhookRequest { ask: None, ..request });
@@ -66,18 +65,18 @@ impl Turn for Post {
         call
     }
 
-    /// What `Letter` refuses has failed now; a supervisor could only record it later.
-    fn refusal(&self, call: &Call) -> Option<String> {
+    /// Reports a request that cannot be sent at once, before it goes to a supervisor.
+    fn refusal_reason(&self, call: &Call) -> Option<String> {
         let mut request = from_body::<WebhookRequest>(&call.body).ok()?;
         if request.refused.is_some() {
             return request.refused;
         }
-        fill(&mut request, "");
-        Letter::of(&request, "").err()
+        fill_callback(&mut request, "");
+        PreparedRequest::from_webhook(&request, "").err()
     }
 
-    async fn carry_out(self: Arc<Self>, call: Call) -> Outcome {
-        let begun = Instant::now();
+    async fn execute(self: Arc<Self>, call: Call) -> Outcome {
+        let started_at = Instant::now();
         let mut request = match from_body::<WebhookRequest>(&call.body) {
             Ok(request) => request,
             Err(why) => {
@@ -87,44 +86,59 @@ impl Turn for Post {
         if let Some(why) = request.refused.take() {
             return Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) };
         }
-        let until = budget_end(&call.limits, begun);
+
+        let deadline = budget_end(&call.limits, started_at);
         let outcome = match request.ask.take() {
-            Some(question) => ask::ask(&self, request, &question, &call.limits, until).await,
-            None => self.deliver(request, "", None, &Terms { pace: &call.limits, until }).await,
+            Some(question) => {
+                ask::ask_question(&self, request, &question, &call.limits, deadline).await
+            }
+            None => {
+                self.deliver_request(
+                    request,
+                    "",
+                    None,
+                    &WebhookPolicy { limits: &call.limits, deadline },
+                )
+                .await
+            }
         };
-        Outcome { elapsed: begun.elapsed(), ..outcome }
+        Outcome { elapsed: started_at.elapsed(), ..outcome }
     }
 }
 
-/// How long a request has.
-pub(super) struct Terms<'a> {
-    pub pace: &'a Limits,
-    pub until: Option<Instant>,
+/// The time limits of a request.
+pub(super) struct WebhookPolicy<'a> {
+    pub limits: &'a Limits,
+    pub deadline: Option<Instant>,
 }
 
-impl Post {
-    /// Sends a request with its link in it, under this name or a new one.
-    pub async fn deliver(
+impl WebhookPost {
+    /// Sends a request with its callback link, under the message id `id` or a new one.
+    pub async fn deliver_request(
         &self,
         mut request: WebhookRequest,
         link: &str,
         id: Option<String>,
-        terms: &Terms<'_>,
+        policy: &WebhookPolicy<'_>,
     ) -> Outcome {
-        fill(&mut request, link);
-        let letter = id.map_or_else(fresh_id, Ok).and_then(|id| Letter::of(&request, &id));
+        fill_callback(&mut request, link);
+        let prepared = id
+            .map_or_else(new_message_id, Ok)
+            .and_then(|id| PreparedRequest::from_webhook(&request, &id));
+
         let exchange =
             (request.exchange_ms > 0).then(|| Duration::from_millis(request.exchange_ms));
-        let patience = Patience { pace: terms.pace, exchange, until: terms.until };
-        match letter {
-            Ok(letter) => retry::send(&self.net, &letter, &patience).await,
+        let budget = RetryBudget { limits: policy.limits, exchange, deadline: policy.deadline };
+
+        match prepared {
+            Ok(prepared) => retry::send_with_retries(&self.net, &prepared, &budget).await,
             Err(why) => Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) },
         }
     }
 }
 
-/// When an answer must be given, a little before the budget is over.
-pub(crate) fn budget_end(pace: &Limits, begun: Instant) -> Option<Instant> {
-    let aside = |budget: Duration| (budget / 10).min(Duration::from_millis(50));
-    pace.budget.map(|budget| later(begun, budget.saturating_sub(aside(budget))))
+/// The deadline for an answer, a little before the end of the budget.
+pub(crate) fn budget_end(limits: &Limits, started_at: Instant) -> Option<Instant> {
+    let reserve = |budget: Duration| (budget / 10).min(Duration::from_millis(50));
+    limits.budget.map(|budget| add_duration(started_at, budget.saturating_sub(reserve(budget))))
 }

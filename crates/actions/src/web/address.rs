@@ -1,25 +1,24 @@
-//! Which addresses lie inside: on this machine, in its networks, or nowhere. Pure; it knows no
-//! names, no sockets and no requests.
+//! Which addresses are private: on this machine, in its networks, or reserved. Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const PRIVATE: &str = "a private address";
 const LOOPBACK: &str = "an address of this machine";
-const LINK: &str = "a link-local address";
+const LINK_LOCAL: &str = "a link-local address";
 const MULTICAST: &str = "a multicast address";
 const EXAMPLE: &str = "an address for documentation or benchmarks";
 const RESERVED: &str = "a reserved address";
-const DISGUISE: &str = "an IPv4 address in disguise";
+const EMBEDDED_V4: &str = "an IPv4 address in disguise";
 
-/// Everything of IPv4 that is not the public internet.
-const V4: &[([u8; 4], u32, &str)] = &[
+/// All IPv4 ranges outside the public internet.
+const PRIVATE_V4: &[([u8; 4], u32, &str)] = &[
     ([0, 0, 0, 0], 8, "an unspecified address"),
     ([10, 0, 0, 0], 8, PRIVATE),
     ([100, 64, 0, 0], 10, "a carrier-grade NAT address"),
     ([127, 0, 0, 0], 8, LOOPBACK),
-    // A cloud's own service at what looks like a public address.
-    ([168, 63, 129, 16], 32, LINK),
-    ([169, 254, 0, 0], 16, LINK),
+    // A cloud's internal service at a public-looking address.
+    ([168, 63, 129, 16], 32, LINK_LOCAL),
+    ([169, 254, 0, 0], 16, LINK_LOCAL),
     ([172, 16, 0, 0], 12, PRIVATE),
     ([192, 0, 0, 0], 24, RESERVED),
     ([192, 0, 2, 0], 24, EXAMPLE),
@@ -33,70 +32,70 @@ const V4: &[([u8; 4], u32, &str)] = &[
     ([240, 0, 0, 0], 4, RESERVED),
 ];
 
-/// What of IPv6 has a name of its own; the first that holds it counts.
-const V6: &[([u16; 8], u32, &str)] = &[
+/// IPv6 ranges with a kind of their own; the first that contains the address counts.
+const PRIVATE_V6: &[([u16; 8], u32, &str)] = &[
     ([0, 0, 0, 0, 0, 0, 0, 0], 128, "an unspecified address"),
     ([0, 0, 0, 0, 0, 0, 0, 1], 128, LOOPBACK),
-    ([0, 0, 0, 0, 0, 0xffff, 0, 0], 96, DISGUISE),
-    ([0, 0, 0, 0, 0xffff, 0, 0, 0], 96, DISGUISE),
-    ([0, 0, 0, 0, 0, 0, 0, 0], 96, DISGUISE),
+    ([0, 0, 0, 0, 0, 0xffff, 0, 0], 96, EMBEDDED_V4),
+    ([0, 0, 0, 0, 0xffff, 0, 0, 0], 96, EMBEDDED_V4),
+    ([0, 0, 0, 0, 0, 0, 0, 0], 96, EMBEDDED_V4),
     ([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48, PRIVATE),
     ([0x100, 0, 0, 0, 0, 0, 0, 0], 64, RESERVED),
     ([0x2001, 2, 0, 0, 0, 0, 0, 0], 48, EXAMPLE),
     ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32, EXAMPLE),
     ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20, EXAMPLE),
     ([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7, PRIVATE),
-    ([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10, LINK),
+    ([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10, LINK_LOCAL),
     ([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10, PRIVATE),
     ([0xff00, 0, 0, 0, 0, 0, 0, 0], 8, MULTICAST),
 ];
 
-/// What an address is, if it is not one of the public internet.
-pub(crate) fn inside(address: IpAddr) -> Option<&'static str> {
+/// The kind of an address outside the public internet; `None` for a public address.
+pub(crate) fn private_kind(address: IpAddr) -> Option<&'static str> {
     match address {
-        IpAddr::V4(address) => inside_v4(address),
-        IpAddr::V6(address) => inside_v6(address),
+        IpAddr::V4(address) => private_kind_v4(address),
+        IpAddr::V6(address) => private_kind_v6(address),
     }
 }
 
-fn inside_v4(address: Ipv4Addr) -> Option<&'static str> {
+fn private_kind_v4(address: Ipv4Addr) -> Option<&'static str> {
     let held = |(net, length, _): &&([u8; 4], u32, &str)| {
-        holds(Ipv4Addr::from(*net).into(), *length, address.into())
+        network_contains(Ipv4Addr::from(*net).into(), *length, address.into())
     };
-    V4.iter().find(held).map(|(.., word)| *word)
+    PRIVATE_V4.iter().find(held).map(|(.., word)| *word)
 }
 
-fn inside_v6(address: Ipv6Addr) -> Option<&'static str> {
+fn private_kind_v6(address: Ipv6Addr) -> Option<&'static str> {
     let held = |(net, length, _): &&([u16; 8], u32, &str)| {
-        holds(Ipv6Addr::from(*net).into(), *length, address.into())
+        network_contains(Ipv6Addr::from(*net).into(), *length, address.into())
     };
-    if let Some((.., word)) = V6.iter().find(held) {
+    if let Some((.., word)) = PRIVATE_V6.iter().find(held) {
         return Some(word);
     }
     let parts = address.segments();
-    let within = |at: usize| {
+    let embedded_v4 = |at: usize| {
         let [a, b] = [parts[at], parts[at + 1]].map(u16::to_be_bytes);
         Ipv4Addr::new(a[0], a[1], b[0], b[1])
     };
-    let disguised = |v4: Ipv4Addr| inside_v4(v4).map(|_| DISGUISE);
+    let embedded_kind = |v4: Ipv4Addr| private_kind_v4(v4).map(|_| EMBEDDED_V4);
     match parts {
-        // NAT64: how a machine without IPv4 reaches the rest.
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] => disguised(within(6)),
+        // NAT64: a machine without IPv4 reaches IPv4 addresses through it.
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => embedded_kind(embedded_v4(6)),
         // 6to4.
-        [0x2002, ..] => disguised(within(1)),
-        // Teredo: its server, and its client with all bits turned.
+        [0x2002, ..] => embedded_kind(embedded_v4(1)),
+        // Teredo: its server, and its client with all bits inverted.
         [0x2001, 0, ..] => {
-            let client = Ipv4Addr::from(!u32::from(within(6)));
-            disguised(within(2)).or_else(|| disguised(client))
+            let client = Ipv4Addr::from(!u32::from(embedded_v4(6)));
+            embedded_kind(embedded_v4(2)).or_else(|| embedded_kind(client))
         }
-        // The rest of what is set aside for protocols.
+        // The remaining ranges for protocols.
         [0x2001, 1..0x200, ..] => Some(RESERVED),
         [first, ..] => (first & 0xe000 != 0x2000).then_some(RESERVED),
     }
 }
 
-/// Whether a network holds an address.
-fn holds(net: IpAddr, length: u32, address: IpAddr) -> bool {
+/// Whether a network contains an address.
+fn network_contains(net: IpAddr, length: u32, address: IpAddr) -> bool {
     let (net, address, bits) = match (net, address) {
         (IpAddr::V4(net), IpAddr::V4(address)) => {
             (u128::from(u32::from(net)), u128::from(u32::from(address)), 32)
@@ -108,16 +107,16 @@ fn holds(net: IpAddr, length: u32, address: IpAddr) -> bool {
     net.checked_shr(shift).unwrap_or(0) == address.checked_shr(shift).unwrap_or(0)
 }
 
-/// Hosts and networks of the inside that the user has opened.
+/// Private hosts and networks that the user allows.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Allowed {
+pub(crate) struct Allowlist {
     hosts: Vec<String>,
     networks: Vec<(IpAddr, u32)>,
 }
 
-impl Allowed {
-    /// From names, addresses and `address/length`. What is none of them opens nothing.
-    pub fn read(list: &[String]) -> Self {
+impl Allowlist {
+    /// From names, addresses and `address/length`. Other entries allow nothing.
+    pub fn parse(list: &[String]) -> Self {
         let mut this = Self::default();
         for entry in list.iter().map(|entry| entry.trim()) {
             let (head, length) = entry.split_once('/').map_or((entry, None), |(a, b)| (a, Some(b)));
@@ -129,25 +128,25 @@ impl Allowed {
                     let length = length.parse().ok().filter(|length| *length <= longest);
                     this.networks.extend(length.map(|length| (address, length)));
                 }
-                (Err(_), None) if !head.is_empty() => this.hosts.push(plain(head)),
+                (Err(_), None) if !head.is_empty() => this.hosts.push(normalize_host(head)),
                 (Err(_), _) => {}
             }
         }
         this
     }
 
-    /// Whether a host is opened by its name.
-    pub fn host(&self, host: &str) -> bool {
-        self.hosts.contains(&plain(host))
+    /// Whether a host is allowed by its name.
+    pub fn allows_host(&self, host: &str) -> bool {
+        self.hosts.contains(&normalize_host(host))
     }
 
-    /// Whether an address is opened.
-    pub fn address(&self, address: IpAddr) -> bool {
-        self.networks.iter().any(|(net, length)| holds(*net, *length, address))
+    /// Whether an address is allowed.
+    pub fn allows_address(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|(net, length)| network_contains(*net, *length, address))
     }
 }
 
-fn plain(host: &str) -> String {
+fn normalize_host(host: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
 }
 

@@ -1,5 +1,5 @@
-//! The one place where clients for HTTP are made: no proxy, no redirect, no cookie, no resolver
-//! but our own, the machine's trust store. It knows targets, not what is sent to them.
+//! Builds all HTTP clients: no proxy, no redirect, no cookie, own resolver, the machine's trust
+//! store.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -13,97 +13,99 @@ use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-use super::settings::{Lookup, WebSettings};
+use super::settings::{ResolveFn, WebSettings};
 use super::target::Target;
 
-/// How long a connection may take to be there.
-const CONNECT: Duration = Duration::from_secs(5);
+/// How long connecting may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The way out to the network.
+/// Builds clients for checked targets.
 #[derive(Clone)]
-pub(crate) struct Net {
-    lookup: Option<Lookup>,
+pub(crate) struct HttpClients {
+    resolve: Option<ResolveFn>,
     roots: Vec<Vec<u8>>,
-    /// Read once: the machine's certificates are many.
-    secure: Arc<OnceLock<Result<ClientConfig, String>>>,
+    /// Built once: the machine has many certificates.
+    tls_config: Arc<OnceLock<Result<ClientConfig, String>>>,
 }
 
 /// Why there is no client.
-pub(crate) enum NoClient {
-    /// It is not allowed, now or later.
+pub(crate) enum ClientError {
+    /// The target is forbidden; a retry would not help.
     Refused(String),
-    /// The world was against it.
+    /// A retry may help.
     Failed(String),
 }
 
-impl Net {
-    /// Under these settings; nothing is read and nothing is opened yet.
+impl HttpClients {
+    /// Creates it. Reads and opens nothing yet.
     pub fn new(settings: &WebSettings) -> Self {
-        let (lookup, roots) = (settings.lookup.clone(), settings.roots.clone());
-        Self { lookup, roots, secure: Arc::default() }
+        let (resolve, roots) = (settings.resolve.clone(), settings.roots.clone());
+        Self { resolve, roots, tls_config: Arc::default() }
     }
 
     /// A client that reaches the addresses behind this target and nothing else.
-    pub async fn client(&self, target: &Target) -> Result<Client, NoClient> {
-        let resolved = match target.name() {
-            Some(name) => self.resolve(name).await.map_err(|error| {
-                NoClient::Failed(format!("{} was not found: {error}", target.authority()))
+    pub async fn client_for(&self, target: &Target) -> Result<Client, ClientError> {
+        let resolved = match target.host_name() {
+            Some(name) => self.resolve_host(name).await.map_err(|error| {
+                ClientError::Failed(format!("`{}` was not found: {error}", target.authority()))
             })?,
             None => Vec::new(),
         };
-        let addresses = target.admit(&resolved).map_err(NoClient::Refused)?;
+
+        let addresses = target.check_addresses(&resolved).map_err(ClientError::Refused)?;
         let tls = match target.url.scheme() {
-            "https" => self.secure.get_or_init(|| secure(&self.roots)).clone(),
-            _ => configured(RootCertStore::empty()),
+            "https" => self.tls_config.get_or_init(|| tls_with_roots(&self.roots)).clone(),
+            _ => base_tls_config(RootCertStore::empty()),
         };
-        let tls = tls.map_err(NoClient::Failed)?;
+        let tls = tls.map_err(ClientError::Failed)?;
+
         let builder = Client::builder()
             .tls_backend_preconfigured(tls)
-            .dns_resolver(Arc::new(Checked(addresses)))
+            .dns_resolver(Arc::new(CheckedResolver(addresses)))
             .no_proxy()
             .redirect(redirect::Policy::none())
             .retry(retry::never())
             .referer(false)
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .http1_only();
-        builder.build().map_err(|error| NoClient::Failed(error.without_url().to_string()))
+        builder.build().map_err(|error| ClientError::Failed(error.without_url().to_string()))
     }
 
-    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let (name, lookup) = (name.to_owned(), self.lookup.clone());
-        let work = move || match lookup {
-            Some(lookup) => lookup(&name),
+    async fn resolve_host(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let (name, resolve) = (name.to_owned(), self.resolve.clone());
+        let work = move || match resolve {
+            Some(resolve) => resolve(&name),
             None => {
                 (name.as_str(), 0).to_socket_addrs().map(|all| all.map(|one| one.ip()).collect())
             }
         };
         let found: Vec<IpAddr> =
             tokio::task::spawn_blocking(work).await.map_err(io::Error::other)??;
-        if found.is_empty() { Err(io::Error::other("it has no address")) } else { Ok(found) }
+        if found.is_empty() { Err(io::Error::other("the name has no address")) } else { Ok(found) }
     }
 }
 
-/// Resolves every name to what was looked at; so nobody can change his mind in between.
-struct Checked(Vec<SocketAddr>);
+/// Resolves every name to the checked addresses, so that a second lookup cannot change them.
+struct CheckedResolver(Vec<SocketAddr>);
 
-impl Resolve for Checked {
+impl Resolve for CheckedResolver {
     fn resolve(&self, _: Name) -> Resolving {
         let addresses: Addrs = Box::new(self.0.clone().into_iter());
         Box::pin(std::future::ready(Ok(addresses)))
     }
 }
 
-fn secure(roots: &[Vec<u8>]) -> Result<ClientConfig, String> {
+fn tls_with_roots(roots: &[Vec<u8>]) -> Result<ClientConfig, String> {
     let why = |error: rustls::Error| format!("no trust store: {error}");
     let provider = Arc::new(ring::default_provider());
     let roots = roots.iter().map(|root| CertificateDer::from(root.clone()));
     let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider)).map_err(why)?;
-    let mut config = configured(RootCertStore::empty())?;
+    let mut config = base_tls_config(RootCertStore::empty())?;
     config.dangerous().set_certificate_verifier(Arc::new(verifier));
     Ok(config)
 }
 
-fn configured(roots: RootCertStore) -> Result<ClientConfig, String> {
+fn base_tls_config(roots: RootCertStore) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

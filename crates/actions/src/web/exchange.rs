@@ -1,5 +1,4 @@
-//! One try: a connection, a request, an answer read up to a cap, all within one limit. It knows
-//! nothing of tries before or after it.
+//! One attempt: a connection, a request, and a response read up to a cap, within one time limit.
 
 use std::error::Error;
 use std::io;
@@ -9,64 +8,71 @@ use gambrel_model::outcome::Captured;
 use reqwest::header::HeaderMap;
 use reqwest::{Response, StatusCode};
 
-use super::client::{Net, NoClient};
-use super::letter::Letter;
+use super::client::{ClientError, HttpClients};
+use super::prepared_request::PreparedRequest;
 
-/// As much of an answer is kept.
-pub(crate) const KEPT: usize = 1024 * 1024;
+/// The most bytes of a response body that are kept.
+pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// What was answered.
-pub(crate) struct Reply {
+/// The response of a receiver.
+pub(crate) struct HttpResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Captured,
 }
 
-/// Why there is no answer.
-pub(crate) enum Trouble {
-    /// Nothing was sent, and nothing will be.
+/// Why there is no response.
+pub(crate) enum ExchangeError {
+    /// Nothing was sent; a retry would not help.
     Refused(String),
-    /// Another time it may work.
+    /// A retry may help.
     Failed(String),
     /// The limit has passed.
-    Late,
+    TimedOut,
 }
 
-/// Sends a letter once.
-pub(crate) async fn exchange(
-    net: &Net,
-    letter: &Letter,
+/// Sends a request once.
+pub(crate) async fn send_once(
+    clients: &HttpClients,
+    prepared: &PreparedRequest,
     limit: Duration,
-) -> Result<Reply, Trouble> {
-    tokio::time::timeout(limit, converse(net, letter)).await.unwrap_or(Err(Trouble::Late))
+) -> Result<HttpResponse, ExchangeError> {
+    tokio::time::timeout(limit, send_and_read(clients, prepared))
+        .await
+        .unwrap_or(Err(ExchangeError::TimedOut))
 }
 
-async fn converse(net: &Net, letter: &Letter) -> Result<Reply, Trouble> {
-    let target = &letter.target;
-    let client = net.client(target).await?;
-    let mut request = client.request(letter.method.clone(), target.url.clone());
-    request = request.headers(letter.headers());
-    if let Some(body) = &letter.body {
+async fn send_and_read(
+    clients: &HttpClients,
+    prepared: &PreparedRequest,
+) -> Result<HttpResponse, ExchangeError> {
+    let target = &prepared.target;
+    let client = clients.client_for(target).await?;
+    let mut request = client.request(prepared.method.clone(), target.url.clone());
+    request = request.headers(prepared.signed_headers());
+    if let Some(body) = &prepared.body {
         request = request.body(body.clone());
     }
-    let failed = |error: reqwest::Error| Trouble::Failed(reason(&target.authority(), &error));
+
+    let failed =
+        |error: reqwest::Error| ExchangeError::Failed(failure_reason(&target.authority(), &error));
     let response = request.send().await.map_err(failed)?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let body = read(response).await.map_err(|error| {
-        let why = deepest(&error);
-        Trouble::Failed(format!("the answer of {} broke off: {why}", target.authority()))
+    let body = read_body(response).await.map_err(|error| {
+        let why = root_cause(&error);
+        ExchangeError::Failed(format!("the answer of `{}` broke off: {why}", target.authority()))
     })?;
-    Ok(Reply { status, headers, body })
+    Ok(HttpResponse { status, headers, body })
 }
 
-async fn read(mut response: Response) -> Result<Captured, reqwest::Error> {
+async fn read_body(mut response: Response) -> Result<Captured, reqwest::Error> {
     let announced = response.content_length();
     let mut body = Captured::default();
     while let Some(chunk) = response.chunk().await? {
-        let room = KEPT - body.bytes.len();
-        body.bytes.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        let free_bytes = MAX_BODY_BYTES - body.bytes.len();
+        body.bytes.extend_from_slice(chunk.get(..free_bytes).unwrap_or(&chunk));
         body.total += chunk.len() as u64;
-        if chunk.len() > room {
+        if chunk.len() > free_bytes {
             body.total = body.total.max(announced.unwrap_or_default());
             break;
         }
@@ -74,30 +80,31 @@ async fn read(mut response: Response) -> Result<Captured, reqwest::Error> {
     Ok(body)
 }
 
-/// Why nothing came back, without a word of the URL.
-pub(crate) fn reason(authority: &str, error: &reqwest::Error) -> String {
+/// Why there is no response, without any part of the URL.
+pub(crate) fn failure_reason(authority: &str, error: &reqwest::Error) -> String {
     let mut source: Option<&(dyn Error + 'static)> = error.source();
     while let Some(inner) = source {
         match inner.downcast_ref::<io::Error>().map(io::Error::kind) {
             Some(io::ErrorKind::ConnectionRefused) => {
-                return format!("connection refused: {authority}");
+                return format!("connection refused: `{authority}`");
             }
             Some(io::ErrorKind::ConnectionReset) => {
-                return format!("connection reset: {authority}");
+                return format!("connection reset: `{authority}`");
             }
             _ => source = inner.source(),
         }
     }
-    let why = deepest(error);
+
+    let why = root_cause(error);
     match (error.is_connect(), error.is_timeout()) {
-        (_, true) => format!("no connection in time: {authority}"),
-        (true, _) => format!("no connection: {authority}: {why}"),
-        _ => format!("no answer: {authority}: {why}"),
+        (_, true) => format!("no connection in time: `{authority}`"),
+        (true, _) => format!("no connection: `{authority}`: {why}"),
+        _ => format!("no answer: `{authority}`: {why}"),
     }
 }
 
-/// The words of the first cause. Those of the error itself would hold the URL.
-fn deepest(error: &reqwest::Error) -> String {
+/// The message of the root cause. The error's own message would hold the URL.
+fn root_cause(error: &reqwest::Error) -> String {
     let mut words = "it broke off".to_owned();
     let mut source = error.source();
     while let Some(inner) = source {
@@ -107,11 +114,11 @@ fn deepest(error: &reqwest::Error) -> String {
     words
 }
 
-impl From<NoClient> for Trouble {
-    fn from(none: NoClient) -> Self {
-        match none {
-            NoClient::Refused(why) => Self::Refused(why),
-            NoClient::Failed(why) => Self::Failed(why),
+impl From<ClientError> for ExchangeError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused(why) => Self::Refused(why),
+            ClientError::Failed(why) => Self::Failed(why),
         }
     }
 }

@@ -1,51 +1,52 @@
-//! Requests of a hook's own code: one try each, by the same way out and under the same looks at
-//! addresses as every other request. It knows no script and no hook.
+//! Requests of a hook's own code: one attempt each, through the same client and the same address
+//! checks as every other request.
 
 use gambrel_model::request::{FetchRequest, FetchResponse};
 use tokio::runtime::Builder;
 
-use super::client::Net;
-use super::exchange::{KEPT, Reply, Trouble, exchange};
-use super::letter::Letter;
+use super::client::HttpClients;
+use super::exchange::{ExchangeError, HttpResponse, MAX_BODY_BYTES, send_once};
+use super::prepared_request::PreparedRequest;
 use super::settings::WebSettings;
 
-/// Fetches for others.
+/// Sends requests for modules.
 pub struct Fetcher {
-    net: Net,
+    clients: HttpClients,
 }
 
 impl Fetcher {
-    /// Under these settings; nothing is opened before the first request.
+    /// Creates a fetcher. Opens nothing before the first request.
     pub fn new(settings: &WebSettings) -> Self {
-        Self { net: Net::new(settings) }
+        Self { clients: HttpClients::new(settings) }
     }
 
-    /// Sends a request and waits for all of its answer; the error is for whoever wrote the code.
-    pub fn fetch(&self, wanted: &FetchRequest) -> Result<FetchResponse, String> {
-        let letter = Letter::plain(wanted)?;
+    /// Sends a request and waits for the whole response; the error is a message for the module's
+    /// author.
+    pub fn fetch(&self, request: &FetchRequest) -> Result<FetchResponse, String> {
+        let prepared = PreparedRequest::from_fetch(request)?;
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no runtime for it: {error}"))?;
-        let told = runtime.block_on(exchange(&self.net, &letter, wanted.limit));
-        // A name that is still being resolved must not hold up the answer.
+        let runtime = runtime.map_err(|error| format!("no async runtime: {error}"))?;
+        let result = runtime.block_on(send_once(&self.clients, &prepared, request.limit));
+        // Do not wait for a name that is still being resolved.
         runtime.shutdown_background();
-        match told {
-            Ok(reply) if reply.body.is_truncated() => {
-                Err(format!("the answer is longer than {} MiB", KEPT >> 20))
+        match result {
+            Ok(response) if response.body.is_truncated() => {
+                Err(format!("the answer is longer than {} MiB", MAX_BODY_BYTES >> 20))
             }
-            Ok(reply) => Ok(fetched(reply)),
-            Err(Trouble::Refused(why) | Trouble::Failed(why)) => Err(why),
-            Err(Trouble::Late) => Err(format!("no answer within {:?}", wanted.limit)),
+            Ok(response) => Ok(to_fetch_response(response)),
+            Err(ExchangeError::Refused(why) | ExchangeError::Failed(why)) => Err(why),
+            Err(ExchangeError::TimedOut) => Err(format!("no answer within {:?}", request.limit)),
         }
     }
 }
 
-fn fetched(reply: Reply) -> FetchResponse {
+fn to_fetch_response(response: HttpResponse) -> FetchResponse {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-    let headers = reply.headers.iter();
+    let headers = response.headers.iter();
     FetchResponse {
-        status: reply.status.as_u16(),
-        words: reply.status.canonical_reason().unwrap_or_default().to_owned(),
+        status: response.status.as_u16(),
+        words: response.status.canonical_reason().unwrap_or_default().to_owned(),
         headers: headers.map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect(),
-        body: reply.body.bytes,
+        body: response.body.bytes,
     }
 }

@@ -1,27 +1,27 @@
-//! The action `webhook`: requests over HTTP, each to an address that was looked at first. It knows
-//! requests, outcomes and tickets; no event and no decision.
+//! The action `webhook`: sends HTTP requests to checked addresses only. Depends on requests,
+//! outcomes and tickets of the model.
 
 mod action;
 mod address;
 mod ask;
+mod async_action;
 mod client;
 mod exchange;
 mod fetch;
-mod letter;
+mod prepared_request;
 mod retry;
 mod settings;
 mod signature;
 mod target;
-mod turn;
 
 pub use action::WebhookAction;
 pub use fetch::Fetcher;
-pub use settings::{Desk, Listen, Listening, Lookup, WebSettings};
+pub use settings::{ApprovalChannel, ListenFn, ListenerHandle, ResolveFn, WebSettings};
 #[cfg(feature = "mcp")]
 pub(crate) use {
-    client::{Net, NoClient},
-    exchange::{KEPT, reason},
-    letter::checked,
+    async_action::AsyncAction,
+    client::{ClientError, HttpClients},
+    exchange::{MAX_BODY_BYTES, failure_reason},
+    prepared_request::check_headers,
     target::Target,
-    turn::Turn,
 };

@@ -1,5 +1,5 @@
-//! What the program that composes the rooms decides about the network: where answers are listened
-//! for, and in tests who resolves names and whom to trust. No configuration file can change it.
+//! Settings for the network: the approval channel, and for tests a resolver and root certificates.
+//! The program that builds the actions sets them; no configuration file can change them.
 
 use std::any::Any;
 use std::io;
@@ -11,36 +11,36 @@ use gambrel_model::ledger::Ledger;
 use crate::settings::Settings;
 
 /// Resolves a host name; it may block.
-pub type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
-/// Begins to listen on a port of this machine; the error is for a person.
-pub type Listen = Arc<dyn Fn(u16) -> Result<Listening, String> + Send + Sync>;
+pub type ResolveFn = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
+/// Starts to listen on a port of this machine; the error is a message for the user.
+pub type ListenFn = Arc<dyn Fn(u16) -> Result<ListenerHandle, String> + Send + Sync>;
 
-/// How requests are made here.
+/// How an action sends requests.
 #[derive(Clone, Default)]
 pub struct WebSettings {
-    /// For what is not waited for, and for processes.
+    /// Settings for detached calls and for processes.
     pub settings: Settings,
-    /// Where questions are kept and answered; without it none can be asked.
-    pub desk: Option<Desk>,
-    /// Who resolves names; `None` is the machine's own resolver.
-    pub lookup: Option<Lookup>,
-    /// Certificates (DER) that are trusted beside those of the machine.
+    /// Stores questions and receives their answers; without it no question can be asked.
+    pub approvals: Option<ApprovalChannel>,
+    /// Resolves host names; `None` uses the machine's resolver.
+    pub resolve: Option<ResolveFn>,
+    /// Root certificates (DER) that are trusted in addition to the machine's.
     pub roots: Vec<Vec<u8>>,
 }
 
-/// Where questions are kept, and where their answers come in.
+/// Stores questions and receives their answers.
 #[derive(Clone)]
-pub struct Desk {
-    /// Keeps the tickets.
+pub struct ApprovalChannel {
+    /// Stores the tickets.
     pub ledger: Arc<dyn Ledger + Send + Sync>,
-    /// Has answers listened for.
-    pub listen: Listen,
+    /// Starts a listener for answers.
+    pub listen: ListenFn,
 }
 
-/// Somebody listens as long as this is kept.
-pub struct Listening {
-    /// What links begin with: `http://localhost:8765`.
+/// Keeps a listener open.
+pub struct ListenerHandle {
+    /// The beginning of links: `http://localhost:8765`.
     pub base: String,
-    /// Dropping it ends the listening.
-    pub keep: Box<dyn Any + Send>,
+    /// Dropping it closes the listener.
+    pub guard: Box<dyn Any + Send>,
 }

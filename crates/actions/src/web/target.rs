@@ -1,38 +1,37 @@
-//! Where a request goes: a URL that was read strictly, and the addresses behind it, every one of
-//! them looked at. It opens no connection. What it says of a URL never holds its path or query:
-//! those may be a secret.
+//! The target of a request: a strictly parsed URL and its checked addresses. Messages never hold
+//! the URL's path or query: those may be a secret.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::Url;
 
-use super::address::{Allowed, inside};
+use super::address::{Allowlist, private_kind};
 
-/// What the words of a refusal end with.
-const HELP: &str = "only the user's own configuration can allow it";
+/// The end of every refusal.
+const ALLOW_HELP: &str = "only the user's own configuration can allow it";
 
-/// A URL that may be tried.
+/// A URL that a request may go to.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub url: Url,
-    pub allowed: Allowed,
-    place: Place,
+    pub allowed: Allowlist,
+    kind: TargetKind,
     host: String,
     port: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TargetKind {
     /// This machine, by its own name or address.
-    Here,
+    Loopback,
     Address(IpAddr),
-    Name,
+    HostName,
 }
 
 impl Target {
-    /// Reads a URL, or says why nothing is sent to it.
-    pub fn read(text: &str, allow: &[String]) -> Result<Self, String> {
-        if text.chars().any(|letter| letter.is_control() || letter == ' ') {
+    /// Parses a URL, or returns why nothing is sent to it.
+    pub fn parse(text: &str, allow: &[String]) -> Result<Self, String> {
+        if text.chars().any(|character| character.is_control() || character == ' ') {
             return Err("refused: the URL contains a space or a control character".to_owned());
         }
         let url = Url::parse(text).map_err(|error| format!("refused: not a URL: {error}"))?;
@@ -41,20 +40,21 @@ impl Target {
                 send them in a header"
                 .to_owned());
         }
+
         let host = url.host_str().unwrap_or_default().to_owned();
-        let place = place(&host);
+        let kind = target_kind(&host);
         match url.scheme() {
             "https" => {}
-            "http" if place == Place::Here => {}
-            "http" => return Err("refused: http goes to this machine only; use https".to_owned()),
-            other => return Err(format!("refused: {other} is not https")),
+            "http" if kind == TargetKind::Loopback => {}
+            "http" => return Err("refused: http is for this machine only; use https".to_owned()),
+            other => return Err(format!("refused: `{other}` is not https")),
         }
         let port = url.port_or_known_default().unwrap_or_default();
-        Ok(Self { url, allowed: Allowed::read(allow), place, host, port })
+        Ok(Self { url, allowed: Allowlist::parse(allow), kind, host, port })
     }
 
-    /// What a record may show of it.
-    pub fn shown(&self) -> String {
+    /// The URL without path and query, for records.
+    pub fn redacted_url(&self) -> String {
         let bare = self.url.path() == "/" && self.url.query().is_none();
         let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();
         format!("{}://{}{port}/{}", self.url.scheme(), self.host, if bare { "" } else { "…" })
@@ -65,47 +65,48 @@ impl Target {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// The name to be resolved, if there is one.
-    pub fn name(&self) -> Option<&str> {
-        (self.place == Place::Name).then_some(self.host.as_str())
+    /// The host name to resolve, if there is one.
+    pub fn host_name(&self) -> Option<&str> {
+        (self.kind == TargetKind::HostName).then_some(self.host.as_str())
     }
 
-    /// The addresses to connect to: those of the URL, or those that its name was resolved to. One
-    /// that is not allowed refuses them all.
-    pub fn admit(&self, resolved: &[IpAddr]) -> Result<Vec<SocketAddr>, String> {
-        let own = match self.place {
-            Place::Here => here(&self.host),
-            Place::Address(address) => vec![address],
-            Place::Name => resolved.to_vec(),
+    /// The addresses to connect to: those of the URL, or those of its resolved name. One forbidden
+    /// address refuses them all.
+    pub fn check_addresses(&self, resolved: &[IpAddr]) -> Result<Vec<SocketAddr>, String> {
+        let own = match self.kind {
+            TargetKind::Loopback => loopback_addresses(&self.host),
+            TargetKind::Address(address) => vec![address],
+            TargetKind::HostName => resolved.to_vec(),
         };
-        if self.place != Place::Here {
-            own.iter().try_for_each(|address| self.check(*address))?;
+        if self.kind != TargetKind::Loopback {
+            own.iter().try_for_each(|address| self.check_address(*address))?;
         }
         Ok(own.into_iter().map(|address| SocketAddr::new(address, self.port)).collect())
     }
 
-    fn check(&self, address: IpAddr) -> Result<(), String> {
-        let Some(word) = inside(address) else { return Ok(()) };
-        if self.allowed.host(&self.host) || self.allowed.address(address) {
+    fn check_address(&self, address: IpAddr) -> Result<(), String> {
+        let Some(kind) = private_kind(address) else { return Ok(()) };
+        if self.allowed.allows_host(&self.host) || self.allowed.allows_address(address) {
             return Ok(());
         }
-        let whose = self.name().map(|name| format!(" ({name})")).unwrap_or_default();
-        Err(format!("refused: {address}{whose} is {word}; {HELP}"))
+        let whose = self.host_name().map(|name| format!(" ({name})")).unwrap_or_default();
+        Err(format!("refused: {address}{whose} is {kind}; {ALLOW_HELP}"))
     }
 }
 
-fn place(host: &str) -> Place {
+fn target_kind(host: &str) -> TargetKind {
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     match literal {
-        Ok(address) if address.is_loopback() => Place::Here,
-        Ok(address) => Place::Address(address),
-        Err(_) if host.trim_end_matches('.') == "localhost" => Place::Here,
-        Err(_) => Place::Name,
+        Ok(address) if address.is_loopback() => TargetKind::Loopback,
+        Ok(address) => TargetKind::Address(address),
+        Err(_) if host.trim_end_matches('.') == "localhost" => TargetKind::Loopback,
+        Err(_) => TargetKind::HostName,
     }
 }
 
-/// `localhost` is never resolved: no resolver can make it another machine.
-fn here(host: &str) -> Vec<IpAddr> {
+/// The loopback addresses of a host. `localhost` is never resolved, so no resolver can point it
+/// elsewhere.
+fn loopback_addresses(host: &str) -> Vec<IpAddr> {
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     literal.map_or_else(
         |_| vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],

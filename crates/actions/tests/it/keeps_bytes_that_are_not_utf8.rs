@@ -1,14 +1,14 @@
-//! Output is bytes, and stays bytes.
+//! Output that is not UTF-8 is kept unchanged.
 
-use crate::stand::Stand;
+use crate::hook_fixture::HookFixture;
 
 #[test]
 fn keeps_bytes_that_are_not_utf8() {
-    let stand = Stand::new();
-    let mut call = stand.sh("cat; printf '\\377\\376' >&2");
+    let fixture = HookFixture::new();
+    let mut call = fixture.sh_call("cat; printf '\\377\\376' >&2");
     call.stdin = Some(vec![0, 0xff, 0xc3, 0x28, b'\n']);
-    let outcome = stand.run(&call);
+    let outcome = fixture.run(&call);
     assert_eq!(outcome.stdout.bytes, [0, 0xff, 0xc3, 0x28, b'\n']);
     assert_eq!(outcome.stderr.bytes, [0xff, 0xfe]);
-    stand.nobody_is_left();
+    fixture.assert_no_processes_left();
 }

@@ -1,4 +1,4 @@
-//! A server that is reached over HTTP: answers as one message or as events, under the same guard as
+//! A server reached over HTTP: answers as one message or as events, with the address checks of
 //! every other request.
 
 use std::io::Write;
@@ -10,10 +10,12 @@ use gambrel_model::request::to_body;
 use gambrel_model::{Call, End, Limits, Outcome, ToolRequest};
 use serde_json::{Value, json};
 
-use crate::receiver::{Got, Receiver, answer, hold, keeps_secret, run};
-use crate::stand::unstarted;
+use crate::hook_fixture::start_failure;
+use crate::http_receiver::{
+    ReceivedRequest, Receiver, assert_no_secrets, hold_open, run_call, send_response,
+};
 
-fn tool(url: &str, tool: &str) -> Outcome {
+fn call_tool(url: &str, tool: &str) -> Outcome {
     let request = ToolRequest {
         server: "far".to_owned(),
         url: Some(url.to_owned()),
@@ -22,15 +24,15 @@ fn tool(url: &str, tool: &str) -> Outcome {
         input: json!({ "a": 1 }),
         ..ToolRequest::default()
     };
-    let pace = Limits { timeout: Duration::from_secs(3), ..Limits::default() };
-    let call = Call { body: to_body(&request), limits: pace, ..Call::default() };
-    let outcome = run(&McpAction::new(WebSettings::default()), &call);
-    keeps_secret(&outcome, &["s3cret", "t0k"]);
+    let limits = Limits { timeout: Duration::from_secs(3), ..Limits::default() };
+    let call = Call { body: to_body(&request), limits, ..Call::default() };
+    let outcome = run_call(&McpAction::new(WebSettings::default()), &call);
+    assert_no_secrets(&outcome, &["s3cret", "t0k"]);
     assert!(outcome.elapsed < Duration::from_secs(5), "{:?}", outcome.elapsed);
     outcome
 }
 
-fn reply(asked: &Value) -> Option<Value> {
+fn reply_to(asked: &Value) -> Option<Value> {
     let mut reply = match asked["method"].as_str()? {
         "initialize" => json!({ "result": {
             "protocolVersion": "2025-06-18", "capabilities": {},
@@ -47,19 +49,19 @@ fn reply(asked: &Value) -> Option<Value> {
     Some(reply)
 }
 
-fn by_json(got: &Got, stream: &mut TcpStream) {
-    match serde_json::from_str(&got.body).ok().as_ref().and_then(reply) {
+fn answer_as_json(got: &ReceivedRequest, stream: &mut TcpStream) {
+    match serde_json::from_str(&got.body).ok().as_ref().and_then(reply_to) {
         Some(reply) => {
             let head = "content-type: application/json\r\nmcp-session-id: abc\r\n";
-            answer(stream, "200 OK", head, &reply.to_string());
+            send_response(stream, "200 OK", head, &reply.to_string());
         }
-        None => answer(stream, "202 Accepted", "", ""),
+        None => send_response(stream, "202 Accepted", "", ""),
     }
 }
 
-fn by_events(got: &Got, stream: &mut TcpStream) {
-    let Some(reply) = serde_json::from_str(&got.body).ok().as_ref().and_then(reply) else {
-        return answer(stream, "202 Accepted", "", "");
+fn answer_as_events(got: &ReceivedRequest, stream: &mut TcpStream) {
+    let Some(reply) = serde_json::from_str(&got.body).ok().as_ref().and_then(reply_to) else {
+        return send_response(stream, "202 Accepted", "", "");
     };
     let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
     let text = format!(
@@ -68,15 +70,15 @@ fn by_events(got: &Got, stream: &mut TcpStream) {
     );
     let _ = stream.write_all(text.as_bytes());
     // Some servers keep the stream open after the answer.
-    hold(stream);
+    hold_open(stream);
 }
 
 #[test]
-fn as_one_message_or_as_events() {
-    for receiver in [Receiver::new(by_json), Receiver::new(by_events)] {
-        let outcome = tool(&receiver.url("/s3cret"), "sum");
+fn reads_answers_as_one_message_or_as_events() {
+    for receiver in [Receiver::new(answer_as_json), Receiver::new(answer_as_events)] {
+        let outcome = call_tool(&receiver.url("/s3cret"), "sum");
         assert_eq!(outcome.end, End::Answered, "{outcome:?}");
-        assert_eq!(outcome.stdout.text(), r#"{"a":1}"#);
+        assert_eq!(outcome.stdout.to_text(), r#"{"a":1}"#);
         assert_eq!(outcome.command[1], "sum");
         let got = receiver.got();
         assert!(got.iter().all(|one| one.header("authorization").unwrap() == "Bearer t0k"));
@@ -86,9 +88,9 @@ fn as_one_message_or_as_events() {
 }
 
 #[test]
-fn a_session_is_kept_and_ended() {
-    let receiver = Receiver::new(by_json);
-    assert!(tool(&receiver.url("/"), "sum").is_success());
+fn keeps_and_ends_the_session() {
+    let receiver = Receiver::new(answer_as_json);
+    assert!(call_tool(&receiver.url("/"), "sum").is_success());
     let got = receiver.got();
     assert_eq!(got[0].header("mcp-session-id"), None);
     assert!(got[1..].iter().all(|one| one.header("mcp-session-id").unwrap() == "abc"));
@@ -96,38 +98,44 @@ fn a_session_is_kept_and_ended() {
 }
 
 #[test]
-fn an_unknown_tool_is_told() {
-    let receiver = Receiver::new(by_json);
-    let outcome = tool(&receiver.url("/"), "nothing");
+fn reports_an_unknown_tool() {
+    let receiver = Receiver::new(answer_as_json);
+    let outcome = call_tool(&receiver.url("/"), "nothing");
     assert_eq!(outcome.end, End::Answered);
     assert!(outcome.failure.unwrap().contains("Unknown tool"));
 }
 
 #[test]
-fn a_server_that_does_not_speak_it_is_not_started() {
+fn reports_servers_that_do_not_speak_mcp() {
     let cases: [(Receiver, &str); 4] = [
-        (Receiver::new(|_, s| answer(s, "404 Not Found", "", "s3cret")), "HTTP 404"),
-        (Receiver::new(|_, s| answer(s, "302 Found", "location: /\r\n", "")), "not followed"),
-        (Receiver::new(|_, s| answer(s, "200 OK", "content-type: text/html\r\n", "<p>")), "hand"),
+        (Receiver::new(|_, s| send_response(s, "404 Not Found", "", "s3cret")), "HTTP 404"),
+        (
+            Receiver::new(|_, s| send_response(s, "302 Found", "location: /\r\n", "")),
+            "not followed",
+        ),
+        (
+            Receiver::new(|_, s| send_response(s, "200 OK", "content-type: text/html\r\n", "<p>")),
+            "hand",
+        ),
         (Receiver::new(|_, _| {}), "no answer"),
     ];
     for (receiver, words) in cases {
-        let outcome = tool(&receiver.url("/s3cret"), "sum");
-        assert!(unstarted(&outcome).contains(words), "{words}: {outcome:?}");
+        let outcome = call_tool(&receiver.url("/s3cret"), "sum");
+        assert!(start_failure(&outcome).contains(words), "{words}: {outcome:?}");
     }
     for url in ["https://10.0.0.1/s3cret", "http://example.test/s3cret", "https://u:p@localhost/"] {
-        assert!(unstarted(&tool(url, "sum")).contains("refused: "), "{url}");
+        assert!(start_failure(&call_tool(url, "sum")).contains("refused: "), "{url}");
     }
 }
 
 #[test]
-fn one_that_never_answers_is_late() {
-    let silent = Receiver::new(|_, stream| hold(stream));
-    assert_eq!(tool(&silent.url("/"), "sum").end, End::TimedOut);
+fn times_out_without_an_answer() {
+    let silent = Receiver::new(|_, stream| hold_open(stream));
+    assert_eq!(call_tool(&silent.url("/"), "sum").end, End::TimedOut);
     let endless = Receiver::new(|_, stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n");
         while stream.write_all(&[b' '; 65536]).is_ok() {}
     });
-    // Too long to be a message: there is no need to wait for the end of it.
-    assert!(unstarted(&tool(&endless.url("/"), "sum")).contains("handshake"));
+    // Too long for a message, so its end is not awaited.
+    assert!(start_failure(&call_tool(&endless.url("/"), "sum")).contains("handshake"));
 }

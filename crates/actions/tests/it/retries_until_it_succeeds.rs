@@ -1,61 +1,61 @@
-//! Attempts are made, counted, and bounded by the budget.
+//! Failed attempts are retried, counted, and limited by the budget.
 
 use std::time::Duration;
 
 use gambrel_model::{Call, End};
 
-use crate::stand::{Stand, text};
+use crate::hook_fixture::{HookFixture, stdout_text};
 
-fn counting(stand: &Stand, retries: u32) -> Call {
-    let mut call = stand.sh("echo x >> count; test $(wc -l < count) -ge 3 && echo third");
+fn counting_call(fixture: &HookFixture, retries: u32) -> Call {
+    let mut call = fixture.sh_call("echo x >> count; test $(wc -l < count) -ge 3 && echo third");
     call.limits.retries = retries;
     call
 }
 
 #[test]
 fn retries_until_it_succeeds() {
-    let stand = Stand::new();
-    let outcome = stand.run(&counting(&stand, 5));
+    let fixture = HookFixture::new();
+    let outcome = fixture.run(&counting_call(&fixture, 5));
     assert_eq!((outcome.end.clone(), outcome.attempts), (End::Exited(0), 3));
-    assert_eq!(text(&outcome), "third\n");
-    stand.nobody_is_left();
+    assert_eq!(stdout_text(&outcome), "third\n");
+    fixture.assert_no_processes_left();
 }
 
 #[test]
-fn gives_the_last_failure_after_all_attempts() {
-    let stand = Stand::new();
-    let mut call = counting(&stand, 1);
+fn returns_the_last_failure_after_all_attempts() {
+    let fixture = HookFixture::new();
+    let mut call = counting_call(&fixture, 1);
     call.limits.retry_delay = Duration::from_millis(120);
-    let outcome = stand.run(&call);
+    let outcome = fixture.run(&call);
     assert_eq!((outcome.end.clone(), outcome.attempts), (End::Exited(1), 2));
     assert!(outcome.elapsed >= Duration::from_millis(120));
-    stand.nobody_is_left();
+    fixture.assert_no_processes_left();
 }
 
 #[test]
-fn a_late_attempt_is_followed_by_another() {
-    let stand = Stand::new();
-    let mut call = stand.sh("test -e seen && echo again && exit; touch seen; sleep 1000");
+fn retries_after_a_timeout() {
+    let fixture = HookFixture::new();
+    let mut call = fixture.sh_call("test -e seen && echo again && exit; touch seen; sleep 1000");
     call.limits.timeout = Duration::from_secs(2);
     call.limits.retries = 1;
-    let outcome = stand.run(&call);
+    let outcome = fixture.run(&call);
     assert_eq!((outcome.end.clone(), outcome.attempts), (End::Exited(0), 2));
-    stand.nobody_is_left();
+    fixture.assert_no_processes_left();
 }
 
 #[test]
-fn the_budget_caps_attempts_and_pauses() {
-    let stand = Stand::new();
-    let mut call = stand.sh("exit 1");
+fn limits_attempts_by_the_budget() {
+    let fixture = HookFixture::new();
+    let mut call = fixture.sh_call("exit 1");
     call.limits.retries = 5;
     call.limits.retry_delay = Duration::from_secs(3600);
     call.limits.budget = Some(Duration::from_secs(2));
-    let outcome = stand.run(&call);
+    let outcome = fixture.run(&call);
     assert_eq!((outcome.end.clone(), outcome.attempts), (End::Exited(1), 1));
     assert_eq!(outcome.remarks, ["budget: no time for another attempt"]);
-    let mut call = stand.sh("sleep 1000");
+    let mut call = fixture.sh_call("sleep 1000");
     call.limits.timeout = Duration::MAX;
     call.limits.budget = Some(Duration::from_millis(200));
-    assert_eq!(stand.run(&call).end, End::TimedOut);
-    assert_eq!(stand.living(), Vec::<u32>::new());
+    assert_eq!(fixture.run(&call).end, End::TimedOut);
+    assert_eq!(fixture.living_pids(), Vec::<u32>::new());
 }

@@ -1,19 +1,21 @@
-//! A receiver that sends us elsewhere has failed.
+//! A redirect is a failure.
 
-use crate::receiver::{Receiver, answer, keeps_secret, post, send};
+use crate::http_receiver::{
+    Receiver, assert_no_secrets, post_request, send_request, send_response,
+};
 
 #[test]
-fn nobody_is_visited_by_word_of_another() {
-    let hidden = Receiver::new(|_, stream| answer(stream, "200 OK", "", "inside"));
+fn never_follows_redirects() {
+    let hidden = Receiver::new(|_, stream| send_response(stream, "200 OK", "", "inside"));
     let goal = hidden.url("/s3cret");
     for status in ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect"]
     {
         let location = format!("location: {goal}\r\n");
-        let receiver = Receiver::new(move |_, stream| answer(stream, status, &location, ""));
-        let outcome = send(&post(&receiver.url("/")));
+        let receiver = Receiver::new(move |_, stream| send_response(stream, status, &location, ""));
+        let outcome = send_request(&post_request(&receiver.url("/")));
         assert_eq!(outcome.failure, Some(format!("HTTP {status}: redirects are not followed")));
         assert!(!outcome.is_success());
-        keeps_secret(&outcome, &["s3cret"]);
+        assert_no_secrets(&outcome, &["s3cret"]);
         assert_eq!(receiver.got().len(), 1);
     }
     assert!(hidden.got().is_empty());

@@ -1,14 +1,14 @@
-//! Signatures of Standard Webhooks, checked as a receiver checks them: by another program.
+//! Signatures of Standard Webhooks, verified by another program as a receiver would.
 
 use std::process::Command;
 
 use gambrel_model::WebhookRequest;
 
-use crate::receiver::{Got, Receiver, answer, post, send};
-use crate::stand::unstarted;
+use crate::hook_fixture::start_failure;
+use crate::http_receiver::{ReceivedRequest, Receiver, post_request, send_request, send_response};
 
-/// python3 knows HMAC and base64 without us.
-fn expected(got: &Got, key: &str) -> String {
+/// The expected signature, computed by python3.
+fn expected_signature(got: &ReceivedRequest, key: &str) -> String {
     let program = "import sys,hmac,hashlib,base64\n\
         k=base64.b64decode(sys.argv[1])\n\
         print('v1,'+base64.b64encode(hmac.new(k,sys.argv[2].encode(),hashlib.sha256).digest()).decode())";
@@ -20,14 +20,20 @@ fn expected(got: &Got, key: &str) -> String {
 }
 
 #[test]
-fn every_secret_signs_and_old_ones_still_do() {
-    let receiver = Receiver::new(|_, stream| answer(stream, "204 No Content", "", ""));
+fn signs_with_every_secret() {
+    let receiver = Receiver::new(|_, stream| send_response(stream, "204 No Content", "", ""));
     let key = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     let sign = vec![format!("whsec_{key}"), "plain text".to_owned()];
-    assert!(send(&WebhookRequest { sign, ..post(&receiver.url("/")) }).is_success());
+    assert!(
+        send_request(&WebhookRequest { sign, ..post_request(&receiver.url("/")) }).is_success()
+    );
     let got = receiver.got().remove(0);
     // `plain text` in base64.
-    let both = format!("{} {}", expected(&got, key), expected(&got, "cGxhaW4gdGV4dA=="));
+    let both = format!(
+        "{} {}",
+        expected_signature(&got, key),
+        expected_signature(&got, "cGxhaW4gdGV4dA==")
+    );
     assert_eq!(got.header("webhook-signature").unwrap(), both);
     let time: u64 = got.header("webhook-timestamp").unwrap().parse().unwrap();
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
@@ -35,11 +41,11 @@ fn every_secret_signs_and_old_ones_still_do() {
 }
 
 #[test]
-fn a_broken_secret_sends_nothing_and_is_not_shown() {
-    let receiver = Receiver::new(|_, stream| answer(stream, "200 OK", "", ""));
+fn refuses_an_invalid_secret_without_showing_it() {
+    let receiver = Receiver::new(|_, stream| send_response(stream, "200 OK", "", ""));
     let sign = vec!["whsec_s3cret!".to_owned()];
-    let outcome = send(&WebhookRequest { sign, ..post(&receiver.url("/")) });
-    assert!(unstarted(&outcome).contains("base64"), "{outcome:?}");
-    assert!(!unstarted(&outcome).contains("s3cret"));
+    let outcome = send_request(&WebhookRequest { sign, ..post_request(&receiver.url("/")) });
+    assert!(start_failure(&outcome).contains("base64"), "{outcome:?}");
+    assert!(!start_failure(&outcome).contains("s3cret"));
     assert!(receiver.got().is_empty());
 }

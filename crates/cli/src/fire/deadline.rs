@@ -1,6 +1,6 @@
-//! How long the host waits for gambrel, read from gambrel's own entry in the settings, and the
-//! kernel timer that ends this process before the host gives up. A host that gave up would let the
-//! tool run; a process that ended with a signal makes the entry's shell block it.
+//! A kernel timer that ends this process before the agent's own timeout, which is read from
+//! gambrel's entry in the settings. After its timeout the agent would let the tool run. If a signal
+//! ends gambrel, the shell of the entry blocks the tool.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,42 +9,47 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gambrel::Setup;
-use gambrel_dialects::claude::bridge;
+use gambrel_dialects::claude::self_reference;
 
 use crate::args::FireArgs;
 
 /// How long Claude Code waits for a hook whose entry names no `timeout`.
 const DEFAULT_HOST_TIMEOUT: Duration = Duration::from_secs(600);
-/// How long the look into the settings may take.
+/// Time limit for reading the settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(2);
-/// By how much the timer comes before the host's: the host started counting before us.
-const MAX_LEAD: Duration = Duration::from_millis(200);
-/// A settings file larger than this is not looked at here.
+/// The timer fires at most this much before the agent's timeout, which started earlier.
+const MAX_LEAD_WINDOW: Duration = Duration::from_millis(200);
+/// Larger settings files are not read here.
 const MAX_SETTINGS_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Arms the timer for a host's call of a known event. Returns the `timeout` of gambrel's entry if
-/// there is one, which is then the firing's budget.
-pub fn arm(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
+/// Sets the timer if an agent calls for a known event. Returns the `timeout` of gambrel's entry,
+/// which becomes the budget of the firing.
+pub fn arm_timer(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
     let event = args.event.as_deref().filter(|_| args.hosted && args.from == "claude")?;
     let began = Instant::now();
     gambrel::actions::end_process_after(SETTINGS_TIMEOUT);
+
     let files = settings_files(folder);
-    let timeouts = files.iter().filter_map(|file| bridge::entry_timeout(&read(file)?, event));
+    let timeouts = files
+        .iter()
+        .filter_map(|file| self_reference::entry_timeout(&read_small_file(file)?, event));
     let found = timeouts.min();
+
     let host_timeout = found.unwrap_or(DEFAULT_HOST_TIMEOUT);
-    let lead = (host_timeout / 20).min(MAX_LEAD);
+    let lead = (host_timeout / 20).min(MAX_LEAD_WINDOW);
     let left = (host_timeout - lead).saturating_sub(began.elapsed());
     gambrel::actions::end_process_after(left);
     found
 }
 
-/// Where Claude Code may have found the entry that called us.
+/// Settings files that may have the entry that called gambrel.
 fn settings_files(folder: Option<&Path>) -> Vec<PathBuf> {
     let setup = Setup { folder: folder.map(Path::to_owned), ..Setup::from_env() };
     let mut files = Vec::new();
     if let Some(plugin) = setup.env.get("CLAUDE_PLUGIN_ROOT") {
         files.push(Path::new(plugin).join("hooks/hooks.json"));
     }
+
     let project = setup.search_roots(None).project.join(".claude");
     let user = setup.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let user = user.or_else(|| Some(setup.home()?.join(".claude")));
@@ -55,8 +60,8 @@ fn settings_files(folder: Option<&Path>) -> Vec<PathBuf> {
     files
 }
 
-/// The text of a plain file. A pipe is opened without waiting for a writer, and not read.
-fn read(path: &Path) -> Option<String> {
+/// The text of a regular file. A pipe is opened without waiting for a writer, and is not read.
+fn read_small_file(path: &Path) -> Option<String> {
     let mut options = File::options();
     let file = options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
     let file = file.open(path).ok()?;
@@ -64,6 +69,7 @@ fn read(path: &Path) -> Option<String> {
     if !known.is_file() || known.len() > MAX_SETTINGS_BYTES {
         return None;
     }
+
     let mut text = String::new();
     file.take(MAX_SETTINGS_BYTES).read_to_string(&mut text).ok()?;
     Some(text)

@@ -1,20 +1,19 @@
-//! The entries themselves: which events get one, what it says, and how one that is there is brought
-//! up to date.
+//! Entries in the agent's settings: which events have one, its content, and updates of old entries.
 
 use std::fs;
 
 use gambrel::model::{EventSpec, Moment};
 use gambrel::{Gambrel, Loaded, Setup};
-use gambrel_dialects::claude::bridge;
+use gambrel_dialects::claude::self_reference;
 use gambrel_engine::hooked_events;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject};
 
 use super::DIALECT;
-use crate::args::{InstallArgs, Usage};
+use crate::args::{InstallArgs, UsageError};
 
-/// The events that get an entry: those without which gambrel cannot do its work, and every further
-/// one that a hook waits for here.
-pub fn events(loaded: &Loaded, args: &InstallArgs) -> Vec<&'static EventSpec> {
+/// Events that get an entry: a fixed set that gambrel always needs, and every event that a hook
+/// uses here.
+pub fn select_events(loaded: &Loaded, args: &InstallArgs) -> Vec<&'static EventSpec> {
     let Some(dialect) = Gambrel::dialect_by_name(DIALECT) else { return Vec::new() };
     let hooked = hooked_events(loaded, dialect);
     let wanted = |row: &&EventSpec| {
@@ -40,32 +39,32 @@ fn is_always_reported(row: &EventSpec) -> bool {
     )
 }
 
-/// What an event's entry says.
-pub struct Entry {
-    /// The command.
+/// The entry of one event.
+pub struct SettingsEntry {
+    /// The command line.
     pub command: String,
-    /// How long the host waits, in seconds.
+    /// The agent's timeout in seconds.
     timeout: u64,
-    /// Whether the tool must not run when gambrel fails.
+    /// Whether a failure of gambrel blocks the tool.
     pub fails_closed: bool,
 }
 
-impl Entry {
-    /// The entry of an event. Only a tool call is blocked when gambrel is missing: a prompt must
-    /// still reach the agent, and the settings must stay repairable.
+impl SettingsEntry {
+    /// Builds the entry of an event. Only tool calls are blocked if gambrel is missing. Prompts
+    /// must still reach the agent, so that the user can repair the settings.
     pub fn new(gambrel: &Gambrel, program: &str, row: &'static EventSpec) -> Option<Self> {
         let native = serde_json::json!({"hook_event_name": row.name, "session_id": ""}).to_string();
         let event = gambrel.receive(DIALECT, native.as_bytes()).ok()?;
         let timeout = event.dialect.host_timeout(&event)?.as_secs().max(1);
         let fails_closed = row.moment == Moment::ToolBefore;
         let command = match fails_closed {
-            true => bridge::fail_closed_command(program, row.name),
-            false => bridge::plain_command(program),
+            true => self_reference::fail_closed_command(program, row.name),
+            false => self_reference::plain_command(program),
         };
         Some(Self { command, timeout, fails_closed })
     }
 
-    /// One group with one handler.
+    /// One matcher group with one handler.
     pub fn to_group(&self) -> CstInputValue {
         let text = |text: &str| CstInputValue::String(text.into());
         let mut handler = vec![
@@ -80,18 +79,20 @@ impl Entry {
         CstInputValue::Object(vec![("hooks".into(), handlers)])
     }
 
-    /// Brings a handler that an earlier version wrote up to date; a `timeout` that a person changed
-    /// stays. False when nothing was to be done.
-    pub fn refresh(&self, handler: &CstObject) -> bool {
-        let is = |key: &str, value: &str| text_of(handler, key).as_deref() == Some(value);
+    /// Updates a handler that an earlier version wrote; keeps its `timeout`. Returns whether it
+    /// changed.
+    pub fn update_handler(&self, handler: &CstObject) -> bool {
+        let is = |key: &str, value: &str| string_value(handler, key).as_deref() == Some(value);
         let failure = if self.fails_closed {
             is(ON_FAILURE, "block")
         } else {
             handler.get(ON_FAILURE).is_none()
         };
+
         if is("command", &self.command) && handler.get("args").is_none() && failure {
             return false;
         }
+
         if let Some(command) = handler.get("command") {
             command.set_value(CstInputValue::String(self.command.clone()));
         }
@@ -112,42 +113,43 @@ impl Entry {
 
 const ON_FAILURE: &str = "onFailure";
 
-fn text_of(object: &CstObject, key: &str) -> Option<String> {
+fn string_value(object: &CstObject, key: &str) -> Option<String> {
     object.get(key)?.value()?.as_string_lit()?.decoded_value().ok()
 }
 
-/// The handlers of a group that are nothing but a call of ours.
-pub fn ours(group: &CstNode) -> impl Iterator<Item = CstObject> + use<> {
+/// The handlers of a group that `install` wrote.
+pub fn own_handlers(group: &CstNode) -> impl Iterator<Item = CstObject> + use<> {
     let handlers = group.as_object().and_then(|group| group.array_value("hooks"));
     let handlers = handlers.map(|list| list.elements()).unwrap_or_default();
     handlers.into_iter().filter_map(|handler| handler.as_object()).filter(|handler| {
-        let Some(command) = text_of(handler, "command") else { return false };
-        let args = args_of(handler);
+        let Some(command) = string_value(handler, "command") else { return false };
+        let args = handler_args(handler);
         let hosted = match &args {
             Some(args) => args.iter().any(|arg| arg == "--hosted"),
             None => command.contains(" --hosted"),
         };
-        // What a person wrote by hand to call gambrel is theirs.
-        hosted && bridge::is_ours(&command, args.as_deref())
+        // Calls without `--hosted` were written by the user.
+        hosted && self_reference::is_gambrel_entry(&command, args.as_deref())
     })
 }
 
-/// The words of the exec form.
-fn args_of(handler: &CstObject) -> Option<Vec<String>> {
+/// The arguments of a handler in exec form.
+fn handler_args(handler: &CstObject) -> Option<Vec<String>> {
     let args = handler.array_value("args")?.elements();
     args.iter().map(|arg| arg.as_string_lit()?.decoded_value().ok()).collect()
 }
 
-/// How the entries name this program: `gambrel` where that finds it, else its path. A path of this
-/// machine never goes into a file that others share.
-pub fn program(setup: &Setup, is_shared: bool) -> anyhow::Result<String> {
+/// The program name for entries: `gambrel` if PATH finds this program, otherwise its path. A shared
+/// settings file never gets a path of this machine.
+pub fn program_name(setup: &Setup, is_shared: bool) -> anyhow::Result<String> {
     let own = std::env::current_exe().ok().and_then(|exe| fs::canonicalize(exe).ok());
     let path = setup.env.get("PATH").map(String::as_str).unwrap_or_default();
     let found = std::env::split_paths(path).map(|folder| folder.join("gambrel"));
     let first = found.filter_map(|file| fs::canonicalize(file).ok()).find(|file| file.is_file());
+
     match own {
         _ if is_shared && first.is_some() => Ok("gambrel".to_owned()),
-        _ if is_shared => anyhow::bail!(Usage(
+        _ if is_shared => anyhow::bail!(UsageError(
             "`gambrel` is not on PATH, and this project's settings file is shared: put it on PATH, \
              or use --local (this project, not shared) or --user (all your projects)"
                 .into()

@@ -1,15 +1,14 @@
-//! How a settings file was before gambrel's entries were added, told in terms of how it is after:
-//! which parts of it are kept, and the blanks and brackets between them. Nothing that the file says
-//! is stored, so nothing secret is.
+//! Describes the text of a settings file before `install` by ranges of the text after it, and by
+//! the blanks and brackets between them. No other text is stored, so no secret is.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// What turns the text after into the text before. `None` when words were removed.
-pub fn record(before: &str, after: &str) -> Option<Value> {
-    let (old, new) = (tokens(before), tokens(after));
-    let offsets = offsets(&new);
+/// Computes the record that turns `after` into `before`. `None` if words were removed.
+pub fn describe_original(before: &str, after: &str) -> Option<Value> {
+    let (old, new) = (split_tokens(before), split_tokens(after));
+    let offsets = token_offsets(&new);
     let mut parts = Vec::new();
     for step in capture_diff_slices(Algorithm::Myers, &old, &new) {
         match step {
@@ -27,14 +26,15 @@ pub fn record(before: &str, after: &str) -> Option<Value> {
             }
         }
     }
-    Some(json!({"after": digest(after), "parts": parts}))
+    Some(json!({"after": hash_text(after), "parts": parts}))
 }
 
-/// The text before, if the file is still as it was left.
-pub fn undo(record: &Value, now: &str) -> Option<String> {
-    if record["after"].as_str()? != digest(now) {
+/// The text before `install`, if `now` is the text after it.
+pub fn restore_text(record: &Value, now: &str) -> Option<String> {
+    if record["after"].as_str()? != hash_text(now) {
         return None;
     }
+
     let mut before = String::new();
     for part in record["parts"].as_array()? {
         match part {
@@ -48,12 +48,12 @@ pub fn undo(record: &Value, now: &str) -> Option<String> {
     Some(before)
 }
 
-fn digest(text: &str) -> String {
+fn hash_text(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Runs of letters and digits, and everything else character by character.
-fn tokens(text: &str) -> Vec<&str> {
+/// Splits text into runs of letters and digits, and single other characters.
+fn split_tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -65,8 +65,8 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// Where each token begins, and where the last one ends.
-fn offsets(tokens: &[&str]) -> Vec<usize> {
+/// The start of each token, and the end of the last one.
+fn token_offsets(tokens: &[&str]) -> Vec<usize> {
     let ends = tokens.iter().scan(0, |end, token| {
         *end += token.len();
         Some(*end)

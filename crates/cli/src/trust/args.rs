@@ -1,45 +1,45 @@
-//! What `gambrel trust` and `gambrel untrust` take on the command line.
+//! Arguments of `gambrel trust` and `gambrel untrust`.
 
 use clap::Args;
 
-/// `trust`.
+/// Arguments of `trust`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// Hooks to trust: by number of the listing, by id, or by the path of a file.
+    /// Trust these hooks, by number, id or file path.
     #[arg(value_name = "HOOK")]
     pub ids: Vec<String>,
-    /// Every hook of this project.
+    /// Trust every hook of this project.
     #[arg(long)]
     pub all: bool,
-    /// Do not ask.
+    /// Skip the confirmation.
     #[arg(long)]
     pub yes: bool,
-    /// Leave out hooks that run files which gambrel cannot see.
+    /// Skip hooks that run files gambrel cannot see.
     #[arg(long)]
     pub no_opaque: bool,
-    /// Trust what you trusted, byte for byte, in another worktree of this repository.
+    /// Trust hooks identical to those you trusted in another worktree.
     #[arg(long)]
     pub reuse: bool,
     /// List trust status of project hooks.
     #[arg(long)]
     pub list: bool,
-    /// As JSON.
+    /// Print the hooks as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// `untrust`.
+/// Arguments of `untrust`.
 #[derive(Debug, Args)]
 pub struct UntrustArgs {
-    /// Hooks to forget: by number of the listing, by id, or by the path of a file.
+    /// Revoke trust of these hooks, by number, id or file path.
     pub ids: Vec<String>,
-    /// Every hook of this project.
+    /// Revoke trust of every hook of this project.
     #[arg(long)]
     pub all: bool,
-    /// Refuse them for good instead of forgetting them.
+    /// Deny these hooks permanently instead of forgetting them.
     #[arg(long)]
     pub deny: bool,
-    /// As JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! Worktrees of one repository: what a person trusted in one of them may be the same in another.
+//! Finds hooks that the user trusted in another worktree of the same repository.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,15 +7,19 @@ use std::path::{Path, PathBuf};
 use gambrel::model::TrustEntry;
 use gambrel_engine::TRUST_RULES;
 
-use super::Row;
+use super::TrustRow;
 
-/// The other worktree in which exactly this was trusted. A hook that runs what cannot be seen is
-/// never the same.
-pub fn same_elsewhere(row: &Row<'_>, entries: &BTreeMap<String, TrustEntry>) -> Option<PathBuf> {
+/// Another worktree in which an identical hook is trusted. A hook that runs files gambrel cannot
+/// see is never identical.
+pub fn find_identical_hook(
+    row: &TrustRow<'_>,
+    entries: &BTreeMap<String, TrustEntry>,
+) -> Option<PathBuf> {
     let record = &row.record;
     if !record.opaque.is_empty() {
         return None;
     }
+
     let own = common_dir(Path::new(&record.root))?;
     let file = fs::canonicalize(&row.hook.draft.source.spot.path).ok()?;
     let place = file.strip_prefix(&record.root).ok()?;
@@ -35,12 +39,13 @@ pub fn same_elsewhere(row: &Row<'_>, entries: &BTreeMap<String, TrustEntry>) -> 
     entries.iter().find(same).map(|(_, other)| PathBuf::from(&other.root))
 }
 
-/// The folder that all worktrees of a repository share, found by reading `.git` alone.
+/// The folder that all worktrees of a repository share, read from `.git`.
 fn common_dir(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if git.is_dir() {
         return fs::canonicalize(git).ok();
     }
+
     let text = fs::read_to_string(git).ok()?;
     let own = root.join(text.trim().strip_prefix("gitdir:")?.trim());
     let common = fs::read_to_string(own.join("commondir")).ok()?;

@@ -1,10 +1,10 @@
-//! Help teaches, completions and the manual come from the same table.
+//! Help, completions and the manual page of every command.
 
-use crate::ground::{Ground, text};
+use crate::test_project::{TestProject, text};
 
 #[test]
 fn every_command_has_help() {
-    let ground = Ground::new();
+    let project = TestProject::new();
     let commands = [
         "fire",
         "list",
@@ -25,10 +25,10 @@ fn every_command_has_help() {
         "completions",
         "man",
     ];
-    let help = text(&ground.run(&["--help"], b"").stdout);
+    let help = text(&project.run(&["--help"], b"").stdout);
     for command in commands {
         assert!(help.contains(command), "{command}: {help}");
-        let own = ground.run(&[command, "--help"], b"");
+        let own = project.run(&[command, "--help"], b"");
         assert_eq!(own.status.code(), Some(0));
         assert!(text(&own.stdout).contains("Usage"), "{command}");
     }
@@ -37,24 +37,24 @@ fn every_command_has_help() {
 
 #[test]
 fn completions_are_printed_for_shells() {
-    let ground = Ground::new();
+    let project = TestProject::new();
     for shell in ["bash", "zsh", "fish"] {
-        let output = ground.run(&["completions", shell], b"");
+        let output = project.run(&["completions", shell], b"");
         assert!(text(&output.stdout).contains("gambrel"), "{shell}");
     }
 }
 
 #[test]
-fn the_manual_is_a_manual() {
-    let ground = Ground::new();
-    let output = ground.run(&["man"], b"");
+fn prints_a_manual_page() {
+    let project = TestProject::new();
+    let output = project.run(&["man"], b"");
     assert!(text(&output.stdout).contains(".TH"));
 }
 
 #[test]
-fn doctor_speaks_of_every_part() {
-    let ground = Ground::new();
-    let parts = ground.json(&["doctor", "--json"]);
+fn doctor_reports_every_part() {
+    let project = TestProject::new();
+    let parts = project.json(&["doctor", "--json"]);
     let names: Vec<&str> =
         parts.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
     for part in
@@ -65,8 +65,8 @@ fn doctor_speaks_of_every_part() {
 }
 
 #[test]
-fn doctor_says_how_processes_are_ended() {
-    let parts = Ground::new().json(&["doctor", "--json"]);
+fn doctor_reports_how_processes_are_ended() {
+    let parts = TestProject::new().json(&["doctor", "--json"]);
     let part = parts.as_array().unwrap().iter().find(|p| p["name"] == "processes").unwrap();
     let what = part["what"].as_str().unwrap();
     for way in ["by the kernel", "watchdog after 50 ms", "next start", "/proc", "isolate is off"] {
@@ -76,26 +76,26 @@ fn doctor_says_how_processes_are_ended() {
 }
 
 #[test]
-fn the_first_example_does_as_it_is_printed() {
-    let ground = Ground::new().with("COLUMNS", "40");
-    ground.guard("echo no >&2; exit 2", 5);
-    let help = text(&ground.run(&["--help"], b"").stdout);
+fn the_first_help_example_works() {
+    let project = TestProject::new().with("COLUMNS", "40");
+    project.guard("echo no >&2; exit 2", 5);
+    let help = text(&project.run(&["--help"], b"").stdout);
     let example = help.split_once("Examples:\n").unwrap().1.split_once("  gambrel list").unwrap().0;
     let line =
         example.replace("gambrel fire", &format!("'{}' fire", env!("CARGO_BIN_EXE_gambrel")));
     let output = std::process::Command::new("sh")
         .args(["-c", &line])
-        .current_dir(&ground.root)
+        .current_dir(&project.root)
         .env_clear()
-        .envs(ground.env.iter().map(|(name, value)| (name, value)))
+        .envs(project.env.iter().map(|(name, value)| (name, value)))
         .output()
         .unwrap();
     assert!(text(&output.stdout).contains("\"deny\""), "{line}: {}", text(&output.stderr));
 }
 
 #[test]
-fn help_is_coloured_only_where_that_is_wanted() {
-    let ground = Ground::new();
+fn colours_help_only_on_request() {
+    let project = TestProject::new();
     for (args, coloured) in [
         (["--color", "never", "--help"], false),
         (["--color=never", "list", "--help"], false),
@@ -104,7 +104,7 @@ fn help_is_coloured_only_where_that_is_wanted() {
         let seen = std::process::Command::new("script")
             .args(["-qec", &format!("'{}' {}", env!("CARGO_BIN_EXE_gambrel"), args.join(" "))])
             .arg("/dev/null")
-            .current_dir(&ground.root)
+            .current_dir(&project.root)
             .output()
             .unwrap();
         assert_eq!(text(&seen.stdout).contains('\u{1b}'), coloured, "{args:?}");
@@ -112,7 +112,7 @@ fn help_is_coloured_only_where_that_is_wanted() {
 }
 
 #[test]
-fn explain_tells_of_its_own_json() {
-    let help = text(&Ground::new().run(&["explain", "--help"], b"").stdout);
+fn explain_documents_its_json() {
+    let help = text(&TestProject::new().run(&["explain", "--help"], b"").stdout);
     assert!(help.contains("\"hooks\"") && !help.contains("exits 0"), "{help}");
 }

@@ -2,7 +2,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::ground::text;
+use crate::test_project::text;
 
 /// The variable that every process of a test carries.
 pub const TOKEN: &str = "GAMBREL_TEST_TOKEN";
@@ -12,8 +12,8 @@ pub fn full_count(small: usize, full: usize) -> usize {
     if std::env::var_os("GAMBREL_TEST_FULL").is_some_and(|set| set == "1") { full } else { small }
 }
 
-/// Every process that was started with this token.
-pub fn carrying(token: &str) -> Vec<i32> {
+/// Every process with this token.
+pub fn processes_with_token(token: &str) -> Vec<i32> {
     let wanted = format!("{TOKEN}={token}");
     let entries = std::fs::read_dir("/proc").unwrap();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -24,13 +24,13 @@ pub fn carrying(token: &str) -> Vec<i32> {
     pids.filter(carries).collect()
 }
 
-/// Those of them whose command line has this word.
-pub fn with_command(token: &str, word: &str) -> Vec<i32> {
+/// Processes with this token whose command line contains this word.
+pub fn processes_with_command(token: &str, word: &str) -> Vec<i32> {
     let line = |pid: &i32| text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-    carrying(token).into_iter().filter(|pid| line(pid).contains(word)).collect()
+    processes_with_token(token).into_iter().filter(|pid| line(pid).contains(word)).collect()
 }
 
-/// Kills one without warning.
+/// Sends SIGKILL.
 pub fn kill(pid: i32) {
     let _gone = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
 }

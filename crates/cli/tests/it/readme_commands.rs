@@ -1,8 +1,8 @@
-//! The README shows what the commands do: the demo as it prints, and a quick start that blocks.
+//! The README matches the commands: the printed demo, and a quick start that blocks.
 
 use std::process::Command;
 
-use crate::ground::{Ground, text};
+use crate::test_project::{TestProject, text};
 
 fn readme() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap()
@@ -26,8 +26,8 @@ fn without_ids(line: &str) -> &str {
 
 #[test]
 fn the_demo_fires_hooks_of_every_dialect() {
-    let ground = Ground::new();
-    let output = ground.run(&["demo"], b"");
+    let project = TestProject::new();
+    let output = project.run(&["demo"], b"");
     let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(printed.contains("\"permissionDecision\":\"deny\""), "{printed}");
@@ -42,7 +42,7 @@ fn the_demo_fires_hooks_of_every_dialect() {
 fn the_readme_shows_the_demo_as_it_is() {
     let shown = block(&readme(), "Demo", "console");
     let shown = shown.strip_prefix("$ cargo run -- demo\n").unwrap();
-    let printed = text(&Ground::new().run(&["demo"], b"").stdout);
+    let printed = text(&TestProject::new().run(&["demo"], b"").stdout);
     assert!(shown.contains("rm -rf") && shown.contains("ruling: deny"), "{shown}");
     for (shown, printed) in shown.lines().zip(printed.lines()) {
         assert_eq!(without_ids(shown), without_ids(printed));
@@ -53,24 +53,24 @@ fn the_readme_shows_the_demo_as_it_is() {
 #[test]
 fn the_quick_start_blocks_rm_rf() {
     let readme = readme();
-    let ground = Ground::new();
-    let bin = ground.base.join("bin");
+    let project = TestProject::new();
+    let bin = project.base.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
-    ground.file(".gambrel/hooks.yaml", &block(&readme, "Quick start", "yaml"));
+    project.file(".gambrel/hooks.yaml", &block(&readme, "Quick start", "yaml"));
     for step in ["gambrel install claude", "gambrel trust --all"] {
         assert!(readme.contains(step), "{step}");
         let path = format!("{}:/usr/bin:/bin", bin.display());
         // The answer that a user types at the prompt of `trust`.
         let yes = if step.contains("trust") { " --yes" } else { "" };
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("{step}{yes}")]).current_dir(&ground.root);
-        let output = command.env_clear().envs(ground.env.clone()).env("PATH", path).output();
+        command.args(["-c", &format!("{step}{yes}")]).current_dir(&project.root);
+        let output = command.env_clear().envs(project.env.clone()).env("PATH", path).output();
         let output = output.unwrap();
         assert!(output.status.success(), "{step}: {}", text(&output.stderr));
     }
-    let ground = ground.with("GAMBREL_TRUST", "store");
+    let project = project.with("GAMBREL_TRUST", "store");
     let event = br#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"rm -rf build"}}"#;
-    let reply = text(&ground.run(&["fire", "--from", "claude", "--hosted"], event).stdout);
+    let reply = text(&project.run(&["fire", "--from", "claude", "--hosted"], event).stdout);
     assert!(reply.contains("\"deny\"") && reply.contains("rm -rf is not for agents"), "{reply}");
 }

@@ -2,13 +2,13 @@
 
 use std::fs::File;
 
-use crate::ground::Ground;
+use crate::test_project::TestProject;
 
 pub struct LockHolder(File);
 
 impl LockHolder {
-    pub fn of(ground: &Ground) -> Self {
-        let files = std::fs::read_dir(ground.base.join("state/sessions")).unwrap();
+    pub fn of(project: &TestProject) -> Self {
+        let files = std::fs::read_dir(project.base.join("state/sessions")).unwrap();
         let mut files = files.map(|entry| entry.unwrap().path());
         let lock = files.find(|path| path.extension().is_some_and(|e| e == "lock")).unwrap();
         let lock = File::options().write(true).open(lock).unwrap();

@@ -4,26 +4,26 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::approval_scene::{Scene, TIMEOUT};
-use crate::ground::{Ground, text, until};
-use crate::mailbox::{Mailbox, post, quiet_port};
-use crate::stand_in::with_children;
+use crate::approval_fixture::{ApprovalFixture, TIMEOUT_SECS};
+use crate::fake_runner::with_fake_runner;
+use crate::http_server::{HttpServer, free_port, post_answer};
+use crate::test_project::{TestProject, text, wait_until};
 
-/// Stands in for `gambrel run`: leaves what it was given, and where it was.
+/// Replaces `gambrel run`: writes its pipeline and inputs to `output.json`.
 const CHILD: &str = "#!/bin/sh\n\
     printf '{\"pipeline\":\"%s\",\"inputs\":%s}' \"$1\" \"$(cat \"$5\")\" > \"$3/output.json\"\n";
 
-/// A project with these actions at one point, and a stand-in for child pipelines.
-fn project(point: &str, actions: &Value) -> Ground {
-    let ground = with_children(Ground::new(), CHILD);
-    ground.file(".gambrel/hooks.yaml", &json!({"hooks": {point: actions}}).to_string());
-    ground
+/// A project with these actions at one hook point, and a fake runner for child pipelines.
+fn project_with_actions(point: &str, actions: &Value) -> TestProject {
+    let project = with_fake_runner(TestProject::new(), CHILD);
+    project.file(".gambrel/hooks.yaml", &json!({"hooks": {point: actions}}).to_string());
+    project
 }
 
-fn fire_with(ground: &Ground, more: &[&str], point: &str, vars: &Value) -> Value {
+fn fire_with(project: &TestProject, more: &[&str], point: &str, vars: &Value) -> Value {
     let event = json!({"hook_point": point, "vars": vars}).to_string();
     let args = [&["fire", "--from", "unified"], more].concat();
-    let output = ground.run(&args, event.as_bytes());
+    let output = project.run(&args, event.as_bytes());
     let reply: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
     let code = i32::from(reply["abort"] == true);
@@ -31,8 +31,8 @@ fn fire_with(ground: &Ground, more: &[&str], point: &str, vars: &Value) -> Value
     reply
 }
 
-fn fire(ground: &Ground, point: &str, vars: &Value) -> Value {
-    fire_with(ground, &[], point, vars)
+fn fire(project: &TestProject, point: &str, vars: &Value) -> Value {
+    fire_with(project, &[], point, vars)
 }
 
 fn statuses(reply: &Value) -> Vec<&str> {
@@ -40,8 +40,8 @@ fn statuses(reply: &Value) -> Vec<&str> {
     actions.iter().map(|action| action["status"].as_str().unwrap()).collect()
 }
 
-fn read(ground: &Ground, path: &str) -> String {
-    std::fs::read_to_string(ground.root.join(path)).unwrap_or_default()
+fn read_file(project: &TestProject, path: &str) -> String {
+    std::fs::read_to_string(project.root.join(path)).unwrap_or_default()
 }
 
 fn shell(command: &str) -> Value {
@@ -50,17 +50,17 @@ fn shell(command: &str) -> Value {
 
 #[test]
 fn all_three_action_types_work() {
-    let mailbox = Mailbox::open();
+    let server = HttpServer::start();
     let actions = json!([
         shell("echo ${SESSION} > shell.txt"),
-        {"type": "webhook", "url": mailbox.url("/hook"), "body": {"text": "${SESSION} is done"}},
+        {"type": "webhook", "url": server.url("/hook"), "body": {"text": "${SESSION} is done"}},
         {"type": "spawn", "pipeline": "review", "inputs": {"session": "${SESSION}"}},
     ]);
-    let ground = project("on_session_complete", &actions);
-    let reply = fire(&ground, "on_session_complete", &json!({"SESSION": "night"}));
+    let project = project_with_actions("on_session_complete", &actions);
+    let reply = fire(&project, "on_session_complete", &json!({"SESSION": "night"}));
     assert_eq!(statuses(&reply), ["success", "started", "success"], "{reply}");
-    assert_eq!(read(&ground, "shell.txt"), "night\n");
-    assert_eq!(mailbox.wait_for(1).json(), json!({"text": "night is done"}));
+    assert_eq!(read_file(&project, "shell.txt"), "night\n");
+    assert_eq!(server.wait_for_nth(1).json(), json!({"text": "night is done"}));
     let output = reply["vars"]["SPAWN_OUTPUT"].as_str().unwrap();
     let whole = json!({"pipeline": "review", "inputs": {"session": "night"}});
     assert_eq!(serde_json::from_str::<Value>(output).unwrap(), whole);
@@ -73,10 +73,10 @@ fn await_mode_blocks_execution() {
         {"type": "spawn", "pipeline": "review", "inputs": {}},
         shell("test -n ${SPAWN_OUTPUT} && echo second >> order"),
     ]);
-    let ground = project("on_iteration_complete", &actions);
-    let reply = fire(&ground, "on_iteration_complete", &json!({"ITERATION": 1}));
+    let project = project_with_actions("on_iteration_complete", &actions);
+    let reply = fire(&project, "on_iteration_complete", &json!({"ITERATION": 1}));
     assert_eq!(statuses(&reply), ["success"; 3], "{reply}");
-    assert_eq!(read(&ground, "order"), "first\nsecond\n");
+    assert_eq!(read_file(&project, "order"), "first\nsecond\n");
 }
 
 #[test]
@@ -87,14 +87,14 @@ fn fire_and_forget_does_not_block() {
         {"type": "shell", "command": hold("two"), "timeout": 30},
         shell("echo ${LAST_HOOK_STATUS} > after"),
     ]);
-    let ground = project("on_iteration_complete", &actions);
+    let project = project_with_actions("on_iteration_complete", &actions);
     // Both wait for a file that is made only when the reply is there.
-    let reply = fire(&ground, "on_iteration_complete", &json!({}));
+    let reply = fire(&project, "on_iteration_complete", &json!({}));
     assert_eq!(statuses(&reply), ["started", "started", "success"], "{reply}");
-    assert_eq!(read(&ground, "after"), "success\n");
-    assert!(!ground.root.join("one").exists() && !ground.root.join("two").exists());
-    ground.file("go", "");
-    until("both end", || ["one", "two"].iter().all(|name| ground.root.join(name).exists()));
+    assert_eq!(read_file(&project, "after"), "success\n");
+    assert!(!project.root.join("one").exists() && !project.root.join("two").exists());
+    project.file("go", "");
+    wait_until("both end", || ["one", "two"].iter().all(|name| project.root.join(name).exists()));
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn conditions_evaluate() {
     let mut actions: Vec<Value> = cases.iter().map(action).collect();
     actions.push(shell("false"));
     actions.push(action(&("${LAST_HOOK_STATUS} == 'failed'", true)));
-    let ground = project("on_iteration_complete", &json!(actions));
+    let project = project_with_actions("on_iteration_complete", &json!(actions));
     let vars = json!({"ITERATION": 10, "STAGE": "plan", "LAST_DECISION": "stop"});
-    let reply = fire(&ground, "on_iteration_complete", &vars);
+    let reply = fire(&project, "on_iteration_complete", &vars);
     let wanted = cases.iter().map(|(_, holds)| if *holds { "success" } else { "skipped" });
     let wanted: Vec<&str> = wanted.chain(["failed", "success"]).collect();
     assert_eq!(statuses(&reply), wanted, "{reply}");
@@ -127,7 +127,7 @@ fn conditions_evaluate() {
 
 #[test]
 fn variables_resolve_in_all_contexts() {
-    const TOLD: [&str; 12] = [
+    const VARIABLES: [&str; 12] = [
         "SESSION",
         "STAGE",
         "NEXT_STAGE",
@@ -141,62 +141,62 @@ fn variables_resolve_in_all_contexts() {
         "STAGE_OUTPUTS",
         "ERROR",
     ];
-    let vars: Value = TOLD
+    let vars: Value = VARIABLES
         .iter()
         .map(|name| ((*name).to_owned(), json!(format!("the {name}"))))
         .collect::<serde_json::Map<_, _>>()
         .into();
-    let body: Value = TOLD
+    let body: Value = VARIABLES
         .iter()
         .map(|name| ((*name).to_owned(), json!(format!("${{{name}}}"))))
         .collect::<serde_json::Map<_, _>>()
         .into();
-    let mailbox = Mailbox::open();
-    let placed: Vec<String> = TOLD.iter().map(|name| format!("${{{name}}}")).collect();
-    let named: Vec<String> = TOLD.iter().map(|name| format!("\"${name}\"")).collect();
+    let server = HttpServer::start();
+    let placed: Vec<String> = VARIABLES.iter().map(|name| format!("${{{name}}}")).collect();
+    let named: Vec<String> = VARIABLES.iter().map(|name| format!("\"${name}\"")).collect();
     let actions = json!([
         shell(&format!("printf '%s\\n' {} > templates", placed.join(" "))),
         shell(&format!("printf '%s\\n' {} > environment", named.join(" "))),
         shell("printf '%s' ${TIMESTAMP} > time"),
         shell("test \"$LAST_HOOK_STATUS\" = success && test ${LAST_HOOK_STATUS} = success"),
-        {"type": "webhook", "url": mailbox.url("/${STAGE}?s=${SESSION}"),
+        {"type": "webhook", "url": server.url("/${STAGE}?s=${SESSION}"),
             "headers": {"x-stage": "${STAGE}"}, "body": body},
         {"type": "spawn", "pipeline": "review", "inputs": body},
         shell("test -n \"$SPAWN_OUTPUT\" && printf '%s' ${SPAWN_OUTPUT} > output"),
     ]);
-    let ground = project("on_error", &actions);
-    let reply = fire(&ground, "on_error", &vars);
+    let project = project_with_actions("on_error", &actions);
+    let reply = fire(&project, "on_error", &vars);
     assert_eq!(
         statuses(&reply).iter().filter(|status| **status == "success").count(),
         6,
         "{reply}"
     );
-    let lines: String = TOLD.iter().map(|name| format!("the {name}\n")).collect();
-    assert_eq!(read(&ground, "templates"), lines);
-    assert_eq!(read(&ground, "environment"), lines);
-    let time = read(&ground, "time");
+    let lines: String = VARIABLES.iter().map(|name| format!("the {name}\n")).collect();
+    assert_eq!(read_file(&project, "templates"), lines);
+    assert_eq!(read_file(&project, "environment"), lines);
+    let time = read_file(&project, "time");
     assert!(time.len() >= 20 && time.contains('T') && time.ends_with('Z'), "{time}");
-    let letter = mailbox.wait_for(1);
-    assert_eq!(letter.target, "/the%20STAGE?s=the%20SESSION");
-    assert_eq!(letter.header("x-stage"), Some(&b"the STAGE"[..]));
-    assert_eq!(letter.json(), vars);
-    let output: Value = serde_json::from_str(&read(&ground, "output")).unwrap();
+    let request = server.wait_for_nth(1);
+    assert_eq!(request.target, "/the%20STAGE?s=the%20SESSION");
+    assert_eq!(request.header("x-stage"), Some(&b"the STAGE"[..]));
+    assert_eq!(request.json(), vars);
+    let output: Value = serde_json::from_str(&read_file(&project, "output")).unwrap();
     assert_eq!(output["inputs"], vars);
 }
 
 #[test]
 fn callback_server_handles_responses() {
     for (action, aborts) in [("approve", false), ("reject", true), ("later", false)] {
-        let scene = Scene::new();
-        let mut waiting = scene.ask("night");
-        let link = scene.mailbox.wait_for(1).link();
+        let fixture = ApprovalFixture::new();
+        let mut waiting = fixture.start_fire("night");
+        let link = fixture.server.wait_for_nth(1).link();
         assert!(waiting.is_waiting());
-        assert_eq!(post(&link, action, "Looks good, proceed").status, 200);
+        assert_eq!(post_answer(&link, action, "Looks good, proceed").status, 200);
         let reply = waiting.reply();
         assert_eq!(reply["abort"], aborts, "{action}: {reply}");
         if !aborts {
-            let said = json!({"action": action, "message": "Looks good, proceed"});
-            assert_eq!(scene.heard(), said);
+            let expected = json!({"action": action, "message": "Looks good, proceed"});
+            assert_eq!(fixture.recorded_answer(), expected);
         }
     }
 }
@@ -206,10 +206,10 @@ fn child_pipelines_spawn_and_return_outputs() {
     let child =
         json!({"type": "spawn", "pipeline": "review", "inputs": {"files": "${CHANGED_FILES}"}});
     let actions = json!([child, child, shell("printf '%s' ${SPAWN_OUTPUT} > output")]);
-    let ground = project("on_iteration_complete", &actions);
-    let session = ground.root.join("a session");
+    let project = project_with_actions("on_iteration_complete", &actions);
+    let session = project.root.join("a session");
     let vars = json!({"ITERATION": 10, "CHANGED_FILES": "a.rs b.rs", "SESSION_DIR": session});
-    let reply = fire(&ground, "on_iteration_complete", &vars);
+    let reply = fire(&project, "on_iteration_complete", &vars);
     assert_eq!(statuses(&reply), ["success"; 3], "{reply}");
     let children = session.join("children");
     for name in ["on_iteration_complete-10", "on_iteration_complete-10-2"] {
@@ -217,35 +217,35 @@ fn child_pipelines_spawn_and_return_outputs() {
         let inputs: Value = serde_json::from_slice(&inputs).unwrap();
         assert_eq!(inputs, json!({"files": "a.rs b.rs"}));
     }
-    let output: Value = serde_json::from_str(&read(&ground, "output")).unwrap();
+    let output: Value = serde_json::from_str(&read_file(&project, "output")).unwrap();
     assert_eq!(output, json!({"pipeline": "review", "inputs": {"files": "a.rs b.rs"}}));
 }
 
 #[test]
 fn global_hooks_apply_unless_disabled() {
-    let ground = Ground::new();
-    let home = ground.base.join("home/.config/agent-pipelines");
+    let project = TestProject::new();
+    let home = project.base.join("home/.config/agent-pipelines");
     std::fs::create_dir_all(&home).unwrap();
-    let global = json!({"hooks": {"on_session_complete": [shell("echo global >> said")]}});
+    let global = json!({"hooks": {"on_session_complete": [shell("echo global >> log")]}});
     std::fs::write(home.join("hooks.yaml"), global.to_string()).unwrap();
     let own = |off: bool| {
         json!({"name": "full", "disable_global_hooks": off,
-            "hooks": {"on_session_complete": [shell("echo pipeline >> said")]}})
+            "hooks": {"on_session_complete": [shell("echo pipeline >> log")]}})
         .to_string()
     };
-    ground.file("on.yaml", &own(false));
-    ground.file("off.yaml", &own(true));
-    for (file, flag, said) in [
+    project.file("on.yaml", &own(false));
+    project.file("off.yaml", &own(true));
+    for (file, flag, expected) in [
         ("on.yaml", "--pipeline", "pipeline\nglobal\n"),
         ("off.yaml", "--pipeline", "pipeline\n"),
         ("off.yaml", "--stage", "pipeline\n"),
     ] {
-        fire_with(&ground, &[flag, file], "on_session_complete", &json!({}));
-        assert_eq!(read(&ground, "said"), said, "{flag} {file}");
-        std::fs::remove_file(ground.root.join("said")).unwrap();
+        fire_with(&project, &[flag, file], "on_session_complete", &json!({}));
+        assert_eq!(read_file(&project, "log"), expected, "{flag} {file}");
+        std::fs::remove_file(project.root.join("log")).unwrap();
     }
-    fire(&ground, "on_session_complete", &json!({}));
-    assert_eq!(read(&ground, "said"), "global\n");
+    fire(&project, "on_session_complete", &json!({}));
+    assert_eq!(read_file(&project, "log"), "global\n");
 }
 
 #[test]
@@ -261,36 +261,40 @@ fn hook_failures_respect_on_failure() {
         failing("abort", "aborted"),
         shell("echo never > never"),
     ]);
-    let ground = project("on_iteration_complete", &actions);
-    let reply = fire(&ground, "on_iteration_complete", &json!({}));
+    let project = project_with_actions("on_iteration_complete", &actions);
+    let reply = fire(&project, "on_iteration_complete", &json!({}));
     assert_eq!(reply["abort"], true);
     assert_eq!(statuses(&reply), ["failed", "success", "failed", "failed", "skipped"], "{reply}");
-    assert_eq!(read(&ground, "after"), "failed\n");
-    assert_eq!(read(&ground, "continued"), "try\n");
-    assert_eq!(read(&ground, "retried"), "try\n".repeat(3), "1 + retries attempts");
-    assert_eq!(read(&ground, "aborted"), "try\n");
-    assert!(!ground.root.join("never").exists());
+    assert_eq!(read_file(&project, "after"), "failed\n");
+    assert_eq!(read_file(&project, "continued"), "try\n");
+    assert_eq!(read_file(&project, "retried"), "try\n".repeat(3), "1 + retries attempts");
+    assert_eq!(read_file(&project, "aborted"), "try\n");
+    assert!(!project.root.join("never").exists());
 }
 
 #[test]
 fn timeouts_trigger() {
-    let mailbox = Mailbox::open();
+    let server = HttpServer::start();
     let wait = |on_timeout: &str, port: u16| {
-        json!({"type": "webhook", "url": mailbox.url("/ask"), "body": {"link": "${CALLBACK_URL}"},
+        json!({"type": "webhook", "url": server.url("/ask"), "body": {"link": "${CALLBACK_URL}"},
             "await": true, "timeout": 1, "on_timeout": on_timeout, "callback_port": port})
     };
-    let port = quiet_port();
+    let port = free_port();
     let actions = json!([
         {"type": "shell", "command": "sleep 40; echo > survived", "await": true, "timeout": 1},
         wait("continue", port),
         wait("abort", port),
         shell("echo never > never"),
     ]);
-    let ground = project("on_iteration_complete", &actions);
+    let project = project_with_actions("on_iteration_complete", &actions);
     let began = Instant::now();
-    let reply = fire(&ground, "on_iteration_complete", &json!({}));
-    assert!(began.elapsed() < Duration::from_secs(u64::from(TIMEOUT) / 2), "{:?}", began.elapsed());
+    let reply = fire(&project, "on_iteration_complete", &json!({}));
+    assert!(
+        began.elapsed() < Duration::from_secs(u64::from(TIMEOUT_SECS) / 2),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(statuses(&reply), ["failed", "failed", "failed", "skipped"], "{reply}");
     assert_eq!(reply["abort"], true);
-    assert!(!ground.root.join("never").exists() && !ground.root.join("survived").exists());
+    assert!(!project.root.join("never").exists() && !project.root.join("survived").exists());
 }

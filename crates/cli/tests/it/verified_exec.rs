@@ -1,38 +1,38 @@
-//! With `verified_exec` nothing of a trusted hook runs but the bytes that were hashed, for root and
-//! for ordinary users; where the kernel refuses that, the hook does not run.
+//! With `verified_exec`, only the hashed bytes of a trusted hook run, for root and ordinary users.
+//! If the kernel refuses, the hook does not run.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::ground::{BASH_LS, Ground, text, until};
+use crate::test_project::{BASH_LS, TestProject, text, wait_until};
 
 const CONFIG: &str = "../home/.config/gambrel/config.yaml";
 const GOOD: &str = "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\nsay\n";
 
 /// A trusted project whose command waits for the file `go` before it runs its script.
-fn waiting() -> Ground {
-    let ground = Ground::new().with("GAMBREL_TRUST", "store");
-    ground.script("hooks/guard.sh", GOOD);
-    ground.file("hooks/lib.sh", "say() { echo \"good $0\" >&2; exit 2; }\n");
-    ground.file("src/file.txt", "text\n");
+fn waiting_project() -> TestProject {
+    let project = TestProject::new().with("GAMBREL_TRUST", "store");
+    project.script("hooks/guard.sh", GOOD);
+    project.file("hooks/lib.sh", "say() { echo \"good $0\" >&2; exit 2; }\n");
+    project.file("src/file.txt", "text\n");
     let wait = "touch \"$CLAUDE_PROJECT_DIR/../started\"; while [ ! -e \"$CLAUDE_PROJECT_DIR/../go\" ]; do sleep 0.01; done";
     let run = "\"$CLAUDE_PROJECT_DIR\"/hooks/guard.sh \"$CLAUDE_PROJECT_DIR\"/hooks/lib.sh";
-    ground.guard(&format!("{wait}; {run}"), 20);
-    let output = ground.run(&["trust", "--all", "--yes"], b"");
+    project.guard(&format!("{wait}; {run}"), 20);
+    let output = project.run(&["trust", "--all", "--yes"], b"");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    ground
+    project
 }
 
-/// Fires, exchanges files while the hook waits, and reads the reply.
-fn fire_and_swap(ground: &Ground, child: Child, swap: &dyn Fn(&Path)) -> Value {
-    until("the hook has started", || ground.base.join("started").exists());
-    swap(&ground.root);
-    std::fs::write(ground.base.join("go"), "").unwrap();
+/// Replaces files while the hook waits, and reads the reply.
+fn fire_and_swap(project: &TestProject, child: Child, swap: &dyn Fn(&Path)) -> Value {
+    wait_until("the hook has started", || project.base.join("started").exists());
+    swap(&project.root);
+    std::fs::write(project.base.join("go"), "").unwrap();
     let output = child.wait_with_output().unwrap();
     for file in ["started", "go"] {
-        std::fs::remove_file(ground.base.join(file)).unwrap();
+        std::fs::remove_file(project.base.join(file)).unwrap();
     }
     serde_json::from_slice(&output.stdout).unwrap_or_default()
 }
@@ -60,9 +60,9 @@ type Swap = fn(&Path);
 const SWAPS: [(&str, Swap); 3] =
     [("script", rename_script), ("folder", rename_folder), ("library", rewrite_library)];
 
-/// Whether a mount namespace can be had here at all.
-fn works(ground: &Ground) -> bool {
-    let parts = ground.json(&["doctor", "--json"]);
+/// Whether this machine allows mount namespaces.
+fn is_available(project: &TestProject) -> bool {
+    let parts = project.json(&["doctor", "--json"]);
     let part = parts.as_array().unwrap().iter().find(|part| part["name"] == "verified_exec");
     let what = part.unwrap()["what"].as_str().unwrap().to_owned();
     if !what.contains("works") && !what.contains("would work") {
@@ -73,87 +73,92 @@ fn works(ground: &Ground) -> bool {
 }
 
 #[test]
-fn other_bytes_than_the_hashed_ones_do_not_run() {
+fn runs_only_the_hashed_bytes() {
     for (what, swap) in SWAPS {
-        let ground = waiting();
-        let child = ground.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
-        let reply = fire_and_swap(&ground, child, &swap);
+        let project = waiting_project();
+        let child = project.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+        let reply = fire_and_swap(&project, child, &swap);
         assert!(reply.to_string().contains("bad"), "{what}: by path it runs: {reply}");
         assert!(reply.to_string().contains("changed while it ran"), "{what}: {reply}");
-        let ground = waiting();
-        if !works(&ground) {
+        let project = waiting_project();
+        if !is_available(&project) {
             return;
         }
         let args = ["fire", "--from", "claude", "--verified-exec"];
-        let reply = fire_and_swap(&ground, ground.start(&args, BASH_LS.as_bytes()), &swap);
-        let why = format!("good {}", ground.root.join("hooks/guard.sh").display());
+        let reply = fire_and_swap(&project, project.start(&args, BASH_LS.as_bytes()), &swap);
+        let why = format!("good {}", project.root.join("hooks/guard.sh").display());
         assert!(reply.to_string().contains(&why), "{what}: {reply}");
         assert!(!reply.to_string().contains("changed while"), "{what}: {reply}");
     }
 }
 
 #[test]
-fn the_users_file_switches_it_on_also_by_mistake() {
+fn config_switches_it_on_even_with_a_typo() {
     for (config, on) in [
         ("verified_exec: true\n", true),
         ("verified_exec: ture\n", true),
         ("verified_exec: false\n", false),
     ] {
-        let ground = waiting();
-        ground.file(CONFIG, config);
-        if !works(&ground) {
+        let project = waiting_project();
+        project.file(CONFIG, config);
+        if !is_available(&project) {
             return;
         }
-        let child = ground.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
-        let reply = fire_and_swap(&ground, child, &rename_script);
+        let child = project.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+        let reply = fire_and_swap(&project, child, &rename_script);
         assert_eq!(reply.to_string().contains("good"), on, "{config}: {reply}");
     }
 }
 
 #[test]
-fn it_works_together_with_isolation() {
-    let ground = waiting();
-    if !works(&ground) {
+fn works_with_isolation() {
+    let project = waiting_project();
+    if !is_available(&project) {
         return;
     }
-    let ground = ground.with("GAMBREL_ISOLATE", "1");
+    let project = project.with("GAMBREL_ISOLATE", "1");
     let args = ["fire", "--from", "claude", "--verified-exec"];
-    let reply = fire_and_swap(&ground, ground.start(&args, BASH_LS.as_bytes()), &rename_script);
+    let reply = fire_and_swap(&project, project.start(&args, BASH_LS.as_bytes()), &rename_script);
     assert!(reply.to_string().contains("good") || reply.to_string().contains("isolate"), "{reply}");
 }
 
-/// What a hook sees of its project: everything, writable but for the folders of its scripts.
+/// A hook sees its whole project, writable except for the folders of its scripts.
 #[test]
-fn the_rest_of_the_project_stays_as_it_is() {
-    let ground = Ground::new().with("GAMBREL_TRUST", "store");
-    // The name of the file that it reads is computed: a file that the text names would be covered by
-    // trust, and frozen.
+fn leaves_the_rest_of_the_project_writable() {
+    let project = TestProject::new().with("GAMBREL_TRUST", "store");
+    // The script computes the name of the file. Trust would cover, and freeze, a file that the text
+    // names.
     let script = "#!/bin/sh\ncd \"$CLAUDE_PROJECT_DIR\"\necho more >> src/file.txt; echo new > src/new.txt; echo more >> top.txt\ncat \"$(find . -maxdepth 1 -type l)/file.txt\" > \"$CLAUDE_PROJECT_DIR/../seen\"\ntouch hooks/beside 2> \"$CLAUDE_PROJECT_DIR/../refused\"\nls -a | sort > \"$CLAUDE_PROJECT_DIR/../listed\"\necho no >&2; exit 2\n";
-    ground.script("hooks/guard.sh", script);
-    ground.file("src/file.txt", "text\n");
-    ground.file("top.txt", "text\n");
-    std::os::unix::fs::symlink("src", ground.root.join("link")).unwrap();
-    ground.guard("\"$CLAUDE_PROJECT_DIR\"/hooks/guard.sh", 20);
-    assert!(ground.run(&["trust", "--all", "--yes"], b"").status.success());
-    if !works(&ground) {
+    project.script("hooks/guard.sh", script);
+    project.file("src/file.txt", "text\n");
+    project.file("top.txt", "text\n");
+    std::os::unix::fs::symlink("src", project.root.join("link")).unwrap();
+    project.guard("\"$CLAUDE_PROJECT_DIR\"/hooks/guard.sh", 20);
+    assert!(project.run(&["trust", "--all", "--yes"], b"").status.success());
+    if !is_available(&project) {
         return;
     }
     let args = ["fire", "--from", "claude", "--verified-exec"];
-    let reply = text(&ground.run(&args, BASH_LS.as_bytes()).stdout);
+    let reply = text(&project.run(&args, BASH_LS.as_bytes()).stdout);
     assert!(reply.contains("\"deny\""), "{reply}");
-    let read = |path: &str| std::fs::read_to_string(ground.root.join(path)).unwrap();
+    let read = |path: &str| std::fs::read_to_string(project.root.join(path)).unwrap();
     assert_eq!(read("src/file.txt"), "text\nmore\n");
     assert_eq!(read("top.txt"), "text\nmore\n");
     assert_eq!(read("src/new.txt"), "new\n");
     assert_eq!(read("../seen"), "text\nmore\n");
     assert!(read("../refused").contains("Read-only file system"));
     assert_eq!(read("../listed"), ".\n..\n.claude\nhooks\nlink\nsrc\ntop.txt\n");
-    assert!(!ground.root.join("hooks/beside").exists());
+    assert!(!project.root.join("hooks/beside").exists());
 }
 
-/// Runs `gambrel` under `unshare` with these options, after a line of shell; `None` where this
-/// machine makes no user namespaces.
-fn under(ground: &Ground, options: &[&str], line: &str, args: &[&str]) -> Option<Child> {
+/// Starts `gambrel` under `unshare` with these options, after a line of shell. `None` if this
+/// machine allows no user namespaces.
+fn start_under_unshare(
+    project: &TestProject,
+    options: &[&str],
+    line: &str,
+    args: &[&str],
+) -> Option<Child> {
     let made = Command::new("unshare").args(options).arg("true").status();
     if !made.is_ok_and(|status| status.success()) {
         eprintln!("SKIPPED: `unshare {}` does not work here", options.join(" "));
@@ -161,8 +166,8 @@ fn under(ground: &Ground, options: &[&str], line: &str, args: &[&str]) -> Option
     }
     let mut command = Command::new("unshare");
     command.args(options).args(["sh", "-c", &format!("{line} exec \"$@\""), "sh"]);
-    command.arg(env!("CARGO_BIN_EXE_gambrel")).args(args).current_dir(&ground.root);
-    command.env_clear().envs(ground.env.clone());
+    command.arg(env!("CARGO_BIN_EXE_gambrel")).args(args).current_dir(&project.root);
+    command.env_clear().envs(project.env.clone());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let event = BASH_LS.as_bytes();
@@ -171,29 +176,29 @@ fn under(ground: &Ground, options: &[&str], line: &str, args: &[&str]) -> Option
 }
 
 #[test]
-fn an_ordinary_user_gets_it_by_a_user_namespace() {
-    let ground = waiting();
+fn works_for_an_ordinary_user() {
+    let project = waiting_project();
     let ordinary = ["--user", "--map-user=1234", "--map-group=2345"];
     let fire = ["fire", "--from", "claude", "--verified-exec"];
-    if !works(&ground) {
+    if !is_available(&project) {
         return;
     }
-    let Some(child) = under(&ground, &ordinary, "", &fire) else { return };
-    let reply = fire_and_swap(&ground, child, &rename_script);
+    let Some(child) = start_under_unshare(&project, &ordinary, "", &fire) else { return };
+    let reply = fire_and_swap(&project, child, &rename_script);
     assert!(reply.to_string().contains("good"), "{reply}");
 }
 
 #[test]
 fn a_hook_that_cannot_be_verified_does_not_run() {
     let refused = |args: &[&str]| -> Option<Output> {
-        let ground = Ground::new().with("GAMBREL_TRUST", "store");
-        ground.script("guard.sh", "#!/bin/sh\ntouch \"$0.ran\"\n");
-        ground.guard("\"$CLAUDE_PROJECT_DIR\"/guard.sh", 10);
-        assert!(ground.run(&["trust", "--all", "--yes"], b"").status.success());
+        let project = TestProject::new().with("GAMBREL_TRUST", "store");
+        project.script("guard.sh", "#!/bin/sh\ntouch \"$0.ran\"\n");
+        project.guard("\"$CLAUDE_PROJECT_DIR\"/guard.sh", 10);
+        assert!(project.run(&["trust", "--all", "--yes"], b"").status.success());
         let none = "echo 0 > /proc/sys/user/max_mnt_namespaces;";
-        let child = under(&ground, &["--user", "--map-root-user"], none, args)?;
+        let child = start_under_unshare(&project, &["--user", "--map-root-user"], none, args)?;
         let output = child.wait_with_output().unwrap();
-        assert!(!ground.root.join("guard.sh.ran").exists(), "{output:?}");
+        assert!(!project.root.join("guard.sh.ran").exists(), "{output:?}");
         Some(output)
     };
     let fire = ["fire", "--from", "claude", "--verified-exec"];

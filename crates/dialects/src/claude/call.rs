@@ -1,4 +1,4 @@
-//! The call of a hook: its program, the environment of Claude Code, one JSON line on stdin.
+//! Builds the call of a hook: program, environment of Claude Code, and one JSON line on stdin.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::Claude;
 use super::events::has_env_file;
-use super::native::input;
+use super::hook_input::hook_input;
 use super::spill::{session_name, state_folder};
-use super::stdout::parting;
-use super::{judge, reach};
-use crate::payload::text;
+use super::stdout::async_marker;
+use super::{model_handler, remote_handlers};
+use crate::event_parts::text_field;
 
 const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
 const PLUGIN_DATA: &str = "CLAUDE_PLUGIN_DATA";
@@ -22,67 +22,73 @@ const ENV_FILE: &str = "CLAUDE_ENV_FILE";
 const EFFORT: &str = "CLAUDE_EFFORT";
 const AGENT: &str = "CLAUDE_CODE_AGENT";
 const PID: &str = "CLAUDE_PID";
-/// The settings of the product's own telemetry begin so; no program that it starts sees them.
-const TELEMETRY: &str = "OTEL_";
+/// The prefix of telemetry settings. Claude Code removes them from the environment of hooks.
+const TELEMETRY_PREFIX: &str = "OTEL_";
 const TELEMETRY_LOG: &str = "CLAUDE_CODE_OTEL_DIAG_STDERR";
-const USUAL: [(&str, &str); 4] = [
+/// Variables that Claude Code always sets, with the values used for other callers.
+const DEFAULT_VARIABLES: [(&str, &str); 4] = [
     ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
     ("CLAUDE_CODE_CHILD_SESSION", "1"),
     ("CLAUDE_CODE_SESSION_ATTENDED", "0"),
     ("AI_AGENT", "gambrel"),
 ];
 
-/// What a handler of any type is run with.
-pub fn stage(event: &Event, hook: &Hook) -> Call {
+/// Builds the call of a handler of any type.
+pub fn stage_call(event: &Event, hook: &Hook) -> Call {
     let row =
         hook.event_spec_for(event).or_else(|| hook.specs.first().copied()).unwrap_or(event.spec);
     let mut call = match hook.draft.config.get("type").and_then(Value::as_str) {
-        Some("http") => reach::http(hook, input(event, hook, row), &event.env),
-        Some("mcp_tool") => reach::tool(event, hook, &input(event, hook, row)),
-        Some("prompt" | "agent") => judge::stage(hook, &input(event, hook, row)),
-        _ => return command(event, hook, row),
+        Some("http") => remote_handlers::stage_http(hook, hook_input(event, hook, row), &event.env),
+        Some("mcp_tool") => {
+            remote_handlers::stage_mcp_tool(event, hook, &hook_input(event, hook, row))
+        }
+        Some("prompt" | "agent") => {
+            model_handler::stage_model_call(hook, &hook_input(event, hook, row))
+        }
+        _ => return stage_command(event, hook, row),
     };
-    // What the call has set itself stands: a server's plugin may be another than its hook's.
-    let own = env(event, folders(event, &hook.draft.config));
+
+    // Variables of the call take precedence: a server's plugin may differ from its hook's plugin.
+    let own = build_env(event, folder_variables(event, &hook.draft.config));
     call.env.splice(0..0, own);
-    Call { cwd: event.cwd.clone(), limits: hook.draft.policy.limits(), ..call }
+    Call { cwd: event.cwd.clone(), limits: hook.draft.policy.call_limits(), ..call }
 }
 
 /// A command, in shell form or in exec form.
-fn command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
-    let folders = folders(event, &hook.draft.config);
-    let terms = &hook.draft.policy;
+fn stage_command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
+    let folders = folder_variables(event, &hook.draft.config);
+    let policy = &hook.draft.policy;
     let (file, mut files) = env_file(event, row);
     files.extend(data_folder(&hook.draft.config));
-    let mut env = env(event, folders.clone());
+    let mut env = build_env(event, folders.clone());
     env.extend(file.map(|path| (ENV_FILE.to_owned(), path)));
     Call {
-        program: program(&hook.draft.config, &folders),
+        program: build_program(&hook.draft.config, &folders),
         env,
         files,
-        remove_env: unset(row, &hook.draft.config, &event.env),
-        stdin: Some(line(event, hook, row)),
+        remove_env: variables_to_remove(row, &hook.draft.config, &event.env),
+        stdin: Some(input_line(event, hook, row)),
         cwd: event.cwd.clone(),
-        limits: terms.limits(),
-        async_marker: terms.blocking.then(parting),
+        limits: policy.call_limits(),
+        async_marker: policy.blocking.then(async_marker),
         ..Call::default()
     }
 }
 
-/// The caller's own line as long as it is true; else one made anew.
-fn line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
+/// The caller's own line if no hook has rewritten the event; else a new one.
+fn input_line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
     let own = event.is_from(&Claude) && event.patched.is_empty();
     let mut line = match event.raw_line.as_ref().filter(|_| own) {
-        // The mark that a caller's file began with is no part of the line.
+        // The line does not include a byte order mark.
         Some(line) => line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).to_vec(),
-        None => serde_json::to_vec(&input(event, hook, row)).unwrap_or_default(),
+        None => serde_json::to_vec(&hook_input(event, hook, row)).unwrap_or_default(),
     };
     line.push(b'\n');
     line
 }
 
-/// The folders that a handler or a server refers to.
-pub fn folders(event: &Event, config: &Value) -> Vec<(&'static str, String)> {
+/// The variables for folders that a handler or a server refers to.
+pub fn folder_variables(event: &Event, config: &Value) -> Vec<(&'static str, String)> {
     let written = |key: &str| config.get(key)?.as_str().map(str::to_owned);
     let all = [
         (PROJECT_DIR, Some(event.project.display().to_string())),
@@ -92,37 +98,37 @@ pub fn folders(event: &Event, config: &Value) -> Vec<(&'static str, String)> {
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-fn env(event: &Event, folders: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+fn build_env(event: &Event, folders: Vec<(&'static str, String)>) -> Vec<(String, String)> {
     let mut env = folders;
     env.push(("CLAUDE_CODE_SESSION_ID", event.session.clone()));
     env.push(("CLAUDECODE", "1".into()));
-    // What the product always sets, where no live one has set it.
-    for (name, usual) in USUAL {
+    // A live Claude Code has set these already.
+    for (name, usual) in DEFAULT_VARIABLES {
         if !event.env.contains_key(name) {
             env.push((name, usual.into()));
         }
     }
-    env.extend(effort(event).map(|level| (EFFORT, level.to_owned())));
-    env.extend(agent(event).map(|name| (AGENT, name)));
+    env.extend(effort_level(event).map(|level| (EFFORT, level.to_owned())));
+    env.extend(session_agent(event).map(|name| (AGENT, name)));
     let caller = event.caller.filter(|_| !event.env.contains_key(PID));
     env.extend(caller.map(|pid| (PID, pid.to_string())));
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// How hard the model was told to think, where the caller says so.
-fn effort(event: &Event) -> Option<&str> {
+/// The effort level of the model, if the caller sends one.
+fn effort_level(event: &Event) -> Option<&str> {
     event.native.get("effort")?.get("level")?.as_str().filter(|_| event.is_from(&Claude))
 }
 
-/// The agent that the whole session runs as: one that runs inside it has an id as well.
-fn agent(event: &Event) -> Option<String> {
+/// The agent that the whole session runs as. A sub-agent has an id too, and does not count.
+fn session_agent(event: &Event) -> Option<String> {
     let inside = event.native.get("agent_id").is_some();
-    let named = text(&event.native, "agent_type").filter(|name| !name.is_empty() && !inside);
+    let named = text_field(&event.native, "agent_type").filter(|name| !name.is_empty() && !inside);
     named.filter(|_| event.is_from(&Claude))
 }
 
-/// Where a hook may leave variables for the session: the caller's own file, else one that is kept
-/// for the session beside the ledger.
+/// The file in which a hook may set variables for the session: the caller's own, else one in the
+/// state folder.
 fn env_file(event: &Event, row: &EventSpec) -> (Option<String>, Vec<SideFile>) {
     let given = event.env.get(ENV_FILE).is_some_and(|path| !path.is_empty());
     let folder = state_folder(event).filter(|_| has_env_file(row) && !given);
@@ -133,15 +139,19 @@ fn env_file(event: &Event, row: &EventSpec) -> (Option<String>, Vec<SideFile>) {
     (Some(shown), vec![file])
 }
 
-/// A plugin's hooks may count on the folder for its data.
+/// The plugin's data folder, which must exist when its hooks run.
 fn data_folder(config: &Value) -> Option<SideFile> {
     let path = config.get("pluginData")?.as_str()?.into();
     Some(SideFile { path, text: None, temporary: false, lasting: true })
 }
 
-/// What a caller may have around it that this hook would not see under its own host.
-fn unset(row: &EventSpec, config: &Value, env: &BTreeMap<String, String>) -> Vec<String> {
-    let own = |name: &&String| name.starts_with(TELEMETRY) || *name == TELEMETRY_LOG;
+/// Variables of the caller's environment that Claude Code would not pass to this hook.
+fn variables_to_remove(
+    row: &EventSpec,
+    config: &Value,
+    env: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let own = |name: &&String| name.starts_with(TELEMETRY_PREFIX) || *name == TELEMETRY_LOG;
     let mut names: Vec<String> = env.keys().filter(own).cloned().collect();
     if env.get("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB").is_some_and(|value| value == "1") {
         names.extend(["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"].map(str::to_owned));
@@ -160,12 +170,12 @@ fn unset(row: &EventSpec, config: &Value, env: &BTreeMap<String, String>) -> Vec
     names
 }
 
-fn program(config: &Value, folders: &[(&str, String)]) -> Program {
+fn build_program(config: &Value, folders: &[(&str, String)]) -> Program {
     let command = config.get("command").and_then(Value::as_str).unwrap_or_default();
     if let Some(args) = config.get("args").and_then(Value::as_array) {
         let args = args.iter().filter_map(Value::as_str);
         let words = std::iter::once(command).chain(args);
-        return Program::Exec(words.map(|word| filled(word, folders)).collect());
+        return Program::Exec(words.map(|word| expand_argument(word, folders)).collect());
     }
     let shell = match config.get("shell").and_then(Value::as_str) {
         Some("powershell") => Shell::PowerShell,
@@ -175,15 +185,15 @@ fn program(config: &Value, folders: &[(&str, String)]) -> Program {
     Program::Shell { shell, text: shell_text(command, shell, folders) }
 }
 
-/// In a plugin's command its folders are put in before the shell reads it, so that they are there
-/// inside single quotes as well; as data, whatever their names hold.
+/// Expands a plugin's folders before the shell reads the command, so that they also work inside
+/// single quotes. The paths are quoted, so that the shell reads them as data.
 fn shell_text(command: &str, shell: Shell, folders: &[(&str, String)]) -> String {
     let own = |name: &str| {
         let own = folders.iter().find(|(known, _)| *known == name && name != PROJECT_DIR);
         own.map(|(_, path)| path.clone())
     };
     match shell {
-        // Its quotes are not those of the others: only a path that needs none is put in.
+        // PowerShell quotes differently, so only a path that needs no quotes is expanded.
         Shell::PowerShell => expand_plain(command, Style::Dollar, &|name| {
             let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
             own(name).filter(|path| path.chars().all(plain))
@@ -192,8 +202,8 @@ fn shell_text(command: &str, shell: Shell, folders: &[(&str, String)]) -> String
     }
 }
 
-/// The exec form is filled in element by element and in one pass.
-fn filled(word: &str, folders: &[(&str, String)]) -> String {
+/// Expands the variables of one argument of the exec form, in one pass.
+fn expand_argument(word: &str, folders: &[(&str, String)]) -> String {
     let mut out = String::with_capacity(word.len());
     let mut rest = word;
     while let Some(at) = rest.find("${") {

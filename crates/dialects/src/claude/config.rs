@@ -1,9 +1,10 @@
-//! Settings files in three levels: event, matcher group, handlers. A bad entry is one complaint
-//! at its place; everything else loads.
+//! Reads settings files with their three levels: event, matcher group, handlers. A bad entry adds
+//! one complaint; all other entries load.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::hook::invalid_matcher;
 use gambrel_model::{
@@ -13,56 +14,65 @@ use gambrel_model::{
 
 use super::Claude;
 use super::events::EVENTS;
-use super::fences::Fences;
-use super::frontmatter::frontmatter;
-use super::handler::{Group, handler};
-use super::matcher::{doubts, understood};
-use super::owner::{self, Owner};
-use super::plugin::{self, Plugins};
-use super::servers::{self, Servers};
-use super::switches::Switches;
-use crate::document::{Content, Document, Fields, Language, Node};
-use crate::payload::row;
+use super::frontmatter::extract_frontmatter;
+use super::frontmatter_owner::{self, Owner};
+use super::handler::{MatcherGroup, read_handler};
+use super::http_allowlists::HttpAllowlists;
+use super::kill_switches::KillSwitches;
+use super::matcher::{parse_matcher, warn_doubtful};
+use super::mcp_servers::{self, McpServers};
+use super::plugin::{self, PluginDataFolders};
+use crate::event_parts::find_spec;
 use crate::preferences::{self, Preferences};
 
-/// Where the administrator's file is, unless a test says otherwise.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+/// The administrator's settings file. `GAMBREL_CLAUDE_MANAGED` replaces it in tests.
+const MANAGED_SETTINGS_PATH: &str = "/etc/claude-code/managed-settings.json";
 
-/// So many complaints of one file come with "did you mean".
+/// Only the first complaints of a file get a "did you mean" suggestion.
 const MAX_SUGGESTION_COUNT: usize = 100;
 
-/// The hooks file of the plugin that calls gambrel.
-const HOST_PLUGIN: &str = "host-plugin";
+/// The tag of the hooks file of the plugin that calls gambrel.
+const HOST_PLUGIN_TAG: &str = "host-plugin";
 
-/// Managed; the user's, at home and by name on the command line; project; local.
-pub fn places(roots: &SearchRoots) -> Vec<ConfigPath> {
+/// The settings files by scope: managed, user (at home and from the command line), project,
+/// local. Then MCP servers, preferences, and the frontmatter of skills and agents.
+pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
     let text = |path: PathBuf, scope, tag| ConfigPath { path, scope, expect: Expect::File, tag };
-    let managed = roots.env_var("GAMBREL_CLAUDE_MANAGED").unwrap_or(MANAGED);
+    let managed = roots.env_var("GAMBREL_CLAUDE_MANAGED").unwrap_or(MANAGED_SETTINGS_PATH);
     let mut places = vec![text(roots.root.join(managed), Scope::Managed, "managed")];
     if let Some(folder) = user_folder(roots) {
         places.push(text(folder.join("settings.json"), Scope::User, "user"));
     }
+
     let from_root = |path: &PathBuf| roots.root.join(path);
     let settings = roots.sources_for("settings").map(from_root);
     places.extend(settings.map(|path| text(path, Scope::User, "settings")));
-    let plugins = plugin::folders(roots);
-    places.extend(plugins.iter().flat_map(|folder| plugin::places(folder)));
-    // The plugin that calls gambrel: only its entries count, which say what it reports.
+    let plugins = plugin::plugin_folders(roots);
+    places.extend(plugins.iter().flat_map(|folder| plugin::plugin_config_paths(folder)));
+
+    // Of the plugin that calls gambrel, only the entries that call gambrel are used. They show
+    // which events the plugin reports.
     if let Some(plugin) = roots.env_var("CLAUDE_PLUGIN_ROOT") {
         let path = roots.root.join(plugin).join("hooks/hooks.json");
-        places.push(text(path, Scope::User, HOST_PLUGIN));
+        places.push(text(path, Scope::User, HOST_PLUGIN_TAG));
     }
+
     places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
     places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
-    places.push(text(".mcp.json".into(), Scope::Project, servers::TAG));
-    places.extend(plugins.iter().map(|dir| text(dir.join(".mcp.json"), Scope::User, servers::TAG)));
-    places.extend(preferences::place(roots));
+    places.push(text(".mcp.json".into(), Scope::Project, mcp_servers::SERVERS_TAG));
+    places.extend(
+        plugins
+            .iter()
+            .map(|dir| text(dir.join(".mcp.json"), Scope::User, mcp_servers::SERVERS_TAG)),
+    );
+    places.extend(preferences::config_path(roots));
+
     let homes = user_folder(roots).into_iter().chain(plugins).map(|dir| (dir, Scope::User));
     for (dir, scope) in homes.chain([(".claude".into(), Scope::Project)]) {
         let each =
             |path, pattern, tag| ConfigPath { path, scope, expect: Expect::Glob(pattern), tag };
-        places.push(each(dir.join("skills"), "*/SKILL.md", owner::SKILL));
-        places.push(each(dir.join("agents"), "*.md", owner::AGENT));
+        places.push(each(dir.join("skills"), "*/SKILL.md", frontmatter_owner::SKILL));
+        places.push(each(dir.join("agents"), "*.md", frontmatter_owner::AGENT));
     }
     places
 }
@@ -73,42 +83,42 @@ pub fn user_folder(roots: &SearchRoots) -> Option<PathBuf> {
     named.or_else(|| Some(roots.home.as_ref()?.join(".claude")))
 }
 
-/// One file that is being read.
-pub struct Reading<'r> {
+/// Reads the hooks of one file.
+pub struct SettingsReader<'r> {
     /// The file.
     pub file: &'r LoadedFile,
-    /// Its tree.
+    /// The parsed file.
     pub document: &'r Document<'r>,
-    /// The firing's folders and variables.
+    /// The folders and variables of the search.
     pub roots: &'r SearchRoots,
-    /// What other files settle for all.
-    pub settled: &'r Settled,
-    /// The skill or agent whose frontmatter it is.
+    /// Settings from other files.
+    pub shared: &'r SharedSettings,
+    /// The skill or agent whose frontmatter the file is.
     pub owner: Option<Owner>,
-    /// Why no hook of this file runs, if none does.
-    pub off: Option<String>,
-    /// What was wrong so far.
+    /// Why all hooks of this file are disabled, if they are.
+    pub disabled: Option<String>,
+    /// The complaints so far.
     pub complaints: Vec<Complaint>,
 }
 
-/// What other files settle for all handlers.
-pub struct Settled {
+/// Settings that apply to the handlers of all files.
+pub struct SharedSettings {
     /// The user's preferences.
     pub preferences: Preferences,
-    /// Servers that tools may be called on.
-    pub servers: Servers,
-    /// Where requests may go, and which variables may go with them.
-    pub fences: Fences,
-    /// Every file that was found.
+    /// The MCP servers whose tools handlers may call.
+    pub servers: McpServers,
+    /// The allowed request addresses, and the variables that requests may contain.
+    pub http_allowlists: HttpAllowlists,
+    /// The paths of all loaded files.
     pub files: Vec<PathBuf>,
-    /// Where plugins keep their data.
-    pub plugins: Plugins,
+    /// The data folders of plugins.
+    pub plugins: PluginDataFolders,
 }
 
-/// Every handler of every file.
-pub fn load(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+/// Reads the drafts of all files.
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut complaints = Vec::new();
-    let texts = texts(found, &mut complaints);
+    let texts = select_texts(found, &mut complaints);
     let mut files = Vec::with_capacity(texts.len());
     for (file, text, language) in &texts {
         match Document::parse(&file.place.path, text, *language) {
@@ -119,40 +129,50 @@ pub fn load(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Compl
             Err(complaint) => complaints.push(complaint),
         }
     }
-    let switches = Switches::of(&files, &mut complaints);
-    let plugins = Plugins::of(found, roots);
-    let settled = Settled {
-        preferences: preferences::read(found, roots, &mut complaints),
-        servers: Servers::of(found, &plugins, roots, &mut complaints),
-        fences: Fences::of(&files, &mut complaints),
+
+    let switches = KillSwitches::from_settings(&files, &mut complaints);
+    let plugins = PluginDataFolders::from_files(found, roots);
+    let shared = SharedSettings {
+        preferences: preferences::read_preferences(found, roots, &mut complaints),
+        servers: McpServers::from_files(found, &plugins, roots, &mut complaints),
+        http_allowlists: HttpAllowlists::from_settings(&files, &mut complaints),
         files: found.iter().map(|file| file.place.path.clone()).collect(),
         plugins,
     };
-    let settled = &settled;
+    let shared = &shared;
+
     let mut drafts = Vec::new();
     for (file, document) in &files {
-        let off = switches.idle(&file.place, roots);
-        let owner = Owner::of(file, document.root.get("name").and_then(Node::text));
-        let mut reading =
-            Reading { file, document, roots, settled, owner, off, complaints: Vec::new() };
+        let off = switches.disabled_reason(&file.place, roots);
+        let owner = Owner::from_file(file, document.root.get("name").and_then(DocumentNode::text));
+        let mut reader = SettingsReader {
+            file,
+            document,
+            roots,
+            shared,
+            owner,
+            disabled: off,
+            complaints: Vec::new(),
+        };
         let before = drafts.len();
-        reading.settings(&mut drafts);
-        if file.place.tag == HOST_PLUGIN {
+        reader.read_settings(&mut drafts);
+        if file.place.tag == HOST_PLUGIN_TAG {
             let own = drafts.split_off(before).into_iter().filter(|draft| draft.calls_gambrel);
             drafts.extend(own.collect::<Vec<_>>());
             continue;
         }
-        complaints.append(&mut reading.complaints);
+        complaints.append(&mut reader.complaints);
     }
-    complaints.extend(plugin::bare(found, &drafts, &complaints, roots));
+
+    complaints.extend(plugin::warn_without_hooks(found, &drafts, &complaints, roots));
     if roots.env_var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS").is_none() {
-        share_the_end(&mut drafts);
+        share_session_end_timeout(&mut drafts);
     }
     (drafts, complaints)
 }
 
-/// At the end of a session all hooks that are waited for share the time of the longest.
-fn share_the_end(drafts: &mut [Draft]) {
+/// At `SessionEnd`, all blocking hooks without a timeout of their own get the longest timeout.
+fn share_session_end_timeout(drafts: &mut [Draft]) {
     let ends = |draft: &Draft| draft.event == "SessionEnd" && draft.policy.blocking;
     let longest = drafts.iter().filter(|d| ends(d)).map(|d| d.policy.timeout).max();
     for draft in drafts.iter_mut().filter(|d| ends(d)) {
@@ -162,141 +182,152 @@ fn share_the_end(drafts: &mut [Draft]) {
     }
 }
 
-/// What of each file is read, and in which language: of a skill or an agent only the frontmatter.
-fn texts<'f>(
+/// The text and the language of each file. Of a skill or an agent, only the frontmatter.
+fn select_texts<'f>(
     found: &'f [LoadedFile],
     complaints: &mut Vec<Complaint>,
-) -> Vec<(&'f LoadedFile, Cow<'f, str>, Language)> {
+) -> Vec<(&'f LoadedFile, Cow<'f, str>, DocumentLanguage)> {
     let read = |file: &'f LoadedFile| match file.place.tag {
-        servers::TAG | preferences::TAG => None,
-        owner::SKILL | owner::AGENT => {
-            let part = frontmatter(&file.place.path, &file.text, complaints)?;
-            Some((file, part, Language::Yaml))
+        mcp_servers::SERVERS_TAG | preferences::PREFERENCES_TAG => None,
+        frontmatter_owner::SKILL | frontmatter_owner::AGENT => {
+            let part = extract_frontmatter(&file.place.path, &file.text, complaints)?;
+            Some((file, part, DocumentLanguage::Yaml))
         }
-        _ => Some((file, Cow::Borrowed(file.text.as_str()), Language::Jsonc)),
+        _ => Some((file, Cow::Borrowed(file.text.as_str()), DocumentLanguage::Jsonc)),
     };
     found.iter().filter_map(read).collect()
 }
 
-impl<'r> Reading<'r> {
-    fn settings(&mut self, drafts: &mut Vec<Draft>) {
+impl<'r> SettingsReader<'r> {
+    fn read_settings(&mut self, drafts: &mut Vec<Draft>) {
         let root = &self.document.root;
-        if !matches!(root.content, Content::Map(_)) {
-            return self.complain(root, format!("settings are a map, not {}", root.kind()), None);
+        if !matches!(root.content, NodeContent::Map(_)) {
+            return self.add_error(root, format!("settings are a map, not {}", root.kind()), None);
         }
-        if self.file.place.tag == plugin::MANIFEST {
-            return self.manifest(drafts);
+        if self.file.place.tag == plugin::MANIFEST_TAG {
+            return self.read_manifest(drafts);
         }
-        self.strays(root);
+        self.report_stray_events(root);
         let Some(hooks) = root.get("hooks").filter(|node| !node.is_null()) else { return };
-        self.events(hooks, drafts);
+        self.read_events(hooks, drafts);
     }
 
-    /// Events that stand beside `hooks` would be passed over without a word.
-    fn strays(&mut self, root: &'r Node) {
+    /// Reports events outside `hooks`, which Claude Code ignores silently.
+    fn report_stray_events(&mut self, root: &'r DocumentNode) {
         let event = |key: &str| EVENTS.iter().any(|row| !key.is_empty() && row.name == key);
         for (key, _) in root.entries().iter().filter(|(key, _)| key.text().is_some_and(event)) {
             let name = key.text().unwrap_or_default();
-            let message = format!("`{name}` stands outside `hooks`, so its hooks never run");
+            let message = format!("`{name}` is outside `hooks`, so its hooks never run");
             let help = format!("write \"hooks\": {{\"{name}\": [ … ]}}");
-            self.complain(key, message, Some(help));
+            self.add_error(key, message, Some(help));
         }
     }
 
-    /// Events and their matcher groups.
-    pub fn events(&mut self, hooks: &'r Node, drafts: &mut Vec<Draft>) {
-        if !matches!(hooks.content, Content::Map(_)) {
+    /// Reads the events and their matcher groups.
+    pub fn read_events(&mut self, hooks: &'r DocumentNode, drafts: &mut Vec<Draft>) {
+        if !matches!(hooks.content, NodeContent::Map(_)) {
             let help = Some("write \"hooks\": {\"PreToolUse\": [ … ]}".to_owned());
-            return self.complain(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
+            return self.add_error(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
         }
         for (key, value) in hooks.entries() {
             let name = key.text().unwrap_or_default();
-            let name = self.owner.as_ref().map_or(name, |owner| owner.event(name));
+            let name = self.owner.as_ref().map_or(name, |owner| owner.session_event(name));
             if !EVENTS.iter().any(|row| row.name == name) {
-                // Who has so many of them does not mistype.
+                // Many unknown events are rarely typing mistakes.
                 let suggests = self.complaints.len() < MAX_SUGGESTION_COUNT;
-                self.complaints.push(unknown(name, self.document.spot_of(key), suggests));
+                self.complaints.push(unknown_event(name, self.document.span_of(key), suggests));
             }
-            self.event(name, value, drafts);
+            self.read_event(name, value, drafts);
         }
     }
 
-    fn event(&mut self, name: &str, value: &'r Node, drafts: &mut Vec<Draft>) {
+    fn read_event(&mut self, name: &str, value: &'r DocumentNode, drafts: &mut Vec<Draft>) {
         let Some(groups) = value.items() else {
             let message = format!("`{name}` is a list of matcher groups, not {}", value.kind());
-            return self.complain(value, message, Some(THREE_LEVELS.into()));
+            return self.add_error(value, message, Some(LEVELS_HELP.into()));
         };
-        let Some(row) = row(&Claude, name) else { return };
+        let Some(row) = find_spec(&Claude, name) else { return };
         for node in groups {
-            if let Some((group, handlers)) = self.group(row, node) {
+            if let Some((group, handlers)) = self.read_group(row, node) {
                 for node in handlers {
-                    let draft = handler(self, &group, node);
+                    let draft = read_handler(self, &group, node);
                     drafts.extend(draft.map(|draft| Draft { event: name.to_owned(), ..draft }));
                 }
             }
         }
     }
 
-    fn group(&mut self, row: &'static EventSpec, node: &'r Node) -> Option<(Group, &'r [Node])> {
-        if !matches!(node.content, Content::Map(_)) {
+    fn read_group(
+        &mut self,
+        row: &'static EventSpec,
+        node: &'r DocumentNode,
+    ) -> Option<(MatcherGroup, &'r [DocumentNode])> {
+        if !matches!(node.content, NodeContent::Map(_)) {
             let message = format!("a matcher group is a map, not {}", node.kind());
-            self.complain(node, message, Some(THREE_LEVELS.into()));
+            self.add_error(node, message, Some(LEVELS_HELP.into()));
             return None;
         }
-        let mut fields = Fields::of(self.document, node);
-        let written = fields.quoted("matcher");
-        let unread = fields.has("matcher") && written.is_none();
+        let mut fields = DocumentFields::new(self.document, node);
+        let written = fields.read_spanned("matcher");
+        let unread = fields.has_key("matcher") && written.is_none();
         let mut idle = unread.then(|| "its matcher is not a text".to_owned());
         let hooks = fields.node("hooks");
         if hooks.is_some() {
-            fields.only(&["matcher", "hooks", "description"]);
+            fields.warn_unknown_keys(&["matcher", "hooks", "description"]);
         }
         self.complaints.append(&mut fields.complaints);
-        let matcher = written.map_or(Ok(MatcherText::All), |written| self.matcher(row, written));
+
+        let matcher =
+            written.map_or(Ok(MatcherText::All), |written| self.read_matcher(row, written));
         let matcher = matcher.unwrap_or_else(|why| {
             idle = Some(format!("its matcher is not valid: {why}"));
             MatcherText::All
         });
-        let Some(handlers) = hooks.and_then(Node::items) else {
+
+        let Some(handlers) = hooks.and_then(DocumentNode::items) else {
             let (at, message) = match hooks {
                 Some(hooks) => {
                     (hooks, format!("`hooks` is a list of handlers, not {}", hooks.kind()))
                 }
                 None => (node, "this matcher group has no `hooks`, so nothing runs".to_owned()),
             };
-            self.complain(at, message, Some(THREE_LEVELS.into()));
+            self.add_error(at, message, Some(LEVELS_HELP.into()));
             return None;
         };
-        Some((Group { row, matcher, idle }, handlers))
+        Some((MatcherGroup { row, matcher, disabled: idle }, handlers))
     }
 
-    fn matcher(&mut self, row: &EventSpec, written: SpannedText) -> Result<MatcherText, String> {
-        let meant = understood(row, written.clone());
-        self.complaints.extend(match &meant {
-            Ok(meant) => doubts(row, meant, &written),
+    fn read_matcher(
+        &mut self,
+        row: &EventSpec,
+        written: SpannedText,
+    ) -> Result<MatcherText, String> {
+        let parsed = parse_matcher(row, written.clone());
+        self.complaints.extend(match &parsed {
+            Ok(parsed) => warn_doubtful(row, parsed, &written),
             Err(why) => Some(invalid_matcher(written.spot, why)),
         });
-        meant
+        parsed
     }
 
-    /// Records a mistake at a node.
-    pub fn complain(&mut self, node: &Node, message: String, help: Option<String>) {
-        let complaint = Complaint::error(self.document.spot_of(node), message);
+    /// Adds an error at a node.
+    pub fn add_error(&mut self, node: &DocumentNode, message: String, help: Option<String>) {
+        let complaint = Complaint::error(self.document.span_of(node), message);
         self.complaints.push(Complaint { help, ..complaint });
     }
 
-    /// The plugin's folder, for a file that belongs to one.
-    pub fn plugin(&self) -> Option<PathBuf> {
-        plugin::of(&self.file.place.path, self.roots)
+    /// The folder of the plugin that the file belongs to.
+    pub fn plugin_folder(&self) -> Option<PathBuf> {
+        plugin::plugin_of(&self.file.place.path, self.roots)
     }
 }
 
-const THREE_LEVELS: &str =
+const LEVELS_HELP: &str =
     "three levels: \"Event\": [{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}]";
 
-/// A name that is not in the table: of a later day, or mistyped.
-fn unknown(name: &str, spot: SourceSpan, suggests: bool) -> Complaint {
-    let message = format!("unknown event `{name}`: its hooks run only if a caller names it so");
+/// The complaint about an event that is not in the table: newer than the table, or mistyped.
+fn unknown_event(name: &str, spot: SourceSpan, suggests: bool) -> Complaint {
+    let message = format!("unknown event `{name}`: its hooks run only if a caller sends that name");
     let named = || EVENTS.iter().map(|row| row.name).filter(|name| !name.is_empty());
     match suggests.then(|| nearest_word(name, named())).flatten() {
         Some(near) => Complaint::error(spot, message).with_help(format!("did you mean `{near}`?")),

@@ -1,15 +1,19 @@
-//! A matcher is a regular expression of JavaScript, without flags. Here it is spelled in our
-//! engine's way; what JavaScript refuses is refused. Knows no event and no hook.
+//! Translates a JavaScript regular expression without flags to the syntax of `fancy-regex`.
+//! Refuses the expressions that JavaScript refuses.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The same expression in our spelling. The error says why JavaScript would not take it.
-pub fn translated(text: &str) -> Result<String, String> {
-    let mut reader =
-        Reader { rest: text.chars().peekable(), out: String::new(), depth: 0, last: Last::Nothing };
+/// Translates an expression. The error says why it is invalid in JavaScript.
+pub fn translate_regex(text: &str) -> Result<String, String> {
+    let mut reader = RegexReader {
+        rest: text.chars().peekable(),
+        out: String::new(),
+        depth: 0,
+        last: LastAtom::Nothing,
+    };
     while let Some(c) = reader.rest.next() {
-        reader.one(c)?;
+        reader.read_char(c)?;
     }
     match reader.depth {
         0 => Ok(reader.out),
@@ -17,77 +21,77 @@ pub fn translated(text: &str) -> Result<String, String> {
     }
 }
 
-/// What stands before the next sign, for a sign that repeats it.
+/// The element before the current character, for quantifiers.
 #[derive(Clone, Copy, PartialEq)]
-enum Last {
+enum LastAtom {
     Nothing,
     Atom,
-    /// A repetition, that one `?` may still make lazy.
+    /// A quantifier. One `?` after it makes it lazy.
     Repeated,
 }
 
-struct Reader<'t> {
+struct RegexReader<'t> {
     rest: Peekable<Chars<'t>>,
     out: String,
     depth: usize,
-    last: Last,
+    last: LastAtom,
 }
 
-/// One member of a class: a character, or many at once in our spelling.
-enum Member {
+/// One member of a class: a character, or a set in the target syntax.
+enum ClassMember {
     One(char),
     Many(&'static str),
 }
 
-impl Reader<'_> {
-    fn one(&mut self, c: char) -> Result<(), String> {
+impl RegexReader<'_> {
+    fn read_char(&mut self, c: char) -> Result<(), String> {
         let last = match c {
-            '\\' => self.escape()?,
-            '[' => self.class()?,
-            '(' => self.open()?,
+            '\\' => self.read_escape()?,
+            '[' => self.read_class()?,
+            '(' => self.open_group()?,
             ')' => {
                 self.depth = self.depth.checked_sub(1).ok_or("a group is closed and not opened")?;
                 self.out.push(')');
-                Last::Atom
+                LastAtom::Atom
             }
-            '*' | '+' | '?' => self.repeat(&c.to_string())?,
-            '{' => match self.bounds() {
-                Some(bounds) => self.repeat(&bounds)?,
-                None => self.literal('{'),
+            '*' | '+' | '?' => self.write_quantifier(&c.to_string())?,
+            '{' => match self.read_bounds() {
+                Some(bounds) => self.write_quantifier(&bounds)?,
+                None => self.write_literal('{'),
             },
             '^' | '$' | '|' => {
                 self.out.push(c);
-                Last::Nothing
+                LastAtom::Nothing
             }
             '.' => {
                 self.out.push('.');
-                Last::Atom
+                LastAtom::Atom
             }
-            c => self.literal(c),
+            c => self.write_literal(c),
         };
         self.last = last;
         Ok(())
     }
 
-    fn literal(&mut self, c: char) -> Last {
+    fn write_literal(&mut self, c: char) -> LastAtom {
         match c {
             '&' | '~' | '-' => self.out.push(c),
-            c => spell(&mut self.out, c),
+            c => push_escaped(&mut self.out, c),
         }
-        Last::Atom
+        LastAtom::Atom
     }
 
-    fn repeat(&mut self, sign: &str) -> Result<Last, String> {
+    fn write_quantifier(&mut self, sign: &str) -> Result<LastAtom, String> {
         self.out.push_str(sign);
         match (self.last, sign) {
-            (Last::Atom, _) => Ok(Last::Repeated),
-            (Last::Repeated, "?") => Ok(Last::Nothing),
+            (LastAtom::Atom, _) => Ok(LastAtom::Repeated),
+            (LastAtom::Repeated, "?") => Ok(LastAtom::Nothing),
             _ => Err(format!("`{sign}` has nothing to repeat")),
         }
     }
 
-    /// `{2}`, `{2,}` or `{2,3}`; anything else after a brace is text.
-    fn bounds(&mut self) -> Option<String> {
+    /// Reads `{2}`, `{2,}` or `{2,3}`; `None` if the brace is literal text.
+    fn read_bounds(&mut self) -> Option<String> {
         let ahead: String = self.rest.clone().take_while(|c| *c != '}').collect();
         let (from, to) = ahead.split_once(',').unwrap_or((&ahead, ""));
         let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
@@ -99,12 +103,12 @@ impl Reader<'_> {
         Some(format!("{{{ahead}}}"))
     }
 
-    /// A group: plain, named, without a number, or a look around.
-    fn open(&mut self) -> Result<Last, String> {
+    /// Reads the start of a group: capturing, named, non-capturing, or a lookaround.
+    fn open_group(&mut self) -> Result<LastAtom, String> {
         self.depth += 1;
         self.out.push('(');
         if self.rest.next_if_eq(&'?').is_none() {
-            return Ok(Last::Nothing);
+            return Ok(LastAtom::Nothing);
         }
         let ahead: String = self.rest.clone().take_while(|c| !matches!(c, ':' | ')')).collect();
         let flags = !ahead.is_empty() && ahead.chars().all(|c| "ims-".contains(c));
@@ -115,8 +119,9 @@ impl Reader<'_> {
             Some(':' | '=' | '!') => {}
             Some('<') if named => {}
             Some(_) if flags && after == Some(':') => {}
-            _ => return Err(format!("`(?{ahead}` is no group of JavaScript's")),
+            _ => return Err(format!("`(?{ahead}` is not a JavaScript group")),
         }
+
         self.out.push('?');
         let mut head = if flags { ahead.len() + 1 } else { 1 };
         if ahead.starts_with("<=") || ahead.starts_with("<!") {
@@ -125,57 +130,57 @@ impl Reader<'_> {
             head = ahead.find('>').ok_or("the name of a group is not closed")? + 1;
         }
         self.out.extend(self.rest.by_ref().take(head));
-        Ok(Last::Nothing)
+        Ok(LastAtom::Nothing)
     }
 
-    fn escape(&mut self) -> Result<Last, String> {
+    fn read_escape(&mut self) -> Result<LastAtom, String> {
         match self.rest.peek().copied() {
             None => return Err("a backslash at the end".into()),
             Some(c @ ('b' | 'B')) => {
                 self.rest.next();
                 self.out.extend(['\\', c]);
-                return Ok(Last::Nothing);
+                return Ok(LastAtom::Nothing);
             }
-            // A look back at a group.
+            // A back-reference.
             Some(c @ ('1'..='9' | 'k')) => {
                 self.rest.next();
                 self.out.extend(['\\', c]);
             }
-            Some(_) => match self.member()? {
-                Member::One(c) => spell(&mut self.out, c),
-                Member::Many(set) => {
+            Some(_) => match self.read_member()? {
+                ClassMember::One(c) => push_escaped(&mut self.out, c),
+                ClassMember::Many(set) => {
                     self.out.push('[');
                     self.out.push_str(set);
                     self.out.push(']');
                 }
             },
         }
-        Ok(Last::Atom)
+        Ok(LastAtom::Atom)
     }
 
-    /// What follows a backslash, in a class and outside.
-    fn member(&mut self) -> Result<Member, String> {
+    /// Reads the rest of an escape, in a class or outside.
+    fn read_member(&mut self) -> Result<ClassMember, String> {
         let c = self.rest.next().ok_or("a backslash at the end")?;
         Ok(match c {
-            'd' => Member::Many("0-9"),
-            'w' => Member::Many("0-9A-Za-z_"),
-            's' => Member::Many(r"\s\x{feff}"),
-            'D' => Member::Many(r"\x00-/:-\x{10ffff}"),
-            'W' => Member::Many(r"\x00-/:-@\[-\^`\{-\x{10ffff}"),
-            'S' => Member::Many(r"\S"),
-            't' => Member::One('\t'),
-            'n' => Member::One('\n'),
-            'r' => Member::One('\r'),
-            'v' => Member::One('\u{b}'),
-            'f' => Member::One('\u{c}'),
-            '0' => Member::One('\0'),
-            'x' => Member::One(self.coded(2).unwrap_or('x')),
-            'u' => Member::One(self.coded(4).unwrap_or('u')),
-            other => Member::One(other),
+            'd' => ClassMember::Many("0-9"),
+            'w' => ClassMember::Many("0-9A-Za-z_"),
+            's' => ClassMember::Many(r"\s\x{feff}"),
+            'D' => ClassMember::Many(r"\x00-/:-\x{10ffff}"),
+            'W' => ClassMember::Many(r"\x00-/:-@\[-\^`\{-\x{10ffff}"),
+            'S' => ClassMember::Many(r"\S"),
+            't' => ClassMember::One('\t'),
+            'n' => ClassMember::One('\n'),
+            'r' => ClassMember::One('\r'),
+            'v' => ClassMember::One('\u{b}'),
+            'f' => ClassMember::One('\u{c}'),
+            '0' => ClassMember::One('\0'),
+            'x' => ClassMember::One(self.read_code_point(2).unwrap_or('x')),
+            'u' => ClassMember::One(self.read_code_point(4).unwrap_or('u')),
+            other => ClassMember::One(other),
         })
     }
 
-    fn coded(&mut self, digits: usize) -> Option<char> {
+    fn read_code_point(&mut self, digits: usize) -> Option<char> {
         let code: String = self.rest.clone().take(digits).collect();
         let hex = code.chars().count() == digits && code.bytes().all(|b| b.is_ascii_hexdigit());
         let found = char::from_u32(u32::from_str_radix(&code, 16).ok()?).filter(|_| hex)?;
@@ -183,33 +188,34 @@ impl Reader<'_> {
         Some(found)
     }
 
-    /// `[…]`. An empty one meets nothing; one that excludes nothing meets all.
-    fn class(&mut self) -> Result<Last, String> {
+    /// Reads a class. `[]` matches nothing, and `[^]` matches everything.
+    fn read_class(&mut self) -> Result<LastAtom, String> {
         let excludes = self.rest.next_if_eq(&'^').is_some();
         let mut set = String::new();
-        while let Some(first) = self.within()? {
+        while let Some(first) = self.next_member()? {
             let mut ahead = self.rest.clone();
             let range = ahead.next() == Some('-') && !matches!(ahead.next(), None | Some(']'));
             if !range {
-                add(&mut set, first);
+                push_member(&mut set, first);
                 continue;
             }
             self.rest.next();
-            let last = self.within()?.ok_or("a class is not closed")?;
+            let last = self.next_member()?.ok_or("a class is not closed")?;
             match (first, last) {
-                (Member::One(a), Member::One(b)) if a > b => {
+                (ClassMember::One(a), ClassMember::One(b)) if a > b => {
                     return Err(format!("the range {a}-{b} is out of order"));
                 }
-                (Member::One(a), Member::One(b)) => {
-                    spell(&mut set, a);
+                (ClassMember::One(a), ClassMember::One(b)) => {
+                    push_escaped(&mut set, a);
                     set.push('-');
-                    spell(&mut set, b);
+                    push_escaped(&mut set, b);
                 }
-                (first, last) => [first, Member::One('-'), last]
+                (first, last) => [first, ClassMember::One('-'), last]
                     .into_iter()
-                    .for_each(|member| add(&mut set, member)),
+                    .for_each(|member| push_member(&mut set, member)),
             }
         }
+
         let written = match (set.is_empty(), excludes) {
             (true, true) => r"[\s\S]".to_owned(),
             (true, false) => r"[^\s\S]".to_owned(),
@@ -217,29 +223,29 @@ impl Reader<'_> {
             (false, false) => format!("[{set}]"),
         };
         self.out.push_str(&written);
-        Ok(Last::Atom)
+        Ok(LastAtom::Atom)
     }
 
-    /// The next member of a class; nothing at its end.
-    fn within(&mut self) -> Result<Option<Member>, String> {
+    /// Reads the next member of a class; `None` at its end.
+    fn next_member(&mut self) -> Result<Option<ClassMember>, String> {
         match self.rest.next().ok_or("a class is not closed")? {
             ']' => Ok(None),
-            '\\' if self.rest.next_if_eq(&'b').is_some() => Ok(Some(Member::One('\u{8}'))),
-            '\\' => self.member().map(Some),
-            c => Ok(Some(Member::One(c))),
+            '\\' if self.rest.next_if_eq(&'b').is_some() => Ok(Some(ClassMember::One('\u{8}'))),
+            '\\' => self.read_member().map(Some),
+            c => Ok(Some(ClassMember::One(c))),
         }
     }
 }
 
-fn add(set: &mut String, member: Member) {
+fn push_member(set: &mut String, member: ClassMember) {
     match member {
-        Member::One(c) => spell(set, c),
-        Member::Many(many) => set.push_str(many),
+        ClassMember::One(c) => push_escaped(set, c),
+        ClassMember::Many(many) => set.push_str(many),
     }
 }
 
-/// A character that stands for itself, in a class and outside.
-fn spell(out: &mut String, c: char) {
+/// Appends a literal character, escaped if necessary, in a class or outside.
+fn push_escaped(out: &mut String, c: char) {
     if r"\.+*?()|[]{}^$&~-".contains(c) {
         out.push('\\');
     }

@@ -1,22 +1,21 @@
-//! What is read of a skill's or an agent's file: the lines between its dashes. The host takes
-//! values there that are not YAML, and such a value does not cost the hooks beside it.
+//! Extracts the frontmatter of a skill or an agent: the lines between its dashes. Claude Code
+//! accepts values there that are not YAML; such a value does not disable the hooks.
 
 use std::borrow::Cow;
 use std::path::Path;
 
+use gambrel_document::{Document, DocumentLanguage};
 use gambrel_model::{Complaint, complaint::Severity};
 
-use crate::document::{Document, Language};
-
-/// The part that is read, if it can have hooks. Of one that is not YAML only the entries that
-/// matter here are left, and what is wrong is told.
-pub fn frontmatter<'t>(
+/// The frontmatter of a file, if it can have hooks. If it is not YAML, the mistake is reported, and
+/// only `hooks` and a plain `name` are left.
+pub fn extract_frontmatter<'t>(
     path: &Path,
     text: &'t str,
     complaints: &mut Vec<Complaint>,
 ) -> Option<Cow<'t, str>> {
     let part = between_dashes(text.strip_prefix('\u{feff}').unwrap_or(text))?;
-    let wrong = |part: &str| Document::parse(path, part, Language::Yaml).err();
+    let wrong = |part: &str| Document::parse(path, part, DocumentLanguage::Yaml).err();
     let Some(complaint) = wrong(part) else { return Some(Cow::Borrowed(part)) };
     let hooks = with_hooks_only(part);
     if wrong(&hooks).is_some() {
@@ -27,7 +26,7 @@ pub fn frontmatter<'t>(
     Some(Cow::Owned(hooks))
 }
 
-/// The part of a text between its first two lines of dashes, both included; positions stay.
+/// The text up to its second line of dashes. Positions do not change.
 fn between_dashes(text: &str) -> Option<&str> {
     let head = text.strip_prefix("---")?;
     let first = head.find('\n')? + 3;
@@ -36,20 +35,20 @@ fn between_dashes(text: &str) -> Option<&str> {
     part.contains("hooks:").then_some(part)
 }
 
-/// Blanks every entry but the hooks and a plain name, byte by byte, so that positions stay.
+/// Blanks every entry but the hooks and a plain name. Positions do not change.
 fn with_hooks_only(part: &str) -> String {
     let mut kept = true;
     let lines = part.split_inclusive('\n').map(|line| {
-        if !line.starts_with("---") && !goes_on(line) {
+        if !line.starts_with("---") && !continues_entry(line) {
             kept = is_needed(line);
         }
-        if kept { line.to_owned() } else { blank(line) }
+        if kept { line.to_owned() } else { blank_line(line) }
     });
     lines.collect()
 }
 
 /// Whether a line belongs to the entry above it.
-fn goes_on(line: &str) -> bool {
+fn continues_entry(line: &str) -> bool {
     line.starts_with([' ', '\t', '\r', '\n', '-', '#', '}', ']'])
 }
 
@@ -62,6 +61,6 @@ fn is_needed(line: &str) -> bool {
     }
 }
 
-fn blank(line: &str) -> String {
+fn blank_line(line: &str) -> String {
     line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
 }

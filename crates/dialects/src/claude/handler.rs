@@ -1,99 +1,125 @@
-//! One handler of a matcher group. What cannot run is kept as an idle draft with its reason, so
-//! that a gate is never silently absent.
+//! Reads one handler of a matcher group. A handler that cannot run becomes a disabled draft with a
+//! reason, so that a gate is never silently absent.
 
-use gambrel_model::{Complaint, Draft, EventSpec, MatcherText, Source, Subject};
+use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
+use gambrel_model::{Complaint, Disabled, Draft, EventSpec, MatcherText, Source, Subject};
 use serde_json::{Value, json};
 
-use super::bridge;
-use super::config::Reading;
-use super::events::takes;
-use super::guard::Rule;
-use super::judge;
-use super::kinds::misfit;
-use super::owner::SKILL;
-use super::terms::terms;
-use crate::document::{Content, Fields, Node};
+use super::config::SettingsReader;
+use super::events::accepts_handler;
+use super::field_types::check_optional_fields;
+use super::frontmatter_owner::SKILL;
+use super::hook_policy::read_policy;
+use super::if_rule::IfRule;
+use super::model_handler;
+use super::self_reference;
 
-/// What a matcher group gives to each of its handlers.
-pub struct Group {
-    /// The event.
+/// The properties that all handlers of a matcher group share.
+pub struct MatcherGroup {
+    /// The row of the event.
     pub row: &'static EventSpec,
-    /// Which of its kind.
+    /// The matcher of the group.
     pub matcher: MatcherText,
-    /// Why none of its handlers runs, if none does.
-    pub idle: Option<String>,
+    /// Why the handlers of the group are disabled, if they are.
+    pub disabled: Option<String>,
 }
 
-/// One handler type: its word, the action that would run it, what it cannot do without, and
-/// what else it may have.
-struct Type {
-    word: &'static str,
+/// A handler type: the value of `type`, the action that runs it, its required fields and its
+/// optional fields.
+struct HandlerType {
+    name: &'static str,
     action: &'static str,
-    needs: &'static [&'static str],
-    takes: &'static [&'static str],
+    required_fields: &'static [&'static str],
+    optional_fields: &'static [&'static str],
 }
 
-const TYPES: &[Type] = &[
-    Type {
-        word: "command",
+const HANDLER_TYPES: &[HandlerType] = &[
+    HandlerType {
+        name: "command",
         action: "shell",
-        needs: &["command"],
-        takes: &["args", "shell", "async", "asyncRewake", "rewakeMessage", "rewakeSummary"],
+        required_fields: &["command"],
+        optional_fields: &[
+            "args",
+            "shell",
+            "async",
+            "asyncRewake",
+            "rewakeMessage",
+            "rewakeSummary",
+        ],
     },
-    Type {
-        word: "http",
+    HandlerType {
+        name: "http",
         action: "webhook",
-        needs: &["url"],
-        takes: &["headers", "allowedEnvVars"],
+        required_fields: &["url"],
+        optional_fields: &["headers", "allowedEnvVars"],
     },
-    Type { word: "mcp_tool", action: "mcp_tool", needs: &["server", "tool"], takes: &["input"] },
-    Type {
-        word: "prompt",
+    HandlerType {
+        name: "mcp_tool",
+        action: "mcp_tool",
+        required_fields: &["server", "tool"],
+        optional_fields: &["input"],
+    },
+    HandlerType {
+        name: "prompt",
         action: "shell",
-        needs: &["prompt"],
-        takes: &["model", "continueOnBlock"],
+        required_fields: &["prompt"],
+        optional_fields: &["model", "continueOnBlock"],
     },
-    Type { word: "agent", action: "shell", needs: &["prompt"], takes: &["model"] },
+    HandlerType {
+        name: "agent",
+        action: "shell",
+        required_fields: &["prompt"],
+        optional_fields: &["model"],
+    },
 ];
 
-/// Fields that every type has.
-const SHARED: &[&str] = &["type", "if", "timeout", "onFailure", "statusMessage", "once"];
+/// Optional fields of every type.
+const COMMON_FIELDS: &[&str] = &["type", "if", "timeout", "onFailure", "statusMessage", "once"];
 
-/// The draft of a handler; `None` only when it is not even a map.
-pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<Draft> {
-    if !matches!(node.content, Content::Map(_)) {
+/// The draft of a handler; `None` if it is not a map.
+pub fn read_handler(
+    reader: &mut SettingsReader<'_>,
+    group: &MatcherGroup,
+    node: &DocumentNode,
+) -> Option<Draft> {
+    if !matches!(node.content, NodeContent::Map(_)) {
         let message = format!("a handler is a map, not {}", node.kind());
         let help = "write {\"type\": \"command\", \"command\": \"…\"}";
-        reading.complain(node, message, Some(help.into()));
+        reader.add_error(node, message, Some(help.into()));
         return None;
     }
-    let mut fields = Fields::of(reading.document, node);
-    let kind = kind(&mut fields);
-    let calls_gambrel = calls_gambrel(&fields, kind);
-    let idle = idle(&mut fields, group, kind)
-        .or_else(|| kind.and_then(|kind| unmet(reading, &mut fields, kind)));
-    let terms = terms(&mut fields, group.row, kind.map_or("", |kind| kind.word), reading.roots);
+
+    let mut fields = DocumentFields::new(reader.document, node);
+    let kind = read_type(&mut fields);
+    let calls_gambrel = is_gambrel_entry(&fields, kind);
+    let idle = disabled_reason(&mut fields, group, kind)
+        .or_else(|| Some(Disabled::broken(check_references(reader, &mut fields, kind?)?)));
+    let terms =
+        read_policy(&mut fields, group.row, kind.map_or("", |kind| kind.name), reader.roots);
     if let Some(kind) = kind {
-        fields.only(&[SHARED, kind.needs, kind.takes].concat());
+        fields.warn_unknown_keys(
+            &[COMMON_FIELDS, kind.required_fields, kind.optional_fields].concat(),
+        );
     }
-    let status = fields.text("statusMessage").filter(|text| !text.trim().is_empty());
-    let in_skill = reading.owner.as_ref().is_some_and(|owner| owner.kind == SKILL);
-    let once = fields.flag("once") == Some(true) && in_skill;
-    reading.complaints.append(&mut fields.complaints);
-    let config = config(reading, node, kind);
+    let status = fields.read_text("statusMessage").filter(|text| !text.trim().is_empty());
+    let in_skill = reader.owner.as_ref().is_some_and(|owner| owner.kind == SKILL);
+    let once = fields.read_flag("once") == Some(true) && in_skill;
+    reader.complaints.append(&mut fields.complaints);
+
+    let config = build_config(reader, node, kind);
     Some(Draft {
         event: group.row.name.to_owned(),
         source: Source {
-            spot: reading.document.spot_of(node),
-            scope: reading.file.place.scope,
-            base: reading.file.base.clone(),
+            spot: reader.document.span_of(node),
+            scope: reader.file.place.scope,
+            base: reader.file.base.clone(),
         },
         matcher: group.matcher.clone(),
         action: kind.map_or("shell", |kind| kind.action).to_owned(),
-        dedup_key: Some(twin(&config)),
+        dedup_key: Some(dedup_key(&config)),
         config,
         policy: terms,
-        disabled: reading.off.clone().or(idle),
+        disabled: reader.disabled.clone().map(Disabled::off).or(idle),
         once,
         status,
         calls_gambrel,
@@ -101,67 +127,75 @@ pub fn handler(reading: &mut Reading<'_>, group: &Group, node: &Node) -> Option<
     })
 }
 
-fn kind(fields: &mut Fields<'_>) -> Option<&'static Type> {
-    if !fields.has("type") {
+fn read_type(fields: &mut DocumentFields<'_>) -> Option<&'static HandlerType> {
+    if !fields.has_key("type") {
         let help = "add \"type\": \"command\"";
-        fields.complain("type", "this handler has no `type`, so it never runs", help);
+        fields.add_error("type", "this handler has no `type`, so it never runs", help);
         return None;
     }
-    let words: Vec<&'static str> = TYPES.iter().map(|kind| kind.word).collect();
-    let word = fields.word("type", &words)?;
-    TYPES.iter().find(|kind| kind.word == word)
+    let words: Vec<&'static str> = HANDLER_TYPES.iter().map(|kind| kind.name).collect();
+    let word = fields.read_word("type", &words)?;
+    HANDLER_TYPES.iter().find(|kind| kind.name == word)
 }
 
-/// Why a handler cannot run, if it cannot. Every part is read, so that every mistake is told.
-fn idle(fields: &mut Fields<'_>, group: &Group, kind: Option<&Type>) -> Option<String> {
-    let Some(kind) = kind else { return Some("its `type` is missing or not known".into()) };
-    let missing = missing(fields, kind);
-    let odd = misfit(fields, kind.word);
-    let guarded = guarded(fields, group.row);
-    let unheard = (!takes(group.row, kind.word)).then(|| {
+/// Why a handler cannot run, if it cannot. All checks run, so that every mistake is reported.
+fn disabled_reason(
+    fields: &mut DocumentFields<'_>,
+    group: &MatcherGroup,
+    kind: Option<&HandlerType>,
+) -> Option<Disabled> {
+    let Some(kind) = kind else {
+        return Some(Disabled::broken("its `type` is missing or not known"));
+    };
+    let missing = check_required(fields, kind);
+    let odd = check_optional_fields(fields, kind.name);
+    let guarded = check_if_rule(fields, group.row);
+    let unsupported = (!accepts_handler(group.row, kind.name)).then(|| {
         let event = if group.row.name.is_empty() { "an unknown event" } else { group.row.name };
-        let why = format!("{event} takes no {} handlers, so it never runs", kind.word);
-        fields.complain("type", why.clone(), "use a command here");
+        let why = format!("{event} takes no {} handlers, so it never runs", kind.name);
+        fields.add_error("type", why.clone(), "use a command here");
         why
     });
-    missing.or(group.idle.clone()).or(odd).or(unheard).or(guarded)
+    let broken = missing.or(group.disabled.clone()).or(odd).or(unsupported);
+    broken.map(Disabled::broken).or(guarded.map(Disabled::off))
 }
 
-fn missing(fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
+fn check_required(fields: &mut DocumentFields<'_>, kind: &HandlerType) -> Option<String> {
     let mut idle = None;
-    for need in kind.needs {
-        if !fields.has(need) {
-            let message = format!("`{need}` is missing: a {} handler needs it", kind.word);
-            fields.complain(need, message, &format!("add \"{need}\": \"…\""));
-        } else if let Some(text) = fields.text(need) {
+    for need in kind.required_fields {
+        if !fields.has_key(need) {
+            let message = format!("`{need}` is missing: a {} handler needs it", kind.name);
+            fields.add_error(need, message, &format!("add \"{need}\": \"…\""));
+        } else if let Some(text) = fields.read_text(need) {
             if !text.trim().is_empty() {
                 continue;
             }
-            fields.complain(need, format!("`{need}` is empty"), "say what is to run");
+            fields.add_error(need, format!("`{need}` is empty"), "give it a value");
         }
         idle = Some(format!("its `{need}` is missing or not a text"));
     }
     idle
 }
 
-/// Whether the handler is an entry of `gambrel install`: running it from here would be a circle.
-fn calls_gambrel(fields: &Fields<'_>, kind: Option<&Type>) -> bool {
-    if kind.is_none_or(|kind| kind.word != "command") {
+/// Whether the handler is an entry of `gambrel install`. Running it would call gambrel again.
+fn is_gambrel_entry(fields: &DocumentFields<'_>, kind: Option<&HandlerType>) -> bool {
+    if kind.is_none_or(|kind| kind.name != "command") {
         return false;
     }
-    let command = fields.node("command").and_then(Node::text).unwrap_or_default();
-    let args = fields.node("args").and_then(Node::items);
+    let command = fields.node("command").and_then(DocumentNode::text).unwrap_or_default();
+    let args = fields.node("args").and_then(DocumentNode::items);
     let args: Option<Vec<String>> =
         args.and_then(|args| args.iter().map(|arg| arg.text().map(str::to_owned)).collect());
-    bridge::is_ours(command, args.as_deref())
+    self_reference::is_gambrel_entry(command, args.as_deref())
 }
 
-/// Reads `if`. A rule that cannot be understood is told, and its hook runs: better asked too often.
-fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
-    if !fields.has("if") {
+/// Checks `if`. A hook with an invalid rule is reported and runs on every event, so that a gate
+/// never opens by mistake.
+fn check_if_rule(fields: &mut DocumentFields<'_>, row: &EventSpec) -> Option<String> {
+    if !fields.has_key("if") {
         return None;
     }
-    let rule = fields.quoted("if");
+    let rule = fields.read_spanned("if");
     if row.subject != Subject::Tool {
         let message = format!("`if` is about a tool and {} has none, so it never runs", row.name);
         let spot = rule.map(|rule| rule.spot);
@@ -171,8 +205,8 @@ fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
         return Some(format!("disabled: {message}"));
     }
     let rule = rule?;
-    let doubt = match Rule::parse(&rule.text) {
-        Ok(understood) => understood.doubt().map(|why| Complaint::warning(rule.spot, why)),
+    let doubt = match IfRule::parse(&rule.text) {
+        Ok(understood) => understood.warning().map(|why| Complaint::warning(rule.spot, why)),
         Err(why) => Some(
             Complaint::error(rule.spot, format!("{why}, so the hook always runs"))
                 .with_help("write one rule such as `Bash(git push *)` or `Edit(src/**)`"),
@@ -182,84 +216,92 @@ fn guarded(fields: &mut Fields<'_>, row: &EventSpec) -> Option<String> {
     None
 }
 
-/// What a handler needs that is written elsewhere, and is not there.
-fn unmet(reading: &Reading<'_>, fields: &mut Fields<'_>, kind: &Type) -> Option<String> {
-    let settled = reading.settled;
-    let written = |key: &str| fields.node(key).and_then(Node::text).unwrap_or_default();
-    match kind.word {
+/// Why a handler lacks something that other files define: an allowed address, a server or a model
+/// command.
+fn check_references(
+    reader: &SettingsReader<'_>,
+    fields: &mut DocumentFields<'_>,
+    kind: &HandlerType,
+) -> Option<String> {
+    let shared = reader.shared;
+    let written = |key: &str| fields.node(key).and_then(DocumentNode::text).unwrap_or_default();
+    match kind.name {
         "http" => {
             let url = written("url").to_owned();
-            let refused = settled.fences.refuses(reading.file.place.scope, &url)?;
-            fields.complain("url", refused.clone(), "add it there, or call an address that is");
+            let refused = shared.http_allowlists.refusal_reason(reader.file.place.scope, &url)?;
+            fields.add_error("url", refused.clone(), "add it there, or use an allowed address");
             Some(refused)
         }
-        "mcp_tool"
-            if settled.servers.get(written("server"), reading.file.place.scope).is_none() =>
-        {
-            let own = reading.file.place.scope.is_own();
+        "mcp_tool" if shared.servers.get(written("server"), reader.file.place.scope).is_none() => {
+            let own = reader.file.place.scope.is_own();
             let whose =
-                if own { " of yours (a project's servers are for its own hooks)" } else { "" };
+                if own { " of the user (a project's servers are for its own hooks)" } else { "" };
             let why = format!("no server `{}` in .mcp.json{whose}", written("server"));
-            let known = settled.servers.names().join(", ");
+            let known = shared.servers.server_names().join(", ");
             let help = match known.is_empty() {
                 true => "add it under \"mcpServers\" in .mcp.json".to_owned(),
                 false => format!("known are {known}"),
             };
-            fields.complain("server", why.clone(), &help);
+            fields.add_error("server", why.clone(), &help);
             Some(why)
         }
-        "prompt" | "agent" if command(reading, kind.word).is_none() => {
-            let why = format!("no command answers {} handlers", kind.word);
+        "prompt" | "agent" if model_command(reader, kind.name).is_none() => {
+            let why = format!("no model command is set for {} handlers", kind.name);
             let help = "put `model: {command: \"claude -p\"}` into gambrel/config.yaml in your \
                  configuration folder, or set GAMBREL_MODEL_COMMAND";
-            fields.complain("type", why.clone(), help);
+            fields.add_error("type", why.clone(), help);
             Some(why)
         }
         _ => None,
     }
 }
 
-/// The user's command that answers a type of handler.
-fn command<'r>(reading: &'r Reading<'_>, word: &str) -> Option<&'r String> {
-    let preferences = &reading.settled.preferences;
+/// The user's model command for a handler type.
+fn model_command<'r>(reader: &'r SettingsReader<'_>, word: &str) -> Option<&'r String> {
+    let preferences = &reader.shared.preferences;
     if word == "prompt" { preferences.model.as_ref() } else { preferences.agent.as_ref() }
 }
 
-/// As written, with the plugin, skill or agent that it belongs to, and what it needs of other files.
-fn config(reading: &Reading<'_>, node: &Node, kind: Option<&Type>) -> Value {
+/// The handler as written, with its plugin, skill or agent, and the settings of other files.
+fn build_config(
+    reader: &SettingsReader<'_>,
+    node: &DocumentNode,
+    kind: Option<&HandlerType>,
+) -> Value {
     let mut config = node.to_value();
-    if let Some(owner) = &reading.owner {
-        owner.note(&mut config);
+    if let Some(owner) = &reader.owner {
+        owner.add_to_config(&mut config);
     }
     if let Some(kind) = kind {
-        borrow(reading, &mut config, kind);
+        add_shared_settings(reader, &mut config, kind);
     }
-    if let Some(folder) = reading.plugin() {
-        reading.settled.plugins.note(&mut config, &folder);
+    if let Some(folder) = reader.plugin_folder() {
+        reader.shared.plugins.add_to_config(&mut config, &folder);
     }
     config
 }
 
-/// What a handler needs of other files.
-fn borrow(reading: &Reading<'_>, config: &mut Value, kind: &Type) {
-    let settled = reading.settled;
+/// Adds the settings of other files that a handler needs.
+fn add_shared_settings(reader: &SettingsReader<'_>, config: &mut Value, kind: &HandlerType) {
+    let shared = reader.shared;
     let named = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
-    let added = match kind.word {
+    let added = match kind.name {
         "http" => {
             let asked =
                 config.get("allowedEnvVars").and_then(Value::as_array).into_iter().flatten();
             let asked = asked.filter_map(Value::as_str).map(str::to_owned).collect();
-            let may = settled.fences.variables(reading.file.place.scope, asked);
-            vec![("allowedEnvVars", json!(may)), ("reachable", json!(settled.preferences.allow))]
+            let may = shared.http_allowlists.allowed_variables(reader.file.place.scope, asked);
+            vec![("allowedEnvVars", json!(may)), ("reachable", json!(shared.preferences.allow))]
         }
         "mcp_tool" => {
-            let scope = reading.file.place.scope;
-            let server = settled.servers.get(named("server"), scope).cloned().unwrap_or_default();
-            vec![("serverDefinition", server), ("reachable", json!(settled.preferences.allow))]
+            let scope = reader.file.place.scope;
+            let server = shared.servers.get(named("server"), scope).cloned().unwrap_or_default();
+            vec![("serverDefinition", server), ("reachable", json!(shared.preferences.allow))]
         }
-        "prompt" | "agent" => {
-            command(reading, kind.word).map(|c| (judge::COMMAND, json!(c))).into_iter().collect()
-        }
+        "prompt" | "agent" => model_command(reader, kind.name)
+            .map(|c| (model_handler::MODEL_COMMAND_KEY, json!(c)))
+            .into_iter()
+            .collect(),
         _ => Vec::new(),
     };
     for (key, value) in added {
@@ -267,8 +309,8 @@ fn borrow(reading: &Reading<'_>, config: &mut Value, kind: &Type) {
     }
 }
 
-/// Two handlers with the same text are one, wherever they stand; a plugin's copies are its own.
-fn twin(config: &Value) -> String {
+/// Handlers with the same key run once. Copies in different plugins, skills or agents stay apart.
+fn dedup_key(config: &Value) -> String {
     let keys =
         ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
     let mut text = String::new();
@@ -278,7 +320,7 @@ fn twin(config: &Value) -> String {
             Some(part) => text.push_str(&part.to_string()),
             None => {}
         }
-        // A mark that no command can hold, so that two parts cannot pass for one.
+        // No command contains a NUL, so two parts cannot be mistaken for one.
         text.push('\0');
     }
     text

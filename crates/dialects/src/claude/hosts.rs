@@ -1,5 +1,5 @@
-//! Other agents that run Claude Code's settings files. Their payloads are translated into Claude
-//! Code's own, and a refusal takes the form that each of them obeys.
+//! Other agents that run hooks of Claude Code's settings files. Their payloads are translated to
+//! Claude Code's names, and a refusal takes the form that each of them supports.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -15,20 +15,20 @@ use super::events::EVENTS;
 pub enum Host {
     /// Claude Code itself.
     ClaudeCode,
-    /// Cursor: its payload says so; it obeys exit code 2 and nothing else.
+    /// Cursor, recognised by a field of its payload. Only exit code 2 refuses.
     Cursor,
-    /// Copilot CLI: its environment says so, and one of its payloads has no `hook_event_name`.
+    /// Copilot CLI, recognised by its environment, or by its name for the event's name.
     Copilot,
 }
 
-/// Set by Copilot CLI in the environment of its hooks.
+/// The variable that Copilot CLI sets for its hooks.
 const COPILOT_VARIABLE: &str = "COPILOT_CLI";
-/// Where Copilot CLI names the event of its permission request.
+/// The field of the event's name in a permission request of Copilot CLI.
 const COPILOT_EVENT: &str = "hookName";
-/// What only Cursor sends.
+/// A field that only Cursor sends.
 const CURSOR_VERSION: &str = "cursor_version";
 
-/// Events that Cursor names after the tool that they are about: name, event, tool.
+/// Events of Cursor that are specific to a tool: name, event, tool.
 const CURSOR_TOOL_EVENTS: &[(&str, &str, &str)] = &[
     ("beforeShellExecution", "PreToolUse", "Shell"),
     ("beforeReadFile", "PreToolUse", "Read"),
@@ -37,14 +37,14 @@ const CURSOR_TOOL_EVENTS: &[(&str, &str, &str)] = &[
     ("afterMCPExecution", "PostToolUse", ""),
     ("afterFileEdit", "PostToolUse", "Edit"),
 ];
-/// Events that other agents call differently.
+/// Names of events in other agents.
 const EVENT_NAMES: &[(&str, &str)] = &[
     ("beforeSubmitPrompt", "UserPromptSubmit"),
     ("userPromptSubmitted", "UserPromptSubmit"),
     ("agentStop", "Stop"),
     ("errorOccurred", "StopFailure"),
 ];
-/// Fields that other agents call differently.
+/// Names of fields in other agents.
 const FIELDS: &[(&str, &str)] = &[
     ("conversation_id", "session_id"),
     ("sessionId", "session_id"),
@@ -57,7 +57,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("toolUseId", "tool_use_id"),
     ("toolCallId", "tool_use_id"),
 ];
-/// Tools that other agents call differently.
+/// Names of tools in other agents.
 const TOOL_NAMES: &[(&str, &str)] = &[
     ("shell", "Bash"),
     ("bash", "Bash"),
@@ -76,7 +76,7 @@ const TOOL_NAMES: &[(&str, &str)] = &[
     ("fetch", "WebFetch"),
     ("task", "Task"),
 ];
-/// Arguments of tools that other agents call differently.
+/// Names of tool arguments in other agents: tool, argument, own name.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("Read", "path", "file_path"),
     ("Read", "target_file", "file_path"),
@@ -88,7 +88,7 @@ const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("Edit", "new_str", "new_string"),
 ];
 
-/// Who sent a payload.
+/// The agent that sent a payload.
 pub fn host_of(native: &Value, env: &BTreeMap<String, String>) -> Host {
     if native.get(CURSOR_VERSION).is_some() {
         return Host::Cursor;
@@ -97,8 +97,8 @@ pub fn host_of(native: &Value, env: &BTreeMap<String, String>) -> Host {
     if copilot || native.get(COPILOT_EVENT).is_some() { Host::Copilot } else { Host::ClaudeCode }
 }
 
-/// The payload in Claude Code's names. What has no counterpart stays as it is.
-pub fn translate(mut native: Value) -> Value {
+/// Translates a payload to Claude Code's names. Fields without a counterpart stay unchanged.
+pub fn translate_payload(mut native: Value) -> Value {
     let Some(fields) = native.as_object_mut() else { return native };
     for (foreign, own) in FIELDS {
         if !fields.contains_key(*own)
@@ -117,8 +117,8 @@ pub fn translate(mut native: Value) -> Value {
     native
 }
 
-/// Claude Code's name of an event that another agent names in its own way.
-pub fn event_name(written: &str) -> String {
+/// Claude Code's name for an event of another agent.
+pub fn claude_event_name(written: &str) -> String {
     let tool_event = CURSOR_TOOL_EVENTS.iter().find(|(name, _, _)| *name == written);
     if let Some((_, own, _)) = tool_event {
         return (*own).to_owned();
@@ -142,18 +142,18 @@ fn translate_event(fields: &mut Map<String, Value>) {
     {
         fields.insert("tool_name".to_owned(), Value::from(*tool));
     }
-    // These events have the tool's arguments beside their other fields.
+    // These events have the tool's arguments among their other fields.
     if tool.is_some() && !fields.contains_key("tool_input") {
         let keys = ["command", "file_path", "edits"];
         let own = |key: &&str| Some(((*key).to_owned(), fields.get(*key)?.clone()));
         let input: Map<String, Value> = keys.iter().filter_map(own).collect();
         fields.insert("tool_input".to_owned(), Value::Object(input));
     }
-    fields.insert("hook_event_name".to_owned(), Value::from(event_name(&written)));
+    fields.insert("hook_event_name".to_owned(), Value::from(claude_event_name(&written)));
 }
 
 fn translate_tool(fields: &mut Map<String, Value>) {
-    // Arguments and results may come as JSON inside a text.
+    // Arguments and results may be JSON inside a text.
     for key in ["tool_input", "tool_response"] {
         let inside = fields.get(key).and_then(Value::as_str);
         let inside = inside.and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -175,18 +175,18 @@ fn translate_tool(fields: &mut Map<String, Value>) {
     }
 }
 
-/// The rows of a host: what Cursor can be told is a refusal, and nothing finer.
-pub fn row_for(host: Host, row: &'static EventSpec) -> &'static EventSpec {
+/// The row of an event for a host. Cursor can only receive refusals.
+pub fn spec_for_host(host: Host, row: &'static EventSpec) -> &'static EventSpec {
     static CURSOR: OnceLock<Vec<EventSpec>> = OnceLock::new();
     if host != Host::Cursor {
         return row;
     }
-    let refusals_only = || EVENTS.iter().map(only_refusals).collect();
+    let refusals_only = || EVENTS.iter().map(limit_to_refusals).collect();
     let rows = CURSOR.get_or_init(refusals_only);
     rows.iter().find(|other| other.name == row.name).unwrap_or(row)
 }
 
-fn only_refusals(row: &EventSpec) -> EventSpec {
+fn limit_to_refusals(row: &EventSpec) -> EventSpec {
     let can = if row.caller_powers.contains(Powers::DENY) { Powers::DENY } else { Powers::NONE };
     EventSpec { caller_powers: can, caller_accepts: &[], ..row.clone() }
 }

@@ -1,13 +1,13 @@
-//! A matcher's text by the rules of today: everything, a list of exact names, or a pattern.
+//! Parses the text of a matcher: everything, a list of exact names, or a pattern.
 
 use gambrel_model::{Complaint, EventSpec, MatcherText, SpannedText, Subject};
 
-use super::ecmascript::translated;
+use super::ecmascript::translate_regex;
 use super::events::has_narrow_names;
 use super::tools::ALIASES;
 
-/// What a written matcher means at an event.
-pub fn understood(row: &EventSpec, written: SpannedText) -> Result<MatcherText, String> {
+/// Parses the matcher of an event. The error says why it is invalid.
+pub fn parse_matcher(row: &EventSpec, written: SpannedText) -> Result<MatcherText, String> {
     let text = written.text.as_str();
     if text.is_empty() || text == "*" {
         return Ok(MatcherText::All);
@@ -20,14 +20,14 @@ pub fn understood(row: &EventSpec, written: SpannedText) -> Result<MatcherText, 
     };
     let tools = row.subject == Subject::Tool;
     if is_list {
-        return Ok(MatcherText::Names(names(text, tools)));
+        return Ok(MatcherText::Names(split_names(text, tools)));
     }
-    let spelled = translated(text)?;
+    let spelled = translate_regex(text)?;
     let spelled = if tools { with_aliases(spelled) } else { spelled };
     Ok(MatcherText::Pattern(SpannedText { text: spelled, ..written }))
 }
 
-fn names(text: &str, tools: bool) -> Vec<String> {
+fn split_names(text: &str, tools: bool) -> Vec<String> {
     let written = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
     let mut names: Vec<String> = written.map(str::to_owned).collect();
     for (name, alias) in ALIASES.iter().filter(|_| tools) {
@@ -39,15 +39,15 @@ fn names(text: &str, tools: bool) -> Vec<String> {
     names
 }
 
-/// A pattern that spells one of two names for the same tool is asked for the other as well.
+/// Extends a pattern with one of two names for the same tool, so that it matches both.
 fn with_aliases(text: String) -> String {
-    let others = ALIASES.iter().map(|(name, alias)| replaced(&text, name, alias));
+    let others = ALIASES.iter().map(|(name, alias)| replace_words(&text, name, alias));
     let others: Vec<String> = others.filter(|other| *other != text).collect();
     others.into_iter().fold(text, |text, other| format!("{text}|{other}"))
 }
 
-/// Whole words only.
-fn replaced(text: &str, word: &str, other: &str) -> String {
+/// Replaces whole words only.
+fn replace_words(text: &str, word: &str, other: &str) -> String {
     let part_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -61,14 +61,18 @@ fn replaced(text: &str, word: &str, other: &str) -> String {
     out + rest
 }
 
-/// Matchers that are well-formed and never met, or not what their author thinks.
-pub fn doubts(row: &EventSpec, meant: &MatcherText, written: &SpannedText) -> Option<Complaint> {
+/// Warns of a valid matcher that never matches, or that has no effect.
+pub fn warn_doubtful(
+    row: &EventSpec,
+    parsed: &MatcherText,
+    written: &SpannedText,
+) -> Option<Complaint> {
     let warn = |message: String| Complaint::warning(written.spot.clone(), message);
-    match meant {
+    match parsed {
         MatcherText::All => None,
         _ if row.subject == Subject::None => {
             let message = match row.name {
-                "" => "what it would be compared with is not known: its hooks always run".into(),
+                "" => "an unknown event has nothing to match: its hooks always run".into(),
                 name => format!("{name} has nothing to match: its hooks always run"),
             };
             Some(warn(message).with_help("leave the matcher out"))

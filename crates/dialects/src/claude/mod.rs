@@ -1,40 +1,40 @@
 //! Claude Code (`contracts/claude/CONTRACT.md`): JSON on stdin, exit codes and JSON on stdout,
-//! hooks in three levels of settings files. Pure translation; nothing here starts a process.
+//! hooks in three levels of settings files. Pure translation that starts no process.
 
-pub mod bridge;
 mod call;
 mod config;
 mod ecmascript;
 mod events;
-mod fences;
+mod field_types;
 mod frontmatter;
-mod guard;
+mod frontmatter_owner;
 mod handler;
+mod hook_input;
+mod hook_policy;
 mod hosts;
-mod judge;
-mod kinds;
+mod http_allowlists;
+mod if_rule;
+mod kill_switches;
 mod matcher;
-mod native;
+mod mcp_servers;
+mod model_handler;
 mod output;
-mod owner;
-mod partial;
+mod partial_output;
 mod payload;
 mod plugin;
-mod reach;
+mod remote_handlers;
 mod reply;
-mod result;
 pub mod schema;
-mod servers;
+pub mod self_reference;
 mod spill;
 mod stdout;
-mod switches;
-mod terms;
 #[cfg(test)]
 mod tests;
+mod tool_result;
 mod tools;
 mod verdict;
 
-pub use events::since;
+pub use events::first_version;
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ use gambrel_model::{
     Hook, LoadedFile, Outcome, Reply, SearchRoots, ToolWord, Verdict,
 };
 
-/// The dialect of settings files with three levels: event, matcher group, handlers.
+/// The dialect of Claude Code's settings files.
 pub struct Claude;
 
 impl Dialect for Claude {
@@ -60,11 +60,11 @@ impl Dialect for Claude {
     }
 
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
-        config::places(roots)
+        config::config_paths(roots)
     }
 
     fn referenced_files(&self, found: &LoadedFile, roots: &SearchRoots) -> Vec<ConfigPath> {
-        plugin::further(found, roots)
+        plugin::referenced_files(found, roots)
     }
 
     fn load_hooks(
@@ -72,7 +72,7 @@ impl Dialect for Claude {
         found: &[LoadedFile],
         roots: &SearchRoots,
     ) -> (Vec<Draft>, Vec<Complaint>) {
-        config::load(found, roots)
+        config::load_drafts(found, roots)
     }
 
     fn receive_event(
@@ -80,11 +80,11 @@ impl Dialect for Claude {
         native: &[u8],
         arrival: CallerContext,
     ) -> Result<Event, Complaint> {
-        payload::receive(self, native, arrival)
+        payload::parse_event(self, native, arrival)
     }
 
     fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
-        owner::objection(event, hook).or_else(|| guard::objection(event, hook))
+        frontmatter_owner::skip_reason(event, hook).or_else(|| if_rule::skip_reason(event, hook))
     }
 
     fn is_reportable(&self, row: &EventSpec) -> bool {
@@ -92,26 +92,26 @@ impl Dialect for Claude {
     }
 
     fn run_remark(&self, event: &Event, hook: &Hook) -> Option<String> {
-        guard::remark(event, hook)
+        if_rule::run_remark(event, hook)
     }
 
     fn session_flags(&self, event: &Event) -> Vec<String> {
-        owner::marks(event)
+        frontmatter_owner::invoked_skill_flags(event)
     }
 
     fn host_timeout(&self, event: &Event) -> Option<Duration> {
-        Some(terms::patience(event.spec))
+        Some(hook_policy::host_timeout(event.spec))
     }
 
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
-        call::stage(event, hook)
+        call::stage_call(event, hook)
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read(event, hook, outcome)
+        verdict::read_outcome(event, hook, outcome)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
-        reply::reply(event, decision)
+        reply::write_reply(event, decision)
     }
 }

@@ -1,109 +1,115 @@
-//! The JSON that a hook may print: checked against its schema and turned into a verdict. Exit codes
-//! are not known here.
+//! Checks the JSON output of a hook against its schema and turns it into a verdict. Exit codes are
+//! handled in `verdict`.
 
 use gambrel_model::{Audience, EventSpec, Powers, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
-use super::events::{Voice, discards, voice};
-use super::result::heard;
+use super::events::{ReplyForm, discards_output, reply_form};
 use super::schema;
+use super::tool_result::parse_tool_response;
 use super::tools::TOOLS;
 
 /// The fields of an object.
-pub type Object = Map<String, Value>;
+pub type JsonObject = Map<String, Value>;
 
-/// What stands in for a reason that a hook did not give.
+/// The reason of a refusal without a reason of its own.
 pub const BLOCKED: &str = "Blocked by hook";
 const STOPPED: &str = "Stopped by hook";
 
-/// Where rewrites go that only this dialect knows.
-pub const OWN_SLOT: &str = "claude.";
+/// The prefix of slots that only this dialect has.
+pub const SLOT_PREFIX: &str = "claude.";
 
-/// Paths to watch: every hook's.
-pub const WATCH: &str = "watchPaths";
-/// Lasting permissions: of everybody who allows.
-pub const PERMISSIONS: &str = "updatedPermissions";
+/// Paths to watch. The lists of all hooks are joined.
+pub const WATCH_PATHS: &str = "watchPaths";
+/// Permissions for later calls. The lists of all hooks that allow are joined.
+pub const UPDATED_PERMISSIONS: &str = "updatedPermissions";
 
-/// Where a new worktree is.
-pub const WORKTREE: &str = "worktreePath";
-/// Another input as the hook gave it, beside its neutral form.
-pub const INPUT: &str = "updatedInput";
+/// The path of a new worktree.
+pub const WORKTREE_PATH: &str = "worktreePath";
+/// The rewritten input in the hook's own form. `Slot::Input` has the neutral form.
+pub const UPDATED_INPUT: &str = "updatedInput";
 
-/// The longest context for a classifier, in characters.
-const CLASSIFIER: usize = 2_000;
+/// Maximum length of `classifierContext`.
+const MAX_CLASSIFIER_CHARS: usize = 2_000;
 
-/// Fields of an event's own output that have a neutral meaning.
-const NEUTRAL: [&str; 7] = [
+/// Fields of `hookSpecificOutput` that have a neutral meaning.
+const NEUTRAL_FIELDS: [&str; 7] = [
     "hookEventName",
     "permissionDecision",
     "permissionDecisionReason",
-    INPUT,
+    UPDATED_INPUT,
     "additionalContext",
     "updatedToolOutput",
     "decision",
 ];
 
-/// Who answers: its event's row, and the event and the tool by the names that the hook was given.
-pub struct Speaker<'s> {
+/// The event and the tool that an answer is about, by the names that the hook received.
+pub struct AnswerContext<'s> {
     /// The row of the hook's event.
     pub row: &'s EventSpec,
-    /// The event's name; events of a later day share one row.
+    /// The event's name. All events newer than the table share one row.
     pub name: &'s str,
-    /// The tool that the hook was asked about.
+    /// The tool of the event.
     pub tool: Option<&'s str>,
 }
 
-/// The verdict of an answer, or what is wrong with it.
-pub fn answer(speaker: &Speaker<'_>, fields: &Object) -> Result<Verdict, String> {
-    if let Some(why) = schema::misfit(speaker.row, speaker.name, fields) {
+/// The verdict of an answer. The error says why the answer does not fit its schema.
+pub fn read_answer(
+    answer_context: &AnswerContext<'_>,
+    fields: &JsonObject,
+) -> Result<Verdict, String> {
+    if let Some(why) = schema::find_mismatch(answer_context.row, answer_context.name, fields) {
         return Err(why);
     }
-    let mut verdict = universal(speaker.row, fields);
-    if let Some(own) = object(fields, "hookSpecificOutput") {
-        verdict = verdict.then(specific(speaker, own));
+    let mut verdict = read_common_fields(answer_context.row, fields);
+    if let Some(own) = object_of(fields, "hookSpecificOutput") {
+        verdict = verdict.then(read_specific(answer_context, own));
     }
-    // An input that may not be used is not rewritten.
-    if verdict.ruling.refuses() {
+    // A refused tool call needs no rewritten input.
+    if verdict.ruling.is_refusal() {
         verdict.patch.remove(&Slot::Input);
-        verdict.patch.remove(&own_slot(INPUT));
+        verdict.patch.remove(&own_slot(UPDATED_INPUT));
     }
     Ok(verdict)
 }
 
-fn universal(row: &EventSpec, fields: &Object) -> Verdict {
-    let reason = text(fields, "reason");
+fn read_common_fields(row: &EventSpec, fields: &JsonObject) -> Verdict {
+    let reason = text_of(fields, "reason");
     let mut verdict = Verdict::default();
-    if flag(fields, "continue") == Some(false) {
-        verdict = verdict.then(halted(row, text(fields, "stopReason")));
+    if flag_of(fields, "continue") == Some(false) {
+        verdict = verdict.then(halt_verdict(row, text_of(fields, "stopReason")));
     }
-    let plain = matches!(voice(row), Voice::Block | Voice::Permission);
-    verdict = verdict.then(match text(fields, "decision") {
-        Some("block") if plain => ruled(row, Ruling::Deny, reason.unwrap_or(BLOCKED)),
-        Some("block") => noticed(row, &format!("`decision` has no effect at {}", row.name)),
-        Some("approve") if plain => ruled(row, Ruling::Allow, reason.unwrap_or_default()),
+
+    let plain = matches!(reply_form(row), ReplyForm::Block | ReplyForm::Permission);
+    verdict = verdict.then(match text_of(fields, "decision") {
+        Some("block") if plain => ruling_verdict(row, Ruling::Deny, reason.unwrap_or(BLOCKED)),
+        Some("block") => user_message(row, &format!("`decision` has no effect at {}", row.name)),
+        Some("approve") if plain => ruling_verdict(row, Ruling::Allow, reason.unwrap_or_default()),
         _ => Verdict::default(),
     });
-    if let Some(message) = text(fields, "systemMessage").filter(|message| !message.is_empty()) {
-        verdict = verdict.then(noticed(row, message));
+
+    if let Some(message) = text_of(fields, "systemMessage").filter(|message| !message.is_empty()) {
+        verdict = verdict.then(user_message(row, message));
     }
-    match text(fields, "terminalSequence").filter(|_| !discards(row)) {
+    match text_of(fields, "terminalSequence").filter(|_| !discards_output(row)) {
         Some(sequence) if is_harmless(sequence) => {
             verdict.with_rewrite(own_slot("terminalSequence"), json!(sequence))
         }
-        Some(_) => verdict.then(noticed(row, "a hook's `terminalSequence` was dropped")),
+        Some(_) => verdict.then(user_message(row, "a hook's `terminalSequence` was dropped")),
         None => verdict,
     }
 }
 
-/// `continue: false`. Where the event can refuse nothing the ruling is left in, so that what the
-/// contract allows is settled in one place, which records the loss and tells the person. Where it
-/// can refuse, a ruling that is dropped later would take the refusal beside it along.
-fn halted(row: &EventSpec, reason: Option<&str>) -> Verdict {
+/// The verdict of `continue: false`. At an event without `HALT` and `DENY`, the ruling stays in the
+/// verdict, so that `Verdict::within_hook_powers` records the loss and notifies the user. At an
+/// event with `DENY` but without `HALT` it becomes a message: dropping the ruling later would also
+/// drop a refusal of the same hook.
+fn halt_verdict(row: &EventSpec, reason: Option<&str>) -> Verdict {
     if row.hook_powers.contains(Powers::HALT)
         || row.hook_powers.contains(Powers::DENY)
         || !row.hook_powers.contains(Powers::MESSAGE_USER)
     {
-        return ruled(row, Ruling::Halt, reason.unwrap_or(STOPPED));
+        return ruling_verdict(row, Ruling::Halt, reason.unwrap_or(STOPPED));
     }
     let event = if row.name.is_empty() { "this event" } else { row.name };
     let wish = format!("a hook asked to stop the session, which {event} cannot do");
@@ -111,7 +117,7 @@ fn halted(row: &EventSpec, reason: Option<&str>) -> Verdict {
     Verdict::with_ruling(Ruling::Halt, text)
 }
 
-/// Titles and notices of a terminal (OSC 0, 1, 2, 9, 99, 777) and the bell; nothing else.
+/// Whether a terminal sequence only sets titles, shows notices (OSC 0, 1, 2, 9, 99, 777) or rings.
 fn is_harmless(sequence: &str) -> bool {
     let mut rest = sequence;
     while !rest.is_empty() {
@@ -133,31 +139,36 @@ fn is_harmless(sequence: &str) -> bool {
     true
 }
 
-fn specific(speaker: &Speaker<'_>, own: &Object) -> Verdict {
-    let row = speaker.row;
-    let mut verdict = match voice(row) {
-        Voice::Permission => permission(speaker, own),
-        Voice::Request => request(speaker, own),
-        Voice::Action => action(row, own),
-        Voice::Exit | Voice::Block => Verdict::default(),
+fn read_specific(answer_context: &AnswerContext<'_>, own: &JsonObject) -> Verdict {
+    let row = answer_context.row;
+    let mut verdict = match reply_form(row) {
+        ReplyForm::Permission => read_permission(answer_context, own),
+        ReplyForm::Request => read_request(answer_context, own),
+        ReplyForm::Action => read_action(row, own),
+        ReplyForm::Exit | ReplyForm::Block => Verdict::default(),
     };
-    let context = text(own, "additionalContext").filter(|text| !text.is_empty());
+    let context = text_of(own, "additionalContext").filter(|text| !text.is_empty());
     if let Some(context) = context.filter(|_| row.hook_powers.contains(Powers::MESSAGE_AGENT)) {
         verdict = verdict.with_message(Audience::AgentNow, context);
     }
-    // Where the event has no output to rewrite, the loss is recorded and told.
+
+    // At an event without an output to rewrite, the engine records the loss.
     if let Some(output) = own.get("updatedToolOutput").filter(|output| !output.is_null()) {
-        let rewrite = json!({"content": heard(output).content, "native": output});
+        let rewrite = json!({"content": parse_tool_response(output).content, "native": output});
         verdict = verdict.with_rewrite(Slot::Output, rewrite);
     }
-    // What is null is not said.
-    let said =
-        |(name, value): &(&String, &Value)| !NEUTRAL.contains(&name.as_str()) && !value.is_null();
-    for (name, value) in own.iter().filter(said) {
+
+    // Null counts as absent.
+    let is_native = |(name, value): &(&String, &Value)| {
+        !NEUTRAL_FIELDS.contains(&name.as_str()) && !value.is_null()
+    };
+    for (name, value) in own.iter().filter(is_native) {
         verdict = match (name.as_str(), value) {
-            (WATCH, Value::Array(_)) => verdict.with_rewrite(own_list(WATCH), value.clone()),
+            (WATCH_PATHS, Value::Array(_)) => {
+                verdict.with_rewrite(own_list(WATCH_PATHS), value.clone())
+            }
             ("classifierContext", Value::String(text)) => {
-                let cut: String = text.chars().take(CLASSIFIER).collect();
+                let cut: String = text.chars().take(MAX_CLASSIFIER_CHARS).collect();
                 verdict.with_rewrite(own_slot(name), json!(cut))
             }
             _ => verdict.with_rewrite(own_slot(name), value.clone()),
@@ -166,92 +177,104 @@ fn specific(speaker: &Speaker<'_>, own: &Object) -> Verdict {
     verdict
 }
 
-fn permission(speaker: &Speaker<'_>, own: &Object) -> Verdict {
-    let row = speaker.row;
-    let reason = text(own, "permissionDecisionReason").unwrap_or_default();
-    let said = text(own, "permissionDecision");
+fn read_permission(answer_context: &AnswerContext<'_>, own: &JsonObject) -> Verdict {
+    let row = answer_context.row;
+    let reason = text_of(own, "permissionDecisionReason").unwrap_or_default();
+    let decision = text_of(own, "permissionDecision");
     let known = [Ruling::Allow, Ruling::Ask, Ruling::Defer, Ruling::Deny];
-    let verdict = match known.into_iter().find(|ruling| said == Some(ruling.word())) {
-        Some(Ruling::Deny) if reason.is_empty() => ruled(row, Ruling::Deny, BLOCKED),
-        Some(ruling) => ruled(row, ruling, reason),
+    let verdict = match known.into_iter().find(|ruling| decision == Some(ruling.as_str())) {
+        Some(Ruling::Deny) if reason.is_empty() => ruling_verdict(row, Ruling::Deny, BLOCKED),
+        Some(ruling) => ruling_verdict(row, ruling, reason),
         None => Verdict::default(),
     };
-    with_input(verdict, speaker, own)
+    with_rewritten_input(verdict, answer_context, own)
 }
 
-fn request(speaker: &Speaker<'_>, own: &Object) -> Verdict {
-    let Some(decision) = object(own, "decision") else { return Verdict::default() };
-    if text(decision, "behavior") == Some("allow") {
-        let allowed = with_input(ruled(speaker.row, Ruling::Allow, ""), speaker, decision);
-        return match decision.get(PERMISSIONS) {
-            Some(more) => allowed.with_rewrite(own_list(PERMISSIONS), more.clone()),
+fn read_request(answer_context: &AnswerContext<'_>, own: &JsonObject) -> Verdict {
+    let Some(decision) = object_of(own, "decision") else { return Verdict::default() };
+    if text_of(decision, "behavior") == Some("allow") {
+        let allowed = with_rewritten_input(
+            ruling_verdict(answer_context.row, Ruling::Allow, ""),
+            answer_context,
+            decision,
+        );
+        return match decision.get(UPDATED_PERMISSIONS) {
+            Some(more) => allowed.with_rewrite(own_list(UPDATED_PERMISSIONS), more.clone()),
             None => allowed,
         };
     }
-    let message = text(decision, "message").filter(|text| !text.is_empty());
-    let interrupts = flag(decision, "interrupt") == Some(true);
+    let message = text_of(decision, "message").filter(|text| !text.is_empty());
+    let interrupts = flag_of(decision, "interrupt") == Some(true);
     let ruling = if interrupts { Ruling::Halt } else { Ruling::Deny };
-    ruled(speaker.row, ruling, message.unwrap_or(BLOCKED))
+    ruling_verdict(answer_context.row, ruling, message.unwrap_or(BLOCKED))
 }
 
-/// The answer itself stays in this dialect's own slots.
-fn action(row: &EventSpec, own: &Object) -> Verdict {
-    match text(own, "action") {
-        Some("decline" | "cancel") => ruled(row, Ruling::Deny, BLOCKED),
+/// The ruling of an elicitation. The answer itself goes into slots of this dialect.
+fn read_action(row: &EventSpec, own: &JsonObject) -> Verdict {
+    match text_of(own, "action") {
+        Some("decline" | "cancel") => ruling_verdict(row, Ruling::Deny, BLOCKED),
         _ => Verdict::default(),
     }
 }
 
-fn with_input(verdict: Verdict, speaker: &Speaker<'_>, from: &Object) -> Verdict {
-    let input = object(from, INPUT).filter(|_| speaker.row.rewritable.contains(&Slot::Input));
-    match (input, speaker.tool) {
+fn with_rewritten_input(
+    verdict: Verdict,
+    answer_context: &AnswerContext<'_>,
+    from: &JsonObject,
+) -> Verdict {
+    let input = object_of(from, UPDATED_INPUT)
+        .filter(|_| answer_context.row.rewritable.contains(&Slot::Input));
+    match (input, answer_context.tool) {
         (Some(input), Some(name)) => {
             let given = Value::Object(input.clone());
             let tool = Tool::from_native(TOOLS, name, &given);
-            verdict.with_rewrite(Slot::Input, tool.args).with_rewrite(own_slot(INPUT), given)
+            verdict
+                .with_rewrite(Slot::Input, tool.args)
+                .with_rewrite(own_slot(UPDATED_INPUT), given)
         }
         _ => verdict,
     }
 }
 
-/// A ruling where the event allows it; else a refusal is words for the person.
-pub fn ruled(row: &EventSpec, ruling: Ruling, text: &str) -> Verdict {
-    match row.hook_powers.contains(ruling.power()) {
+/// A verdict with a ruling. Without the power for it, a refusal becomes a message for the user.
+pub fn ruling_verdict(row: &EventSpec, ruling: Ruling, text: &str) -> Verdict {
+    match row.hook_powers.contains(ruling.required_power()) {
         true if text.is_empty() => Verdict { ruling, ..Verdict::default() },
         true => Verdict::with_ruling(ruling, text),
-        false if ruling.refuses() && !text.is_empty() => noticed(row, text),
+        false if ruling.is_refusal() && !text.is_empty() => user_message(row, text),
         false => Verdict::default(),
     }
 }
 
-/// Words for the person, where the event shows any.
-pub fn noticed(row: &EventSpec, text: &str) -> Verdict {
+/// A verdict with a message for the user, if the event can show one.
+pub fn user_message(row: &EventSpec, text: &str) -> Verdict {
     match row.hook_powers.contains(Powers::MESSAGE_USER) {
         true => Verdict::with_only_message(Audience::User, text),
         false => Verdict::default(),
     }
 }
 
-/// The slot of a field that only this dialect knows.
+/// The slot of a field that only this dialect has.
 pub fn own_slot(field: &str) -> Slot {
-    Slot::Native(format!("{OWN_SLOT}{field}"))
+    Slot::Native(format!("{SLOT_PREFIX}{field}"))
 }
 
-/// The slot of a list to which every hook adds.
+/// The slot of a list that all hooks extend.
 pub fn own_list(field: &str) -> Slot {
-    Slot::List(format!("{OWN_SLOT}{field}"))
+    Slot::List(format!("{SLOT_PREFIX}{field}"))
 }
 
-// Of the right kind where the schema knows them; elsewhere anything, which then is not there.
+// The schema has checked the types of known fields. Any other field of a wrong type counts as
+// absent.
 
-fn text<'a>(fields: &'a Object, key: &str) -> Option<&'a str> {
+fn text_of<'a>(fields: &'a JsonObject, key: &str) -> Option<&'a str> {
     fields.get(key)?.as_str()
 }
 
-fn flag(fields: &Object, key: &str) -> Option<bool> {
+fn flag_of(fields: &JsonObject, key: &str) -> Option<bool> {
     fields.get(key)?.as_bool()
 }
 
-fn object<'a>(fields: &'a Object, key: &str) -> Option<&'a Object> {
+fn object_of<'a>(fields: &'a JsonObject, key: &str) -> Option<&'a JsonObject> {
     fields.get(key)?.as_object()
 }

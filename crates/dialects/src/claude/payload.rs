@@ -1,4 +1,4 @@
-//! The hook input JSON as it comes from a caller: neutral facts beside the untouched payload.
+//! Parses the hook input JSON that a caller sends into neutral facts.
 
 use gambrel_model::tool::text_block;
 use gambrel_model::{
@@ -9,38 +9,45 @@ use serde_json::Value;
 
 use super::Claude;
 use super::events::EVENTS;
-use super::hosts::{Host, event_name as foreign_event_name, host_of, row_for, translate};
-use super::result::heard;
+use super::hosts::{
+    Host, claude_event_name as foreign_event_name, host_of, spec_for_host, translate_payload,
+};
+use super::tool_result::parse_tool_response;
 use super::tools::TOOLS;
-use crate::payload::{Heard, event_name, loose_text, object, row, text};
+use crate::event_parts::{
+    ParsedEvent, event_name, find_spec, parse_object, text_field, value_as_text,
+};
 
-/// Understands a hook input.
-pub fn receive(
+/// Parses a hook input.
+pub fn parse_event(
     dialect: &'static Claude,
     native: &[u8],
     arrival: CallerContext,
 ) -> Result<Event, Complaint> {
-    let native = object(native)?;
+    let native = parse_object(native)?;
     let host = host_of(&native, &arrival.env);
-    let native = if host == Host::ClaudeCode { native } else { translate(native) };
+    let native = if host == Host::ClaudeCode { native } else { translate_payload(native) };
     let Some(name) = event_name(&native, "hook_event_name", &arrival) else {
         let complaint = Complaint::error(SourceSpan::default(), "`hook_event_name` is missing");
         return Err(complaint.with_help("name the event: \"hook_event_name\": \"PreToolUse\""));
     };
     let name = known_name(name, &arrival);
-    let row = row(dialect, &name)
+
+    let row = find_spec(dialect, &name)
         .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no event `{name}`")))?;
-    let session = native.get("session_id").map(loose_text).unwrap_or_default();
-    let cwd = text(&native, "cwd");
-    let facts = facts(row, &native);
+    let session = native.get("session_id").map(value_as_text).unwrap_or_default();
+    let cwd = text_field(&native, "cwd");
+    let facts = parse_facts(row, &native);
+
     let translated = (host != Host::ClaudeCode).then(|| native.to_string().into_bytes().into());
-    let row = row_for(host, row);
-    let event = Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival);
+    let row = spec_for_host(host, row);
+    let event =
+        ParsedEvent { spec: row, name, session, cwd, facts, native }.into_event(dialect, arrival);
     Ok(Event { raw_line: translated, ..event })
 }
 
-/// The event's name. One that nobody knows is taken for the event that it is spelled like, or for the
-/// one that the entry was written for: a gate must not open because its host spells it differently.
+/// The event's name. An unknown name becomes the event with the same spelling, or the event that
+/// the caller gave separately. So a gate still runs in a host that spells the event differently.
 fn known_name(written: String, arrival: &CallerContext) -> String {
     let is_known = |name: &str| EVENTS.iter().any(|row| !name.is_empty() && row.name == name);
     if is_known(&written) {
@@ -51,40 +58,40 @@ fn known_name(written: String, arrival: &CallerContext) -> String {
     alike.or(named).unwrap_or(written)
 }
 
-fn facts(row: &EventSpec, native: &Value) -> Facts {
-    let named = |key: &str| text(native, key).filter(|text| !text.is_empty());
+fn parse_facts(row: &EventSpec, native: &Value) -> Facts {
+    let named = |key: &str| text_field(native, key).filter(|text| !text.is_empty());
     Facts {
-        tool: tool(native),
-        prompt: text(native, "prompt"),
-        task: task(row, native),
+        tool: parse_tool(native),
+        prompt: text_field(native, "prompt"),
+        task: parse_task(row, native),
         team: named("team_name").map(|id| TeamFacts { id, ..TeamFacts::default() }),
         member: named("teammate_name").or_else(|| named("agent_type")),
         agent: named("agent_id"),
-        error: error(native),
-        cause: cause(row, native),
+        error: error_text(native),
+        cause: matcher_subject(row, native),
         instructions: named("custom_instructions"),
         summary: named("compact_summary"),
         ..Facts::default()
     }
 }
 
-fn tool(native: &Value) -> Option<Tool> {
-    let name = text(native, "tool_name")?;
+fn parse_tool(native: &Value) -> Option<Tool> {
+    let name = text_field(native, "tool_name")?;
     let input = native.get("tool_input").cloned().unwrap_or_default();
-    let failed = text(native, "error").map(|error| ToolResult {
+    let failed = text_field(native, "error").map(|error| ToolResult {
         content: vec![text_block(&error)],
         error: Some(error),
         ..ToolResult::default()
     });
     Some(Tool {
-        id: text(native, "tool_use_id"),
-        result: native.get("tool_response").map(heard).or(failed),
+        id: text_field(native, "tool_use_id"),
+        result: native.get("tool_response").map(parse_tool_response).or(failed),
         ..Tool::from_native(TOOLS, &name, &input)
     })
 }
 
-fn task(row: &EventSpec, native: &Value) -> Option<TaskFacts> {
-    let field = |key: &str| native.get(key).map(loose_text).unwrap_or_default();
+fn parse_task(row: &EventSpec, native: &Value) -> Option<TaskFacts> {
+    let field = |key: &str| native.get(key).map(value_as_text).unwrap_or_default();
     let status = match row.moment {
         Moment::TaskCompleted => "completed",
         Moment::TaskCreated => "pending",
@@ -95,22 +102,22 @@ fn task(row: &EventSpec, native: &Value) -> Option<TaskFacts> {
         id: field("task_id"),
         subject: field("task_subject"),
         description: field("task_description"),
-        owner: text(native, "teammate_name"),
+        owner: text_field(native, "teammate_name"),
         status: status.to_owned(),
         native: Value::Null,
     })
 }
 
-fn error(native: &Value) -> Option<String> {
-    let error = text(native, "error")?;
-    let details = text(native, "error_details").filter(|details| !details.is_empty());
+fn error_text(native: &Value) -> Option<String> {
+    let error = text_field(native, "error")?;
+    let details = text_field(native, "error_details").filter(|details| !details.is_empty());
     Some(details.map_or_else(|| error.clone(), |details| format!("{error}: {details}")))
 }
 
-/// What a matcher looks at. Files are matched by their name alone.
-fn cause(row: &EventSpec, native: &Value) -> Option<String> {
+/// The value that a matcher is compared with. For files, only the file name.
+fn matcher_subject(row: &EventSpec, native: &Value) -> Option<String> {
     let Subject::Cause(field) = row.subject else { return None };
-    let cause = text(native, field)?;
+    let cause = text_field(native, field)?;
     match field {
         "file_path" => cause.rsplit(['/', '\\']).next().map(str::to_owned),
         _ => Some(cause),

@@ -1,5 +1,5 @@
-//! A decision as hook output JSON, event by event; nothing at all when there is nothing to say.
-//! Only spells: what can be said here was settled before.
+//! Writes a decision as hook output JSON; an empty decision has no output. The engine has already
+//! reduced the decision to what the caller can receive.
 
 use gambrel_model::{
     Audience, Decision, Dialect, Event, MomentKind, Powers, Reply, Ruling, Slot, Step, Tool,
@@ -8,42 +8,47 @@ use gambrel_model::{
 use serde_json::{Value, json};
 
 use super::Claude;
-use super::events::{Voice, makes_worktree, voice};
+use super::events::{ReplyForm, makes_worktree, reply_form};
 use super::hosts::{Host, host_of};
 use super::output::{
-    BLOCKED, INPUT, OWN_SLOT, Object, PERMISSIONS, WATCH, WORKTREE, own_list, own_slot,
+    BLOCKED, JsonObject, SLOT_PREFIX, UPDATED_INPUT, UPDATED_PERMISSIONS, WATCH_PATHS,
+    WORKTREE_PATH, own_list, own_slot,
 };
-use super::result::rewritten;
+use super::tool_result::apply_rewrite;
 use super::tools::TOOLS;
 
-/// The answer to a caller.
-pub fn reply(event: &Event, decision: &Decision) -> Reply {
-    let said = &decision.for_caller;
+/// Writes the reply for a caller.
+pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
+    let verdict = &decision.for_caller;
     let worktree = makes_worktree(event.spec);
     let host = host_of(&event.native, &event.env);
-    if host == Host::Cursor && said.ruling.refuses() {
-        return exit_code(said, false, false);
+    if host == Host::Cursor && verdict.ruling.is_refusal() {
+        return exit_code_reply(verdict, false, false);
     }
-    if voice(event.spec) == Voice::Exit && (said.ruling == Ruling::Deny || worktree) {
+    if reply_form(event.spec) == ReplyForm::Exit && (verdict.ruling == Ruling::Deny || worktree) {
         let asked = |step: &Step| step.ran && step.dialect == Claude.name();
-        return exit_code(said, worktree, decision.trail.iter().any(asked));
+        return exit_code_reply(verdict, worktree, decision.trail.iter().any(asked));
     }
-    let mut spelling = Spelling { event, host, said, top: Object::new(), own: Object::new() };
-    spelling.ruling();
-    spelling.words();
-    spelling.rewrites();
-    spelling.into_reply()
+
+    let mut writer =
+        ReplyWriter { event, host, verdict, top: JsonObject::new(), own: JsonObject::new() };
+    writer.write_ruling();
+    writer.write_messages();
+    writer.write_rewrites();
+    writer.into_reply()
 }
 
-/// Events that know a refusal by the exit code alone.
-fn exit_code(said: &Verdict, worktree: bool, asked: bool) -> Reply {
-    let notices = said.messages_for(Audience::User);
-    if said.ruling.refuses() {
-        let lines = [why(said)].into_iter().chain(notices.map(str::to_owned));
+/// The reply to an event or a host that reads only the exit code.
+fn exit_code_reply(verdict: &Verdict, worktree: bool, asked: bool) -> Reply {
+    let notices = verdict.messages_for(Audience::User);
+    if verdict.ruling.is_refusal() {
+        let lines = [ruling_text(verdict)].into_iter().chain(notices.map(str::to_owned));
         let stderr = lines.map(|line| line + "\n").collect();
         return Reply { stderr, exit: 2, ..Reply::default() };
     }
-    let path = said.patch.get(&own_slot(WORKTREE)).filter(|_| worktree).and_then(Value::as_str);
+
+    let path =
+        verdict.patch.get(&own_slot(WORKTREE_PATH)).filter(|_| worktree).and_then(Value::as_str);
     let stdout = path.map(|path| format!("{path}\n")).unwrap_or_default();
     let mut stderr: String = notices.map(|notice| format!("{notice}\n")).collect();
     let missing = worktree && asked && path.is_none();
@@ -53,97 +58,101 @@ fn exit_code(said: &Verdict, worktree: bool, asked: bool) -> Reply {
     Reply { stdout: stdout.into_bytes(), stderr, exit: if missing { 2 } else { 0 } }
 }
 
-fn why(said: &Verdict) -> String {
-    let reasons = said.ruling_reasons().join("\n");
+fn ruling_text(verdict: &Verdict) -> String {
+    let reasons = verdict.ruling_reasons().join("\n");
     if reasons.is_empty() { BLOCKED.to_owned() } else { reasons }
 }
 
-/// What a deny beside a halt says: its own reasons are not lost in the halt's.
-fn refusal(said: &Verdict) -> String {
-    let reasons = said.refusals().join("\n");
+/// The reasons of all refusals, so that a deny keeps its reasons next to a halt.
+fn refusal_text(verdict: &Verdict) -> String {
+    let reasons = verdict.refusal_reasons().join("\n");
     if reasons.is_empty() { BLOCKED.to_owned() } else { reasons }
 }
 
-/// The entries of a list, the first of those that are alike.
-fn each_once(value: &Value) -> Value {
+/// The list without duplicate entries.
+fn without_duplicates(value: &Value) -> Value {
     let Value::Array(entries) = value else { return value.clone() };
     let first = |(at, entry): &(usize, &Value)| !entries[..*at].contains(entry);
     entries.iter().enumerate().filter(first).map(|(_, entry)| entry.clone()).collect()
 }
 
-struct Spelling<'s> {
+struct ReplyWriter<'s> {
     event: &'s Event,
     host: Host,
-    said: &'s Verdict,
-    top: Object,
-    own: Object,
+    verdict: &'s Verdict,
+    top: JsonObject,
+    own: JsonObject,
 }
 
-impl Spelling<'_> {
-    fn ruling(&mut self) {
-        let ruling = self.said.ruling;
+impl ReplyWriter<'_> {
+    fn write_ruling(&mut self) {
+        let ruling = self.verdict.ruling;
         if ruling == Ruling::Halt {
-            // A refused form has no reason of its own that could stand beside the halt's.
-            let form = voice(self.event.spec) == Voice::Action;
-            self.put("continue", json!(false));
-            self.put("stopReason", json!(if form { refusal(self.said) } else { why(self.said) }));
+            // A refused elicitation has no field for a reason, so `stopReason` has all of them.
+            let form = reply_form(self.event.spec) == ReplyForm::Action;
+            self.put_field("continue", json!(false));
+            self.put_field(
+                "stopReason",
+                json!(if form { refusal_text(self.verdict) } else { ruling_text(self.verdict) }),
+            );
         }
-        match voice(self.event.spec) {
-            Voice::Permission => self.permission(ruling),
-            Voice::Request => self.request(ruling),
-            Voice::Action if ruling.refuses() => {
-                let cancelled = self.said.patch.get(&own_slot("action")) == Some(&json!("cancel"));
+        match reply_form(self.event.spec) {
+            ReplyForm::Permission => self.write_permission(ruling),
+            ReplyForm::Request => self.write_request(ruling),
+            ReplyForm::Action if ruling.is_refusal() => {
+                let cancelled =
+                    self.verdict.patch.get(&own_slot("action")) == Some(&json!("cancel"));
                 let action = if cancelled { "cancel" } else { "decline" };
-                self.put_own("action", json!(action));
+                self.put_specific("action", json!(action));
             }
-            Voice::Block if self.blocks() => {
-                self.put("decision", json!("block"));
-                self.put("reason", json!(refusal(self.said)));
+            ReplyForm::Block if self.has_block() => {
+                self.put_field("decision", json!("block"));
+                self.put_field("reason", json!(refusal_text(self.verdict)));
             }
-            Voice::Action | Voice::Block | Voice::Exit => {}
+            ReplyForm::Action | ReplyForm::Block | ReplyForm::Exit => {}
         }
     }
 
-    /// Where things end, a block means "go on": beside a halt it would undo it. After the fact
-    /// there is one beside a halt only if somebody denied.
-    fn blocks(&self) -> bool {
-        let denied = || self.said.reasons.iter().any(|reason| reason.ruling == Ruling::Deny);
-        match (self.said.ruling, self.event.kind()) {
+    /// Whether the reply has `decision: "block"`. At a Close, `block` means "continue" and would
+    /// undo a halt. At a Report, a halt comes with `block` only if a hook denied as well.
+    fn has_block(&self) -> bool {
+        let denied = || self.verdict.reasons.iter().any(|reason| reason.ruling == Ruling::Deny);
+        match (self.verdict.ruling, self.event.kind()) {
             (Ruling::Deny, _) | (Ruling::Halt, MomentKind::Gate) => true,
             (Ruling::Halt, MomentKind::Report) => denied(),
             _ => false,
         }
     }
 
-    /// A halt alone would let the tool run first.
-    fn permission(&mut self, ruling: Ruling) {
+    /// A halt is sent as a deny too: on its own it would let the tool run first.
+    fn write_permission(&mut self, ruling: Ruling) {
         if ruling == Ruling::Silent {
             return;
         }
-        let word = ruling.min(Ruling::Deny).word();
-        self.put_own("permissionDecision", json!(word));
-        let reasons = self.said.ruling_reasons().join("\n");
-        if ruling.refuses() || !reasons.is_empty() {
-            let reason = if ruling.refuses() { refusal(self.said) } else { reasons };
-            self.put_own("permissionDecisionReason", json!(reason));
+        let word = ruling.min(Ruling::Deny).as_str();
+        self.put_specific("permissionDecision", json!(word));
+        let reasons = self.verdict.ruling_reasons().join("\n");
+        if ruling.is_refusal() || !reasons.is_empty() {
+            let reason = if ruling.is_refusal() { refusal_text(self.verdict) } else { reasons };
+            self.put_specific("permissionDecisionReason", json!(reason));
         }
     }
 
-    fn request(&mut self, ruling: Ruling) {
+    fn write_request(&mut self, ruling: Ruling) {
         let decision = match ruling {
             Ruling::Allow => {
                 let mut decision = json!({"behavior": "allow"});
-                if let Some(input) = self.input() {
+                if let Some(input) = self.rewritten_input() {
                     decision["updatedInput"] = input;
                 }
-                if let Some(permissions) = self.said.patch.get(&own_list(PERMISSIONS)) {
-                    decision[PERMISSIONS] = permissions.clone();
+                if let Some(permissions) = self.verdict.patch.get(&own_list(UPDATED_PERMISSIONS)) {
+                    decision[UPDATED_PERMISSIONS] = permissions.clone();
                 }
                 decision
             }
-            Ruling::Deny => json!({"behavior": "deny", "message": why(self.said)}),
+            Ruling::Deny => json!({"behavior": "deny", "message": ruling_text(self.verdict)}),
             Ruling::Halt => {
-                json!({"behavior": "deny", "message": refusal(self.said), "interrupt": true})
+                json!({"behavior": "deny", "message": refusal_text(self.verdict), "interrupt": true})
             }
             Ruling::Silent | Ruling::Ask | Ruling::Defer => return,
         };
@@ -151,95 +160,98 @@ impl Spelling<'_> {
             // Copilot CLI reads the decision's fields at the top.
             return self.top.extend(decision.clone());
         }
-        self.put_own("decision", decision);
+        self.put_specific("decision", decision);
     }
 
-    fn words(&mut self) {
+    fn write_messages(&mut self) {
         let for_agent: Vec<&str> = self
-            .said
+            .verdict
             .messages_for(Audience::AgentNow)
-            .chain(self.said.messages_for(Audience::AgentNextTurn))
+            .chain(self.verdict.messages_for(Audience::AgentNextTurn))
             .collect();
         if !for_agent.is_empty() {
-            self.put_own("additionalContext", json!(for_agent.join("\n")));
+            self.put_specific("additionalContext", json!(for_agent.join("\n")));
         }
-        let mut for_person: Vec<&str> = self.said.messages_for(Audience::User).collect();
-        let asked = voice(self.event.spec) == Voice::Request && self.said.ruling == Ruling::Silent;
-        if asked && self.said.patch.contains_key(&Slot::Input) {
-            // Another input can only be sent with a permission that nobody gave.
-            for_person.push("a hook's rewrite of the input was not applied");
+
+        let mut for_user: Vec<&str> = self.verdict.messages_for(Audience::User).collect();
+        let asked = reply_form(self.event.spec) == ReplyForm::Request
+            && self.verdict.ruling == Ruling::Silent;
+        if asked && self.verdict.patch.contains_key(&Slot::Input) {
+            // A rewritten input can only be sent with a permission, and no hook gave one.
+            for_user.push("a hook's rewrite of the input was not applied");
         }
-        if !for_person.is_empty() {
-            self.put("systemMessage", json!(for_person.join("\n")));
+        if !for_user.is_empty() {
+            self.put_field("systemMessage", json!(for_user.join("\n")));
         }
     }
 
-    fn rewrites(&mut self) {
-        let form = voice(self.event.spec);
-        let input = self.input().filter(|_| form == Voice::Permission);
-        if let Some(input) = input.filter(|_| !self.said.ruling.refuses()) {
-            self.put_own("updatedInput", input);
+    fn write_rewrites(&mut self) {
+        let form = reply_form(self.event.spec);
+        let input = self.rewritten_input().filter(|_| form == ReplyForm::Permission);
+        if let Some(input) = input.filter(|_| !self.verdict.ruling.is_refusal()) {
+            self.put_specific("updatedInput", input);
         }
-        for (slot, value) in &self.said.patch {
+        for (slot, value) in &self.verdict.patch {
             match slot {
                 Slot::Output => {
                     let before = self.event.native.get("tool_response").unwrap_or(&Value::Null);
-                    let output = rewritten(value, before);
-                    self.put_own("updatedToolOutput", output);
+                    let output = apply_rewrite(value, before);
+                    self.put_specific("updatedToolOutput", output);
                 }
-                Slot::Native(name) | Slot::List(name) => self.native(name, value, form),
+                Slot::Native(name) | Slot::List(name) => self.write_native(name, value, form),
                 Slot::Input | Slot::ChatMessages | Slot::InjectedMessage | Slot::Prompt => {}
             }
         }
     }
 
-    /// What only this dialect knows goes back to where it came from.
-    fn native(&mut self, name: &str, value: &Value, form: Voice) {
-        let Some(field) = name.strip_prefix(OWN_SLOT) else { return };
+    /// Writes a slot of this dialect back into its field.
+    fn write_native(&mut self, name: &str, value: &Value, form: ReplyForm) {
+        let Some(field) = name.strip_prefix(SLOT_PREFIX) else { return };
         match field {
-            "terminalSequence" => self.put(field, value.clone()),
-            INPUT => {}
-            PERMISSIONS if form == Voice::Request => {}
-            WATCH => self.put_own(field, each_once(value)),
-            // The form that was filled in is not sent with a refusal.
-            "action" | "content" if form == Voice::Action && self.said.ruling.refuses() => {}
-            _ => self.put_own(field, value.clone()),
+            "terminalSequence" => self.put_field(field, value.clone()),
+            UPDATED_INPUT => {}
+            UPDATED_PERMISSIONS if form == ReplyForm::Request => {}
+            WATCH_PATHS => self.put_specific(field, without_duplicates(value)),
+            // A refusal does not include the content of the form.
+            "action" | "content"
+                if form == ReplyForm::Action && self.verdict.ruling.is_refusal() => {}
+            _ => self.put_specific(field, value.clone()),
         }
     }
 
-    /// The whole rewritten input: as a hook of ours gave it while that is what stands, else in
-    /// the caller's own names.
-    fn input(&self) -> Option<Value> {
-        let args = self.said.patch.get(&Slot::Input)?;
+    /// The whole rewritten input: as a Claude Code hook returned it if no later hook changed it,
+    /// else translated to the caller's names.
+    fn rewritten_input(&self) -> Option<Value> {
+        let args = self.verdict.patch.get(&Slot::Input)?;
         let mut tool = self.event.facts.tool.clone()?;
         let stands = |given: &&Value| Tool::from_native(TOOLS, &tool.name, given).args == *args;
-        if let Some(given) = self.said.patch.get(&own_slot(INPUT)).filter(stands) {
+        if let Some(given) = self.verdict.patch.get(&own_slot(UPDATED_INPUT)).filter(stands) {
             return Some(given.clone());
         }
         tool.args = args.clone();
         Some(tool.to_native(TOOLS).1)
     }
 
-    fn put(&mut self, key: &str, value: Value) {
+    fn put_field(&mut self, key: &str, value: Value) {
         self.top.insert(key.to_owned(), value);
     }
 
-    fn put_own(&mut self, key: &str, value: Value) {
+    fn put_specific(&mut self, key: &str, value: Value) {
         if self.own.is_empty() {
             self.own.insert("hookEventName".into(), json!(self.event.name));
         }
         self.own.insert(key.to_owned(), value);
     }
 
-    /// Where the host shows nothing of the answer, stderr is what a person may still see.
-    fn stderr(&self) -> String {
+    /// Messages for the user at an event whose reply the host does not show.
+    fn user_messages(&self) -> String {
         let hidden = !self.event.spec.caller_powers.contains(Powers::MESSAGE_USER);
-        let notices = self.said.messages_for(Audience::User).filter(|_| hidden);
+        let notices = self.verdict.messages_for(Audience::User).filter(|_| hidden);
         notices.map(|notice| format!("{}\n", notice.trim_end())).collect()
     }
 
     fn into_reply(mut self) -> Reply {
-        let stderr = self.stderr();
+        let stderr = self.user_messages();
         if !self.own.is_empty() {
             self.top.insert("hookSpecificOutput".into(), Value::Object(self.own));
         }

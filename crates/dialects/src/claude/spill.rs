@@ -1,50 +1,57 @@
-//! Context that is too long for the agent's window: the beginning goes to the agent, the whole
-//! into a file that the engine writes. Reasons are not cut.
+//! Shortens context that is too long for the agent: the agent receives the beginning, and the
+//! engine writes the whole text to a file. Reasons are not shortened.
 
 use std::path::PathBuf;
 
 use gambrel_model::{Audience, Captured, Event, Hook, SideEffect, Verdict};
 
-use super::stdout::trimmed;
+use super::stdout::trim_javascript;
 
-/// The longest context that is told in full, in characters.
-const MOST: usize = 10_000;
-/// How much of a longer one is told.
-const PREVIEW: usize = 2_000;
+/// Maximum length of context that the agent receives in full.
+const MAX_CONTEXT_CHARS: usize = 10_000;
+/// Length of the beginning of a longer context.
+const PREVIEW_CHARS: usize = 2_000;
 
-/// The same verdict with long context in files. Without a folder for them nothing is cut.
-pub fn spill(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdict {
-    let long = |text: &str| text.len() > MOST && text.chars().nth(MOST).is_some();
-    let context = |ear: Audience| matches!(ear, Audience::AgentNow | Audience::AgentNextTurn);
-    let says = verdict.messages.iter_mut().filter(|say| context(say.to) && long(&say.text));
-    for (nth, say) in says.enumerate() {
+/// Moves long context into files. Without a state folder, nothing is shortened.
+pub fn spill_context(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdict {
+    let long = |text: &str| {
+        text.len() > MAX_CONTEXT_CHARS && text.chars().nth(MAX_CONTEXT_CHARS).is_some()
+    };
+    let context = |to: Audience| matches!(to, Audience::AgentNow | Audience::AgentNextTurn);
+    let messages =
+        verdict.messages.iter_mut().filter(|message| context(message.to) && long(&message.text));
+    for (nth, message) in messages.enumerate() {
         let Some(folder) = state_folder(event) else { break };
         let folder = folder.join("tool-results");
         let suffix = if nth == 0 { String::new() } else { format!("-{}", nth + 1) };
-        let path =
-            folder.join(format!("hook-{}-{}{suffix}.txt", plain(&event.id), plain(&hook.id)));
-        let preview: String = say.text.chars().take(PREVIEW).collect();
-        let characters = say.text.chars().count();
-        let told = format!("{preview}\n… ({characters} characters; all of it: {})", path.display());
-        let text = std::mem::replace(&mut say.text, told);
+        let path = folder.join(format!(
+            "hook-{}-{}{suffix}.txt",
+            sanitize_name(&event.id),
+            sanitize_name(&hook.id)
+        ));
+        let preview: String = message.text.chars().take(PREVIEW_CHARS).collect();
+        let characters = message.text.chars().count();
+        let shortened =
+            format!("{preview}\n… ({characters} characters; all of it: {})", path.display());
+        let text = std::mem::replace(&mut message.text, shortened);
         verdict.side_effects.push(SideEffect::WriteFile { path, text });
     }
     verdict
 }
 
-/// The beginning of an output that was too large to keep, and where more of it is.
-pub fn beginning(output: &Captured) -> String {
+/// The beginning of an output that is larger than the capture limit, and the path of its spill.
+pub fn output_beginning(output: &Captured) -> String {
     let head = String::from_utf8_lossy(&output.bytes);
-    let preview: String = trimmed(&head).chars().take(PREVIEW).collect();
+    let preview: String = trim_javascript(&head).chars().take(PREVIEW_CHARS).collect();
     let rest = match &output.spill {
-        Some(path) if output.partial => format!("the most that is kept: {}", path.display()),
+        Some(path) if output.partial => format!("the part that was kept: {}", path.display()),
         Some(path) => format!("all of it: {}", path.display()),
         None => "the rest is not kept".to_owned(),
     };
     format!("{preview}\n… ({} bytes; {rest})", output.total)
 }
 
-/// The folder in which the ledger is.
+/// The state folder, which contains the ledger.
 pub fn state_folder(event: &Event) -> Option<PathBuf> {
     let var = |name: &str| event.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let absolute = |name: &str| var(name).filter(|path| path.is_absolute());
@@ -54,16 +61,17 @@ pub fn state_folder(event: &Event) -> Option<PathBuf> {
     own.or_else(standard).or_else(home)
 }
 
-/// A file's name for a session: legible, and another for one of the same name in another project.
+/// A file name for a session. Sessions with the same name in different projects get different
+/// names.
 pub fn session_name(event: &Event) -> String {
     let hash = event.session_key().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    let legible: String = plain(&event.session).chars().take(40).collect();
+    let legible: String = sanitize_name(&event.session).chars().take(40).collect();
     format!("{legible}-{hash:016x}")
 }
 
-/// A piece of a file's name.
-fn plain(text: &str) -> String {
+/// Replaces characters that are unsafe in a file name.
+fn sanitize_name(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }

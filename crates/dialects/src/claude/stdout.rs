@@ -1,96 +1,94 @@
-//! What a hook's stdout is: JSON, text, or JSON gone wrong. Meaning is read elsewhere.
+//! Classifies the stdout of a hook: JSON, text, or broken JSON. `output` interprets it.
 
 use std::path::Path;
 
+use gambrel_document::{Document, DocumentLanguage};
 use gambrel_model::{AsyncMarker, AsyncRequest, lossy_json};
 use serde::de::IgnoredAny;
 
-use super::output::Object;
-use crate::document::{Document, Language};
+use super::output::JsonObject;
 
-/// What is said of an answer that is not kept whole.
-pub const LARGE: &str = "the output is larger than 16 MiB";
+/// Why an object larger than the capture limit cannot be read.
+pub const TOO_LARGE: &str = "the output is larger than 16 MiB";
 
-/// What is said of an answer that is nested too deep to be read.
-pub const DEEP: &str = "the output is nested deeper than 1,000 levels";
+/// Why a deeply nested object cannot be read.
+pub const TOO_DEEP: &str = "the output is nested deeper than 1,000 levels";
 
-/// What is said of an answer with a number that no reader of JSON can hold, such as `1e999`.
-pub const NUMBER: &str = "the output has a number that cannot be held";
+/// Why an object with a number such as `1e999` cannot be read.
+pub const NUMBER_OUT_OF_RANGE: &str = "the output has a number that is out of range";
 
-/// What was printed.
+/// The kind of a hook's stdout.
 #[derive(Debug, PartialEq)]
-pub enum Printed {
-    /// Text, perhaps none.
+pub enum StdoutKind {
+    /// Text, which may be empty.
     Plain(String),
-    /// One JSON object; `twice` when one of its keys is written more than once.
+    /// One JSON object.
     Fields {
-        /// Its fields; of a key that stands twice the last.
-        fields: Object,
-        /// Whether readers could differ about it.
-        twice: bool,
+        /// The fields. The last of duplicate keys counts.
+        fields: JsonObject,
+        /// Whether a key is duplicated.
+        has_duplicates: bool,
     },
-    /// Meant as JSON, and not readable as such.
+    /// Invalid JSON, and what is wrong with it.
     Bad(String),
-    /// An object of which only a part was kept or can be read, and why.
+    /// An object of which only a part is readable, and why.
     Part(&'static str),
 }
 
-/// The first line with which a hook goes on without being waited for.
-pub fn parting() -> AsyncMarker {
+/// The first line with which a hook requests to run detached.
+pub fn async_marker() -> AsyncMarker {
     AsyncMarker { flag: "async".into(), millis: "asyncTimeout".into() }
 }
 
-/// What a hook said after it asked not to be waited for; `None` if it did not ask.
-pub fn said_later(stdout: &str) -> Option<&str> {
-    // The same object over several lines comes too late to be left at, and means no less.
+/// The output after an async request; `None` if the hook made no request.
+pub fn output_after_async(stdout: &str) -> Option<&str> {
+    // An object over several lines is recognised only at the end, but still counts.
     let spread = || {
-        let fields = lossy_json::from_text::<Object>(trimmed(stdout)).ok()?;
-        matches!(parting().read_fields(&fields), AsyncRequest::Yes(_)).then_some("")
+        let fields = lossy_json::from_text::<JsonObject>(trim_javascript(stdout)).ok()?;
+        matches!(async_marker().read_fields(&fields), AsyncRequest::Yes(_)).then_some("")
     };
-    parting().text_after_marker(stdout).or_else(spread)
+    async_marker().text_after_marker(stdout).or_else(spread)
 }
 
-/// Text without what JavaScript takes for space around it: a byte order mark is one.
-pub fn trimmed(text: &str) -> &str {
+/// Trims what JavaScript counts as white space, including a byte order mark.
+pub fn trim_javascript(text: &str) -> &str {
     text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
 }
 
-/// Tells them apart. Of what was too large to keep only both ends are there, and no object can be
-/// read.
-pub fn printed(stdout: &str, whole: bool) -> Printed {
-    let text = trimmed(stdout);
+/// Classifies a stdout. `whole` is false if the output is larger than the capture limit.
+pub fn classify_stdout(stdout: &str, whole: bool) -> StdoutKind {
+    let text = trim_javascript(stdout);
     if !text.starts_with('{') {
-        return Printed::Plain(text.to_owned());
+        return StdoutKind::Plain(text.to_owned());
     }
     if !whole {
-        return Printed::Part(LARGE);
+        return StdoutKind::Part(TOO_LARGE);
     }
     if lossy_json::is_too_deep(text) {
-        return Printed::Part(DEEP);
+        return StdoutKind::Part(TOO_DEEP);
     }
-    match lossy_json::from_text::<Object>(text) {
-        Ok(fields) => Printed::Fields { fields, twice: has_twice(text) },
-        Err(_) if is_json(text) => Printed::Part(NUMBER),
+    match lossy_json::from_text::<JsonObject>(text) {
+        Ok(fields) => StdoutKind::Fields { fields, has_duplicates: has_duplicate_keys(text) },
+        Err(_) if is_json(text) => StdoutKind::Part(NUMBER_OUT_OF_RANGE),
         Err(error) if text.ends_with('}') => {
-            Printed::Bad(format!("looks like a JSON object but is not valid JSON: {error}"))
+            StdoutKind::Bad(format!("looks like a JSON object but is not valid JSON: {error}"))
         }
-        Err(_) => Printed::Plain(text.to_owned()),
+        Err(_) => StdoutKind::Plain(text.to_owned()),
     }
 }
 
-/// Whether a text is JSON by its syntax, whatever its numbers are.
+/// Whether the syntax of a text is valid JSON. Numbers may be out of range.
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-fn has_twice(text: &str) -> bool {
-    Document::parse(Path::new(""), text, Language::Jsonc)
+fn has_duplicate_keys(text: &str) -> bool {
+    Document::parse(Path::new(""), text, DocumentLanguage::Jsonc)
         .is_ok_and(|document| !document.complaints.is_empty())
 }
 
-/// Text in which a decision was probably meant: it begins like an object, or one stands in it
-/// among other words.
-pub fn hides_a_decision(text: &str) -> bool {
+/// Whether a text probably contains a decision: it begins like an object, or contains one.
+pub fn may_contain_decision(text: &str) -> bool {
     const KEYS: [&str; 4] =
         ["\"hookSpecificOutput\"", "\"permissionDecision\"", "\"decision\"", "\"continue\""];
     text.starts_with('{') || (text.contains('{') && KEYS.iter().any(|key| text.contains(key)))

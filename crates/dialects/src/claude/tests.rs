@@ -1,4 +1,4 @@
-//! The dialect end to end without running anything: settings in, a scripted outcome, the reply.
+//! Tests the dialect from settings to reply, with made-up outcomes. Starts no process.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn handler(event: &str, handler: Value) -> Hook {
     let settings = json!({"hooks": {event: [{"hooks": [handler]}]}}).to_string();
     let (mut drafts, complaints) = load_all(&[("project", &settings)]);
     assert_eq!(complaints, []);
-    Hook::build(&CLAUDE, drafts.remove(0)).0.expect("a hook")
+    Hook::from_draft(&CLAUDE, drafts.remove(0)).0.expect("a hook")
 }
 
 fn command(event: &str) -> Hook {
@@ -58,13 +58,13 @@ fn end(code: i32, stdout: &str, stderr: &str) -> Outcome {
     Outcome { stdout, stderr, ..Outcome::from_end(End::Exited(code)) }
 }
 
-fn replied(event: &Event, said: Verdict) -> (Value, i32, String) {
-    let reply = CLAUDE.write_reply(event, &Decision { for_caller: said, ..Decision::default() });
+fn reply_of(event: &Event, verdict: Verdict) -> (Value, i32, String) {
+    let reply = CLAUDE.write_reply(event, &Decision { for_caller: verdict, ..Decision::default() });
     (serde_json::from_slice(&reply.stdout).unwrap_or_default(), reply.exit, reply.stderr)
 }
 
 #[test]
-fn one_bad_entry_leaves_the_rest() {
+fn bad_entries_do_not_stop_others_from_loading() {
     let settings = r#"{"hooks": {
         "PreToolUs": [], "Stop": 3,
         "PreToolUse": [7, {"matcher": 4, "hooks": [{"type": "command", "command": "m"}]}, {"hooks": [
@@ -75,16 +75,17 @@ fn one_bad_entry_leaves_the_rest() {
             {"type": "command", "command": "'/a b/gambrel' fire --from claude"}
         ]}]}}"#;
     let (drafts, complaints) = load_all(&[("project", settings)]);
-    let told: Vec<String> =
+    let messages: Vec<String> =
         complaints.iter().map(|c| format!("{}: {}", c.spot.line, c.message)).collect();
-    assert_eq!(told.len(), 10, "{told:#?}");
+    assert_eq!(messages.len(), 10, "{messages:#?}");
     assert_eq!(complaints[0].help.as_deref(), Some("did you mean `PreToolUse`?"));
     assert!(
         complaints
             .iter()
             .all(|c| c.spot.line > 1 && c.spot.path == Path::new(".claude/settings.json"))
     );
-    let idle: Vec<Option<&str>> = drafts.iter().map(|d| d.disabled.as_deref()).collect();
+    let idle: Vec<Option<&str>> =
+        drafts.iter().map(|d| d.disabled.as_ref().map(|disabled| disabled.why.as_str())).collect();
     assert_eq!(
         idle,
         [
@@ -104,7 +105,7 @@ fn one_bad_entry_leaves_the_rest() {
 }
 
 #[test]
-fn switches_follow_precedence() {
+fn disable_settings_follow_precedence() {
     let hook = r#""hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}"#;
     let idle = |managed: &str, user: &str, project: &str| {
         let text = |own: &str| format!("{{{own} {hook}}}");
@@ -121,7 +122,7 @@ fn switches_follow_precedence() {
 }
 
 #[test]
-fn exit_codes_and_json_are_read() {
+fn reads_exit_codes_and_json() {
     let (event, hook) = (bash(), command("PreToolUse"));
     let read = |outcome: Outcome| CLAUDE.read_outcome(&event, &hook, &outcome);
     assert_eq!(read(end(2, "", "no\n")).ruling_reasons(), ["no"]);
@@ -143,7 +144,7 @@ fn exit_codes_and_json_are_read() {
     let verdict = read(end(0, &rewrite, ""));
     let neutral = json!({"path": "z", "edits": [{"old": "b", "new": "c"}]});
     assert_eq!(verdict.patch.get(&Slot::Input), Some(&neutral));
-    let (reply, ..) = replied(&event, verdict);
+    let (reply, ..) = reply_of(&event, verdict);
     let wanted = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
         "permissionDecision": "allow",
         "updatedInput": {"file_path": "z", "old_string": "b", "new_string": "c"}}});
@@ -151,27 +152,27 @@ fn exit_codes_and_json_are_read() {
 }
 
 #[test]
-fn refusals_are_spelled_by_event() {
-    let said = |name: &str, ruling| {
+fn writes_refusals_in_the_form_of_the_event() {
+    let reply_to = |name: &str, ruling| {
         let native = json!({"hook_event_name": name, "tool_name": "Bash"});
-        replied(&event(native), Verdict::with_ruling(ruling, "why"))
+        reply_of(&event(native), Verdict::with_ruling(ruling, "why"))
     };
-    let (reply, ..) = said("PreToolUse", Ruling::Halt);
+    let (reply, ..) = reply_to("PreToolUse", Ruling::Halt);
     assert_eq!(reply["continue"], false);
     assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny");
-    assert_eq!(said("Stop", Ruling::Deny).0, json!({"decision": "block", "reason": "why"}));
-    assert_eq!(said("Stop", Ruling::Halt).0, json!({"continue": false, "stopReason": "why"}));
-    assert_eq!(said("TaskCompleted", Ruling::Deny), (Value::Null, 2, "why\n".into()));
-    let (reply, ..) = said("PermissionRequest", Ruling::Deny);
+    assert_eq!(reply_to("Stop", Ruling::Deny).0, json!({"decision": "block", "reason": "why"}));
+    assert_eq!(reply_to("Stop", Ruling::Halt).0, json!({"continue": false, "stopReason": "why"}));
+    assert_eq!(reply_to("TaskCompleted", Ruling::Deny), (Value::Null, 2, "why\n".into()));
+    let (reply, ..) = reply_to("PermissionRequest", Ruling::Deny);
     assert_eq!(
         reply["hookSpecificOutput"]["decision"],
         json!({"behavior": "deny", "message": "why"})
     );
-    assert_eq!(replied(&bash(), Verdict::default()), (Value::Null, 0, String::new()));
+    assert_eq!(reply_of(&bash(), Verdict::default()), (Value::Null, 0, String::new()));
 }
 
 #[test]
-fn a_call_has_the_line_and_the_words() {
+fn calls_have_the_callers_line_and_expanded_arguments() {
     let hook = handler(
         "PreToolUse",
         json!({"type": "command", "command": "${CLAUDE_PROJECT_DIR}/x",
@@ -186,12 +187,12 @@ fn a_call_has_the_line_and_the_words() {
 }
 
 #[test]
-fn matchers_are_names_or_patterns() {
+fn matches_names_and_patterns() {
     let met = |event: &str, matcher: &str, subject: &str| {
         let group = json!({"matcher": matcher, "hooks": [{"type": "command", "command": "x"}]});
         let (mut drafts, _) =
             load_all(&[("user", &json!({"hooks": {event: [group]}}).to_string())]);
-        let hook = Hook::build(&CLAUDE, drafts.remove(0)).0.expect("a hook");
+        let hook = Hook::from_draft(&CLAUDE, drafts.remove(0)).0.expect("a hook");
         hook.matcher.matches([subject].into_iter())
     };
     assert!(met("PreToolUse", "", "Bash") && met("PreToolUse", "*", "Bash"));
@@ -204,7 +205,7 @@ fn matchers_are_names_or_patterns() {
 }
 
 #[test]
-fn a_foreign_tool_is_told_in_own_words() {
+fn translates_foreign_tools() {
     let native = json!({"moment": "tool.after", "session": "s", "facts": {"tool": {"kind": "shell",
         "args": {"command": "ls"}, "result": {"content": [{"type": "text", "text": "out"}]}}}});
     let foreign = crate::neutral::Neutral
@@ -221,7 +222,7 @@ fn a_foreign_tool_is_told_in_own_words() {
 }
 
 #[test]
-fn long_context_is_spilled_and_reasons_are_not() {
+fn spills_long_context_but_no_reasons() {
     let mut event = event(json!({"hook_event_name": "UserPromptSubmit", "prompt": "x"}));
     event.id = "e/1".into();
     let hook = command("UserPromptSubmit");
@@ -233,8 +234,8 @@ fn long_context_is_spilled_and_reasons_are_not() {
     assert_eq!(read(&event, end(0, &fits, "")).messages[0].text, fits);
     let verdict = read(&event, end(0, &long, ""));
     let path = format!("/h/.local/state/gambrel/tool-results/hook-e_1-{}.txt", hook.id);
-    let told = format!("{}\n… (10001 characters; all of it: {path})", "é".repeat(2_000));
-    assert_eq!(verdict.messages[0].text, told);
+    let shortened = format!("{}\n… (10001 characters; all of it: {path})", "é".repeat(2_000));
+    assert_eq!(verdict.messages[0].text, shortened);
     assert_eq!(
         verdict.side_effects,
         [SideEffect::WriteFile { path: path.into(), text: long.clone() }]
@@ -245,12 +246,12 @@ fn long_context_is_spilled_and_reasons_are_not() {
 }
 
 #[test]
-fn a_hook_that_nobody_waits_for_has_its_handlers_own_time() {
+fn detached_hooks_have_the_timeout_of_their_type() {
     let time = |event: &str, handler: Value| {
         let mut own = json!({"type": "command", "command": "x"});
         own.as_object_mut().unwrap().extend(handler.as_object().unwrap().clone());
-        let terms = self::handler(event, own).draft.policy;
-        (terms.timeout.as_millis(), terms.leftover_timeout.map(|time| time.as_millis()))
+        let policy = self::handler(event, own).draft.policy;
+        (policy.timeout.as_millis(), policy.leftover_timeout.map(|time| time.as_millis()))
     };
     assert_eq!(time("SessionEnd", json!({})), (1_500, Some(600_000)));
     assert_eq!(time("SessionEnd", json!({"timeout": 90})), (60_000, None));
@@ -262,7 +263,7 @@ fn a_hook_that_nobody_waits_for_has_its_handlers_own_time() {
 }
 
 #[test]
-fn the_table_is_whole() {
+fn the_event_table_has_every_event() {
     let names: Vec<&str> = CLAUDE.events().iter().map(|row| row.name).collect();
     assert_eq!(names.len(), 34);
     assert_eq!(names.last(), Some(&""));

@@ -1,4 +1,4 @@
-//! The tools by their native names, and their arguments in neutral ones.
+//! The table of tools: native names, and the mapping of arguments to neutral names.
 
 use gambrel_model::{ToolKind, ToolWord};
 
@@ -17,8 +17,7 @@ const EDIT_LIST: &[(&str, &str)] = &[
     ("edits[].all", "edits[].replace_all"),
 ];
 
-/// Of two words with one shape the first that fits is used: one edit is `Edit`, several are
-/// `MultiEdit`.
+/// The first row that fits is used: one edit is `Edit`, several edits are `MultiEdit`.
 pub static TOOLS: &[ToolWord] = &[
     ToolWord::new(ToolKind::Shell, "shell", "Bash", &[]),
     ToolWord::new(ToolKind::Read, "read", "Read", PATH),
@@ -32,5 +31,5 @@ pub static TOOLS: &[ToolWord] = &[
     ToolWord::new(ToolKind::Task, "task", "Agent", AGENT),
 ];
 
-/// Today's product calls `Agent` what it called `Task`; a matcher for one means both.
+/// `Agent` is the current name of `Task`. A matcher for one matches both.
 pub const ALIASES: [(&str, &str); 2] = [("Task", "Agent"), ("Agent", "Task")];

@@ -1,97 +1,106 @@
-//! What a hook's end means: exit codes, and the JSON that counts whatever the exit code is.
+//! Reads the outcome of a hook: its exit code, and its JSON output, which counts with every exit
+//! code.
 
 use gambrel_model::{Audience, End, Event, EventSpec, Hook, MomentKind, Outcome, Ruling, Verdict};
 use serde_json::{Value, json};
 
 use super::Claude;
-use super::events::{Voice, cannot_refuse, makes_worktree, plain_is_context, voice};
-use super::judge;
-use super::output::{Speaker, WORKTREE, answer, noticed, own_slot, ruled};
-use super::partial::outer_fields;
-use super::spill::{beginning, spill};
-use super::stdout::{LARGE, Printed, hides_a_decision, printed, said_later, trimmed};
+use super::events::{ReplyForm, cannot_refuse, makes_worktree, plain_is_context, reply_form};
+use super::model_handler;
+use super::output::{
+    AnswerContext, WORKTREE_PATH, own_slot, read_answer, ruling_verdict, user_message,
+};
+use super::partial_output::outer_fields;
+use super::spill::{output_beginning, spill_context};
+use super::stdout::{
+    StdoutKind, TOO_LARGE, classify_stdout, may_contain_decision, output_after_async,
+    trim_javascript,
+};
 use super::tools::TOOLS;
 
 /// Reads an outcome.
-pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let Some(row) = hook.event_spec_for(event).or_else(|| hook.specs.first().copied()) else {
         return Verdict::default();
     };
     let tool = event.facts.tool.as_ref().map(|tool| tool.to_native(TOOLS).0);
-    let stdout = outcome.stdout.text();
-    let later = said_later(&stdout);
-    let said = later.unwrap_or(&stdout);
+    let stdout = outcome.stdout.to_text();
+    let later = output_after_async(&stdout);
+    let output = later.unwrap_or(&stdout);
     let name = match row.name {
         "" if event.is_from(&Claude) => &event.name,
         "" => &hook.draft.event,
         name => name,
     };
-    let speaker = Speaker { row, name, tool: tool.as_deref() };
-    let reader = Reader { hook, outcome, said, speaker };
-    let mut verdict = reader.verdict();
+    let answer_context = AnswerContext { row, name, tool: tool.as_deref() };
+    let reader = OutcomeReader { hook, outcome, output, answer_context };
+
+    let mut verdict = reader.read_verdict();
     if cannot_refuse(row, event) && verdict.ruling == Ruling::Deny {
-        verdict = shown(verdict);
+        verdict = to_user_messages(verdict);
     }
     let verdict = match hook.draft.policy.blocking && later.is_none() {
         true => verdict,
-        false => reader.afterwards(verdict),
+        false => reader.detached_verdict(verdict),
     };
-    spill(verdict, event, hook)
+    spill_context(verdict, event, hook)
 }
 
-/// What its administrator lays down holds whatever a hook says; the words are still shown.
-fn shown(mut verdict: Verdict) -> Verdict {
+/// Turns a refusal into messages for the user: hooks cannot refuse managed settings.
+fn to_user_messages(mut verdict: Verdict) -> Verdict {
     let refusals = std::mem::take(&mut verdict.reasons).into_iter();
     let verdict = Verdict { ruling: Ruling::Silent, ..verdict };
     refusals.fold(verdict, |verdict, reason| verdict.with_message(Audience::User, reason.text))
 }
 
-struct Reader<'r> {
+struct OutcomeReader<'r> {
     hook: &'r Hook,
     outcome: &'r Outcome,
-    /// Its stdout, without a first line that asked not to be waited for.
-    said: &'r str,
-    speaker: Speaker<'r>,
+    /// The stdout without a first line that requested async.
+    output: &'r str,
+    answer_context: AnswerContext<'r>,
 }
 
-impl Reader<'_> {
+impl OutcomeReader<'_> {
     fn row(&self) -> &EventSpec {
-        self.speaker.row
+        self.answer_context.row
     }
 
-    fn verdict(&self) -> Verdict {
-        let terms = &self.hook.draft.policy;
+    fn read_verdict(&self) -> Verdict {
+        let policy = &self.hook.draft.policy;
         match &self.outcome.end {
-            End::Exited(0) if judge::is_asked(self.hook) => self.judged(),
-            End::Exited(code) if judge::is_asked(self.hook) => {
-                let why = format!("the model command: {}", self.code(*code));
-                self.no_answer(&terms.on_failure, &why).then(noticed(self.row(), &why))
+            End::Exited(0) if model_handler::asks_model(self.hook) => self.model_verdict(),
+            End::Exited(code) if model_handler::asks_model(self.hook) => {
+                let why = format!("the model command: {}", self.exit_code_text(*code));
+                self.missing_answer_verdict(&policy.on_failure, &why)
+                    .then(user_message(self.row(), &why))
             }
-            End::Exited(code) if makes_worktree(self.row()) => self.worktree(*code),
-            End::Exited(code) => self.exited(*code),
-            End::TimedOut => {
-                self.no_answer(&terms.on_timeout, &self.outcome.timeout_reason(terms.timeout))
-            }
-            End::FailedToStart(why) => {
-                self.no_answer(&terms.on_failure, &format!("could not be started: {why}"))
-            }
-            End::Signalled(signal) => {
-                self.no_answer(&terms.on_failure, &format!("ended by signal {signal}"))
-            }
+            End::Exited(code) if makes_worktree(self.row()) => self.worktree_verdict(*code),
+            End::Exited(code) => self.exit_verdict(*code),
+            End::TimedOut => self.missing_answer_verdict(
+                &policy.on_timeout,
+                &self.outcome.timeout_reason(policy.timeout),
+            ),
+            End::FailedToStart(why) => self.missing_answer_verdict(
+                &policy.on_failure,
+                &format!("could not be started: {why}"),
+            ),
+            End::Signalled(signal) => self
+                .missing_answer_verdict(&policy.on_failure, &format!("ended by signal {signal}")),
             End::Answered => match &self.outcome.failure {
-                Some(fault) => self.no_answer(&terms.on_failure, fault),
+                Some(fault) => self.missing_answer_verdict(&policy.on_failure, fault),
                 None if makes_worktree(self.row()) => self.answered_worktree(),
-                None => self.exited(0),
+                None => self.exit_verdict(0),
             },
             End::NotApplicable | End::Detached => Verdict::default(),
-            // What it printed is all that is known of it.
-            End::EndedUnobserved => self.exited(0),
+            // Only its output is known.
+            End::EndedUnobserved => self.exit_verdict(0),
         }
     }
 
-    fn judged(&self) -> Verdict {
-        match judge::heard(self.said) {
-            Ok(judgement) => judgement.verdict(self.row(), self.hook),
+    fn model_verdict(&self) -> Verdict {
+        match model_handler::parse_answer(self.output) {
+            Ok(judgement) => judgement.into_verdict(self.row(), self.hook),
             Err(why) => self.bad_output(&why, 0),
         }
     }
@@ -100,67 +109,69 @@ impl Reader<'_> {
         !self.outcome.stdout.is_truncated()
     }
 
-    fn exited(&self, code: i32) -> Verdict {
-        match printed(self.said, self.is_whole()) {
-            Printed::Plain(text) => self.plain(&text, code),
-            Printed::Bad(why) => self.bad_output(&why, code),
-            Printed::Part(why) => self.part(why, code),
-            Printed::Fields { fields, twice } => match answer(&self.speaker, &fields) {
-                // Two readers could differ, so nothing but a refusal is taken from it.
-                Ok(verdict) if twice && !verdict.ruling.refuses() => {
-                    self.bad_output("a key is written twice", code)
+    fn exit_verdict(&self, code: i32) -> Verdict {
+        match classify_stdout(self.output, self.is_whole()) {
+            StdoutKind::Plain(text) => self.plain_text_verdict(&text, code),
+            StdoutKind::Bad(why) => self.bad_output(&why, code),
+            StdoutKind::Part(why) => self.partial_verdict(why, code),
+            StdoutKind::Fields { fields, has_duplicates: twice } => {
+                match read_answer(&self.answer_context, &fields) {
+                    // Parsers differ on duplicate keys, so only a refusal counts.
+                    Ok(verdict) if twice && !verdict.ruling.is_refusal() => {
+                        self.bad_output("a key is written twice", code)
+                    }
+                    Ok(verdict) => self.with_exit_code(verdict, code),
+                    Err(why) => self.bad_output(&why, code),
                 }
-                Ok(verdict) => self.beside(verdict, code),
-                Err(why) => self.bad_output(&why, code),
-            },
+            }
         }
     }
 
-    /// A refusal that stands in the part that was kept counts; nothing else does.
-    fn part(&self, why: &str, code: i32) -> Verdict {
+    /// The verdict of a truncated or unreadable object. Only a refusal in the readable part counts.
+    fn partial_verdict(&self, why: &str, code: i32) -> Verdict {
         let kept = String::from_utf8_lossy(&self.outcome.stdout.bytes);
-        match answer(&self.speaker, &outer_fields(&kept)) {
-            Ok(verdict) if verdict.ruling.refuses() => self.beside(verdict, code),
+        match read_answer(&self.answer_context, &outer_fields(&kept)) {
+            Ok(verdict) if verdict.ruling.is_refusal() => self.with_exit_code(verdict, code),
             _ => self.bad_output(why, code),
         }
     }
 
-    /// The exit code counts beside an answer that was read.
-    fn beside(&self, verdict: Verdict, code: i32) -> Verdict {
+    /// Adds the exit code to a verdict from JSON.
+    fn with_exit_code(&self, verdict: Verdict, code: i32) -> Verdict {
         match code {
             0 => verdict,
-            2 if verdict.ruling.refuses() && self.stderr().is_empty() => verdict,
-            2 => verdict.then(self.blocked()),
-            // A refusal is an answer whatever the code says.
-            _ if verdict.ruling.refuses() => {
-                verdict.then(self.hook.draft.policy.on_failure.with_reason(&self.code(code)))
-            }
-            _ => verdict.then(self.failed(code)),
+            2 if verdict.ruling.is_refusal() && self.trimmed_stderr().is_empty() => verdict,
+            2 => verdict.then(self.blocking_verdict()),
+            // A refusal counts with every exit code.
+            _ if verdict.ruling.is_refusal() => verdict
+                .then(self.hook.draft.policy.on_failure.with_reason(&self.exit_code_text(code))),
+            _ => verdict.then(self.failure_verdict(code)),
         }
     }
 
-    fn plain(&self, text: &str, code: i32) -> Verdict {
+    fn plain_text_verdict(&self, text: &str, code: i32) -> Verdict {
         match code {
-            0 => self.text(text),
-            2 => self.blocked(),
-            126 | 127 | 130 | 255 => {
-                self.no_answer(&self.hook.draft.policy.on_failure, &self.code(code))
-            }
-            _ => self.failed(code),
+            0 => self.text_verdict(text),
+            2 => self.blocking_verdict(),
+            126 | 127 | 130 | 255 => self.missing_answer_verdict(
+                &self.hook.draft.policy.on_failure,
+                &self.exit_code_text(code),
+            ),
+            _ => self.failure_verdict(code),
         }
     }
 
     /// Any other exit code is an error and decides nothing by itself. Strict mode counts the hook
     /// as failed (`contracts/claude/CONTRACT.md#strict-mode`).
-    fn failed(&self, code: i32) -> Verdict {
-        let why = self.code(code);
+    fn failure_verdict(&self, code: i32) -> Verdict {
+        let why = self.exit_code_text(code);
         self.hook.draft.policy.on_failure.with_reason(&why).with_gate_failure(why)
     }
 
-    fn text(&self, text: &str) -> Verdict {
+    fn text_verdict(&self, text: &str) -> Verdict {
         let context = plain_is_context(self.row());
         if !self.is_whole() {
-            return self.long_text(context);
+            return self.long_text_verdict(context);
         }
         let verdict = match context && !text.is_empty() {
             true => Verdict::with_only_message(Audience::AgentNow, text),
@@ -172,118 +183,124 @@ impl Reader<'_> {
         }
     }
 
-    /// Text of which only the beginning and the end are kept. It decides nothing, so no answer is
-    /// lost; the user is told what of it nobody reads.
-    fn long_text(&self, context: bool) -> Verdict {
+    /// The verdict of plain text that is larger than the capture limit. The user receives a notice,
+    /// because part of the text is lost.
+    fn long_text_verdict(&self, context: bool) -> Verdict {
         let output = &self.outcome.stdout;
         let verdict = match context {
-            true => Verdict::with_only_message(Audience::AgentNow, beginning(output)),
+            true => Verdict::with_only_message(Audience::AgentNow, output_beginning(output)),
             false => Verdict::default(),
         };
         let kept = String::from_utf8_lossy(&output.bytes);
         if self.is_doubtful(&kept, output.tail.trim_ascii_end().ends_with(b"}")) {
-            return verdict.then(self.bad_output(LARGE, 0));
+            return verdict.then(self.bad_output(TOO_LARGE, 0));
         }
         let what = if context { "the agent gets its beginning" } else { "it decides nothing" };
-        verdict.then(noticed(
+        verdict.then(user_message(
             self.row(),
             &format!("{} wrote more than 16 MiB of plain text: {what}", self.hook.title()),
         ))
     }
 
-    /// Whether a decision was probably meant. Where text is context, only one that ends like an
-    /// object was hardly meant as text.
+    /// Whether a gate's text probably contains a decision. Where text is context, it must also end
+    /// like an object.
     fn is_doubtful(&self, text: &str, ends_like_object: bool) -> bool {
         let context = plain_is_context(self.row());
         let gate = self.row().kind() == MomentKind::Gate;
-        gate && hides_a_decision(text) && (!context || ends_like_object)
+        gate && may_contain_decision(text) && (!context || ends_like_object)
     }
 
     fn bad_output(&self, why: &str, code: i32) -> Verdict {
         match code {
-            2 => self.blocked(),
-            _ => self.no_answer(&self.hook.draft.policy.on_failure, &format!("bad_output: {why}")),
+            2 => self.blocking_verdict(),
+            _ => self.missing_answer_verdict(
+                &self.hook.draft.policy.on_failure,
+                &format!("bad_output: {why}"),
+            ),
         }
     }
 
-    /// A hook that was as good as not asked.
-    fn no_answer(&self, terms: &Verdict, why: &str) -> Verdict {
-        terms.with_reason(why).with_gate_failure(why)
+    /// The verdict of a hook that gave no answer.
+    fn missing_answer_verdict(&self, verdict: &Verdict, why: &str) -> Verdict {
+        verdict.with_reason(why).with_gate_failure(why)
     }
 
-    /// Exit 2, event by event: a refusal where there is something to refuse, else words for the
-    /// person. A request for permission does not know it.
-    fn blocked(&self) -> Verdict {
-        match voice(self.row()) {
-            Voice::Request => Verdict::default(),
-            _ => ruled(self.row(), Ruling::Deny, &self.refusal()),
+    /// The verdict of exit code 2: a refusal, or a message for the user where nothing can be
+    /// refused. A permission request ignores it.
+    fn blocking_verdict(&self) -> Verdict {
+        match reply_form(self.row()) {
+            ReplyForm::Request => Verdict::default(),
+            _ => ruling_verdict(self.row(), Ruling::Deny, &self.refusal_text()),
         }
     }
 
-    fn refusal(&self) -> String {
-        let stderr = self.stderr();
+    fn refusal_text(&self) -> String {
+        let stderr = self.trimmed_stderr();
         if stderr.is_empty() { "No stderr output".to_owned() } else { stderr }
     }
 
-    fn stderr(&self) -> String {
-        trimmed(&self.outcome.stderr.text()).to_owned()
+    fn trimmed_stderr(&self) -> String {
+        trim_javascript(&self.outcome.stderr.to_text()).to_owned()
     }
 
-    fn code(&self, code: i32) -> String {
-        let stderr = self.stderr();
+    fn exit_code_text(&self, code: i32) -> String {
+        let stderr = self.trimmed_stderr();
         match stderr.lines().next() {
             Some(line) => format!("exit code {code}: {line}"),
             None => format!("exit code {code}"),
         }
     }
 
-    /// Any exit but 0 fails it; of a text the last line that is not empty is the path. Who names
-    /// none leaves that to the others.
-    fn worktree(&self, code: i32) -> Verdict {
+    /// The verdict of a command at `WorktreeCreate`. Any exit code but 0 refuses. The last line of
+    /// plain text that is not empty is the path. A hook may leave the path to other hooks.
+    fn worktree_verdict(&self, code: i32) -> Verdict {
         if code != 0 {
-            return ruled(self.row(), Ruling::Deny, &self.refusal());
+            return ruling_verdict(self.row(), Ruling::Deny, &self.refusal_text());
         }
-        match printed(self.said, self.is_whole()) {
-            Printed::Plain(text) => {
-                let last = text.lines().map(trimmed).rfind(|line| !line.is_empty());
-                let named = |path| Verdict::default().with_rewrite(own_slot(WORKTREE), json!(path));
+        match classify_stdout(self.output, self.is_whole()) {
+            StdoutKind::Plain(text) => {
+                let last = text.lines().map(trim_javascript).rfind(|line| !line.is_empty());
+                let named =
+                    |path| Verdict::default().with_rewrite(own_slot(WORKTREE_PATH), json!(path));
                 last.map(named).unwrap_or_default()
             }
-            Printed::Fields { .. } | Printed::Bad(_) | Printed::Part(_) => self.answered_worktree(),
+            StdoutKind::Fields { .. } | StdoutKind::Bad(_) | StdoutKind::Part(_) => {
+                self.answered_worktree()
+            }
         }
     }
 
-    /// Who is not a command names the path in its event's own output, and nowhere else.
+    /// The verdict of an answer at `WorktreeCreate`, with the path in `hookSpecificOutput`.
     fn answered_worktree(&self) -> Verdict {
-        let mut verdict = self.exited(0);
-        verdict.patch.retain(|slot, path| *slot != own_slot(WORKTREE) || *path != json!(""));
+        let mut verdict = self.exit_verdict(0);
+        verdict.patch.retain(|slot, path| *slot != own_slot(WORKTREE_PATH) || *path != json!(""));
         verdict
     }
 
-    /// Nobody waited: there is nothing left to rule about, and words come with the next event that
-    /// can carry them.
-    fn afterwards(&self, verdict: Verdict) -> Verdict {
+    /// The verdict of a detached hook: only its messages are left. They are delivered with the next
+    /// event that accepts messages.
+    fn detached_verdict(&self, verdict: Verdict) -> Verdict {
         let wakes = self.hook.draft.config.get("asyncRewake") == Some(&Value::Bool(true));
         if wakes && self.outcome.end == End::Exited(2) {
-            return self.wake();
+            return self.rewake_verdict();
         }
-        // What the event could not have been answered is words by now.
-        let Verdict { messages: says, gate_failures: unheard, .. } =
-            verdict.within_hook_powers(self.row()).0;
-        Verdict { messages: says, gate_failures: unheard, ..Verdict::default() }
+        // Drops everything that the event does not allow.
+        let Verdict { messages, gate_failures, .. } = verdict.within_hook_powers(self.row()).0;
+        Verdict { messages, gate_failures, ..Verdict::default() }
     }
 
-    /// The late message of a hook with `asyncRewake`: its output after the author's own words, and
-    /// one line for the person if the author wrote one.
-    fn wake(&self) -> Verdict {
+    /// The late message of a hook with `asyncRewake`: `rewakeMessage` and the output for the agent,
+    /// `rewakeSummary` for the user.
+    fn rewake_verdict(&self) -> Verdict {
         let written = |key: &str| {
             let text = self.hook.draft.config.get(key).and_then(Value::as_str);
             text.filter(|text| !text.is_empty())
         };
-        let stderr = self.stderr();
-        let output = if stderr.is_empty() { trimmed(self.said).to_owned() } else { stderr };
+        let stderr = self.trimmed_stderr();
+        let output =
+            if stderr.is_empty() { trim_javascript(self.output).to_owned() } else { stderr };
         let text = match written("rewakeMessage") {
-            Some(prefix) => trimmed(&format!("{prefix} {output}")).to_owned(),
+            Some(prefix) => trim_javascript(&format!("{prefix} {output}")).to_owned(),
             None => output,
         };
         let verdict = Verdict::with_only_message(Audience::AgentNow, text);

@@ -1,5 +1,5 @@
-//! iteratr (`contracts/iteratr/CONTRACT.md`): shell commands at six points of a loop. Their output
-//! may be sent to the agent; they never refuse.
+//! iteratr (`contracts/iteratr/CONTRACT.md`): shell commands at six points of a loop. The agent may
+//! receive their output; they never refuse.
 
 mod config;
 mod payload;
@@ -16,22 +16,22 @@ use gambrel_model::{
 /// The dialect of iteratr's loops.
 pub struct Iteratr;
 
-/// What a hook may do, and what a caller hears: words.
-const WORDS: Powers =
+/// The powers of hooks and callers: messages only.
+const MESSAGES: Powers =
     Powers::MESSAGE_AGENT.union(Powers::MESSAGE_NEXT_TURN).union(Powers::MESSAGE_USER);
 
-const fn row(name: &'static str, moment: Moment, can: Powers) -> EventSpec {
-    EventSpec::new(name, moment).with_hook_powers(WORDS).with_caller_powers(can)
+const fn event_row(name: &'static str, moment: Moment, can: Powers) -> EventSpec {
+    EventSpec::new(name, moment).with_hook_powers(MESSAGES).with_caller_powers(can)
 }
 
 static EVENTS: &[EventSpec] = &[
-    row("session_start", Moment::SessionStart, WORDS),
-    row("pre_iteration", Moment::IterationStart, WORDS),
-    row("post_iteration", Moment::IterationEnd, WORDS),
-    // No iteration follows in which an agent could be told anything.
-    row("session_end", Moment::SessionEnd, Powers::MESSAGE_USER),
-    row("on_task_complete", Moment::TaskCompleted, WORDS),
-    row("on_error", Moment::Error, WORDS),
+    event_row("session_start", Moment::SessionStart, MESSAGES),
+    event_row("pre_iteration", Moment::IterationStart, MESSAGES),
+    event_row("post_iteration", Moment::IterationEnd, MESSAGES),
+    // No iteration follows in which an agent could receive a message.
+    event_row("session_end", Moment::SessionEnd, Powers::MESSAGE_USER),
+    event_row("on_task_complete", Moment::TaskCompleted, MESSAGES),
+    event_row("on_error", Moment::Error, MESSAGES),
 ];
 
 impl Dialect for Iteratr {
@@ -44,11 +44,11 @@ impl Dialect for Iteratr {
     }
 
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
-        config::places(roots)
+        config::config_paths(roots)
     }
 
     fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
-        config::load(found)
+        config::load_drafts(found)
     }
 
     fn receive_event(
@@ -56,18 +56,18 @@ impl Dialect for Iteratr {
         native: &[u8],
         arrival: CallerContext,
     ) -> Result<Event, Complaint> {
-        payload::receive(self, native, arrival)
+        payload::parse_event(self, native, arrival)
     }
 
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
-        payload::stage(event, hook)
+        payload::stage_call(event, hook)
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read(event, hook, outcome)
+        verdict::read_outcome(event, hook, outcome)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
-        reply::reply(decision)
+        reply::write_reply(decision)
     }
 }

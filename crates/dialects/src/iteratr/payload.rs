@@ -1,4 +1,5 @@
-//! An event as a hook's name and five variables; a command with those variables filled in.
+//! Parses an event (a hook's name and five variables), and builds the call of a command with these
+//! variables.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,10 @@ use gambrel_model::{
 use serde_json::Value;
 
 use super::{EVENTS, Iteratr};
-use crate::payload::{Heard, event_name, loose_text, object, text};
+use crate::event_parts::{ParsedEvent, event_name, parse_object, text_field, value_as_text};
 
-/// Where each variable has a value; nothing means everywhere.
-const GIVEN: [(&str, &[&str]); 5] = [
+/// The events at which each variable has a value; an empty list means all events.
+const VARIABLE_EVENTS: [(&str, &[&str]); 5] = [
     ("session", &[]),
     ("iteration", &["pre_iteration", "post_iteration", "on_error"]),
     ("task_id", &["on_task_complete"]),
@@ -21,42 +22,44 @@ const GIVEN: [(&str, &[&str]); 5] = [
     ("error", &["on_error"]),
 ];
 
-/// The variables of iteratr.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    GIVEN.iter().map(|(name, _)| *name)
+/// The names of iteratr's variables.
+pub fn known_variables() -> impl Iterator<Item = &'static str> {
+    VARIABLE_EVENTS.iter().map(|(name, _)| *name)
 }
 
 /// Whether a variable has a value at an event.
-pub fn is_given(name: &str, event: &str) -> bool {
-    let at = GIVEN.iter().find(|(known, _)| *known == name).map(|(_, at)| *at);
+pub fn has_value(name: &str, event: &str) -> bool {
+    let at = VARIABLE_EVENTS.iter().find(|(known, _)| *known == name).map(|(_, at)| *at);
     at.is_some_and(|at| at.is_empty() || at.contains(&event))
 }
 
-/// Understands `{"hook":"pre_iteration","vars":{…}}`.
-pub fn receive(
+/// Parses `{"hook":"pre_iteration","vars":{…}}`.
+pub fn parse_event(
     dialect: &'static Iteratr,
     native: &[u8],
     arrival: CallerContext,
 ) -> Result<Event, Complaint> {
-    let native = object(native)?;
+    let native = parse_object(native)?;
     let name = event_name(&native, "hook", &arrival).unwrap_or_default();
     let Some(row) = EVENTS.iter().find(|row| row.name == name) else {
-        return Err(unknown(&name));
+        return Err(unknown_hook(&name));
     };
     let vars = match native.get("vars") {
-        Some(Value::Object(vars)) => vars.iter().map(|(k, v)| (k.clone(), loose_text(v))).collect(),
+        Some(Value::Object(vars)) => {
+            vars.iter().map(|(k, v)| (k.clone(), value_as_text(v))).collect()
+        }
         None | Some(Value::Null) => BTreeMap::new(),
         Some(_) => {
             return Err(Complaint::error(SourceSpan::default(), "`vars` should be an object"));
         }
     };
     let session = vars.get("session").cloned().unwrap_or_default();
-    let cwd = text(&native, "cwd");
-    let facts = facts(vars);
-    Ok(Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+    let cwd = text_field(&native, "cwd");
+    let facts = parse_facts(vars);
+    Ok(ParsedEvent { spec: row, name, session, cwd, facts, native }.into_event(dialect, arrival))
 }
 
-fn unknown(name: &str) -> Complaint {
+fn unknown_hook(name: &str) -> Complaint {
     let names = || EVENTS.iter().map(|row| row.name);
     let list = names().collect::<Vec<_>>().join(", ");
     let complaint =
@@ -67,7 +70,7 @@ fn unknown(name: &str) -> Complaint {
     }
 }
 
-fn facts(vars: BTreeMap<String, String>) -> Facts {
+fn parse_facts(vars: BTreeMap<String, String>) -> Facts {
     let filled = |name: &str| vars.get(name).filter(|value| !value.is_empty()).cloned();
     let content = filled("task_content").unwrap_or_default();
     let id = filled("task_id").unwrap_or_default();
@@ -87,27 +90,27 @@ fn facts(vars: BTreeMap<String, String>) -> Facts {
     }
 }
 
-/// A command in `sh`, in the working folder, with the caller's environment and no stdin.
-pub fn stage(event: &Event, hook: &Hook) -> Call {
-    let command = text(&hook.draft.config, "command").unwrap_or_default();
-    let lookup = |name: &str| value(event, name, &hook.draft.event);
+/// Builds the call: `sh` in the project's folder, with the caller's environment and no stdin.
+pub fn stage_call(event: &Event, hook: &Hook) -> Call {
+    let command = text_field(&hook.draft.config, "command").unwrap_or_default();
+    let lookup = |name: &str| variable_value(event, name, &hook.draft.event);
     let filled = expand_shell(&command, Style::Braces, &lookup);
-    let terms = &hook.draft.policy;
+    let policy = &hook.draft.policy;
     Call {
         program: Program::Shell { shell: Shell::Sh, text: filled.text },
         env: filled.env,
         cwd: event.project.clone(),
-        limits: terms.limits(),
+        limits: policy.call_limits(),
         ..Call::default()
     }
 }
 
-/// A variable's value: empty if the hook's event has none. An unknown variable stays as it is.
-fn value(event: &Event, name: &str, own_name: &str) -> Option<String> {
-    if !names().any(|known| known == name) {
+/// The value of a variable; empty if the hook's event has none, `None` for an unknown variable.
+fn variable_value(event: &Event, name: &str, own_name: &str) -> Option<String> {
+    if !known_variables().any(|known| known == name) {
         return None;
     }
-    if !is_given(name, own_name) {
+    if !has_value(name, own_name) {
         return Some(String::new());
     }
     if event.is_from(&Iteratr) {
@@ -119,13 +122,13 @@ fn value(event: &Event, name: &str, own_name: &str) -> Option<String> {
         "session" => Some(event.session.clone()),
         "iteration" => facts.iteration.map(|n| n.to_string()),
         "task_id" => task.map(|task| task.id.clone()),
-        "task_content" => task.map(content),
+        "task_content" => task.map(task_text),
         _ => facts.error.clone(),
     };
     Some(foreign.unwrap_or_default())
 }
 
-fn content(task: &TaskFacts) -> String {
+fn task_text(task: &TaskFacts) -> String {
     let text = if task.description.is_empty() { &task.subject } else { &task.description };
     text.clone()
 }

@@ -1,4 +1,4 @@
-//! The file, the variables, the exact texts and the joining, without a process.
+//! Tests the file, the variables, the exact texts and the reply. Starts no process.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
 
 fn hook(event: &str, fields: &str) -> Hook {
     let (mut drafts, _) = load(&format!("hooks:\n  {event}:\n    - {{{fields}}}\n"));
-    Hook::build(&ITERATR, drafts.remove(0)).0.expect("built")
+    Hook::from_draft(&ITERATR, drafts.remove(0)).0.expect("built")
 }
 
 fn arrival() -> CallerContext {
@@ -45,11 +45,11 @@ fn command(event: &Event, hook: &Hook) -> String {
 }
 
 fn text(verdict: &Verdict) -> Option<(Audience, &str)> {
-    verdict.messages.first().map(|say| (say.to, say.text.as_str()))
+    verdict.messages.first().map(|message| (message.to, message.text.as_str()))
 }
 
 #[test]
-fn the_contracts_own_example_loads() {
+fn loads_the_example_of_the_contract() {
     let text = "\
 version: 1
 hooks:
@@ -77,7 +77,7 @@ hooks:
 }
 
 #[test]
-fn odd_files_are_told_and_the_rest_loads() {
+fn reports_bad_entries_and_loads_the_others() {
     let text = "\
 verson: 2
 hooks:
@@ -99,7 +99,7 @@ hooks:
         "`pre_iteraton`",
         "without a command",
         "`timeout` should be",
-        "`{{itertion}}` is no variable",
+        "`{{itertion}}` is not a variable",
         "`{{task_id}}` is empty",
         "not a text",
         "ignored at session_end",
@@ -118,14 +118,14 @@ hooks:
 }
 
 #[test]
-fn a_broken_file_is_one_complaint_and_no_hooks() {
+fn invalid_yaml_gives_one_complaint_and_no_hooks() {
     let (drafts, complaints) = load("hooks:\n  on_error: [\n");
     assert_eq!((drafts.len(), complaints.len()), (0, 1));
     assert_eq!(load("").0, []);
 }
 
 #[test]
-fn an_old_file_is_told_about_pipe_output_once() {
+fn warns_once_of_a_file_without_pipe_output() {
     let old = "hooks:\n  pre_iteration:\n    - command: a\n    - command: b\n";
     let (drafts, complaints) = load(old);
     assert_eq!((drafts.len(), complaints.len()), (2, 1));
@@ -135,7 +135,7 @@ fn an_old_file_is_told_about_pipe_output_once() {
 }
 
 #[test]
-fn variables_are_quoted_where_given_and_empty_elsewhere() {
+fn quotes_variables_and_leaves_others_empty() {
     let vars = json!({"session": "my s", "iteration": 3, "task_id": "TAS-1", "task_content": "a\nb", "error": "$(x)"});
     let line = "command: 'x {{session}} {{iteration}} [{{task_id}}] {{error}} {{other}}'";
     assert_eq!(
@@ -159,7 +159,7 @@ fn variables_are_quoted_where_given_and_empty_elsewhere() {
 }
 
 #[test]
-fn a_foreign_caller_gives_what_it_has() {
+fn fills_variables_from_foreign_facts() {
     let native = json!({"moment": "task.completed", "session": "s", "facts": {"task": {"id": "7", "subject": "short"}}});
     let event = NEUTRAL.receive_event(native.to_string().as_bytes(), arrival()).expect("an event");
     let hook = hook("on_task_complete", "command: 'v {{session}} {{task_id}} {{task_content}}'");
@@ -167,7 +167,7 @@ fn a_foreign_caller_gives_what_it_has() {
 }
 
 #[test]
-fn texts_are_exactly_the_contracts() {
+fn output_texts_match_the_contract() {
     let piped = hook("pre_iteration", "command: x, timeout: 5, pipe_output: true");
     let event = event("pre_iteration", json!({}));
     let outcome = |end: End, stdout: &str, stderr: &str| Outcome {
@@ -214,27 +214,27 @@ fn texts_are_exactly_the_contracts() {
 }
 
 #[test]
-fn words_wait_for_the_next_iteration_where_the_contract_says_so() {
+fn output_after_an_iteration_goes_to_the_next_one() {
     let outcome = Outcome { stdout: Captured::from_text("t"), ..Outcome::from_end(End::Exited(0)) };
-    let ear = |name: &str| {
+    let audience = |name: &str| {
         let hook = hook(name, "command: x, pipe_output: true");
-        text(&Iteratr.read_outcome(&event(name, json!({})), &hook, &outcome)).map(|(ear, _)| ear)
+        text(&Iteratr.read_outcome(&event(name, json!({})), &hook, &outcome)).map(|(to, _)| to)
     };
     for name in ["session_start", "pre_iteration", "on_error"] {
-        assert_eq!(ear(name), Some(Audience::AgentNow), "{name}");
+        assert_eq!(audience(name), Some(Audience::AgentNow), "{name}");
     }
     for name in ["post_iteration", "on_task_complete"] {
-        assert_eq!(ear(name), Some(Audience::AgentNextTurn), "{name}");
+        assert_eq!(audience(name), Some(Audience::AgentNextTurn), "{name}");
     }
-    assert_eq!(ear("session_end"), None);
+    assert_eq!(audience("session_end"), None);
 }
 
 #[test]
-fn the_reply_is_raw_and_joined_by_newlines() {
-    let said = Verdict::with_only_message(Audience::AgentNow, "a\n")
+fn joins_messages_unchanged_in_the_reply() {
+    let verdict = Verdict::with_only_message(Audience::AgentNow, "a\n")
         .with_message(Audience::User, "look")
         .with_message(Audience::AgentNextTurn, "b\n");
-    let decision = Decision { for_caller: said, ..Decision::default() };
+    let decision = Decision { for_caller: verdict, ..Decision::default() };
     let reply = Iteratr.write_reply(&event("pre_iteration", json!({})), &decision);
     assert_eq!(
         (reply.stdout.as_slice(), reply.stderr.as_str(), reply.exit),
@@ -243,7 +243,7 @@ fn the_reply_is_raw_and_joined_by_newlines() {
 }
 
 #[test]
-fn an_unknown_hook_is_refused_with_a_guess() {
+fn refuses_an_unknown_hook_with_a_suggestion() {
     let refused = ITERATR
         .receive_event(br#"{"hook":"pre_iterations"}"#, arrival())
         .err()

@@ -1,12 +1,13 @@
-//! What a command wrote, as the text that the agent is told. Failure and lateness are told too.
+//! Turns the output of a command into a message for the agent. Failures and timeouts are part of
+//! the message.
 
 use gambrel_model::{Audience, End, Event, Hook, Moment, Outcome, Verdict};
 
-/// Only a hook that pipes its output says anything; nobody refuses.
-pub fn read(_: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-    let text = output(hook, outcome);
+/// Reads an outcome. Only a hook with `pipe_output` sends a message; no hook refuses.
+pub fn read_outcome(_: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    let text = output_text(hook, outcome);
     let verdict = match hook.draft.policy.forwards_output && !text.is_empty() {
-        true => Verdict::with_only_message(ear(hook), text),
+        true => Verdict::with_only_message(output_audience(hook), text),
         false => Verdict::default(),
     };
     match &outcome.end {
@@ -16,8 +17,8 @@ pub fn read(_: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     }
 }
 
-/// Output of hooks after an iteration, or beside it, waits for the next iteration.
-fn ear(hook: &Hook) -> Audience {
+/// The audience of a hook's output. Hooks after an iteration send it to the next iteration.
+fn output_audience(hook: &Hook) -> Audience {
     let later = [Moment::IterationEnd, Moment::TaskCompleted];
     match hook.specs.iter().any(|row| later.contains(&row.moment)) {
         true => Audience::AgentNextTurn,
@@ -25,16 +26,16 @@ fn ear(hook: &Hook) -> Audience {
     }
 }
 
-fn output(hook: &Hook, outcome: &Outcome) -> String {
-    let stdout = outcome.stdout.text();
-    let stderr = outcome.stderr.text();
+fn output_text(hook: &Hook, outcome: &Outcome) -> String {
+    let stdout = outcome.stdout.to_text();
+    let stderr = outcome.stderr.to_text();
     let both = match stderr.is_empty() {
         true => stdout.clone(),
         false => format!("{stdout}\n[stderr]\n{stderr}"),
     };
     let failed = |why: &str| format!("[Hook command failed: {why}]\n{both}");
     match &outcome.end {
-        // stderr of a command that ran out of time is left out.
+        // The text of a timeout does not include stderr.
         End::TimedOut if outcome.cut_short_by.is_some() => {
             let why = outcome.timeout_reason(hook.draft.policy.timeout);
             format!("[Hook {why}]\nPartial output:\n{stdout}")
@@ -49,14 +50,14 @@ fn output(hook: &Hook, outcome: &Outcome) -> String {
         | End::Detached
         | End::EndedUnobserved => both,
         End::Exited(code) => failed(&format!("exit status {code}")),
-        End::Signalled(number) => failed(&format!("signal: {}", signal(*number))),
+        End::Signalled(number) => failed(&format!("signal: {}", signal_name(*number))),
         End::FailedToStart(why) => failed(why),
     }
 }
 
-/// A signal's name as Go prints it, the language of iteratr.
-fn signal(number: i32) -> String {
-    const WORDS: [&str; 15] = [
+/// A signal's name as Go prints it, because iteratr is written in Go.
+fn signal_name(number: i32) -> String {
+    const SIGNAL_NAMES: [&str; 15] = [
         "hangup",
         "interrupt",
         "quit",
@@ -73,6 +74,6 @@ fn signal(number: i32) -> String {
         "alarm clock",
         "terminated",
     ];
-    let word = usize::try_from(number - 1).ok().and_then(|at| WORDS.get(at));
+    let word = usize::try_from(number - 1).ok().and_then(|at| SIGNAL_NAMES.get(at));
     word.map_or_else(|| format!("signal {number}"), |word| (*word).to_owned())
 }

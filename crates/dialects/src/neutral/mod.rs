@@ -1,7 +1,7 @@
-//! The neutral caller: a harness that speaks our own words. It names a moment and gives facts, and
-//! is answered with the decision itself. It has no hooks of its own.
+//! The neutral dialect, for harnesses that use gambrel's own names. An event is a moment with
+//! facts; the reply is the decision as JSON. It has no hooks.
 
-mod payload;
+pub(crate) mod payload;
 
 use std::sync::OnceLock;
 
@@ -11,11 +11,11 @@ use gambrel_model::{
     Verdict,
 };
 
-/// The dialect of callers that speak our own words.
+/// The dialect of callers that use gambrel's own names.
 pub struct Neutral;
 
-/// A neutral caller hears everything: it is told the decision.
-const ALL: Powers = Powers::ALLOW
+/// A neutral caller receives the whole decision.
+const ALL_POWERS: Powers = Powers::ALLOW
     .union(Powers::ASK)
     .union(Powers::DEFER)
     .union(Powers::DENY)
@@ -24,29 +24,33 @@ const ALL: Powers = Powers::ALLOW
     .union(Powers::MESSAGE_NEXT_TURN)
     .union(Powers::MESSAGE_USER);
 
-const SLOTS: &[Slot] =
+const ALL_SLOTS: &[Slot] =
     &[Slot::Input, Slot::Output, Slot::ChatMessages, Slot::InjectedMessage, Slot::Prompt];
 
-/// One row per moment, made from the moments' own table, and one for what has no name there.
-fn table() -> &'static [EventSpec] {
+fn event_table() -> &'static [EventSpec] {
     static ROWS: OnceLock<Vec<EventSpec>> = OnceLock::new();
-    ROWS.get_or_init(|| {
-        let named = Moment::all().cloned().map(|moment| (leaked(&moment), moment));
-        let other = ("", Moment::Other("".into()));
-        named.chain([other]).map(|(name, moment)| row(name, moment)).collect()
-    })
+    ROWS.get_or_init(|| moment_table(event_row))
 }
 
-/// Names of a fixed table, made once in a process's life.
-fn leaked(moment: &Moment) -> &'static str {
+/// One row for each named moment, and one row for all other moments.
+pub(crate) fn moment_table(
+    build_row: impl Fn(&'static str, Moment) -> EventSpec,
+) -> Vec<EventSpec> {
+    let named = Moment::all_named().cloned().map(|moment| (leak_name(&moment), moment));
+    let other = ("", Moment::Other("".into()));
+    named.chain([other]).map(|(name, moment)| build_row(name, moment)).collect()
+}
+
+/// Leaks the name of a moment. The table is built once in the life of a process.
+fn leak_name(moment: &Moment) -> &'static str {
     Box::leak(moment.name().to_owned().into_boxed_str())
 }
 
-fn row(name: &'static str, moment: Moment) -> EventSpec {
+fn event_row(name: &'static str, moment: Moment) -> EventSpec {
     EventSpec::new(name, moment)
-        .with_rewrites(PatchRule::Chain, SLOTS)
-        .with_hook_powers(ALL)
-        .with_caller_powers(ALL)
+        .with_rewrites(PatchRule::Chain, ALL_SLOTS)
+        .with_hook_powers(ALL_POWERS)
+        .with_caller_powers(ALL_POWERS)
 }
 
 impl Dialect for Neutral {
@@ -55,14 +59,14 @@ impl Dialect for Neutral {
     }
 
     fn events(&self) -> &'static [EventSpec] {
-        table()
+        event_table()
     }
 
     fn tools(&self) -> &'static [ToolWord] {
         payload::TOOLS
     }
 
-    /// It is told the decision itself.
+    /// A neutral caller receives the whole decision.
     fn accepts_foreign_slot(&self, _: &Slot) -> bool {
         true
     }
@@ -80,7 +84,7 @@ impl Dialect for Neutral {
         native: &[u8],
         arrival: CallerContext,
     ) -> Result<Event, Complaint> {
-        payload::receive(self, native, arrival)
+        payload::parse_event(self, native, arrival)
     }
 
     fn stage_call(&self, event: &Event, _: &Hook, _: &Carry) -> Call {

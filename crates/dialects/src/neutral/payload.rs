@@ -1,36 +1,38 @@
-//! `{"moment":"tool.before","session":"s","facts":{…}}`: the facts as they are, a few spellings
-//! forgiven.
+//! Parses `{"moment":"tool.before","session":"s","facts":{…}}`. Accepts some other spellings of
+//! facts.
 
 use gambrel_model::{
-    CallerContext, Complaint, Event, Facts, Moment, SourceSpan, TaskFacts, Tool, ToolKind, ToolWord,
+    CallerContext, Complaint, Dialect, Event, Facts, Moment, SourceSpan, TaskFacts, Tool, ToolKind,
+    ToolWord,
 };
 use serde_json::{Map, Value};
 
-use super::Neutral;
-use crate::payload::{Heard, event_name, loose_text, object, row, text};
+use crate::event_parts::{
+    ParsedEvent, event_name, find_spec, parse_object, text_field, value_as_text,
+};
 
-const fn word(kind: ToolKind, shape: &'static str) -> ToolWord {
+const fn tool_word(kind: ToolKind, shape: &'static str) -> ToolWord {
     ToolWord::new(kind, shape, shape, &[])
 }
 
-/// The vocabulary itself.
+/// The neutral names of tools.
 pub static TOOLS: &[ToolWord] = &[
-    word(ToolKind::Shell, "shell"),
-    word(ToolKind::Read, "read"),
-    word(ToolKind::Write, "write"),
-    word(ToolKind::Edit, "edit"),
-    word(ToolKind::Search, "search"),
-    word(ToolKind::Fetch, "fetch"),
-    word(ToolKind::Task, "task"),
+    tool_word(ToolKind::Shell, "shell"),
+    tool_word(ToolKind::Read, "read"),
+    tool_word(ToolKind::Write, "write"),
+    tool_word(ToolKind::Edit, "edit"),
+    tool_word(ToolKind::Search, "search"),
+    tool_word(ToolKind::Fetch, "fetch"),
+    tool_word(ToolKind::Task, "task"),
 ];
 
-/// Understands a neutral event.
-pub fn receive(
-    dialect: &'static Neutral,
+/// Parses a neutral event.
+pub fn parse_event(
+    dialect: &'static dyn Dialect,
     native: &[u8],
     arrival: CallerContext,
 ) -> Result<Event, Complaint> {
-    let native = object(native)?;
+    let native = parse_object(native)?;
     let Some(name) = event_name(&native, "moment", &arrival) else {
         let complaint = Complaint::error(SourceSpan::default(), "`moment` is missing");
         return Err(complaint.with_help("name one, like \"moment\": \"tool.before\""));
@@ -38,24 +40,26 @@ pub fn receive(
     let moment = Moment::parse(&name);
     let known = !matches!(moment, Moment::Other(_));
     let name = if known { moment.name().to_owned() } else { name };
-    let row = row(dialect, &name)
+
+    let row = find_spec(dialect, &name)
         .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no moment `{name}`")))?;
-    let session = native.get("session").map(loose_text).unwrap_or_default();
-    let cwd = text(&native, "cwd");
-    let facts = facts(native.get("facts").and_then(Value::as_object).cloned().unwrap_or_default())?;
-    Ok(Heard { row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+    let session = native.get("session").map(value_as_text).unwrap_or_default();
+    let cwd = text_field(&native, "cwd");
+    let facts =
+        parse_facts(native.get("facts").and_then(Value::as_object).cloned().unwrap_or_default())?;
+    Ok(ParsedEvent { spec: row, name, session, cwd, facts, native }.into_event(dialect, arrival))
 }
 
-fn facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
+fn parse_facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
     let tool = object.remove("tool").map(|tool| tool_fact(tool, &mut object));
     let task = object.remove("task").map(task_fact);
     for key in ["prompt", "stage", "member", "agent", "error", "cause", "instructions", "summary"] {
         if let Some(value) = object.get_mut(key).filter(|value| !value.is_null()) {
-            *value = Value::String(loose_text(value));
+            *value = Value::String(value_as_text(value));
         }
     }
     if let Some(vars) = object.get_mut("vars").and_then(Value::as_object_mut) {
-        vars.values_mut().for_each(|value| *value = Value::String(loose_text(value)));
+        vars.values_mut().for_each(|value| *value = Value::String(value_as_text(value)));
     }
     let facts: Facts = serde_json::from_value(Value::Object(object)).map_err(|error| {
         Complaint::error(SourceSpan::default(), format!("`facts` cannot be read: {error}"))
@@ -63,41 +67,44 @@ fn facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
     Ok(Facts { tool, task, ..facts })
 }
 
-/// `{"kind":"shell","name":"Bash","args":{…}}`; or only a word, with the arguments among the facts.
+/// Reads `{"kind":"shell","name":"Bash","args":{…}}`, or only a name with the arguments among the
+/// facts.
 fn tool_fact(tool: Value, beside: &mut Map<String, Value>) -> Tool {
     let Value::Object(mut fields) = tool else {
-        let word = loose_text(&tool);
-        return named(&word, "", Value::Object(std::mem::take(beside)));
+        let word = value_as_text(&tool);
+        return named_tool(&word, "", Value::Object(std::mem::take(beside)));
     };
     let args = ["args", "input", "arguments"].iter().find_map(|key| fields.remove(*key));
-    let word = |key: &str| fields.get(key).map(loose_text).unwrap_or_default();
-    let (kind, name, id) = (word("kind"), word("name"), fields.get("id").map(loose_text));
+    let word = |key: &str| fields.get(key).map(value_as_text).unwrap_or_default();
+    let (kind, name, id) = (word("kind"), word("name"), fields.get("id").map(value_as_text));
     let result = fields.remove("result").and_then(|result| serde_json::from_value(result).ok());
-    let flat = || Value::Object(fields.iter().filter(|(k, _)| !own(k)).map(pair).collect());
-    Tool { id, result, ..named(&kind, &name, args.unwrap_or_else(flat)) }
+    let flat = || {
+        Value::Object(fields.iter().filter(|(k, _)| !is_reserved_key(k)).map(clone_entry).collect())
+    };
+    Tool { id, result, ..named_tool(&kind, &name, args.unwrap_or_else(flat)) }
 }
 
-fn own(key: &str) -> bool {
+fn is_reserved_key(key: &str) -> bool {
     matches!(key, "kind" | "name" | "id" | "shape")
 }
 
-fn pair((key, value): (&String, &Value)) -> (String, Value) {
+fn clone_entry((key, value): (&String, &Value)) -> (String, Value) {
     (key.clone(), value.clone())
 }
 
-fn named(kind: &str, name: &str, args: Value) -> Tool {
+fn named_tool(kind: &str, name: &str, args: Value) -> Tool {
     let word = if kind.is_empty() { name } else { kind };
     let known = ToolKind::parse(kind).or_else(|| ToolKind::parse(name)).unwrap_or_default();
     let name = if name.is_empty() { word } else { name };
     if known == ToolKind::Mcp || name.starts_with("mcp__") {
-        return mcp(name, args);
+        return mcp_tool(name, args);
     }
     Tool { kind: known, name: name.to_owned(), args, ..Tool::default() }
 }
 
-/// `{server, tool, arguments}` is what every dialect calls `mcp__server__tool` with arguments.
-fn mcp(name: &str, mut args: Value) -> Tool {
-    let (server, tool) = (text(&args, "server"), text(&args, "tool"));
+/// Turns `{server, tool, arguments}` into a tool named `mcp__server__tool`.
+fn mcp_tool(name: &str, mut args: Value) -> Tool {
+    let (server, tool) = (text_field(&args, "server"), text_field(&args, "tool"));
     let name = match (server, tool) {
         (Some(server), Some(tool)) => format!("mcp__{server}__{tool}"),
         _ => return Tool { kind: ToolKind::Mcp, name: name.to_owned(), args, ..Tool::default() },
@@ -111,11 +118,11 @@ fn task_fact(task: Value) -> TaskFacts {
         Value::Object(mut fields) => {
             for key in ["id", "subject", "description", "owner", "status"] {
                 if let Some(value) = fields.get_mut(key).filter(|value| !value.is_null()) {
-                    *value = Value::String(loose_text(value));
+                    *value = Value::String(value_as_text(value));
                 }
             }
             serde_json::from_value(Value::Object(fields)).unwrap_or_default()
         }
-        other => TaskFacts { id: loose_text(&other), ..TaskFacts::default() },
+        other => TaskFacts { id: value_as_text(&other), ..TaskFacts::default() },
     }
 }

@@ -1,21 +1,21 @@
-//! Types for those who write modules: hand-written words about the API, and the events from the
-//! table that the dialect itself works by. Knows TypeScript as text only.
+//! Generates the TypeScript declarations for module authors: a hand-written part, and the events of
+//! the dialect's table.
 
 use std::fmt::Write;
 
 use gambrel_model::{EventSpec, Moment, Slot};
 
-use super::events::{EVENTS, Rule, TOOLS, rule};
-use super::fields::{MORE, PAYLOADS, Payload, TOOL};
+use super::events::{EVENTS, ResultRule, TOOLS, result_rule};
+use super::fields::{EXTRA_RESULT_FIELDS, EventPayload, PAYLOADS, TOOL_FIELDS};
 
-/// Everything that is not about one event.
-const WRITTEN: &str = include_str!("declarations.ts");
-/// Where the events go in it.
-const GAP: &str = "@EVENTS@\n";
+/// The hand-written part.
+const HANDWRITTEN: &str = include_str!("declarations.ts");
+/// The placeholder of the events.
+const EVENTS_PLACEHOLDER: &str = "@EVENTS@\n";
 /// The module that declares everything.
-const OWN: &str = "gambrel/hooks";
-/// Names by which modules import the same types from elsewhere.
-const OTHERS: [&str; 5] = [
+const MODULE_NAME: &str = "gambrel/hooks";
+/// Other names under which modules import the same types.
+const OTHER_MODULE_NAMES: [&str; 5] = [
     "@oh-my-pi/pi-coding-agent",
     "@oh-my-pi/pi-coding-agent/hooks",
     "@oh-my-pi/pi-coding-agent/extensibility/hooks",
@@ -23,80 +23,91 @@ const OTHERS: [&str; 5] = [
     "@mariozechner/pi-coding-agent/hooks",
 ];
 
-/// The text of `hooks.d.ts`.
-pub fn declarations() -> String {
-    let mut text = WRITTEN.replacen(GAP, &events(), 1);
-    for name in OTHERS {
+/// Generates the text of `hooks.d.ts`.
+pub fn generate_declarations() -> String {
+    let mut text = HANDWRITTEN.replacen(EVENTS_PLACEHOLDER, &generate_events(), 1);
+    for name in OTHER_MODULE_NAMES {
         // Writing to a string cannot fail.
-        let _ = write!(text, "\ndeclare module \"{name}\" {{\n  export * from \"{OWN}\";\n}}\n");
+        let _ = write!(
+            text,
+            "\ndeclare module \"{name}\" {{\n  export * from \"{MODULE_NAME}\";\n}}\n"
+        );
     }
     text
 }
 
-fn rows() -> impl Iterator<Item = &'static EventSpec> {
+fn distinct_rows() -> impl Iterator<Item = &'static EventSpec> {
     let first = |row: &&EventSpec| {
         EVENTS.iter().find(|other| other.name == row.name).is_some_and(|o| std::ptr::eq(o, *row))
     };
     EVENTS.iter().filter(|row| !row.name.is_empty()).filter(first)
 }
 
-fn events() -> String {
+fn generate_events() -> String {
     let mut text = String::new();
     let mut table = String::new();
-    for row in rows() {
-        let name = pascal(row.name);
-        let fields = [of_tool(row), payload(PAYLOADS, row.name)].concat();
-        text += &interface(&format!("{name}Event"), Some(row.name), &fields);
-        let answer = answer(row);
+    for row in distinct_rows() {
+        let name = to_pascal_case(row.name);
+        let fields = [tool_fields(row), find_payload(PAYLOADS, row.name)].concat();
+        text += &write_interface(&format!("{name}Event"), Some(row.name), &fields);
+        let answer = result_fields(row);
         let result = if answer.is_empty() { "undefined".to_owned() } else { result_name(row) };
         if !answer.is_empty() {
-            text += &interface(&result, None, &answer);
+            text += &write_interface(&result, None, &answer);
         }
         let _ = writeln!(table, "    \"{}\": [{name}Event, {result}];", row.name);
     }
+
     for tool in TOOLS {
-        let (name, word) = (pascal(tool.name), tool.name);
+        let (name, word) = (to_pascal_case(tool.name), tool.name);
         let _ = write!(
             text,
             "\n  export type {name}ToolResultEvent = ToolResultEvent & {{ toolName: \"{word}\" }};"
         );
     }
     format!(
-        "{text}\n\n  /** Every event: what its handlers are given, and what they may return. */\n  \
+        "{text}\n\n  /** Every event with the argument and the result of its handlers. */\n  \
          export interface HookEvents {{\n{table}  }}\n\n"
     )
 }
 
-fn of_tool(row: &EventSpec) -> &'static [(&'static str, &'static str)] {
+fn tool_fields(row: &EventSpec) -> &'static [(&'static str, &'static str)] {
     match row.moment {
-        Moment::ToolBefore | Moment::ToolAfter | Moment::ToolFailed => TOOL,
+        Moment::ToolBefore | Moment::ToolAfter | Moment::ToolFailed => TOOL_FIELDS,
         _ => &[],
     }
 }
 
-fn payload(table: &'static [Payload], name: &str) -> &'static [(&'static str, &'static str)] {
+fn find_payload(
+    table: &'static [EventPayload],
+    name: &str,
+) -> &'static [(&'static str, &'static str)] {
     table.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields).unwrap_or_default()
 }
 
-/// The keys of a result that somebody reads, and whether others are handed on to the caller.
-/// Nothing where a result is not read.
+/// The keys of a result that gambrel reads, and whether the caller receives other keys too. `None`
+/// if results are not read.
 pub fn result_keys(row: &EventSpec) -> Option<(Vec<&'static str>, bool)> {
-    let (more, open): (&[&str], bool) = match rule(row) {
-        Rule::Call | Rule::Result | Rule::Context | Rule::Start => (&[], false),
-        Rule::Cancel => (&["reason"], true),
-        Rule::Input | Rule::Stop => (&[], true),
-        Rule::First | Rule::Last | Rule::Farewell | Rule::Observe => return None,
+    let (more, open): (&[&str], bool) = match result_rule(row) {
+        ResultRule::Call | ResultRule::Result | ResultRule::Context | ResultRule::Start => {
+            (&[], false)
+        }
+        ResultRule::Cancel => (&["reason"], true),
+        ResultRule::Input | ResultRule::Stop => (&[], true),
+        ResultRule::First | ResultRule::Last | ResultRule::Shutdown | ResultRule::Observe => {
+            return None;
+        }
     };
-    let own = answer(row).into_iter().map(|(field, _)| field.trim_end_matches('?'));
+    let own = result_fields(row).into_iter().map(|(field, _)| field.trim_end_matches('?'));
     Some((own.chain(more.iter().copied()).collect(), open))
 }
 
-/// What the table lets a handler say.
-fn answer(row: &EventSpec) -> Vec<(&'static str, &'static str)> {
-    let mut fields = match rule(row) {
-        Rule::Call => vec![("block?", "boolean"), ("reason?", "string")],
-        Rule::Input => vec![("handled?", "boolean")],
-        Rule::Cancel => vec![("cancel?", "boolean")],
+/// The fields of a handler's result.
+fn result_fields(row: &EventSpec) -> Vec<(&'static str, &'static str)> {
+    let mut fields = match result_rule(row) {
+        ResultRule::Call => vec![("block?", "boolean"), ("reason?", "string")],
+        ResultRule::Input => vec![("handled?", "boolean")],
+        ResultRule::Cancel => vec![("cancel?", "boolean")],
         _ => Vec::new(),
     };
     for slot in row.rewritable {
@@ -107,22 +118,22 @@ fn answer(row: &EventSpec) -> Vec<(&'static str, &'static str)> {
             Slot::ChatMessages => &[("messages?", "AgentMessage[]")],
             Slot::Prompt => &[("text?", "string"), ("images?", "ImageContent[]")],
             Slot::InjectedMessage => &[("message?", "CustomMessagePayload")],
-            // Only the newer edition heeds it.
+            // Only the newer edition uses it.
             Slot::Input => &[("input?", "Record<string, unknown>")],
             _ => &[],
         });
     }
-    fields.extend_from_slice(payload(MORE, row.name));
+    fields.extend_from_slice(find_payload(EXTRA_RESULT_FIELDS, row.name));
     fields
 }
 
-/// As the product's own types are called.
+/// The name of a result type, as in oh-my-pi's own types.
 fn result_name(row: &EventSpec) -> String {
     let of_session = row.name.starts_with("session");
-    format!("{}{}", pascal(row.name), if of_session { "Result" } else { "EventResult" })
+    format!("{}{}", to_pascal_case(row.name), if of_session { "Result" } else { "EventResult" })
 }
 
-fn interface(name: &str, event: Option<&str>, fields: &[(&str, &str)]) -> String {
+fn write_interface(name: &str, event: Option<&str>, fields: &[(&str, &str)]) -> String {
     let mut text = format!("\n  export interface {name} {{\n");
     if let Some(event) = event {
         let _ = writeln!(text, "    type: \"{event}\";");
@@ -133,11 +144,11 @@ fn interface(name: &str, event: Option<&str>, fields: &[(&str, &str)]) -> String
     text + "  }\n"
 }
 
-fn pascal(name: &str) -> String {
+fn to_pascal_case(name: &str) -> String {
     let word = |word: &str| {
-        let mut letters = word.chars();
-        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-        first.into_iter().chain(letters).collect::<String>()
+        let mut chars = word.chars();
+        let first = chars.next().map(|c| c.to_ascii_uppercase());
+        first.into_iter().chain(chars).collect::<String>()
     };
     name.split(['_', '.']).map(word).collect()
 }
@@ -147,18 +158,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_has_fields_and_no_fields_are_without_an_event() {
-        let names: Vec<&str> = rows().map(|row| row.name).collect();
+    fn every_event_has_fields() {
+        let names: Vec<&str> = distinct_rows().map(|row| row.name).collect();
         let described: Vec<&str> = PAYLOADS.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, described);
-        assert!(MORE.iter().all(|(name, _)| names.contains(name)));
+        assert!(EXTRA_RESULT_FIELDS.iter().all(|(name, _)| names.contains(name)));
         assert_eq!(names.len(), 52);
     }
 
     #[test]
-    fn the_gap_is_filled_once() {
-        assert_eq!(WRITTEN.matches(GAP).count(), 1);
-        assert!(!declarations().contains(GAP) && declarations().contains("tool_call"));
+    fn replaces_the_placeholder_once() {
+        assert_eq!(HANDWRITTEN.matches(EVENTS_PLACEHOLDER).count(), 1);
+        assert!(
+            !generate_declarations().contains(EVENTS_PLACEHOLDER)
+                && generate_declarations().contains("tool_call")
+        );
     }
 
     #[test]
@@ -166,11 +180,11 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../types/omp/hooks.d.ts");
         let there = std::fs::read_to_string(path).unwrap_or_default();
         if std::env::var_os("GAMBREL_BLESS").is_some() {
-            assert!(std::fs::write(path, declarations()).is_ok());
+            assert!(std::fs::write(path, generate_declarations()).is_ok());
             return;
         }
         assert!(
-            there == declarations(),
+            there == generate_declarations(),
             "types/omp/hooks.d.ts is stale: GAMBREL_BLESS=1 cargo test -p gambrel-dialects fresh"
         );
     }

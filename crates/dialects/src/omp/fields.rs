@@ -1,25 +1,24 @@
-//! What events carry and what results may hold, as TypeScript spells it: a plain table beside the
-//! one of events. Knows TypeScript as text only.
+//! The fields of events and of results, with their TypeScript types as text.
 
-const SWITCHED: &str = "\"new\" | \"resume\" | \"fork\"";
-/// What events about tools carry.
-pub const TOOL: &[(&str, &str)] =
+const SWITCH_REASON: &str = "\"new\" | \"resume\" | \"fork\"";
+/// Fields of events about tools.
+pub const TOOL_FIELDS: &[(&str, &str)] =
     &[("toolName", "string"), ("toolCallId", "string"), ("input", "Record<string, unknown>")];
 
-const MESSAGE: &[(&str, &str)] = &[("message", "AgentMessage")];
-/// What tells a handler that nobody waits any more. It is made where handlers run.
-pub const SIGNAL: (&str, &str) = ("signal", "EventSignal");
-/// What only its caller knows.
-const OPEN: &[(&str, &str)] = &[("[field: string]", "unknown")];
+const MESSAGE_FIELDS: &[(&str, &str)] = &[("message", "AgentMessage")];
+/// The abort signal of a handler. The action that runs handlers creates it.
+pub const SIGNAL_FIELD: (&str, &str) = ("signal", "EventSignal");
+/// Fields that only the caller knows.
+const ANY_FIELDS: &[(&str, &str)] = &[("[field: string]", "unknown")];
 
-/// An event's name, and its fields beside `type` with their types.
-pub type Payload = (&'static str, &'static [(&'static str, &'static str)]);
+/// An event's name, and its fields with their types, without `type`.
+pub type EventPayload = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// What events carry. Those of tools are spelt by `TOOL`.
-pub const PAYLOADS: &[Payload] = &[
+/// The fields of every event. Events about tools also have the fields of `TOOL_FIELDS`.
+pub const PAYLOADS: &[EventPayload] = &[
     ("session_start", &[]),
-    ("session_before_switch", &[("reason", SWITCHED), ("targetSessionFile?", "string")]),
-    ("session_switch", &[("reason", SWITCHED), ("previousSessionFile", "string | undefined")]),
+    ("session_before_switch", &[("reason", SWITCH_REASON), ("targetSessionFile?", "string")]),
+    ("session_switch", &[("reason", SWITCH_REASON), ("previousSessionFile", "string | undefined")]),
     ("session_before_branch", &[("entryId", "string")]),
     ("session_branch", &[("previousSessionFile", "string | undefined")]),
     (
@@ -28,12 +27,12 @@ pub const PAYLOADS: &[Payload] = &[
             ("preparation", "Record<string, unknown>"),
             ("branchEntries", "SessionEntry[]"),
             ("customInstructions?", "string"),
-            SIGNAL,
+            SIGNAL_FIELD,
         ],
     ),
     ("session.compacting", &[("sessionId", "string"), ("messages", "AgentMessage[]")]),
     ("session_compact", &[("compactionEntry", "SessionEntry"), ("fromExtension?", "boolean")]),
-    ("session_before_tree", &[("preparation", "TreePreparation"), SIGNAL]),
+    ("session_before_tree", &[("preparation", "TreePreparation"), SIGNAL_FIELD]),
     (
         "session_tree",
         &[
@@ -67,7 +66,7 @@ pub const PAYLOADS: &[Payload] = &[
             ("session_id", "string"),
             ("session_file?", "string"),
             ("stop_hook_active", "boolean"),
-            SIGNAL,
+            SIGNAL_FIELD,
         ],
     ),
     ("agent_end", &[("messages", "AgentMessage[]"), ("willContinue?", "boolean")]),
@@ -106,12 +105,12 @@ pub const PAYLOADS: &[Payload] = &[
     ("tool_result", &[("content", "Content[]"), ("details", "unknown"), ("isError?", "boolean")]),
     ("user_bash", &[("command", "string"), ("excludeFromContext", "boolean"), ("cwd", "string")]),
     ("user_python", &[("code", "string"), ("excludeFromContext", "boolean"), ("cwd", "string")]),
-    ("message_start", MESSAGE),
+    ("message_start", MESSAGE_FIELDS),
     (
         "message_update",
         &[("message", "AgentMessage"), ("assistantMessageEvent", "Record<string, unknown>")],
     ),
-    ("message_end", MESSAGE),
+    ("message_end", MESSAGE_FIELDS),
     (
         "tool_execution_start",
         &[
@@ -176,16 +175,16 @@ pub const PAYLOADS: &[Payload] = &[
     ("credential_disabled", &[("provider", "string"), ("disabledCause", "string")]),
     ("mcp_notification", &[("server", "string"), ("method", "string"), ("params", "unknown")]),
     ("session_before_fork", &[("entryId", "string")]),
-    ("model_select", OPEN),
-    ("thinking_level_select", OPEN),
-    ("session_fork", OPEN),
-    ("session_info_changed", OPEN),
-    ("agent_settled", OPEN),
-    ("before_provider_headers", OPEN),
+    ("model_select", ANY_FIELDS),
+    ("thinking_level_select", ANY_FIELDS),
+    ("session_fork", ANY_FIELDS),
+    ("session_info_changed", ANY_FIELDS),
+    ("agent_settled", ANY_FIELDS),
+    ("before_provider_headers", ANY_FIELDS),
 ];
 
-/// What a result may hold beyond what the table says of it.
-pub const MORE: &[Payload] = &[
+/// Fields of results that do not follow from the event table.
+pub const EXTRA_RESULT_FIELDS: &[EventPayload] = &[
     ("before_agent_start", &[("systemPrompt?", "string | string[]")]),
     (
         "session_stop",

@@ -1,5 +1,5 @@
 //! oh-my-pi (`contracts/omp/CONTRACT.md`): TypeScript modules with typed events. Finds modules,
-//! builds their calls and reads their results. An action runs them; this folder does not know it.
+//! builds their calls and reads their results. The module action runs them.
 
 mod call;
 mod config;
@@ -35,7 +35,7 @@ impl Dialect for Omp {
     }
 
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
-        config::places(roots)
+        config::config_paths(roots)
     }
 
     fn load_hooks(
@@ -43,30 +43,31 @@ impl Dialect for Omp {
         found: &[LoadedFile],
         roots: &SearchRoots,
     ) -> (Vec<Draft>, Vec<Complaint>) {
-        config::load(found, roots)
+        config::load_drafts(found, roots)
     }
 
     fn draft_specs(&self, draft: &Draft) -> Vec<&'static EventSpec> {
-        let newer = draft.config[edition::FIELD] == edition::EXTENSIONS;
-        (if newer { events::newer() } else { events::EVENTS }).iter().collect()
+        let newer = draft.config[edition::EDITION_FIELD] == edition::EXTENSIONS;
+        (if newer { events::extensions_events() } else { events::EVENTS }).iter().collect()
     }
 
     fn already_fired(&self, event: &Event) -> bool {
         event.spec.duplicate_of_earlier
-            || events::before(event.spec)
-                .is_some_and(|row| event.session_counts.contains_key(&mark(row)))
+            || events::earlier_twin(event.spec)
+                .is_some_and(|row| event.session_counts.contains_key(&session_flag(row)))
     }
 
     fn session_flags(&self, event: &Event) -> Vec<String> {
-        let later = |row: &&EventSpec| !row.duplicate_of_earlier && events::before(row).is_some();
+        let later =
+            |row: &&EventSpec| !row.duplicate_of_earlier && events::earlier_twin(row).is_some();
         let first = event.is_from(self)
-            && events::before(event.spec).is_none()
-            && events::others(event.spec).any(|row| later(&row));
-        first.then(|| mark(event.spec)).into_iter().collect()
+            && events::earlier_twin(event.spec).is_none()
+            && events::same_moment(event.spec).any(|row| later(&row));
+        first.then(|| session_flag(event.spec)).into_iter().collect()
     }
 
     fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
-        results::objection(event, hook)
+        results::skip_reason(event, hook)
     }
 
     fn receive_event(
@@ -74,23 +75,23 @@ impl Dialect for Omp {
         native: &[u8],
         arrival: CallerContext,
     ) -> Result<Event, Complaint> {
-        payload::receive(self, native, arrival)
+        payload::parse_event(self, native, arrival)
     }
 
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
-        call::stage(event, hook, carry)
+        call::stage_call(event, hook, carry)
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read(event, hook, outcome)
+        verdict::read_outcome(event, hook, outcome)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
-        reply::reply(event, decision)
+        reply::write_reply(event, decision)
     }
 }
 
-/// What a session remembers of an event that has happened in it.
-fn mark(row: &EventSpec) -> String {
+/// The session flag of an event that has fired.
+fn session_flag(row: &EventSpec) -> String {
     format!("omp:{}", row.name)
 }

@@ -1,4 +1,4 @@
-//! The merged result object, and our own key `effects` for what it has no place for.
+//! Writes the reply: the merged result object, and gambrel's own key `effects` for everything else.
 
 use std::collections::BTreeMap;
 
@@ -6,32 +6,34 @@ use gambrel_model::{Audience, Decision, Dialect, Event, Moment, Reply, Ruling, S
 use serde_json::{Map, Value, json};
 
 use super::Omp;
-use super::edition::hears_newer;
-use super::events::{Rule, TOOLS, rule};
-use super::payload::truthy;
+use super::edition::caller_is_extensions;
+use super::events::{ResultRule, TOOLS, result_rule};
+use super::payload::is_truthy;
 use super::results::rewritten_output;
-use super::verdict::{EFFECTS, RESULT, SYSTEM};
-use crate::payload::text;
+use super::verdict::{EFFECTS_PREFIX, RESULT_SLOT, SYSTEM_PROMPT_SLOT};
+use crate::event_parts::text_field;
 
 /// Writes a decision as oh-my-pi's own runner returns it.
-pub fn reply(event: &Event, decision: &Decision) -> Reply {
+pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
     let mut result = Map::new();
     let mut effects = Map::new();
-    let said = &decision.for_caller;
-    rewritten(event, decision, &mut result);
-    if said.ruling.refuses() {
-        refused(event, decision, &mut result);
+    let verdict = &decision.for_caller;
+    write_rewrites(event, decision, &mut result);
+    if verdict.ruling.is_refusal() {
+        write_refusal(event, decision, &mut result);
     }
-    let wanted = Wanted::of(decision);
-    let now = told(event, decision, &mut result);
-    let words = said
+
+    let wanted = RequestedEffects::from_decision(decision);
+    let now = write_messages(event, decision, &mut result);
+    let words = verdict
         .messages_for(Audience::AgentNextTurn)
-        .map(|text| message(event, decision, own_message(text)));
-    let now = now.into_iter().map(|own| message(event, decision, own));
+        .map(|text| session_message(event, decision, gambrel_message(text)));
+    let now = now.into_iter().map(|own| session_message(event, decision, own));
     let messages: Vec<Value> = now.chain(words).chain(wanted.messages).collect();
-    let unsaid = unsaid(event, decision);
-    let shown = unsaid.into_iter().chain(said.messages_for(Audience::User).map(str::to_owned));
+    let reasons = refused_input_reasons(event, decision);
+    let shown = reasons.into_iter().chain(verdict.messages_for(Audience::User).map(str::to_owned));
     let notices: Vec<String> = shown.collect();
+
     let all = [
         ("messages", json!(messages)),
         ("entries", json!(wanted.entries)),
@@ -51,26 +53,26 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     Reply { stdout, ..Reply::default() }
 }
 
-/// What modules wanted done, sorted for whoever does it.
+/// The effects that modules requested, sorted by kind.
 #[derive(Default)]
-struct Wanted {
+struct RequestedEffects {
     messages: Vec<Value>,
     entries: Vec<Value>,
     others: Vec<Value>,
-    /// One status line for all modules.
+    /// The last status of each key, for all modules.
     statuses: BTreeMap<String, Value>,
     errors: Vec<Value>,
 }
 
-impl Wanted {
-    fn of(decision: &Decision) -> Self {
+impl RequestedEffects {
+    fn from_decision(decision: &Decision) -> Self {
         let mut wanted = Self::default();
-        // By the trail: what modules want is done in the order in which they ran.
+        // In the order of the trail, which is the order in which the modules ran.
         for step in decision.trail.iter().filter(|step| step.ran && !step.recheck) {
-            let slot = Slot::Native(format!("{EFFECTS}{}", step.hook));
+            let slot = Slot::Native(format!("{EFFECTS_PREFIX}{}", step.hook));
             if let Some(kept) = decision.for_caller.patch.get(&slot) {
                 let effects = kept["effects"].as_array().into_iter().flatten();
-                effects.for_each(|effect| wanted.take(effect));
+                effects.for_each(|effect| wanted.add_effect(effect));
                 wanted.errors.extend(kept["errors"].as_array().into_iter().flatten().cloned());
             }
         }
@@ -78,7 +80,7 @@ impl Wanted {
         wanted
     }
 
-    fn take(&mut self, effect: &Value) {
+    fn add_effect(&mut self, effect: &Value) {
         match effect["type"].as_str() {
             Some("sendMessage") => {
                 let options = effect.get("options").cloned().unwrap_or_else(|| json!({}));
@@ -86,28 +88,28 @@ impl Wanted {
             }
             Some("appendEntry") => self.entries.push(effect.clone()),
             Some("setStatus") => {
-                self.statuses.insert(text(effect, "key").unwrap_or_default(), effect.clone());
+                self.statuses.insert(text_field(effect, "key").unwrap_or_default(), effect.clone());
             }
             _ => self.others.push(effect.clone()),
         }
     }
 }
 
-/// A refusal, as each event says it.
-fn refused(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
+/// Adds a refusal in the form of the event.
+fn write_refusal(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
     let reason = decision.for_caller.ruling_reasons().join("\n");
     let by_modules = {
-        let mut refusers = decision.trail.iter().filter(|s| s.ran && s.verdict.refuses());
+        let mut refusers = decision.trail.iter().filter(|s| s.ran && s.verdict.is_refusal());
         refusers.all(|step| step.dialect == Omp.name())
     };
-    let word = match rule(event.spec) {
-        Rule::Call => "block",
-        Rule::Input => "handled",
-        // What a module itself has returned says it already.
-        Rule::Cancel if by_modules && result.get("cancel").is_some_and(truthy) => return,
-        Rule::Cancel => "cancel",
-        Rule::Stop if by_modules && !result.is_empty() => return,
-        Rule::Stop => {
+    let word = match result_rule(event.spec) {
+        ResultRule::Call => "block",
+        ResultRule::Input => "handled",
+        // The module's own result contains the refusal already.
+        ResultRule::Cancel if by_modules && result.get("cancel").is_some_and(is_truthy) => return,
+        ResultRule::Cancel => "cancel",
+        ResultRule::Stop if by_modules && !result.is_empty() => return,
+        ResultRule::Stop => {
             result.clear();
             result.insert("decision".into(), json!("block"));
             result.insert("reason".into(), json!(reason));
@@ -122,17 +124,22 @@ fn refused(event: &Event, decision: &Decision, result: &mut Map<String, Value>) 
     result.entry("reason").or_insert_with(|| json!(reason));
 }
 
-/// Input that was handled vanishes without a word: the person hears why.
-fn unsaid(event: &Event, decision: &Decision) -> Vec<String> {
-    let swallowed = rule(event.spec) == Rule::Input && decision.for_caller.ruling.refuses();
+/// Reasons of refused input. oh-my-pi drops handled input silently, so the user gets a notice.
+fn refused_input_reasons(event: &Event, decision: &Decision) -> Vec<String> {
+    let swallowed =
+        result_rule(event.spec) == ResultRule::Input && decision.for_caller.ruling.is_refusal();
     let by = |hook: &str| decision.trail.iter().find(|step| step.hook == hook);
     let other = |hook: &str| by(hook).is_none_or(|step| step.dialect != Omp.name());
-    let reasons = decision.for_caller.reasons.iter().filter(|r| swallowed && r.ruling.refuses());
+    let reasons = decision.for_caller.reasons.iter().filter(|r| swallowed && r.ruling.is_refusal());
     reasons.filter(|r| other(&r.hook)).map(|r| r.text.clone()).collect()
 }
 
-/// Words and messages that the event itself can carry; those for which it has no place.
-fn told(event: &Event, decision: &Decision, result: &mut Map<String, Value>) -> Vec<Value> {
+/// Adds messages that fit into the event's own result, and returns the others.
+fn write_messages(
+    event: &Event,
+    decision: &Decision,
+    result: &mut Map<String, Value>,
+) -> Vec<Value> {
     let words: Vec<&str> = decision.for_caller.messages_for(Audience::AgentNow).collect();
     if event.moment != Moment::IterationStart {
         if !words.is_empty() {
@@ -144,27 +151,27 @@ fn told(event: &Event, decision: &Decision, result: &mut Map<String, Value>) -> 
         Some(Value::Array(all)) => all,
         one => one.into_iter().collect(),
     };
-    messages.extend((!words.is_empty()).then(|| own_message(&words.join("\n"))));
+    messages.extend((!words.is_empty()).then(|| gambrel_message(&words.join("\n"))));
     if messages.is_empty() {
         return messages;
     }
-    if hears_newer(event) {
+    if caller_is_extensions(event) {
         result.insert("messages".into(), json!(messages));
         return Vec::new();
     }
-    // before_agent_start has one message; the reply carries the others beside it.
+    // `before_agent_start` has one message; the others go into `effects`.
     let rest = messages.split_off(1);
     result.extend(messages.pop().map(|first| ("message".to_owned(), first)));
     rest
 }
 
-fn rewritten(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
+fn write_rewrites(event: &Event, decision: &Decision, result: &mut Map<String, Value>) {
     let patch = &decision.for_caller.patch;
-    if let Some(Value::Object(own)) = patch.get(&Slot::Native(RESULT.into())) {
+    if let Some(Value::Object(own)) = patch.get(&Slot::Native(RESULT_SLOT.into())) {
         result.extend(own.clone());
     }
-    let told = rewritten_output(patch).filter(|(_, value)| !value.is_null());
-    result.extend(told.map(|(key, value)| (key.to_owned(), value.clone())));
+    let output = rewritten_output(patch).filter(|(_, value)| !value.is_null());
+    result.extend(output.map(|(key, value)| (key.to_owned(), value.clone())));
     if let Some(prompt) = patch.get(&Slot::Prompt).and_then(Value::as_object) {
         let changed = prompt.iter().filter(|(key, value)| event.native.get(*key) != Some(*value));
         result.extend(changed.map(|(key, value)| (key.clone(), value.clone())));
@@ -173,7 +180,10 @@ fn rewritten(event: &Event, decision: &Decision, result: &mut Map<String, Value>
         let tool = event.with_patch(patch).facts.tool.unwrap_or_default();
         result.insert("input".into(), tool.to_native(TOOLS).1);
     }
-    let slots = [(Slot::ChatMessages, "messages"), (Slot::Native(SYSTEM.into()), "systemPrompt")];
+    let slots = [
+        (Slot::ChatMessages, "messages"),
+        (Slot::Native(SYSTEM_PROMPT_SLOT.into()), "systemPrompt"),
+    ];
     for (slot, key) in slots {
         if let Some(value) = patch.get(&slot) {
             result.insert(key.into(), value.clone());
@@ -181,22 +191,22 @@ fn rewritten(event: &Event, decision: &Decision, result: &mut Map<String, Value>
     }
 }
 
-/// A message of our own.
-fn own_message(text: &str) -> Value {
+/// A message from gambrel.
+fn gambrel_message(text: &str) -> Value {
     json!({"customType": "gambrel", "content": text, "display": true})
 }
 
-/// A message that a session is to be given. Where a turn has ended it begins a new one if a hook
-/// refused the end; mere words wait, else every end would be a beginning.
-fn message(event: &Event, decision: &Decision, message: Value) -> Value {
+/// A message for the session. At the end of a turn, it starts a new turn only if a hook refused the
+/// end; otherwise every message would start one.
+fn session_message(event: &Event, decision: &Decision, message: Value) -> Value {
     let ended = event.moment == Moment::IterationEnd;
     let goes_on = matches!(decision.merged.ruling, Ruling::Ask | Ruling::Defer | Ruling::Deny);
-    // A refusal that the reply itself says needs no message to begin a turn.
-    let said = decision.for_caller.ruling.refuses();
+    // A refusal in the reply starts a turn by itself.
+    let reply_refuses = decision.for_caller.ruling.is_refusal();
     json!({
         "message": message,
         "options": {
-            "triggerTurn": ended && goes_on && !said,
+            "triggerTurn": ended && goes_on && !reply_refuses,
             "deliverAs": if ended { "followUp" } else { "steer" },
         },
     })

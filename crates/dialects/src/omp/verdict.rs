@@ -1,118 +1,120 @@
-//! What came of asking a module: an answer, an error, or nothing in time. What its results mean is
-//! in `results`, what it wanted done in `effects`.
+//! Reads the outcome of a module: an answer, an error, or a timeout. `results` interprets its
+//! results, and `effects` its requested effects.
 
 use gambrel_model::{End, Event, EventSpec, Hook, Outcome, Ruling, Verdict};
 use serde_json::Value;
 
 use super::Omp;
-use super::edition::is_newer;
-use super::effects::effects;
-use super::events::{Rule, others, rule};
-use super::results::{Asked, merged};
-use crate::payload::text;
+use super::edition::is_extensions;
+use super::effects::read_effects;
+use super::events::{ResultRule, result_rule, same_moment};
+use super::results::{ResultContext, merge_results};
+use crate::event_parts::text_field;
 
-const FAILED: &str = "Hook failed, blocking execution: ";
-/// Where results go that only this dialect knows.
-pub const RESULT: &str = "omp.result";
-/// What a result says of a tool beside its content.
-pub const DETAILS: &str = "omp.details";
-/// Whether a result counts as an error.
-pub const IS_ERROR: &str = "omp.isError";
-/// The system prompt as it stands.
-pub const SYSTEM: &str = "omp.systemPrompt";
-/// What modules wanted done, by module.
-pub const EFFECTS: &str = "omp.effects.";
+const FAILED_PREFIX: &str = "Hook failed, blocking execution: ";
+/// The slot of a result that only this dialect has.
+pub const RESULT_SLOT: &str = "omp.result";
+/// The slot of `details` of a tool's result.
+pub const DETAILS_SLOT: &str = "omp.details";
+/// The slot of `isError` of a tool's result.
+pub const IS_ERROR_SLOT: &str = "omp.isError";
+/// The slot of the system prompt.
+pub const SYSTEM_PROMPT_SLOT: &str = "omp.systemPrompt";
+/// The prefix of the slot of a module's effects.
+pub const EFFECTS_PREFIX: &str = "omp.effects.";
 
 /// Reads an outcome.
-pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let row = hook.event_spec_for(event).unwrap_or(event.spec);
     let mut answer = outcome.answer.clone().unwrap_or_default();
     let verdict = match &outcome.end {
-        End::Answered => rounds(&Asked { event, row, hook }, &answer),
-        End::TimedOut => late(row, hook, outcome, &mut answer),
+        End::Answered => read_rounds(&ResultContext { event, row, hook }, &answer),
+        End::TimedOut => timeout_verdict(row, hook, outcome, &mut answer),
         End::FailedToStart(why) => Verdict::default().with_gate_failure(why.clone()),
         _ => Verdict::default(),
     };
-    effects(event, hook, &answer).then(verdict)
+    read_effects(event, hook, &answer).then(verdict)
 }
 
-/// The event's own round, and those of events that happened with it.
-fn rounds(asked: &Asked<'_>, answer: &Value) -> Verdict {
-    let mut verdict = answered(asked, answer);
+/// The verdict of the event's own round, and of the rounds of events that fired with it.
+fn read_rounds(context: &ResultContext<'_>, answer: &Value) -> Verdict {
+    let mut verdict = round_verdict(context, answer);
     let then = answer["then"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if !asked.event.is_from(&Omp) {
-        for (row, round) in others(asked.row).zip(then) {
-            verdict = verdict.then(answered(&Asked { row, ..*asked }, round));
+    if !context.event.is_from(&Omp) {
+        for (row, round) in same_moment(context.row).zip(then) {
+            verdict = verdict.then(round_verdict(&ResultContext { row, ..*context }, round));
         }
     }
     verdict
 }
 
-/// A handler that does not come back is one that failed.
-fn late(row: &EventSpec, hook: &Hook, outcome: &Outcome, answer: &mut Value) -> Verdict {
-    let newer = is_newer(hook);
-    let limit = super::call::pace(row, hook).timeout;
+/// The verdict of a timeout, which counts as a failure.
+fn timeout_verdict(row: &EventSpec, hook: &Hook, outcome: &Outcome, answer: &mut Value) -> Verdict {
+    let newer = is_extensions(hook);
+    let limit = super::call::handler_limits(row, hook).timeout;
     let late = match &outcome.cut_short_by {
         Some(_) => outcome.timeout_reason(limit),
-        // The limit, not how long it took to see that it was passed.
+        // The limit, not the elapsed time.
         None if newer => format!("timed out after {}ms", limit.as_millis()),
         None => format!("timed out after {}ms", outcome.elapsed.as_millis()),
     };
-    if rule(row) != Rule::Call && answer.is_object() {
+
+    if result_rule(row) != ResultRule::Call && answer.is_object() {
         let error = format!("handler {late}");
-        let error = serde_json::json!({"hookPath": path(hook), "event": row.name, "error": error});
+        let error =
+            serde_json::json!({"hookPath": module_path(hook), "event": row.name, "error": error});
         answer["errors"] = Value::Array(vec![error]);
     }
     let why = match newer {
-        true => format!("Extension {} {late}", path(hook)),
-        false => format!("{FAILED}{late}"),
+        true => format!("Extension {} {late}", module_path(hook)),
+        false => format!("{FAILED_PREFIX}{late}"),
     };
-    failed(row, &why)
+    failure_verdict(row, &why)
 }
 
-/// The module's file.
-pub fn path(hook: &Hook) -> String {
-    text(&hook.draft.config, "path").unwrap_or_default()
+/// The path of the module's file.
+pub fn module_path(hook: &Hook) -> String {
+    text_field(&hook.draft.config, "path").unwrap_or_default()
 }
 
-/// An error blocks a tool call; at every other event it is only recorded
+/// The verdict of an error. It blocks a tool call; at every other event it is only recorded
 /// (`contracts/omp/CONTRACT.md#late-handlers`).
-fn failed(row: &EventSpec, why: &str) -> Verdict {
-    match rule(row) {
-        Rule::Call => Verdict::with_ruling(Ruling::Deny, why),
+fn failure_verdict(row: &EventSpec, why: &str) -> Verdict {
+    match result_rule(row) {
+        ResultRule::Call => Verdict::with_ruling(Ruling::Deny, why),
         _ => Verdict::default().with_gate_failure(why),
     }
 }
 
-fn answered(asked: &Asked<'_>, answer: &Value) -> Verdict {
+fn round_verdict(context: &ResultContext<'_>, answer: &Value) -> Verdict {
     let errors = answer["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut verdict = Verdict::default();
     for error in errors {
-        verdict = verdict.then(thrown(asked, error));
+        verdict = verdict.then(error_verdict(context, error));
     }
-    if rule(asked.row) == Rule::Call && !errors.is_empty() {
+    if result_rule(context.row) == ResultRule::Call && !errors.is_empty() {
         return verdict;
     }
-    verdict.then(merged(asked, answer))
+    verdict.then(merge_results(context, answer))
 }
 
-/// An error of a handler, with its file and line. A caller of this dialect receives the refusal
-/// with oh-my-pi's text; file and line are in the trail.
-fn thrown(asked: &Asked<'_>, error: &Value) -> Verdict {
-    let why = error_text(asked, error);
-    let Some(at) = text(error, "at") else { return failed(asked.row, &why) };
-    match rule(asked.row) == Rule::Call && asked.event.is_from(&Omp) {
-        true => failed(asked.row, &why).with_gate_failure(format!("thrown at {at}")),
-        false => failed(asked.row, &format!("{why} ({at})")),
+/// The verdict of a handler's error, with its file and line. A caller of this dialect receives the
+/// refusal with oh-my-pi's text; the trail has the file and line.
+fn error_verdict(context: &ResultContext<'_>, error: &Value) -> Verdict {
+    let why = error_text(context, error);
+    let Some(at) = text_field(error, "at") else { return failure_verdict(context.row, &why) };
+    match result_rule(context.row) == ResultRule::Call && context.event.is_from(&Omp) {
+        true => failure_verdict(context.row, &why).with_gate_failure(format!("thrown at {at}")),
+        false => failure_verdict(context.row, &format!("{why} ({at})")),
     }
 }
 
-fn error_text(asked: &Asked<'_>, error: &Value) -> String {
-    let message = text(error, "error").unwrap_or_default();
-    let blocks = rule(asked.row) == Rule::Call && error["thrown"] == "value";
-    match (is_newer(asked.hook), blocks) {
-        (true, _) => format!("Extension {} failed: {message}", path(asked.hook)),
-        (false, true) => format!("{FAILED}{message}"),
+fn error_text(context: &ResultContext<'_>, error: &Value) -> String {
+    let message = text_field(error, "error").unwrap_or_default();
+    let blocks = result_rule(context.row) == ResultRule::Call && error["thrown"] == "value";
+    match (is_extensions(context.hook), blocks) {
+        (true, _) => format!("Extension {} failed: {message}", module_path(context.hook)),
+        (false, true) => format!("{FAILED_PREFIX}{message}"),
         (false, false) => message,
     }
 }

@@ -1,34 +1,34 @@
-//! Finding the scripts: the first candidate by name that can run.
+//! Finds the script of each event: the first candidate by name that can run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gambrel_model::{
-    Complaint, ConfigPath, DirEntry, Draft, Expect, HookPolicy, LoadedFile, Scope, SearchRoots,
-    Source, SourceSpan,
+    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, LoadedFile, Scope,
+    SearchRoots, Source, SourceSpan,
 };
 use serde_json::json;
 
-use super::policy::{Policy, max_reopens};
+use super::policy::{FailurePolicy, max_reopens};
 
-/// File names are `on_<event>` and one of these, tried in this order.
+/// Endings of file names after `on_<event>`, in the order of precedence.
 const ENDINGS: [&str; 4] = ["", ".sh", ".js", ".mjs"];
-/// A hook gets this long unless `PI_TEAMS_HOOK_TIMEOUT_MS` says otherwise.
-const TIMEOUT: Duration = Duration::from_secs(60);
-/// Between SIGTERM and SIGKILL.
-const GRACE: Duration = Duration::from_secs(1);
+/// The default timeout. `PI_TEAMS_HOOK_TIMEOUT_MS` replaces it.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time between SIGTERM and SIGKILL.
+const KILL_GRACE: Duration = Duration::from_secs(1);
 
-/// The switch of pi-teams: hooks run only where it is exactly 1.
-const SWITCH: &str = "PI_TEAMS_HOOKS_ENABLED";
+/// The variable that enables hooks if it is exactly 1.
+const ENABLED_VARIABLE: &str = "PI_TEAMS_HOOKS_ENABLED";
 
-/// One folder. It is looked at even when hooks are switched off, so that they are listed.
-pub fn places(roots: &SearchRoots) -> Vec<ConfigPath> {
+/// The folder of the scripts. It is read even if hooks are disabled, so that they are listed.
+pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
     let place = |path| ConfigPath { path, scope: Scope::User, expect: Expect::Dir, tag: "hooks" };
     hooks_dir(roots).map(place).into_iter().collect()
 }
 
-/// `PI_TEAMS_HOOKS_DIR`, absolute or under the teams' root; else `_hooks` under it.
+/// `PI_TEAMS_HOOKS_DIR`, absolute or below the teams' root; else `_hooks` below it.
 fn hooks_dir(roots: &SearchRoots) -> Option<PathBuf> {
     let under = |dir: &str| Some(teams_root(&roots.env)?.join(dir));
     match roots.env_var("PI_TEAMS_HOOKS_DIR") {
@@ -52,27 +52,28 @@ pub fn teams_root(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     }
 }
 
-/// One draft per event that has a script.
-pub fn load(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+/// Reads one draft for each event with a script.
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut drafts = Vec::new();
     let mut complaints = Vec::new();
     for folder in found {
         for row in super::EVENTS {
-            if let Some(draft) = script(folder, row.name, roots, &mut complaints) {
+            if let Some(draft) = find_script(folder, row.name, roots, &mut complaints) {
                 drafts.push(draft);
             }
         }
-        complaints.extend(folder.entries.iter().filter(|entry| entry.is_file).filter_map(misnamed));
+        complaints
+            .extend(folder.entries.iter().filter(|entry| entry.is_file).filter_map(warn_misnamed));
     }
-    if roots.env.get(SWITCH).map(String::as_str) != Some("1") {
-        let off = format!("disabled: {SWITCH} is not 1");
+    if roots.env.get(ENABLED_VARIABLE).map(String::as_str) != Some("1") {
+        let off = Disabled::off(format!("disabled: {ENABLED_VARIABLE} is not 1"));
         drafts.iter_mut().for_each(|draft| draft.disabled = Some(off.clone()));
         complaints.clear();
     }
     (drafts, complaints)
 }
 
-fn script(
+fn find_script(
     folder: &LoadedFile,
     event: &str,
     roots: &SearchRoots,
@@ -82,29 +83,29 @@ fn script(
         let name = format!("on_{event}{ending}");
         let named = |entry: &&DirEntry| entry.is_file && entry.name == name;
         let Some(entry) = folder.entries.iter().find(named) else { continue };
-        // A bare name must be executable; if it is not, the next candidate is tried.
+        // A name without an ending must be executable; else the next candidate is tried.
         if ending.is_empty() && !entry.executable {
-            let message = format!("`{name}` is not executable, so it is passed over");
+            let message = format!("`{name}` is not executable, so it is skipped");
             let help = format!("chmod +x {}", entry.path.display());
             complaints.push(
                 Complaint::warning(SourceSpan::of_file(&entry.path), message).with_help(help),
             );
             continue;
         }
-        return Some(draft(folder, entry, event, roots));
+        return Some(build_draft(folder, entry, event, roots));
     }
     None
 }
 
-fn draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &SearchRoots) -> Draft {
+fn build_draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &SearchRoots) -> Draft {
     let path = entry.path.display().to_string();
     let command = match entry.path.extension().and_then(|e| e.to_str()) {
         Some("sh") => vec!["bash".to_owned(), path.clone()],
         Some("js" | "mjs") => vec!["node".to_owned(), path.clone()],
         _ => vec![path.clone()],
     };
-    let policy = Policy::of(roots);
-    let failed = policy.verdict(event);
+    let policy = FailurePolicy::from_env(roots);
+    let failed = policy.failure_verdict(event);
     Draft {
         event: event.to_owned(),
         source: Source {
@@ -114,10 +115,10 @@ fn draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &SearchRoots
         },
         name: Some(format!("on_{event}")),
         action: "shell".into(),
-        config: json!({"argv": command, "path": path, "policy": policy.word()}),
+        config: json!({"argv": command, "path": path, "policy": policy.name()}),
         policy: HookPolicy {
-            timeout: timeout(roots),
-            kill_grace: GRACE,
+            timeout: read_timeout(roots),
+            kill_grace: KILL_GRACE,
             on_timeout: failed.clone(),
             on_failure: failed,
             max_refusals_in_row: Some(max_reopens(roots)),
@@ -127,16 +128,16 @@ fn draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &SearchRoots
     }
 }
 
-fn timeout(roots: &SearchRoots) -> Duration {
+fn read_timeout(roots: &SearchRoots) -> Duration {
     let written = roots.env_var("PI_TEAMS_HOOK_TIMEOUT_MS");
     let milliseconds = written.and_then(|text| text.trim().parse::<f64>().ok());
     milliseconds
         .filter(|ms| ms.is_finite() && *ms > 0.0 && *ms < 1e12)
-        .map_or(TIMEOUT, |ms| Duration::from_millis(ms as u64))
+        .map_or(DEFAULT_TIMEOUT, |ms| Duration::from_millis(ms as u64))
 }
 
-/// A file that looks like a hook and is none.
-fn misnamed(entry: &DirEntry) -> Option<Complaint> {
+/// Warns of a file that is named like a hook but matches no event.
+fn warn_misnamed(entry: &DirEntry) -> Option<Complaint> {
     let stem = entry.name.strip_prefix("on_")?;
     let known = super::EVENTS
         .iter()

@@ -1,5 +1,5 @@
-//! pi-teams (`contracts/teams/CONTRACT.md`): scripts found by name, context in the environment, the
-//! exit code as quality gate. Three events, one hook each.
+//! pi-teams (`contracts/teams/CONTRACT.md`): scripts found by name, context in the environment, and
+//! the exit code as quality gate. It has three events with one hook each.
 
 mod config;
 mod payload;
@@ -17,27 +17,27 @@ use gambrel_model::{
 /// The dialect of team hooks.
 pub struct Teams;
 
-const fn row(name: &'static str, moment: Moment, may: Powers, can: Powers) -> EventSpec {
+const fn event_row(name: &'static str, moment: Moment, may: Powers, can: Powers) -> EventSpec {
     EventSpec::new(name, moment).with_hook_powers(may).with_caller_powers(can)
 }
 
-/// What a gate may do: keep the task open, and say why.
+/// The powers of a gate hook: deny the completion, and send messages.
 const GATE: Powers = Powers::DENY.union(Powers::MESSAGE_AGENT).union(Powers::MESSAGE_USER);
-/// What a bystander may do.
+/// The powers of all other hooks: messages only.
 const WARN: Powers = Powers::MESSAGE_USER.union(Powers::MESSAGE_AGENT);
 
-/// What a leader hears about a task: a failed result, and words in its stdout.
-const RESULT: Powers = WORDS.union(Powers::DENY);
-/// A task that has failed is past refusing: only words are left.
-const WORDS: Powers =
+/// A caller at the end of a task receives a failed result, and messages in its stdout.
+const RESULT: Powers = MESSAGES.union(Powers::DENY);
+/// A failed task cannot be refused any more; the caller receives messages only.
+const MESSAGES: Powers =
     Powers::MESSAGE_AGENT.union(Powers::MESSAGE_NEXT_TURN).union(Powers::MESSAGE_USER);
-/// An idle member is never refused; what keeps it going is owed to it.
+/// An idle member cannot be refused; a refusal stays undelivered.
 const IDLE: Powers = Powers::MESSAGE_AGENT.union(Powers::MESSAGE_USER);
 
 static EVENTS: &[EventSpec] = &[
-    row("idle", Moment::MemberIdle, WARN, IDLE),
-    row("task_completed", Moment::TaskCompleted, GATE, RESULT),
-    row("task_failed", Moment::TaskFailed, WARN, WORDS),
+    event_row("idle", Moment::MemberIdle, WARN, IDLE),
+    event_row("task_completed", Moment::TaskCompleted, GATE, RESULT).with_end_veto(),
+    event_row("task_failed", Moment::TaskFailed, WARN, MESSAGES),
 ];
 
 impl Dialect for Teams {
@@ -50,7 +50,7 @@ impl Dialect for Teams {
     }
 
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
-        config::places(roots)
+        config::config_paths(roots)
     }
 
     fn load_hooks(
@@ -58,7 +58,7 @@ impl Dialect for Teams {
         found: &[LoadedFile],
         roots: &SearchRoots,
     ) -> (Vec<Draft>, Vec<Complaint>) {
-        config::load(found, roots)
+        config::load_drafts(found, roots)
     }
 
     fn receive_event(
@@ -66,18 +66,18 @@ impl Dialect for Teams {
         native: &[u8],
         arrival: CallerContext,
     ) -> Result<Event, Complaint> {
-        payload::receive(self, native, arrival)
+        payload::parse_event(self, native, arrival)
     }
 
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
-        payload::stage(event, hook)
+        payload::stage_call(event, hook)
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read(event, hook, outcome)
+        verdict::read_outcome(event, hook, outcome)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
-        reply::reply(event, decision)
+        reply::write_reply(event, decision)
     }
 }

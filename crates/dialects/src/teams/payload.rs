@@ -10,36 +10,36 @@ use serde_json::{Map, Value, json};
 
 use super::Teams;
 use super::config::teams_root;
-use crate::payload::{Heard, event_name, iso_time, object, row, text};
+use crate::event_parts::{ParsedEvent, event_name, find_spec, iso_time, parse_object, text_field};
 
 /// Limits of the context (`contracts/teams/CONTRACT.md#context`).
-const SUBJECT: usize = 1_000;
-const DESCRIPTION: usize = 8_000;
-const LIST: usize = 200;
+const MAX_SUBJECT_CHARS: usize = 1_000;
+const MAX_DESCRIPTION_CHARS: usize = 8_000;
+const MAX_LIST_COUNT: usize = 200;
 /// Linux takes at most 128 KiB in one environment string; this leaves room for the name.
-const ENV_STRING: usize = 120 * 1024;
-/// Keys of the context that are never omitted, even if there is little room.
-const CONTEXT: [&str; 6] = ["version", "event", "team", "member", "timestamp", "task"];
-const TEAM: [&str; 4] = ["id", "dir", "taskListId", "style"];
+const MAX_ENV_BYTES: usize = 120 * 1024;
+/// Keys of the context that are never omitted, even if it is too large.
+const CONTEXT_KEYS: [&str; 6] = ["version", "event", "team", "member", "timestamp", "task"];
+const TEAM_KEYS: [&str; 4] = ["id", "dir", "taskListId", "style"];
 #[rustfmt::skip]
-const TASK: [&str; 9] = [
+const TASK_KEYS: [&str; 9] = [
     "id", "subject", "description", "owner", "status", "blockedBy", "blocks", "createdAt", "updatedAt",
 ];
 
-/// Understands a context JSON.
-pub fn receive(
+/// Parses a context JSON.
+pub fn parse_event(
     dialect: &'static Teams,
     native: &[u8],
     arrival: CallerContext,
 ) -> Result<Event, Complaint> {
-    let native = object(native)?;
+    let native = parse_object(native)?;
     let name = event_name(&native, "event", &arrival).unwrap_or_default();
-    let Some(row) = row(dialect, &name) else {
+    let Some(row) = find_spec(dialect, &name) else {
         let message = format!("`event` is idle, task_completed or task_failed, not `{name}`");
         return Err(Complaint::error(SourceSpan::default(), message));
     };
     let team = native.get("team").cloned().unwrap_or_default();
-    let field = |key: &str| text(&team, key).unwrap_or_default();
+    let field = |key: &str| text_field(&team, key).unwrap_or_default();
     let task = native.get("task").filter(|task| task.is_object());
     let facts = Facts {
         team: Some(TeamFacts {
@@ -48,29 +48,30 @@ pub fn receive(
             list: field("taskListId"),
             style: field("style"),
         }),
-        member: text(&native, "member"),
+        member: text_field(&native, "member"),
         task: task.map(task_fact),
         ..Facts::default()
     };
     let session = field("id");
-    Ok(Heard { row, name, session, cwd: None, facts, native }.into_event(dialect, arrival))
+    Ok(ParsedEvent { spec: row, name, session, cwd: None, facts, native }
+        .into_event(dialect, arrival))
 }
 
 fn task_fact(task: &Value) -> TaskFacts {
-    let field = |key: &str| text(task, key).unwrap_or_default();
+    let field = |key: &str| text_field(task, key).unwrap_or_default();
     TaskFacts {
-        id: task.get("id").map(crate::payload::loose_text).unwrap_or_default(),
+        id: task.get("id").map(crate::event_parts::value_as_text).unwrap_or_default(),
         subject: field("subject"),
         description: field("description"),
-        owner: text(task, "owner"),
+        owner: text_field(task, "owner"),
         status: field("status"),
         native: task.clone(),
     }
 }
 
-/// The team of an event; for a caller that has none, one under the teams' root (never in the
-/// project, where its logs would lie about), named by team or session.
-pub fn team(event: &Event) -> TeamFacts {
+/// The team of an event. A caller without a team gets one below the teams' root, named by its
+/// session. It is not in the project, so that logs do not appear there.
+pub fn team_of(event: &Event) -> TeamFacts {
     let named = event.facts.team.clone().unwrap_or_default();
     let id = match named.id.is_empty() {
         true => event.session.clone(),
@@ -80,7 +81,7 @@ pub fn team(event: &Event) -> TeamFacts {
     let dir = match named.dir.as_os_str().is_empty() {
         true => {
             let root = teams_root(&event.env).unwrap_or_else(|| event.project.clone());
-            root.join(sanitized(&id))
+            root.join(sanitize_name(&id))
         }
         false => named.dir,
     };
@@ -88,14 +89,14 @@ pub fn team(event: &Event) -> TeamFacts {
 }
 
 /// Replaces every character outside `[a-zA-Z0-9_-]` by `-`.
-fn sanitized(name: &str) -> String {
+fn sanitize_name(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
     name.chars().map(safe).collect()
 }
 
-/// The whole context, within the limits of pi-teams.
-pub fn context(event: &Event, own_name: &str) -> Value {
-    let team = team(event);
+/// Builds the context, within the limits of pi-teams.
+pub fn build_context(event: &Event, own_name: &str) -> Value {
+    let team = team_of(event);
     let task = match own_name {
         "idle" => Value::Null,
         _ => event.facts.task.as_ref().map_or(Value::Null, |task| task_json(task, event)),
@@ -105,7 +106,7 @@ pub fn context(event: &Event, own_name: &str) -> Value {
         "event": own_name,
         "team": {"id": team.id, "dir": team.dir, "taskListId": team.list, "style": team.style},
         "member": event.facts.member,
-        "timestamp": timestamp(event),
+        "timestamp": event_timestamp(event),
         "task": task,
     });
     match event.is_from(&Teams) {
@@ -114,7 +115,7 @@ pub fn context(event: &Event, own_name: &str) -> Value {
     }
 }
 
-/// Adds fields that a newer caller sends, so that they reach the hook.
+/// Adds the caller's unknown fields, so that a hook receives the fields of newer callers.
 fn with_unknown(mut own: Value, native: &Value) -> Value {
     add_missing(&mut own, native);
     add_missing(&mut own["team"], &native["team"]);
@@ -128,10 +129,10 @@ fn add_missing(own: &mut Value, native: &Value) {
     }
 }
 
-/// The event's own time when a teams caller sent one; null stays null.
-pub fn timestamp(event: &Event) -> Option<String> {
+/// The time of the event. A pi-teams caller sends it, and it may be null.
+pub fn event_timestamp(event: &Event) -> Option<String> {
     match event.is_from(&Teams) {
-        true => text(&event.native, "timestamp"),
+        true => text_field(&event.native, "timestamp"),
         false => Some(iso_time(event.at, true)),
     }
 }
@@ -146,13 +147,13 @@ fn task_json(task: &TaskFacts, event: &Event) -> Value {
         object.entry(key).or_insert(value);
     };
     object.insert("id".into(), json!(task.id));
-    object.insert("subject".into(), json!(cut(&task.subject, SUBJECT)));
-    object.insert("description".into(), json!(cut(&task.description, DESCRIPTION)));
+    object.insert("subject".into(), json!(cut_utf16(&task.subject, MAX_SUBJECT_CHARS)));
+    object.insert("description".into(), json!(cut_utf16(&task.description, MAX_DESCRIPTION_CHARS)));
     default(&mut object, "owner", json!(task.owner));
     default(&mut object, "status", json!(task.status));
     for key in ["blockedBy", "blocks"] {
         let list = object.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-        object.insert(key.into(), list.into_iter().take(LIST).collect());
+        object.insert(key.into(), list.into_iter().take(MAX_LIST_COUNT).collect());
     }
     default(&mut object, "metadata", json!({}));
     default(&mut object, "createdAt", json!(time));
@@ -161,7 +162,7 @@ fn task_json(task: &TaskFacts, event: &Event) -> Value {
 }
 
 /// Cuts a text above the limit to one unit less and an ellipsis, in UTF-16 units.
-fn cut(text: &str, limit: usize) -> String {
+fn cut_utf16(text: &str, limit: usize) -> String {
     if text.encode_utf16().count() <= limit {
         return text.to_owned();
     }
@@ -176,28 +177,29 @@ fn cut(text: &str, limit: usize) -> String {
     kept + "…"
 }
 
-/// The variables of pi-teams, and a file with the whole context.
-pub fn stage(event: &Event, hook: &Hook) -> Call {
+/// Builds the call of a script, with the variables of pi-teams and a file with the whole context.
+pub fn stage_call(event: &Event, hook: &Hook) -> Call {
     let own_name = &hook.draft.event;
-    let context = context(event, own_name);
+    let context = build_context(event, own_name);
     let whole = context.to_string();
     let file = context_file(event);
     let mut env = vec![
         ("PI_TEAMS_HOOK_EVENT", own_name.clone()),
         ("PI_TEAMS_HOOK_CONTEXT_VERSION", "1".into()),
-        ("PI_TEAMS_HOOK_CONTEXT_JSON", bounded(context, &whole)),
+        ("PI_TEAMS_HOOK_CONTEXT_JSON", context_for_env(context, &whole)),
         ("PI_TEAMS_HOOK_CONTEXT_FILE", file.display().to_string()),
     ];
-    env.extend(flat(event, own_name));
+    env.extend(flat_variables(event, own_name));
+
     let argv = hook.draft.config.get("argv").and_then(Value::as_array);
     let argv = argv.into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned));
-    let terms = &hook.draft.policy;
+    let policy = &hook.draft.policy;
     Call {
         program: Program::Exec(argv.collect()),
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         cwd: event.cwd.clone(),
         files: vec![SideFile { path: file, text: Some(whole), temporary: true, lasting: false }],
-        limits: terms.limits(),
+        limits: policy.call_limits(),
         ..Call::default()
     }
 }
@@ -208,20 +210,20 @@ fn context_file(event: &Event) -> PathBuf {
     folder.join(name)
 }
 
-/// A context that is too large for the environment loses its `metadata`, marked, with all unknown
-/// fields, and then its long texts. The file has the whole context.
-fn bounded(mut context: Value, whole: &str) -> String {
-    if whole.len() <= ENV_STRING {
+/// The context for the environment. If it is too large, `metadata` and all unknown fields are
+/// removed, and then the long texts. The file has the whole context.
+fn context_for_env(mut context: Value, whole: &str) -> String {
+    if whole.len() <= MAX_ENV_BYTES {
         return whole.to_owned();
     }
-    keep(&mut context, &CONTEXT);
-    keep(&mut context["team"], &TEAM);
+    retain_keys(&mut context, &CONTEXT_KEYS);
+    retain_keys(&mut context["team"], &TEAM_KEYS);
     if context["task"].is_object() {
-        keep(&mut context["task"], &TASK);
+        retain_keys(&mut context["task"], &TASK_KEYS);
         context["task"]["metadata"] = json!({"truncated": true});
     }
     let text = context.to_string();
-    if text.len() <= ENV_STRING {
+    if text.len() <= MAX_ENV_BYTES {
         return text;
     }
     if context["task"].is_object() {
@@ -233,15 +235,15 @@ fn bounded(mut context: Value, whole: &str) -> String {
     context.to_string()
 }
 
-fn keep(object: &mut Value, known: &[&str]) {
+fn retain_keys(object: &mut Value, known: &[&str]) {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|key, _| known.contains(&key.as_str()));
     }
 }
 
-/// The flat variables; optional ones only if they have a value.
-fn flat(event: &Event, own_name: &str) -> Vec<(&'static str, String)> {
-    let team = team(event);
+/// One variable for each simple field. Optional fields only if they have a value.
+fn flat_variables(event: &Event, own_name: &str) -> Vec<(&'static str, String)> {
+    let team = team_of(event);
     let task = event.facts.task.as_ref().filter(|_| own_name != "idle");
     let always = [
         ("PI_TEAMS_TEAM_ID", team.id),
@@ -251,9 +253,9 @@ fn flat(event: &Event, own_name: &str) -> Vec<(&'static str, String)> {
     ];
     let sometimes = [
         ("PI_TEAMS_MEMBER", event.facts.member.clone()),
-        ("PI_TEAMS_EVENT_TIMESTAMP", timestamp(event)),
+        ("PI_TEAMS_EVENT_TIMESTAMP", event_timestamp(event)),
         ("PI_TEAMS_TASK_ID", task.map(|t| t.id.clone())),
-        ("PI_TEAMS_TASK_SUBJECT", task.map(|t| limited(&t.subject))),
+        ("PI_TEAMS_TASK_SUBJECT", task.map(|t| limit_subject(&t.subject))),
         ("PI_TEAMS_TASK_OWNER", task.and_then(|t| t.owner.clone())),
         ("PI_TEAMS_TASK_STATUS", task.map(|t| t.status.clone())),
     ];
@@ -263,9 +265,9 @@ fn flat(event: &Event, own_name: &str) -> Vec<(&'static str, String)> {
     always.into_iter().chain(sometimes.into_iter().filter_map(present)).collect()
 }
 
-/// Untruncated by contract; but what the kernel refuses is of no use to the hook.
-fn limited(subject: &str) -> String {
-    let mut end = subject.len().min(ENV_STRING);
+/// Cuts a subject to the limit of the kernel. The contract itself has no limit.
+fn limit_subject(subject: &str) -> String {
+    let mut end = subject.len().min(MAX_ENV_BYTES);
     while !subject.is_char_boundary(end) {
         end -= 1;
     }

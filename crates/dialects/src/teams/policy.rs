@@ -1,24 +1,24 @@
-//! What a failed gate means, read once from the environment and turned into a value.
-//! The task board's part of it (reopening, follow-ups) is done by whoever keeps the board.
+//! Reads the failure policy of gates from the environment. The owner of the task board reopens
+//! tasks and creates follow-ups.
 
 use gambrel_model::{Audience, Ruling, SearchRoots, Verdict};
 
 /// `PI_TEAMS_HOOKS_FAILURE_ACTION` and its older form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
-    /// Say so.
+pub enum FailurePolicy {
+    /// Warn the user.
     Warn,
-    /// Say so and make a new task.
+    /// Warn the user and create a new task.
     Followup,
-    /// The task is not done.
+    /// Reopen the task.
     Reopen,
-    /// Both.
+    /// Reopen the task and create a new one.
     ReopenFollowup,
 }
 
-impl Policy {
-    /// The policy in force. Invalid values are ignored, as in pi-teams.
-    pub fn of(roots: &SearchRoots) -> Self {
+impl FailurePolicy {
+    /// Reads the policy. Invalid values are ignored, as in pi-teams.
+    pub fn from_env(roots: &SearchRoots) -> Self {
         let word = roots.env_var("PI_TEAMS_HOOKS_FAILURE_ACTION").unwrap_or_default();
         match word.trim().to_lowercase().as_str() {
             "warn" => Self::Warn,
@@ -32,8 +32,8 @@ impl Policy {
         }
     }
 
-    /// Its word.
-    pub fn word(self) -> &'static str {
+    /// Its value in the environment.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Warn => "warn",
             Self::Followup => "followup",
@@ -42,8 +42,8 @@ impl Policy {
         }
     }
 
-    /// What a failure means: reopening is a refusal, everything else is words for the person.
-    pub fn verdict(self, event: &str) -> Verdict {
+    /// The verdict of a failure: reopening is a deny, everything else is a message for the user.
+    pub fn failure_verdict(self, event: &str) -> Verdict {
         match self {
             Self::Reopen | Self::ReopenFollowup if event == "task_completed" => {
                 Verdict { ruling: Ruling::Deny, ..Verdict::default() }
@@ -53,7 +53,7 @@ impl Policy {
     }
 }
 
-/// How often a task may be sent back in a row: `PI_TEAMS_HOOKS_MAX_REOPENS_PER_TASK`, else 3.
+/// How often in a row a task may be reopened: `PI_TEAMS_HOOKS_MAX_REOPENS_PER_TASK`, else 3.
 pub fn max_reopens(roots: &SearchRoots) -> u64 {
     let written = roots.env_var("PI_TEAMS_HOOKS_MAX_REOPENS_PER_TASK");
     written

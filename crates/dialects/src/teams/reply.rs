@@ -1,16 +1,16 @@
-//! The `result` object of the hook log, and an exit code.
+//! Writes the reply: the `result` object of the hook log, and an exit code.
 
 use gambrel_model::{Decision, Event, Message, Reply, Ruling, Step};
 use serde_json::{Value, json};
 
-use super::verdict::result;
+use super::verdict::result_json;
 
-/// The contract's own hook answers in its own shape; words of other dialects' hooks are added to
-/// its stdout, their refusals make it fail.
-pub fn reply(event: &Event, decision: &Decision) -> Reply {
+/// The result of the pi-teams hook. Messages of other dialects' hooks are added to its stdout, and
+/// their refusals make it fail.
+pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
     let own = decision.trail.iter().find(|step| step.ran && step.dialect == event.dialect.name());
     let mut result = own.map_or_else(nothing_ran, own_result);
-    let (own_notices, words) = spoken(event, decision);
+    let (own_notices, words) = split_messages(event, decision);
     if !words.is_empty() {
         let before = result["stdout"].as_str().unwrap_or_default().to_owned();
         let joined = match before.is_empty() {
@@ -19,9 +19,10 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
         };
         result["stdout"] = json!(joined);
     }
+
     let own_failed = own.and_then(|step| step.outcome.as_ref()).is_some_and(|o| !o.is_success());
-    // A halt that an idle member cannot be told is owed, and still no success.
-    let refused = decision.for_caller.ruling.refuses() || decision.merged.ruling == Ruling::Halt;
+    // An idle member cannot receive a halt. The halt stays undelivered, but the reply is a failure.
+    let refused = decision.for_caller.ruling.is_refusal() || decision.merged.ruling == Ruling::Halt;
     if refused && !own_failed {
         result["refused"] = json!(decision.merged.ruling_reasons().join("\n"));
     }
@@ -34,7 +35,7 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
 
 fn own_result(step: &Step) -> Value {
     let path = step.source.as_str();
-    step.outcome.as_ref().map_or_else(nothing_ran, |outcome| result(path, outcome))
+    step.outcome.as_ref().map_or_else(nothing_ran, |outcome| result_json(path, outcome))
 }
 
 fn nothing_ran() -> Value {
@@ -44,15 +45,16 @@ fn nothing_ran() -> Value {
     })
 }
 
-/// Notices of the pi-teams hook, which its result contains already, and the messages of all other
-/// hooks as one text.
-fn spoken<'d>(event: &Event, decision: &'d Decision) -> (Vec<&'d str>, String) {
+/// The messages of the pi-teams hook, which its result contains already, and the messages of all
+/// other hooks as one text.
+fn split_messages<'d>(event: &Event, decision: &'d Decision) -> (Vec<&'d str>, String) {
     let own = |hook: &str| {
         let mut steps = decision.trail.iter();
         steps.any(|step| step.hook == hook && step.dialect == event.dialect.name())
     };
-    let says = decision.for_caller.messages.iter();
-    let (own, foreign): (Vec<&Message>, Vec<&Message>) = says.partition(|say| own(&say.hook));
-    let text = |say: &&'d Message| say.text.as_str();
+    let messages = decision.for_caller.messages.iter();
+    let (own, foreign): (Vec<&Message>, Vec<&Message>) =
+        messages.partition(|message| own(&message.hook));
+    let text = |message: &&'d Message| message.text.as_str();
     (own.iter().map(text).collect(), foreign.iter().map(text).collect::<Vec<_>>().join("\n"))
 }

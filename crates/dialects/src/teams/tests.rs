@@ -1,4 +1,4 @@
-//! What no case can see from outside: the name of a log file at a given time.
+//! Tests the name of a log file, which no contract case can observe.
 
 use std::path::PathBuf;
 
@@ -24,11 +24,11 @@ fn hook(name: &str) -> Hook {
         ConfigPath { path: folder.clone(), scope: Scope::User, expect: Expect::Dir, tag: "hooks" };
     let found = LoadedFile { place, base: folder, text: String::new(), entries: vec![entry] };
     let (mut drafts, _) = TEAMS.load_hooks(&[found], &SearchRoots::default());
-    Hook::build(&TEAMS, drafts.remove(0)).0.unwrap()
+    Hook::from_draft(&TEAMS, drafts.remove(0)).0.unwrap()
 }
 
 #[test]
-fn a_log_is_named_by_time_and_event_without_colons_and_dots() {
+fn names_logs_by_time_and_event() {
     // 2026-11-15T12:00:01.023Z
     let arrival = CallerContext { at: 1_794_744_001_023, ..CallerContext::default() };
     let native = br#"{"event":"task_completed","team":{"id":"a","dir":"/teams/a"},"task":null}"#;

@@ -1,32 +1,32 @@
-//! Reads an exit code, and builds the log file of pi-teams.
+//! Reads the exit code of a script, and builds the log file of pi-teams.
 
 use gambrel_model::{Captured, End, Event, Hook, Outcome, SideEffect, Verdict};
 use serde_json::{Map, Value, json};
 
-use super::payload::{team, timestamp};
-use crate::payload::iso_time;
+use super::payload::{event_timestamp, team_of};
+use crate::event_parts::iso_time;
 
-/// Characters that the result keeps of each stream.
-const STREAM: usize = 12_000;
+/// Maximum length of each stream in the result, in characters.
+const MAX_STREAM_CHARS: usize = 12_000;
 
-/// 0 passes; everything else fails, and what that means stands in the hook's terms.
-pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+/// Reads an outcome. Exit code 0 passes; for everything else, the hook's policy has the verdict.
+pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let mut verdict = match &outcome.end {
         End::Exited(0) => Verdict::default(),
-        End::TimedOut => hook.draft.policy.on_timeout.with_reason(&sentence(hook, outcome)),
-        _ => hook.draft.policy.on_failure.with_reason(&sentence(hook, outcome)),
+        End::TimedOut => hook.draft.policy.on_timeout.with_reason(&failure_text(hook, outcome)),
+        _ => hook.draft.policy.on_failure.with_reason(&failure_text(hook, outcome)),
     };
-    verdict.side_effects.push(log(event, hook, outcome));
+    verdict.side_effects.push(log_file(event, hook, outcome));
     verdict
 }
 
-fn sentence(hook: &Hook, outcome: &Outcome) -> String {
-    format!("Hook on_{} failed: {}", hook.draft.event, summary(outcome))
+fn failure_text(hook: &Hook, outcome: &Outcome) -> String {
+    format!("Hook on_{} failed: {}", hook.draft.event, failure_summary(outcome))
 }
 
 /// Error, timeout or exit code, and the first line of stderr, joined by bullets
 /// (`contracts/teams/CONTRACT.md#failure-summary`).
-pub fn summary(outcome: &Outcome) -> String {
+pub fn failure_summary(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
     match &outcome.end {
         End::FailedToStart(why) => parts.push(why.clone()),
@@ -37,7 +37,7 @@ pub fn summary(outcome: &Outcome) -> String {
         End::Exited(code) if *code != 0 => parts.push(format!("exit code {code}")),
         _ => {}
     }
-    let stderr = outcome.stderr.text();
+    let stderr = outcome.stderr.to_text();
     if let Some(line) = stderr.lines().map(str::trim).find(|line| !line.is_empty()) {
         let long = line.chars().count() > 180;
         let cut = |n| line.chars().take(n).collect::<String>();
@@ -50,12 +50,12 @@ pub fn summary(outcome: &Outcome) -> String {
 }
 
 /// The `result` object of the log, which is also the reply to a teams caller.
-pub fn result(path: &str, outcome: &Outcome) -> Value {
+pub fn result_json(path: &str, outcome: &Outcome) -> Value {
     let mut result = Map::new();
     let mut put = |key: &str, value: Value| drop(result.insert(key.into(), value));
     put("ran", json!(true));
     put("hookPath", json!(path));
-    put("command", json!(as_named(&outcome.command)));
+    put("command", json!(display_command(&outcome.command)));
     put(
         "exitCode",
         match outcome.end {
@@ -65,8 +65,8 @@ pub fn result(path: &str, outcome: &Outcome) -> Value {
     );
     put("timedOut", json!(outcome.end == End::TimedOut));
     put("durationMs", json!(u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX)));
-    put("stdout", json!(stream(&outcome.stdout)));
-    put("stderr", json!(stream(&outcome.stderr)));
+    put("stdout", json!(limit_stream(&outcome.stdout)));
+    put("stderr", json!(limit_stream(&outcome.stderr)));
     if let End::FailedToStart(why) = &outcome.end {
         put("error", json!(why));
     }
@@ -74,8 +74,8 @@ pub fn result(path: &str, outcome: &Outcome) -> Value {
     Value::Object(result)
 }
 
-/// The contract names interpreters by their word: `node`, not where it was found.
-fn as_named(command: &[String]) -> Vec<&str> {
+/// The command with the interpreter's name instead of its path: `node`.
+fn display_command(command: &[String]) -> Vec<&str> {
     let word = |path: &'_ String| -> usize { path.rfind('/').map_or(0, |at| at + 1) };
     match command {
         [program, script] => vec![&program[word(program)..], script],
@@ -83,23 +83,23 @@ fn as_named(command: &[String]) -> Vec<&str> {
     }
 }
 
-fn stream(captured: &Captured) -> String {
+fn limit_stream(captured: &Captured) -> String {
     let text = String::from_utf8_lossy(&captured.bytes);
-    if text.chars().count() <= STREAM && !captured.is_truncated() {
+    if text.chars().count() <= MAX_STREAM_CHARS && !captured.is_truncated() {
         return text.into_owned();
     }
-    let kept: String = text.chars().take(STREAM).collect();
+    let kept: String = text.chars().take(MAX_STREAM_CHARS).collect();
     let omitted = captured.total.saturating_sub(kept.len() as u64);
     format!("{kept}\n… (truncated, {omitted} bytes omitted)")
 }
 
 /// The hook log: one file per invocation, written only if a hook ran.
-fn log(event: &Event, hook: &Hook, outcome: &Outcome) -> SideEffect {
-    let team = team(event);
+fn log_file(event: &Event, hook: &Hook, outcome: &Outcome) -> SideEffect {
+    let team = team_of(event);
     let own_name = &hook.draft.event;
     let task = match own_name.as_str() {
         "idle" => Value::Null,
-        _ => super::payload::context(event, own_name)["task"].clone(),
+        _ => super::payload::build_context(event, own_name)["task"].clone(),
     };
     let path = hook.draft.config.get("path").and_then(Value::as_str).unwrap_or_default();
     let log = json!({
@@ -110,10 +110,10 @@ fn log(event: &Event, hook: &Hook, outcome: &Outcome) -> SideEffect {
             "taskListId": team.list,
             "style": team.style,
             "memberName": event.facts.member,
-            "timestamp": timestamp(event),
+            "timestamp": event_timestamp(event),
             "completedTask": task,
         },
-        "result": result(path, outcome),
+        "result": result_json(path, outcome),
     });
     let stamp = iso_time(event.at, true).replace([':', '.'], "-");
     let text = serde_json::to_string_pretty(&log).unwrap_or_default() + "\n";

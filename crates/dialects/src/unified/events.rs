@@ -1,12 +1,12 @@
-//! The table of hook points: the six of agent-pipelines, every other moment as `on_` and its name,
-//! and events of other callers that have no moment.
+//! The table of hook points: the six of agent-pipelines, all other moments as `on_` and their name,
+//! and events of other dialects without a moment.
 
 use std::sync::OnceLock;
 
 use gambrel_model::{EventSpec, Moment, MomentKind, Order, PatchRule, Powers, Slot, Subject};
 
 /// The hook points of agent-pipelines.
-const POINTS: [(&str, Moment); 6] = [
+const PIPELINE_POINTS: [(&str, Moment); 6] = [
     ("on_session_start", Moment::SessionStart),
     ("on_iteration_start", Moment::IterationStart),
     ("on_iteration_complete", Moment::IterationEnd),
@@ -15,11 +15,11 @@ const POINTS: [(&str, Moment); 6] = [
     ("on_error", Moment::Error),
 ];
 
-/// About a tool, like the named moments of tools.
+/// An event about a tool.
 const PERMISSION_DENIED: &str = "permission_denied";
 
-/// Moments without a row of their own in the moments' table that callers are known to fire.
-const OTHERS: [&str; 16] = [
+/// Events of other dialects that have no neutral moment.
+const OTHER_EVENTS: [&str; 16] = [
     "setup",
     "config_change",
     PERMISSION_DENIED,
@@ -38,56 +38,57 @@ const OTHERS: [&str; 16] = [
     "elicitation_result",
 ];
 
-/// What any of its hooks may answer.
-const MAY: Powers =
-    WORDS.union(Powers::DENY).union(Powers::HALT).union(Powers::ASK).union(Powers::ALLOW);
-const WORDS: Powers = Powers::MESSAGE_AGENT.union(Powers::MESSAGE_USER);
-/// `abort`, and words.
-const STOP: Powers = WORDS.union(Powers::HALT);
-/// `deny` besides.
+/// The powers of all hooks.
+const HOOK_POWERS: Powers =
+    MESSAGES.union(Powers::DENY).union(Powers::HALT).union(Powers::ASK).union(Powers::ALLOW);
+const MESSAGES: Powers = Powers::MESSAGE_AGENT.union(Powers::MESSAGE_USER);
+/// A caller accepts `abort` and messages.
+const STOP: Powers = MESSAGES.union(Powers::HALT);
+/// A caller accepts `deny` too.
 const REFUSE: Powers = STOP.union(Powers::DENY);
-/// Where an iteration ends, what is refused or told is for the next one.
+/// At the end of an iteration, the next one receives refusals and messages.
 const END: Powers = STOP.union(Powers::MESSAGE_NEXT_TURN);
 
-/// Every row; the last, without a name, is for points of a later day.
-pub fn table() -> &'static [EventSpec] {
+/// Every hook point. The last row, without a name, is for unknown ones.
+pub fn event_table() -> &'static [EventSpec] {
     static ROWS: OnceLock<Vec<EventSpec>> = OnceLock::new();
     ROWS.get_or_init(|| {
-        let own = POINTS.map(|(name, moment)| row(name, moment));
-        let ours = Moment::all().filter(|moment| point(moment).is_none());
-        let others = OTHERS.map(|name| Moment::Other(name.into()));
-        let named = ours.cloned().chain(others).map(|moment| row(leaked(&moment), moment));
-        let unknown = row("", Moment::Other("".into()));
+        let own = PIPELINE_POINTS.map(|(name, moment)| event_row(name, moment));
+        let ours = Moment::all_named().filter(|moment| pipeline_point(moment).is_none());
+        let others = OTHER_EVENTS.map(|name| Moment::Other(name.into()));
+        let named = ours.cloned().chain(others).map(|moment| event_row(leak_name(&moment), moment));
+        let unknown = event_row("", Moment::Other("".into()));
         own.into_iter().chain(named).chain([unknown]).collect()
     })
 }
 
-/// Names of a fixed table, made once in a process's life.
-fn leaked(moment: &Moment) -> &'static str {
-    Box::leak(moment.key().into_boxed_str())
+/// Leaks the name of a moment. The table is built once in the life of a process.
+fn leak_name(moment: &Moment) -> &'static str {
+    Box::leak(moment.yaml_key().into_boxed_str())
 }
 
-fn point(moment: &Moment) -> Option<&'static str> {
-    POINTS.iter().find(|(_, own)| own == moment).map(|(name, _)| *name)
+fn pipeline_point(moment: &Moment) -> Option<&'static str> {
+    PIPELINE_POINTS.iter().find(|(_, own)| own == moment).map(|(name, _)| *name)
 }
 
-fn row(name: &'static str, moment: Moment) -> EventSpec {
-    let (can, subject) = (can(&moment), subject(&moment));
+fn event_row(name: &'static str, moment: Moment) -> EventSpec {
+    let (can, subject) = (caller_powers(&moment), moment_subject(&moment));
     let slots: &'static [Slot] = match moment {
         Moment::ToolBefore | Moment::ToolPermission => &[Slot::Input],
         Moment::ToolAfter | Moment::ToolFailed => &[Slot::Output],
         _ => &[],
     };
     let row = EventSpec::new(name, moment).with_subject(subject).with_order(Order::UntilRefused);
-    // A rule may rewrite; a pipeline that calls us takes no rewrites.
+    // A rule may rewrite, but a pipeline as caller accepts no rewrites.
     row.with_rewrites(PatchRule::Chain, slots)
         .with_caller_accepts(&[])
-        .with_hook_powers(MAY)
+        .with_hook_powers(HOOK_POWERS)
         .with_caller_powers(can)
 }
 
-/// Refusing after the fact is words; refusing the end of an iteration is words for the next one.
-fn can(moment: &Moment) -> Powers {
+/// The caller's powers. A refused Report is only a message, and a refused end of an iteration is a
+/// message for the next one.
+fn caller_powers(moment: &Moment) -> Powers {
     match moment {
         Moment::IterationEnd | Moment::StageEnd => END,
         Moment::Other(_) => REFUSE,
@@ -96,7 +97,7 @@ fn can(moment: &Moment) -> Powers {
     }
 }
 
-fn subject(moment: &Moment) -> Subject {
+fn moment_subject(moment: &Moment) -> Subject {
     let tool = match moment {
         Moment::ToolBefore | Moment::ToolAfter | Moment::ToolFailed | Moment::ToolPermission => {
             true
@@ -107,25 +108,26 @@ fn subject(moment: &Moment) -> Subject {
     if tool { Subject::Tool } else { Subject::None }
 }
 
-/// The row of a name as a user or a caller writes it. The neutral names of the six points are
-/// aliases.
-pub fn named(name: &str) -> Option<&'static EventSpec> {
-    let named = || table().iter().filter(|row| !row.name.is_empty());
-    named().find(|row| row.name == name).or_else(|| named().find(|row| row.moment.key() == name))
+/// The row of a hook point. The neutral names of the six points are aliases.
+pub fn find_row(name: &str) -> Option<&'static EventSpec> {
+    let named = || event_table().iter().filter(|row| !row.name.is_empty());
+    named()
+        .find(|row| row.name == name)
+        .or_else(|| named().find(|row| row.moment.yaml_key() == name))
 }
 
-/// Every name that can be written.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    table().iter().map(|row| row.name).filter(|name| !name.is_empty())
+/// The names of all hook points.
+pub fn point_names() -> impl Iterator<Item = &'static str> {
+    event_table().iter().map(|row| row.name).filter(|name| !name.is_empty())
 }
 
-/// Whether it is a gate that agent-pipelines does not have: there a question that cannot be asked
-/// refuses.
+/// Whether it is a gate that agent-pipelines does not have. There, a question that cannot be sent
+/// denies.
 pub fn is_neutral_gate(row: &EventSpec) -> bool {
-    !is_own(row) && row.moment.kind() == MomentKind::Gate
+    !is_pipeline_point(row) && row.moment.kind() == MomentKind::Gate
 }
 
-/// Whether agent-pipelines has this point: there a refusal stops the pipeline.
-pub fn is_own(row: &EventSpec) -> bool {
-    point(&row.moment).is_some()
+/// Whether agent-pipelines has this point. There, a refusal stops the pipeline.
+pub fn is_pipeline_point(row: &EventSpec) -> bool {
+    pipeline_point(&row.moment).is_some()
 }

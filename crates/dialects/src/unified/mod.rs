@@ -1,16 +1,16 @@
 //! agent-pipelines and `.gambrel/hooks.yaml` (`contracts/unified/CONTRACT.md`): lists of actions at
-//! hook points, in YAML. All files have one grammar; `.gambrel/hooks.yaml` accepts every moment.
+//! hook points, in YAML. All files have the same grammar.
 
 mod action;
 mod answer;
-mod child;
+mod child_pipeline;
 mod config;
 mod events;
+mod hook_policy;
 mod notes;
 mod payload;
 mod reply;
 mod rule;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod variables;
@@ -25,10 +25,10 @@ use gambrel_model::{
 
 use crate::neutral::Neutral;
 
-/// The dialect of pipelines, and of our own files.
+/// The dialect of agent-pipelines and of `.gambrel/hooks.yaml`.
 pub struct Unified;
 
-/// Its word on the command line, and in `Carry`.
+/// The name on the command line, and in `Carry`.
 const NAME: &str = "unified";
 
 impl Dialect for Unified {
@@ -37,7 +37,7 @@ impl Dialect for Unified {
     }
 
     fn events(&self) -> &'static [EventSpec] {
-        events::table()
+        events::event_table()
     }
 
     fn tools(&self) -> &'static [ToolWord] {
@@ -49,7 +49,7 @@ impl Dialect for Unified {
     }
 
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
-        config::places(roots)
+        config::config_paths(roots)
     }
 
     fn load_hooks(
@@ -57,7 +57,7 @@ impl Dialect for Unified {
         found: &[LoadedFile],
         roots: &SearchRoots,
     ) -> (Vec<Draft>, Vec<Complaint>) {
-        config::load(found, roots)
+        config::load_drafts(found, roots)
     }
 
     fn receive_event(
@@ -65,30 +65,30 @@ impl Dialect for Unified {
         native: &[u8],
         arrival: CallerContext,
     ) -> Result<Event, Complaint> {
-        payload::receive(self, native, arrival)
+        payload::parse_event(self, native, arrival)
     }
 
     fn lookup_fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
-        variables::fact(event, carry, name)
+        variables::condition_fact(event, carry, name)
     }
 
     fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
-        child::objection(event, hook)
+        child_pipeline::skip_reason(event, hook)
     }
 
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
-        payload::stage(event, hook, carry)
+        payload::stage_call(event, hook, carry)
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read(event, hook, outcome)
+        verdict::read_outcome(event, hook, outcome)
     }
 
     fn update_carry(&self, hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
-        verdict::leave(hook, outcome, last);
+        verdict::update_previous(hook, outcome, last);
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
-        reply::reply(event, decision)
+        reply::write_reply(event, decision)
     }
 }

@@ -1,95 +1,105 @@
-//! What `check` tells besides complaints: an action that loads and runs, and may still do less than
-//! its author expects. Made only where notes are wanted; nothing else reads them.
+//! Notes of `gambrel check` about actions that load and run, but may do less than their author
+//! expects. Other commands do not create notes.
 
 use std::collections::BTreeSet;
 
+use gambrel_document::{Document, DocumentNode, NodeContent};
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, variable_names};
 use gambrel_model::{Complaint, EventSpec, HookPolicy, Moment, MomentKind, SourceSpan};
 
-use super::action::Type;
-use super::config::Reading;
-use super::variables::{ERROR, is_known, names};
-use crate::document::{Content, Document, Node};
+use super::action::ActionType;
+use super::config::ConfigReader;
+use super::variables::{ERROR, is_known, known_names};
 
-const LINK: &str = "CALLBACK_URL";
-const SET_IT: &str = "set it in ~/.config/gambrel/secrets.env, or in the environment";
+const CALLBACK_VARIABLE: &str = "CALLBACK_URL";
+const SET_VARIABLE_HELP: &str = "set it in ~/.config/gambrel/secrets.env, or in the environment";
 
-/// Adds the notes of one action that runs.
-pub fn add(
-    reading: &mut Reading<'_>,
+/// Adds the notes about one action.
+pub fn add_notes(
+    reader: &mut ConfigReader<'_>,
     row: &EventSpec,
-    node: &Node,
-    kind: &Type,
-    terms: &HookPolicy,
+    node: &DocumentNode,
+    kind: &ActionType,
+    policy: &HookPolicy,
 ) {
-    let Some(secrets) = reading.roots.notes.clone() else { return };
-    let look = Look { reading, secrets: &secrets, row, node };
-    let notes = match kind.word {
-        "webhook" => look.webhook(terms.blocking),
-        "shell" => look.command().into_iter().chain(look.never_blocks(terms)).collect(),
+    let Some(secrets) = reader.roots.notes.clone() else { return };
+    let writer = NoteWriter { reader, secrets: &secrets, row, node };
+    let notes = match kind.name {
+        "webhook" => writer.webhook_notes(policy.blocking),
+        "shell" => {
+            writer.command_notes().into_iter().chain(writer.never_blocks_note(policy)).collect()
+        }
         _ => Vec::new(),
     };
-    reading.complaints.extend(notes);
+    reader.complaints.extend(notes);
 }
 
-struct Look<'l, 'r> {
-    reading: &'l Reading<'r>,
+struct NoteWriter<'l, 'r> {
+    reader: &'l ConfigReader<'r>,
     secrets: &'l BTreeSet<String>,
     row: &'l EventSpec,
-    node: &'l Node,
+    node: &'l DocumentNode,
 }
 
-impl Look<'_, '_> {
-    fn texts(&self, keys: &[&str]) -> Vec<&Node> {
+impl NoteWriter<'_, '_> {
+    fn scalar_texts(&self, keys: &[&str]) -> Vec<&DocumentNode> {
         let mut texts = Vec::new();
-        keys.iter().filter_map(|key| self.node.get(key)).for_each(|node| scalars(node, &mut texts));
+        keys.iter()
+            .filter_map(|key| self.node.get(key))
+            .for_each(|node| collect_scalars(node, &mut texts));
         texts
     }
 
-    /// Variables without a value, and a question without a link for its answer.
-    fn webhook(&self, waits: bool) -> Vec<Complaint> {
+    /// Notes about variables without a value, and about a question without a link for its answer.
+    fn webhook_notes(&self, waits: bool) -> Vec<Complaint> {
         let mut notes = Vec::new();
-        for node in self.texts(&["url", "sign"]) {
-            // An empty address or secret is as good as none.
-            let is_set = |name: &str| self.is_set(name, self.reading.roots.env_var(name).is_some());
+        for node in self.scalar_texts(&["url", "sign"]) {
+            // An empty address or secret counts as unset.
+            let is_set = |name: &str| self.is_set(name, self.reader.roots.env_var(name).is_some());
             let follows = |_: &str| "the message cannot be sent".to_owned();
-            notes.extend(self.unset(node, &is_set, &follows));
+            notes.extend(self.unset_notes(node, &is_set, &follows));
         }
-        for node in self.texts(&["headers", "body"]) {
-            let in_env = |name: &str| self.reading.roots.env.contains_key(name);
+        for node in self.scalar_texts(&["headers", "body"]) {
+            let in_env = |name: &str| self.reader.roots.env.contains_key(name);
             let is_set = |name: &str| self.is_set(name, in_env(name));
-            let follows = |name: &str| format!("`${{{name}}}` is sent as it stands");
-            notes.extend(self.unset(node, &is_set, &follows));
+            let follows = |name: &str| format!("`${{{name}}}` is sent unchanged");
+            notes.extend(self.unset_notes(node, &is_set, &follows));
         }
-        let sent = self.texts(&["url", "headers", "body"]);
-        let has_link = |node: &&Node| node.text().is_some_and(|text| text.contains(LINK));
+
+        let sent = self.scalar_texts(&["url", "headers", "body"]);
+        let has_link =
+            |node: &&DocumentNode| node.text().is_some_and(|text| text.contains(CALLBACK_VARIABLE));
         if waits && !sent.iter().any(has_link) {
             let at = self.node.get("body").unwrap_or(self.node);
-            let message = format!("the message has no `${{{LINK}}}`: nobody can answer by a link");
-            let help =
-                format!("add \"${{{LINK}}}?action=approve\" to `body`, or use `gambrel approve`");
-            notes.push(Complaint::note(self.reading.document.spot_of(at), message).with_help(help));
+            let message = format!(
+                "the message has no `${{{CALLBACK_VARIABLE}}}`: nobody can answer by a link"
+            );
+            let help = format!(
+                "add \"${{{CALLBACK_VARIABLE}}}?action=approve\" to `body`, or use `gambrel approve`"
+            );
+            notes.push(Complaint::note(self.reader.document.span_of(at), message).with_help(help));
         }
         notes
     }
 
-    /// A name that is nearly one of ours and that nobody sets. Every other name is the shell's.
-    fn command(&self) -> Vec<Complaint> {
+    /// Notes about unset names that are nearly a variable of gambrel. Other names are left to the
+    /// shell.
+    fn command_notes(&self) -> Vec<Complaint> {
         let Some(node) = self.node.get("command") else { return Vec::new() };
         let text = node.text().unwrap_or_default();
-        let env = self.node.get("env").map(Node::entries).unwrap_or_default();
-        let passed = self.node.get("pass_env").and_then(Node::items).unwrap_or_default();
+        let env = self.node.get("env").map(DocumentNode::entries).unwrap_or_default();
+        let passed = self.node.get("pass_env").and_then(DocumentNode::items).unwrap_or_default();
         let given = |name: &str| {
             let own = env.iter().any(|(key, _)| key.text() == Some(name));
             own || passed.iter().any(|item| item.text() == Some(name))
         };
         let is_set = |name: &str| {
-            let in_env = self.reading.roots.env.contains_key(name);
-            let ours = name == ERROR || nearest_word(name, names()).is_some();
+            let in_env = self.reader.roots.env.contains_key(name);
+            let ours = name == ERROR || nearest_word(name, known_names()).is_some();
             !ours || self.is_set(name, in_env) || given(name) || is_used_otherwise(text, name)
         };
-        self.unset(node, &is_set, &|_| "the shell sees nothing there".to_owned())
+        self.unset_notes(node, &is_set, &|_| "the shell expands it to nothing".to_owned())
     }
 
     fn is_set(&self, name: &str, in_env: bool) -> bool {
@@ -97,9 +107,9 @@ impl Look<'_, '_> {
         ours || in_env || self.secrets.contains(name)
     }
 
-    fn unset(
+    fn unset_notes(
         &self,
-        node: &Node,
+        node: &DocumentNode,
         is_set: &dyn Fn(&str) -> bool,
         follows: &dyn Fn(&str) -> String,
     ) -> Vec<Complaint> {
@@ -107,7 +117,7 @@ impl Look<'_, '_> {
         let missing = variable_names(text, Style::Dollar).into_iter().filter(|name| !is_set(name));
         let note = |name: String| {
             let follows = follows(&name);
-            let (message, help) = match nearest_word(&name, names()) {
+            let (message, help) = match nearest_word(&name, known_names()) {
                 _ if name == ERROR => {
                     let message = format!("`{ERROR}` is set in on_error only: {follows}");
                     (message, "move the action to `on_error`".to_owned())
@@ -115,56 +125,59 @@ impl Look<'_, '_> {
                 near => {
                     let place = "in the environment or secrets.env";
                     let message = format!("`{name}` is not set {place}: {follows}");
-                    let meant = near.map(|near| format!("did you mean `${{{near}}}`?"));
-                    (message, meant.unwrap_or_else(|| SET_IT.to_owned()))
+                    let suggestion = near.map(|near| format!("did you mean `${{{near}}}`?"));
+                    (message, suggestion.unwrap_or_else(|| SET_VARIABLE_HELP.to_owned()))
                 }
             };
-            Complaint::note(place_of(self.reading.document, node, &name), message).with_help(help)
+            Complaint::note(variable_span(self.reader.document, node, &name), message)
+                .with_help(help)
         };
         missing.map(note).collect()
     }
 
-    /// A command at a gate that lets everything pass, unless its author says that it is to.
-    fn never_blocks(&self, terms: &HookPolicy) -> Option<Complaint> {
-        let policy = self.node.get("on_failure").and_then(Node::text);
-        let meant = matches!(policy, Some("abort" | "continue"));
-        if self.row.moment.kind() != MomentKind::Gate || meant {
+    /// A note about a command at a gate that can block nothing, unless its author wants that.
+    fn never_blocks_note(&self, hook_policy: &HookPolicy) -> Option<Complaint> {
+        let policy = self.node.get("on_failure").and_then(DocumentNode::text);
+        let is_explicit = matches!(policy, Some("abort" | "continue"));
+        if self.row.moment.kind() != MomentKind::Gate || is_explicit {
             return None;
         }
-        let (why, help) = match (terms.blocking, policy) {
+        let (why, help) = match (hook_policy.blocking, policy) {
             (false, _) => ("nobody waits for it", "add `await: true` and `on_failure: abort`"),
-            (true, None) => ("its failure is passed over", "add `on_failure: abort`"),
-            (true, _) => ("after its last attempt everything goes on", "write `on_failure: abort`"),
+            (true, None) => ("its failure is ignored", "add `on_failure: abort`"),
+            (true, _) => ("the run goes on after its last attempt", "write `on_failure: abort`"),
         };
         let message = format!("this command can block nothing at {}: {why}", self.row.name);
-        let help = format!("{help}; or `on_failure: continue` where it is only to watch");
-        Some(Complaint::note(self.reading.document.spot_of(self.node), message).with_help(help))
+        let help = format!("{help}; or `on_failure: continue` if it should only observe");
+        Some(Complaint::note(self.reader.document.span_of(self.node), message).with_help(help))
     }
 }
 
-/// Every text of a value; keys are not filled in.
-fn scalars<'n>(node: &'n Node, texts: &mut Vec<&'n Node>) {
+/// Collects the texts of a value. Keys are not expanded.
+fn collect_scalars<'n>(node: &'n DocumentNode, texts: &mut Vec<&'n DocumentNode>) {
     match &node.content {
-        Content::Scalar { .. } => texts.push(node),
-        Content::List(items) => items.iter().for_each(|item| scalars(item, texts)),
-        Content::Map(entries) => entries.iter().for_each(|(_, value)| scalars(value, texts)),
+        NodeContent::Scalar { .. } => texts.push(node),
+        NodeContent::List(items) => items.iter().for_each(|item| collect_scalars(item, texts)),
+        NodeContent::Map(entries) => {
+            entries.iter().for_each(|(_, value)| collect_scalars(value, texts))
+        }
     }
 }
 
-/// Whether a command names a variable in another way too, as where it sets it.
+/// Whether a command uses a variable in another form too, for example to set it.
 fn is_used_otherwise(text: &str, name: &str) -> bool {
     let rest = text.replace(&format!("${{{name}}}"), " ");
     let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
     rest.split(|c| !inside(c)).any(|word| word == name)
 }
 
-/// Where a variable stands; a text of several lines is shown as a whole.
-fn place_of(document: &Document<'_>, node: &Node, name: &str) -> SourceSpan {
-    let whole = document.spot_of(node);
+/// The span of a variable. For a text of several lines, the span of the whole text.
+fn variable_span(document: &Document<'_>, node: &DocumentNode, name: &str) -> SourceSpan {
+    let whole = document.span_of(node);
     let raw = document.text.get(whole.start..whole.end).unwrap_or_default();
     let written = format!("${{{name}}}");
     match raw.find(&written).filter(|at| !raw[..*at].contains('\n')) {
-        Some(at) => document.spot(whole.start + at, whole.start + at + written.len()),
+        Some(at) => document.span_at(whole.start + at, whole.start + at + written.len()),
         None => whole,
     }
 }

@@ -1,4 +1,4 @@
-//! A hook point and its variables in; a command with its environment out.
+//! Parses an event (a hook point and its variables), and builds the calls of actions.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,52 +12,56 @@ use gambrel_model::{
 };
 use serde_json::Value;
 
-use super::{Unified, child, events, rule, variables, webhook};
-use crate::payload::{Heard, event_name, loose_text, object, row, text};
+use super::{Unified, child_pipeline, events, rule, variables, webhook};
+use crate::event_parts::{
+    ParsedEvent, event_name, find_spec, parse_object, text_field, value_as_text,
+};
 
-/// Understands `{"hook_point":"on_iteration_complete","vars":{…}}`.
-pub fn receive(
+/// Parses `{"hook_point":"on_iteration_complete","vars":{…}}`.
+pub fn parse_event(
     dialect: &'static Unified,
     native: &[u8],
     arrival: CallerContext,
 ) -> Result<Event, Complaint> {
-    let native = object(native)?;
+    let native = parse_object(native)?;
     let name = event_name(&native, "hook_point", &arrival).unwrap_or_default();
-    let known = events::named(&name);
+    let known = events::find_row(&name);
     let unknown = || name.strip_prefix("on_").filter(|rest| !rest.is_empty());
-    let Some(row) = known.or_else(|| unknown().and_then(|_| row(dialect, ""))) else {
-        return Err(no_point(&name));
+    let Some(row) = known.or_else(|| unknown().and_then(|_| find_spec(dialect, ""))) else {
+        return Err(unknown_point(&name));
     };
-    let vars = vars(&native)?;
+
+    let vars = parse_vars(&native)?;
     let session = vars.get("SESSION").cloned();
-    let session = session.or_else(|| text(&native, "session")).unwrap_or_default();
-    let cwd = text(&native, "cwd");
-    let facts = facts(&native, vars);
-    let heard = Heard { row, name: name.clone(), session, cwd, facts, native };
-    let mut event = heard.into_event(dialect, arrival);
+    let session = session.or_else(|| text_field(&native, "session")).unwrap_or_default();
+    let cwd = text_field(&native, "cwd");
+    let facts = parse_facts(&native, vars);
+    let parsed = ParsedEvent { spec: row, name: name.clone(), session, cwd, facts, native };
+    let mut event = parsed.into_event(dialect, arrival);
     if let (None, Some(rest)) = (known, unknown()) {
         event.moment = Moment::Other(to_snake_case(rest).into());
     }
     Ok(event)
 }
 
-fn no_point(name: &str) -> Complaint {
+fn unknown_point(name: &str) -> Complaint {
     if name.is_empty() {
         let complaint = Complaint::error(SourceSpan::default(), "`hook_point` is missing");
         return complaint.with_help("name one, like \"hook_point\": \"on_iteration_start\"");
     }
-    let complaint = Complaint::error(SourceSpan::default(), format!("`{name}` is no hook point"));
-    let prefixed = events::named(&format!("on_{name}")).map(|row| row.name);
-    match prefixed.or_else(|| nearest_word(name, events::names())) {
+    let message = format!("`{name}` is not a hook point");
+    let complaint = Complaint::error(SourceSpan::default(), message);
+    let prefixed = events::find_row(&format!("on_{name}")).map(|row| row.name);
+    match prefixed.or_else(|| nearest_word(name, events::point_names())) {
         Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
         None => complaint.with_help("hook points begin with `on_`"),
     }
 }
 
-fn vars(native: &Value) -> Result<BTreeMap<String, String>, Complaint> {
+fn parse_vars(native: &Value) -> Result<BTreeMap<String, String>, Complaint> {
     match native.get("vars") {
         Some(Value::Object(vars)) => {
-            Ok(vars.iter().map(|(name, value)| (name.clone(), loose_text(value))).collect())
+            Ok(vars.iter().map(|(name, value)| (name.clone(), value_as_text(value))).collect())
         }
         None | Some(Value::Null) => Ok(BTreeMap::new()),
         Some(_) => {
@@ -67,15 +71,15 @@ fn vars(native: &Value) -> Result<BTreeMap<String, String>, Complaint> {
     }
 }
 
-fn facts(native: &Value, vars: BTreeMap<String, String>) -> Facts {
+fn parse_facts(native: &Value, vars: BTreeMap<String, String>) -> Facts {
     let filled = |name: &str| vars.get(name).filter(|value| !value.is_empty()).cloned();
-    let either = |key: &str, name: &str| text(native, key).or_else(|| filled(name));
+    let either = |key: &str, name: &str| text_field(native, key).or_else(|| filled(name));
     Facts {
-        tool: native.get("tool").filter(|tool| !tool.is_null()).map(tool),
-        task: native.get("task").filter(|task| !task.is_null()).map(task),
+        tool: native.get("tool").filter(|tool| !tool.is_null()).map(parse_tool),
+        task: native.get("task").filter(|task| !task.is_null()).map(parse_task),
         prompt: either("prompt", "PROMPT"),
         member: either("member", "MEMBER"),
-        cause: text(native, "cause"),
+        cause: text_field(native, "cause"),
         iteration: filled("ITERATION").and_then(|text| text.trim().parse().ok()),
         stage: filled("STAGE"),
         error: filled(variables::ERROR),
@@ -84,10 +88,10 @@ fn facts(native: &Value, vars: BTreeMap<String, String>) -> Facts {
     }
 }
 
-/// `{"kind":"shell","name":"Bash","args":{…}}`. A tool of a known kind bears our word for it, so
-/// that a matcher means the same whoever calls; its own name stays in the payload.
-fn tool(tool: &Value) -> Tool {
-    let field = |key: &str| tool.get(key).map(loose_text).unwrap_or_default();
+/// Reads `{"kind":"shell","name":"Bash","args":{…}}`. A tool of a known kind gets its neutral name,
+/// so that a matcher works for every caller. The payload keeps the tool's own name.
+fn parse_tool(tool: &Value) -> Tool {
+    let field = |key: &str| tool.get(key).map(value_as_text).unwrap_or_default();
     let (kind, name) = (field("kind"), field("name"));
     let args = ["args", "input"].iter().find_map(|key| tool.get(key)).cloned().unwrap_or_default();
     let word = if kind.is_empty() { name.as_str() } else { kind.as_str() };
@@ -98,69 +102,72 @@ fn tool(tool: &Value) -> Tool {
         None => ToolKind::parse(&kind).unwrap_or(native.kind),
     };
     let result = tool.get("result").and_then(|result| serde_json::from_value(result.clone()).ok());
-    Tool { kind, id: tool.get("id").map(loose_text), result, ..native }
+    Tool { kind, id: tool.get("id").map(value_as_text), result, ..native }
 }
 
-fn task(task: &Value) -> TaskFacts {
-    let field = |key: &str| task.get(key).map(loose_text).unwrap_or_default();
+fn parse_task(task: &Value) -> TaskFacts {
+    let field = |key: &str| task.get(key).map(value_as_text).unwrap_or_default();
     if !task.is_object() {
-        return TaskFacts { id: loose_text(task), ..TaskFacts::default() };
+        return TaskFacts { id: value_as_text(task), ..TaskFacts::default() };
     }
     TaskFacts {
         id: field("id"),
         subject: field("subject"),
         description: field("description"),
-        owner: text(task, "owner"),
+        owner: text_field(task, "owner"),
         status: field("status"),
         native: task.clone(),
     }
 }
 
-/// What an action of any type is run with.
-pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
+/// Builds the call of an action of any type.
+pub fn stage_call(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let call = match hook.draft.action.as_str() {
-        "webhook" => webhook::stage(event, hook, carry),
-        "spawn" => child::stage(event, hook, carry),
-        "rule" => rule::stage(event, hook, carry),
-        _ => return command(event, hook, carry),
+        "webhook" => webhook::stage_webhook(event, hook, carry),
+        "spawn" => child_pipeline::stage_spawn(event, hook, carry),
+        "rule" => rule::stage_rule(event, hook, carry),
+        _ => return stage_command(event, hook, carry),
     };
-    Call { cwd: folder(event, hook), limits: hook.draft.policy.limits(), ..call }
+    Call { cwd: working_folder(event, hook), limits: hook.draft.policy.call_limits(), ..call }
 }
 
-/// A command in bash where there is one, with every variable filled in and in its environment.
-fn command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
+/// Builds the call of a command: bash if it is installed, else sh. Variables are expanded in the
+/// command, and set in its environment.
+fn stage_command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let config = &hook.draft.config;
-    let lookup = |name: &str| variables::value(event, carry, name);
-    let command = text(config, "command").unwrap_or_default();
+    let lookup = |name: &str| variables::variable_value(event, carry, name);
+    let command = text_field(config, "command").unwrap_or_default();
     let filled = expand_shell(&command, Style::Dollar, &lookup);
-    let plain = |value: &Value| expand_plain(&loose_text(value), Style::Dollar, &lookup);
-    let mut env = variables::environment(event, carry);
+    let plain = |value: &Value| expand_plain(&value_as_text(value), Style::Dollar, &lookup);
+
+    let mut env = variables::command_env(event, carry);
     let own = config.get("env").and_then(Value::as_object);
     env.extend(own.into_iter().flatten().map(|(name, value)| (name.clone(), plain(value))));
     env.extend(filled.env);
-    let passed = webhook::list(config, "pass_env");
+    let passed = webhook::string_list(config, "pass_env");
     env.extend(
         passed.iter().filter_map(|name| Some((name.clone(), event.secrets.get(name)?.clone()))),
     );
-    // An `ERROR` of gambrel's own environment is not the event's; nor is what came from
-    // the user's secrets a hook's, unless it is passed on by name.
+
+    // Removes an `ERROR` of gambrel's own environment, and the user's secrets that are not in
+    // `pass_env`.
     let names = std::iter::once(variables::ERROR).chain(event.secrets.keys().map(String::as_str));
     let set = |gone: &&str| env.iter().any(|(name, _)| name == gone);
     let unset = names.filter(|name| !set(name)).map(str::to_owned).collect();
-    let cwd = folder(event, hook);
+    let cwd = working_folder(event, hook);
     Call {
         program: Program::Shell { shell: Shell::BashOrSh, text: filled.text },
         env,
         remove_env: unset,
         cwd: config.get("cwd").map_or(cwd.clone(), |path| cwd.join(plain(path))),
-        limits: hook.draft.policy.limits(),
+        limits: hook.draft.policy.call_limits(),
         ..Call::default()
     }
 }
 
-/// Actions run in the project's folder. For the project's own hooks this is the folder of their
-/// file, because the trusted scripts are there.
-fn folder(event: &Event, hook: &Hook) -> PathBuf {
+/// The working folder of an action: the project's folder. For the project's own hooks, it is the
+/// folder of their file, because the trusted scripts are there.
+fn working_folder(event: &Event, hook: &Hook) -> PathBuf {
     let source = &hook.draft.source;
     match source.scope {
         Scope::Project | Scope::Local => source.base.clone(),

@@ -1,25 +1,27 @@
-//! What a pipeline reads: whether to stop, what each action did, and the variables they left.
+//! Writes the reply for a pipeline: whether to stop, the result of each action, and variables.
 
 use gambrel_model::{Audience, Decision, End, Event, Moment, Reply, Ruling, Step};
 use serde_json::{Value, json};
 
 use super::NAME;
-use super::variables::status;
+use super::variables::status_text;
 
-/// `abort` at a halt, and where an iteration was not to begin; `deny` for what else was refused.
-pub fn reply(event: &Event, decision: &Decision) -> Reply {
-    let said = &decision.for_caller;
-    let denied = said.ruling == Ruling::Deny;
+/// Writes `abort` for a halt and for a refused start of an iteration, and `deny` for other
+/// refusals.
+pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
+    let verdict = &decision.for_caller;
+    let denied = verdict.ruling == Ruling::Deny;
     let abort =
-        said.ruling == Ruling::Halt || (denied && event.spec.moment == Moment::IterationStart);
-    let words = |ears: &[Audience]| -> Vec<&str> {
-        said.messages
+        verdict.ruling == Ruling::Halt || (denied && event.spec.moment == Moment::IterationStart);
+    let words = |audiences: &[Audience]| -> Vec<&str> {
+        verdict
+            .messages
             .iter()
-            .filter(|say| ears.contains(&say.to))
-            .map(|say| say.text.as_str())
+            .filter(|message| audiences.contains(&message.to))
+            .map(|message| message.text.as_str())
             .collect()
     };
-    let why = || match said.ruling_reasons().join("\n") {
+    let why = || match verdict.ruling_reasons().join("\n") {
         empty if empty.is_empty() => "a hook refused without a reason".to_owned(),
         reasons => reasons,
     };
@@ -28,9 +30,9 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     let mut answer = json!({
         "abort": abort,
         "reason": abort.then(why),
-        "actions": own.map(action).collect::<Vec<_>>(),
+        "actions": own.map(action_json).collect::<Vec<_>>(),
         "vars": {
-            "LAST_HOOK_STATUS": status(last.ok),
+            "LAST_HOOK_STATUS": status_text(last.ok),
             "HOOK_RESPONSE": last.answer,
             "SPAWN_OUTPUT": last.output,
         },
@@ -47,7 +49,7 @@ pub fn reply(event: &Event, decision: &Decision) -> Reply {
     }
 }
 
-fn action(step: &Step) -> Value {
+fn action_json(step: &Step) -> Value {
     let outcome = step.outcome.as_ref();
     let status = match outcome.map(|outcome| &outcome.end) {
         None => "skipped",

@@ -1,6 +1,7 @@
-//! The action `rule`: a regular expression on a fact, and what its match means. No process is
-//! started; the look itself is the action's.
+//! The action `rule`: a regular expression on a fact, and the verdict of a match. The rule action
+//! compares them without a process.
 
+use gambrel_document::DocumentFields;
 use gambrel_model::request::to_body;
 use gambrel_model::tool::text_block;
 use gambrel_model::{
@@ -9,50 +10,54 @@ use gambrel_model::{
 };
 use serde_json::{Value, json};
 
-use super::events::is_own;
-use super::variables::{is_known, value};
-use crate::document::Fields;
-use crate::payload::text;
+use super::events::is_pipeline_point;
+use super::variables::{is_known, variable_value};
+use crate::event_parts::text_field;
 
-/// What a match does; one of them stands in a rule, with the pattern as its value.
-pub const DOES: [&str; 4] = ["block", "ask", "say", "redact"];
-/// Looked at where the author names no fact.
-const WHOLE: &str = "INPUT";
-const RESULT: &str = "RESULT";
-const MARK: &str = "[redacted]";
+/// The effects of a match. A rule has one of these fields, with the pattern as its value.
+pub const EFFECT_FIELDS: [&str; 4] = ["block", "ask", "say", "redact"];
+/// The fact with the whole input of a tool.
+const INPUT_FACT: &str = "INPUT";
+const RESULT_FACT: &str = "RESULT";
+const REDACTED_TEXT: &str = "[redacted]";
 
-/// Looks at the fields of a rule. Returns its pattern and the field it stands in; the pattern is
-/// compiled when the rule may run.
-pub fn look(fields: &mut Fields<'_>, row: &EventSpec) -> Option<(String, SpannedText)> {
-    let written: Vec<&str> = DOES.into_iter().filter(|word| fields.has(word)).collect();
+/// Checks the fields of a rule. Returns its pattern and the field's name. The pattern is compiled
+/// when the rule runs.
+pub fn read_fields(
+    fields: &mut DocumentFields<'_>,
+    row: &EventSpec,
+) -> Option<(String, SpannedText)> {
+    let written: Vec<&str> =
+        EFFECT_FIELDS.into_iter().filter(|word| fields.has_key(word)).collect();
     let [does] = written.as_slice() else {
         let message = "a rule does one thing: block, ask, say or redact";
-        fields.complain("rule", message, "write one of them with a regular expression");
+        fields.add_error("rule", message, "write one of them with a regular expression");
         return None;
     };
-    let pattern = fields.quoted(does).map(|pattern| ((*does).to_owned(), pattern));
-    let (_, _) = (fields.text("message"), fields.text("with"));
-    if let Some(fact) = fields.quoted("fact").filter(|fact| !is_fact(&fact.text)) {
+    let pattern = fields.read_spanned(does).map(|pattern| ((*does).to_owned(), pattern));
+    let (_, _) = (fields.read_text("message"), fields.read_text("with"));
+    if let Some(fact) = fields.read_spanned("fact").filter(|fact| !is_fact(&fact.text)) {
         fields.complaints.push(unknown_fact(fact));
     }
-    if *does == "redact" && slot(row).is_none() {
+    if *does == "redact" && redacted_slot(row).is_none() {
         let message = format!("there is nothing to redact at {}", row.name);
-        fields.complain(does, message, "use it at on_tool_before or on_tool_after");
+        fields.add_error(does, message, "use it at on_tool_before or on_tool_after");
     }
     pattern
 }
 
 fn is_fact(name: &str) -> bool {
-    is_known(name) || [WHOLE, RESULT].contains(&name)
+    is_known(name) || [INPUT_FACT, RESULT_FACT].contains(&name)
 }
 
 fn unknown_fact(fact: SpannedText) -> Complaint {
-    let message = format!("`{}` is no fact of ours: it is read from the caller's vars", fact.text);
+    let message =
+        format!("`{}` is not a gambrel fact: it is read from the caller's vars", fact.text);
     Complaint::warning(fact.spot, message)
         .with_help("for example TOOL_COMMAND, PROMPT, RESULT or INPUT")
 }
 
-fn slot(row: &EventSpec) -> Option<Slot> {
+fn redacted_slot(row: &EventSpec) -> Option<Slot> {
     match row.moment {
         Moment::ToolBefore | Moment::ToolPermission => Some(Slot::Input),
         Moment::ToolAfter | Moment::ToolFailed => Some(Slot::Output),
@@ -60,66 +65,66 @@ fn slot(row: &EventSpec) -> Option<Slot> {
     }
 }
 
-fn does(config: &Value) -> Option<(&'static str, String)> {
-    DOES.into_iter().find_map(|word| Some((word, text(config, word)?)))
+fn effect_of(config: &Value) -> Option<(&'static str, String)> {
+    EFFECT_FIELDS.into_iter().find_map(|word| Some((word, text_field(config, word)?)))
 }
 
-/// The text that is looked at, and the pattern.
-pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
+/// Builds the call with the pattern and the value to compare.
+pub fn stage_rule(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let config = &hook.draft.config;
-    let (word, pattern) = does(config).unwrap_or_default();
-    let named = text(config, "fact");
+    let (word, pattern) = effect_of(config).unwrap_or_default();
+    let named = text_field(config, "fact");
     let usual = match event.moment {
-        Moment::ToolAfter | Moment::ToolFailed => RESULT,
-        Moment::ToolBefore | Moment::ToolPermission => WHOLE,
+        Moment::ToolAfter | Moment::ToolFailed => RESULT_FACT,
+        Moment::ToolBefore | Moment::ToolPermission => INPUT_FACT,
         Moment::Error => "ERROR",
         _ => "PROMPT",
     };
-    let input = word == "redact" && slot(event.spec) == Some(Slot::Input);
-    let fact = if input { WHOLE } else { named.as_deref().unwrap_or(usual) };
-    let with = text(config, "with").unwrap_or_else(|| MARK.into());
-    let look = RegexCheck {
+    let input = word == "redact" && redacted_slot(event.spec) == Some(Slot::Input);
+    let fact = if input { INPUT_FACT } else { named.as_deref().unwrap_or(usual) };
+    let with = text_field(config, "with").unwrap_or_else(|| REDACTED_TEXT.into());
+    let check = RegexCheck {
         pattern,
-        value: seen(event, carry, fact),
+        value: fact_value(event, carry, fact),
         with: (word == "redact").then_some(with),
     };
-    Call { body: to_body(&look), ..Call::default() }
+    Call { body: to_body(&check), ..Call::default() }
 }
 
-fn seen(event: &Event, carry: &Carry, fact: &str) -> Value {
+fn fact_value(event: &Event, carry: &Carry, fact: &str) -> Value {
     let tool = event.facts.tool.as_ref();
     match fact {
-        WHOLE => tool.map(|tool| tool.args.clone()).unwrap_or_default(),
-        RESULT => json!(tool.and_then(|t| t.result.as_ref()).map(|r| r.text())),
-        name => json!(value(event, carry, name)),
+        INPUT_FACT => tool.map(|tool| tool.args.clone()).unwrap_or_default(),
+        RESULT_FACT => json!(tool.and_then(|t| t.result.as_ref()).map(|r| r.joined_text())),
+        name => json!(variable_value(event, carry, name)),
     }
 }
 
-/// What a match means.
-pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+/// The verdict of a match.
+pub fn read_match(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let config = &hook.draft.config;
     let Some(answer) = outcome.answer.as_ref().filter(|answer| answer["matched"] == true) else {
         return Verdict::default();
     };
-    let Some((word, pattern)) = does(config) else { return Verdict::default() };
+    let Some((word, pattern)) = effect_of(config) else { return Verdict::default() };
     let found = answer["found"].as_str().unwrap_or_default();
-    let reason = text(config, "message").unwrap_or_else(|| match word {
+    let reason = text_field(config, "message").unwrap_or_else(|| match word {
         "say" => found.to_owned(),
         _ => format!("`{found}` is not allowed here (rule `{pattern}`)"),
     });
     let row = hook.event_spec_for(event).unwrap_or(event.spec);
     match word {
-        "block" if is_own(row) => Verdict::with_ruling(Ruling::Halt, reason),
+        "block" if is_pipeline_point(row) => Verdict::with_ruling(Ruling::Halt, reason),
         "block" => Verdict::with_ruling(Ruling::Deny, reason),
         "ask" => Verdict::with_ruling(Ruling::Ask, reason),
         "say" => Verdict::with_only_message(Audience::AgentNow, reason),
-        _ => redacted(row, &answer["value"]),
+        _ => redaction_verdict(row, &answer["value"]),
     }
 }
 
-/// The same value with every match replaced.
-fn redacted(row: &EventSpec, clean: &Value) -> Verdict {
-    match slot(row) {
+/// The verdict of a redaction: the value with every match replaced.
+fn redaction_verdict(row: &EventSpec, clean: &Value) -> Verdict {
+    match redacted_slot(row) {
         Some(Slot::Output) => {
             let text = clean.as_str().unwrap_or_default();
             Verdict::default().with_rewrite(Slot::Output, json!({"content": [text_block(text)]}))

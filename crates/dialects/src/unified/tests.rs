@@ -1,4 +1,4 @@
-//! The grammar, the variables, the failure policies and the answer, without a process.
+//! Tests the grammar, the variables, the failure policies and the reply. Starts no process.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
 fn hook(text: &str) -> Hook {
     let (mut drafts, complaints) = load(text);
     assert_eq!(complaints, [], "{text}");
-    let (hook, complaints) = Hook::build(&UNIFIED, drafts.remove(0));
+    let (hook, complaints) = Hook::from_draft(&UNIFIED, drafts.remove(0));
     assert_eq!(complaints, []);
     hook.expect("a row of that name")
 }
@@ -58,13 +58,13 @@ fn foreign(native: Value) -> Event {
     NEUTRAL.receive_event(native.to_string().as_bytes(), arrival()).expect("an event")
 }
 
-fn said(complaints: &[Complaint], message: &str) -> Complaint {
+fn find_complaint(complaints: &[Complaint], message: &str) -> Complaint {
     let found = complaints.iter().find(|c| c.message.contains(message));
     found.unwrap_or_else(|| panic!("no `{message}` in {complaints:#?}")).clone()
 }
 
 #[test]
-fn defaults_are_the_contracts() {
+fn defaults_match_the_contract() {
     let terms = at("on_error", "command: x").draft.policy;
     assert!(!terms.blocking);
     assert_eq!((terms.timeout, terms.retries), (Duration::from_secs(300), 0));
@@ -78,7 +78,7 @@ fn defaults_are_the_contracts() {
 }
 
 #[test]
-fn abort_halts_at_its_own_points_and_denies_at_ours() {
+fn abort_halts_at_pipeline_points_and_denies_at_neutral_moments() {
     let failed = |point: &str| {
         at(point, "command: x, await: true, on_failure: abort").draft.policy.on_failure.ruling
     };
@@ -91,33 +91,33 @@ fn abort_halts_at_its_own_points_and_denies_at_ours() {
 }
 
 #[test]
-fn every_moment_has_a_point_and_the_six_have_two_names() {
-    for moment in Moment::all() {
-        let row = events::named(&moment.key()).expect("a row");
+fn every_moment_has_a_hook_point() {
+    for moment in Moment::all_named() {
+        let row = events::find_row(&moment.yaml_key()).expect("a row");
         assert_eq!(row.moment, *moment);
     }
-    let row = events::named("on_iteration_end").expect("a row");
+    let row = events::find_row("on_iteration_end").expect("a row");
     assert_eq!(row.name, "on_iteration_complete");
     assert_eq!(
         hook("hooks:\n  on_session_end: [{type: shell, command: x}]\n").draft.event,
         "on_session_complete"
     );
-    let names: Vec<&str> = events::names().collect();
+    let names: Vec<&str> = events::point_names().collect();
     let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(names.len(), distinct.len());
     assert!(
-        !events::named("on_iteration_complete")
+        !events::find_row("on_iteration_complete")
             .expect("a row")
             .caller_powers
             .contains(Powers::DENY)
     );
     assert!(
-        events::named("on_task_completed").expect("a row").caller_powers.contains(Powers::DENY)
+        events::find_row("on_task_completed").expect("a row").caller_powers.contains(Powers::DENY)
     );
 }
 
 #[test]
-fn every_bad_entry_is_told_with_its_place_and_the_others_load() {
+fn reports_bad_entries_with_their_span_and_loads_the_others() {
     let text = "\
 hooks:
   on_iteration_complete:
@@ -147,25 +147,28 @@ hooks:
 ";
     let (drafts, complaints) = load(text);
     assert_eq!(
-        said(&complaints, "`type` is one of").help.as_deref(),
+        find_complaint(&complaints, "`type` is one of").help.as_deref(),
         Some("did you mean `shell`?")
     );
-    let seconds = said(&complaints, "`timeout` should be");
+    let seconds = find_complaint(&complaints, "`timeout` should be");
     assert_eq!((seconds.spot.line, seconds.spot.column), (7, 16));
     assert!(seconds.help.expect("help").contains("timeout is in seconds"));
-    assert!(said(&complaints, "`command` should be").help.expect("help").contains("quote it"));
-    let policy = said(&complaints, "`on_failure` is one of continue, abort, retry, not `retyr`");
+    assert!(
+        find_complaint(&complaints, "`command` should be").help.expect("help").contains("quote it")
+    );
+    let policy =
+        find_complaint(&complaints, "`on_failure` is one of continue, abort, retry, not `retyr`");
     assert!(policy.help.expect("help").contains("retry"));
-    let stray = said(&complaints, "`callback_port` belongs to `type: webhook`");
+    let stray = find_complaint(&complaints, "`callback_port` belongs to `type: webhook`");
     assert_eq!((stray.severity, stray.spot.line), (Severity::Warning, 15));
-    assert_eq!(said(&complaints, "no `type`").help.as_deref(), Some("add `type: shell`"));
-    assert_eq!(said(&complaints, "an action is a map").spot.line, 17);
-    said(&complaints, "https://");
-    let unknown = said(&complaints, "no caller is known to fire `on_iteration_complet`");
+    assert_eq!(find_complaint(&complaints, "no `type`").help.as_deref(), Some("add `type: shell`"));
+    assert_eq!(find_complaint(&complaints, "an action is a map").spot.line, 17);
+    find_complaint(&complaints, "https://");
+    let unknown = find_complaint(&complaints, "no caller is known to fire `on_iteration_complet`");
     assert_eq!(unknown.severity, Severity::Warning);
     assert_eq!(unknown.help.as_deref(), Some("did you mean `on_iteration_complete`?"));
     assert_eq!(
-        said(&complaints, "`session_start` is no hook point").help.as_deref(),
+        find_complaint(&complaints, "`session_start` is not a hook point").help.as_deref(),
         Some("did you mean `on_session_start`?")
     );
     let runs: Vec<&str> = drafts
@@ -178,11 +181,11 @@ hooks:
 }
 
 #[test]
-fn doubts_are_warnings_and_the_hook_still_runs() {
+fn doubtful_hooks_get_a_warning_and_still_run() {
     let doubtful = [
         ("command: x, on_failure: abort", "nobody waits"),
         ("command: x, retries: 2", "counts only with"),
-        ("command: x, when: \"${ITERATON} == 1\"", "`ITERATON` is no variable"),
+        ("command: x, when: \"${ITERATON} == 1\"", "`ITERATON` is not a gambrel variable"),
         ("command: x, when: \"${ERROR} != ''\"", "on_error only"),
         ("command: x, matcher: shell", "has no tool"),
         ("command: x, timeuot: 3", "unknown field"),
@@ -190,24 +193,24 @@ fn doubts_are_warnings_and_the_hook_still_runs() {
     for (fields, message) in doubtful {
         let (drafts, complaints) =
             load(&format!("hooks:\n  on_stage_complete: [{{type: shell, {fields}}}]\n"));
-        assert_eq!(said(&complaints, message).severity, Severity::Warning, "{fields}");
+        assert_eq!(find_complaint(&complaints, message).severity, Severity::Warning, "{fields}");
         assert_eq!(drafts[0].disabled, None, "{fields}");
     }
 }
 
 #[test]
-fn a_file_that_is_something_else_is_said_to_be() {
+fn reports_files_with_a_wrong_structure() {
     for (text, message) in [
         ("- a\n", "the file is a list"),
         ("hooks: [1]\n", "`hooks` should be a map"),
         ("hooks:\n  on_error: {type: shell}\n", "`on_error` should be a list"),
-        ("on_error:\n  - {type: shell, command: x}\n", "stands outside `hooks:`"),
+        ("on_error:\n  - {type: shell, command: x}\n", "is outside `hooks:`"),
         ("hoks: {}\n", "unknown field `hoks`"),
         ("hooks:\n\t- x\n", "not valid YAML"),
     ] {
         let (drafts, complaints) = load(text);
         assert_eq!(drafts, [], "{text}");
-        said(&complaints, message);
+        find_complaint(&complaints, message);
     }
     for text in ["", "hooks:\n", "hooks:\n  on_error:\n", "version: 1\n"] {
         assert_eq!(load(text), (Vec::new(), Vec::new()), "{text}");
@@ -215,7 +218,7 @@ fn a_file_that_is_something_else_is_said_to_be() {
 }
 
 #[test]
-fn a_pipeline_switches_global_hooks_off_and_a_project_cannot() {
+fn pipelines_disable_global_hooks_and_projects_cannot() {
     let hooks = "hooks:\n  on_error: [{type: shell, command: x}]\n";
     let global = found("global", "/home/.config/agent-pipelines/hooks.yaml", hooks);
     let run = format!("name: p\nstages: []\ndisable_global_hooks: true\n{hooks}");
@@ -223,15 +226,18 @@ fn a_pipeline_switches_global_hooks_off_and_a_project_cannot() {
         .load_hooks(&[found("pipeline", "/p.yaml", &run), global.clone()], &SearchRoots::default());
     assert_eq!(complaints, []);
     assert_eq!(drafts[0].disabled, None);
-    assert_eq!(drafts[1].disabled.as_deref(), Some("disabled: disable_global_hooks in /p.yaml"));
+    assert_eq!(
+        drafts[1].disabled.as_ref().map(|disabled| disabled.why.as_str()),
+        Some("disabled: disable_global_hooks in /p.yaml")
+    );
     let own = found("project", "/h.yaml", "disable_global_hooks: true\n");
     let (drafts, complaints) = Unified.load_hooks(&[own, global], &SearchRoots::default());
     assert_eq!(drafts[0].disabled, None);
-    said(&complaints, "counts only in a pipeline's");
+    find_complaint(&complaints, "counts only in a pipeline's");
 }
 
 #[test]
-fn places_come_in_the_order_of_the_contract() {
+fn searches_files_in_the_order_of_the_contract() {
     let roots = SearchRoots {
         root: "/r".into(),
         config_home: Some("/c".into()),
@@ -254,7 +260,7 @@ fn places_come_in_the_order_of_the_contract() {
 }
 
 #[test]
-fn matchers_are_words_or_patterns() {
+fn parses_matchers_as_names_or_patterns() {
     let matcher = |text: &str| {
         at("on_tool_before", &format!("command: x, matcher: \"{text}\"")).draft.matcher
     };
@@ -263,11 +269,11 @@ fn matchers_are_words_or_patterns() {
     assert!(matches!(matcher("mcp__.*"), MatcherText::Pattern(_)));
     let (_, complaints) =
         load("hooks:\n  on_tool_before: [{type: shell, command: x, matcher: Bash}]\n");
-    said(&complaints, "`Bash` is not one of our words");
+    find_complaint(&complaints, "`Bash` is not a neutral tool name");
 }
 
 #[test]
-fn an_own_event_gives_its_variables() {
+fn reads_variables_of_own_events() {
     let event = event(json!({"hook_point": "on_iteration_end", "vars":
         {"SESSION": "s", "ITERATION": 3, "STAGE": "work", "ERROR": "old", "EXTRA": true, "PATH": "/evil"}}));
     assert_eq!((event.session.as_str(), event.moment.name()), ("s", "iteration.end"));
@@ -289,7 +295,7 @@ fn an_own_event_gives_its_variables() {
 }
 
 #[test]
-fn a_foreign_event_has_what_it_has() {
+fn fills_variables_from_foreign_facts() {
     let event = foreign(json!({"moment": "tool.before", "session": "s", "facts":
         {"iteration": 4, "tool": {"kind": "shell", "name": "Bash", "args": {"command": "ls"}}}}));
     let carry = Carry::default();
@@ -306,7 +312,7 @@ fn a_foreign_event_has_what_it_has() {
 }
 
 #[test]
-fn a_command_is_staged_with_quoted_values_and_a_full_environment() {
+fn stages_commands_with_quoted_values_and_a_full_environment() {
     let hook = at(
         "on_error",
         "command: \"./a.sh ${ERROR} ${UNKNOWN} ${TIMESTAMP}\", await: true, timeout: 2, cwd: sub, env: {A: \"${SESSION}!\"}",
@@ -346,7 +352,7 @@ fn a_command_is_staged_with_quoted_values_and_a_full_environment() {
 }
 
 #[test]
-fn error_is_unset_elsewhere_and_foreign_names_hide_nothing() {
+fn removes_error_outside_on_error_and_keeps_existing_variables() {
     let event = event(json!({"hook_point": "on_stage_complete", "vars":
         {"ERROR": "x", "MINE": "1", "HOME_TOWN": "Rome", "no good": "1", "CHANGED_FILES": "a".repeat(200_000)}}));
     let call =
@@ -361,7 +367,7 @@ fn error_is_unset_elsewhere_and_foreign_names_hide_nothing() {
 }
 
 #[test]
-fn outcomes_mean_what_the_author_wanted() {
+fn outcomes_follow_the_policy() {
     let event = event(json!({"hook_point": "on_stage_complete"}));
     let read = |fields: &str, outcome: &Outcome| {
         let hook = load(&format!(
@@ -369,7 +375,7 @@ fn outcomes_mean_what_the_author_wanted() {
         ))
         .0
         .remove(0);
-        Unified.read_outcome(&event, &Hook::build(&UNIFIED, hook).0.expect("built"), outcome)
+        Unified.read_outcome(&event, &Hook::from_draft(&UNIFIED, hook).0.expect("built"), outcome)
     };
     let failed = Outcome {
         stderr: Captured::from_text("\n boom \nmore"),
@@ -396,7 +402,7 @@ fn outcomes_mean_what_the_author_wanted() {
 }
 
 #[test]
-fn unknown_points_are_heard_and_other_words_refused() {
+fn accepts_unknown_points_and_refuses_other_names() {
     let event = event(json!({"hook_point": "on_lunch_break"}));
     assert_eq!(
         (event.spec.name, event.moment.name(), event.name.as_str()),
@@ -414,7 +420,7 @@ fn unknown_points_are_heard_and_other_words_refused() {
 }
 
 #[test]
-fn own_tools_bear_our_words() {
+fn own_tools_get_neutral_names() {
     let tool = |tool: Value| event(json!({"hook_point": "on_tool_before", "tool": tool}));
     let named = tool(json!({"kind": "shell", "name": "Bash", "args": {"command": "ls"}}));
     assert_eq!(named.facts.tool.as_ref().expect("a tool").name, "shell");
@@ -429,15 +435,15 @@ fn own_tools_bear_our_words() {
     );
 }
 
-fn reply(point: &str, said: Verdict, trail: Vec<Step>) -> (Value, i32) {
+fn reply(point: &str, verdict: Verdict, trail: Vec<Step>) -> (Value, i32) {
     let event = event(json!({"hook_point": point}));
-    let decision = Decision { for_caller: said, trail, ..Decision::default() };
+    let decision = Decision { for_caller: verdict, trail, ..Decision::default() };
     let reply = Unified.write_reply(&event, &decision);
     (serde_json::from_slice(&reply.stdout).expect("JSON"), reply.exit)
 }
 
 #[test]
-fn replies_abort_or_deny_by_their_point() {
+fn replies_abort_or_deny_by_hook_point() {
     let (answer, exit) =
         reply("on_stage_complete", Verdict::with_ruling(Ruling::Halt, "no"), Vec::new());
     assert_eq!(
@@ -460,7 +466,7 @@ fn replies_abort_or_deny_by_their_point() {
 }
 
 #[test]
-fn replies_list_own_actions_with_their_fate() {
+fn replies_list_own_actions_with_their_status() {
     let step = |dialect: &str, outcome: Option<Outcome>, why: &str| Step {
         dialect: dialect.into(),
         action: "shell".into(),

@@ -1,18 +1,18 @@
-//! The variables of agent-pipelines and those that gambrel adds: their values in a command, its
-//! environment and a condition.
+//! The variables of agent-pipelines and of gambrel: their values in commands, environments and
+//! conditions.
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{Carry, Event, Moment};
 use serde_json::Value;
 
 use super::{NAME, Unified};
-use crate::payload::{iso_time, loose_text};
+use crate::event_parts::{iso_time, value_as_text};
 
-/// Set in `on_error` only.
+/// The variable that is set in `on_error` only.
 pub const ERROR: &str = "ERROR";
 
 /// The variables of agent-pipelines (`contracts/unified/CONTRACT.md#variables`).
-const CONTRACT: [&str; 17] = [
+const PIPELINE_VARIABLES: [&str; 17] = [
     "SESSION",
     "STAGE",
     "NEXT_STAGE",
@@ -32,8 +32,8 @@ const CONTRACT: [&str; 17] = [
     "SPAWN_OUTPUT",
 ];
 
-/// Variables that gambrel adds where the event has them.
-const OURS: [&str; 8] = [
+/// Variables that gambrel adds if the event has a value for them.
+const GAMBREL_VARIABLES: [&str; 8] = [
     "TOOL_NAME",
     "TOOL_KIND",
     "TOOL_COMMAND",
@@ -45,40 +45,40 @@ const OURS: [&str; 8] = [
 ];
 
 /// Linux takes at most 128 KiB in one environment string; this leaves room for the name.
-const ENV_STRING: usize = 120 * 1024;
+const MAX_ENV_BYTES: usize = 120 * 1024;
 
-/// Every name that has a meaning here.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    CONTRACT.into_iter().chain(OURS)
+/// The names of all variables.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    PIPELINE_VARIABLES.into_iter().chain(GAMBREL_VARIABLES)
 }
 
-/// Whether a name has a meaning here.
+/// Whether a name is a variable.
 pub fn is_known(name: &str) -> bool {
-    names().any(|known| known == name)
+    known_names().any(|known| known == name)
 }
 
-/// What a command sees under a name; `None` leaves the name to the shell.
-pub fn value(event: &Event, carry: &Carry, name: &str) -> Option<String> {
-    match CONTRACT.contains(&name) {
+/// The value of a variable in a command; `None` leaves the name to the shell.
+pub fn variable_value(event: &Event, carry: &Carry, name: &str) -> Option<String> {
+    match PIPELINE_VARIABLES.contains(&name) {
         true if name == ERROR && event.moment != Moment::Error => None,
-        true => Some(contract(event, carry, name).unwrap_or_default()),
-        false => ours(event, name).or_else(|| event.facts.vars.get(name).cloned()),
+        true => Some(pipeline_value(event, carry, name).unwrap_or_default()),
+        false => gambrel_value(event, name).or_else(|| event.facts.vars.get(name).cloned()),
     }
 }
 
-/// What a condition sees under a name. Of a foreign caller's missing facts it is told that they
-/// are missing, not that they are empty.
-pub fn fact(event: &Event, carry: &Carry, name: &str) -> Fact {
+/// The value of a variable in a condition. A fact that a foreign caller does not have is absent,
+/// not empty.
+pub fn condition_fact(event: &Event, carry: &Carry, name: &str) -> Fact {
     let is = |text: String| if text.is_empty() { Fact::Unset } else { Fact::Is(text) };
     let elsewhere = name == ERROR && event.moment != Moment::Error;
-    if CONTRACT.contains(&name) && !elsewhere {
-        return match contract(event, carry, name) {
+    if PIPELINE_VARIABLES.contains(&name) && !elsewhere {
+        return match pipeline_value(event, carry, name) {
             Some(text) => is(text),
             None if event.is_from(&Unified) => Fact::Unset,
             None => Fact::Absent,
         };
     }
-    match value(event, carry, name) {
+    match variable_value(event, carry, name) {
         Some(text) => is(text),
         None if is_known(name) => Fact::Unset,
         None => event.env.get(name).map_or(Fact::Unset, |text| is(text.clone())),
@@ -86,27 +86,27 @@ pub fn fact(event: &Event, carry: &Carry, name: &str) -> Fact {
 }
 
 /// A variable of agent-pipelines; `None` if the caller has no such fact.
-fn contract(event: &Event, carry: &Carry, name: &str) -> Option<String> {
+fn pipeline_value(event: &Event, carry: &Carry, name: &str) -> Option<String> {
     let last = carry.previous_of(NAME);
-    let told = || event.facts.vars.get(name).cloned();
+    let given = || event.facts.vars.get(name).cloned();
     match name {
         "TIMESTAMP" => Some(iso_time(event.at, false)),
-        "LAST_HOOK_STATUS" => Some(status(last.ok).to_owned()),
+        "LAST_HOOK_STATUS" => Some(status_text(last.ok).to_owned()),
         "HOOK_RESPONSE" => Some(last.answer),
         "SPAWN_OUTPUT" => Some(last.output),
-        // Made for a webhook, when one is sent.
+        // The webhook action creates it when it sends a request.
         "CALLBACK_URL" => Some(String::new()),
-        "SESSION" => Some(told().unwrap_or_else(|| event.session.clone())),
-        _ if event.is_from(&Unified) => told(),
-        "ITERATION" => told().or_else(|| event.facts.iteration.map(|n| n.to_string())),
-        "STAGE" => told().or_else(|| event.facts.stage.clone()),
-        ERROR => told().or_else(|| event.facts.error.clone()),
-        _ => told(),
+        "SESSION" => Some(given().unwrap_or_else(|| event.session.clone())),
+        _ if event.is_from(&Unified) => given(),
+        "ITERATION" => given().or_else(|| event.facts.iteration.map(|n| n.to_string())),
+        "STAGE" => given().or_else(|| event.facts.stage.clone()),
+        ERROR => given().or_else(|| event.facts.error.clone()),
+        _ => given(),
     }
 }
 
 /// The status of the previous action, as agent-pipelines writes it.
-pub fn status(ok: Option<bool>) -> &'static str {
+pub fn status_text(ok: Option<bool>) -> &'static str {
     match ok {
         Some(true) => "success",
         Some(false) => "failed",
@@ -114,15 +114,17 @@ pub fn status(ok: Option<bool>) -> &'static str {
     }
 }
 
-fn ours(event: &Event, name: &str) -> Option<String> {
+fn gambrel_value(event: &Event, name: &str) -> Option<String> {
     let facts = &event.facts;
     let tool = facts.tool.as_ref();
     let task = facts.task.as_ref();
     let argument = |key: &str| tool?.args.get(key)?.as_str().map(str::to_owned);
     match name {
-        "TOOL_NAME" => tool.map(|tool| native_name(event).unwrap_or_else(|| tool.name.clone())),
+        "TOOL_NAME" => {
+            tool.map(|tool| native_tool_name(event).unwrap_or_else(|| tool.name.clone()))
+        }
         "TOOL_KIND" => {
-            tool.and_then(|tool| serde_json::to_value(tool.kind).ok()).as_ref().map(loose_text)
+            tool.and_then(|tool| serde_json::to_value(tool.kind).ok()).as_ref().map(value_as_text)
         }
         "TOOL_COMMAND" => argument("command"),
         "TOOL_PATH" => argument("path"),
@@ -134,39 +136,40 @@ fn ours(event: &Event, name: &str) -> Option<String> {
     }
 }
 
-/// A caller of ours may name its tool by its own word beside the kind.
-fn native_name(event: &Event) -> Option<String> {
+/// The tool's own name, which a caller of this dialect may send in addition to the kind.
+fn native_tool_name(event: &Event) -> Option<String> {
     let own = event.is_from(&Unified);
     own.then(|| event.native.get("tool")?.get("name").and_then(Value::as_str))?.map(str::to_owned)
 }
 
-/// A command's variables: those of agent-pipelines, gambrel's, and others that the caller sent.
-pub fn environment(event: &Event, carry: &Carry) -> Vec<(String, String)> {
-    let known = names().filter_map(|name| Some((name.to_owned(), value(event, carry, name)?)));
+/// The environment of a command: the variables of agent-pipelines, of gambrel, and of the caller.
+pub fn command_env(event: &Event, carry: &Carry) -> Vec<(String, String)> {
+    let known = known_names()
+        .filter_map(|name| Some((name.to_owned(), variable_value(event, carry, name)?)));
     let named = event.facts.vars.iter().filter(|(name, _)| is_free(event, name));
     let named = named.map(|(name, value)| (name.clone(), value.clone()));
     known
         .chain(named)
-        .map(|(name, value)| (bounded(&name, value), name))
+        .map(|(name, value)| (limit_value(&name, value), name))
         .map(|(v, n)| (n, v))
         .collect()
 }
 
-/// A name that can be set without hiding what the process has under it, like PATH.
+/// Whether a name can be set without replacing a variable of the process, such as PATH.
 fn is_free(event: &Event, name: &str) -> bool {
     let shaped = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let sound = name.chars().all(shaped) && name.starts_with(|c: char| !c.is_ascii_digit());
     sound && !is_known(name) && !event.env.contains_key(name)
 }
 
-/// A value that the kernel would refuse is cut, with a mark. What a tool is about to do is never
-/// cut: a guard that sees half of it would let the other half pass.
-fn bounded(name: &str, value: String) -> String {
+/// Cuts a value that is too long for the kernel. Values about a tool are never cut, because a gate
+/// must see the whole command.
+fn limit_value(name: &str, value: String) -> String {
     let value = value.replace('\0', "");
-    if value.len() <= ENV_STRING || name.starts_with("TOOL_") {
+    if value.len() <= MAX_ENV_BYTES || name.starts_with("TOOL_") {
         return value;
     }
-    let mut end = ENV_STRING;
+    let mut end = MAX_ENV_BYTES;
     while !value.is_char_boundary(end) {
         end -= 1;
     }

@@ -1,82 +1,88 @@
-//! Success or failure, and what the author wanted a failure to mean.
+//! Reads the outcome of an action. The policy of the hook has the verdict of a failure.
 
 use gambrel_model::{End, Event, Hook, Outcome, PreviousHook, Verdict};
 use serde_json::Value;
 
-use super::{answer, child, rule};
-use crate::payload::text;
+use super::{answer, child_pipeline, rule};
+use crate::event_parts::text_field;
 
-/// How much of a command's complaint is quoted.
-const LINE: usize = 300;
+/// Maximum length of a quoted line of stderr.
+const MAX_LINE_CHARS: usize = 300;
 
-/// What was asked for passes; everything else fails, and what that means stands in the hook's
-/// terms.
-pub fn read(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-    let terms = &hook.draft.policy;
-    let sentence = || match (answer::asks(hook), summary(hook, outcome)) {
-        (true, why) => answer::unsent(hook, &why),
+/// Reads an outcome. Every end but success has a verdict in the hook's policy.
+pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+    let policy = &hook.draft.policy;
+    let sentence = || match (answer::sends_question(hook), failure_summary(hook, outcome)) {
+        (true, why) => answer::unsent_text(hook, &why),
         (false, why) => format!("`{}` failed: {why}", hook.title()),
     };
-    if let Some(no) = answer::rejection(outcome) {
-        return terms.on_reject.with_reason(&no);
+
+    if let Some(no) = answer::rejection_reason(outcome) {
+        return policy.on_reject.with_reason(&no);
     }
     match &outcome.end {
-        End::Answered if outcome.failure.is_some() && answer::asks(hook) => {
+        End::Answered if outcome.failure.is_some() && answer::sends_question(hook) => {
             let why = outcome.failure.clone().unwrap_or_default();
-            terms.on_failure.with_reason(&sentence()).with_gate_failure(format!("not asked: {why}"))
+            policy
+                .on_failure
+                .with_reason(&sentence())
+                .with_gate_failure(format!("not asked: {why}"))
         }
-        End::Answered if outcome.failure.is_some() => terms.on_failure.with_reason(&sentence()),
-        End::Answered if hook.draft.action == "rule" => rule::read(event, hook, outcome),
-        End::Answered if answer::asks(hook) => {
-            outcome.answer.as_ref().map_or_else(Verdict::default, |a| answer::approval(event, a))
-        }
+        End::Answered if outcome.failure.is_some() => policy.on_failure.with_reason(&sentence()),
+        End::Answered if hook.draft.action == "rule" => rule::read_match(event, hook, outcome),
+        End::Answered if answer::sends_question(hook) => outcome
+            .answer
+            .as_ref()
+            .map_or_else(Verdict::default, |a| answer::approval_verdict(event, a)),
         End::Exited(0)
         | End::Answered
         | End::NotApplicable
         | End::Detached
         | End::EndedUnobserved => Verdict::default(),
-        End::TimedOut if answer::asks(hook) => answer::unanswered(event, hook, outcome),
-        End::TimedOut => terms
+        End::TimedOut if answer::sends_question(hook) => {
+            answer::timeout_verdict(event, hook, outcome)
+        }
+        End::TimedOut => policy
             .on_timeout
             .with_reason(&sentence())
             .with_gate_failure("late: it was killed at its deadline"),
-        // Nobody waits for it, so nothing hangs on it.
-        End::FailedToStart(why) if !terms.blocking => {
+        // The failure of a detached hook has no effect.
+        End::FailedToStart(why) if !policy.blocking => {
             Verdict::default().with_gate_failure(format!("not started: {why}"))
         }
-        End::FailedToStart(why) => terms
+        End::FailedToStart(why) => policy
             .on_failure
             .with_reason(&sentence())
             .with_gate_failure(format!("not started: {why}")),
-        // The shell's words for a command that is not there, or may not be run.
-        End::Exited(code @ (126 | 127)) => terms
+        // The shell's exit codes for a command that is missing or not executable.
+        End::Exited(code @ (126 | 127)) => policy
             .on_failure
             .with_reason(&sentence())
             .with_gate_failure(format!("not started: exit code {code}")),
         // A signal is no answer.
-        End::Signalled(number) if terms.blocking => terms
+        End::Signalled(number) if policy.blocking => policy
             .on_failure
             .with_reason(&sentence())
             .with_gate_failure(format!("ended by signal {number}")),
-        End::Exited(_) | End::Signalled(_) => terms.on_failure.with_reason(&sentence()),
+        End::Exited(_) | End::Signalled(_) => policy.on_failure.with_reason(&sentence()),
     }
 }
 
-/// What the next action sees of this one.
-pub fn leave(hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
-    last.ok = Some(outcome.is_success() && answer::rejection(outcome).is_none());
+/// Updates the values that the next action sees.
+pub fn update_previous(hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
+    last.ok = Some(outcome.is_success() && answer::rejection_reason(outcome).is_none());
     let Some(answer) = &outcome.answer else { return };
     match hook.draft.action.as_str() {
         "webhook" if answer.get("action").is_some_and(Value::is_string) => {
-            last.answer = text(answer, "body").unwrap_or_default();
+            last.answer = text_field(answer, "body").unwrap_or_default();
         }
-        "spawn" => last.output = child::output(answer),
+        "spawn" => last.output = child_pipeline::child_output(answer),
         _ => {}
     }
 }
 
-/// How it ended, and the first thing it said about that.
-fn summary(hook: &Hook, outcome: &Outcome) -> String {
+/// How the action ended, with the first line of stderr.
+fn failure_summary(hook: &Hook, outcome: &Outcome) -> String {
     let end = match &outcome.end {
         End::Exited(code) => format!("exit code {code}"),
         End::Signalled(number) => format!("ended by signal {number}"),
@@ -90,9 +96,9 @@ fn summary(hook: &Hook, outcome: &Outcome) -> String {
         End::Answered => outcome.failure.clone().unwrap_or_default(),
         End::NotApplicable | End::Detached | End::EndedUnobserved => String::new(),
     };
-    let stderr = outcome.stderr.text();
+    let stderr = outcome.stderr.to_text();
     let line = stderr.lines().map(str::trim).find(|line| !line.is_empty());
     line.map_or(end.clone(), |line| {
-        format!("{end}: {}", line.chars().take(LINE).collect::<String>())
+        format!("{end}: {}", line.chars().take(MAX_LINE_CHARS).collect::<String>())
     })
 }

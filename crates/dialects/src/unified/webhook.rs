@@ -1,49 +1,49 @@
-//! The action `webhook`: what its author may write, the request that is made of it, and what the
-//! person is shown who is asked. What an answer means is in `answer`.
+//! The action `webhook`: checks its fields, and builds the request and the question. `answer`
+//! reads the answers.
 
+use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
 use gambrel_model::request::{CALLBACK_MARKER, strip_callback_marker, to_body};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variable_names};
 use gambrel_model::{ApprovalRequest, Call, Carry, Complaint, Event, Hook, WebhookRequest};
 use serde_json::{Value, json};
 
-use super::variables::value;
-use crate::document::{Content, Fields, Node};
-use crate::payload::{loose_text, text};
+use super::variables::variable_value;
+use crate::event_parts::{text_field, value_as_text};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/// Where answers are listened for, unless the author says otherwise.
-const PORT: u64 = 8_765;
-/// What a page shows of one value.
-const SHOWN: usize = 4_000;
+/// The default port of the server for answers.
+const DEFAULT_PORT: u64 = 8_765;
+/// Maximum length of a value on the approval page.
+const MAX_SHOWN_CHARS: usize = 4_000;
 
-/// Looks at the fields of a webhook.
-pub fn look(fields: &mut Fields<'_>) {
-    let written = fields.node("method").and_then(Node::text).unwrap_or_default();
+/// Checks the fields of a webhook.
+pub fn read_fields(fields: &mut DocumentFields<'_>) {
+    let written = fields.node("method").and_then(DocumentNode::text).unwrap_or_default();
     if !METHODS.contains(&written.to_uppercase().as_str()) {
-        let _ = fields.word("method", &METHODS);
+        let _ = fields.read_word("method", &METHODS);
     }
-    super::action::map(fields, "headers");
-    if fields.count("callback_port").is_some_and(|port| port == 0 || port > 65_535) {
-        let help = "the usual one is 8765";
-        fields.complain("callback_port", "`callback_port` is between 1 and 65535", help);
+    super::action::check_map(fields, "headers");
+    if fields.read_count("callback_port").is_some_and(|port| port == 0 || port > 65_535) {
+        let help = "the default is 8765";
+        fields.add_error("callback_port", "`callback_port` is between 1 and 65535", help);
     }
-    buttons(fields);
+    warn_plain_buttons(fields);
 }
 
-/// Complains of an address that nothing is sent to. The action runs all the same and fails, so that
-/// its failure counts.
-pub fn check_url(fields: &mut Fields<'_>) {
-    let url = fields.node("url").and_then(Node::text).unwrap_or_default();
-    // A variable is looked at when it has a value.
+/// Reports an address that gambrel does not send to. The action still runs and fails, so that its
+/// failure counts.
+pub fn check_url(fields: &mut DocumentFields<'_>) {
+    let url = fields.node("url").and_then(DocumentNode::text).unwrap_or_default();
+    // A variable is checked when the request is sent.
     let fine = url.is_empty() || url.starts_with("${") || url.starts_with("https://");
-    if !fine && !to_loopback(url) {
-        let message = "`url` should begin with https:// (http:// is for this machine alone)";
+    if !fine && !is_loopback_url(url) {
+        let message = "`url` should begin with https:// (http:// works only on this machine)";
         let help = "keep a secret address in the environment: \"${MY_WEBHOOK}\"";
-        fields.complain("url", message, help);
+        fields.add_error("url", message, help);
     }
 }
 
-fn to_loopback(url: &str) -> bool {
+fn is_loopback_url(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = match authority.strip_prefix('[') {
@@ -53,48 +53,55 @@ fn to_loopback(url: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Warns of a button with a plain text: Slack refuses it, although agent-pipelines shows it so.
-fn buttons(fields: &mut Fields<'_>) {
-    let blocks = fields.node("body").and_then(|body| body.get("blocks")).and_then(Node::items);
-    let elements = |block: &'_ Node| -> Vec<Node> {
-        block.get("elements").and_then(Node::items).map(<[Node]>::to_vec).unwrap_or_default()
+/// Warns of a button with a plain text. agent-pipelines documents it, but Slack refuses it.
+fn warn_plain_buttons(fields: &mut DocumentFields<'_>) {
+    let blocks =
+        fields.node("body").and_then(|body| body.get("blocks")).and_then(DocumentNode::items);
+    let elements = |block: &'_ DocumentNode| -> Vec<DocumentNode> {
+        block
+            .get("elements")
+            .and_then(DocumentNode::items)
+            .map(<[DocumentNode]>::to_vec)
+            .unwrap_or_default()
     };
-    let is_button = |node: &Node| node.get("type").and_then(Node::text) == Some("button");
+    let is_button =
+        |node: &DocumentNode| node.get("type").and_then(DocumentNode::text) == Some("button");
     let plain = blocks.into_iter().flatten().flat_map(elements).filter(is_button).any(|button| {
         let text = button.get("text").map(|text| &text.content);
-        matches!(text, Some(Content::Scalar { .. }))
+        matches!(text, Some(NodeContent::Scalar { .. }))
     });
     if plain {
-        let message = "Slack wants a button's text as an object; to Slack it is sent as one";
+        let message = "Slack wants a button's text as an object; gambrel sends it as one";
         let help = "write `text: {type: plain_text, text: \"…\"}`";
         let before = fields.complaints.len();
-        fields.complain("body", message, help);
+        fields.add_error("body", message, help);
         for complaint in fields.complaints.iter_mut().skip(before) {
             *complaint = Complaint::warning(complaint.spot.clone(), message).with_help(help);
         }
     }
 }
 
-/// The request, and the question that it brings.
-pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
+/// Builds the call with the request, and with the question if the hook waits.
+pub fn stage_webhook(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let config = &hook.draft.config;
     let asks = hook.draft.policy.blocking;
-    let lookup = |name: &str| known(event, carry, name, asks);
-    let url = text(config, "url").unwrap_or_default();
+    let lookup = |name: &str| lookup_name(event, carry, name, asks);
+    let url = text_field(config, "url").unwrap_or_default();
     let unset = variable_names(&url, Style::Dollar).into_iter().find(|name| lookup(name).is_none());
     let headers = config.get("headers").and_then(Value::as_object).into_iter().flatten();
-    let filled = |written: &Value| expand_plain(&loose_text(written), Style::Dollar, &lookup);
+    let filled = |written: &Value| expand_plain(&value_as_text(written), Style::Dollar, &lookup);
     let url = expand_url(&url, Style::Dollar, &lookup);
     let body = expand_json(&written_body(config), Style::Dollar, &lookup);
+
     let request = WebhookRequest {
-        method: method(config),
+        method: request_method(config),
         headers: headers.map(|(name, written)| (name.clone(), filled(written))).collect(),
-        body: if to_slack(&url) { with_objects(body) } else { body },
+        body: if is_slack_url(&url) { with_button_objects(body) } else { body },
         url,
-        sign: signed(config, &filled),
-        allow: list(config, "reachable"),
+        sign: signing_secrets(config, &filled),
+        allow: string_list(config, "reachable"),
         refused: unset.map(|name| format!("{name} is not set in the environment or secrets.env")),
-        ask: asks.then(|| ask(event, hook, carry)),
+        ask: asks.then(|| approval_request(event, hook, carry)),
         ..WebhookRequest::default()
     };
     Call { body: to_body(&request), ..Call::default() }
@@ -102,22 +109,22 @@ pub fn stage(event: &Event, hook: &Hook, carry: &Carry) -> Call {
 
 /// The body is JSON. A GET without a written body sends none.
 fn written_body(config: &Value) -> Value {
-    let none = method(config) == "GET";
+    let none = request_method(config) == "GET";
     let empty = || if none { Value::Null } else { json!({}) };
     config.get("body").filter(|body| !body.is_null()).cloned().unwrap_or_else(empty)
 }
 
-/// Our variables, then the environment, then the user's secrets. The link is filled in by the
-/// action, which alone knows it; nothing else may pass for it.
-fn known(event: &Event, carry: &Carry, name: &str, asks: bool) -> Option<String> {
+/// The value of a name: a variable, else from the environment, else from the user's secrets. The
+/// action replaces the callback marker by the link; no other value may contain the marker.
+fn lookup_name(event: &Event, carry: &Carry, name: &str, asks: bool) -> Option<String> {
     if name == "CALLBACK_URL" {
         return Some(if asks { CALLBACK_MARKER.to_owned() } else { String::new() });
     }
     let outside = || event.env.get(name).or_else(|| event.secrets.get(name)).cloned();
-    value(event, carry, name).or_else(outside).map(strip_callback_marker)
+    variable_value(event, carry, name).or_else(outside).map(strip_callback_marker)
 }
 
-fn signed(config: &Value, filled: &dyn Fn(&Value) -> String) -> Vec<String> {
+fn signing_secrets(config: &Value, filled: &dyn Fn(&Value) -> String) -> Vec<String> {
     let secrets = match config.get("sign") {
         Some(Value::Array(secrets)) => secrets.iter().map(filled).collect(),
         Some(secret) => vec![filled(secret)],
@@ -126,17 +133,17 @@ fn signed(config: &Value, filled: &dyn Fn(&Value) -> String) -> Vec<String> {
     secrets.into_iter().filter(|secret: &String| !secret.is_empty()).collect()
 }
 
-pub fn list(config: &Value, key: &str) -> Vec<String> {
+pub fn string_list(config: &Value, key: &str) -> Vec<String> {
     let items = config.get(key).and_then(Value::as_array).into_iter().flatten();
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn to_slack(url: &str) -> bool {
+fn is_slack_url(url: &str) -> bool {
     let host = url.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
     host.is_some_and(|host| host == "slack.com" || host.ends_with(".slack.com"))
 }
 
-fn with_objects(mut body: Value) -> Value {
+fn with_button_objects(mut body: Value) -> Value {
     let blocks = body.get_mut("blocks").and_then(Value::as_array_mut).into_iter().flatten();
     let elements = blocks.filter_map(|block| block.get_mut("elements")?.as_array_mut()).flatten();
     for button in elements.filter(|element| element["type"] == "button") {
@@ -147,31 +154,31 @@ fn with_objects(mut body: Value) -> Value {
     body
 }
 
-/// The question, and what the person is shown of it.
-fn ask(event: &Event, hook: &Hook, carry: &Carry) -> ApprovalRequest {
+/// The question, with the values that the approval page shows.
+fn approval_request(event: &Event, hook: &Hook, carry: &Carry) -> ApprovalRequest {
     let config = &hook.draft.config;
-    let port = config.get("callback_port").and_then(Value::as_u64).unwrap_or(PORT);
+    let port = config.get("callback_port").and_then(Value::as_u64).unwrap_or(DEFAULT_PORT);
     let lookup = |name: &str| match name {
         "CALLBACK_URL" => Some(String::new()),
-        _ => value(event, carry, name),
+        _ => variable_value(event, carry, name),
     };
-    let message = config.get("body").and_then(|body| text(body, "text"));
+    let message = config.get("body").and_then(|body| text_field(body, "text"));
     let message = message.map(|text| expand_plain(&text, Style::Dollar, &lookup));
     let title = message.or_else(|| hook.draft.name.clone()).unwrap_or_else(|| event.name.clone());
     ApprovalRequest {
         port: u16::try_from(port).unwrap_or(8_765),
-        key: key(event, hook),
+        key: question_key(event, hook),
         session: event.session.clone(),
         project: event.project.display().to_string(),
         hook: hook.id.clone(),
         title,
-        shown: shown(event, carry),
+        shown: shown_values(event, carry),
     }
 }
 
-/// The same question of the same session: a process that is started again, or an agent that tries
-/// again, finds the ticket that is there.
-fn key(event: &Event, hook: &Hook) -> String {
+/// The key of a question in its session. A restarted process, or an agent that tries again, finds
+/// the same ticket.
+fn question_key(event: &Event, hook: &Hook) -> String {
     let facts = &event.facts;
     let tool = facts.tool.as_ref().map(|tool| json!([tool.name, tool.args]));
     let task = facts.task.as_ref().map(|task| &task.id);
@@ -190,7 +197,7 @@ fn key(event: &Event, hook: &Hook) -> String {
     what.to_string()
 }
 
-fn shown(event: &Event, carry: &Carry) -> Vec<(String, String)> {
+fn shown_values(event: &Event, carry: &Carry) -> Vec<(String, String)> {
     const NAMES: [(&str, &str); 11] = [
         ("Stage", "STAGE"),
         ("Next stage", "NEXT_STAGE"),
@@ -206,16 +213,17 @@ fn shown(event: &Event, carry: &Carry) -> Vec<(String, String)> {
     ];
     let mut shown = vec![("At".to_owned(), event.name.clone())];
     for (title, name) in NAMES {
-        let told = value(event, carry, name).filter(|text| !text.is_empty() && text != "[]");
-        shown.extend(told.map(|text| (title.to_owned(), shorten(&text))));
+        let given =
+            variable_value(event, carry, name).filter(|text| !text.is_empty() && text != "[]");
+        shown.extend(given.map(|text| (title.to_owned(), shorten_value(&text))));
     }
     if let Some(input) = input_beside_command(event) {
-        shown.push(("Input".to_owned(), shorten(&input)));
+        shown.push(("Input".to_owned(), shorten_value(&input)));
     }
     shown
 }
 
-/// A tool's whole input, unless it is a command and nothing else.
+/// A tool's whole input, unless it has only a command.
 fn input_beside_command(event: &Event) -> Option<String> {
     let args = &event.facts.tool.as_ref()?.args;
     let fields = args.as_object();
@@ -224,22 +232,22 @@ fn input_beside_command(event: &Event) -> Option<String> {
     (!only_command).then(|| args.to_string())
 }
 
-/// Whether a page shows all of a tool's input: only that can be allowed.
+/// Whether the approval page shows all of a tool's input. Only then an approval allows the call.
 pub fn shows_whole_input(event: &Event) -> bool {
-    let fits = |text: &str| text.chars().count() <= SHOWN;
+    let fits = |text: &str| text.chars().count() <= MAX_SHOWN_CHARS;
     let Some(tool) = &event.facts.tool else { return true };
     let command = tool.args.get("command").and_then(Value::as_str);
     command.is_none_or(fits) && input_beside_command(event).is_none_or(|input| fits(&input))
 }
 
-/// The beginning of a long value, with a mark.
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+/// Shortens a long value and marks the cut.
+fn shorten_value(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}… (the rest is not shown)", &text[..end]),
         None => text.to_owned(),
     }
 }
 
-fn method(config: &Value) -> String {
-    text(config, "method").map_or_else(|| "POST".to_owned(), |written| written.to_uppercase())
+fn request_method(config: &Value) -> String {
+    text_field(config, "method").map_or_else(|| "POST".to_owned(), |written| written.to_uppercase())
 }

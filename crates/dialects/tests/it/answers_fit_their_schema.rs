@@ -1,8 +1,8 @@
-//! What the published schemas refuse is no verdict, what they take is one, and every reply fits
-//! them, whatever hooks print beside each other. Fit is checked here anew, not by the dialect.
+//! Compares answers and replies with the published schemas: the dialect refuses exactly the answers
+//! that do not fit, and every reply fits. The validator here is independent of the dialect's.
 
 use gambrel_dialects::DIALECTS;
-use gambrel_dialects::claude::schema::{Way, names, one};
+use gambrel_dialects::claude::schema::{Direction, event_names, event_schema};
 use gambrel_model::{
     CallerContext, Captured, Decision, Dialect, End, Event, Hook, LoadedFile, Outcome, SearchRoots,
     Verdict,
@@ -21,7 +21,7 @@ fn hook(event: &str) -> Hook {
     let text = settings.to_string();
     let found = LoadedFile { place, base: "/p".into(), text, entries: Vec::new() };
     let (mut drafts, _) = claude().load_hooks(&[found], &roots);
-    Hook::build(claude(), drafts.remove(0)).0.unwrap()
+    Hook::from_draft(claude(), drafts.remove(0)).0.unwrap()
 }
 
 fn event(name: &str) -> Event {
@@ -48,7 +48,7 @@ fn fits(schema: &Value, value: &Value) -> bool {
         Some("number") => value.is_number(),
         Some("object") => value.is_object(),
         Some("array") => value.is_array(),
-        // What nobody here knows fits nothing.
+        // Unknown types fit nothing.
         Some(_) => false,
         None => true,
     };
@@ -68,10 +68,10 @@ const VALUES: &str = r#"[null, true, false, 5, -1.5, "", "x", "allow", "deny", "
     "decline", "ask", "defer", [], ["a"], ["a", 1], [{}], {}, {"a": 1},
     {"behavior": "allow"}, {"behavior": "deny", "message": "m", "interrupt": true}, {"behavior": 1}]"#;
 
-/// Every field that a schema names, with every value, alone beside what is always there.
+/// Answers with one field of the schema each, for every field and every value.
 fn answers(name: &str) -> Vec<Value> {
     let values: Vec<Value> = serde_json::from_str(VALUES).unwrap();
-    let schema = one(name, Way::Output).unwrap();
+    let schema = event_schema(name, Direction::Output).unwrap();
     let fields = |of: &Value| -> Vec<String> {
         of["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
     };
@@ -97,16 +97,16 @@ fn answers(name: &str) -> Vec<Value> {
             }));
         }
     }
-    // Who asks not to be waited for gives no answer.
+    // An async request is not an answer.
     answers.retain(|answer| answer["async"] != true);
     answers
 }
 
 #[test]
-fn what_the_schema_refuses_is_no_verdict_and_nothing_else() {
+fn refuses_exactly_the_answers_that_do_not_fit_the_schema() {
     let (mut refused, mut taken) = (0, 0);
-    for name in names() {
-        let schema = one(name, Way::Output).unwrap();
+    for name in event_names() {
+        let schema = event_schema(name, Direction::Output).unwrap();
         for answer in answers(name) {
             let bad = is_bad(&read(name, &answer, 0));
             assert_eq!(bad, !fits(&schema, &answer), "{name}: {answer}");
@@ -117,8 +117,8 @@ fn what_the_schema_refuses_is_no_verdict_and_nothing_else() {
 }
 
 #[test]
-fn exit_two_blocks_beside_any_answer() {
-    for name in names() {
+fn exit_code_two_blocks_with_any_answer() {
+    for name in event_names() {
         let plain = read(name, &json!("plain text"), 2).ruling;
         for answer in answers(name) {
             let beside = read(name, &answer, 2).ruling;
@@ -127,40 +127,40 @@ fn exit_two_blocks_beside_any_answer() {
     }
 }
 
-/// The reply to what hooks printed at one event, merged as a firing merges it.
+/// The reply to the answers of several hooks at one event, merged as in a firing.
 fn replied(name: &str, printed: &[(Value, i32)]) -> (Verdict, String) {
     let (event, hook) = (event(name), hook(name));
     let row = hook.specs[0];
     let merged = printed.iter().fold(Verdict::default(), |all, (answer, code)| {
         all.then(read(name, answer, *code).within_hook_powers(row).0)
     });
-    let said = merged.keep_supported_rewrites(event.spec).0.degrade_for(event.spec).now;
-    let decision = Decision { for_caller: said.clone(), ..Decision::default() };
+    let for_caller = merged.keep_supported_rewrites(event.spec).0.degrade_for(event.spec).now;
+    let decision = Decision { for_caller: for_caller.clone(), ..Decision::default() };
     let reply = claude().write_reply(&event, &decision);
-    (said, String::from_utf8(reply.stdout).unwrap())
+    (for_caller, String::from_utf8(reply.stdout).unwrap())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     #[test]
-    fn every_reply_fits_and_keeps_every_refusal(
+    fn replies_fit_the_schema_and_have_the_strictest_ruling(
         at in any::<prop::sample::Index>(),
         picks in proptest::collection::vec((any::<prop::sample::Index>(), 0..3_i32), 1..4),
     ) {
-        let all: Vec<&str> = names().collect();
+        let all: Vec<&str> = event_names().collect();
         let name = *at.get(&all);
         let answers = answers(name);
         let printed: Vec<(Value, i32)> =
             picks.iter().map(|(pick, code)| (pick.get(&answers).clone(), *code)).collect();
-        let (said, reply) = replied(name, &printed);
+        let (verdict, reply) = replied(name, &printed);
         let row = hook(name).specs[0];
         let ruling = |answer: &Value, code| read(name, answer, code).within_hook_powers(row).0.ruling;
         let strictest = printed.iter().map(|(answer, code)| ruling(answer, *code)).max();
-        prop_assert_eq!(Some(said.ruling), strictest);
+        prop_assert_eq!(Some(verdict.ruling), strictest);
         if name != "WorktreeCreate" && !reply.is_empty() {
             let reply: Value = serde_json::from_str(&reply).unwrap();
-            prop_assert!(fits(&one(name, Way::Output).unwrap(), &reply), "{name}: {printed:?}: {reply}");
+            prop_assert!(fits(&event_schema(name, Direction::Output).unwrap(), &reply), "{name}: {printed:?}: {reply}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Every parser and reader, on anything.
+//! Runs every parser and reader of all dialects on arbitrary input.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,10 +22,11 @@ fn roots() -> SearchRoots {
             ("hook".into(), "/p/h.ts".into()),
         ],
         notes: Some(Default::default()),
+        known_paths: Vec::new(),
     }
 }
 
-/// The same text at every place where a dialect looks.
+/// The same text in every file that a dialect searches.
 fn found(dialect: &dyn Dialect, text: &str) -> Vec<LoadedFile> {
     let entry = |name: &str| DirEntry {
         name: name.into(),
@@ -50,11 +51,11 @@ fn found(dialect: &dyn Dialect, text: &str) -> Vec<LoadedFile> {
         .collect()
 }
 
-/// Loads a text everywhere, then stages and reads every hook that came of it.
+/// Loads a text as every file, then stages each hook and reads its outcomes.
 fn all_the_way(dialect: &'static dyn Dialect, text: &str, output: &[u8]) {
     let (drafts, _) = dialect.load_hooks(&found(dialect, text), &roots());
     for draft in drafts {
-        let (Some(hook), _) = Hook::build(dialect, draft) else { continue };
+        let (Some(hook), _) = Hook::from_draft(dialect, draft) else { continue };
         for caller in DIALECTS {
             let row = hook.specs[0];
             let name = caller.events().iter().find(|r| r.moment == row.moment).map(|r| r.name);
@@ -112,7 +113,7 @@ const SEEDS: [&str; 6] = [
     "&a [*a]\n",
 ];
 
-/// A seed with bytes changed, cut or doubled.
+/// A seed with characters changed, removed, inserted or cut off.
 fn mutated() -> impl Strategy<Value = String> {
     let change = (any::<prop::sample::Index>(), any::<char>(), 0..4_u8);
     (prop::sample::select(SEEDS.to_vec()), proptest::collection::vec(change, 0..6)).prop_map(
@@ -137,28 +138,28 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn on_any_event(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn never_panics_on_any_event(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         for dialect in DIALECTS {
             let _event = dialect.receive_event(&bytes, CallerContext::default());
         }
     }
 
     #[test]
-    fn on_any_configuration(text in ".{0,200}") {
+    fn never_panics_on_any_configuration(text in ".{0,200}") {
         for dialect in DIALECTS {
             all_the_way(*dialect, &text, text.as_bytes());
         }
     }
 
     #[test]
-    fn on_nearly_right_configuration_and_output(text in mutated(), output in mutated()) {
+    fn never_panics_on_mutated_configuration_and_output(text in mutated(), output in mutated()) {
         for dialect in DIALECTS {
             all_the_way(*dialect, &text, output.as_bytes());
         }
     }
 
     #[test]
-    fn on_nearly_right_events(text in mutated(), key in "[a-z_]{1,10}") {
+    fn never_panics_on_mutated_events(text in mutated(), key in "[a-z_]{1,10}") {
         for dialect in DIALECTS {
             let odd = serde_json::json!({key.clone(): text, "hook_event_name": text, "type": text, "event": "idle",
                 "hook": "pre_iteration", "hook_point": text, "moment": text, "vars": text, "tool_input": text, "team": text, "task": [text]});

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::definition::Surroundings;
 use super::glob::expand_glob;
-use crate::covered::{Mark, Part};
+use crate::covered::{Fingerprint, HookFile};
 
 /// A hook is not made of more files than this.
 const MAX_FILE_COUNT: usize = 512;
@@ -40,7 +40,7 @@ pub struct CoveredFile {
     /// Where it is.
     pub path: PathBuf,
     /// As it is now; `None` when no file is there.
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<HookFile>,
     /// Whether its name can only be a path.
     pub(crate) sure: bool,
 }
@@ -49,8 +49,8 @@ impl CoveredFile {
     /// Its bytes, unless it is missing, too large or not readable.
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.part.as_ref()?.mark {
-            Mark::Bytes(bytes) => Some(bytes),
-            Mark::State(_) => None,
+            Fingerprint::Bytes(bytes) => Some(bytes),
+            Fingerprint::State(_) => None,
         }
     }
 
@@ -72,7 +72,7 @@ pub(super) enum Naming {
 }
 
 struct Found {
-    part: Option<Rc<Part>>,
+    part: Option<Rc<HookFile>>,
     sure: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'s> Collector<'s> {
     pub fn cannot_see(&mut self, what: &str) {
         let what: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut what: String = match self.scripts.last() {
-            Some(script) => format!("{}: {what}", self.around.shown(script).display()),
+            Some(script) => format!("{}: {what}", self.around.display_path(script).display()),
             None => what,
         };
         if let Some((at, _)) = what.char_indices().nth(MAX_REASON_CHARS) {
@@ -127,23 +127,23 @@ impl<'s> Collector<'s> {
     }
 
     /// Whether a name counts: a relative one always, an absolute one inside of the project.
-    fn admits(&self, path: &Path, relative: bool) -> bool {
+    fn is_covered(&self, path: &Path, relative: bool) -> bool {
         relative || self.around.is_inside(path)
     }
 
     /// Takes a name. Returns the file that it leads to.
-    pub fn add(&mut self, path: &Path, relative: bool, naming: Naming) -> Option<PathBuf> {
-        if !self.admits(path, relative) || path.as_os_str().len() > 4_096 {
+    pub fn add_file(&mut self, path: &Path, relative: bool, naming: Naming) -> Option<PathBuf> {
+        if !self.is_covered(path, relative) || path.as_os_str().len() > 4_096 {
             return None;
         }
         // The kernel follows a link before `..`, the text alone does not.
         if path.components().any(|part| part == Component::ParentDir)
             && let Ok(real) = fs::canonicalize(path)
-            && real != normalize(path)
+            && real != normalize_path(path)
         {
-            return self.add(&real, true, naming);
+            return self.add_file(&real, true, naming);
         }
-        let path = normalize(path);
+        let path = normalize_path(path);
         let sure = naming != Naming::Guess;
         if let Some(known) = self.files.get_mut(&path) {
             known.sure |= sure;
@@ -157,7 +157,7 @@ impl<'s> Collector<'s> {
             self.cannot_see(&format!("more than {MAX_FILE_COUNT} files"));
             return None;
         }
-        let part = is_file.then(|| Rc::new(Part::read(path.clone())));
+        let part = is_file.then(|| Rc::new(HookFile::read_file(path.clone())));
         self.files.insert(path.clone(), Found { part, sure });
         is_file.then_some(path)
     }
@@ -165,36 +165,36 @@ impl<'s> Collector<'s> {
     /// Takes all files of a pattern, and the pattern itself. Returns the files.
     pub fn add_glob(&mut self, pattern: &str, folder: &Path, relative: bool) -> Vec<PathBuf> {
         let start = Path::new(pattern.split(['*', '?', '[']).next().unwrap_or_default());
-        if !self.admits(&folder.join(start), relative) {
+        if !self.is_covered(&folder.join(start), relative) {
             return Vec::new();
         }
         let Some(files) = expand_glob(pattern, folder) else {
             self.cannot_see(&format!("`{pattern}` leads to more files than gambrel reads"));
             return Vec::new();
         };
-        let files: Vec<PathBuf> = files.iter().map(|file| normalize(file)).collect();
+        let files: Vec<PathBuf> = files.iter().map(|file| normalize_path(file)).collect();
         for file in &files {
-            self.add(file, true, Naming::Code);
+            self.add_file(file, true, Naming::Code);
         }
         let absolute = match pattern.starts_with('/') {
             true => pattern.to_owned(),
-            false => format!("{}/{pattern}", escaped(folder)),
+            false => format!("{}/{pattern}", escape_glob(folder)),
         };
         self.globs.insert(absolute, files.clone());
         files
     }
 
     /// The bytes of a file that was added.
-    pub fn part(&self, path: &Path) -> Option<Rc<Part>> {
+    pub fn find_part(&self, path: &Path) -> Option<Rc<HookFile>> {
         self.files.get(path)?.part.clone()
     }
 
     /// Begins to read a script. False when it has been read, or is too deep.
-    pub fn enter(&mut self, path: &Path) -> bool {
+    pub fn enter_script(&mut self, path: &Path) -> bool {
         if self.scripts.len() >= MAX_SCRIPT_DEPTH {
             self.cannot_see(&format!(
                 "what `{}` loads: deeper than {MAX_SCRIPT_DEPTH} scripts",
-                self.around.shown(path).display()
+                self.around.display_path(path).display()
             ));
             return false;
         }
@@ -207,12 +207,12 @@ impl<'s> Collector<'s> {
         true
     }
 
-    pub fn leave(&mut self) {
+    pub fn leave_script(&mut self) {
         self.scripts.pop();
     }
 
     /// All that was found.
-    pub fn finish(self) -> Coverage {
+    pub fn into_coverage(self) -> Coverage {
         let file = |(path, found): (PathBuf, Found)| {
             let part = found.part.map(Rc::unwrap_or_clone);
             CoveredFile { path, part, sure: found.sure }
@@ -227,7 +227,7 @@ impl<'s> Collector<'s> {
 }
 
 /// A folder's name as part of a pattern.
-fn escaped(folder: &Path) -> String {
+fn escape_glob(folder: &Path) -> String {
     let mut text = String::new();
     for c in folder.display().to_string().chars() {
         if matches!(c, '*' | '?' | '[' | ']' | '\\') {
@@ -239,7 +239,7 @@ fn escaped(folder: &Path) -> String {
 }
 
 /// A path without `.` and `..`, by its text alone.
-pub(crate) fn normalize(path: &Path) -> PathBuf {
+pub(crate) fn normalize_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

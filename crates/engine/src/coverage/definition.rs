@@ -37,12 +37,17 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Of a hook that runs where it is defined. `path` is the `PATH` of its caller.
-    pub fn of(hook: &Hook, home: Option<PathBuf>, path: &str, trust_files: &[String]) -> Self {
+    pub fn from_hook(
+        hook: &Hook,
+        home: Option<PathBuf>,
+        path: &str,
+        trust_files: &[String],
+    ) -> Self {
         let base = &hook.draft.source.base;
         let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
         let real = |path: &str| fs::canonicalize(path).unwrap_or_else(|_| path.into());
         let inside = |entry: &str| {
-            let folder = super::collector::normalize(&root.join(entry));
+            let folder = super::collector::normalize_path(&root.join(entry));
             (!entry.is_empty() && folder.starts_with(&root)).then_some(folder)
         };
         Self {
@@ -60,8 +65,8 @@ impl Surroundings {
 
     /// Of a hook that runs in another folder, or for another project. `None` where nothing of it
     /// can lead elsewhere.
-    pub(crate) fn elsewhere(hook: &Hook, here: &Path, project: &Path) -> Option<Self> {
-        let around = Self::of(hook, None, "", &[]);
+    pub(crate) fn for_other_folder(hook: &Hook, here: &Path, project: &Path) -> Option<Self> {
+        let around = Self::from_hook(hook, None, "", &[]);
         let real = |folder: &Path| fs::canonicalize(folder).ok();
         let (here, project) = (real(here)?, real(project).unwrap_or_else(|| around.root.clone()));
         if here == around.root && project == around.root {
@@ -89,7 +94,7 @@ impl Surroundings {
     }
 
     /// A path as messages name it.
-    pub(super) fn shown<'p>(&self, path: &'p Path) -> &'p Path {
+    pub(super) fn display_path<'p>(&self, path: &'p Path) -> &'p Path {
         path.strip_prefix(&self.root).unwrap_or(path)
     }
 }
@@ -117,7 +122,7 @@ pub(crate) fn work_out(hook: &Hook, around: &Surroundings) -> Coverage {
     for pattern in patterns {
         collector.add_glob(pattern.trim_start_matches("./"), &around.root, false);
     }
-    collector.finish()
+    collector.into_coverage()
 }
 
 /// Fields that are looked at for themselves, or that name no files.
@@ -141,17 +146,19 @@ fn read_action(shell: &mut ShellReader<'_, '_>, config: &Value) {
     match (command, config["args"].as_array(), config["argv"].as_array()) {
         (Some(command), Some(args), _) => {
             let words = std::iter::once(command).chain(args.iter().filter_map(Value::as_str));
-            execute(shell, words.collect());
+            follow_program(shell, words.collect());
         }
         (Some(text), None, _) => read_shell_text(shell, config, text),
-        (None, _, Some(argv)) => execute(shell, argv.iter().filter_map(Value::as_str).collect()),
+        (None, _, Some(argv)) => {
+            follow_program(shell, argv.iter().filter_map(Value::as_str).collect())
+        }
         _ => {}
     }
     let server = &config["serverDefinition"];
     if let Some(command) = server["command"].as_str() {
         set_environment(shell, &server["env"]);
         let args = server["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        execute(shell, std::iter::once(command).chain(args).collect());
+        follow_program(shell, std::iter::once(command).chain(args).collect());
     }
     if let Some(path) = config["path"].as_str() {
         for file in shell.add_named(&Text::literal(path), Naming::Code) {
@@ -166,7 +173,7 @@ fn read_shell_text(shell: &mut ShellReader<'_, '_>, config: &Value, text: &str) 
         shell.collector.cannot_see(&format!("a text for `{language}`"));
         return script::read_text(shell, Language::Other, text, &[]);
     }
-    shell.read(&without_templates(text));
+    shell.read_text(&without_templates(text));
 }
 
 /// `{{name}}` is filled in when the hook runs: to the reader it is a variable that nobody has set.
@@ -184,7 +191,7 @@ fn without_templates(text: &str) -> String {
 }
 
 /// A program with its words, without a shell.
-fn execute(shell: &mut ShellReader<'_, '_>, words: Vec<&str>) {
+fn follow_program(shell: &mut ShellReader<'_, '_>, words: Vec<&str>) {
     let (project, plugin) = (&shell.collector.around.project, &shell.collector.around.plugin);
     let fill = |word: &str| {
         let word = word.replace("${CLAUDE_PROJECT_DIR}", &project.display().to_string());
@@ -203,8 +210,8 @@ fn execute(shell: &mut ShellReader<'_, '_>, words: Vec<&str>) {
 fn set_environment(shell: &mut ShellReader<'_, '_>, env: &Value) {
     for (name, value) in env.as_object().into_iter().flatten() {
         let Some(value) = value.as_str() else { continue };
-        let values = shell.expand(&format!("\"{}\"", value.replace('"', "\\\"")));
-        shell.state.set(name, values);
+        let values = shell.expand_word(&format!("\"{}\"", value.replace('"', "\\\"")));
+        shell.state.set_variable(name, values);
         shell.state.exported.insert(name.clone());
     }
 }
@@ -213,14 +220,14 @@ fn set_environment(shell: &mut ShellReader<'_, '_>, env: &Value) {
 fn other_texts(config: &Value) -> Vec<&str> {
     let fields = config.as_object().into_iter().flatten();
     let others = fields.filter(|(key, _)| !READ_FIELDS.contains(&key.as_str()));
-    others.flat_map(|(_, value)| texts(value)).filter(|text| !text.contains('\n')).collect()
+    others.flat_map(|(_, value)| collect_texts(value)).filter(|text| !text.contains('\n')).collect()
 }
 
-fn texts(value: &Value) -> Vec<&str> {
+fn collect_texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().flat_map(texts).collect(),
-        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        Value::Array(items) => items.iter().flat_map(collect_texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(collect_texts).collect(),
         _ => Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use super::shell::ShellReader;
 use super::state::{INHERITED_PATH, MAX_ALTERNATIVES};
 use super::substitution;
 use super::value::{Fields, Text};
-use super::word::{MAX_WORD_DEPTH, Segment, segments};
+use super::word::{MAX_WORD_DEPTH, Segment, split_segments};
 
 const PROJECT_VARS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "GAMBREL_PROJECT_DIR"];
 const PLUGIN_VAR: &str = "CLAUDE_PLUGIN_ROOT";
@@ -22,7 +22,7 @@ struct Built {
 }
 
 impl Built {
-    fn append(&mut self, fields: &[Text], quoted: bool) {
+    fn append_fields(&mut self, fields: &[Text], quoted: bool) {
         let Some((first, rest)) = fields.split_first() else {
             self.begun |= quoted;
             return;
@@ -34,7 +34,7 @@ impl Built {
         }
     }
 
-    fn finish(mut self) -> Fields {
+    fn into_fields(mut self) -> Fields {
         if self.begun {
             self.done.push(self.current);
         }
@@ -46,13 +46,13 @@ impl ShellReader<'_, '_> {
     /// What a word of the parser's may become.
     pub fn expand_node(&mut self, node: &Node) -> Vec<Fields> {
         match &node.kind {
-            NodeKind::Word { value, .. } => self.expand(value),
+            NodeKind::Word { value, .. } => self.expand_word(value),
             _ => vec![vec![Text::unknown()]],
         }
     }
 
     /// What a written word may become: for each possibility, its words.
-    pub fn expand(&mut self, word: &str) -> Vec<Fields> {
+    pub fn expand_word(&mut self, word: &str) -> Vec<Fields> {
         self.expand_within(word, 0)
     }
 
@@ -61,10 +61,10 @@ impl ShellReader<'_, '_> {
             return vec![vec![Text::unknown()]];
         }
         let mut all = vec![Built::default()];
-        for segment in segments(word) {
+        for segment in split_segments(word) {
             let (values, quoted) = self.values_of(&segment, depth);
             if all.len().saturating_mul(values.len()) > MAX_ALTERNATIVES {
-                all.iter_mut().for_each(|built| built.append(&[Text::unknown()], true));
+                all.iter_mut().for_each(|built| built.append_fields(&[Text::unknown()], true));
                 continue;
             }
             all = all
@@ -72,13 +72,13 @@ impl ShellReader<'_, '_> {
                 .flat_map(|built| {
                     values.iter().map(move |value| {
                         let mut built = built.clone();
-                        built.append(value, quoted);
+                        built.append_fields(value, quoted);
                         built
                     })
                 })
                 .collect();
         }
-        all.into_iter().map(Built::finish).collect()
+        all.into_iter().map(Built::into_fields).collect()
     }
 
     fn values_of(&mut self, segment: &Segment, depth: usize) -> (Vec<Fields>, bool) {
@@ -100,11 +100,11 @@ impl ShellReader<'_, '_> {
                 (one(home.unwrap_or_else(Text::unknown)), true)
             }
             Segment::Parameter { body, quoted } => {
-                let values = self.parameter(body, depth);
+                let values = self.expand_parameter(body, depth);
                 (as_used(values, *quoted), *quoted)
             }
             Segment::Command { text, quoted } => {
-                let values = self.substitute(text);
+                let values = self.expand_substitution(text);
                 (as_used(values, *quoted), *quoted)
             }
             Segment::Process(text) => {
@@ -116,10 +116,10 @@ impl ShellReader<'_, '_> {
     }
 
     /// The output of a substituted command, as far as its text shows it.
-    fn substitute(&mut self, text: &str) -> Vec<Fields> {
+    fn expand_substitution(&mut self, text: &str) -> Vec<Fields> {
         if let Some(nodes) = parse_shell(text) {
             let before = self.state.clone();
-            let output = substitution::output(self, &nodes);
+            let output = substitution::command_output(self, &nodes);
             self.state = before;
             if let Some(values) = output {
                 return values.into_iter().map(|value| vec![value]).collect();
@@ -134,12 +134,12 @@ impl ShellReader<'_, '_> {
             return;
         }
         let before = self.state.clone();
-        self.read(text);
+        self.read_text(text);
         self.state = before;
     }
 
     /// The possible values of `${…}`, each a list of words for what has several.
-    fn parameter(&mut self, body: &str, depth: usize) -> Vec<Fields> {
+    fn expand_parameter(&mut self, body: &str, depth: usize) -> Vec<Fields> {
         let unknown = || vec![vec![Text::unknown()]];
         let (name, rest) = split_name(body);
         if name.is_empty() || body.starts_with('!') || (body.starts_with('#') && body.len() > 1) {
@@ -149,7 +149,7 @@ impl ShellReader<'_, '_> {
             Some((index, after)) => (Some(index), after),
             None => (None, rest),
         };
-        let value = self.variable(name, index);
+        let value = self.variable_values(name, index);
         let sign = operator.trim_start_matches(':');
         let argument = sign.get(1..).unwrap_or_default();
         match sign.chars().next() {
@@ -163,7 +163,7 @@ impl ShellReader<'_, '_> {
                 values.retain(|fields| !is_empty(fields));
                 values.extend(self.expand_within(argument, depth + 1));
                 if sign.starts_with('=') {
-                    self.state.set(name, values.clone());
+                    self.state.set_variable(name, values.clone());
                 }
                 values
             }
@@ -186,12 +186,12 @@ impl ShellReader<'_, '_> {
     }
 
     /// The possible values of a variable; `None` for one of the environment.
-    fn variable(&self, name: &str, index: Option<&str>) -> Option<Vec<Fields>> {
+    fn variable_values(&self, name: &str, index: Option<&str>) -> Option<Vec<Fields>> {
         let around = self.collector.around;
         let path = |path: &std::path::Path| vec![vec![Text::literal(&path.display().to_string())]];
         let state = &self.state;
         if let Some(values) = state.vars.get(name) {
-            return Some(indexed(values, index));
+            return Some(index_values(values, index));
         }
         match name {
             "0" => state.script.as_deref().map(path),
@@ -215,11 +215,11 @@ impl ShellReader<'_, '_> {
     /// `X=value`, `X+=value` or `X=(a b)`.
     pub fn assign_node(&mut self, node: &Node) {
         if let NodeKind::Word { value, .. } = &node.kind {
-            self.assign(value);
+            self.assign_variable(value);
         }
     }
 
-    pub fn assign(&mut self, written: &str) {
+    pub fn assign_variable(&mut self, written: &str) {
         let Some((name, value)) = written.split_once('=') else { return };
         let (name, adds) = match name.strip_suffix('+') {
             Some(name) => (name, true),
@@ -233,11 +233,11 @@ impl ShellReader<'_, '_> {
             return;
         }
         let values = match value.strip_prefix('(').and_then(|v| v.strip_suffix(')')) {
-            Some(items) => vec![self.array(items)],
-            None => self.expand(value).into_iter().map(joined).collect(),
+            Some(items) => vec![self.parse_array(items)],
+            None => self.expand_word(value).into_iter().map(join_fields).collect(),
         };
         if !adds && !is_element {
-            return self.state.set(name, values);
+            return self.state.set_variable(name, values);
         }
         let old = self.state.vars.get(name).cloned();
         let old =
@@ -249,14 +249,14 @@ impl ShellReader<'_, '_> {
                 all.push(if is_array {
                     [head.as_slice(), tail].concat()
                 } else {
-                    glued(head, tail)
+                    concat_fields(head, tail)
                 });
             }
         }
-        self.state.set(name, all);
+        self.state.set_variable(name, all);
     }
 
-    fn array(&mut self, items: &str) -> Fields {
+    fn parse_array(&mut self, items: &str) -> Fields {
         let Some(nodes) = parse_shell(&format!(": {items}")) else { return vec![Text::unknown()] };
         let [Node { kind: NodeKind::Command { words, .. }, .. }] = nodes.as_slice() else {
             return vec![Text::unknown()];
@@ -293,7 +293,7 @@ fn is_empty(fields: &Fields) -> bool {
 }
 
 /// Of a list the whole, or any one of its items.
-fn indexed(values: &[Fields], index: Option<&str>) -> Vec<Fields> {
+fn index_values(values: &[Fields], index: Option<&str>) -> Vec<Fields> {
     match index {
         Some("@" | "*") => values.to_vec(),
         Some(_) => values.iter().flatten().map(|item| vec![item.clone()]).collect(),
@@ -302,7 +302,7 @@ fn indexed(values: &[Fields], index: Option<&str>) -> Vec<Fields> {
 }
 
 /// A value in one word: what an assignment keeps.
-fn joined(fields: Fields) -> Fields {
+fn join_fields(fields: Fields) -> Fields {
     let mut text = Text::default();
     for (at, field) in fields.iter().enumerate() {
         if at > 0 {
@@ -313,7 +313,7 @@ fn joined(fields: Fields) -> Fields {
     vec![text]
 }
 
-fn glued(head: &Fields, tail: &Fields) -> Fields {
+fn concat_fields(head: &Fields, tail: &Fields) -> Fields {
     let mut text = Text::default();
     head.iter().chain(tail).for_each(|part| text.append(part));
     vec![text]
@@ -324,13 +324,13 @@ fn as_used(values: Vec<Fields>, quoted: bool) -> Vec<Fields> {
     if quoted {
         return values;
     }
-    let split = |fields: Fields| fields.iter().flat_map(|f| f.with_globs().split()).collect();
+    let split = |fields: Fields| fields.iter().flat_map(|f| f.with_globs().split_words()).collect();
     values.into_iter().map(split).collect()
 }
 
 /// `${X%/*}`, `${X##*/}` and the like.
 fn trim_fields(fields: &Fields, sign: &str) -> Fields {
-    let trim = |text: &Text| match text.known() {
+    let trim = |text: &Text| match text.as_known() {
         Some(known) => Text::literal(trim_match(known, sign)),
         None => Text::unknown(),
     };

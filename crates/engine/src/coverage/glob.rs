@@ -20,7 +20,7 @@ pub(crate) fn expand_glob(pattern: &str, folder: &Path) -> Option<Vec<PathBuf>> 
     };
     let segments: Vec<&str> = pattern.split('/').filter(|s| !s.is_empty() && *s != ".").collect();
     let mut search = Search { found: Vec::new(), folders: 0 };
-    search.descend(&start, &segments)?;
+    search.search_folder(&start, &segments)?;
     search.found.sort();
     search.found.dedup();
     Some(search.found)
@@ -32,7 +32,7 @@ struct Search {
 }
 
 impl Search {
-    fn descend(&mut self, folder: &Path, segments: &[&str]) -> Option<()> {
+    fn search_folder(&mut self, folder: &Path, segments: &[&str]) -> Option<()> {
         let Some((first, rest)) = segments.split_first() else {
             if folder.is_file() {
                 self.found.push(folder.to_owned());
@@ -40,7 +40,7 @@ impl Search {
             return (self.found.len() <= MAX_GLOB_FILES).then_some(());
         };
         if !has_sign(first) {
-            return self.descend(&folder.join(unescape(first)), rest);
+            return self.search_folder(&folder.join(unescape(first)), rest);
         }
         self.folders += 1;
         if self.folders > MAX_GLOB_FOLDERS {
@@ -48,7 +48,7 @@ impl Search {
         }
         let deep = *first == "**";
         if deep {
-            self.descend(folder, rest)?;
+            self.search_folder(folder, rest)?;
         }
         let Ok(entries) = fs::read_dir(folder) else { return Some(()) };
         for entry in entries.flatten() {
@@ -61,10 +61,10 @@ impl Search {
             if deep {
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if is_folder {
-                    self.descend(&path, segments)?;
+                    self.search_folder(&path, segments)?;
                 }
             } else if glob_matches(first, name) {
-                self.descend(&path, rest)?;
+                self.search_folder(&path, rest)?;
             }
         }
         Some(())

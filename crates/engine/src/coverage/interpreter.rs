@@ -118,11 +118,11 @@ const INTERPRETERS: [Interpreter; 11] = [
 
 /// The language of a program's scripts.
 pub(super) fn language_of(name: &str) -> Option<Language> {
-    find(name).map(|interpreter| interpreter.language)
+    find_interpreter(name).map(|interpreter| interpreter.language)
 }
 
 /// `python3.12` is `python3`.
-fn find(name: &str) -> Option<&'static Interpreter> {
+fn find_interpreter(name: &str) -> Option<&'static Interpreter> {
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let is_named = |i: &&Interpreter| i.names.contains(&name) || i.names.contains(&plain);
     INTERPRETERS.iter().find(is_named)
@@ -141,24 +141,24 @@ struct Asked {
 
 /// Takes note of what an interpreter runs. False when the program is none.
 pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command) -> bool {
-    let Some(interpreter) = find(name) else { return false };
-    if command.words.first().and_then(Text::known).is_some_and(|word| !word.contains('/')) {
+    let Some(interpreter) = find_interpreter(name) else { return false };
+    if command.words.first().and_then(Text::as_known).is_some_and(|word| !word.contains('/')) {
         shell.look_up(name);
     }
-    let asked = ask(interpreter, &command.words[1..]);
+    let asked = parse_arguments(interpreter, &command.words[1..]);
     for file in &asked.loads {
-        load(shell, interpreter.language, file, command);
+        follow_preload(shell, interpreter.language, file, command);
     }
     load_from_environment(shell, interpreter.language, command);
     if let Some(text) = &asked.inline {
-        inline(shell, interpreter.language, text, &asked.args, command);
+        follow_inline_code(shell, interpreter.language, text, &asked.args, command);
     } else if let Some(module) = &asked.module {
         python::run_module(shell, module, command);
     } else if let Some(script) = asked.script.clone().filter(|_| !asked.reads_input) {
         if interpreter.language != Language::Awk {
             run_file(shell, interpreter.language, &script, &asked.args, command);
         } else if asked.loads.is_empty() {
-            inline(shell, interpreter.language, &script, &[], command);
+            follow_inline_code(shell, interpreter.language, &script, &[], command);
         }
     } else if asked.loads.is_empty() || interpreter.language != Language::Awk {
         from_input(shell, interpreter.language, &asked, command);
@@ -169,11 +169,11 @@ pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command
     true
 }
 
-fn ask(interpreter: &Interpreter, words: &[Text]) -> Asked {
+fn parse_arguments(interpreter: &Interpreter, words: &[Text]) -> Asked {
     let mut asked = Asked::default();
     let mut at = 0;
     while let Some(word) = words.get(at) {
-        let text = word.known().unwrap_or_default();
+        let text = word.as_known().unwrap_or_default();
         let value = || words.get(at + 1).cloned().unwrap_or_default();
         let (option, joined) = match text.split_once('=') {
             Some((option, value)) if option.starts_with("--") => (option, Some(value)),
@@ -227,9 +227,14 @@ fn ends_with_m(option: &str) -> bool {
 }
 
 /// A file that is loaded before the script.
-fn load(shell: &mut ShellReader<'_, '_>, language: Language, file: &Text, command: &Command) {
+fn follow_preload(
+    shell: &mut ShellReader<'_, '_>,
+    language: Language,
+    file: &Text,
+    command: &Command,
+) {
     match language {
-        Language::JavaScript => javascript::load(shell, file, command),
+        Language::JavaScript => javascript::follow_preload(shell, file, command),
         _ => run_file(shell, language, file, &[], command),
     }
 }
@@ -258,17 +263,21 @@ fn run_file(
     args: &[Text],
     command: &Command,
 ) {
-    if file.pattern().is_none() {
+    if file.to_pattern().is_none() {
         shell.collector.cannot_see(&format!("`{}`: the script's name is computed", command.raw));
     }
-    for path in resolve(shell, language, file) {
+    for path in resolve_script(shell, language, file) {
         script::run(shell, &path, language, args);
     }
 }
 
 /// The files that a script's name leads to, in the way of its language.
-fn resolve(shell: &mut ShellReader<'_, '_>, language: Language, file: &Text) -> Vec<PathBuf> {
-    match (language, file.known().map(str::to_owned)) {
+fn resolve_script(
+    shell: &mut ShellReader<'_, '_>,
+    language: Language,
+    file: &Text,
+) -> Vec<PathBuf> {
+    match (language, file.as_known().map(str::to_owned)) {
         (Language::JavaScript, Some(known)) => javascript::resolve_from_folders(shell, &known),
         (Language::Python, Some(known)) => python::resolve_script(shell, &known),
         (Language::Shell, Some(known)) if !known.contains('/') => {
@@ -283,14 +292,14 @@ fn resolve(shell: &mut ShellReader<'_, '_>, language: Language, file: &Text) -> 
 }
 
 /// Code that stands in the command itself.
-fn inline(
+fn follow_inline_code(
     shell: &mut ShellReader<'_, '_>,
     language: Language,
     text: &Text,
     args: &[Text],
     command: &Command,
 ) {
-    let Some(text) = text.known().map(str::to_owned) else {
+    let Some(text) = text.as_known().map(str::to_owned) else {
         return shell.collector.cannot_see(&format!("`{}`: the code is computed", command.raw));
     };
     script::read_text(shell, language, &text, args);
@@ -305,7 +314,7 @@ fn from_input(
 ) {
     if command.words[1..]
         .iter()
-        .any(|word| matches!(word.known(), Some("--version" | "-V" | "--help")))
+        .any(|word| matches!(word.as_known(), Some("--version" | "-V" | "--help")))
     {
         return;
     }
@@ -317,7 +326,7 @@ fn from_input(
             }
         }
         Input::Pipe(from) => {
-            let name = base_name(command.words[0].known().unwrap_or_default());
+            let name = base_name(command.words[0].as_known().unwrap_or_default());
             shell.collector.cannot_see(&format!("`{name}` runs the output of `{from}`"));
         }
         Input::Inherited => {

@@ -25,15 +25,15 @@ pub(super) fn resolve_from_folders(shell: &mut ShellReader<'_, '_>, name: &str) 
     let mut found = Vec::new();
     for folder in shell.state.folders.clone() {
         let relative = !name.starts_with('/');
-        found.extend(resolve(shell, &folder.join(name), relative));
+        found.extend(resolve_module(shell, &folder.join(name), relative));
     }
     found
 }
 
 /// The files of a name without an ending, or of a folder. Those that would come first count also
 /// where they are missing.
-fn resolve(shell: &mut ShellReader<'_, '_>, path: &Path, relative: bool) -> Vec<PathBuf> {
-    if let Some(found) = shell.collector.add(path, relative, Naming::Code) {
+fn resolve_module(shell: &mut ShellReader<'_, '_>, path: &Path, relative: bool) -> Vec<PathBuf> {
+    if let Some(found) = shell.collector.add_file(path, relative, Naming::Code) {
         return vec![found];
     }
     let mut candidates: Vec<PathBuf> = Vec::new();
@@ -42,13 +42,13 @@ fn resolve(shell: &mut ShellReader<'_, '_>, path: &Path, relative: bool) -> Vec<
     }
     if path.is_dir() {
         candidates.push(path.join("package.json"));
-        candidates.extend(mains(path).into_iter().flat_map(|main| {
+        candidates.extend(package_mains(path).into_iter().flat_map(|main| {
             let added = ADDED.map(|ending| with_ending(&main, ending));
             std::iter::once(main).chain(added.into_iter().filter(|path| path.is_file()))
         }));
         candidates.extend(["index.js", "index.json", "index.ts"].map(|name| path.join(name)));
     }
-    let add = |path: PathBuf| shell.collector.add(&path, relative, Naming::Code);
+    let add = |path: PathBuf| shell.collector.add_file(&path, relative, Naming::Code);
     candidates.into_iter().filter_map(add).collect()
 }
 
@@ -57,8 +57,8 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// A module that is loaded before the script: `--require ./x`.
-pub(super) fn load(shell: &mut ShellReader<'_, '_>, module: &Text, command: &Command) {
-    let Some(name) = module.known().map(str::to_owned) else {
+pub(super) fn follow_preload(shell: &mut ShellReader<'_, '_>, module: &Text, command: &Command) {
+    let Some(name) = module.as_known().map(str::to_owned) else {
         let what = format!("`{}`: the module's name is computed", command.raw);
         return shell.collector.cannot_see(&what);
     };
@@ -74,19 +74,19 @@ pub(super) fn load(shell: &mut ShellReader<'_, '_>, module: &Text, command: &Com
 }
 
 /// Follows what a text loads. `path` is its file.
-pub(super) fn follow(shell: &mut ShellReader<'_, '_>, text: &str, path: &Path) {
+pub(super) fn follow_text(shell: &mut ShellReader<'_, '_>, text: &str, path: &Path) {
     let folder = path.parent().unwrap_or(path).to_owned();
-    for (name, is_import) in names(text) {
+    for (name, is_import) in quoted_names(text) {
         if is_relative(name) {
             // Which one is meant is for the runtime to say.
             let target = folder.join(name);
-            for file in ways(&target) {
-                if let Some(found) = shell.collector.add(&file, true, Naming::Guess) {
+            for file in candidate_files(&target) {
+                if let Some(found) = shell.collector.add_file(&file, true, Naming::Guess) {
                     follow_file(shell, &found);
                 }
             }
             if is_import && !target.is_file() {
-                resolve(shell, &target, true);
+                resolve_module(shell, &target, true);
             }
         } else if is_import {
             note_package(shell, name, &folder);
@@ -122,7 +122,7 @@ fn note_package(shell: &mut ShellReader<'_, '_>, name: &str, folder: &Path) {
 }
 
 /// Every text in quotes without spaces, and whether it stands where a module is named.
-fn names(text: &str) -> Vec<(&str, bool)> {
+fn quoted_names(text: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     for quote in ['"', '\'', '`'] {
         let mut at = 0;
@@ -149,7 +149,7 @@ fn is_relative(name: &str) -> bool {
 }
 
 /// The files that a name may stand for.
-fn ways(path: &Path) -> Vec<PathBuf> {
+fn candidate_files(path: &Path) -> Vec<PathBuf> {
     let mut ways = vec![path.to_owned()];
     let endings = || ENDINGS.iter().copied().chain(["json"]);
     ways.extend(endings().map(|ending| with_ending(path, ending)));
@@ -157,7 +157,7 @@ fn ways(path: &Path) -> Vec<PathBuf> {
     ways.extend(["ts", "tsx", "mts"].map(|source| path.with_extension(source)));
     if path.is_dir() {
         ways.push(path.join("package.json"));
-        let mains = mains(path);
+        let mains = package_mains(path);
         let folders = mains.iter().map(PathBuf::as_path).chain([path]);
         ways.extend(folders.flat_map(|folder| {
             endings().map(|ending| folder.join(format!("index.{ending}"))).collect::<Vec<_>>()
@@ -172,7 +172,7 @@ fn ways(path: &Path) -> Vec<PathBuf> {
 }
 
 /// What the `package.json` of a folder names.
-fn mains(folder: &Path) -> Vec<PathBuf> {
+fn package_mains(folder: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string(folder.join("package.json")).unwrap_or_default();
     let package: Value = serde_json::from_str(&text).unwrap_or_default();
     let named = ["module", "main"].into_iter().filter_map(|field| package[field].as_str());

@@ -29,7 +29,7 @@ const MAX_LITERAL_BYTES: usize = 400;
 const MAX_LITERAL_COUNT: usize = 2_000;
 
 /// Follows a script by its literals.
-pub(super) fn follow(shell: &mut ShellReader<'_, '_>, text: &str, folder: Option<&Path>) {
+pub(super) fn follow_literals(shell: &mut ShellReader<'_, '_>, text: &str, folder: Option<&Path>) {
     add_words(shell, text, folder);
     if let Some(word) = LOADERS.iter().find(|word| has_computed(text, word)) {
         let word = word.trim_end_matches(['(', ' ']);
@@ -60,7 +60,7 @@ pub(super) fn add_literals(shell: &mut ShellReader<'_, '_>, text: &str, folder: 
     folders.extend(folder.map(Path::to_owned));
     folders.push(shell.collector.around.project.clone());
     folders.dedup();
-    for literal in quoted(text).into_iter().take(MAX_LITERAL_COUNT) {
+    for literal in quoted_texts(text).into_iter().take(MAX_LITERAL_COUNT) {
         let words = literal.split(|c: char| c.is_whitespace() || ";|&()<>\"'".contains(c));
         for word in words.filter(|word| word.contains(['/', '.']) && !word.starts_with('/')) {
             for folder in &folders {
@@ -71,7 +71,7 @@ pub(super) fn add_literals(shell: &mut ShellReader<'_, '_>, text: &str, folder: 
 }
 
 /// Every text in quotes; quotes of one kind are taken apart from those of another.
-pub(super) fn quoted(text: &str) -> Vec<&str> {
+pub(super) fn quoted_texts(text: &str) -> Vec<&str> {
     let of = |quote: char| text.split(quote).skip(1);
     let all = ['"', '\'', '`'].into_iter().flat_map(of);
     all.filter(|literal| !literal.is_empty() && literal.len() < MAX_LITERAL_BYTES).collect()
@@ -99,7 +99,7 @@ fn is_literal_call(arguments: &str) -> bool {
         return true;
     }
     let list = arguments.trim_start_matches('[').trim_start();
-    let Some((first, rest)) = literal(list) else { return false };
+    let Some((first, rest)) = split_literal(list) else { return false };
     let rest = rest.trim_start();
     let is_interpreter = language_of(base_name(first.trim())).is_some();
     if !is_interpreter {
@@ -108,11 +108,11 @@ fn is_literal_call(arguments: &str) -> bool {
     // `spawn("bash", ["x.sh"])`: what the interpreter is given must be literal as well.
     let end = rest.find(']').unwrap_or(rest.len());
     let items = rest[..end].trim_start_matches([',', ' ', '[']).split(',').map(str::trim);
-    items.filter(|item| !item.is_empty()).all(|item| literal(item).is_some())
+    items.filter(|item| !item.is_empty()).all(|item| split_literal(item).is_some())
 }
 
 /// The literal that a text begins with, and what follows; `None` when something is filled in.
-fn literal(text: &str) -> Option<(&str, &str)> {
+fn split_literal(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| "\"'`".contains(*c))?;
     let (inside, after) = text[1..].split_once(quote)?;
     (!inside.contains('$') && !inside.contains("#{")).then_some((inside, after))

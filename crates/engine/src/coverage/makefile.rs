@@ -28,9 +28,9 @@ pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command
     }
     shell.look_up(name);
     let before = shell.state.clone();
-    let (files, targets) = arguments(shell, command);
+    let (files, targets) = parse_arguments(shell, command);
     // `make` may start itself again.
-    if !files.first().is_some_and(|file| shell.collector.enter(file)) {
+    if !files.first().is_some_and(|file| shell.collector.enter_script(file)) {
         shell.state = before;
         return true;
     }
@@ -53,19 +53,22 @@ pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command
             .collector
             .cannot_see(&format!("`{}`: the Makefile computes what it runs", command.raw));
     }
-    recipes(shell, &rules, targets);
-    shell.collector.leave();
+    follow_recipes(shell, &rules, targets);
+    shell.collector.leave_script();
     shell.state = before;
     true
 }
 
 /// The Makefiles and the targets that a command names.
-fn arguments(shell: &mut ShellReader<'_, '_>, command: &Command) -> (Vec<PathBuf>, Vec<String>) {
+fn parse_arguments(
+    shell: &mut ShellReader<'_, '_>,
+    command: &Command,
+) -> (Vec<PathBuf>, Vec<String>) {
     let (mut files, mut targets) = (Vec::new(), Vec::new());
     let mut names = Vec::new();
     let mut words = command.words[1..].iter();
     while let Some(word) = words.next() {
-        let Some(text) = word.known() else {
+        let Some(text) = word.as_known() else {
             shell.collector.cannot_see(&format!("`{}`: the target is computed", command.raw));
             continue;
         };
@@ -92,8 +95,8 @@ fn arguments(shell: &mut ShellReader<'_, '_>, command: &Command) -> (Vec<PathBuf
 }
 
 fn read_file(shell: &ShellReader<'_, '_>, file: &Path, rules: &mut Rules) {
-    let Some(part) = shell.collector.part(file) else { return };
-    let text = part.text().unwrap_or_default().replace("\\\n", " ");
+    let Some(part) = shell.collector.find_part(file) else { return };
+    let text = part.to_text().unwrap_or_default().replace("\\\n", " ");
     let mut current: Vec<String> = Vec::new();
     for line in text.lines() {
         if let Some(recipe) = line.strip_prefix('\t') {
@@ -119,7 +122,7 @@ impl Rules {
         self.is_computed |=
             ["$(shell", "$(eval", "$(call", "define "].iter().any(|w| line.contains(w));
         if matches!(word, "include" | "-include" | "sinclude") {
-            let names = line[word.len()..].split_whitespace().map(|name| self.fill(name));
+            let names = line[word.len()..].split_whitespace().map(|name| self.fill_variables(name));
             let names: Vec<String> = names.collect();
             self.is_computed |= names.iter().any(|name| name.contains('\u{e000}'));
             self.includes.extend(names);
@@ -128,7 +131,7 @@ impl Rules {
         let assigned = [":=", "?=", "+=", "="].iter().find_map(|sign| line.split_once(sign));
         let is_rule = line.find(':').is_some_and(|at| !line[at..].starts_with(":="));
         if let Some((name, value)) = assigned.filter(|(name, _)| !name.contains(':')) {
-            let value = self.fill(value.trim());
+            let value = self.fill_variables(value.trim());
             let name = name.trim().trim_start_matches("export ").trim_end_matches(':');
             self.variables.insert(name.trim().to_owned(), value);
             return Vec::new();
@@ -138,7 +141,7 @@ impl Rules {
         };
         let (needs, recipe) = after.split_once(';').unwrap_or((after, ""));
         let names = |text: &str| -> Vec<String> {
-            text.split_whitespace().map(|name| self.fill(name)).collect()
+            text.split_whitespace().map(|name| self.fill_variables(name)).collect()
         };
         let (targets, needs) = (names(targets), names(needs.trim_start_matches(':')));
         for target in &targets {
@@ -154,7 +157,7 @@ impl Rules {
     }
 
     /// A text with the values of variables; a mark where one is not known.
-    fn fill(&self, text: &str) -> String {
+    fn fill_variables(&self, text: &str) -> String {
         let mut filled = String::new();
         let mut rest = text;
         while let Some(at) = rest.find('$') {
@@ -191,7 +194,7 @@ impl Rules {
 }
 
 /// Reads the recipes of the targets, and of what they depend on.
-fn recipes(shell: &mut ShellReader<'_, '_>, rules: &Rules, targets: Vec<String>) {
+fn follow_recipes(shell: &mut ShellReader<'_, '_>, rules: &Rules, targets: Vec<String>) {
     let mut todo = if targets.is_empty() { rules.first.iter().cloned().collect() } else { targets };
     let mut done = BTreeSet::new();
     while let Some(target) = todo.pop() {
@@ -202,9 +205,9 @@ fn recipes(shell: &mut ShellReader<'_, '_>, rules: &Rules, targets: Vec<String>)
         todo.extend(needs.iter().cloned());
         for line in lines {
             // What is not known becomes a variable that nobody has set.
-            let text = rules.fill(line.trim_start_matches(['@', '-', '+', ' ']));
+            let text = rules.fill_variables(line.trim_start_matches(['@', '-', '+', ' ']));
             let before = shell.state.clone();
-            shell.read(&text.replace('\u{e000}', "\"$GAMBREL_UNKNOWN\""));
+            shell.read_text(&text.replace('\u{e000}', "\"$GAMBREL_UNKNOWN\""));
             shell.state = before;
         }
     }

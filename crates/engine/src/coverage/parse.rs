@@ -46,13 +46,13 @@ fn is_shallow(nodes: &[Node]) -> bool {
             return false;
         }
         let level = depth + usize::from(!matches!(node.kind, NodeKind::List { .. }));
-        todo.extend(children(node).into_iter().map(|child| (child, level)));
+        todo.extend(child_nodes(node).into_iter().map(|child| (child, level)));
     }
     true
 }
 
 /// The commands inside a command.
-fn children(node: &Node) -> Vec<&Node> {
+fn child_nodes(node: &Node) -> Vec<&Node> {
     match &node.kind {
         NodeKind::Pipeline { commands, .. } => commands.iter().collect(),
         NodeKind::List { items } => items.iter().map(|item| &item.command).collect(),
@@ -92,7 +92,7 @@ pub(super) struct Listed<'n> {
 }
 
 /// The commands of a list in order. The parser nests `a; b; c` to the left.
-pub(super) fn flatten(items: &[ListItem]) -> Vec<Listed<'_>> {
+pub(super) fn flatten_list(items: &[ListItem]) -> Vec<Listed<'_>> {
     use rable::ListOperator::{And, Background, Or};
     let mut listed: Vec<Listed<'_>> = Vec::new();
     // In reverse, so that a long list takes no stack.
@@ -137,7 +137,9 @@ mod tests {
     fn tells_which_commands_depend_on_others() {
         let nodes = parse_shell("a && b; c; d").unwrap_or_default();
         let conditional: Vec<bool> = match &nodes[0].kind {
-            NodeKind::List { items } => flatten(items).iter().map(|l| l.is_conditional).collect(),
+            NodeKind::List { items } => {
+                flatten_list(items).iter().map(|l| l.is_conditional).collect()
+            }
             _ => Vec::new(),
         };
         assert_eq!(conditional, [false, true, false, false]);

@@ -140,7 +140,7 @@ impl ShellReader<'_, '_> {
             return;
         }
         let Some(first) = command.words.first() else { return };
-        let Some(name) = first.known().map(str::to_owned) else {
+        let Some(name) = first.as_known().map(str::to_owned) else {
             self.collector
                 .cannot_see(&format!("`{}`: the program's name is computed", command.raw));
             self.add_named(first, Naming::Code);
@@ -153,7 +153,7 @@ impl ShellReader<'_, '_> {
             let files = self.add_named(first, Naming::Code);
             let plain = base_name(&name);
             if !self.by_name(plain, command) {
-                self.follow(&files, &command.words[1..]);
+                self.follow_files(&files, &command.words[1..]);
                 self.add_arguments(command);
             }
             return;
@@ -162,11 +162,11 @@ impl ShellReader<'_, '_> {
             // `uv run x.py`
             if super::script::language_by_ending(Path::new(&name)).is_some() {
                 let files = self.add_named(first, Naming::Guess);
-                self.follow(&files, &command.words[1..]);
+                self.follow_files(&files, &command.words[1..]);
             }
             let files = self.find_in_path(&name);
-            self.follow(&files, &command.words[1..]);
-            self.convention(&name, command);
+            self.follow_files(&files, &command.words[1..]);
+            self.follow_convention(&name, command);
             self.add_arguments(command);
         }
     }
@@ -191,7 +191,7 @@ impl ShellReader<'_, '_> {
                 self.add_argument(word);
             }
         } else {
-            return self.builtin(name, command)
+            return self.follow_builtin(name, command)
                 || wrapper::run(self, name, command)
                 || interpreter::run(self, name, command)
                 || package::run(self, name, command)
@@ -206,21 +206,21 @@ impl ShellReader<'_, '_> {
     /// A folder of the project in `PATH` may hold a program of any name.
     pub fn look_up(&mut self, name: &str) {
         let files = self.find_in_path(name);
-        self.follow(&files, &[]);
+        self.follow_files(&files, &[]);
     }
 
-    fn builtin(&mut self, name: &str, command: &Command) -> bool {
+    fn follow_builtin(&mut self, name: &str, command: &Command) -> bool {
         let words = &command.words[1..];
         match name {
             "cd" | "pushd" => {
                 if name == "pushd" {
                     self.state.left_folders.push(self.state.folders.clone());
                 }
-                let is_option = |word: &&Text| word.head().starts_with('-');
+                let is_option = |word: &&Text| word.literal_head().starts_with('-');
                 let targets: Vec<Text> = words.iter().filter(|w| !is_option(w)).cloned().collect();
                 let home = self.collector.around.home.clone();
                 match (targets.as_slice(), home) {
-                    ([], _) if words.iter().any(|w| w.known() == Some("-")) => {
+                    ([], _) if words.iter().any(|w| w.as_known() == Some("-")) => {
                         self.state.folder_known = false;
                     }
                     ([], Some(home)) => self.state.folders = vec![home],
@@ -232,25 +232,27 @@ impl ShellReader<'_, '_> {
                 None => self.state.folder_known = false,
             },
             "alias" => {
-                let texts = words.iter().filter_map(|word| word.known()?.split_once('='));
+                let texts = words.iter().filter_map(|word| word.as_known()?.split_once('='));
                 let texts: Vec<String> = texts.map(|(_, text)| text.to_owned()).collect();
-                texts.iter().for_each(|text| self.read(text));
+                texts.iter().for_each(|text| self.read_text(text));
             }
-            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, words),
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                self.declare_variables(name, words)
+            }
             "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
-                for word in words.iter().filter_map(Text::known).map(str::to_owned) {
+                for word in words.iter().filter_map(Text::as_known).map(str::to_owned) {
                     self.state.set_unknown(&word);
                 }
             }
             "set" => self.set_options(words),
-            "shift" => match (&mut self.state.args, words.first().map(|w| w.known())) {
+            "shift" => match (&mut self.state.args, words.first().map(|w| w.as_known())) {
                 (Some(args), None | Some(Some("1"))) if !args.is_empty() => drop(args.remove(0)),
                 (args, _) => *args = None,
             },
-            "." | "source" => self.source(command),
-            "eval" => self.evaluate(command),
+            "." | "source" => self.follow_source(command),
+            "eval" => self.follow_eval(command),
             "trap" => {
-                if let Some(text) = words.iter().find(|w| !w.head().starts_with('-')) {
+                if let Some(text) = words.iter().find(|w| !w.literal_head().starts_with('-')) {
                     self.evaluate_text(text, command);
                 }
             }
@@ -260,10 +262,10 @@ impl ShellReader<'_, '_> {
     }
 
     /// `export X=value`. The words have been expanded, and are taken as they are.
-    fn declare(&mut self, name: &str, words: &[Text]) {
-        let exports = name == "export" || words.iter().any(|w| w.head().starts_with("-x"));
+    fn declare_variables(&mut self, name: &str, words: &[Text]) {
+        let exports = name == "export" || words.iter().any(|w| w.literal_head().starts_with("-x"));
         for word in words {
-            let head = word.head();
+            let head = word.literal_head();
             let (variable, has_value) = match head.split_once('=') {
                 Some((variable, _)) => (variable.to_owned(), true),
                 None => (head.to_owned(), false),
@@ -272,7 +274,8 @@ impl ShellReader<'_, '_> {
                 continue;
             }
             if has_value {
-                self.state.set(&variable, vec![vec![word.without_head(variable.len() + 1)]]);
+                self.state
+                    .set_variable(&variable, vec![vec![word.without_head(variable.len() + 1)]]);
             }
             if exports {
                 self.add_value(&variable);
@@ -285,7 +288,7 @@ impl ShellReader<'_, '_> {
     pub fn add_value(&mut self, variable: &str) {
         let values = self.state.vars.get(variable).cloned().into_iter().flatten().flatten();
         for value in values.collect::<Vec<_>>() {
-            let words = value.known().unwrap_or_default().split([' ', ':']).map(str::to_owned);
+            let words = value.as_known().unwrap_or_default().split([' ', ':']).map(str::to_owned);
             for word in words.filter(|word| word.contains('/')).collect::<Vec<_>>() {
                 for file in self.add_argument(&Text::literal(&word)) {
                     script::follow_data(self, &file);
@@ -295,7 +298,7 @@ impl ShellReader<'_, '_> {
     }
 
     fn set_options(&mut self, words: &[Text]) {
-        let known: Vec<Option<&str>> = words.iter().map(Text::known).collect();
+        let known: Vec<Option<&str>> = words.iter().map(Text::as_known).collect();
         self.state.exports_all |= known.contains(&Some("-a")) || known.contains(&Some("allexport"));
         if let Some(at) = known.iter().position(|word| *word == Some("--")) {
             self.state.args = Some(words[at + 1..].to_vec());
@@ -304,22 +307,22 @@ impl ShellReader<'_, '_> {
         }
     }
 
-    fn source(&mut self, command: &Command) {
+    fn follow_source(&mut self, command: &Command) {
         let Some(file) = command.words.get(1) else { return };
-        if file.pattern().is_none() {
+        if file.to_pattern().is_none() {
             self.collector.cannot_see(&format!("`{}`: the file's name is computed", command.raw));
         }
         let mut files = self.add_named(file, Naming::Code);
         // A bare name is looked for in PATH first.
-        if let Some(name) = file.known().filter(|name| !name.contains('/')).map(str::to_owned) {
+        if let Some(name) = file.as_known().filter(|name| !name.contains('/')).map(str::to_owned) {
             files.extend(self.find_in_path(&name));
         }
         for file in files {
-            script::source(self, &file, &command.words[2..]);
+            script::follow_sourced(self, &file, &command.words[2..]);
         }
     }
 
-    fn evaluate(&mut self, command: &Command) {
+    fn follow_eval(&mut self, command: &Command) {
         let mut text = Text::default();
         for word in &command.words[1..] {
             text.append(word);
@@ -329,8 +332,8 @@ impl ShellReader<'_, '_> {
     }
 
     fn evaluate_text(&mut self, text: &Text, command: &Command) {
-        match text.known().map(str::to_owned) {
-            Some(known) => self.read(&known),
+        match text.as_known().map(str::to_owned) {
+            Some(known) => self.read_text(&known),
             None => self.collector.cannot_see(&format!("`{}`: the text is computed", command.raw)),
         }
     }
@@ -343,7 +346,7 @@ impl ShellReader<'_, '_> {
         }
         for folder in own.into_iter().chain(self.collector.around.path.clone()) {
             // Absolute: only folders of the project count.
-            let found = self.collector.add(&folder.join(name), false, Naming::Code);
+            let found = self.collector.add_file(&folder.join(name), false, Naming::Code);
             if let Some(found) = found {
                 return vec![found];
             }
@@ -351,7 +354,7 @@ impl ShellReader<'_, '_> {
         Vec::new()
     }
 
-    fn convention(&mut self, name: &str, command: &Command) {
+    fn follow_convention(&mut self, name: &str, command: &Command) {
         if CONVENTION.contains(&base_name(name)) {
             let what = format!("`{}` runs files of the project by its own rules", command.raw);
             self.collector.cannot_see(&what);
@@ -359,7 +362,7 @@ impl ShellReader<'_, '_> {
     }
 
     /// Follows scripts that are started as programs.
-    pub fn follow(&mut self, files: &[PathBuf], args: &[Text]) {
+    pub fn follow_files(&mut self, files: &[PathBuf], args: &[Text]) {
         for file in files {
             script::run_program(self, file, args);
         }

@@ -62,14 +62,14 @@ pub(super) fn resolve_script(shell: &mut ShellReader<'_, '_>, name: &str) -> Vec
     for folder in shell.state.folders.clone() {
         let path = folder.join(name);
         let path = if path.is_dir() { path.join("__main__.py") } else { path };
-        found.extend(shell.collector.add(&path, !name.starts_with('/'), Naming::Code));
+        found.extend(shell.collector.add_file(&path, !name.starts_with('/'), Naming::Code));
     }
     found
 }
 
 /// `python3 -m NAME`: a module of the folder that it runs in.
 pub(super) fn run_module(shell: &mut ShellReader<'_, '_>, module: &Text, command: &Command) {
-    let Some(name) = module.known().map(str::to_owned) else {
+    let Some(name) = module.as_known().map(str::to_owned) else {
         let what = format!("`{}`: the module's name is computed", command.raw);
         return shell.collector.cannot_see(&what);
     };
@@ -109,7 +109,7 @@ fn module_files(
             candidates.push(at.join(name).join("__main__.py"));
         }
         for candidate in candidates {
-            found.extend(shell.collector.add(&candidate, true, Naming::Code));
+            found.extend(shell.collector.add_file(&candidate, true, Naming::Code));
         }
         at = at.join(name);
         if !at.is_dir() {
@@ -120,7 +120,7 @@ fn module_files(
 }
 
 /// Follows the imports of a text. `folder` is where the script is.
-pub(super) fn follow(
+pub(super) fn follow_imports(
     shell: &mut ShellReader<'_, '_>,
     text: &str,
     folder: &Path,
@@ -131,7 +131,7 @@ pub(super) fn follow(
         let (extra, _) = shell.state.path_folders("PYTHONPATH");
         shell.state.python_path = std::iter::once(folder.to_owned()).chain(extra).collect();
     }
-    for import in imports(text) {
+    for import in find_imports(text) {
         follow_import(shell, &import, script.and_then(Path::parent).unwrap_or(folder));
     }
     add_literals(shell, text, Some(folder));
@@ -175,7 +175,7 @@ fn find_computed(shell: &mut ShellReader<'_, '_>, text: &str) {
 
 /// The modules that a text imports, with the dots of relative ones. For `from a import b` both
 /// `a` and `a.b`, which may be a module as well.
-fn imports(text: &str) -> Vec<String> {
+fn find_imports(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = text.lines().flat_map(|line| line.split(';'));
     while let Some(line) = lines.next() {
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn finds_imports() {
         let text = "import json, lib.rules as r\nfrom . import one\nfrom .two import (\n  x,\n  y as z,\n)\n";
-        let found = imports(text);
+        let found = find_imports(text);
         for name in ["json", "lib.rules", ".", ".one", ".two", ".two.x", ".two.y"] {
             assert!(found.contains(&name.to_owned()), "{name} in {found:?}");
         }

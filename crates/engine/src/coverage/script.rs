@@ -62,9 +62,9 @@ fn program_of_first_line(text: &str) -> Option<&str> {
 
 /// Follows a file that is started as a program: by its first line.
 pub(super) fn run_program(shell: &mut ShellReader<'_, '_>, path: &Path, args: &[Text]) {
-    let Some(part) = shell.collector.part(path) else { return };
+    let Some(part) = shell.collector.find_part(path) else { return };
     // A file with zeros in it is a program of the machine's.
-    let Some(text) = part.text() else { return };
+    let Some(text) = part.to_text() else { return };
     let language = match program_of_first_line(&text) {
         Some(program) => language_of(program),
         None => Some(language_by_ending(path).unwrap_or(Language::Shell)),
@@ -72,7 +72,7 @@ pub(super) fn run_program(shell: &mut ShellReader<'_, '_>, path: &Path, args: &[
     match language {
         Some(language) => run(shell, path, language, args),
         None => {
-            let name = shell.collector.around.shown(path).display().to_string();
+            let name = shell.collector.around.display_path(path).display().to_string();
             shell.collector.cannot_see(&format!("what `{name}` loads: its language is not known"));
         }
     }
@@ -80,8 +80,8 @@ pub(super) fn run_program(shell: &mut ShellReader<'_, '_>, path: &Path, args: &[
 
 /// Follows a file that a program is handed, which may run it.
 pub(super) fn follow_data(shell: &mut ShellReader<'_, '_>, path: &Path) {
-    let Some(part) = shell.collector.part(path) else { return };
-    let Some(text) = part.text() else { return };
+    let Some(part) = shell.collector.find_part(path) else { return };
+    let Some(text) = part.to_text() else { return };
     let by_line = program_of_first_line(&text).and_then(language_of);
     if let Some(language) = by_line.or_else(|| language_by_ending(path)) {
         run(shell, path, language, &[]);
@@ -90,11 +90,11 @@ pub(super) fn follow_data(shell: &mut ShellReader<'_, '_>, path: &Path) {
 
 /// Follows a script in a process of its own.
 pub(super) fn run(shell: &mut ShellReader<'_, '_>, path: &Path, language: Language, args: &[Text]) {
-    if !shell.collector.enter(path) {
+    if !shell.collector.enter_script(path) {
         return;
     }
-    if let Some(part) = shell.collector.part(path)
-        && let Some(text) = part.text()
+    if let Some(part) = shell.collector.find_part(path)
+        && let Some(text) = part.to_text()
     {
         match language {
             Language::Shell => {
@@ -102,39 +102,41 @@ pub(super) fn run(shell: &mut ShellReader<'_, '_>, path: &Path, language: Langua
                     args: Some(args.to_vec()),
                     script: Some(path.to_owned()),
                     source: Some(path.to_owned()),
-                    ..shell.state.child()
+                    ..shell.state.child_shell()
                 };
-                ShellReader::new(shell.collector, state).read(&text);
+                ShellReader::new(shell.collector, state).read_text(&text);
             }
             Language::Python => {
                 let folder = path.parent().unwrap_or(path).to_owned();
-                python::follow(shell, &text, &folder, Some(path));
+                python::follow_imports(shell, &text, &folder, Some(path));
             }
-            Language::JavaScript => javascript::follow(shell, &text, path),
-            Language::Awk | Language::Other => literals::follow(shell, &text, path.parent()),
+            Language::JavaScript => javascript::follow_text(shell, &text, path),
+            Language::Awk | Language::Other => {
+                literals::follow_literals(shell, &text, path.parent())
+            }
         }
     }
-    shell.collector.leave();
+    shell.collector.leave_script();
 }
 
 /// Follows a script inside of this shell: its variables and functions stay.
-pub(super) fn source(shell: &mut ShellReader<'_, '_>, path: &Path, args: &[Text]) {
-    if !shell.collector.enter(path) {
+pub(super) fn follow_sourced(shell: &mut ShellReader<'_, '_>, path: &Path, args: &[Text]) {
+    if !shell.collector.enter_script(path) {
         return;
     }
-    if let Some(part) = shell.collector.part(path)
-        && let Some(text) = part.text()
+    if let Some(part) = shell.collector.find_part(path)
+        && let Some(text) = part.to_text()
     {
         let outer = shell.state.source.replace(path.to_owned());
         let outer_args = shell.state.args.clone();
         if !args.is_empty() {
             shell.state.args = Some(args.to_vec());
         }
-        shell.read(&text);
+        shell.read_text(&text);
         shell.state.args = outer_args;
         shell.state.source = outer;
     }
-    shell.collector.leave();
+    shell.collector.leave_script();
 }
 
 /// Follows code that is no file.
@@ -153,15 +155,18 @@ pub(super) fn read_text(
             // The word after the text is `$0`.
             let args = args.get(1..).unwrap_or_default().to_vec();
             let depth = shell.state.call_depth + 1;
-            let state = ShellState { args: Some(args), call_depth: depth, ..shell.state.child() };
-            ShellReader::new(shell.collector, state).read(text);
+            let state =
+                ShellState { args: Some(args), call_depth: depth, ..shell.state.child_shell() };
+            ShellReader::new(shell.collector, state).read_text(text);
         }
-        Language::Python => folders.iter().for_each(|f| python::follow(shell, text, f, None)),
+        Language::Python => {
+            folders.iter().for_each(|f| python::follow_imports(shell, text, f, None))
+        }
         Language::JavaScript => {
-            folders.iter().for_each(|f| javascript::follow(shell, text, &f.join("-")));
+            folders.iter().for_each(|f| javascript::follow_text(shell, text, &f.join("-")));
         }
         Language::Awk | Language::Other => {
-            folders.iter().for_each(|f| literals::follow(shell, text, Some(f)))
+            folders.iter().for_each(|f| literals::follow_literals(shell, text, Some(f)))
         }
     }
 }
@@ -171,7 +176,7 @@ pub(super) fn add_code(shell: &mut ShellReader<'_, '_>, path: &Path) {
     if !path.is_file() || !looks_like_code(path) {
         return;
     }
-    if let Some(found) = shell.collector.add(path, true, Naming::Guess) {
+    if let Some(found) = shell.collector.add_file(path, true, Naming::Guess) {
         run_program(shell, &found, &[]);
     }
 }

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use rable::{CasePattern, Node, NodeKind};
 
 use super::collector::{Collector, Naming};
-use super::parse::{Listed, flatten, parse_shell};
+use super::parse::{Listed, flatten_list, parse_shell};
 use super::state::{MAX_ALTERNATIVES, ShellState};
-use super::value::{Fields, Text, choices};
+use super::value::{Fields, Text, combine_choices};
 
 /// Bodies of loops inside of each other are read twice down to here, then once.
 const MAX_TWICE_READ_DEPTH: usize = 2;
@@ -54,165 +54,167 @@ impl<'r, 's> ShellReader<'r, 's> {
     }
 
     /// Reads a text in this shell.
-    pub fn read(&mut self, text: &str) {
+    pub fn read_text(&mut self, text: &str) {
         let Some(nodes) = parse_shell(text) else {
             self.collector.cannot_see("a shell text that is too long, too deep or not well-formed");
-            return self.guess(text);
+            return self.guess_files(text);
         };
         for node in &nodes {
-            self.walk(node);
+            self.walk_node(node);
         }
     }
 
     /// Takes the words of a text that cannot be read for names of files.
-    fn guess(&mut self, text: &str) {
+    fn guess_files(&mut self, text: &str) {
         let parts = |c: char| c.is_whitespace() || "\"'`;|&()<>=".contains(c);
         for word in text.split(parts).filter(|word| !word.is_empty()).take(10_000) {
             self.add_named(&Text::literal(word), Naming::Guess);
         }
     }
 
-    fn walk(&mut self, node: &Node) {
+    fn walk_node(&mut self, node: &Node) {
         if !self.collector.may_step() {
             return;
         }
         match &node.kind {
             NodeKind::Command { assignments, words, redirects } => {
-                self.simple(assignments, words, redirects);
+                self.walk_simple_command(assignments, words, redirects);
             }
-            NodeKind::Pipeline { commands, .. } => self.pipeline(commands),
-            NodeKind::List { items } => flatten(items).iter().for_each(|item| self.listed(item)),
+            NodeKind::Pipeline { commands, .. } => self.walk_pipeline(commands),
+            NodeKind::List { items } => {
+                flatten_list(items).iter().for_each(|item| self.walk_list_item(item))
+            }
             NodeKind::If { condition, then_body, else_body, redirects } => {
-                self.redirects(redirects);
-                self.walk(condition);
+                self.follow_redirects(redirects);
+                self.walk_node(condition);
                 let before = self.state.clone();
-                self.walk(then_body);
+                self.walk_node(then_body);
                 let after = std::mem::replace(&mut self.state, before);
                 if let Some(body) = else_body {
-                    self.walk(body);
+                    self.walk_node(body);
                 }
-                self.state.merge(after);
+                self.state.merge_state(after);
             }
             NodeKind::Case { word, patterns, redirects } => {
-                self.redirects(redirects);
+                self.follow_redirects(redirects);
                 self.expand_node(word);
-                self.case(patterns);
+                self.walk_case(patterns);
             }
             NodeKind::Function { name, body } => {
                 self.state.functions.insert(name.clone(), Rc::new((**body).clone()));
             }
-            kind => self.looped(kind),
+            kind => self.walk_loop(kind),
         }
     }
 
-    fn looped(&mut self, kind: &NodeKind) {
+    fn walk_loop(&mut self, kind: &NodeKind) {
         match kind {
             NodeKind::While { condition, body, redirects }
             | NodeKind::Until { condition, body, redirects } => {
-                self.redirects(redirects);
-                self.repeat(&[&**condition, &**body]);
+                self.follow_redirects(redirects);
+                self.walk_repeated(&[&**condition, &**body]);
             }
             NodeKind::For { var, words, body, redirects }
             | NodeKind::Select { var, words, body, redirects } => {
-                self.redirects(redirects);
+                self.follow_redirects(redirects);
                 let values = match words {
-                    Some(words) => self.each(words),
+                    Some(words) => self.expand_all(words),
                     None => self.state.args.clone().unwrap_or_else(|| vec![Text::unknown()]),
                 };
-                self.state.set(var, values.into_iter().map(|value| vec![value]).collect());
-                self.repeat(&[&**body]);
+                self.state.set_variable(var, values.into_iter().map(|value| vec![value]).collect());
+                self.walk_repeated(&[&**body]);
             }
             NodeKind::ForArith { body, redirects, .. } => {
-                self.redirects(redirects);
-                self.repeat(&[&**body]);
+                self.follow_redirects(redirects);
+                self.walk_repeated(&[&**body]);
             }
-            kind => self.nested(kind),
+            kind => self.walk_nested(kind),
         }
     }
 
-    fn nested(&mut self, kind: &NodeKind) {
+    fn walk_nested(&mut self, kind: &NodeKind) {
         match kind {
             NodeKind::Subshell { body, redirects } => {
-                self.redirects(redirects);
+                self.follow_redirects(redirects);
                 let before = self.state.clone();
-                self.walk(body);
+                self.walk_node(body);
                 self.state = before;
             }
             NodeKind::BraceGroup { body, redirects }
             | NodeKind::ConditionalExpr { body, redirects } => {
-                self.redirects(redirects);
-                self.walk(body);
+                self.follow_redirects(redirects);
+                self.walk_node(body);
             }
             NodeKind::Coproc { command: inner, .. }
             | NodeKind::Negation { pipeline: inner }
             | NodeKind::Time { pipeline: inner, .. }
             | NodeKind::UnaryTest { operand: inner, .. }
             | NodeKind::CondNot { operand: inner }
-            | NodeKind::CondParen { inner } => self.walk(inner),
+            | NodeKind::CondParen { inner } => self.walk_node(inner),
             NodeKind::BinaryTest { left, right, .. }
             | NodeKind::CondAnd { left, right }
             | NodeKind::CondOr { left, right } => {
-                self.walk(left);
-                self.walk(right);
+                self.walk_node(left);
+                self.walk_node(right);
             }
-            NodeKind::CondTerm { value, .. } => drop(self.expand(value)),
-            NodeKind::Word { value, .. } => drop(self.expand(value)),
+            NodeKind::CondTerm { value, .. } => drop(self.expand_word(value)),
+            NodeKind::Word { value, .. } => drop(self.expand_word(value)),
             NodeKind::ArithmeticCommand { raw_content, redirects, .. } => {
-                self.redirects(redirects);
-                drop(self.expand(&format!("\"{raw_content}\"")));
+                self.follow_redirects(redirects);
+                drop(self.expand_word(&format!("\"{raw_content}\"")));
             }
             NodeKind::Empty | NodeKind::Comment { .. } => {}
             _ => self.collector.cannot_see("a shell construct that gambrel does not know"),
         }
     }
 
-    fn listed(&mut self, item: &Listed<'_>) {
+    fn walk_list_item(&mut self, item: &Listed<'_>) {
         if !item.is_conditional && !item.in_background {
-            return self.walk(item.node);
+            return self.walk_node(item.node);
         }
         let before = self.state.clone();
-        self.walk(item.node);
+        self.walk_node(item.node);
         if item.in_background {
             self.state = before;
         } else {
-            self.state.merge(before);
+            self.state.merge_state(before);
         }
     }
 
     /// A body that runs any number of times. What one round leaves, the next one finds.
-    fn repeat(&mut self, body: &[&Node]) {
+    fn walk_repeated(&mut self, body: &[&Node]) {
         self.loop_depth += 1;
         let rounds = if self.loop_depth <= MAX_TWICE_READ_DEPTH { 2 } else { 1 };
         for _ in 0..rounds {
             let before = self.state.clone();
-            body.iter().for_each(|node| self.walk(node));
-            self.state.merge(before);
+            body.iter().for_each(|node| self.walk_node(node));
+            self.state.merge_state(before);
         }
         self.loop_depth -= 1;
     }
 
-    fn case(&mut self, patterns: &[CasePattern]) {
+    fn walk_case(&mut self, patterns: &[CasePattern]) {
         let before = self.state.clone();
         let mut after = before.clone();
         for pattern in patterns {
             self.state = before.clone();
             if let Some(body) = &pattern.body {
-                self.walk(body);
+                self.walk_node(body);
             }
             let state = std::mem::take(&mut self.state);
-            after.merge(state);
+            after.merge_state(state);
         }
         self.state = after;
     }
 
-    fn pipeline(&mut self, commands: &[Node]) {
+    fn walk_pipeline(&mut self, commands: &[Node]) {
         let outer = std::mem::replace(&mut self.input, Input::Inherited);
         let mut input = outer.clone();
         for (at, command) in commands.iter().enumerate() {
             let before = self.state.clone();
             self.is_piped = at + 1 < commands.len();
             self.input = input;
-            self.walk(command);
+            self.walk_node(command);
             input = self.output_of(command);
             self.state = before;
         }
@@ -223,13 +225,14 @@ impl<'r, 's> ShellReader<'r, 's> {
     fn output_of(&mut self, node: &Node) -> Input {
         let unknown = || Input::Pipe(raw_words(node));
         let NodeKind::Command { words, .. } = &node.kind else { return unknown() };
-        let Some(words) = self.single(words) else { return unknown() };
+        let Some(words) = self.expand_single(words) else { return unknown() };
         let Some((name, rest)) = words.split_first() else { return unknown() };
-        let plain = rest.iter().all(|word| !word.head().starts_with('-') && !word.has_unknown());
-        match name.known() {
+        let plain =
+            rest.iter().all(|word| !word.literal_head().starts_with('-') && !word.has_unknown());
+        match name.as_known() {
             Some("cat") if plain && !rest.is_empty() => Input::Files(rest.to_vec()),
             Some("echo") if plain => {
-                let known: Option<Vec<&str>> = rest.iter().map(Text::known).collect();
+                let known: Option<Vec<&str>> = rest.iter().map(Text::as_known).collect();
                 known.map_or_else(unknown, |words| Input::Text(words.join(" ")))
             }
             _ => unknown(),
@@ -237,27 +240,27 @@ impl<'r, 's> ShellReader<'r, 's> {
     }
 
     /// The words of a command, when the text leaves only one possibility.
-    fn single(&mut self, words: &[Node]) -> Option<Fields> {
+    fn expand_single(&mut self, words: &[Node]) -> Option<Fields> {
         let lists = words.iter().map(|word| self.expand_node(word)).collect();
-        let mut all = choices(lists, 1)?;
+        let mut all = combine_choices(lists, 1)?;
         all.pop()
     }
 
     /// Every word of a list, whichever of them it will be.
-    fn each(&mut self, words: &[Node]) -> Fields {
+    fn expand_all(&mut self, words: &[Node]) -> Fields {
         words.iter().flat_map(|word| self.expand_node(word)).flatten().collect()
     }
 
-    fn simple(&mut self, assignments: &[Node], words: &[Node], redirects: &[Node]) {
+    fn walk_simple_command(&mut self, assignments: &[Node], words: &[Node], redirects: &[Node]) {
         let input = std::mem::replace(&mut self.input, Input::Inherited);
         let is_piped = std::mem::take(&mut self.is_piped);
-        let input = self.redirects(redirects).unwrap_or(input);
+        let input = self.follow_redirects(redirects).unwrap_or(input);
         if words.is_empty() {
             return assignments.iter().for_each(|node| self.assign_node(node));
         }
         let raw = raw_of(words);
         let lists: Vec<Vec<Fields>> = words.iter().map(|word| self.expand_node(word)).collect();
-        let Some(commands) = choices(lists, MAX_ALTERNATIVES) else {
+        let Some(commands) = combine_choices(lists, MAX_ALTERNATIVES) else {
             return self.collector.cannot_see(&format!("`{raw}`: too many possibilities"));
         };
         // Variables before a command are seen by it alone.
@@ -276,7 +279,7 @@ impl<'r, 's> ShellReader<'r, 's> {
     }
 
     /// Follows redirections. Returns what the command reads, if one says so.
-    fn redirects(&mut self, redirects: &[Node]) -> Option<Input> {
+    fn follow_redirects(&mut self, redirects: &[Node]) -> Option<Input> {
         let mut input = None;
         for redirect in redirects {
             match &redirect.kind {
@@ -286,7 +289,7 @@ impl<'r, 's> ShellReader<'r, 's> {
                 NodeKind::Redirect { op, target, .. } => {
                     let words = self.expand_node(target);
                     // What is written to is no part of the hook: else its log would revoke it.
-                    input = self.redirected(op, words).or(input);
+                    input = self.follow_redirect(op, words).or(input);
                 }
                 _ => {}
             }
@@ -294,10 +297,10 @@ impl<'r, 's> ShellReader<'r, 's> {
         input
     }
 
-    fn redirected(&mut self, op: &str, alternatives: Vec<Fields>) -> Option<Input> {
+    fn follow_redirect(&mut self, op: &str, alternatives: Vec<Fields>) -> Option<Input> {
         let words: Fields = alternatives.into_iter().flatten().collect();
         match op {
-            "<<<" => Some(match words.iter().map(Text::known).collect::<Option<Vec<_>>>() {
+            "<<<" => Some(match words.iter().map(Text::as_known).collect::<Option<Vec<_>>>() {
                 Some(known) => Input::Text(known.join(" ")),
                 None => Input::Pipe("<<<".to_owned()),
             }),
@@ -317,10 +320,10 @@ impl<'r, 's> ShellReader<'r, 's> {
             return Input::Text(content.to_owned());
         }
         let escaped = content.replace('"', "\\\"");
-        match self.expand(&format!("\"{escaped}\"")).as_slice() {
+        match self.expand_word(&format!("\"{escaped}\"")).as_slice() {
             [fields] => match fields.as_slice() {
-                [text] if text.known().is_some() => {
-                    Input::Text(text.known().unwrap_or_default().to_owned())
+                [text] if text.as_known().is_some() => {
+                    Input::Text(text.as_known().unwrap_or_default().to_owned())
                 }
                 _ => Input::Pipe("a here-document".to_owned()),
             },
@@ -336,7 +339,7 @@ impl<'r, 's> ShellReader<'r, 's> {
         }
         let outer = self.state.args.replace(args.to_vec());
         self.state.call_depth += 1;
-        self.walk(&body);
+        self.walk_node(&body);
         self.state.call_depth -= 1;
         self.state.args = outer;
         true
@@ -346,16 +349,20 @@ impl<'r, 's> ShellReader<'r, 's> {
     /// Returns the files that are there.
     pub fn add_named(&mut self, word: &Text, naming: Naming) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        if let Some(pattern) = word.pattern() {
+        if let Some(pattern) = word.to_pattern() {
             let relative = !pattern.starts_with('/');
             if relative && naming == Naming::Code && !self.state.folder_known {
                 self.collector.cannot_see(&format!("`{pattern}` of a folder that is computed"));
             }
             for folder in self.state.folders.clone() {
-                match word.known() {
+                match word.as_known() {
                     Some("") => {}
                     Some(known) => {
-                        found.extend(self.collector.add(&folder.join(known), relative, naming));
+                        found.extend(self.collector.add_file(
+                            &folder.join(known),
+                            relative,
+                            naming,
+                        ));
                     }
                     None => found.extend(self.collector.add_glob(&pattern, &folder, relative)),
                 }
@@ -363,7 +370,7 @@ impl<'r, 's> ShellReader<'r, 's> {
         } else if let Some(tail) = word.tail_path() {
             // Behind something unknown: the project's folder is the best guess.
             for folder in self.collector.around.unknown.clone() {
-                found.extend(self.collector.add(&folder.join(tail), true, Naming::Guess));
+                found.extend(self.collector.add_file(&folder.join(tail), true, Naming::Guess));
             }
         }
         found

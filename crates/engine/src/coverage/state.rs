@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rable::Node;
 
-use super::collector::normalize;
+use super::collector::normalize_path;
 use super::value::{Fields, Text};
 
 /// More possibilities than these are as good as unknown.
@@ -47,7 +47,7 @@ impl ShellState {
         Self { folders: vec![folder.to_owned()], folder_known: true, ..Self::default() }
     }
 
-    pub fn set(&mut self, name: &str, mut values: Vec<Fields>) {
+    pub fn set_variable(&mut self, name: &str, mut values: Vec<Fields>) {
         values.dedup();
         if values.len() > MAX_ALTERNATIVES {
             values = vec![vec![Text::unknown()]];
@@ -56,11 +56,11 @@ impl ShellState {
     }
 
     pub fn set_unknown(&mut self, name: &str) {
-        self.set(name, vec![vec![Text::unknown()]]);
+        self.set_variable(name, vec![vec![Text::unknown()]]);
     }
 
     /// What holds after one of two ways through a text.
-    pub fn merge(&mut self, other: Self) {
+    pub fn merge_state(&mut self, other: Self) {
         let names: BTreeSet<String> = self.vars.keys().chain(other.vars.keys()).cloned().collect();
         for name in names {
             let unset = || vec![vec![Text::unknown()]];
@@ -70,7 +70,7 @@ impl ShellState {
                     values.push(value);
                 }
             }
-            self.set(&name, values);
+            self.set_variable(&name, values);
         }
         if self.args != other.args {
             self.args = None;
@@ -90,7 +90,7 @@ impl ShellState {
     }
 
     /// The state of a shell that this one starts on a script.
-    pub fn child(&self) -> Self {
+    pub fn child_shell(&self) -> Self {
         let seen = |name: &String| self.exports_all || self.exported.contains(name);
         let vars = self.vars.iter().filter(|(name, _)| seen(name));
         Self {
@@ -107,12 +107,12 @@ impl ShellState {
         let mut folders = Vec::new();
         let mut known = self.folder_known;
         for target in targets {
-            let Some(target) = target.known() else {
+            let Some(target) = target.as_known() else {
                 known = false;
                 continue;
             };
             for folder in &self.folders {
-                let to = normalize(&folder.join(target));
+                let to = normalize_path(&folder.join(target));
                 if !to.is_dir() {
                     // It stays where it is, or the folder is made before it runs.
                     folders.push(folder.clone());
@@ -140,7 +140,7 @@ impl ShellState {
                     has_unknown = true;
                     continue;
                 }
-                folders.extend(self.folders.iter().map(|here| normalize(&here.join(entry))));
+                folders.extend(self.folders.iter().map(|here| normalize_path(&here.join(entry))));
             }
         }
         (folders, has_unknown)

@@ -56,7 +56,7 @@ impl Text {
     }
 
     /// The text, when all of it is known.
-    pub fn known(&self) -> Option<&str> {
+    pub fn as_known(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
             [Piece::Text(text)] => Some(text),
@@ -69,7 +69,7 @@ impl Text {
     }
 
     /// The word as a glob pattern, when nothing of it is unknown. Literal glob signs are escaped.
-    pub fn pattern(&self) -> Option<String> {
+    pub fn to_pattern(&self) -> Option<String> {
         let mut pattern = String::new();
         for piece in &self.0 {
             match piece {
@@ -82,7 +82,7 @@ impl Text {
     }
 
     /// The literal text that the word begins with.
-    pub fn head(&self) -> &str {
+    pub fn literal_head(&self) -> &str {
         match self.0.first() {
             Some(Piece::Text(text)) => text,
             _ => "",
@@ -101,7 +101,7 @@ impl Text {
     }
 
     /// The word with another in the place of every `mark`.
-    pub fn replaced(&self, mark: &str, other: &Self) -> Self {
+    pub fn replace_mark(&self, mark: &str, other: &Self) -> Self {
         let mut made = Self::default();
         for piece in &self.0 {
             let Piece::Text(text) = piece else {
@@ -152,7 +152,7 @@ impl Text {
     }
 
     /// The words that a variable without quotes becomes.
-    pub fn split(&self) -> Fields {
+    pub fn split_words(&self) -> Fields {
         let mut fields = vec![Self::default()];
         for piece in &self.0 {
             let Piece::Text(text) = piece else {
@@ -215,7 +215,7 @@ pub(super) fn glob_length(text: &str) -> usize {
 }
 
 /// Every choice of one item from each list, or `None` when there are more than `most`.
-pub(super) fn choices(lists: Vec<Vec<Fields>>, most: usize) -> Option<Vec<Fields>> {
+pub(super) fn combine_choices(lists: Vec<Vec<Fields>>, most: usize) -> Option<Vec<Fields>> {
     let mut all: Vec<Fields> = vec![Vec::new()];
     for list in lists {
         if all.len().saturating_mul(list.len()) > most {
@@ -236,10 +236,10 @@ mod tests {
     #[test]
     fn splits_words_and_keeps_globs() {
         let text = Text::literal("sh  ./lib*.sh");
-        let fields = text.with_globs().split();
+        let fields = text.with_globs().split_words();
         assert_eq!(fields.len(), 2);
-        assert_eq!(fields[1].pattern().as_deref(), Some("./lib*.sh"));
-        assert_eq!(fields[1].known(), None);
+        assert_eq!(fields[1].to_pattern().as_deref(), Some("./lib*.sh"));
+        assert_eq!(fields[1].as_known(), None);
     }
 
     #[test]

@@ -28,14 +28,14 @@ pub(super) enum Segment {
 }
 
 /// Takes a word apart.
-pub(super) fn segments(word: &str) -> Vec<Segment> {
+pub(super) fn split_segments(word: &str) -> Vec<Segment> {
     let mut lexer = Lexer { rest: word, quoted: false, made: Vec::new() };
     if let Some(rest) = word.strip_prefix('~').filter(|r| r.is_empty() || r.starts_with('/')) {
         lexer.made.push(Segment::Home);
         lexer.rest = rest;
     }
     while !lexer.rest.is_empty() {
-        lexer.step();
+        lexer.read_next();
     }
     lexer.made
 }
@@ -47,39 +47,39 @@ struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
-    fn step(&mut self) {
+    fn read_next(&mut self) {
         let Some(c) = self.rest.chars().next() else { return };
         let after = &self.rest[c.len_utf8()..];
         match c {
             '"' => {
                 self.quoted = !self.quoted;
                 // Empty quotes still make a word.
-                self.push("", true);
+                self.push_literal("", true);
                 self.rest = after;
             }
             '\'' if !self.quoted => {
                 let (text, rest) = after.split_once('\'').unwrap_or((after, ""));
-                self.push(text, true);
+                self.push_literal(text, true);
                 self.rest = rest;
             }
-            '\\' => self.escape(after),
-            '$' => self.dollar(after),
+            '\\' => self.read_escape(after),
+            '$' => self.read_dollar(after),
             '`' => {
-                let (text, rest) = backticks(after);
+                let (text, rest) = read_backticks(after);
                 let quoted = self.quoted;
                 self.made.push(Segment::Command { text, quoted });
                 self.rest = rest;
             }
             '<' | '>' if !self.quoted && after.starts_with('(') => {
-                let (text, rest) = balanced(&after[1..], '(', ')');
+                let (text, rest) = split_balanced(&after[1..], '(', ')');
                 self.made.push(Segment::Process(text.to_owned()));
                 self.rest = rest;
             }
-            '{' if !self.quoted => self.brace(after),
+            '{' if !self.quoted => self.read_brace(after),
             '*' | '?' | '[' if !self.quoted => {
                 let length = glob_length(self.rest);
                 match length {
-                    0 => self.push("[", false),
+                    0 => self.push_literal("[", false),
                     _ => self.made.push(Segment::Glob(self.rest[..length].to_owned())),
                 }
                 self.rest = &self.rest[length.max(1)..];
@@ -88,13 +88,13 @@ impl<'t> Lexer<'t> {
                 let end = after.find(['"', '\'', '\\', '$', '`', '<', '>', '{', '*', '?', '[']);
                 let length = c.len_utf8() + end.unwrap_or(after.len());
                 let (text, rest) = self.rest.split_at(length);
-                self.push(text, self.quoted);
+                self.push_literal(text, self.quoted);
                 self.rest = rest;
             }
         }
     }
 
-    fn push(&mut self, text: &str, quoted: bool) {
+    fn push_literal(&mut self, text: &str, quoted: bool) {
         if let Some(Segment::Text { text: last, quoted: same }) = self.made.last_mut()
             && *same == quoted
         {
@@ -103,24 +103,24 @@ impl<'t> Lexer<'t> {
         self.made.push(Segment::Text { text: text.to_owned(), quoted });
     }
 
-    fn escape(&mut self, after: &'t str) {
+    fn read_escape(&mut self, after: &'t str) {
         let Some(next) = after.chars().next() else {
             self.rest = after;
-            return self.push("\\", true);
+            return self.push_literal("\\", true);
         };
         let escapes = !self.quoted || matches!(next, '$' | '`' | '"' | '\\' | '\n');
         match (escapes, next) {
             (true, '\n') => {}
-            (true, _) => self.push(&next.to_string(), true),
-            (false, _) => self.push(&format!("\\{next}"), true),
+            (true, _) => self.push_literal(&next.to_string(), true),
+            (false, _) => self.push_literal(&format!("\\{next}"), true),
         }
         self.rest = &after[next.len_utf8()..];
     }
 
-    fn dollar(&mut self, after: &'t str) {
+    fn read_dollar(&mut self, after: &'t str) {
         let quoted = self.quoted;
         if let Some(sum) = after.strip_prefix("((") {
-            let (inner, rest) = balanced(sum, '(', ')');
+            let (inner, rest) = split_balanced(sum, '(', ')');
             if let Some(rest) = rest.strip_prefix(')') {
                 // A sum may hold substitutions of its own.
                 self.made.extend(segments_of_sum(inner));
@@ -130,21 +130,21 @@ impl<'t> Lexer<'t> {
             }
         }
         if let Some(body) = after.strip_prefix('(') {
-            let (text, rest) = balanced(body, '(', ')');
+            let (text, rest) = split_balanced(body, '(', ')');
             self.made.push(Segment::Command { text: text.to_owned(), quoted });
             self.rest = rest;
         } else if let Some(body) = after.strip_prefix('{') {
-            let (body, rest) = balanced(body, '{', '}');
+            let (body, rest) = split_balanced(body, '{', '}');
             self.made.push(Segment::Parameter { body: body.to_owned(), quoted });
             self.rest = rest;
         } else if let Some(body) = after.strip_prefix('\'').filter(|_| !quoted) {
-            self.ansi(body);
+            self.read_ansi_quotes(body);
         } else if after.starts_with('"') && !quoted {
             self.rest = after;
         } else {
             let end = name_length(after);
             match end {
-                0 => self.push("$", true),
+                0 => self.push_literal("$", true),
                 _ => self.made.push(Segment::Parameter { body: after[..end].to_owned(), quoted }),
             }
             self.rest = &after[end..];
@@ -152,13 +152,13 @@ impl<'t> Lexer<'t> {
     }
 
     /// `$'…'`; of its escapes only the plain ones are read.
-    fn ansi(&mut self, body: &'t str) {
+    fn read_ansi_quotes(&mut self, body: &'t str) {
         let mut text = String::new();
         let mut chars = body.char_indices();
         while let Some((at, c)) = chars.next() {
             match c {
                 '\'' => {
-                    self.push(&text, true);
+                    self.push_literal(&text, true);
                     self.rest = &body[at + 1..];
                     return;
                 }
@@ -167,7 +167,7 @@ impl<'t> Lexer<'t> {
                     Some('t') => text.push('\t'),
                     Some(c @ ('\\' | '\'' | '"' | '?')) => text.push(c),
                     _ => {
-                        self.push(&text, true);
+                        self.push_literal(&text, true);
                         text.clear();
                         self.made.push(Segment::Unknown);
                     }
@@ -178,8 +178,8 @@ impl<'t> Lexer<'t> {
         self.rest = "";
     }
 
-    fn brace(&mut self, after: &'t str) {
-        let (inner, rest) = balanced(after, '{', '}');
+    fn read_brace(&mut self, after: &'t str) {
+        let (inner, rest) = split_balanced(after, '{', '}');
         let closed = after.len() > inner.len();
         if closed && inner.contains(',') && !inner.contains(['{', '"', '\'']) {
             self.made.push(Segment::Choice(inner.split(',').map(str::to_owned).collect()));
@@ -188,7 +188,7 @@ impl<'t> Lexer<'t> {
             self.made.push(Segment::Unknown);
             self.rest = rest;
         } else {
-            self.push("{", false);
+            self.push_literal("{", false);
             self.rest = after;
         }
     }
@@ -196,7 +196,8 @@ impl<'t> Lexer<'t> {
 
 /// Only what a sum runs matters.
 fn segments_of_sum(text: &str) -> Vec<Segment> {
-    let all = if text.contains("$(") || text.contains('`') { segments(text) } else { Vec::new() };
+    let all =
+        if text.contains("$(") || text.contains('`') { split_segments(text) } else { Vec::new() };
     all.into_iter().filter(|segment| matches!(segment, Segment::Command { .. })).collect()
 }
 
@@ -209,7 +210,7 @@ fn name_length(text: &str) -> usize {
 }
 
 /// A command between backticks, without the escapes that belong to them, and what follows it.
-fn backticks(text: &str) -> (String, &str) {
+fn read_backticks(text: &str) -> (String, &str) {
     let mut inner = String::new();
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -230,7 +231,7 @@ fn backticks(text: &str) -> (String, &str) {
 
 /// What stands before the bracket that closes, and what after it. Brackets in quotes count for
 /// nothing; without a closing one all of it is inside.
-pub(super) fn balanced(text: &str, open: char, close: char) -> (&str, &str) {
+pub(super) fn split_balanced(text: &str, open: char, close: char) -> (&str, &str) {
     let mut depth = 1_usize;
     let mut quote = None;
     let mut chars = text.char_indices();
@@ -264,13 +265,13 @@ mod tests {
         let command = |text: &str| Segment::Command { text: text.into(), quoted: true };
         let text = |text: &str, quoted| Segment::Text { text: text.into(), quoted };
         assert_eq!(
-            segments("\"$(cd \"$(dirname \"$0\")\" && pwd)/x\""),
+            split_segments("\"$(cd \"$(dirname \"$0\")\" && pwd)/x\""),
             [text("", true), command("cd \"$(dirname \"$0\")\" && pwd"), text("/x", true)]
         );
-        assert_eq!(segments("'a b'\\ c"), [text("a b ", true), text("c", false)]);
-        assert_eq!(segments("lib*.sh").len(), 3);
+        assert_eq!(split_segments("'a b'\\ c"), [text("a b ", true), text("c", false)]);
+        assert_eq!(split_segments("lib*.sh").len(), 3);
         assert_eq!(
-            segments("{a,b}.sh"),
+            split_segments("{a,b}.sh"),
             [Segment::Choice(vec!["a".into(), "b".into()]), text(".sh", false)]
         );
     }
@@ -279,7 +280,7 @@ mod tests {
     fn never_panics_on_odd_text() {
         for text in ["${", "$(", "`", "$", "\\", "${${${", "$((", "ü$é`ß", "{", "$'", "[", "<("]
         {
-            segments(text);
+            split_segments(text);
         }
     }
 }

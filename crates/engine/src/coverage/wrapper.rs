@@ -65,11 +65,11 @@ const XARGS_VALUED: [&str; 12] =
 /// Takes note of what such a program starts. False when it is none of them.
 pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command) -> bool {
     match name {
-        "xargs" | "parallel" => xargs(shell, command),
-        "find" => find(shell, command),
+        "xargs" | "parallel" => follow_xargs(shell, command),
+        "find" => follow_find(shell, command),
         "command" if looks_up(command) => {}
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
-            Some(wrapper) => wrapped(shell, wrapper, command),
+            Some(wrapper) => follow_wrapper(shell, wrapper, command),
             None => return false,
         },
     }
@@ -79,15 +79,15 @@ pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command
 
 /// `command -v x` starts nothing.
 fn looks_up(command: &Command) -> bool {
-    command.words.get(1).and_then(Text::known).is_some_and(|word| matches!(word, "-v" | "-V"))
+    command.words.get(1).and_then(Text::as_known).is_some_and(|word| matches!(word, "-v" | "-V"))
 }
 
-fn wrapped(shell: &mut ShellReader<'_, '_>, wrapper: &Wrapper, command: &Command) {
+fn follow_wrapper(shell: &mut ShellReader<'_, '_>, wrapper: &Wrapper, command: &Command) {
     let before = shell.state.clone();
     let mut operands = wrapper.operands;
     let mut at = 1;
     while let Some(word) = command.words.get(at) {
-        let text = word.known().unwrap_or_default().to_owned();
+        let text = word.as_known().unwrap_or_default().to_owned();
         at += 1;
         if wrapper.name == "env" && (text == "-S" || text == "--split-string") {
             let rest = command.words.get(at).cloned().unwrap_or_default();
@@ -120,37 +120,37 @@ fn wrapped(shell: &mut ShellReader<'_, '_>, wrapper: &Wrapper, command: &Command
 }
 
 fn is_assignment(word: &Text) -> bool {
-    word.head().split_once('=').is_some_and(|(name, _)| super::expand::is_name(name))
+    word.literal_head().split_once('=').is_some_and(|(name, _)| super::expand::is_name(name))
 }
 
 fn set_variable(shell: &mut ShellReader<'_, '_>, word: &Text) {
-    if let Some((name, _)) = word.head().split_once('=') {
-        shell.state.set(name, vec![vec![word.without_head(name.len() + 1)]]);
+    if let Some((name, _)) = word.literal_head().split_once('=') {
+        shell.state.set_variable(name, vec![vec![word.without_head(name.len() + 1)]]);
         shell.state.exported.insert(name.to_owned());
     }
 }
 
 fn read_text(shell: &mut ShellReader<'_, '_>, text: &Text, command: &Command) {
-    match text.known().map(str::to_owned) {
-        Some(text) => shell.read(&text),
+    match text.as_known().map(str::to_owned) {
+        Some(text) => shell.read_text(&text),
         None => shell.collector.cannot_see(&format!("`{}`: the text is computed", command.raw)),
     }
 }
 
 /// `xargs -a LIST PROGRAM`: the words of the list are handed to the program.
-fn xargs(shell: &mut ShellReader<'_, '_>, command: &Command) {
+fn follow_xargs(shell: &mut ShellReader<'_, '_>, command: &Command) {
     let mut at = 1;
     let mut lists: Option<Vec<Text>> = None;
     let mut placeholder = None;
     while let Some(word) = command.words.get(at) {
-        let text = word.known().unwrap_or_default();
+        let text = word.as_known().unwrap_or_default();
         let value = || command.words.get(at + 1).cloned().unwrap_or_default();
         if let Some(file) = text.strip_prefix("--arg-file=") {
             lists.get_or_insert_default().push(Text::literal(file));
         } else if matches!(text, "-a" | "--arg-file") {
             lists.get_or_insert_default().push(value());
         } else if text == "-I" {
-            placeholder = value().known().map(str::to_owned);
+            placeholder = value().as_known().map(str::to_owned);
         } else if !text.starts_with('-') {
             break;
         }
@@ -168,7 +168,7 @@ fn xargs(shell: &mut ShellReader<'_, '_>, command: &Command) {
     for word in words {
         let mut words = program.clone();
         match placeholder.as_deref() {
-            Some(mark) => words.iter_mut().for_each(|w| *w = w.replaced(mark, &word)),
+            Some(mark) => words.iter_mut().for_each(|w| *w = w.replace_mark(mark, &word)),
             None => words.push(word),
         }
         let inner = Command { words, input: Input::Text(String::new()), ..command.clone() };
@@ -188,8 +188,8 @@ fn listed_words(shell: &mut ShellReader<'_, '_>, input: &Input) -> Vec<Text> {
             let mut words = Vec::new();
             for file in files {
                 for path in shell.add_named(file, Naming::Code) {
-                    let part = shell.collector.part(&path);
-                    words.extend(part.and_then(|p| Some(split(&p.text()?))).unwrap_or_default());
+                    let part = shell.collector.find_part(&path);
+                    words.extend(part.and_then(|p| Some(split(&p.to_text()?))).unwrap_or_default());
                 }
             }
             words
@@ -202,18 +202,18 @@ fn listed_words(shell: &mut ShellReader<'_, '_>, input: &Input) -> Vec<Text> {
     words
 }
 
-fn find(shell: &mut ShellReader<'_, '_>, command: &Command) {
+fn follow_find(shell: &mut ShellReader<'_, '_>, command: &Command) {
     let mut at = 1;
     while at < command.words.len() {
-        let is_exec = command.words[at].known().is_some_and(|word| FIND_EXECS.contains(&word));
+        let is_exec = command.words[at].as_known().is_some_and(|word| FIND_EXECS.contains(&word));
         at += 1;
         if !is_exec {
             continue;
         }
         let rest = &command.words[at..];
-        let ends = |word: &Text| matches!(word.known(), Some(";" | "+"));
+        let ends = |word: &Text| matches!(word.as_known(), Some(";" | "+"));
         let end = rest.iter().position(ends).unwrap_or(rest.len());
-        let words = rest[..end].iter().map(|w| w.replaced("{}", &Text::unknown())).collect();
+        let words = rest[..end].iter().map(|w| w.replace_mark("{}", &Text::unknown())).collect();
         shell.run(&Command { words, ..command.clone() });
         at += end;
     }

@@ -1,11 +1,11 @@
-//! The library with other parts: a sixth dialect, a ledger in memory, actions of a test.
+//! The library with other parts: a custom dialect, a ledger in memory, actions of a test.
 
-#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on stops")]
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod a_sixth_dialect;
-mod missing_actions_are_reported;
+mod custom_dialect;
+mod harness;
+mod missing_actions;
 mod rewrites;
-mod stage_door;
-#[cfg(feature = "js")]
-mod tools_are_wrapped;
 mod toy;
+#[cfg(feature = "js")]
+mod wrapped_tools;

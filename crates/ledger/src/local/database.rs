@@ -1,4 +1,4 @@
-//! The journal at rest, in SQLite. Knows rows; neither spool files nor what records mean.
+//! The SQLite database of the journal. Independent of spool files and of the meaning of records.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -8,15 +8,15 @@ use std::time::Duration;
 use gambrel_model::ledger::{JournalRecord, LedgerError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement, Transaction, params};
 
-use super::folder::{Folder, refusal, trouble};
-use super::line::{Entry, Key};
+use super::record_line::{RecordKey, RecordLine};
+use super::state_dir::{StateDir, io_error, ledger_error};
 
-pub(super) const FILE: &str = "ledger.db";
-/// Shorter than a lock's, because both may be waited for in turn.
-const PATIENCE: Duration = Duration::from_millis(900);
+pub(super) const DATABASE_FILE: &str = "ledger.db";
+/// Maximum wait for the database. Shorter than for a lock, because both waits may add up.
+const DATABASE_TIMEOUT: Duration = Duration::from_millis(900);
 
-/// One step up per released change; `user_version` tells how many were taken.
-const LADDER: [&str; 1] = ["CREATE TABLE firings (
+/// Schema migrations, one for each released change. `user_version` counts the applied ones.
+const MIGRATIONS: [&str; 1] = ["CREATE TABLE firings (
          seq INTEGER PRIMARY KEY AUTOINCREMENT,
          id TEXT NOT NULL UNIQUE,
          session TEXT NOT NULL,
@@ -31,75 +31,75 @@ const LADDER: [&str; 1] = ["CREATE TABLE firings (
      ) STRICT;
      CREATE INDEX records_of_firing ON records (firing, place);"];
 
-/// Why something with the database did not work.
+/// Why an operation on the database failed.
 #[derive(Debug)]
-pub(super) enum Failure {
-    Store(rusqlite::Error),
+pub(super) enum DatabaseFailure {
+    Sqlite(rusqlite::Error),
     Io(io::Error),
-    Said(LedgerError),
+    Ledger(LedgerError),
 }
 
-impl Failure {
-    /// The file itself is damaged: nothing will ever work with it.
+impl DatabaseFailure {
+    /// Whether the file itself is damaged.
     pub(super) fn is_damage(&self) -> bool {
-        let Self::Store(error) = self else { return false };
+        let Self::Sqlite(error) = self else { return false };
         matches!(
             error.sqlite_error_code(),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
         )
     }
 
-    pub(super) fn said(self, doing: &str, path: &Path) -> LedgerError {
+    pub(super) fn into_ledger_error(self, doing: &str, path: &Path) -> LedgerError {
         match self {
-            Self::Store(error) => refusal(doing, path, error),
-            Self::Io(error) => trouble(doing, path, &error),
-            Self::Said(error) => error,
+            Self::Sqlite(error) => ledger_error(doing, path, error),
+            Self::Io(error) => io_error(doing, path, &error),
+            Self::Ledger(error) => error,
         }
     }
 }
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for DatabaseFailure {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error)
+        Self::Sqlite(error)
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for DatabaseFailure {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<LedgerError> for Failure {
+impl From<LedgerError> for DatabaseFailure {
     fn from(error: LedgerError) -> Self {
-        Self::Said(error)
+        Self::Ledger(error)
     }
 }
 
-/// Opens the database for writing, private and at the top of the ladder.
-pub(super) fn open(folder: &Folder) -> Result<Connection, Failure> {
-    // SQLite would make it with the umask's mode; its own side files copy the mode of this one.
-    folder.open(FILE, OpenOptions::new().write(true).truncate(false))?;
-    let mut connection = Connection::open(folder.path(FILE))?;
-    connection.busy_timeout(PATIENCE)?;
+/// Opens the database for writing, with private permissions and all migrations applied.
+pub(super) fn open_to_write(folder: &StateDir) -> Result<Connection, DatabaseFailure> {
+    // SQLite would create the file with the mode of the umask. Its side files copy the mode.
+    folder.open_private(DATABASE_FILE, OpenOptions::new().write(true).truncate(false))?;
+    let mut connection = Connection::open(folder.path_of(DATABASE_FILE))?;
+    connection.busy_timeout(DATABASE_TIMEOUT)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    // The spool is removed after the commit, so the commit has to be on the disk.
+    // The spool is removed after the commit, so the commit must be on the disk.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    climb(&mut connection, &folder.path(FILE))?;
+    apply_migrations(&mut connection, &folder.path_of(DATABASE_FILE))?;
     Ok(connection)
 }
 
 /// Adds records within one transaction.
-pub(super) struct Intake<'t> {
+pub(super) struct Importer<'t> {
     firing: Statement<'t>,
     record: Statement<'t>,
 }
 
-impl<'t> Intake<'t> {
+impl<'t> Importer<'t> {
     pub(super) fn new(transaction: &'t Transaction<'_>) -> rusqlite::Result<Self> {
-        // An ignored insert would use up a place all the same, and readers count on there
-        // being no gaps when they number what is still in the spool.
+        // An ignored insert would use up a sequence number. Readers rely on numbers without gaps
+        // when they number the firings of the spool.
         let firing = "INSERT INTO firings (id, session, at) SELECT ?1, ?2, ?3
                       WHERE NOT EXISTS (SELECT 1 FROM firings WHERE id = ?1)";
         let record = "INSERT OR IGNORE INTO records (key, firing, json)
@@ -107,8 +107,8 @@ impl<'t> Intake<'t> {
         Ok(Self { firing: transaction.prepare(firing)?, record: transaction.prepare(record)? })
     }
 
-    /// Adds a record to its firing; false when it was there already.
-    pub(super) fn add(&mut self, entry: &Entry) -> rusqlite::Result<bool> {
+    /// Adds a record to its firing; false if it exists already.
+    pub(super) fn add_record(&mut self, entry: &RecordLine) -> rusqlite::Result<bool> {
         let JournalRecord { id, session, at, .. } = &entry.record;
         let at = i64::try_from(*at).unwrap_or(i64::MAX);
         self.firing.execute(params![id, session, at])?;
@@ -116,8 +116,8 @@ impl<'t> Intake<'t> {
     }
 }
 
-/// Removes firings that are too old, too many or too large; tells how many.
-pub(super) fn retain(
+/// Removes firings beyond the limits on age, number and size. Returns how many.
+pub(super) fn remove_beyond_limits(
     connection: &Connection,
     oldest: Duration,
     firings: u64,
@@ -132,6 +132,7 @@ pub(super) fn retain(
     if let Some(seq) = over {
         removed += connection.execute("DELETE FROM firings WHERE seq <= ?1", [seq])?;
     }
+
     while used_bytes(connection)? > bytes {
         let tenth = "DELETE FROM firings WHERE seq IN (SELECT seq FROM firings ORDER BY seq
                      LIMIT (SELECT count(*) / 10 + 1 FROM firings))";
@@ -143,28 +144,29 @@ pub(super) fn retain(
     Ok(removed)
 }
 
-/// Opens what is there for reading only; `None` when there is no database.
-pub(super) fn open_to_read(folder: &Folder) -> Result<Option<Connection>, Failure> {
-    let path = folder.path(FILE);
+/// Opens the database for reading; `None` if it does not exist.
+pub(super) fn open_to_read(folder: &StateDir) -> Result<Option<Connection>, DatabaseFailure> {
+    let path = folder.path_of(DATABASE_FILE);
     if !path.exists() {
         return Ok(None);
     }
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let plain = Connection::open_with_flags(&path, flags).and_then(readable);
+    let plain = Connection::open_with_flags(&path, flags).and_then(check_readable);
     if let Ok(connection) = plain {
         return Ok(Some(connection));
     }
-    // A folder that cannot be written has no room for the side files that WAL needs.
+
+    // WAL needs side files, which SQLite cannot create in a read-only folder.
     let uri = flags | rusqlite::OpenFlags::SQLITE_OPEN_URI;
-    let address = format!("file:{}?immutable=1", percent_encoded(&path));
-    Ok(Some(Connection::open_with_flags(address, uri).and_then(readable)?))
+    let address = format!("file:{}?immutable=1", percent_encode(&path));
+    Ok(Some(Connection::open_with_flags(address, uri).and_then(check_readable)?))
 }
 
-/// Every record of a firing, in the order in which they came.
+/// The records of a firing, oldest first.
 pub(super) fn records_of(
     connection: &Connection,
     seq: u64,
-) -> rusqlite::Result<Vec<(Key, JournalRecord)>> {
+) -> rusqlite::Result<Vec<(RecordKey, JournalRecord)>> {
     let sql = "SELECT key, json FROM records WHERE firing = ?1 ORDER BY place";
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map([seq.cast_signed()], |row| {
@@ -178,26 +180,26 @@ pub(super) fn records_of(
     rows.collect()
 }
 
-fn readable(connection: Connection) -> rusqlite::Result<Connection> {
-    connection.busy_timeout(PATIENCE)?;
+fn check_readable(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(DATABASE_TIMEOUT)?;
     connection.query_row("SELECT count(*) FROM firings LIMIT 1", [], |_| Ok(()))?;
     Ok(connection)
 }
 
-fn climb(connection: &mut Connection, path: &Path) -> Result<(), Failure> {
+fn apply_migrations(connection: &mut Connection, path: &Path) -> Result<(), DatabaseFailure> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let rung: usize = transaction
         .pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
         .map(|version| usize::try_from(version).unwrap_or(usize::MAX))?;
-    let Some(above) = LADDER.get(rung..) else {
+    let Some(above) = MIGRATIONS.get(rung..) else {
         let why = "it was written by a newer gambrel; use that one, or move the file away";
-        return Err(refusal("opening", path, why).into());
+        return Err(ledger_error("opening", path, why).into());
     };
     for step in above {
         transaction.execute_batch(step)?;
     }
-    transaction.pragma_update(None, "user_version", LADDER.len() as i64)?;
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
     transaction.commit()?;
     Ok(())
 }
@@ -208,7 +210,7 @@ fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
 }
 
-fn percent_encoded(path: &Path) -> String {
+fn percent_encode(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
     path.as_os_str()
         .as_encoded_bytes()

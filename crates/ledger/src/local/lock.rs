@@ -1,4 +1,5 @@
-//! Locks between processes that end by themselves: a waiter gives up, a dead holder lets go.
+//! File locks between processes. A wait ends after a timeout, and the kernel releases the lock of a
+//! dead process.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,91 +12,94 @@ use gambrel_model::ledger::LedgerError;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::folder::{Folder, refusal, trouble};
+use super::state_dir::{StateDir, io_error, ledger_error};
 
-/// How long anybody waits for another process.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// A lock file may be removed between opening and locking it, but hardly many times in a row.
+/// Maximum wait for another process.
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often a lock file is opened again if it was removed before the lock.
 const MAX_OPEN_COUNT: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LockKind {
     Shared,
     Exclusive,
 }
 
 /// A lock on a lock file, held until dropped.
 #[derive(Debug)]
-pub(super) struct Held(File);
+pub(super) struct FileLock(File);
 
-impl Held {
+impl FileLock {
     /// Waits for the lock file `name`.
-    pub(super) fn wait(folder: &Folder, name: &str) -> Result<Self, LedgerError> {
-        let path = folder.path(name);
-        let file = open(folder, name).map_err(|error| trouble("locking", &path, &error))?;
-        acquire(&file, Kind::Exclusive, PATIENCE, &path)?;
+    pub(super) fn wait(folder: &StateDir, name: &str) -> Result<Self, LedgerError> {
+        let path = folder.path_of(name);
+        let file =
+            open_lock_file(folder, name).map_err(|error| io_error("locking", &path, &error))?;
+        acquire_lock(&file, LockKind::Exclusive, LOCK_TIMEOUT, &path)?;
         Ok(Self(file))
     }
 
-    /// Waits for a lock file that whoever holds it may remove.
+    /// Waits for a lock file that its holder may remove.
     pub(super) fn wait_removable(
-        folder: &Folder,
+        folder: &StateDir,
         name: &str,
         timeout: Duration,
     ) -> Result<Self, LedgerError> {
-        let path = folder.path(name);
-        let trouble = |error: io::Error| trouble("locking", &path, &error);
+        let path = folder.path_of(name);
+        let trouble = |error: io::Error| io_error("locking", &path, &error);
         let begun = Instant::now();
         for _ in 0..MAX_OPEN_COUNT {
-            let file = open(folder, name).map_err(trouble)?;
+            let file = open_lock_file(folder, name).map_err(trouble)?;
             let left = timeout.saturating_sub(begun.elapsed());
-            acquire(&file, Kind::Exclusive, left, &path)?;
+            acquire_lock(&file, LockKind::Exclusive, left, &path)?;
             if file.metadata().map_err(trouble)?.nlink() > 0 {
                 return Ok(Self(file));
             }
         }
-        Err(refusal("locking", &path, "it was removed again and again"))
+        Err(ledger_error("locking", &path, "other processes keep removing it; try again"))
     }
 
-    /// The lock if it is free now.
-    pub(super) fn at_once(folder: &Folder, name: &str) -> io::Result<Option<Self>> {
-        let file = open(folder, name)?;
-        let held = attempt(&file, Kind::Exclusive)? && file.metadata()?.nlink() > 0;
+    /// Takes the lock if it is free.
+    pub(super) fn try_lock(folder: &StateDir, name: &str) -> io::Result<Option<Self>> {
+        let file = open_lock_file(folder, name)?;
+        let held = try_acquire(&file, LockKind::Exclusive)? && file.metadata()?.nlink() > 0;
         Ok(held.then_some(Self(file)))
     }
 }
 
-impl Drop for Held {
-    /// Said aloud, because a child in the midst of being spawned may hold a copy of the file.
+impl Drop for FileLock {
+    /// Unlocks explicitly, because a child that is being spawned may have a copy of the file.
     fn drop(&mut self) {
-        release(&self.0);
+        release_lock(&self.0);
     }
 }
 
-/// Waits at most `timeout` for a lock on an open file. Who gets an error closes the file.
-pub(super) fn acquire(
+/// Waits at most `timeout` for a lock on an open file. After an error, the file must be closed.
+pub(super) fn acquire_lock(
     file: &File,
-    kind: Kind,
+    kind: LockKind,
     timeout: Duration,
     path: &Path,
 ) -> Result<(), LedgerError> {
-    let trouble = |error: io::Error| trouble("locking", path, &error);
-    if attempt(file, kind).map_err(trouble)? || wait(file, kind, timeout).map_err(trouble)? {
+    let trouble = |error: io::Error| io_error("locking", path, &error);
+    if try_acquire(file, kind).map_err(trouble)?
+        || wait_in_thread(file, kind, timeout).map_err(trouble)?
+    {
         return Ok(());
     }
     let why = format!("another process has held it for {timeout:?}; try again");
-    Err(refusal("locking", path, why))
+    Err(ledger_error("locking", path, why))
 }
 
-/// Lets a thread wait in the kernel, which serves waiters in the order in which they came. One that
-/// is not served in time is left behind; the lock goes with its copy of the file.
-fn wait(file: &File, kind: Kind, timeout: Duration) -> io::Result<bool> {
+/// Waits for the lock in a thread, because the kernel serves waiters in order. After the timeout,
+/// the thread stays behind, and releases the lock with its copy of the file.
+fn wait_in_thread(file: &File, kind: LockKind, timeout: Duration) -> io::Result<bool> {
     let file = file.try_clone()?;
     let (done, locked) = mpsc::sync_channel(1);
     let work = move || {
         let operation = match kind {
-            Kind::Shared => FlockOperation::LockShared,
-            Kind::Exclusive => FlockOperation::LockExclusive,
+            LockKind::Shared => FlockOperation::LockShared,
+            LockKind::Exclusive => FlockOperation::LockExclusive,
         };
         let held = loop {
             match flock(&file, operation) {
@@ -103,7 +107,7 @@ fn wait(file: &File, kind: Kind, timeout: Duration) -> io::Result<bool> {
                 held => break held,
             }
         };
-        // Who does not wait any more has closed the file, and closing this copy lets go.
+        // After a timeout, the receiver is gone, and closing this copy releases the lock.
         let _ = done.send(held);
     };
     std::thread::Builder::new().name("gambrel-lock".into()).spawn(work)?;
@@ -113,19 +117,19 @@ fn wait(file: &File, kind: Kind, timeout: Duration) -> io::Result<bool> {
     }
 }
 
-pub(super) fn release(file: &File) {
-    // Closing the file would do the same; there is nobody to tell of a failure.
+pub(super) fn release_lock(file: &File) {
+    // A failure has no consequences: closing the file releases the lock too.
     let _ = flock(file, FlockOperation::Unlock);
 }
 
-fn open(folder: &Folder, name: &str) -> io::Result<File> {
-    folder.open(name, OpenOptions::new().write(true).truncate(false))
+fn open_lock_file(folder: &StateDir, name: &str) -> io::Result<File> {
+    folder.open_private(name, OpenOptions::new().write(true).truncate(false))
 }
 
-fn attempt(file: &File, kind: Kind) -> io::Result<bool> {
+fn try_acquire(file: &File, kind: LockKind) -> io::Result<bool> {
     let operation = match kind {
-        Kind::Shared => FlockOperation::NonBlockingLockShared,
-        Kind::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        LockKind::Shared => FlockOperation::NonBlockingLockShared,
+        LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
     };
     match flock(file, operation) {
         Ok(()) => Ok(true),

@@ -1,16 +1,17 @@
-//! The ledger in a folder that many processes share. Writing is one append or one small file;
-//! the database is opened only by those who read.
+//! A ledger in a folder that many processes share. A write is one append or one small file; only
+//! readers open the database.
 
 mod database;
-mod folder;
-mod line;
+mod import;
 mod lock;
-mod reading;
+mod outcomes;
+mod query;
 mod recent;
+mod record_line;
 mod session;
 mod side_entries;
 mod spool;
-mod take_in;
+mod state_dir;
 mod tickets;
 mod trust;
 mod trusted_text;
@@ -21,49 +22,50 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use gambrel_model::Outcome;
 use gambrel_model::ledger::{
     Claim, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry, Undelivered,
 };
 use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use serde_json::Value;
 
-use crate::alive;
+use crate::pid_alive;
 use crate::redact::Redactor;
-use folder::Folder;
+pub use import::Imported;
 pub use recent::RecentFirings;
-use session::{LockPatience, SessionFiles};
-use spool::Spool;
-pub use take_in::TakenIn;
+use session::{SessionFiles, SessionLockWait};
+use spool::SpoolWriter;
+use state_dir::StateDir;
 
-/// The ledger of one person on one machine.
+/// The ledger of one user on one machine.
 #[derive(Debug)]
 pub struct LocalLedger {
-    folder: Folder,
+    folder: StateDir,
     redactor: Redactor,
-    spool: Spool,
-    limits: Limits,
-    patience: LockPatience,
-    /// Tickets whose answers this process uses and has not spent yet.
+    spool: SpoolWriter,
+    limits: RetentionLimits,
+    lock_wait: SessionLockWait,
+    /// Tickets with answers that this process uses and has not spent yet.
     taken: Mutex<Vec<String>>,
     import_due: AtomicBool,
 }
 
-/// How much is kept.
+/// How much the ledger stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of the spool before it is set aside.
+pub struct RetentionLimits {
+    /// Maximum size of the spool before it is rotated.
     pub spool_bytes: u64,
-    /// Bytes by which the spool grows before it is imported without a reader.
+    /// Growth of the spool after which an import is due.
     pub import_bytes: u64,
-    /// Firings in the database.
+    /// Maximum number of firings in the database.
     pub firings: u64,
-    /// Bytes of the database.
+    /// Maximum size of the database.
     pub database_bytes: u64,
-    /// Age of firings and of untouched sessions.
+    /// Maximum age of firings and of unchanged sessions.
     pub age: Duration,
 }
 
-impl Default for Limits {
+impl Default for RetentionLimits {
     fn default() -> Self {
         Self {
             spool_bytes: 64 << 20,
@@ -76,42 +78,42 @@ impl Default for Limits {
 }
 
 impl LocalLedger {
-    /// A ledger in `dir`. Touches nothing yet: the folder is made by the first write.
+    /// A ledger in `dir`. The first write creates the folder.
     pub fn open(dir: PathBuf, redactor: Redactor) -> Self {
-        Self::with_limits(dir, redactor, Limits::default())
+        Self::with_limits(dir, redactor, RetentionLimits::default())
     }
 
-    /// The same, keeping more or less than usual.
-    pub fn with_limits(dir: PathBuf, redactor: Redactor, limits: Limits) -> Self {
-        let patience = LockPatience::new(lock::PATIENCE);
-        let (folder, spool, taken) = (Folder::new(dir), Spool::default(), Mutex::default());
+    /// A ledger with its own limits.
+    pub fn with_limits(dir: PathBuf, redactor: Redactor, limits: RetentionLimits) -> Self {
+        let lock_wait = SessionLockWait::new(lock::LOCK_TIMEOUT);
+        let (folder, spool, taken) = (StateDir::new(dir), SpoolWriter::default(), Mutex::default());
         let import_due = AtomicBool::new(false);
-        Self { folder, redactor, spool, limits, patience, taken, import_due }
+        Self { folder, redactor, spool, limits, lock_wait, taken, import_due }
     }
 
-    /// The same, waiting at most so long for the lock of a session.
+    /// Sets the maximum wait for the lock of a session.
     #[must_use]
     pub fn with_lock_timeout(self, timeout: Duration) -> Self {
-        Self { patience: LockPatience::new(timeout.min(lock::PATIENCE)), ..self }
+        Self { lock_wait: SessionLockWait::new(timeout.min(lock::LOCK_TIMEOUT)), ..self }
     }
 
-    /// Whether somebody should call [`import`](Self::import), who is not asked again soon. Costs
-    /// nothing.
+    /// Whether [`import_unattended`](Self::import_unattended) is due. Resets the flag; does no I/O.
     pub fn take_import_due(&self) -> bool {
         self.import_due.load(Ordering::Relaxed) && self.import_due.swap(false, Ordering::Relaxed)
     }
 
-    /// Names this ledger among those of a machine, and tells nothing about it.
-    pub fn mark(&self) -> String {
-        crate::token::hashed(&settled(self.folder.dir()).display().to_string())[..16].to_owned()
+    /// An opaque name of this ledger that is unique on the machine.
+    pub fn ledger_id(&self) -> String {
+        crate::token::hash_key(&canonical_path(self.folder.dir()).display().to_string())[..16]
+            .to_owned()
     }
 }
 
-/// A path by its real name, also before the last of its folders are made.
-fn settled(path: &Path) -> PathBuf {
+/// The canonical path, even if the last folders do not exist yet.
+fn canonical_path(path: &Path) -> PathBuf {
     match (std::fs::canonicalize(path), path.parent(), path.file_name()) {
         (Ok(real), _, _) => real,
-        (Err(_), Some(above), Some(name)) => settled(above).join(name),
+        (Err(_), Some(above), Some(name)) => canonical_path(above).join(name),
         _ => path.to_owned(),
     }
 }
@@ -121,35 +123,35 @@ impl Ledger for LocalLedger {
         let mut lines = Vec::new();
         let mut left_out = None;
         for record in records {
-            let (mut line, cut) = line::encode(record, &self.redactor);
+            let (mut line, cut) = record_line::encode_record(record, &self.redactor);
             lines.append(&mut line);
             left_out = left_out.or(cut);
         }
-        let Limits { spool_bytes, import_bytes, .. } = self.limits;
-        if self.spool.append(&self.folder, &lines, spool_bytes, import_bytes)? {
+        let RetentionLimits { spool_bytes, import_bytes, .. } = self.limits;
+        if self.spool.append_lines(&self.folder, &lines, spool_bytes, import_bytes)? {
             self.import_due.store(true, Ordering::Relaxed);
         }
         left_out.map_or(Ok(()), Err)
     }
 
     fn session_state(&self, session: &str) -> Result<SessionState, LedgerError> {
-        SessionFiles::of(session, &self.redactor).read(&self.folder)
+        SessionFiles::for_session(session, &self.redactor).read_state(&self.folder)
     }
 
-    fn halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
-        SessionFiles::of(session, &self.redactor).known_halts(&self.folder)
+    fn read_halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
+        SessionFiles::for_session(session, &self.redactor).known_halts(&self.folder)
     }
 
-    fn store_aside(&self, session: &str, debt: &Undelivered) -> Result<(), LedgerError> {
-        session::store_aside(&self.folder, session, &self.redactor, debt)
+    fn store_aside(&self, session: &str, entry: &Undelivered) -> Result<(), LedgerError> {
+        session::store_aside(&self.folder, session, &self.redactor, entry)
     }
 
-    fn claim(&self, firing: &str) -> Claim {
-        alive::claim(firing)
+    fn new_claim(&self, firing: &str) -> Claim {
+        pid_alive::new_claim(firing)
     }
 
     fn is_held(&self, claim: &Claim) -> bool {
-        alive::is_held(claim)
+        pid_alive::is_held(claim)
     }
 
     fn update_session(
@@ -157,29 +159,45 @@ impl Ledger for LocalLedger {
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
     ) -> Result<(), LedgerError> {
-        session::amend(&self.folder, session, &self.redactor, &self.patience, change)
+        session::update_session(&self.folder, session, &self.redactor, &self.lock_wait, change)
     }
 
-    fn trust(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
-        trust::read(&self.folder)
+    fn recorded_outcomes(
+        &self,
+        firing_key: &str,
+    ) -> Result<BTreeMap<String, Outcome>, LedgerError> {
+        outcomes::recorded_outcomes(&self.folder, firing_key)
+    }
+
+    fn record_outcome(
+        &self,
+        firing_key: &str,
+        hook: &str,
+        outcome: &Outcome,
+    ) -> Result<(), LedgerError> {
+        outcomes::record_outcome(&self.folder, &self.redactor, (firing_key, hook), outcome)
+    }
+
+    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
+        trust::read_entries(&self.folder)
     }
 
     fn update_trust(
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError> {
-        trust::amend(&self.folder, &self.redactor, change)
+        trust::update_entries(&self.folder, &self.redactor, change)
     }
 
-    fn redact(&self, value: &mut Value) {
+    fn redact_value(&self, value: &mut Value) {
         self.redactor.redact_value(value);
     }
 
     fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
-        tickets::open(&self.folder, &self.redactor, asked)
+        tickets::open_ticket(&self.folder, &self.redactor, asked)
     }
 
-    fn ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
+    fn find_ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
         tickets::by_id(&self.folder, id)
     }
 
@@ -187,24 +205,26 @@ impl Ledger for LocalLedger {
         tickets::by_token(&self.folder, token)
     }
 
-    fn tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
-        tickets::all(&self.folder)
+    fn list_tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
+        tickets::all_tickets(&self.folder)
     }
 
     fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
-        tickets::answer(&self.folder, id, answer)
+        tickets::record_answer(&self.folder, id, answer)
     }
 
     fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.push(id.to_owned());
-        tickets::note(&self.folder, id, &mut |ticket| ticket.taken = Some(alive::claim("")))
+        tickets::update_ticket(&self.folder, id, &mut |ticket| {
+            ticket.taken = Some(pid_alive::new_claim(""))
+        })
     }
 
     fn spend_answers(&self) -> Result<(), LedgerError> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(id) = taken.last() {
-            tickets::note(&self.folder, id, &mut |ticket| ticket.spent = true)?;
+            tickets::update_ticket(&self.folder, id, &mut |ticket| ticket.spent = true)?;
             taken.pop();
         }
         Ok(())
@@ -215,6 +235,6 @@ impl Ledger for LocalLedger {
         id: &str,
         note: &mut dyn FnMut(&mut Ticket),
     ) -> Result<(), LedgerError> {
-        tickets::note(&self.folder, id, note)
+        tickets::update_ticket(&self.folder, id, note)
     }
 }

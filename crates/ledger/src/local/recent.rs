@@ -1,5 +1,5 @@
-//! The newest firings of a long spool, read from its end: whoever looks at the journal after a
-//! hundred thousand firings sees a page at once, and the import comes after it.
+//! Reads the newest firings from the end of a long spool, so that a reader sees a page before the
+//! import.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,70 +8,78 @@ use std::os::unix::fs::FileExt;
 
 use gambrel_model::ledger::{FiringPhase, JournalRecord, LedgerError};
 
-use super::folder::{Folder, trouble};
-use super::line::{self, LONGEST};
+use super::record_line::{self, MAX_LINE_BYTES};
+use super::state_dir::{StateDir, io_error};
 use super::{LocalLedger, spool};
-use crate::firing::{Firing, Query};
+use crate::firing::{FiringQuery, FiringRecord};
 
-/// So many records are read for a page.
+/// Maximum number of records to read for a page.
 const MAX_RECORD_COUNT: usize = 2_000;
-/// A spool up to this size is imported before anything is shown.
+/// A spool up to this size is imported before a page is shown.
 const MAX_IMPORT_FIRST_BYTES: u64 = 1 << 20;
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// The newest firings of the spool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecentFirings {
-    /// Oldest first. Their places in the journal are not known yet.
-    pub firings: Vec<Firing>,
-    /// How many records were read for them.
+    /// Oldest first. Their sequence numbers are not known yet.
+    pub firings: Vec<FiringRecord>,
+    /// Number of records that were read.
     pub records_read: usize,
 }
 
 impl LocalLedger {
-    /// The newest firings without importing anything, for a spool that takes long to import.
-    /// `None` where it is short, or where so many are not found among its last records: then they
-    /// are found after [`take_in`](Self::take_in).
-    pub fn recent(&self, query: &Query) -> Result<Option<RecentFirings>, LedgerError> {
+    /// The newest firings of a long spool, without an import. `None` if the spool is short, or if
+    /// its last records have too few firings. Then call [`import_journal`](Self::import_journal)
+    /// first.
+    pub fn recent_firings(
+        &self,
+        query: &FiringQuery,
+    ) -> Result<Option<RecentFirings>, LedgerError> {
         if query.after.is_some() || self.spool_size() <= MAX_IMPORT_FIRST_BYTES {
             return Ok(None);
         }
         let session = query.session.as_deref().map(|it| self.redactor.redact_text(it));
-        let mut tail = Tail { session: session.map(Into::into), ..Tail::default() };
-        for name in [spool::LIVE, spool::FULL, spool::TAKING] {
-            tail.read(&self.folder, name, query.limit)?;
+        let mut tail = SpoolTail { session: session.map(Into::into), ..SpoolTail::default() };
+        for name in [spool::LIVE_FILE, spool::FULL_FILE, spool::IMPORT_FILE] {
+            tail.read_file(&self.folder, name, query.limit)?;
         }
-        Ok((tail.begun >= query.limit).then(|| tail.page()))
+        Ok((tail.started_count >= query.limit).then(|| tail.build_page()))
     }
 
     fn spool_size(&self) -> u64 {
-        let size = |name: &&str| std::fs::metadata(self.folder.path(name)).ok();
-        let sizes = [spool::LIVE, spool::FULL, spool::TAKING];
+        let size = |name: &&str| std::fs::metadata(self.folder.path_of(name)).ok();
+        let sizes = [spool::LIVE_FILE, spool::FULL_FILE, spool::IMPORT_FILE];
         sizes.iter().filter_map(size).map(|about| about.len()).sum()
     }
 }
 
-/// Records from the newest back.
+/// The last records of the spool, newest first.
 #[derive(Default)]
-struct Tail {
+struct SpoolTail {
     session: Option<String>,
     records: Vec<JournalRecord>,
-    /// Firings whose beginning was read.
-    begun: usize,
+    /// Number of firings with their first record.
+    started_count: usize,
     read: usize,
 }
 
-impl Tail {
-    fn read(&mut self, folder: &Folder, name: &str, limit: usize) -> Result<(), LedgerError> {
-        let Some(file) = folder.existing(name)? else { return Ok(()) };
-        let trouble = |error: io::Error| trouble("reading", &folder.path(name), &error);
+impl SpoolTail {
+    fn read_file(
+        &mut self,
+        folder: &StateDir,
+        name: &str,
+        limit: usize,
+    ) -> Result<(), LedgerError> {
+        let Some(file) = folder.open_existing(name)? else { return Ok(()) };
+        let trouble = |error: io::Error| io_error("reading", &folder.path_of(name), &error);
         let mut lines = LinesFromEnd::new(file).map_err(trouble)?;
-        while self.begun < limit && self.read < MAX_RECORD_COUNT {
+        while self.started_count < limit && self.read < MAX_RECORD_COUNT {
             let Some(line) = lines.next_line().map_err(trouble)? else { return Ok(()) };
             self.read += 1;
-            // A line that is torn is counted by the import.
-            if let (Some(entry), _) = line::decode(&line) {
-                self.begun += usize::from(self.is_beginning(&entry.record));
+            // The import counts torn lines.
+            if let (Some(entry), _) = record_line::decode_line(&line) {
+                self.started_count += usize::from(self.is_beginning(&entry.record));
                 self.records.push(entry.record);
             }
         }
@@ -83,8 +91,8 @@ impl Tail {
         own && record.step == FiringPhase::Accepted
     }
 
-    /// Firings whose beginning was not read are older than the page.
-    fn page(self) -> RecentFirings {
+    /// Builds the page. Firings without their first record are older than the page.
+    fn build_page(self) -> RecentFirings {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut firings: Vec<Vec<JournalRecord>> = Vec::new();
         for record in self.records.iter().rev() {
@@ -97,7 +105,10 @@ impl Tail {
                 records.push(record.clone());
             }
         }
-        let firings = firings.into_iter().filter_map(|records| Firing::of(0, records)).collect();
+        let firings = firings
+            .into_iter()
+            .filter_map(|records| FiringRecord::from_records(0, records))
+            .collect();
         RecentFirings { firings, records_read: self.read }
     }
 }
@@ -105,9 +116,9 @@ impl Tail {
 /// The lines of a file, the last one first.
 struct LinesFromEnd {
     file: File,
-    /// What lies before this was not read yet.
+    /// The bytes before this offset were not read yet.
     start: u64,
-    /// Read, and not handed out.
+    /// Bytes that were read and not returned.
     rest: Vec<u8>,
 }
 
@@ -132,7 +143,7 @@ impl LinesFromEnd {
                 let line = self.rest.split_off(at + 1);
                 return Ok(Some(line));
             }
-            if self.start == 0 || self.rest.len() > 2 * LONGEST {
+            if self.start == 0 || self.rest.len() > 2 * MAX_LINE_BYTES {
                 let line = std::mem::take(&mut self.rest);
                 return Ok(Some(line).filter(|line| !line.is_empty()));
             }
@@ -142,7 +153,7 @@ impl LinesFromEnd {
     }
 
     fn read_before(&mut self) -> io::Result<()> {
-        // Twice as much each time, so that a long line is not moved again and again.
+        // The size doubles each time, so that a long line is not copied often.
         let size = CHUNK_BYTES.max(self.rest.len()) as u64;
         let size = size.min(self.start);
         let mut chunk = vec![0; usize::try_from(size).unwrap_or(CHUNK_BYTES)];
@@ -172,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_from_the_end_whatever_their_length() {
+    fn reads_lines_of_any_length_from_the_end() {
         assert_eq!(lines(""), Vec::<String>::new());
         for longest in [10, 65_535, 65_536, 65_537, 300_000] {
             let written: Vec<String> =

@@ -1,5 +1,5 @@
-//! Two small files per session, absent while there is nothing to keep: halts in one of their own,
-//! everything else in the other.
+//! The files of a session: one for halts, one for everything else. A file exists only if it has
+//! content.
 
 use std::collections::BTreeSet;
 use std::fs::DirEntry;
@@ -9,78 +9,79 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use gambrel_model::ledger::{LedgerError, SESSION_FILES, SessionState, Undelivered};
+use gambrel_model::sha256;
 use gambrel_model::verdict::Verdict;
-use sha2::{Digest, Sha256};
 
-use super::folder::{Durable, Folder, refusal, trouble};
-use super::lock::Held;
+use super::lock::FileLock;
 use super::side_entries::{self, SideEntries, SideRead};
-use crate::redact::{Redactor, veil_state};
+use super::state_dir::{Durable, StateDir, io_error, ledger_error};
+use crate::redact::{Redactor, redact_state};
 
-const FOLDER: &str = "sessions";
-/// So much of a session's own name is kept for people to recognise.
-const LEGIBLE: usize = 40;
-/// So much of a damaged file is looked through.
+const SESSIONS_DIR: &str = "sessions";
+/// Maximum length of a session's name in its file names.
+const MAX_LEGIBLE_CHARS: usize = 40;
+/// Maximum number of bytes to search in a damaged file.
 const MAX_SCAN_BYTES: u64 = 64 << 20;
-/// How long a session's lock is waited for where the last wait was in vain.
+/// Maximum wait for a session's lock if the last wait timed out.
 const MIN_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// The files of one session: legible, safe as file names, and never shared by two sessions.
+/// The names of a session's files. They are legible, safe, and unique for each session.
 #[derive(Debug)]
 pub(super) struct SessionFiles {
-    /// Messages and counts.
+    /// The file of messages and counts.
     state: String,
-    /// Halts, apart from everything that may grow or be damaged with it.
+    /// The file of halts. It is separate, so that damage to the other file does not lose a halt.
     halts: String,
     lock: String,
-    /// What could not be written into the others.
+    /// The entries that could not be written into the other files.
     side: SideEntries,
 }
 
 impl SessionFiles {
-    pub(super) fn of(session: &str, redactor: &Redactor) -> Self {
+    pub(super) fn for_session(session: &str, redactor: &Redactor) -> Self {
         let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
         let legible: String =
-            redactor.redact_text(session).chars().take(LEGIBLE).map(safe).collect();
-        let hash: [u8; 32] = Sha256::digest(session.as_bytes()).into();
+            redactor.redact_text(session).chars().take(MAX_LEGIBLE_CHARS).map(safe).collect();
+        let hash = sha256(session);
         let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Self::from_stem(&format!("{legible}-{short}"))
     }
 
     fn from_stem(stem: &str) -> Self {
-        let with = |ending: &str| format!("{FOLDER}/{stem}.{ending}");
-        let side = SideEntries::of(stem);
+        let with = |ending: &str| format!("{SESSIONS_DIR}/{stem}.{ending}");
+        let side = SideEntries::new(stem);
         Self { state: with("json"), halts: with("halt"), lock: with("lock"), side }
     }
 
-    /// What is kept; empty when there is no file.
-    pub(super) fn read(&self, folder: &Folder) -> Result<SessionState, LedgerError> {
-        // First: an entry that another process takes in meanwhile stands in the files already.
-        let side = self.side.read(folder);
-        let state = read(folder, &self.state)?;
-        let mut state = join(state, self.read_halts(folder)?);
+    /// Reads the state; empty without a file.
+    pub(super) fn read_state(&self, folder: &StateDir) -> Result<SessionState, LedgerError> {
+        // Reads side entries first: an entry that another process merges meanwhile is then in the
+        // files.
+        let side = self.side.read_entries(folder);
+        let state = read_or_default(folder, &self.state)?;
+        let mut state = join_halts(state, self.read_halts(folder)?);
         if let Some(trouble) = side.trouble {
             return Err(trouble);
         }
-        side.debts.values().for_each(|debt| take_in(&mut state, debt));
+        side.entries.values().for_each(|entry| merge_entry(&mut state, entry));
         Ok(state)
     }
 
-    /// What is owed with a ruling to it, as far as it can be read, and what is in the way.
-    pub(super) fn known_halts(&self, folder: &Folder) -> (Vec<Undelivered>, Vec<LedgerError>) {
-        let SideRead { debts, trouble } = self.side.read(folder);
+    /// The undelivered halts that can be read, and the errors.
+    pub(super) fn known_halts(&self, folder: &StateDir) -> (Vec<Undelivered>, Vec<LedgerError>) {
+        let SideRead { entries, trouble } = self.side.read_entries(folder);
         let stored = self.read_halts(folder);
         let mut troubles: Vec<LedgerError> = trouble.into_iter().collect();
         let stored = stored.unwrap_or_else(|error| {
             troubles.push(error);
             Vec::new()
         });
-        let aside = debts.into_values().filter(Undelivered::is_halt);
+        let aside = entries.into_values().filter(Undelivered::is_halt);
         (stored.into_iter().chain(aside).collect(), troubles)
     }
 
-    /// The halts of their own file. It is there only if there are some.
-    fn read_halts(&self, folder: &Folder) -> Result<Vec<Undelivered>, LedgerError> {
+    /// Reads the file of halts.
+    fn read_halts(&self, folder: &StateDir) -> Result<Vec<Undelivered>, LedgerError> {
         let explain = |error: LedgerError| {
             let why =
                 format!("{}; a hook stopped this session: look into it, then remove it", error.why);
@@ -90,162 +91,164 @@ impl SessionFiles {
             return Ok(Vec::new());
         };
         if halts.undelivered.is_empty() || !halts.undelivered.iter().all(Undelivered::is_halt) {
-            let path = folder.path(&self.halts);
-            return Err(explain(refusal("reading", &path, "it holds no halt")));
+            let path = folder.path_of(&self.halts);
+            return Err(explain(ledger_error("reading", &path, "it holds no halt")));
         }
         Ok(halts.undelivered)
     }
 
-    /// Writes what has changed. A new halt is on the disk before anything else is written.
-    fn write(
+    /// Writes the files that have changed. A new halt is synced to the disk first.
+    fn write_changes(
         &self,
-        folder: &Folder,
+        folder: &StateDir,
         redactor: &Redactor,
         before: &SessionState,
         state: SessionState,
     ) -> Result<(), LedgerError> {
-        let (halts_before, _) = split(before.clone());
-        let (halts, rest) = split(state);
-        // An older version kept them in the other file.
-        let moved = !halts.undelivered.is_empty() && !folder.path(&self.halts).exists();
+        let (halts_before, _) = split_halts(before.clone());
+        let (halts, rest) = split_halts(state);
+        // An older version stored halts in the other file.
+        let moved = !halts.undelivered.is_empty() && !folder.path_of(&self.halts).exists();
         if halts != halts_before || moved {
-            put(folder, redactor, &self.halts, &halts, Durable::Yes)?;
+            store_state(folder, redactor, &self.halts, &halts, Durable::Yes)?;
         }
-        put(folder, redactor, &self.state, &rest, Durable::No)
+        store_state(folder, redactor, &self.state, &rest, Durable::No)
     }
 }
 
-/// Waits for a session's lock: in the kernel, and never longer than the host will wait.
+/// The maximum wait for a session's lock. It is shorter after a wait that timed out.
 #[derive(Debug)]
-pub(super) struct LockPatience {
+pub(super) struct SessionLockWait {
     timeout: Duration,
-    /// Whoever holds a lock that long holds it still.
-    in_vain: AtomicBool,
+    /// Whether the last wait timed out. The lock is then probably still held.
+    timed_out: AtomicBool,
 }
 
-impl LockPatience {
+impl SessionLockWait {
     pub(super) fn new(timeout: Duration) -> Self {
-        Self { timeout, in_vain: AtomicBool::new(false) }
+        Self { timeout, timed_out: AtomicBool::new(false) }
     }
 
-    fn wait(&self, folder: &Folder, lock: &str) -> Result<Held, LedgerError> {
-        let in_vain = self.in_vain.load(Ordering::Relaxed);
-        let timeout = if in_vain { self.timeout.min(MIN_LOCK_TIMEOUT) } else { self.timeout };
-        let held = Held::wait_removable(folder, lock, timeout);
-        self.in_vain.store(held.is_err(), Ordering::Relaxed);
+    fn wait_for_lock(&self, folder: &StateDir, lock: &str) -> Result<FileLock, LedgerError> {
+        let timed_out = self.timed_out.load(Ordering::Relaxed);
+        let timeout = if timed_out { self.timeout.min(MIN_LOCK_TIMEOUT) } else { self.timeout };
+        let held = FileLock::wait_removable(folder, lock, timeout);
+        self.timed_out.store(held.is_err(), Ordering::Relaxed);
         held
     }
 }
 
-/// Changes what is kept while nobody else does.
-pub(super) fn amend(
-    folder: &Folder,
+/// Changes the state of a session under its lock.
+pub(super) fn update_session(
+    folder: &StateDir,
     session: &str,
     redactor: &Redactor,
-    patience: &LockPatience,
+    lock_wait: &SessionLockWait,
     change: &mut dyn FnMut(&mut SessionState),
 ) -> Result<(), LedgerError> {
-    let files = SessionFiles::of(session, redactor);
-    let _held = patience.wait(folder, &files.lock)?;
-    // What cannot be read of them stays there, and every reader is told.
-    let side = files.side.read(folder);
-    let state = read(folder, &files.state).map_err(|error| set_aside(folder, &files, error))?;
-    let before = join(state, files.read_halts(folder)?);
+    let files = SessionFiles::for_session(session, redactor);
+    let _held = lock_wait.wait_for_lock(folder, &files.lock)?;
+    // Unreadable side entries stay, and every reader gets an error.
+    let side = files.side.read_entries(folder);
+    let state =
+        read_or_default(folder, &files.state).map_err(|error| set_aside(folder, &files, error))?;
+    let before = join_halts(state, files.read_halts(folder)?);
     let mut state = before.clone();
-    side.debts.values().for_each(|debt| take_in(&mut state, debt));
+    side.entries.values().for_each(|entry| merge_entry(&mut state, entry));
     change(&mut state);
+
     if state == SessionState::default() {
-        folder.remove(&files.state)?;
-        folder.remove(&files.halts)?;
-        files.side.remove(folder, &side)?;
-        return folder.remove(&files.lock);
+        folder.remove_file(&files.state)?;
+        folder.remove_file(&files.halts)?;
+        files.side.remove_merged(folder, &side)?;
+        return folder.remove_file(&files.lock);
     }
     if state != before {
-        files.write(folder, redactor, &before, state)?;
+        files.write_changes(folder, redactor, &before, state)?;
     }
-    files.side.remove(folder, &side)
+    files.side.remove_merged(folder, &side)
 }
 
-/// Keeps something for a session whose files cannot be changed now.
+/// Stores an entry for a session if its files cannot be changed now.
 pub(super) fn store_aside(
-    folder: &Folder,
+    folder: &StateDir,
     session: &str,
     redactor: &Redactor,
-    debt: &Undelivered,
+    entry: &Undelivered,
 ) -> Result<(), LedgerError> {
-    SessionFiles::of(session, redactor).side.write(folder, redactor, debt)
+    SessionFiles::for_session(session, redactor).side.write_entry(folder, redactor, entry)
 }
 
-/// Adds a side entry. A change that failed half-way may have stored a part of it.
-fn take_in(state: &mut SessionState, debt: &Undelivered) {
-    let Some(known) = state.undelivered.iter_mut().find(|known| known.id == debt.id) else {
-        return state.keep_undelivered(debt.clone());
+/// Merges a side entry. An interrupted change may have stored a part of it already.
+fn merge_entry(state: &mut SessionState, entry: &Undelivered) {
+    let Some(known) = state.undelivered.iter_mut().find(|known| known.id == entry.id) else {
+        return state.keep_undelivered(entry.clone());
     };
-    for say in &debt.verdict.messages {
-        if !known.verdict.messages.contains(say) {
-            known.verdict.messages.push(say.clone());
+    for message in &entry.verdict.messages {
+        if !known.verdict.messages.contains(message) {
+            known.verdict.messages.push(message.clone());
         }
     }
-    if debt.is_halt() && !known.is_halt() {
-        known.verdict.ruling = debt.verdict.ruling;
-        known.verdict.reasons.clone_from(&debt.verdict.reasons);
+    if entry.is_halt() && !known.is_halt() {
+        known.verdict.ruling = entry.verdict.ruling;
+        known.verdict.reasons.clone_from(&entry.verdict.reasons);
     }
 }
 
-/// A file of a session; empty when it is not there.
-fn read(folder: &Folder, name: &str) -> Result<SessionState, LedgerError> {
+/// Reads a file of a session; empty if it does not exist.
+fn read_or_default(folder: &StateDir, name: &str) -> Result<SessionState, LedgerError> {
     Ok(read_existing(folder, name)?.unwrap_or_default())
 }
 
-/// A file of a session; `None` when it is not there.
-fn read_existing(folder: &Folder, name: &str) -> Result<Option<SessionState>, LedgerError> {
-    let Some(file) = folder.existing(name)? else { return Ok(None) };
-    let text = folder.text_of(name, file)?;
-    let refuse = |why: String| refusal("reading", &folder.path(name), why);
-    // serde would also read a list as the fields in their order.
+/// Reads a file of a session; `None` if it does not exist.
+fn read_existing(folder: &StateDir, name: &str) -> Result<Option<SessionState>, LedgerError> {
+    let Some(file) = folder.open_existing(name)? else { return Ok(None) };
+    let text = folder.read_text(name, file)?;
+    let refuse = |why: String| ledger_error("reading", &folder.path_of(name), why);
+    // serde would also accept a list as the fields in their order.
     if !text.trim_start().starts_with('{') {
-        return Err(refuse("it is not a session's state: it is no JSON object".to_owned()));
+        return Err(refuse("it is not a session's state: it is not a JSON object".to_owned()));
     }
     let state = serde_json::from_str(&text);
     state.map(Some).map_err(|error| refuse(format!("it is not a session's state: {error}")))
 }
 
-fn put(
-    folder: &Folder,
+fn store_state(
+    folder: &StateDir,
     redactor: &Redactor,
     name: &str,
     state: &SessionState,
     durable: Durable,
 ) -> Result<(), LedgerError> {
     if *state == SessionState::default() {
-        return folder.remove(name);
+        return folder.remove_file(name);
     }
-    let bytes = veil_state(state, redactor)
+    let bytes = redact_state(state, redactor)
         .and_then(|value| serde_json::to_vec(&value))
-        .map_err(|error| refusal("writing", &folder.path(name), error))?;
-    folder.replace(name, &bytes, durable)
+        .map_err(|error| ledger_error("writing", &folder.path_of(name), error))?;
+    folder.replace_file(name, &bytes, durable)
 }
 
-/// Halts, and the rest without them.
-fn split(mut state: SessionState) -> (SessionState, SessionState) {
+/// Splits a state into halts and the rest.
+fn split_halts(mut state: SessionState) -> (SessionState, SessionState) {
     let mut halts = SessionState::default();
-    for debt in state.undelivered.iter_mut().filter(|debt| debt.is_halt()) {
-        let says = std::mem::take(&mut debt.verdict.messages);
-        let rest = Verdict { messages: says, ..Verdict::default() };
-        let halt = std::mem::replace(&mut debt.verdict, rest);
-        halts.undelivered.push(Undelivered::new(debt.id.clone(), debt.from.clone(), halt));
+    for entry in state.undelivered.iter_mut().filter(|entry| entry.is_halt()) {
+        let messages = std::mem::take(&mut entry.verdict.messages);
+        let rest = Verdict { messages, ..Verdict::default() };
+        let halt = std::mem::replace(&mut entry.verdict, rest);
+        halts.undelivered.push(Undelivered::new(entry.id.clone(), entry.from.clone(), halt));
     }
     let is_halt = |id: &str| halts.undelivered.iter().any(|halt| halt.id == id);
-    state.undelivered.retain(|debt| !debt.verdict.messages.is_empty() || !is_halt(&debt.id));
+    state.undelivered.retain(|entry| !entry.verdict.messages.is_empty() || !is_halt(&entry.id));
     (halts, state)
 }
 
-/// The state with its halts: each in the place of its words, or before everything else.
-fn join(mut state: SessionState, halts: Vec<Undelivered>) -> SessionState {
+/// Adds halts to a state: each to the entry with its messages, or at the beginning.
+fn join_halts(mut state: SessionState, halts: Vec<Undelivered>) -> SessionState {
     for halt in halts.into_iter().rev() {
-        match state.undelivered.iter_mut().find(|debt| debt.id == halt.id) {
-            Some(debt) => {
-                (debt.verdict.ruling, debt.verdict.reasons) =
+        match state.undelivered.iter_mut().find(|entry| entry.id == halt.id) {
+            Some(entry) => {
+                (entry.verdict.ruling, entry.verdict.reasons) =
                     (halt.verdict.ruling, halt.verdict.reasons);
             }
             None => state.undelivered.insert(0, halt),
@@ -254,31 +257,32 @@ fn join(mut state: SessionState, halts: Vec<Undelivered>) -> SessionState {
     state
 }
 
-/// Forgets sessions that nobody touched for `age`; tells how many.
-pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError> {
-    forget_files(folder, age)?;
-    let Ok(entries) = std::fs::read_dir(folder.path(FOLDER)) else { return Ok(0) };
+/// Removes sessions that did not change for `age`. Returns how many.
+pub(super) fn remove_old_sessions(folder: &StateDir, age: Duration) -> Result<u64, LedgerError> {
+    remove_old_files(folder, age)?;
+    let Ok(entries) = std::fs::read_dir(folder.path_of(SESSIONS_DIR)) else { return Ok(0) };
     let mut stems: BTreeSet<String> =
         entries.flatten().filter_map(|entry| stem_of(&entry)).collect();
-    stems.extend(side_entries::stems(folder));
+    stems.extend(side_entries::session_stems(folder));
+
     let mut forgotten = 0;
     for stem in stems {
         let files = SessionFiles::from_stem(&stem);
         let own = [files.state.as_str(), &files.halts, &files.lock, files.side.folder()];
-        let old = |names: &[&str]| names.iter().all(|name| is_old(&folder.path(name), age));
+        let old = |names: &[&str]| names.iter().all(|name| is_old(&folder.path_of(name), age));
         let kept = [files.state.as_str(), &files.halts, files.side.folder()];
-        let is_kept = kept.iter().any(|name| folder.path(name).exists());
+        let is_kept = kept.iter().any(|name| folder.path_of(name).exists());
         if !old(&own) {
             continue;
         }
-        let held = Held::at_once(folder, &files.lock)
-            .map_err(|error| trouble("forgetting", &folder.path(&files.state), &error))?;
+        let held = FileLock::try_lock(folder, &files.lock)
+            .map_err(|error| io_error("forgetting", &folder.path_of(&files.state), &error))?;
         if held.is_some() && old(&kept) {
             files.side.remove_all(folder)?;
             for name in [&files.state, &files.halts, &files.lock] {
-                folder.remove(name)?;
+                folder.remove_file(name)?;
             }
-            // A lock without a session is what a killed process left.
+            // A lock file without a session was left by a killed process, and does not count.
             forgotten += u64::from(is_kept);
         }
     }
@@ -291,20 +295,20 @@ fn stem_of(entry: &DirEntry) -> Option<String> {
     matches!(ending, "json" | "halt" | "lock").then(|| stem.to_owned())
 }
 
-/// What others keep for a session has its age too.
-fn forget_files(folder: &Folder, age: Duration) -> Result<(), LedgerError> {
-    let Ok(entries) = std::fs::read_dir(folder.path(SESSION_FILES)) else { return Ok(()) };
+/// Removes old files of other components that belong to a session.
+fn remove_old_files(folder: &StateDir, age: Duration) -> Result<(), LedgerError> {
+    let Ok(entries) = std::fs::read_dir(folder.path_of(SESSION_FILES)) else { return Ok(()) };
     for entry in entries.flatten().filter(|entry| is_old(&entry.path(), age)) {
         if let Some(name) = entry.file_name().to_str() {
-            folder.remove(&format!("{SESSION_FILES}/{name}"))?;
+            folder.remove_file(&format!("{SESSION_FILES}/{name}"))?;
         }
     }
     Ok(())
 }
 
-/// A state that cannot be read would fail every later change: it is kept aside, and said. One in
-/// which an older version may have kept a halt stays, and so does the failure, until a person looks.
-fn set_aside(folder: &Folder, files: &SessionFiles, error: LedgerError) -> LedgerError {
+/// Moves an unreadable state aside, because every later change would fail. A file that may contain
+/// a halt stays, and so does the error, until the user looks into it.
+fn set_aside(folder: &StateDir, files: &SessionFiles, error: LedgerError) -> LedgerError {
     let name = &files.state;
     if may_hold_a_halt(folder, name) {
         let why = format!(
@@ -314,17 +318,17 @@ fn set_aside(folder: &Folder, files: &SessionFiles, error: LedgerError) -> Ledge
         return LedgerError { why, ..error };
     }
     let aside = format!("{name}.corrupt");
-    match folder.rename(name, &aside) {
+    match folder.rename_file(name, &aside) {
         Ok(true) => {
-            let why = format!("{}; moved to {}", error.why, folder.path(&aside).display());
+            let why = format!("{}; moved to {}", error.why, folder.path_of(&aside).display());
             LedgerError { why, ..error }
         }
         _ => error,
     }
 }
 
-fn may_hold_a_halt(folder: &Folder, name: &str) -> bool {
-    let Ok(Some(file)) = folder.existing(name) else { return true };
+fn may_hold_a_halt(folder: &StateDir, name: &str) -> bool {
+    let Ok(Some(file)) = folder.open_existing(name) else { return true };
     let mut bytes = Vec::new();
     if file.take(MAX_SCAN_BYTES).read_to_end(&mut bytes).is_err() {
         return true;
@@ -333,7 +337,7 @@ fn may_hold_a_halt(folder: &Folder, name: &str) -> bool {
     bytes.len() as u64 == MAX_SCAN_BYTES || has(b"\"halt\"") || has(b"\"deny\"")
 }
 
-/// Also true of a file that is not there.
+/// Whether a file did not change for `age`. True for a missing file.
 fn is_old(path: &Path, age: Duration) -> bool {
     let Ok(touched) = std::fs::metadata(path).and_then(|about| about.modified()) else {
         return true;

@@ -1,6 +1,6 @@
-//! Messages and halts that could not be written into the files of their session. Each is a file of
-//! its own in a folder of that session, so that writing one needs no lock. The next change of the
-//! session takes them in and removes them. It knows files and how they fail, not what is delivered.
+//! Messages and halts that could not be written into the files of their session. Each has its own
+//! file in a folder of that session, so that writing one needs no lock. The next change of the
+//! session merges and removes them.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -8,16 +8,15 @@ use std::io::{ErrorKind, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gambrel_model::ledger::{LedgerError, SessionState, Undelivered};
-use sha2::{Digest, Sha256};
 
-use super::folder::{Folder, refusal, trouble};
-use crate::redact::{Redactor, veil_state};
+use super::state_dir::{StateDir, io_error, ledger_error};
+use crate::redact::{Redactor, redact_state};
 
-const FOLDER: &str = "side-entries";
+const SIDE_ENTRIES_DIR: &str = "side-entries";
 const ENDING: &str = ".json";
-/// So many messages may wait in side entries of one session.
+/// Maximum number of side entries of one session for messages.
 const MAX_MESSAGE_COUNT: usize = 200;
-/// Halts are stored beyond that, up to this number of files.
+/// Maximum number of side entries of one session for halts.
 const MAX_ENTRY_COUNT: usize = 250;
 
 /// The side entries of one session.
@@ -26,69 +25,71 @@ pub(super) struct SideEntries {
     folder: String,
 }
 
-/// What was read, oldest first.
+/// The side entries that were read, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct SideRead {
-    /// By the name of its file.
-    pub debts: BTreeMap<String, Undelivered>,
-    /// What could not be read: nobody knows whether it is a halt.
+    /// The entries by file name.
+    pub entries: BTreeMap<String, Undelivered>,
+    /// An error if an entry could not be read. It may be a halt.
     pub trouble: Option<LedgerError>,
 }
 
 impl SideEntries {
-    pub(super) fn of(stem: &str) -> Self {
-        Self { folder: format!("{FOLDER}/{stem}") }
+    pub(super) fn new(stem: &str) -> Self {
+        Self { folder: format!("{SIDE_ENTRIES_DIR}/{stem}") }
     }
 
-    /// Stores one entry. Readers see the whole of it or nothing.
-    pub(super) fn write(
+    /// Stores one entry atomically.
+    pub(super) fn write_entry(
         &self,
-        folder: &Folder,
+        folder: &StateDir,
         redactor: &Redactor,
-        debt: &Undelivered,
+        entry: &Undelivered,
     ) -> Result<(), LedgerError> {
-        let stem = format!("{}/{}", self.folder, entry_name(debt));
+        let stem = format!("{}/{}", self.folder, entry_name(entry));
         let (name, unfinished) = (format!("{stem}{ENDING}"), format!("{stem}.tmp"));
-        let path = folder.path(&name);
-        self.check_room(folder, debt)?;
-        let state = SessionState { undelivered: vec![debt.clone()], ..SessionState::default() };
-        let bytes = veil_state(&state, redactor)
+        let path = folder.path_of(&name);
+        self.check_entry_count(folder, entry)?;
+
+        let state = SessionState { undelivered: vec![entry.clone()], ..SessionState::default() };
+        let bytes = redact_state(&state, redactor)
             .and_then(|value| serde_json::to_vec(&value))
-            .map_err(|error| refusal("writing", &path, error))?;
+            .map_err(|error| ledger_error("writing", &path, error))?;
+
         let options = OpenOptions::new().write(true).create_new(true).clone();
-        let written = folder.open(&unfinished, &options).and_then(|mut file| {
+        let written = folder.open_private(&unfinished, &options).and_then(|mut file| {
             file.write_all(&bytes)?;
-            if debt.is_halt() { file.sync_all() } else { Ok(()) }
+            if entry.is_halt() { file.sync_all() } else { Ok(()) }
         });
-        let written =
-            written.and_then(|()| std::fs::rename(folder.path(&unfinished), folder.path(&name)));
+        let written = written
+            .and_then(|()| std::fs::rename(folder.path_of(&unfinished), folder.path_of(&name)));
         written.map_err(|error| {
-            // What is half written only takes room on a disk that may be full.
-            let _ = std::fs::remove_file(folder.path(&unfinished));
-            trouble("writing", &path, &error)
+            // Frees the space of the incomplete file, because the disk may be full.
+            let _ = std::fs::remove_file(folder.path_of(&unfinished));
+            io_error("writing", &path, &error)
         })
     }
 
-    fn check_room(&self, folder: &Folder, debt: &Undelivered) -> Result<(), LedgerError> {
-        let max = if debt.is_halt() { MAX_ENTRY_COUNT } else { MAX_MESSAGE_COUNT };
-        let count = self.names(folder)?.len();
+    fn check_entry_count(&self, folder: &StateDir, entry: &Undelivered) -> Result<(), LedgerError> {
+        let max = if entry.is_halt() { MAX_ENTRY_COUNT } else { MAX_MESSAGE_COUNT };
+        let count = self.entry_names(folder)?.len();
         if count < max {
             return Ok(());
         }
         let why = format!("{count} entries wait there; end the process that locks the session");
-        Err(refusal("writing", &folder.path(&self.folder), why))
+        Err(ledger_error("writing", &folder.path_of(&self.folder), why))
     }
 
-    pub(super) fn read(&self, folder: &Folder) -> SideRead {
+    pub(super) fn read_entries(&self, folder: &StateDir) -> SideRead {
         let mut read = SideRead::default();
-        let names = self.names(folder).unwrap_or_else(|error| {
+        let names = self.entry_names(folder).unwrap_or_else(|error| {
             read.trouble = Some(error);
             Vec::new()
         });
         for name in names {
-            match self.read_one(folder, &name) {
-                Ok(Some(debt)) => drop(read.debts.insert(name, debt)),
-                // Somebody has just taken it in.
+            match self.read_entry(folder, &name) {
+                Ok(Some(entry)) => drop(read.entries.insert(name, entry)),
+                // Another process has just merged it.
                 Ok(None) => {}
                 Err(error) => read.trouble = Some(error),
             }
@@ -96,24 +97,28 @@ impl SideEntries {
         read
     }
 
-    /// Removes entries that were taken in.
-    pub(super) fn remove(&self, folder: &Folder, read: &SideRead) -> Result<(), LedgerError> {
-        for name in read.debts.keys() {
-            folder.remove(&format!("{}/{name}", self.folder))?;
+    /// Removes entries that were merged.
+    pub(super) fn remove_merged(
+        &self,
+        folder: &StateDir,
+        read: &SideRead,
+    ) -> Result<(), LedgerError> {
+        for name in read.entries.keys() {
+            folder.remove_file(&format!("{}/{name}", self.folder))?;
         }
-        if !read.debts.is_empty() {
-            // It stays where another process has just written into it.
-            let _ = std::fs::remove_dir(folder.path(&self.folder));
+        if !read.entries.is_empty() {
+            // Fails if another process has just added an entry.
+            let _ = std::fs::remove_dir(folder.path_of(&self.folder));
         }
         Ok(())
     }
 
-    /// Removes everything, whatever is in it.
-    pub(super) fn remove_all(&self, folder: &Folder) -> Result<(), LedgerError> {
-        let path = folder.path(&self.folder);
+    /// Removes the folder with all its content.
+    pub(super) fn remove_all(&self, folder: &StateDir) -> Result<(), LedgerError> {
+        let path = folder.path_of(&self.folder);
         match std::fs::remove_dir_all(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(trouble("removing", &path, &error))
+                Err(io_error("removing", &path, &error))
             }
             _ => Ok(()),
         }
@@ -124,10 +129,10 @@ impl SideEntries {
         &self.folder
     }
 
-    /// Names of whole entries. Mostly there is no folder, which costs one look.
-    fn names(&self, folder: &Folder) -> Result<Vec<String>, LedgerError> {
-        let path = folder.path(&self.folder);
-        let trouble = |error: std::io::Error| trouble("reading", &path, &error);
+    /// The names of complete entries. Mostly the folder does not exist.
+    fn entry_names(&self, folder: &StateDir) -> Result<Vec<String>, LedgerError> {
+        let path = folder.path_of(&self.folder);
+        let trouble = |error: std::io::Error| io_error("reading", &path, &error);
         let entries = match std::fs::read_dir(&path) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -143,27 +148,33 @@ impl SideEntries {
         Ok(names)
     }
 
-    fn read_one(&self, folder: &Folder, name: &str) -> Result<Option<Undelivered>, LedgerError> {
+    fn read_entry(
+        &self,
+        folder: &StateDir,
+        name: &str,
+    ) -> Result<Option<Undelivered>, LedgerError> {
         let name = format!("{}/{name}", self.folder);
-        let Some(file) = folder.existing(&name)? else { return Ok(None) };
-        let text = folder.text_of(&name, file)?;
+        let Some(file) = folder.open_existing(&name)? else { return Ok(None) };
+        let text = folder.read_text(&name, file)?;
         let state: Option<SessionState> = serde_json::from_str(&text).ok();
-        let debt = state.and_then(|mut state| state.undelivered.pop());
+        let entry = state.and_then(|mut state| state.undelivered.pop());
         let why = "it is not a message of a hook; look into it, then remove it";
-        debt.map(Some).ok_or_else(|| refusal("reading", &folder.path(&name), why))
+        entry.map(Some).ok_or_else(|| ledger_error("reading", &folder.path_of(&name), why))
     }
 }
 
-/// The stems of all sessions that have side entries.
-pub(super) fn stems(folder: &Folder) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder.path(FOLDER)) else { return Vec::new() };
+/// The file name stems of all sessions with side entries.
+pub(super) fn session_stems(folder: &StateDir) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder.path_of(SIDE_ENTRIES_DIR)) else {
+        return Vec::new();
+    };
     entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Sorted by time, and never the same for two entries.
-fn entry_name(debt: &Undelivered) -> String {
+/// A unique file name of an entry, sorted by time.
+fn entry_name(entry: &Undelivered) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let hash: [u8; 32] = Sha256::digest(debt.id.as_bytes()).into();
+    let hash = gambrel_model::sha256(&entry.id);
     let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("{:016x}-{short}", now.as_micros())
 }

@@ -1,6 +1,5 @@
-//! The journal on its way: one file that every process appends to, set aside when it grows too
-//! large. Who takes it in renames it first and then waits for the writers that are still at it,
-//! so nobody ever waits for a reader.
+//! The spool: one file that every process appends to, rotated if it grows too large. An import
+//! renames the spool and then waits for its writers, so that a writer never waits for an import.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -10,125 +9,135 @@ use std::time::Duration;
 
 use gambrel_model::ledger::LedgerError;
 
-use super::folder::{Durable, Folder, refusal, trouble};
-use super::line::{self, Entry};
-use super::lock::{self, Held, Kind};
+use super::lock::{self, FileLock, LockKind};
+use super::record_line::{self, RecordLine};
+use super::state_dir::{Durable, StateDir, io_error, ledger_error};
 
-/// Where records are appended.
-pub(super) const LIVE: &str = "spool.jsonl";
-/// A full spool that nobody has taken in yet.
-pub(super) const FULL: &str = "spool.1.jsonl";
-/// What is being taken in; belongs to the one process whose turn it is.
-pub(super) const TAKING: &str = "spool.taking.jsonl";
-/// Held while the live spool is renamed.
-const RENAMING: &str = "spool.lock";
-/// Counts the bytes of full spools that were dropped untaken.
-const DROPPED: &str = "spool.dropped";
-/// A writer only ever waits for a stranger's lock.
-const PATIENCE: Duration = Duration::from_millis(250);
-/// A spool may be renamed between opening and locking it, but hardly many times in a row.
-const TRIES: usize = 64;
+/// The file that records are appended to.
+pub(super) const LIVE_FILE: &str = "spool.jsonl";
+/// A full spool before its import.
+pub(super) const FULL_FILE: &str = "spool.1.jsonl";
+/// The spool during its import. Only the importing process uses it.
+pub(super) const IMPORT_FILE: &str = "spool.taking.jsonl";
+/// The lock for renaming the live spool.
+const RENAME_LOCK: &str = "spool.lock";
+/// The number of bytes of full spools that were dropped before their import.
+const DROPPED_FILE: &str = "spool.dropped";
+/// Maximum wait of a writer. Only a foreign process can hold the lock that long.
+const WRITE_LOCK_TIMEOUT: Duration = Duration::from_millis(250);
+/// How often a writer opens the spool again if it was renamed before the lock.
+const MAX_ATTEMPTS: usize = 64;
 
-/// The writing end, kept open between records.
+/// The writer of the spool. The file stays open between records.
 #[derive(Debug, Default)]
-pub(super) struct Spool {
-    file: Mutex<Option<Kept>>,
+pub(super) struct SpoolWriter {
+    file: Mutex<Option<SpoolFile>>,
 }
 
-/// An open spool and what it was when it was opened: a renamed one is known by that.
+/// An open spool, with its inode and device to detect that it was renamed.
 #[derive(Debug)]
-struct Kept {
+struct SpoolFile {
     file: File,
     inode: u64,
     device: u64,
 }
 
-impl Kept {
+impl SpoolFile {
     fn new(file: File) -> io::Result<Self> {
         let own = file.metadata()?;
         Ok(Self { inode: own.ino(), device: own.dev(), file })
     }
 }
 
-impl Spool {
-    /// Appends whole lines with one write. True when the spool has grown by another `import`
-    /// bytes, so that it is time to import it.
-    pub(super) fn append(
+impl SpoolWriter {
+    /// Appends whole lines with one write. True if the spool has grown by another `import` bytes,
+    /// so that an import is due.
+    pub(super) fn append_lines(
         &self,
-        folder: &Folder,
+        folder: &StateDir,
         lines: &[u8],
         cap: u64,
         import: u64,
     ) -> Result<bool, LedgerError> {
-        let path = folder.path(LIVE);
+        let path = folder.path_of(LIVE_FILE);
         let mut kept = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let open = match kept.take() {
                 Some(open) => open,
                 None => folder
-                    .open(LIVE, OpenOptions::new().append(true))
-                    .and_then(Kept::new)
-                    .map_err(|error| trouble("journalling to", &path, &error))?,
+                    .open_private(LIVE_FILE, OpenOptions::new().append(true))
+                    .and_then(SpoolFile::new)
+                    .map_err(|error| io_error("journalling to", &path, &error))?,
             };
-            lock::acquire(&open.file, Kind::Shared, PATIENCE, &path)?;
+            lock::acquire_lock(&open.file, LockKind::Shared, WRITE_LOCK_TIMEOUT, &path)?;
             let Some(size) = size_if_live(&open, folder) else { continue };
-            if size >= cap && set_aside(&open, folder)? {
+            if size >= cap && rotate_spool(&open, folder)? {
                 continue;
             }
+
             let written = write_once(&open.file, lines);
-            lock::release(&open.file);
+            lock::release_lock(&open.file);
             *kept = Some(open);
             let grown = size.saturating_add(lines.len() as u64);
             let due = size / import.max(1) != grown / import.max(1);
-            return written.map(|()| due).map_err(|error| trouble("journalling to", &path, &error));
+            return written
+                .map(|()| due)
+                .map_err(|error| io_error("journalling to", &path, &error));
         }
-        Err(refusal("journalling to", &path, "it was renamed again and again"))
+        Err(ledger_error("journalling to", &path, "other processes keep renaming it; try again"))
     }
 }
 
-/// Takes a spool away under the name `TAKING`, while no writer renames it; false when there is
-/// none.
-pub(super) fn claim(folder: &Folder, name: &str) -> Result<bool, LedgerError> {
-    let _renaming = Held::wait(folder, RENAMING)?;
-    folder.rename(name, TAKING)
+/// Renames a spool for its import; false if it does not exist.
+pub(super) fn claim_spool(folder: &StateDir, name: &str) -> Result<bool, LedgerError> {
+    let _renaming = FileLock::wait(folder, RENAME_LOCK)?;
+    folder.rename_file(name, IMPORT_FILE)
 }
 
-/// Takes bytes off the count of those that were dropped, once somebody knows of them.
-pub(super) fn forget_dropped(folder: &Folder, bytes: u64) -> Result<(), LedgerError> {
+/// Subtracts reported bytes from the number of dropped bytes.
+pub(super) fn subtract_dropped(folder: &StateDir, bytes: u64) -> Result<(), LedgerError> {
     if bytes == 0 {
         return Ok(());
     }
-    let _renaming = Held::wait(folder, RENAMING)?;
-    match dropped(folder)?.saturating_sub(bytes) {
-        0 => folder.remove(DROPPED),
-        more => folder.replace(DROPPED, more.to_string().as_bytes(), Durable::No),
+    let _renaming = FileLock::wait(folder, RENAME_LOCK)?;
+    match dropped_bytes(folder)?.saturating_sub(bytes) {
+        0 => folder.remove_file(DROPPED_FILE),
+        more => folder.replace_file(DROPPED_FILE, more.to_string().as_bytes(), Durable::No),
     }
 }
 
-/// Waits until no writer is in the midst of a line of this renamed spool. Later ones find that
-/// it was renamed before they write, so the lock need not be kept.
-pub(super) fn settle(file: &File, folder: &Folder, name: &str) -> Result<(), LedgerError> {
-    lock::acquire(file, Kind::Exclusive, lock::PATIENCE, &folder.path(name))?;
-    lock::release(file);
+/// Waits for the writers of a renamed spool. Later writers check the name first, so the lock is
+/// released at once.
+pub(super) fn wait_for_writers(
+    file: &File,
+    folder: &StateDir,
+    name: &str,
+) -> Result<(), LedgerError> {
+    lock::acquire_lock(file, LockKind::Exclusive, lock::LOCK_TIMEOUT, &folder.path_of(name))?;
+    lock::release_lock(file);
     Ok(())
 }
 
-/// Hands every whole record to `each`; returns how many lines were torn or changed.
-pub(super) fn read<E: From<io::Error>>(
+/// Passes every intact record to `each`. Returns the number of torn or changed lines.
+pub(super) fn read_records<E: From<io::Error>>(
     file: File,
-    mut each: impl FnMut(Entry) -> Result<(), E>,
+    mut each: impl FnMut(RecordLine) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let mut line = Vec::new();
     let mut corrupt = 0;
     loop {
         line.clear();
-        // Room for a torn line with a whole one glued to it.
-        if (&mut reader).take(2 * line::LONGEST as u64).read_until(b'\n', &mut line)? == 0 {
+        // A torn line may be followed by a whole one without a newline.
+        if (&mut reader)
+            .take(2 * record_line::MAX_LINE_BYTES as u64)
+            .read_until(b'\n', &mut line)?
+            == 0
+        {
             return Ok(corrupt);
         }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        let (entry, lost) = line::decode(text);
+        let (entry, lost) = record_line::decode_line(text);
         corrupt += u64::from(lost);
         if let Some(entry) = entry {
             each(entry)?;
@@ -136,8 +145,8 @@ pub(super) fn read<E: From<io::Error>>(
     }
 }
 
-fn size_if_live(open: &Kept, folder: &Folder) -> Option<u64> {
-    let live = std::fs::metadata(folder.path(LIVE)).ok()?;
+fn size_if_live(open: &SpoolFile, folder: &StateDir) -> Option<u64> {
+    let live = std::fs::metadata(folder.path_of(LIVE_FILE)).ok()?;
     (open.inode == live.ino() && open.device == live.dev()).then_some(live.len())
 }
 
@@ -145,7 +154,7 @@ fn write_once(mut file: &File, line: &[u8]) -> io::Result<()> {
     loop {
         return match file.write(line) {
             Ok(written) if written == line.len() => Ok(()),
-            // The rest may not follow: another writer's line may already stand there.
+            // Another writer may have appended in the meantime, so the rest cannot follow.
             Ok(written) => {
                 let why = format!("only {written} of {} bytes were written", line.len());
                 Err(io::Error::new(ErrorKind::StorageFull, why))
@@ -156,25 +165,25 @@ fn write_once(mut file: &File, line: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Renames a full spool; false when somebody else is at it. An older full one is dropped, and
-/// counted first, so that it is never dropped in silence.
-fn set_aside(open: &Kept, folder: &Folder) -> Result<bool, LedgerError> {
-    let path = folder.path(LIVE);
-    let renaming =
-        Held::at_once(folder, RENAMING).map_err(|error| trouble("setting aside", &path, &error))?;
+/// Renames a full spool; false if another process does so. An older full spool is dropped, after
+/// its bytes are counted.
+fn rotate_spool(open: &SpoolFile, folder: &StateDir) -> Result<bool, LedgerError> {
+    let path = folder.path_of(LIVE_FILE);
+    let renaming = FileLock::try_lock(folder, RENAME_LOCK)
+        .map_err(|error| io_error("setting aside", &path, &error))?;
     if renaming.is_none() || size_if_live(open, folder).is_none() {
         return Ok(false);
     }
-    if let Ok(older) = std::fs::metadata(folder.path(FULL)) {
-        let total = dropped(folder)?.saturating_add(older.len());
-        folder.replace(DROPPED, total.to_string().as_bytes(), Durable::No)?;
+    if let Ok(older) = std::fs::metadata(folder.path_of(FULL_FILE)) {
+        let total = dropped_bytes(folder)?.saturating_add(older.len());
+        folder.replace_file(DROPPED_FILE, total.to_string().as_bytes(), Durable::No)?;
     }
-    folder.rename(LIVE, FULL)
+    folder.rename_file(LIVE_FILE, FULL_FILE)
 }
 
-/// How many bytes were dropped that nobody knows of.
-pub(super) fn dropped(folder: &Folder) -> Result<u64, LedgerError> {
-    let Some(file) = folder.existing(DROPPED)? else { return Ok(0) };
-    // A count that cannot be read still says that something was dropped.
-    Ok(folder.text_of(DROPPED, file)?.trim().parse().unwrap_or(1))
+/// The number of dropped bytes that are not reported yet.
+pub(super) fn dropped_bytes(folder: &StateDir) -> Result<u64, LedgerError> {
+    let Some(file) = folder.open_existing(DROPPED_FILE)? else { return Ok(0) };
+    // An unreadable count still means that something was dropped.
+    Ok(folder.read_text(DROPPED_FILE, file)?.trim().parse().unwrap_or(1))
 }

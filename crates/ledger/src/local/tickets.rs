@@ -1,5 +1,5 @@
-//! One small file per ticket, on disk before anybody is told of it. The first answer is written
-//! under a lock; what is shown to people has no secrets in it.
+//! One small file for each ticket, synced to the disk before the ticket is used. The first answer
+//! is written under a lock. Shown texts have their secrets redacted.
 
 use std::io::Read;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,99 +8,100 @@ use gambrel_model::ledger::LedgerError;
 use gambrel_model::ticket::{Answer, AnswerKind, AnswerResult, OpenedTicket, Ticket, TicketState};
 use serde::{Deserialize, Serialize};
 
-use super::folder::{Durable, Folder, refusal, trouble};
-use super::lock::Held;
-use crate::alive::is_held;
+use super::lock::FileLock;
+use super::state_dir::{Durable, StateDir, io_error, ledger_error};
+use crate::pid_alive::is_held;
 use crate::redact::Redactor;
-use crate::token::{Secret, Token, fresh, hashed};
+use crate::token::{LedgerSecret, TicketToken, hash_key, new_secret};
 
-const FOLDER: &str = "tickets";
-const SECRET: &str = "tickets/secret";
-/// The same question is not asked more often than this before the old tickets are forgotten.
-const SERIALS: u32 = 100_000;
+const TICKETS_DIR: &str = "tickets";
+const SECRET_FILE: &str = "tickets/secret";
+/// Maximum number of tickets of one question before old tickets are removed.
+const MAX_SERIAL_COUNT: u32 = 100_000;
 
-/// A ticket as it is kept.
+/// A ticket with the hash of its token.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredTicket {
     hash: String,
     ticket: Ticket,
 }
 
 fn file_of(id: &str) -> Option<String> {
     let sound = !id.is_empty() && id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    sound.then(|| format!("{FOLDER}/{id}.json"))
+    sound.then(|| format!("{TICKETS_DIR}/{id}.json"))
 }
 
-fn lock(folder: &Folder, id: &str) -> Result<Held, LedgerError> {
+fn lock_ticket(folder: &StateDir, id: &str) -> Result<FileLock, LedgerError> {
     let last = id.chars().next_back().unwrap_or('0');
-    Held::wait(folder, &format!("{FOLDER}/{last}.lock"))
+    FileLock::wait(folder, &format!("{TICKETS_DIR}/{last}.lock"))
 }
 
-fn read(folder: &Folder, id: &str) -> Result<Option<Kept>, LedgerError> {
+fn read_ticket(folder: &StateDir, id: &str) -> Result<Option<StoredTicket>, LedgerError> {
     let Some(name) = file_of(id) else { return Ok(None) };
-    let Some(file) = folder.existing(&name)? else { return Ok(None) };
-    let text = folder.text_of(&name, file)?;
+    let Some(file) = folder.open_existing(&name)? else { return Ok(None) };
+    let text = folder.read_text(&name, file)?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
-        refusal("reading", &folder.path(&name), format!("it is not a ticket: {error}"))
+        ledger_error("reading", &folder.path_of(&name), format!("it is not a ticket: {error}"))
     })
 }
 
-fn write(folder: &Folder, kept: &Kept) -> Result<(), LedgerError> {
-    let name = file_of(&kept.ticket.id).unwrap_or_else(|| format!("{FOLDER}/odd.json"));
-    let bytes =
-        serde_json::to_vec(kept).map_err(|error| refusal("writing", &folder.path(&name), error))?;
-    folder.replace(&name, &bytes, Durable::Yes)
+fn write_ticket(folder: &StateDir, kept: &StoredTicket) -> Result<(), LedgerError> {
+    let name = file_of(&kept.ticket.id).unwrap_or_else(|| format!("{TICKETS_DIR}/odd.json"));
+    let bytes = serde_json::to_vec(kept)
+        .map_err(|error| ledger_error("writing", &folder.path_of(&name), error))?;
+    folder.replace_file(&name, &bytes, Durable::Yes)
 }
 
-/// The ledger's secret, made by whoever needs it first.
-fn secret(folder: &Folder) -> Result<Secret, LedgerError> {
-    let path = folder.path(SECRET);
-    let _held = Held::wait(folder, &format!("{FOLDER}/secret.lock"))?;
-    let mut secret = Secret::default();
-    if let Some(mut file) = folder.existing(SECRET)? {
-        file.read_exact(&mut secret).map_err(|error| trouble("reading", &path, &error))?;
+/// The ledger's secret, created at the first use.
+fn ledger_secret(folder: &StateDir) -> Result<LedgerSecret, LedgerError> {
+    let path = folder.path_of(SECRET_FILE);
+    let _held = FileLock::wait(folder, &format!("{TICKETS_DIR}/secret.lock"))?;
+    let mut secret = LedgerSecret::default();
+    if let Some(mut file) = folder.open_existing(SECRET_FILE)? {
+        file.read_exact(&mut secret).map_err(|error| io_error("reading", &path, &error))?;
         return Ok(secret);
     }
-    let secret = fresh().map_err(|error| refusal("making", &path, error))?;
-    folder.replace(SECRET, &secret, Durable::Yes)?;
+    let secret = new_secret().map_err(|error| ledger_error("making", &path, error))?;
+    folder.replace_file(SECRET_FILE, &secret, Durable::Yes)?;
     Ok(secret)
 }
 
-/// The ticket of a question.
-pub(super) fn open(
-    folder: &Folder,
+/// Finds the open ticket of a question, or creates one.
+pub(super) fn open_ticket(
+    folder: &StateDir,
     redactor: &Redactor,
     asked: &Ticket,
 ) -> Result<OpenedTicket, LedgerError> {
-    let secret = secret(folder)?;
-    for serial in 0..SERIALS {
-        let Some(token) = Token::of(&secret, &asked.key, serial) else { break };
-        let _held = lock(folder, token.id())?;
-        match read(folder, token.id())? {
+    let secret = ledger_secret(folder)?;
+    for serial in 0..MAX_SERIAL_COUNT {
+        let Some(token) = TicketToken::derive(&secret, &asked.key, serial) else { break };
+        let _held = lock_ticket(folder, token.id())?;
+        match read_ticket(folder, token.id())? {
             Some(kept) if is_over(&kept.ticket) => {}
             Some(kept) => return Ok(OpenedTicket { ticket: kept.ticket, token: token.text }),
             None => {
-                let ticket = Ticket { id: token.id().to_owned(), ..shown(asked, redactor) };
-                let kept = Kept { hash: token.hash, ticket };
-                write(folder, &kept)?;
+                let ticket = Ticket { id: token.id().to_owned(), ..redact_ticket(asked, redactor) };
+                let kept = StoredTicket { hash: token.hash, ticket };
+                write_ticket(folder, &kept)?;
                 return Ok(OpenedTicket { ticket: kept.ticket, token: token.text });
             }
         }
     }
-    Err(refusal("opening a ticket in", &folder.path(FOLDER), "this was asked too often"))
+    let why = "this question was asked too often; wait until its tickets expire";
+    Err(ledger_error("opening a ticket in", &folder.path_of(TICKETS_DIR), why))
 }
 
-/// Nobody can be helped by it any more.
+/// Whether a ticket is spent, expired, or in use by a running process.
 fn is_over(ticket: &Ticket) -> bool {
     let in_use = || ticket.taken.as_ref().is_some_and(is_held);
-    ticket.spent || ticket.state_at(now()) == TicketState::Expired || in_use()
+    ticket.spent || ticket.state_at(now_ms()) == TicketState::Expired || in_use()
 }
 
-fn shown(asked: &Ticket, redactor: &Redactor) -> Ticket {
+fn redact_ticket(asked: &Ticket, redactor: &Redactor) -> Ticket {
     let clean = |text: &str| redactor.redact_text(text).into_owned();
     Ticket {
-        key: hashed(&asked.key),
-        at: now(),
+        key: hash_key(&asked.key),
+        at: now_ms(),
         session: clean(&asked.session),
         project: clean(&asked.project),
         title: clean(&asked.title),
@@ -118,84 +119,84 @@ fn shown(asked: &Ticket, redactor: &Redactor) -> Ticket {
     }
 }
 
-pub(super) fn by_id(folder: &Folder, id: &str) -> Result<Option<Ticket>, LedgerError> {
-    Ok(read(folder, id)?.map(|kept| kept.ticket))
+pub(super) fn by_id(folder: &StateDir, id: &str) -> Result<Option<Ticket>, LedgerError> {
+    Ok(read_ticket(folder, id)?.map(|kept| kept.ticket))
 }
 
-pub(super) fn by_token(folder: &Folder, token: &str) -> Result<Option<Ticket>, LedgerError> {
-    let token = Token::known(token.to_owned());
-    let kept = read(folder, token.id())?;
-    Ok(kept.filter(|kept| token.is(&kept.hash)).map(|kept| kept.ticket))
+pub(super) fn by_token(folder: &StateDir, token: &str) -> Result<Option<Ticket>, LedgerError> {
+    let token = TicketToken::from_text(token.to_owned());
+    let kept = read_ticket(folder, token.id())?;
+    Ok(kept.filter(|kept| token.matches_hash(&kept.hash)).map(|kept| kept.ticket))
 }
 
-pub(super) fn all(folder: &Folder) -> Result<Vec<Ticket>, LedgerError> {
-    let Ok(entries) = std::fs::read_dir(folder.path(FOLDER)) else { return Ok(Vec::new()) };
+pub(super) fn all_tickets(folder: &StateDir) -> Result<Vec<Ticket>, LedgerError> {
+    let Ok(entries) = std::fs::read_dir(folder.path_of(TICKETS_DIR)) else { return Ok(Vec::new()) };
     let mut tickets = Vec::new();
     for entry in entries.flatten() {
         let name = entry.file_name();
         let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
-        // One that cannot be read must not hide the others.
+        // Unreadable tickets are skipped.
         tickets.extend(id.and_then(|id| by_id(folder, id).ok().flatten()));
     }
     tickets.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
     Ok(tickets)
 }
 
-/// The first answer counts.
-pub(super) fn answer(
-    folder: &Folder,
+/// Records an answer. The first one counts.
+pub(super) fn record_answer(
+    folder: &StateDir,
     id: &str,
     answer: &Answer,
 ) -> Result<AnswerResult, LedgerError> {
     if file_of(id).is_none() {
         return Ok(AnswerResult::Unknown);
     }
-    let _held = lock(folder, id)?;
-    let Some(mut kept) = read(folder, id)? else { return Ok(AnswerResult::Unknown) };
+    let _held = lock_ticket(folder, id)?;
+    let Some(mut kept) = read_ticket(folder, id)? else { return Ok(AnswerResult::Unknown) };
     if let Some(before) = kept.ticket.answer {
         return Ok(AnswerResult::AlreadyAnswered(before));
     }
     if is_over(&kept.ticket) {
         return Ok(AnswerResult::Expired);
     }
-    let taken = Answer { at: now(), ..answer.clone() };
+    let taken = Answer { at: now_ms(), ..answer.clone() };
     kept.ticket.answer = Some(taken.clone());
-    write(folder, &kept)?;
+    write_ticket(folder, &kept)?;
     Ok(AnswerResult::Recorded(taken))
 }
 
-/// Notes how far the one who asks has come.
-pub(super) fn note(
-    folder: &Folder,
+/// Changes a ticket, but not its id and answer.
+pub(super) fn update_ticket(
+    folder: &StateDir,
     id: &str,
     change: &mut dyn FnMut(&mut Ticket),
 ) -> Result<(), LedgerError> {
-    let _held = lock(folder, id)?;
-    let Some(mut kept) = read(folder, id)? else { return Ok(()) };
+    let _held = lock_ticket(folder, id)?;
+    let Some(mut kept) = read_ticket(folder, id)? else { return Ok(()) };
     let before = kept.ticket.clone();
     change(&mut kept.ticket);
     kept.ticket.answer.clone_from(&before.answer);
     kept.ticket.id.clone_from(&before.id);
-    if kept.ticket == before { Ok(()) } else { write(folder, &kept) }
+    if kept.ticket == before { Ok(()) } else { write_ticket(folder, &kept) }
 }
 
-/// Forgets tickets that nobody touched for `age` and that cannot be answered any more.
-pub(super) fn forget(folder: &Folder, age: Duration) -> Result<u64, LedgerError> {
-    let old = now().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+/// Removes tickets that are not open and that did not change for `age`. Returns how many.
+pub(super) fn remove_old_tickets(folder: &StateDir, age: Duration) -> Result<u64, LedgerError> {
+    let old = now_ms().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     let mut forgotten = 0;
-    for ticket in all(folder)? {
-        let over = ticket.state_at(now()) != TicketState::Open;
+    for ticket in all_tickets(folder)? {
+        let over = ticket.state_at(now_ms()) != TicketState::Open;
         let last = ticket.answer.as_ref().map_or(ticket.at.max(ticket.expires), |given| given.at);
         if let Some(name) = file_of(&ticket.id).filter(|_| over && last < old) {
-            let _held = lock(folder, &ticket.id)?;
-            folder.remove(&name)?;
+            let _held = lock_ticket(folder, &ticket.id)?;
+            folder.remove_file(&name)?;
             forgotten += 1;
         }
     }
     Ok(forgotten)
 }
 
-fn now() -> u64 {
+fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

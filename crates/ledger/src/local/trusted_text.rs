@@ -1,5 +1,5 @@
-//! Copies of small files as they were when a person trusted them, so that a later look can show
-//! what changed. Named by the hash of the file; without them only the difference is missing.
+//! Copies of small trusted files, named by their hash, so that gambrel can show what changed since.
+//! Trust itself does not depend on them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use gambrel_model::ledger::LedgerError;
 
 use super::LocalLedger;
-use super::folder::Durable;
+use super::state_dir::Durable;
 
-const FOLDER: &str = "trusted-text";
-/// A larger file is not copied.
+const TEXTS_DIR: &str = "trusted-text";
+/// Maximum size of a copied file.
 const MAX_TEXT_BYTES: usize = 64 << 10;
-/// All copies together.
+/// Maximum size of all copies together.
 const MAX_TOTAL_BYTES: u64 = 16 << 20;
 
 impl LocalLedger {
-    /// Keeps the text of files by their hashes. What no record names any more goes first.
+    /// Stores the text of files by their hashes. Removes copies that are not in use first.
     pub fn keep_trusted_texts(
         &self,
         texts: &[(&str, &[u8])],
@@ -28,30 +28,31 @@ impl LocalLedger {
             let Ok(text) = std::str::from_utf8(bytes) else { continue };
             let text = self.redactor.redact_text(text);
             total += text.len() as u64;
-            let is_kept = self.folder.path(&name).exists();
+            let is_kept = self.folder.path_of(&name).exists();
             if is_kept || text.len() > MAX_TEXT_BYTES || total > MAX_TOTAL_BYTES {
                 continue;
             }
-            self.folder.replace(&name, text.as_bytes(), Durable::No)?;
+            self.folder.replace_file(&name, text.as_bytes(), Durable::No)?;
         }
         Ok(())
     }
 
-    /// The text of a file that was trusted, without secrets.
+    /// The text of a trusted file, with secrets redacted.
     pub fn trusted_text(&self, digest: &str) -> Option<String> {
         let name = file_name(digest)?;
-        let file = self.folder.existing(&name).ok()??;
-        self.folder.text_of(&name, file).ok()
+        let file = self.folder.open_existing(&name).ok()??;
+        self.folder.read_text(&name, file).ok()
     }
 
-    /// A text as it would be kept: without secrets.
-    pub fn redacted(&self, text: &str) -> String {
+    /// A text with secrets redacted.
+    pub fn redacted_text(&self, text: &str) -> String {
         self.redactor.redact_text(text).into_owned()
     }
 
-    /// Removes copies that no record names. Returns the bytes that stay.
+    /// Removes copies that are not in use. Returns the bytes of the others.
     fn drop_unused_texts(&self, in_use: &BTreeSet<&str>) -> u64 {
-        let entries = std::fs::read_dir(self.folder.path(FOLDER)).into_iter().flatten().flatten();
+        let entries =
+            std::fs::read_dir(self.folder.path_of(TEXTS_DIR)).into_iter().flatten().flatten();
         let mut total = 0;
         for entry in entries {
             let name = entry.file_name();
@@ -66,9 +67,9 @@ impl LocalLedger {
     }
 }
 
-/// Only a hash is a name here.
+/// The file name of a copy; `None` if the digest is not a hash.
 fn file_name(digest: &str) -> Option<String> {
     let is_hash = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let path: PathBuf = [FOLDER, digest].iter().collect();
+    let path: PathBuf = [TEXTS_DIR, digest].iter().collect();
     is_hash.then(|| path.display().to_string())
 }

@@ -1,10 +1,10 @@
-//! Takes secrets out of text before it is written. Knows names that smell of secrets and shapes
-//! that secrets have; knows nothing of where the text goes.
+//! Redacts secrets in text before it is written. Finds the values of secret variables, and texts
+//! with a known format of secrets.
 
+mod env_heuristics;
 mod needle;
 mod pattern;
-mod smell;
-mod veil;
+mod serialize;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,15 +14,16 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value};
 
 use needle::Needles;
-pub(crate) use veil::{VeiledRecord, veil_state};
+pub(crate) use serialize::{RedactedRecord, redact_state};
 
-/// Passes over one text: a replacement may, joined to its neighbour, spell another secret.
-const PASSES: usize = 4;
-const SHORTEST_FROM_ENV: usize = 6;
-/// Shorter than this and every other word of a log would be taken out.
-const SHORTEST_NAMED: usize = 4;
+/// Maximum number of passes over a text. A replacement next to other text may form another secret.
+const MAX_PASS_COUNT: usize = 4;
+/// Shorter values of environment variables are not secrets.
+const MIN_ENV_SECRET_BYTES: usize = 6;
+/// Shorter values would redact too many common words.
+const MIN_NAMED_SECRET_BYTES: usize = 4;
 
-/// Replaces known secrets, and what looks like one, by `[redacted:NAME]`.
+/// Replaces known secrets, and texts in the format of a secret, by `[redacted:NAME]`.
 #[derive(Default)]
 pub struct Redactor {
     known: Vec<(String, String)>,
@@ -30,40 +31,40 @@ pub struct Redactor {
 }
 
 impl fmt::Debug for Redactor {
-    /// Names only.
+    /// Prints the names, not the values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.known.iter().map(|(name, _)| name)).finish()
     }
 }
 
 impl Redactor {
-    /// Learns the values of secret-looking variables of `env`, and of all of `secrets`.
+    /// Collects the values of all `secrets`, and of variables in `env` that look like secrets.
     pub fn new<N: AsRef<str>, V: AsRef<str>>(
         env: impl Iterator<Item = (N, V)>,
         secrets: impl Iterator<Item = (String, String)>,
     ) -> Self {
         let from_env = env
-            .filter(|(_, value)| value.as_ref().len() >= SHORTEST_FROM_ENV)
-            .filter(|(name, value)| smell::is_secret(name.as_ref(), value.as_ref()))
+            .filter(|(_, value)| value.as_ref().len() >= MIN_ENV_SECRET_BYTES)
+            .filter(|(name, value)| env_heuristics::is_secret(name.as_ref(), value.as_ref()))
             .map(|(name, value)| (name.as_ref().to_owned(), value.as_ref().to_owned()));
-        let named = secrets.filter(|(_, value)| value.len() >= SHORTEST_NAMED);
+        let named = secrets.filter(|(_, value)| value.len() >= MIN_NAMED_SECRET_BYTES);
         Self { known: named.chain(from_env).collect(), needles: OnceLock::new() }
     }
 
-    /// The text without its secrets; borrowed when there were none.
+    /// The text without its secrets; borrowed if it has none.
     pub fn redact_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
-        for _ in 0..PASSES {
-            match self.pass(&clean) {
+        for _ in 0..MAX_PASS_COUNT {
+            match self.redact_once(&clean) {
                 Some(next) => clean = Cow::Owned(next),
                 None => return clean,
             }
         }
-        // The mark itself spells a secret: better to say nothing at all.
-        if self.knows(&clean) { Cow::Borrowed("") } else { clean }
+        // The replacement itself contains a secret, so the whole text is dropped.
+        if self.contains_known(&clean) { Cow::Borrowed("") } else { clean }
     }
 
-    /// Redacts every string, key and telling number inside `value`.
+    /// Redacts every string, key and secret number inside `value`.
     pub fn redact_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -82,9 +83,9 @@ impl Redactor {
         }
     }
 
-    /// A number that is, or holds, a known secret; shapes do not apply to numbers.
+    /// The redacted text of a number that contains a known secret. Formats do not apply to numbers.
     pub(crate) fn redact_number(&self, digits: &str) -> Option<String> {
-        self.knows(digits).then(|| self.redact_text(digits).into_owned())
+        self.contains_known(digits).then(|| self.redact_text(digits).into_owned())
     }
 
     fn redact_fields(&self, fields: &mut Map<String, Value>) {
@@ -97,7 +98,7 @@ impl Redactor {
         }
     }
 
-    fn knows(&self, text: &str) -> bool {
+    fn contains_known(&self, text: &str) -> bool {
         let needles = self.needles();
         (0..text.len()).any(|at| needles.starting_at(text.as_bytes(), at).is_some())
     }
@@ -106,8 +107,8 @@ impl Redactor {
         self.needles.get_or_init(|| Needles::new(&self.known))
     }
 
-    fn pass(&self, text: &str) -> Option<String> {
-        let found = self.find(text);
+    fn redact_once(&self, text: &str) -> Option<String> {
+        let found = self.find_secrets(text);
         if found.is_empty() {
             return None;
         }
@@ -124,8 +125,8 @@ impl Redactor {
         Some(clean)
     }
 
-    /// Every secret in the text; those that overlap are one, named after the first.
-    fn find(&self, text: &str) -> Vec<(Range<usize>, &str)> {
+    /// Finds all secrets in a text. Overlapping ones are joined and get the name of the first.
+    fn find_secrets(&self, text: &str) -> Vec<(Range<usize>, &str)> {
         let needles = self.needles();
         let bytes = text.as_bytes();
         let mut found: Vec<(Range<usize>, &str)> = Vec::new();
@@ -133,22 +134,22 @@ impl Redactor {
             if needles.may_start(*byte)
                 && let Some((end, name)) = needles.starting_at(bytes, at)
             {
-                join(&mut found, at..end, name);
+                join_match(&mut found, at..end, name);
             }
             if pattern::may_start(*byte)
                 && let Some((range, name)) = pattern::starting_at(bytes, at)
             {
-                join(&mut found, range, name);
+                join_match(&mut found, range, name);
             }
         }
         found
     }
 }
 
-fn join<'n>(found: &mut Vec<(Range<usize>, &'n str)>, range: Range<usize>, name: &'n str) {
+fn join_match<'n>(found: &mut Vec<(Range<usize>, &'n str)>, range: Range<usize>, name: &'n str) {
     let mut range = range;
     let mut name = name;
-    // A pattern may begin after its trigger, hence possibly behind or before the last find.
+    // A pattern may begin after its prefix, so it may overlap with earlier matches.
     while let Some((last, last_name)) = found.last()
         && range.start < last.end
     {

@@ -1,7 +1,6 @@
-//! Known secret values, and how to find them in a text as they are, JSON-escaped or
-//! percent-encoded. Knows nothing of what secrets look like.
+//! Finds known secret values in a text: as they are, JSON-escaped or percent-encoded.
 
-/// The known values, gated by the bytes that one of them may start with.
+/// The known values, with the bytes that may start one of them.
 pub(super) struct Needles {
     values: Vec<(String, Vec<u8>)>,
     starts: [bool; 256],
@@ -30,7 +29,7 @@ impl Needles {
         self.starts[usize::from(byte)]
     }
 
-    /// The longest known value that starts here: where it ends, and its name.
+    /// The longest known value that starts at an offset: its end, and its name.
     pub(super) fn starting_at(&self, text: &[u8], at: usize) -> Option<(usize, &str)> {
         let first = *text.get(at)?;
         if !self.may_start(first) {
@@ -38,44 +37,45 @@ impl Needles {
         }
         self.values
             .iter()
-            .find_map(|(name, value)| end_of(text, at, value).map(|end| (end, name.as_str())))
+            .find_map(|(name, value)| match_end(text, at, value).map(|end| (end, name.as_str())))
     }
 }
 
-fn end_of(text: &[u8], at: usize, value: &[u8]) -> Option<usize> {
+fn match_end(text: &[u8], at: usize, value: &[u8]) -> Option<usize> {
     if text.get(at..)?.starts_with(value) {
         return Some(at + value.len());
     }
     let mut here = at;
     let mut rest = value;
     while let Some(wanted) = rest.first() {
-        let (taken, matched) = unit(text.get(here..)?, *wanted, rest)?;
+        let (taken, matched) = match_byte(text.get(here..)?, *wanted, rest)?;
         here += taken;
         rest = rest.get(matched..)?;
     }
     Some(here)
 }
 
-/// One byte of a value in any of its spellings: bytes taken of the text, and of the value.
-fn unit(text: &[u8], wanted: u8, rest: &[u8]) -> Option<(usize, usize)> {
+/// Matches one byte of a value in any encoding. Returns the matched bytes of the text and of the
+/// value.
+fn match_byte(text: &[u8], wanted: u8, rest: &[u8]) -> Option<(usize, usize)> {
     match *text.first()? {
-        b'\\' => escaped(text, wanted, rest),
-        b'%' => percent(text, wanted),
+        b'\\' => match_escape(text, wanted, rest),
+        b'%' => match_percent(text, wanted),
         b'+' if wanted == b' ' => Some((1, 1)),
         byte if byte == wanted => Some((1, 1)),
         _ => None,
     }
 }
 
-fn percent(text: &[u8], wanted: u8) -> Option<(usize, usize)> {
-    if text.get(1..3).and_then(hex) == Some(u32::from(wanted)) {
+fn match_percent(text: &[u8], wanted: u8) -> Option<(usize, usize)> {
+    if text.get(1..3).and_then(parse_hex) == Some(u32::from(wanted)) {
         return Some((3, 1));
     }
     (wanted == b'%').then_some((1, 1))
 }
 
-/// JSON inside JSON doubles the backslashes each time, so runs of them are compared, not bytes.
-fn escaped(text: &[u8], wanted: u8, rest: &[u8]) -> Option<(usize, usize)> {
+/// Matches a JSON escape. Nested JSON doubles backslashes at each level, so runs are compared.
+fn match_escape(text: &[u8], wanted: u8, rest: &[u8]) -> Option<(usize, usize)> {
     let run = text.iter().take_while(|byte| **byte == b'\\').count();
     if wanted == b'\\' {
         let own = rest.iter().take_while(|byte| **byte == b'\\').count();
@@ -91,7 +91,7 @@ fn escaped(text: &[u8], wanted: u8, rest: &[u8]) -> Option<(usize, usize)> {
         b'r' => b'\r',
         b'b' => 8,
         b'f' => 12,
-        b'u' if after.get(1..5).and_then(hex) == Some(u32::from(wanted)) => {
+        b'u' if after.get(1..5).and_then(parse_hex) == Some(u32::from(wanted)) => {
             return Some((run + 5, 1));
         }
         byte => byte,
@@ -99,7 +99,7 @@ fn escaped(text: &[u8], wanted: u8, rest: &[u8]) -> Option<(usize, usize)> {
     (spelled == wanted).then_some((run + 1, 1))
 }
 
-fn hex(digits: &[u8]) -> Option<u32> {
+fn parse_hex(digits: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(digits).ok()?;
     if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

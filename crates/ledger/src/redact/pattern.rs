@@ -1,77 +1,84 @@
-//! What secrets look like when nobody told us their names. One row per shape.
+//! Finds secrets by their format. One row for each format.
 
 use std::ops::Range;
 
-/// One shape: what it begins with, and where its secret part lies after that.
-struct Shape {
+/// One format: its prefix, and a function that finds the secret part.
+struct SecretPattern {
     starts: &'static [u8],
     name: &'static str,
     secret: fn(&[u8], usize) -> Option<Range<usize>>,
-    /// True when a letter before it makes it another word (`task-…` is no `sk-…`).
+    /// Whether the prefix must begin a word (`task-…` is not `sk-…`).
     whole_word: bool,
 }
 
-const fn word(
+const fn word_pattern(
     starts: &'static [u8],
     name: &'static str,
     secret: fn(&[u8], usize) -> Option<Range<usize>>,
-) -> Shape {
-    Shape { starts, name, secret, whole_word: true }
+) -> SecretPattern {
+    SecretPattern { starts, name, secret, whole_word: true }
 }
 
-const SHAPES: [Shape; 24] = [
-    word(b"sk-", "api key", |text, at| token(text, at, 3, 16)),
-    word(b"sk_live_", "api key", |text, at| token(text, at, 8, 10)),
-    word(b"rk_live_", "api key", |text, at| token(text, at, 8, 10)),
-    word(b"ghp_", "github token", |text, at| token(text, at, 4, 16)),
-    word(b"gho_", "github token", |text, at| token(text, at, 4, 16)),
-    word(b"ghu_", "github token", |text, at| token(text, at, 4, 16)),
-    word(b"ghs_", "github token", |text, at| token(text, at, 4, 16)),
-    word(b"ghr_", "github token", |text, at| token(text, at, 4, 16)),
-    word(b"github_pat_", "github token", |text, at| token(text, at, 11, 16)),
-    word(b"glpat-", "gitlab token", |text, at| token(text, at, 6, 16)),
-    word(b"npm_", "npm token", |text, at| token(text, at, 4, 30)),
-    word(b"xox", "slack token", slack_token),
-    word(b"AKIA", "aws key", aws_key),
-    word(b"ASIA", "aws key", aws_key),
-    word(b"AIza", "google key", |text, at| token(text, at, 4, 35)),
-    word(b"whsec_", "webhook secret", |text, at| {
-        run(text, at, 6, is_base64).filter(|range| range.len() >= 22)
+const PATTERNS: [SecretPattern; 24] = [
+    word_pattern(b"sk-", "api key", |text, at| match_token(text, at, 3, 16)),
+    word_pattern(b"sk_live_", "api key", |text, at| match_token(text, at, 8, 10)),
+    word_pattern(b"rk_live_", "api key", |text, at| match_token(text, at, 8, 10)),
+    word_pattern(b"ghp_", "github token", |text, at| match_token(text, at, 4, 16)),
+    word_pattern(b"gho_", "github token", |text, at| match_token(text, at, 4, 16)),
+    word_pattern(b"ghu_", "github token", |text, at| match_token(text, at, 4, 16)),
+    word_pattern(b"ghs_", "github token", |text, at| match_token(text, at, 4, 16)),
+    word_pattern(b"ghr_", "github token", |text, at| match_token(text, at, 4, 16)),
+    word_pattern(b"github_pat_", "github token", |text, at| match_token(text, at, 11, 16)),
+    word_pattern(b"glpat-", "gitlab token", |text, at| match_token(text, at, 6, 16)),
+    word_pattern(b"npm_", "npm token", |text, at| match_token(text, at, 4, 30)),
+    word_pattern(b"xox", "slack token", slack_token),
+    word_pattern(b"AKIA", "aws key", aws_key),
+    word_pattern(b"ASIA", "aws key", aws_key),
+    word_pattern(b"AIza", "google key", |text, at| match_token(text, at, 4, 35)),
+    word_pattern(b"whsec_", "webhook secret", |text, at| {
+        match_run(text, at, 6, is_base64).filter(|range| range.len() >= 22)
     }),
-    word(b"eyJ", "jwt", jwt),
-    word(b"Bearer ", "bearer", |text, at| credential(text, at + 7)),
-    word(b"bearer ", "bearer", |text, at| credential(text, at + 7)),
-    word(b"Basic ", "basic", |text, at| credential(text, at + 6)),
-    word(b"-----BEGIN ", "private key", private_key),
-    Shape { starts: b"://", name: "url password", secret: userinfo, whole_word: false },
-    word(b"hooks.slack.com/", "slack webhook", |text, at| path_after(text, at + 16)),
-    word(b"discord.com/api/webhooks/", "discord webhook", |text, at| path_after(text, at + 25)),
+    word_pattern(b"eyJ", "jwt", match_jwt),
+    word_pattern(b"Bearer ", "bearer", |text, at| match_credential(text, at + 7)),
+    word_pattern(b"bearer ", "bearer", |text, at| match_credential(text, at + 7)),
+    word_pattern(b"Basic ", "basic", |text, at| match_credential(text, at + 6)),
+    word_pattern(b"-----BEGIN ", "private key", private_key),
+    SecretPattern {
+        starts: b"://",
+        name: "url password",
+        secret: match_userinfo,
+        whole_word: false,
+    },
+    word_pattern(b"hooks.slack.com/", "slack webhook", |text, at| path_after(text, at + 16)),
+    word_pattern(b"discord.com/api/webhooks/", "discord webhook", |text, at| {
+        path_after(text, at + 25)
+    }),
 ];
 
-/// For each byte, one bit per row of `SHAPES` that starts with it.
-const STARTS: [u32; 256] = {
+/// For each byte, one bit for each row that starts with it.
+const PATTERNS_BY_BYTE: [u32; 256] = {
     let mut starts = [0; 256];
     let mut row = 0;
-    while row < SHAPES.len() {
-        starts[SHAPES[row].starts[0] as usize] |= 1 << row;
+    while row < PATTERNS.len() {
+        starts[PATTERNS[row].starts[0] as usize] |= 1 << row;
         row += 1;
     }
     starts
 };
 
 pub(super) fn may_start(byte: u8) -> bool {
-    STARTS[usize::from(byte)] != 0
+    PATTERNS_BY_BYTE[usize::from(byte)] != 0
 }
 
-/// The secret of a shape that begins here, with the name of the shape.
+/// The secret whose prefix is at an offset, with the name of its format.
 pub(super) fn starting_at(text: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
     let here = text.get(at..)?;
-    let mut rows = STARTS[usize::from(*here.first()?)];
+    let mut rows = PATTERNS_BY_BYTE[usize::from(*here.first()?)];
     while rows != 0 {
-        let shape = &SHAPES[rows.trailing_zeros() as usize];
+        let shape = &PATTERNS[rows.trailing_zeros() as usize];
         rows &= rows - 1;
         if here.starts_with(shape.starts)
-            && (!shape.whole_word || fresh(text, at))
+            && (!shape.whole_word || begins_word(text, at))
             && let Some(range) = (shape.secret)(text, at)
         {
             return Some((range, shape.name));
@@ -80,8 +87,8 @@ pub(super) fn starting_at(text: &[u8], at: usize) -> Option<(Range<usize>, &'sta
     None
 }
 
-/// A word begins here: no letter or digit before it, save that of an escape such as `\n`.
-fn fresh(text: &[u8], at: usize) -> bool {
+/// Whether a word begins at an offset: no letter or digit before it, except in an escape like `\n`.
+fn begins_word(text: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|place| text.get(place)).copied();
     match before(1) {
         Some(byte) if byte.is_ascii_alphanumeric() => {
@@ -93,40 +100,45 @@ fn fresh(text: &[u8], at: usize) -> bool {
     }
 }
 
-fn run(text: &[u8], at: usize, prefix: usize, allowed: fn(u8) -> bool) -> Option<Range<usize>> {
+fn match_run(
+    text: &[u8],
+    at: usize,
+    prefix: usize,
+    allowed: fn(u8) -> bool,
+) -> Option<Range<usize>> {
     let tail = text.get(at + prefix..)?;
     let length = tail.iter().take_while(|byte| allowed(**byte)).count();
     Some(at..at + prefix + length)
 }
 
-/// Prefix and at least `least` characters, a digit among them: words of prose have none.
-fn token(text: &[u8], at: usize, prefix: usize, least: usize) -> Option<Range<usize>> {
-    let range = run(text, at, prefix, is_token)?;
+/// A prefix and at least `least` characters with a digit among them, unlike words of prose.
+fn match_token(text: &[u8], at: usize, prefix: usize, least: usize) -> Option<Range<usize>> {
+    let range = match_run(text, at, prefix, is_token)?;
     let tail = text.get(at + prefix..range.end)?;
     (tail.len() >= least && tail.iter().any(u8::is_ascii_digit)).then_some(range)
 }
 
 fn slack_token(text: &[u8], at: usize) -> Option<Range<usize>> {
     let dash = *text.get(at + 4)? == b'-' && text.get(at + 3)?.is_ascii_alphanumeric();
-    dash.then(|| token(text, at, 5, 10)).flatten()
+    dash.then(|| match_token(text, at, 5, 10)).flatten()
 }
 
 fn aws_key(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let range = run(text, at, 4, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())?;
+    let range = match_run(text, at, 4, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())?;
     (range.len() == 20).then_some(range)
 }
 
-fn jwt(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let head = run(text, at, 3, is_token)?;
+fn match_jwt(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let head = match_run(text, at, 3, is_token)?;
     if head.len() < 10 || *text.get(head.end)? != b'.' {
         return None;
     }
-    let range = run(text, at, 3, |byte| is_token(byte) || byte == b'.')?;
+    let range = match_run(text, at, 3, |byte| is_token(byte) || byte == b'.')?;
     (range.end - head.end > 10).then_some(range)
 }
 
-fn credential(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let range = run(text, at, 0, |byte| is_base64(byte) || byte == b'.' || byte == b'~')?;
+fn match_credential(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let range = match_run(text, at, 0, |byte| is_base64(byte) || byte == b'.' || byte == b'~')?;
     let digit = text.get(range.clone())?.iter().any(u8::is_ascii_digit);
     ((range.len() >= 8 && digit) || range.len() >= 24).then_some(range)
 }
@@ -147,7 +159,7 @@ fn private_key(text: &[u8], at: usize) -> Option<Range<usize>> {
     Some(at..close.map_or(from, |place| from + place + 5))
 }
 
-fn userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
+fn match_userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
     let from = at + 3;
     let stop = |byte: u8| b"/?#\"'<>\\`".contains(&byte) || byte.is_ascii_whitespace();
     let authority = text.get(from..)?.iter().take(512).take_while(|byte| !stop(**byte)).count();
@@ -159,7 +171,7 @@ fn userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
 }
 
 fn path_after(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let range = run(text, at, 0, |byte| is_base64(byte) || byte == b'%')?;
+    let range = match_run(text, at, 0, |byte| is_base64(byte) || byte == b'%')?;
     (range.len() >= 12).then_some(range)
 }
 

@@ -1,57 +1,57 @@
-//! The journal is read the same whether it is in the spool, in the database or in both.
+//! Reading gives the same firings from the spool, from the database, and from both.
 
-use gambrel_ledger::{LocalLedger, Query};
+use gambrel_ledger::{FiringQuery, LocalLedger};
 use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
 use serde_json::json;
 
-use crate::scene::{Scene, all, journal_firing, record};
+use crate::fixture::{LedgerFixture, all_firings, journal_firing, new_record};
 
 #[test]
-fn in_order_and_with_limits() {
-    let scene = Scene::new();
-    let ledger = scene.ledger();
+fn lists_firings_in_order_and_with_limits() {
+    let fixture = LedgerFixture::new();
+    let ledger = fixture.ledger();
     for number in 0..10 {
         journal_firing(&ledger, &format!("firing-{number}"));
         if number == 4 {
-            ledger.take_in().unwrap();
+            ledger.import_journal().unwrap();
         }
     }
-    let before = all(&ledger);
+    let before = all_firings(&ledger);
     assert_eq!(before.iter().map(|it| it.seq).collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
-    assert_eq!(ids(&ledger, 3, None, None), ["firing-7", "firing-8", "firing-9"]);
-    assert_eq!(ids(&ledger, 3, Some(3), None), ["firing-3", "firing-4", "firing-5"]);
-    assert_eq!(ids(&ledger, 7, None, None).len(), 7);
-    assert!(ids(&ledger, 3, Some(10), None).is_empty());
-    assert!(ids(&ledger, 0, None, None).is_empty());
-    ledger.take_in().unwrap();
-    assert_eq!(all(&ledger), before, "places do not change by taking in");
+    assert_eq!(firing_ids(&ledger, 3, None, None), ["firing-7", "firing-8", "firing-9"]);
+    assert_eq!(firing_ids(&ledger, 3, Some(3), None), ["firing-3", "firing-4", "firing-5"]);
+    assert_eq!(firing_ids(&ledger, 7, None, None).len(), 7);
+    assert!(firing_ids(&ledger, 3, Some(10), None).is_empty());
+    assert!(firing_ids(&ledger, 0, None, None).is_empty());
+    ledger.import_journal().unwrap();
+    assert_eq!(all_firings(&ledger), before, "an import keeps the sequence numbers");
 }
 
 #[test]
-fn by_session() {
-    let scene = Scene::new();
-    let ledger = scene.ledger();
+fn lists_firings_of_a_session() {
+    let fixture = LedgerFixture::new();
+    let ledger = fixture.ledger();
     journal_firing(&ledger, "one-1");
-    ledger.take_in().unwrap();
+    ledger.import_journal().unwrap();
     let other = JournalRecord {
         session: "s-2".to_owned(),
-        ..record("two-1", FiringPhase::Finished, json!(1))
+        ..new_record("two-1", FiringPhase::Finished, json!(1))
     };
     ledger.append_journal(std::slice::from_ref(&other)).unwrap();
-    assert_eq!(ids(&ledger, 9, None, Some("s-1")), ["one-1"]);
-    assert_eq!(ids(&ledger, 9, None, Some("s-2")), ["two-1"]);
-    assert!(ids(&ledger, 9, None, Some("' OR 1=1 --")).is_empty());
+    assert_eq!(firing_ids(&ledger, 9, None, Some("s-1")), ["one-1"]);
+    assert_eq!(firing_ids(&ledger, 9, None, Some("s-2")), ["two-1"]);
+    assert!(firing_ids(&ledger, 9, None, Some("' OR 1=1 --")).is_empty());
 }
 
 #[test]
-fn by_id_or_the_beginning_of_one() {
-    let scene = Scene::new();
-    let ledger = scene.ledger();
+fn finds_firings_by_the_beginning_of_an_id() {
+    let fixture = LedgerFixture::new();
+    let ledger = fixture.ledger();
     journal_firing(&ledger, "abcdef");
-    ledger.take_in().unwrap();
+    ledger.import_journal().unwrap();
     journal_firing(&ledger, "abcxyz");
     journal_firing(&ledger, "abcxyz-longer");
-    let found = |id: &str| ledger.firing(id).map(|firing| firing.map(|firing| firing.id));
+    let found = |id: &str| ledger.find_firing(id).map(|firing| firing.map(|firing| firing.id));
     assert_eq!(found("abcd").unwrap().as_deref(), Some("abcdef"));
     assert_eq!(found("abcxyz").unwrap().as_deref(), Some("abcxyz"), "a whole id is never unclear");
     assert_eq!(found("abcxyz-").unwrap().as_deref(), Some("abcxyz-longer"));
@@ -61,27 +61,27 @@ fn by_id_or_the_beginning_of_one() {
 }
 
 #[test]
-fn a_late_record_joins_its_firing() {
-    let scene = Scene::new();
-    let ledger = scene.ledger();
+fn late_records_belong_to_their_firing() {
+    let fixture = LedgerFixture::new();
+    let ledger = fixture.ledger();
     journal_firing(&ledger, "first-1");
-    ledger.take_in().unwrap();
+    ledger.import_journal().unwrap();
     journal_firing(&ledger, "second-1");
-    ledger.append_journal(&[record("first-1", FiringPhase::Late, json!("end"))]).unwrap();
+    ledger.append_journal(&[new_record("first-1", FiringPhase::Late, json!("end"))]).unwrap();
     for _ in 0..2 {
-        let firing = ledger.firing("first-1").unwrap().unwrap();
+        let firing = ledger.find_firing("first-1").unwrap().unwrap();
         assert_eq!((firing.seq, firing.records.len()), (1, 4));
         assert_eq!(firing.records[3].step, FiringPhase::Late);
-        ledger.take_in().unwrap();
+        ledger.import_journal().unwrap();
     }
 }
 
-fn ids(
+fn firing_ids(
     ledger: &LocalLedger,
     limit: usize,
     after: Option<u64>,
     session: Option<&str>,
 ) -> Vec<String> {
-    let query = Query { session: session.map(str::to_owned), limit, after };
-    ledger.firings(&query).unwrap().into_iter().map(|firing| firing.id).collect()
+    let query = FiringQuery { session: session.map(str::to_owned), limit, after };
+    ledger.list_firings(&query).unwrap().into_iter().map(|firing| firing.id).collect()
 }

@@ -1,55 +1,56 @@
-//! What the ledger promises, one behaviour per file.
+//! Tests of the ledger, one behaviour per file.
 
 #[cfg(test)]
-mod amend_is_exclusive;
+mod concurrent_writers_lose_nothing;
 #[cfg(test)]
-mod another_process;
+mod crashed_firings_are_interrupted;
 #[cfg(test)]
 mod damaged_database_is_set_aside;
+#[cfg(test)]
+mod equal_questions_share_a_ticket;
 #[cfg(test)]
 mod every_truncation_is_detected;
 #[cfg(test)]
 mod firings_are_listed_and_found;
 #[cfg(test)]
-mod interrupted_after_a_crash;
+mod fixture;
 #[cfg(test)]
-mod killed_between_commit_and_removal;
+mod killed_imports_lose_nothing;
 #[cfg(test)]
-mod long_spools_are_shown_at_once;
-mod memory_keeps_the_same_promises;
+mod lock_waits_are_bounded;
 #[cfg(test)]
-mod nobody_waits_for_ever;
+mod long_spools_are_listed_before_import;
 #[cfg(test)]
-mod owed_is_kept_until_removed;
+mod memory_ledger_behaves_like_local;
+#[cfg(test)]
+mod old_sessions_are_removed;
+#[cfg(test)]
+mod old_tickets_are_removed;
 #[cfg(test)]
 mod private_files;
-#[cfg(test)]
-mod questions;
-#[cfg(test)]
-mod readonly_folder_says_so;
 #[cfg(test)]
 mod reads_state_of_earlier_builds;
 #[cfg(test)]
 mod redaction_is_complete;
 #[cfg(test)]
-mod scene;
-#[cfg(test)]
 mod secrets_never_reach_disk;
 #[cfg(test)]
-mod session_files_are_forgotten_with_age;
+mod shared_trust_files_are_refused;
 #[cfg(test)]
 mod single_bit_flips_are_detected;
 #[cfg(test)]
 mod spool_is_rotated;
 #[cfg(test)]
-mod the_same_question_has_the_same_ticket;
+mod test_process;
 #[cfg(test)]
-mod tickets_are_forgotten_with_age;
+mod test_tickets;
+#[cfg(test)]
+mod ticket_tokens_are_secret;
 #[cfg(test)]
 mod tickets_have_one_answer;
 #[cfg(test)]
-mod tokens_are_known_only_to_their_bearers;
+mod undelivered_is_kept_until_removed;
 #[cfg(test)]
-mod trust_of_others_is_refused;
+mod unusable_folders_are_errors;
 #[cfg(test)]
-mod writers_lose_nothing;
+mod updates_are_exclusive;

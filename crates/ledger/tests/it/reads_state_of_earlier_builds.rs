@@ -1,20 +1,19 @@
-//! A state folder that an earlier build wrote keeps its meaning. `fixtures/state-0.1` was recorded
-//! with version 0.1: firings in the database and in the spool, messages and a halt that wait for
-//! their sessions, an open question and trust. Stored names are compared as JSON, so that a renamed
-//! field in the code fails here.
+//! Reads the state folder of an earlier build. `fixtures/state-0.1` was recorded with version 0.1.
+//! It has firings in the database and in the spool, undelivered messages, a halt, an open ticket
+//! and trust. Stored names are compared as JSON, so that a renamed field in the code fails here.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gambrel_ledger::{Limits, LocalLedger, Query, Redactor};
+use gambrel_ledger::{FiringQuery, LocalLedger, Redactor, RetentionLimits};
 use gambrel_model::ledger::Ledger;
 use serde_json::{Value, json};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/state-0.1");
 
-/// A copy that only the user may read and write, as the ledger leaves it.
+/// Copies the fixture with private permissions, as the ledger sets them.
 fn copy_fixture(to: &Path) {
     let mut folders = vec![PathBuf::from(FIXTURE)];
     while let Some(folder) = folders.pop() {
@@ -37,7 +36,7 @@ fn copy_fixture(to: &Path) {
 fn open_copy(to: &Path) -> LocalLedger {
     copy_fixture(to);
     // The recorded firings get older every day.
-    let limits = Limits { age: Duration::MAX, ..Limits::default() };
+    let limits = RetentionLimits { age: Duration::MAX, ..RetentionLimits::default() };
     LocalLedger::with_limits(to.to_owned(), Redactor::default(), limits)
 }
 
@@ -46,7 +45,7 @@ fn fixture_json(name: &str) -> Value {
 }
 
 #[test]
-fn sessions_keep_messages_and_halts() {
+fn reads_messages_and_halts_of_sessions() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = open_copy(dir.path());
     let stored = |key: &str| serde_json::to_value(ledger.session_state(key).unwrap()).unwrap();
@@ -59,22 +58,22 @@ fn sessions_keep_messages_and_halts() {
 }
 
 #[test]
-fn trust_and_tickets_are_the_same() {
+fn reads_trust_and_tickets() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = open_copy(dir.path());
-    let trust = serde_json::to_value(ledger.trust().unwrap()).unwrap();
+    let trust = serde_json::to_value(ledger.trust_entries().unwrap()).unwrap();
     assert_eq!(trust, fixture_json("trust.json"));
-    let ticket = ledger.ticket("f3511c742d5a").unwrap().unwrap();
+    let ticket = ledger.find_ticket("f3511c742d5a").unwrap().unwrap();
     let ticket = serde_json::to_value(ticket).unwrap();
     assert_eq!(ticket, fixture_json("tickets/f3511c742d5a.json")["ticket"]);
 }
 
 #[test]
-fn firings_are_read_from_database_and_spool() {
+fn reads_firings_from_database_and_spool() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = open_copy(dir.path());
-    let query = Query { limit: usize::MAX, ..Query::default() };
-    let firings = ledger.firings(&query).unwrap();
+    let query = FiringQuery { limit: usize::MAX, ..FiringQuery::default() };
+    let firings = ledger.list_firings(&query).unwrap();
     let summary: Vec<(String, Value, Value)> = firings
         .iter()
         .map(|firing| {

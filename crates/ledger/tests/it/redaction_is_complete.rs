@@ -1,4 +1,4 @@
-//! After redaction no known secret is left, shapes of secrets are gone, and prose is untouched.
+//! Redaction removes known secrets and known formats of secrets, and leaves prose unchanged.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn no_known_secret_is_a_substring(
+    fn removes_every_known_secret(
         secrets in prop::collection::vec("[a-c\\]\\[:%\\\\\" é]{4,8}", 1..5),
         text in "[a-c\\]\\[:%\\\\\" é]{0,80}",
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..5),
@@ -27,7 +27,7 @@ proptest! {
     }
 
     #[test]
-    fn a_value_is_as_clean_as_its_strings(secret in "[ -~]{6,12}", around in "\\PC{0,20}") {
+    fn redacts_all_strings_of_a_value(secret in "[ -~]{6,12}", around in "\\PC{0,20}") {
         let named = [("N".to_owned(), secret.clone())].into_iter();
         let redactor = Redactor::new(std::iter::empty::<(String, String)>(), named);
         let text = format!("{around}{secret}{around}");
@@ -35,20 +35,20 @@ proptest! {
         let mut value = serde_json::json!([{ text.clone(): [text, inner] }]);
         redactor.redact_value(&mut value);
         let mut left = Vec::new();
-        strings(&value, &mut left);
+        collect_strings(&value, &mut left);
         for string in left {
             prop_assert!(!string.contains(&secret), "{secret:?} in {string:?}");
         }
     }
 
     #[test]
-    fn nothing_panics(text in "\\PC*") {
+    fn never_panics_on_any_text(text in "\\PC*") {
         Redactor::default().redact_text(&text);
     }
 }
 
 #[test]
-fn shapes_of_secrets_are_known() {
+fn redacts_known_formats_of_secrets() {
     let long = "a1B2c3D4e5F6g7H8i9J0k1L2";
     for text in [
         format!("sk-ant-api03-{long}"),
@@ -75,14 +75,14 @@ fn shapes_of_secrets_are_known() {
 }
 
 #[test]
-fn a_secret_that_the_mark_would_spell_leaves_nothing() {
+fn drops_the_text_if_the_replacement_contains_a_secret() {
     let named = [("N".to_owned(), "redacted".to_owned())].into_iter();
     let redactor = Redactor::new(std::iter::empty::<(String, String)>(), named);
     assert!(!redactor.redact_text("it was redacted").contains("redacted"));
 }
 
 #[test]
-fn the_redactor_does_not_tell_what_it_knows() {
+fn debug_output_has_no_secrets() {
     let named = [("NAME".to_owned(), "hunter2hunter2".to_owned())].into_iter();
     let redactor = Redactor::new(std::iter::empty::<(String, String)>(), named);
     redactor.redact_text("x");
@@ -90,7 +90,7 @@ fn the_redactor_does_not_tell_what_it_knows() {
 }
 
 #[test]
-fn prose_and_paths_are_left_alone() {
+fn leaves_prose_and_paths_unchanged() {
     for text in [
         "the task-force-of-2024-was-disbanded",
         "a bearer of good news, Basic understanding",
@@ -102,7 +102,7 @@ fn prose_and_paths_are_left_alone() {
 }
 
 #[test]
-fn names_tell_secrets_from_settings() {
+fn recognises_secrets_by_variable_names() {
     let known = |name: &str, value: &str| {
         let env = [(name.to_owned(), value.to_owned())].into_iter();
         let redactor = Redactor::new(env, std::iter::empty::<(String, String)>());
@@ -126,13 +126,15 @@ fn names_tell_secrets_from_settings() {
     }
 }
 
-fn strings(value: &serde_json::Value, found: &mut Vec<String>) {
+fn collect_strings(value: &serde_json::Value, found: &mut Vec<String>) {
     match value {
         serde_json::Value::String(text) => found.push(text.clone()),
-        serde_json::Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        serde_json::Value::Array(items) => {
+            items.iter().for_each(|item| collect_strings(item, found))
+        }
         serde_json::Value::Object(fields) => fields.iter().for_each(|(key, field)| {
             found.push(key.clone());
-            strings(field, found);
+            collect_strings(field, found);
         }),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! Fifty canaries go in by every door; none is in any file of the folder.
+//! Stores fifty secrets in every kind of record; no file of the folder contains one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,44 +9,45 @@ use gambrel_model::ticket::Ticket;
 use gambrel_model::verdict::Verdict;
 use serde_json::{Value, json};
 
-use crate::questions::asked;
-use crate::scene::{Scene, record};
+use crate::fixture::{LedgerFixture, new_record};
+use crate::test_tickets::new_ticket;
 
 const CANARIES: usize = 50;
 
 #[test]
-fn not_in_journal_session_trust_ticket_or_database() {
-    let scene = Scene::new();
-    let ledger = LocalLedger::open(scene.dir.clone(), redactor());
+fn no_file_contains_a_secret() {
+    let fixture = LedgerFixture::new();
+    let ledger = LocalLedger::open(fixture.dir.clone(), redactor());
     for secret in (0..CANARIES).map(canary) {
-        journal(&ledger, &secret);
-        owe(&ledger, &secret);
-        trust(&ledger, &secret);
-        ask(&ledger, &secret);
+        journal_secret(&ledger, &secret);
+        add_undelivered(&ledger, &secret);
+        trust_secret(&ledger, &secret);
+        open_ticket_with_secret(&ledger, &secret);
     }
     ledger
-        .append_journal(&[record("number", FiringPhase::Finished, json!({ "pin": 7_355_608 }))])
+        .append_journal(&[new_record("number", FiringPhase::Finished, json!({ "pin": 7_355_608 }))])
         .unwrap();
-    assert_clean(&scene.dir);
-    assert_eq!(ledger.take_in().unwrap().records, CANARIES as u64 + 1);
-    assert_clean(&scene.dir);
-    let shown = serde_json::to_string(&ledger.firing("number").unwrap().unwrap().records).unwrap();
+    assert_clean(&fixture.dir);
+    assert_eq!(ledger.import_journal().unwrap().records, CANARIES as u64 + 1);
+    assert_clean(&fixture.dir);
+    let shown =
+        serde_json::to_string(&ledger.find_firing("number").unwrap().unwrap().records).unwrap();
     assert!(shown.contains("[redacted:PIN_TOKEN]"), "{shown}");
 }
 
 #[test]
-fn a_password_that_is_our_own_word_does_not_break_what_is_owed() {
-    let scene = Scene::new();
+fn a_password_equal_to_a_format_word_keeps_the_state_readable() {
+    let fixture = LedgerFixture::new();
     let env = [("DB_PASSWORD".to_owned(), "silent".to_owned())].into_iter();
     let redactor = Redactor::new(env, std::iter::empty::<(String, String)>());
-    let ledger = LocalLedger::open(scene.dir.clone(), redactor);
-    owe(&ledger, "a silent word");
+    let ledger = LocalLedger::open(fixture.dir.clone(), redactor);
+    add_undelivered(&ledger, "a silent word");
     let state = ledger.session_state("s").unwrap();
     assert_eq!(state.undelivered.len(), 1);
     assert!(!serde_json::to_string(&state).unwrap().contains("a silent word"));
 }
 
-/// Shapes that need escaping in JSON and in URLs among them.
+/// A secret. Some need escapes in JSON and in URLs.
 fn canary(number: usize) -> String {
     let tail = ["plain", "qu\"ote", "back\\slash", "new\nline", "sp ace/+&=", "ümläut"];
     format!("cAnAry{number:02}{}Z", tail[number % tail.len()])
@@ -61,29 +62,31 @@ fn redactor() -> Redactor {
     Redactor::new(env, secrets)
 }
 
-fn journal(ledger: &LocalLedger, secret: &str) {
+fn journal_secret(ledger: &LocalLedger, secret: &str) {
     let url = format!("https://example.org/?q={}", percent_encoded(secret));
     let nested = json!({ "inner": secret }).to_string();
     let body = json!({ "argv": ["run", secret], "url": url, "nested": nested, secret: "a key",
         "twice": json!({ "nested": nested }).to_string() });
-    ledger.append_journal(&[record(&format!("id-{secret}"), FiringPhase::Finished, body)]).unwrap();
+    ledger
+        .append_journal(&[new_record(&format!("id-{secret}"), FiringPhase::Finished, body)])
+        .unwrap();
 }
 
-fn owe(ledger: &LocalLedger, secret: &str) {
+fn add_undelivered(ledger: &LocalLedger, secret: &str) {
     let mut verdict = serde_json::to_value(Verdict::default()).unwrap();
-    say(&mut verdict, secret);
+    add_message(&mut verdict, secret);
     let verdict: Verdict = serde_json::from_value(verdict).unwrap();
-    let debt = Undelivered::new("d", format!("hook {secret}"), verdict);
-    let mut push = |state: &mut SessionState| state.undelivered.push(debt.clone());
+    let undelivered = Undelivered::new("d", format!("hook {secret}"), verdict);
+    let mut push = |state: &mut SessionState| state.undelivered.push(undelivered.clone());
     ledger.update_session("s", &mut push).unwrap();
     ledger.update_session(secret, &mut push).unwrap();
 }
 
-fn say(verdict: &mut Value, secret: &str) {
+fn add_message(verdict: &mut Value, secret: &str) {
     verdict["says"] = json!([{ "ear": "agent", "text": format!("use {secret}"), "hook": "h" }]);
 }
 
-fn trust(ledger: &LocalLedger, secret: &str) {
+fn trust_secret(ledger: &LocalLedger, secret: &str) {
     let entry = TrustEntry {
         hash: "h".to_owned(),
         denied: false,
@@ -97,13 +100,13 @@ fn trust(ledger: &LocalLedger, secret: &str) {
     ledger.update_trust(&mut insert).unwrap();
 }
 
-fn ask(ledger: &LocalLedger, secret: &str) {
+fn open_ticket_with_secret(ledger: &LocalLedger, secret: &str) {
     let question = Ticket {
         session: format!("of {secret}"),
         project: format!("/home/ada/{secret}"),
         title: secret.to_owned(),
         shown: vec![(secret.to_owned(), secret.to_owned())],
-        ..asked(secret)
+        ..new_ticket(secret)
     };
     ledger.open_ticket(&question).unwrap();
 }
@@ -125,7 +128,7 @@ fn assert_clean(dir: &Path) {
             read += 1;
         }
     }
-    assert!(read > 3, "there were files to look into");
+    assert!(read > 3, "some files were read");
 }
 
 fn percent_encoded(text: &str) -> String {

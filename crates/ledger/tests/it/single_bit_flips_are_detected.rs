@@ -1,21 +1,21 @@
-//! One changed bit anywhere costs at most the lines that it touches, and is never misread.
-//! `GAMBREL_FLIPS` sets how many are tried.
+//! A flipped bit loses at most the lines that it changes, and no record is misread.
+//! `GAMBREL_FLIPS` sets the number of flips.
 
 use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
 use serde_json::json;
 
-use crate::scene::{Scene, all, record};
+use crate::fixture::{LedgerFixture, all_firings, new_record};
 
-const RECORDS: usize = 5;
+const RECORD_COUNT: usize = 5;
 
 #[test]
-fn and_everything_else_is_kept() {
+fn detects_bit_flips_and_keeps_other_records() {
     let tries = std::env::var("GAMBREL_FLIPS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000);
-    let scene = Scene::new();
-    let ledger = scene.ledger();
-    let written: Vec<JournalRecord> = (0..RECORDS)
+    let fixture = LedgerFixture::new();
+    let ledger = fixture.ledger();
+    let written: Vec<JournalRecord> = (0..RECORD_COUNT)
         .map(|number| {
-            record(
+            new_record(
                 &format!("firing-{number}"),
                 FiringPhase::Finished,
                 json!({ "a": [number, "b\t"] }),
@@ -23,7 +23,7 @@ fn and_everything_else_is_kept() {
         })
         .collect();
     written.iter().for_each(|record| ledger.append_journal(std::slice::from_ref(record)).unwrap());
-    let path = scene.file("spool.jsonl");
+    let path = fixture.file("spool.jsonl");
     let bytes = std::fs::read(&path).unwrap();
     let bits = bytes.len() * 8;
     for number in 0..tries {
@@ -32,9 +32,10 @@ fn and_everything_else_is_kept() {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         std::fs::write(&path, &flipped).unwrap();
-        let read: Vec<JournalRecord> = all(&ledger).into_iter().flat_map(|it| it.records).collect();
+        let read: Vec<JournalRecord> =
+            all_firings(&ledger).into_iter().flat_map(|it| it.records).collect();
         assert!(read.iter().all(|record| written.contains(record)), "misread after bit {bit}");
-        assert!(read.len() + 2 >= RECORDS, "lost {} by bit {bit}", RECORDS - read.len());
-        assert!(read.len() < RECORDS || bit / 8 == bytes.len() - 1, "bit {bit} went unseen");
+        assert!(read.len() + 2 >= RECORD_COUNT, "lost {} by bit {bit}", RECORD_COUNT - read.len());
+        assert!(read.len() < RECORD_COUNT || bit / 8 == bytes.len() - 1, "bit {bit} went unseen");
     }
 }

@@ -1,5 +1,5 @@
-//! Text of a condition to tokens. Everything that people write by habit from a shell or another
-//! language and that means nothing here is refused with the word to use instead.
+//! Splits a condition into tokens. Operators of the shell and of other languages are refused with
+//! the right one.
 
 use super::ConditionError;
 use super::number::Number;
@@ -19,7 +19,7 @@ pub(super) enum TokenKind {
     Sign(&'static str),
 }
 
-/// A piece of a quoted string: people write `"${STAGE}" == 'plan'` out of shell habit.
+/// A part of a quoted string, such as `"${STAGE}"`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TokenPart {
     Plain(String),
@@ -45,7 +45,7 @@ impl TokenPart {
     }
 }
 
-// Longest first. A wrong sign carries its cure.
+// Longest first. A wrong operator has its replacement.
 const SIGNS: &[(&str, Option<&str>)] = &[
     ("===", Some("use ==")),
     ("!==", Some("use !=")),

@@ -1,5 +1,5 @@
-//! Exact decimal numbers for conditions: `0.1 + 0.2 == 0.3`, and 39 digits before anything gives.
-//! They never round silently; what does not fit is `None`.
+//! Exact decimal numbers for conditions (`0.1 + 0.2 == 0.3`) with up to 39 digits. They never
+//! round; a result that does not fit is `None`.
 
 use std::cmp::Ordering;
 

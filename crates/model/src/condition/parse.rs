@@ -1,5 +1,5 @@
-//! Tokens to a tree, by binding power. `&&` and `||` become flat lists, so a long chain is not a
-//! deep tree; everything else has a bounded height, so neither judging nor dropping can overflow.
+//! Parses tokens into a tree by binding power. `&&` and `||` become flat lists and everything else
+//! has a bounded height, so neither evaluation nor drop can overflow the stack.
 
 use super::ConditionError;
 use super::lex::{ConditionToken, TokenKind, TokenPart, condition_error};
@@ -70,7 +70,7 @@ fn infix_operator(sign: &str) -> Option<(Infix, u8)> {
     })
 }
 
-/// An expression on its way, with its height, and whether parentheses already settle its meaning.
+/// A partial expression with its height, and whether it is in parentheses.
 struct Built {
     expr: Expr,
     height: usize,
@@ -193,7 +193,7 @@ fn check_height(height: usize, at: usize) -> Result<(), ConditionError> {
     Err(condition_error(at, message, Some("split it into several hooks".into())))
 }
 
-// A shell reads `! a == b` as not equal, C as (not a) equal b. Neither reading may be a surprise.
+// A shell reads `! a == b` as not equal, C as (not a) equal b, so it needs parentheses.
 fn refuse_loose_not(left: &Built, at: usize) -> Result<(), ConditionError> {
     if left.closed || !matches!(left.expr, Expr::Not(_)) {
         return Ok(());

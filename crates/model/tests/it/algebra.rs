@@ -17,7 +17,7 @@ pub fn ruling() -> impl Strategy<Value = Ruling> {
     ]
 }
 
-fn ear() -> impl Strategy<Value = Audience> {
+fn audience() -> impl Strategy<Value = Audience> {
     prop_oneof![Just(Audience::AgentNow), Just(Audience::AgentNextTurn), Just(Audience::User)]
 }
 
@@ -38,7 +38,7 @@ fn patch() -> impl Strategy<Value = Patch> {
 
 /// A verdict as a hook gives it: a ruling has its reason.
 pub fn verdict() -> impl Strategy<Value = Verdict> {
-    let says = proptest::collection::vec((ear(), "[a-z]{0,6}"), 0..3);
+    let says = proptest::collection::vec((audience(), "[a-z]{0,6}"), 0..3);
     (ruling(), "[a-z]{1,6}", patch(), says).prop_map(|(ruling, text, patch, says)| Verdict {
         ruling,
         reasons: match ruling {
@@ -48,7 +48,7 @@ pub fn verdict() -> impl Strategy<Value = Verdict> {
         patch,
         messages: says
             .into_iter()
-            .map(|(ear, text)| Message { to: ear, text, hook: "h".into() })
+            .map(|(audience, text)| Message { to: audience, text, hook: "h".into() })
             .collect(),
         ..Verdict::default()
     })
@@ -69,7 +69,7 @@ pub fn powers() -> impl Strategy<Value = Powers> {
         .prop_map(|all| all.into_iter().fold(Powers::NONE, Powers::union))
 }
 
-pub fn row() -> impl Strategy<Value = EventSpec> {
+pub fn event_spec() -> impl Strategy<Value = EventSpec> {
     let moment = prop_oneof![
         Just(Moment::ToolBefore),
         Just(Moment::IterationStart),
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn a_slot_is_known_by_its_word(patch in patch()) {
+    fn a_slot_round_trips_through_its_name(patch in patch()) {
         for slot in patch.into_keys() {
             prop_assert_eq!(Slot::from(String::from(slot.clone())), slot);
         }
@@ -148,9 +148,9 @@ proptest! {
     }
 
     #[test]
-    fn what_a_hook_may_not_say_is_recorded_and_never_permission(a in verdict(), own in row()) {
+    fn a_ruling_beyond_hook_powers_is_dropped_and_recorded(a in verdict(), own in event_spec()) {
         let (kept, losses) = a.clone().within_hook_powers(&own);
-        prop_assert!(own.hook_powers.contains(kept.ruling.power()));
+        prop_assert!(own.hook_powers.contains(kept.ruling.required_power()));
         prop_assert!(kept.ruling == a.ruling || kept.ruling == Ruling::Silent);
         prop_assert!(kept.ruling == a.ruling || !losses.is_empty());
         prop_assert!(kept.patch.len() == a.patch.len() || !losses.is_empty());

@@ -30,7 +30,7 @@ fn unknown(name: &str) -> Truth {
 }
 
 #[test]
-fn the_contracts_own_conditions_hold() {
+fn documented_conditions_hold() {
     for text in [
         "${ITERATION} == 10",
         "${ITERATION} % 10 == 0",
@@ -107,7 +107,7 @@ fn an_absent_fact_is_unknown_unless_the_rest_decides() {
 }
 
 #[test]
-fn a_decided_condition_looks_no_further() {
+fn stops_at_a_decided_condition() {
     assert_eq!(judge("false && ${STAGE} % 2 == 0"), Truth::No);
     assert_eq!(judge("true || 1 % 0 == 0"), Truth::Yes);
 }
@@ -119,7 +119,7 @@ fn a_value_never_becomes_expression() {
 }
 
 #[test]
-fn arithmetic_on_what_is_no_number_says_which_variable() {
+fn arithmetic_errors_name_the_variable() {
     for (text, part) in [
         ("${STAGE} % 2 == 0", "${STAGE} is not a number"),
         ("1 + ${EMPTY} == 1", "${EMPTY} is empty"),
@@ -135,7 +135,7 @@ fn arithmetic_on_what_is_no_number_says_which_variable() {
 }
 
 #[test]
-fn a_mistake_is_placed_and_comes_with_help() {
+fn parse_errors_have_an_offset_and_help() {
     for (text, offset, help) in [
         ("${A} = 1", 5, "use =="),
         ("${A} === 1", 5, "use =="),

@@ -2,8 +2,8 @@
 
 mod algebra;
 mod condition;
+mod degrade;
 mod pattern;
-mod said;
 mod template;
 mod template_size;
 mod tools;

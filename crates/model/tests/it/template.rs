@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const STYLES: [Style; 2] = [Style::Dollar, Style::Braces];
-const DEADLINE: Duration = Duration::from_secs(60);
+const SHELL_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[rustfmt::skip]
 const HOSTILE: &[&str] = &[
@@ -30,14 +30,14 @@ const HOSTILE: &[&str] = &[
     "\\n", "\\\n", "$(touch canary", "a'\n'b", "end$", "end`",
 ];
 
-fn mark(style: Style, name: &str) -> String {
+fn placeholder(style: Style, name: &str) -> String {
     match style {
         Style::Dollar => format!("${{{name}}}"),
         Style::Braces => format!("{{{{{name}}}}}"),
     }
 }
 
-fn one(text: &str, style: Style, value: &str) -> ShellText {
+fn expand_one(text: &str, style: Style, value: &str) -> ShellText {
     expand_shell(text, style, &|name| (name == "X").then(|| value.to_owned()))
 }
 
@@ -75,7 +75,7 @@ fn run(shell: &str, script: &ShellText, cwd: &Path) -> String {
     let pid = child.id().to_string();
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || send.send(child.wait_with_output()));
-    let Ok(output) = receive.recv_timeout(DEADLINE) else {
+    let Ok(output) = receive.recv_timeout(SHELL_TIMEOUT) else {
         let _ = Command::new("kill").args(["-9", &pid]).status();
         panic!("the shell did not end: {}", script.text);
     };
@@ -90,12 +90,12 @@ fn shells() -> Vec<&'static str> {
     if bash.is_ok_and(|status| status.success()) { vec!["sh", "bash"] } else { vec!["sh"] }
 }
 
-/// One script out of one command a value; `@` in the template is the variable.
+/// One script with one command per value; `@` in the template is the variable.
 fn batch(template: &str, style: Style, values: &[String]) -> ShellText {
     let mut all = ShellText::default();
     for (index, value) in values.iter().enumerate() {
         let name = format!("V{index}");
-        let text = template.replace('@', &mark(style, &name));
+        let text = template.replace('@', &placeholder(style, &name));
         let one = expand_shell(&text, style, &|asked| (asked == name).then(|| value.clone()));
         all.text.push_str(&one.text);
         all.text.push('\n');
@@ -170,7 +170,7 @@ fn a_real_shell_reads_back_nested_and_referenced_values() {
 }
 
 #[test]
-fn a_quoted_here_document_ends_where_the_author_said() {
+fn a_quoted_here_document_ends_at_its_own_delimiter() {
     let cwd = Scratch::new("verbatim");
     for shell in shells() {
         for style in STYLES {
@@ -205,7 +205,7 @@ fn arithmetic_takes_whole_numbers_and_runs_nothing_else() {
                 let code = HOSTILE.iter().filter(|value| value.contains("canary"));
                 for (index, value) in code.enumerate() {
                     let name = format!("V{index}");
-                    let text = template.replace('@', &mark(style, &name));
+                    let text = template.replace('@', &placeholder(style, &name));
                     let one = expand_shell(&text, style, &|_| Some((*value).to_owned()));
                     let quoted = one.text.replace('\'', r"'\''");
                     script.text.push_str(&format!("{shell} -c '{quoted}' 2>/dev/null\n"));
@@ -214,7 +214,7 @@ fn arithmetic_takes_whole_numbers_and_runs_nothing_else() {
                 run(shell, &script, &cwd.0);
                 assert!(!cwd.0.join("canary").exists(), "{shell} {style:?} {template}");
             }
-            let sum = one(&format!("echo $((2-{}))", mark(style, "X")), style, "-3");
+            let sum = expand_one(&format!("echo $((2-{}))", placeholder(style, "X")), style, "-3");
             assert_eq!(run(shell, &sum, &cwd.0), "5\n");
         }
     }
@@ -238,7 +238,7 @@ fn safe_words_stay_bare_and_the_rest_is_quoted() {
         ("echo {{x}} {{ X }} {{X", "v", "echo {{x}} {{ X }} {{X"),
         ("echo {{X}} # {{X}}", "a\nb", "echo 'a\nb' # "),
     ] {
-        let got = one(text, Style::Braces, value);
+        let got = expand_one(text, Style::Braces, value);
         assert_eq!(got, ShellText { text: expected.into(), env: vec![] }, "{text} {value}");
     }
 }
@@ -254,12 +254,12 @@ fn dollar_style_leaves_the_shells_own_forms_alone() {
         "echo ${OTHER}",
         "echo ${1X}",
     ] {
-        assert_eq!(one(text, Style::Dollar, "v w").text, text);
+        assert_eq!(expand_one(text, Style::Dollar, "v w").text, text);
     }
 }
 
 #[test]
-fn what_cannot_be_quoted_is_carried_in_the_environment() {
+fn passes_values_that_cannot_be_quoted_through_the_environment() {
     for text in [
         "echo `echo @`",
         "cat <<EOF\n@\nEOF",
@@ -273,10 +273,10 @@ fn what_cannot_be_quoted_is_carried_in_the_environment() {
         "x=$(case a in a) echo @;; esac)",
         "echo \"${A:-\"@\"}\"",
     ] {
-        let dollar = one(&text.replace('@', "${X}"), Style::Dollar, "a'b");
+        let dollar = expand_one(&text.replace('@', "${X}"), Style::Dollar, "a'b");
         assert_eq!(dollar.text, text.replace('@', "${X}"));
         assert_eq!(dollar.env, [("X".to_owned(), "a'b".to_owned())], "{text}");
-        let braces = one(&text.replace('@', "{{X}}"), Style::Braces, "a'b");
+        let braces = expand_one(&text.replace('@', "{{X}}"), Style::Braces, "a'b");
         assert_eq!(braces.text, text.replace('@', "${GAMBREL_V_X}"));
         assert_eq!(braces.env, [("GAMBREL_V_X".to_owned(), "a'b".to_owned())], "{text}");
     }
@@ -345,7 +345,7 @@ proptest! {
             _ => None,
         };
         for style in STYLES {
-            let text = format!("-{}-", mark(style, "A"));
+            let text = format!("-{}-", placeholder(style, "A"));
             prop_assert_eq!(expand_plain(&text, style, &lookup), format!("-{value}-"));
             prop_assert!(!expand_url(&text, style, &lookup).contains("TWICE"));
             prop_assert!(!expand_shell(&text, style, &lookup).text.contains("TWICE"));
@@ -391,7 +391,7 @@ proptest! {
     #[test]
     fn a_url_keeps_its_separators(value in "\\PC*|[/?#&=.%]*") {
         for style in STYLES {
-            let text = "https://h/@/b?c=@&d=@#@".replace('@', &mark(style, "X"));
+            let text = "https://h/@/b?c=@&d=@#@".replace('@', &placeholder(style, "X"));
             let filled = expand_url(&text, style, &|_| Some(value.clone()));
             for separator in ['/', '?', '#', '&', '=', ':'] {
                 let count = |s: &str| s.matches(separator).count();

@@ -1,4 +1,4 @@
-//! Filling a template takes time in proportion to its size, whatever stands in it.
+//! Filling a template takes time in proportion to its size, whatever its content.
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::mpsc;

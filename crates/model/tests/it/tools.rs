@@ -1,4 +1,4 @@
-//! Tools and their arguments, there and back again.
+//! Translation of tools and their arguments between dialects.
 
 use gambrel_model::{Tool, ToolKind, ToolWord};
 use proptest::prelude::*;
@@ -86,14 +86,14 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn the_own_dialect_gets_back_what_it_sent(old in "[a-z]{0,5}", new in "[a-z]{0,5}", extra in any_json()) {
+    fn input_round_trips_in_its_own_dialect(old in "[a-z]{0,5}", new in "[a-z]{0,5}", extra in any_json()) {
         let input = json!({"file": "f", "before": old, "after": new, "extra": extra});
         let tool = Tool::from_native(FLAT, "Change", &input);
         prop_assert_eq!(tool.to_native(FLAT), ("Change".to_owned(), input));
     }
 
     #[test]
-    fn no_input_is_too_odd_to_translate(input in any_json()) {
+    fn translates_any_input(input in any_json()) {
         for (words, name) in [(FLAT, "Change"), (FLAT, "Changes"), (OTHER, "edit"), (OTHER, "nothing")] {
             let tool = Tool::from_native(words, name, &input);
             let _there = tool.to_native(FLAT);

@@ -1,4 +1,4 @@
-// Claims that throw where they do not hold.
+// `assert`.
 const { inspect } = need("inspect");
 const { same } = need("deep");
 class AssertionError extends Error {

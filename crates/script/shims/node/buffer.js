@@ -10,7 +10,7 @@ const encodingOf = (name) => {
   if (!known) throw coded(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${name}`);
   return known;
 };
-// What is shorter is done here; what is longer goes to natives, which is quicker by then.
+// Shorter texts are converted here; host functions are faster for longer ones.
 const SHORT = 256;
 const { toHex, toBase64 } = Uint8Array.prototype;
 const { fromBase64 } = Uint8Array;
@@ -39,7 +39,7 @@ const encoded = (text, encoding) => {
   return name === "latin1" || name === "ascii" ? narrowed(text) : recode(text, name, "latin1");
 };
 const unpack = (packed) => new Buffer(__bytes.of(packed, "latin1"));
-// Half characters cannot cross: they are made whole, or cut to a byte where only that counts.
+// Lone surrogates cannot cross to the host: they are replaced, or cut to a byte in byte encodings.
 const whole = (text, name) => (text.isWellFormed() ? text : name === "latin1" || name === "ascii" ? narrowed(text) : text.toWellFormed());
 const made = (text, encoding) => {
   const name = encodingOf(encoding);
@@ -101,7 +101,7 @@ class Buffer extends Uint8Array {
   static byteLength(value, encoding) {
     if (typeof value !== "string") return value.byteLength;
     const name = encodingOf(encoding);
-    // Text that is a code is measured, not read.
+    // The length of hex and base64 text is computed without decoding.
     if (name === "hex") return value.length >>> 1;
     if (name.startsWith("base64")) return (value.replace(/={1,2}$/, "").length * 3) >>> 2;
     return name === "utf8" ? __bytes.of(value.toWellFormed(), name).byteLength : value.length * (name === "utf16le" ? 2 : 1);

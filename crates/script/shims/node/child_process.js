@@ -48,7 +48,7 @@ const orThrow = (result, words) => {
   const { error, ...rest } = result;
   throw Object.assign(err, rest);
 };
-// Without a word about it, what a program complains of goes where the host's complaints go.
+// Without a `stdio` option, stderr of a program goes to the host's error log.
 const checked = (file, args, options, words) => {
   const result = spawnSync(file, args, options);
   if (options.stdio === undefined && result.stderr?.length) globalThis.process.stderr.write(result.stderr.toString());

@@ -59,7 +59,7 @@ class ChildProcess extends EventEmitter {
   constructor(file, args, options) {
     super();
     const ask = prepared(file, args, options);
-    // Nobody writes to an input that was inherited: ours is the host's.
+    // An inherited input is empty, because a module has no access to the host's.
     const wanted = kinds(options.stdio);
     if (wanted[0] !== "pipe" && fileOf(wanted[0]) === undefined) ask.stdio[0] = "ignore";
     this.spawnfile = ask.file;
@@ -149,7 +149,7 @@ class ChildProcess extends EventEmitter {
     [this.exitCode, this.signalCode] = [signal ? null : code, signal];
     this.stdin?.destroy();
     this.emit("exit", this.exitCode, this.signalCode);
-    // What nobody reads must not keep the end back.
+    // Unread output must not delay the end.
     for (const stream of [this._stdout, this._stderr]) if (stream?.readableFlowing === null) stream.resume();
   }
   #close(word) {
@@ -158,7 +158,7 @@ class ChildProcess extends EventEmitter {
     this.#exit(word);
     this.#drained();
   }
-  // The end is told when what was written before it has been read.
+  // The end is reported after all earlier output was read.
   #drained() {
     for (const stream of [this._stdout, this._stderr]) {
       stream?.push(null);

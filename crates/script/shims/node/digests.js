@@ -87,7 +87,7 @@ class Hmac extends Digest {
   constructor(name, key) {
     super(name, packs(key));
   }
-  // A code is given out once; asked again, there is nothing of it left.
+  // An HMAC can be read once; a second read returns nothing.
   again(encoding) {
     return inner.decoded("", encoding);
   }

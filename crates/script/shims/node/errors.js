@@ -21,7 +21,7 @@ const needFunction = (name, value) => {
 };
 const aborted = (signal) =>
   Object.assign(new Error("The operation was aborted", { cause: signal?.reason }), { name: "AbortError", code: "ABORT_ERR" });
-// Nothing is begun for a signal that has gone off already.
+// Throws if the signal has already aborted.
 const unaborted = (options) => {
   if (options?.signal?.aborted) throw aborted(options.signal);
 };

@@ -32,7 +32,7 @@ const single = (own, name, listener) => {
   once.listener = listener;
   return once;
 };
-// What a listener's promise refuses with is the emitter's error.
+// A rejection of a listener's promise becomes an error of the emitter.
 const heed = (own, promise, name, args) => {
   promise.then(undefined, (err) =>
     queueMicrotask(() => {
@@ -82,7 +82,7 @@ const methods = class {
     if (!this[lists].has("removeListener")) names.length ? this[lists].delete(name) : this[lists].clear();
     else if (names.length) for (const one of listOf(this, name).toReversed()) this.removeListener(name, one);
     else {
-      // Who hears of the others' going goes last.
+      // The `removeListener` listeners are removed last.
       for (const one of this.eventNames()) if (one !== "removeListener") this.removeAllListeners(one);
       this.removeAllListeners("removeListener");
     }

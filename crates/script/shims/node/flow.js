@@ -80,7 +80,7 @@ class Readable extends EventEmitter {
     if (name === "readable") this.#heed();
     return this;
   }
-  // Who hears of what there is to read takes it himself: it does not flow past him.
+  // A `readable` listener reads the data itself, so the stream does not flow.
   #heed() {
     this.readableFlowing = false;
     if (this.#rest || this.#waiting.length || this.#over) this.#tell();

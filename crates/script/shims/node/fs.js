@@ -4,7 +4,7 @@ const { needFunction, unaborted } = need("errors");
 const { constants, openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync } = need("fs_files");
 const { Stats, Dirent, Dir, ...tree } = need("fs_tree");
 const sync = { openSync, closeSync, readSync, writeSync, readFileSync, writeFileSync, appendFileSync, ...tree };
-// Files change while no module looks: a watcher is there, and never says a word.
+// A watcher exists but never reports a change.
 class FSWatcher extends EventEmitter {
   close() {
     queueMicrotask(() => this.emit("close"));

@@ -1,4 +1,4 @@
-// What stands in folders: looked at, made, moved, taken away.
+// Lists, creates, moves and removes files and directories.
 const { constants, pathOf, optionsOf, modeOf, act } = need("fs_files");
 const { Buffer } = need("buffer");
 const { coded } = need("errors");

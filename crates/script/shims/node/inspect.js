@@ -1,4 +1,4 @@
-// How a value is shown to a person: the layout that Node has.
+// `util.inspect`, with Node's layout.
 const custom = Symbol.for("nodejs.util.inspect.custom");
 const defaults = { depth: 2, breakLength: 80, compact: 3, maxArrayLength: 100, maxStringLength: 10000, sorted: false, showHidden: false, colors: false };
 const marks = { "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "\\": "\\\\" };

@@ -1,4 +1,4 @@
-// What the machine and the account are.
+// `os`: facts about the machine and the account.
 const ambient = __op("ambient");
 let known;
 const machine = () => (known ??= __op("machine"));

@@ -1,5 +1,5 @@
-// The part of `process` that a hook may have: what it reads is the call's, what would end or
-// write for the host becomes an error or a log effect.
+// The part of `process` for hooks. It shows the environment of the call. An exit becomes an error,
+// and output becomes a log effect.
 const ambient = __op("ambient");
 let argv;
 let env;
@@ -81,7 +81,7 @@ const process = {
   ppid: ambient.ppid,
   platform: ambient.platform,
   arch: ambient.arch,
-  // Who starts itself again wants an engine that reads arguments as Node does; few ask.
+  // Computed on first use, because few modules need it.
   get execPath() {
     return (execPath ??= __op("execPath"));
   },

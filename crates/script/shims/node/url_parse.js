@@ -1,5 +1,5 @@
-// Addresses taken apart as Node did before it had URL: whatever is no URL is a path, and nothing is
-// put right that can be left as it was written.
+// Node's legacy `url.parse`: a text that is not a URL is a path, and parts stay as written where
+// possible.
 const { coded, needText } = need("errors");
 const HOSTLESS = ["javascript:"];
 const SLASHED = ["http:", "https:", "ftp:", "gopher:", "file:", "ws:", "wss:"];
@@ -45,7 +45,7 @@ const setQuery = (url, parsed) => {
   if (url.search !== null) url.query = parsed ? fields(url.search.slice(1)) : url.search.slice(1);
   else if (parsed) url.query = Object.create(null);
 };
-// Reads who and where from the beginning of a text; the rest of it is given back.
+// Parses user, host and port at the start of a text, and returns the rest.
 const setHost = (url, text, input) => {
   const [rest] = /^[^#/?]*/.exec(text);
   const at = rest.lastIndexOf("@");

@@ -1,4 +1,4 @@
-// The streams that are written to: each piece is taken in its turn, and who writes too fast is told.
+// Writable streams: chunks are written in order, and `write` returns false if the queue is full.
 const EventEmitter = need("events");
 const { Buffer } = need("buffer");
 const { coded } = need("errors");
@@ -52,7 +52,7 @@ class Writable extends EventEmitter {
     if (gone) return;
     this.destroyed = true;
     this.writable = false;
-    // A program that does not read its input is no reason to fail for a module that does not ask.
+    // Ignore a program that does not read its input, if the module does not listen for errors.
     if (this.listenerCount("error") || err.code !== "EPIPE") this.emit("error", err);
     this.emit("close");
   }

@@ -1,4 +1,4 @@
-// Counts down what expires and keeps the list up to date. Every page works without this.
+// Counts down to expiry and keeps the list up to date. Every page works without this script.
 "use strict";
 
 const units = [[172800, 86400, "day"], [7200, 3600, "hour"], [60, 60, "minute"], [0, 1, "second"]];
@@ -27,7 +27,7 @@ const tick = () => {
   }
 };
 
-// Cards that are there already stay as they are: somebody may be typing in one.
+// Existing cards stay unchanged: a user may be typing in one.
 const merge = (old, fresh) => {
   const kept = new Map([...old.children].map((child) => [child.id, child]));
   const next = [...fresh.children].map((child) => (child.id && kept.get(child.id)) || child);

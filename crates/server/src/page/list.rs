@@ -1,44 +1,44 @@
-//! Everything that waits, and the last few answers.
+//! The list of open questions and the latest answers.
 
 use gambrel_model::ticket::{Ticket, TicketState};
 use maud::{Markup, html};
 
-use super::frame;
-use super::ticket::{done, facts, form, given, title};
-use super::when::when;
+use super::page_frame;
+use super::ticket::{answer_form, answer_label, given_answer, ticket_facts, ticket_title};
+use super::when::time_element;
 
-/// How many answered ones are shown.
-const RECENT: usize = 5;
+/// How many answered questions are shown.
+const MAX_RECENT_COUNT: usize = 5;
 
 /// The whole page.
-pub(crate) fn list(tickets: &[Ticket], now: u64) -> Markup {
+pub(crate) fn list_page(tickets: &[Ticket], now: u64) -> Markup {
     let body = html! {
         h1 { "Open approvals" }
         p.live.quiet hidden role="status" {}
-        div #entries aria-live="polite" { (entries(tickets, now)) }
+        div #entries aria-live="polite" { (list_entries(tickets, now)) }
     };
-    frame("Open approvals", &body)
+    page_frame("Open approvals", &body)
 }
 
-/// The part that changes.
-pub(crate) fn entries(tickets: &[Ticket], now: u64) -> Markup {
+/// The part of the page that changes.
+pub(crate) fn list_entries(tickets: &[Ticket], now: u64) -> Markup {
     let open: Vec<_> = tickets.iter().filter(|t| t.state_at(now) == TicketState::Open).collect();
     let mut past: Vec<_> = tickets.iter().filter(|ticket| ticket.answer.is_some()).collect();
     past.sort_by_key(|ticket| std::cmp::Reverse(ticket.answer.as_ref().map(|given| given.at)));
-    past.truncate(RECENT);
+    past.truncate(MAX_RECENT_COUNT);
     html! {
         section #open {
-            @if open.is_empty() { (nothing()) }
-            @for ticket in open { (card(ticket, now)) }
+            @if open.is_empty() { (empty_card()) }
+            @for ticket in open { (ticket_card(ticket, now)) }
         }
         section #past {
             @if !past.is_empty() { h2 { "Answered lately" } }
-            @for ticket in past { (answered(ticket, now)) }
+            @for ticket in past { (answered_card(ticket, now)) }
         }
     }
 }
 
-fn nothing() -> Markup {
+fn empty_card() -> Markup {
     html! {
         div.card.empty id="nothing" {
             p { strong { "Nothing waits for you." } }
@@ -47,25 +47,25 @@ fn nothing() -> Markup {
     }
 }
 
-fn card(ticket: &Ticket, now: u64) -> Markup {
+fn ticket_card(ticket: &Ticket, now: u64) -> Markup {
     html! {
         article.card id={ "ticket-" (ticket.id) } aria-labelledby={ "title-" (ticket.id) } {
-            h2 id={ "title-" (ticket.id) } { (title(ticket)) }
-            (facts(ticket))
-            p.deadline { "Expires " (when(ticket.expires, now, true)) }
-            (form(&format!("/approvals/{}", ticket.id), ticket, None))
+            h2 id={ "title-" (ticket.id) } { (ticket_title(ticket)) }
+            (ticket_facts(ticket))
+            p.deadline { "Expires " (time_element(ticket.expires, now, true)) }
+            (answer_form(&format!("/approvals/{}", ticket.id), ticket, None))
         }
     }
 }
 
-fn answered(ticket: &Ticket, now: u64) -> Markup {
+fn answered_card(ticket: &Ticket, now: u64) -> Markup {
     let Some(answer) = &ticket.answer else { return html! {} };
-    let (word, class) = done(ticket, &answer.action);
+    let (word, class) = answer_label(ticket, &answer.action);
     html! {
         article.card.small id={ "past-" (ticket.id) } {
             p.state.(class) { (word) }
-            h3 { (title(ticket)) }
-            (given(answer, now))
+            h3 { (ticket_title(ticket)) }
+            (given_answer(answer, now))
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What people see. Every text is escaped where it is put in; nothing is loaded from elsewhere,
-//! and everything works without the script.
+//! The HTML pages. Every text is escaped, nothing is loaded from elsewhere, and everything works
+//! without the script.
 
 mod list;
 mod text;
@@ -8,28 +8,28 @@ mod when;
 
 use maud::{DOCTYPE, Markup, html};
 
-pub(crate) use list::{entries, list};
-pub(crate) use ticket::{answered, expired, question};
+pub(crate) use list::{list_entries, list_page};
+pub(crate) use ticket::{answered_page, expired_page, question_page};
 
 /// The one style sheet.
 pub(crate) const STYLE: &str = include_str!("style.css");
-/// Counts down and keeps the list up to date.
+/// The script: counts down and keeps the list up to date.
 pub(crate) const SCRIPT: &str = include_str!("app.js");
 
-/// A page that only says something.
-pub(crate) fn notice(title: &str, what: &str, help: &str) -> Markup {
+/// A page with a message only.
+pub(crate) fn notice_page(title: &str, what: &str, help: &str) -> Markup {
     let body = html! {
         div.card {
             h1 { (title) }
-            p { (words(what)) }
-            @if !help.is_empty() { p.quiet { (words(help)) } }
+            p { (format_message(what)) }
+            @if !help.is_empty() { p.quiet { (format_message(help)) } }
         }
     };
-    frame(title, &body)
+    page_frame(title, &body)
 }
 
-/// Around every page.
-fn frame(title: &str, body: &Markup) -> Markup {
+/// The frame of every page.
+fn page_frame(title: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -50,8 +50,8 @@ fn frame(title: &str, body: &Markup) -> Markup {
     }
 }
 
-/// Our own words; what stands between backquotes is a command.
-fn words(text: &str) -> Markup {
+/// Formats a message; text between backquotes becomes code.
+fn format_message(text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {
             @if at % 2 == 1 { code { (part) } } @else { (part) }

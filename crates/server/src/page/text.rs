@@ -1,12 +1,13 @@
-//! Texts of others on our page: without what could hide or reorder them, and not endless.
+//! Foreign texts on a page: without characters that could hide or reorder them, and cut to a
+//! length.
 
-/// What is shown of one text.
-const CHARS: usize = 20_000;
+/// The most characters shown of one text.
+const MAX_TEXT_CHARS: usize = 20_000;
 
-/// A text for showing. Line ends and tabs stay; what steers terminals or turns the direction of
-/// reading goes.
-pub(super) fn clean(text: &str) -> String {
-    let mut left = CHARS;
+/// Cleans a text. Line ends and tabs stay; characters that control terminals or change the text
+/// direction are removed.
+pub(super) fn clean_text(text: &str) -> String {
+    let mut left = MAX_TEXT_CHARS;
     let mut out = String::new();
     for char in text.chars().filter(|char| is_shown(*char)) {
         if left == 0 {
@@ -19,15 +20,15 @@ pub(super) fn clean(text: &str) -> String {
     out
 }
 
-/// The same on one line.
-pub(super) fn line(text: &str) -> String {
-    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+/// Cleans a text and puts it on one line.
+pub(super) fn clean_line(text: &str) -> String {
+    clean_text(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn is_shown(char: char) -> bool {
-    let turns = matches!(char,
+    let reorders = matches!(char,
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    matches!(char, '\n' | '\t') || (!char.is_control() && !turns)
+    matches!(char, '\n' | '\t') || (!char.is_control() && !reorders)
 }
 
 #[cfg(test)]
@@ -35,15 +36,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_or_hides() {
-        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\u{200b}\r\n\td\u{9b}"), "a[31mbc\n\td");
-        assert_eq!(line(" two\n  words\u{7} "), "two words");
+    fn removes_control_and_direction_characters() {
+        assert_eq!(clean_text("a\u{1b}[31mb\u{202e}c\u{200b}\r\n\td\u{9b}"), "a[31mbc\n\td");
+        assert_eq!(clean_line(" two\n  words\u{7} "), "two words");
     }
 
     #[test]
-    fn what_is_cut_says_so() {
-        let long = clean(&"é".repeat(CHARS + 1));
+    fn marks_a_cut_text() {
+        let long = clean_text(&"é".repeat(MAX_TEXT_CHARS + 1));
         assert!(long.ends_with("é … (cut)"));
-        assert_eq!(clean(&"é".repeat(CHARS)).chars().count(), CHARS);
+        assert_eq!(clean_text(&"é".repeat(MAX_TEXT_CHARS)).chars().count(), MAX_TEXT_CHARS);
     }
 }

@@ -1,104 +1,109 @@
-//! One question: what is asked, what can be said, what was said.
+//! The page of one question: its facts, its form and its answer.
 
 use gambrel_model::ticket::{Answer, AnswerKind, Ticket};
 use maud::{Markup, html};
 
-use super::frame;
-use super::text::{clean, line};
-use super::when::when;
+use super::page_frame;
+use super::text::{clean_line, clean_text};
+use super::when::time_element;
 
-/// Longer ones get a box of their own that scrolls.
-const SHORT: usize = 72;
+/// Longer values get their own scrolling box.
+const MAX_INLINE_CHARS: usize = 72;
 
-/// A question that can be answered; `asked` is the action that the link names.
-pub(crate) fn question(ticket: &Ticket, token: &str, asked: Option<&str>, now: u64) -> Markup {
+/// An open question; `asked` is the action that the link names.
+pub(crate) fn question_page(ticket: &Ticket, token: &str, asked: Option<&str>, now: u64) -> Markup {
     let body = html! {
         article.card {
             p.state.open { "Waiting for you" }
-            h1 { (title(ticket)) }
-            (facts(ticket))
-            p.deadline { "Expires " (when(ticket.expires, now, true)) }
-            (form(&format!("/callback/{token}"), ticket, asked))
+            h1 { (ticket_title(ticket)) }
+            (ticket_facts(ticket))
+            p.deadline { "Expires " (time_element(ticket.expires, now, true)) }
+            (answer_form(&format!("/callback/{token}"), ticket, asked))
         }
     };
-    frame(&title(ticket), &body)
+    page_frame(&ticket_title(ticket), &body)
 }
 
-/// A question that has its answer.
-pub(crate) fn answered(ticket: &Ticket, answer: &Answer, note: Option<&str>, now: u64) -> Markup {
-    let (word, class) = done(ticket, &answer.action);
+/// An answered question.
+pub(crate) fn answered_page(
+    ticket: &Ticket,
+    answer: &Answer,
+    note: Option<&str>,
+    now: u64,
+) -> Markup {
+    let (word, class) = answer_label(ticket, &answer.action);
     let body = html! {
         article.card {
             p.state.(class) role="status" { (word) }
-            h1 { (title(ticket)) }
+            h1 { (ticket_title(ticket)) }
             @if let Some(note) = note { p.note role="alert" { (note) } }
-            (given(answer, now))
-            (facts(ticket))
+            (given_answer(answer, now))
+            (ticket_facts(ticket))
         }
     };
-    frame(&format!("{word}: {}", title(ticket)), &body)
+    page_frame(&format!("{word}: {}", ticket_title(ticket)), &body)
 }
 
-/// A question that nobody answered in time.
-pub(crate) fn expired(ticket: &Ticket, now: u64) -> Markup {
+/// An expired question.
+pub(crate) fn expired_page(ticket: &Ticket, now: u64) -> Markup {
     let body = html! {
         article.card {
             p.state.over role="status" { "Expired" }
-            h1 { (title(ticket)) }
+            h1 { (ticket_title(ticket)) }
             p { "Nobody answered in time, or nobody waits for the answer any more." }
-            p.deadline { "It counted until " (when(ticket.expires, now, false)) }
-            (facts(ticket))
+            p.deadline { "It counted until " (time_element(ticket.expires, now, false)) }
+            (ticket_facts(ticket))
         }
     };
-    frame(&format!("Expired: {}", title(ticket)), &body)
+    page_frame(&format!("Expired: {}", ticket_title(ticket)), &body)
 }
 
-/// The one line that says what is to be decided.
-pub(super) fn title(ticket: &Ticket) -> String {
-    let title = line(&ticket.title);
+/// The title of a question, on one line.
+pub(super) fn ticket_title(ticket: &Ticket) -> String {
+    let title = clean_line(&ticket.title);
     if title.is_empty() { "An approval is asked for".to_owned() } else { title }
 }
 
-/// Who asks and what they show.
-pub(super) fn facts(ticket: &Ticket) -> Markup {
+/// The facts of a question: its values, session, project and hook.
+pub(super) fn ticket_facts(ticket: &Ticket) -> Markup {
     let asks = [("Session", &ticket.session), ("Project", &ticket.project), ("Hook", &ticket.hook)];
     html! {
         dl {
-            @for (name, value) in &ticket.shown { (fact(&line(name), &clean(value))) }
+            @for (name, value) in &ticket.shown { (fact_row(&clean_line(name), &clean_text(value))) }
             @for (name, value) in asks {
-                @if !value.is_empty() { (fact(name, &clean(value))) }
+                @if !value.is_empty() { (fact_row(name, &clean_text(value))) }
             }
         }
     }
 }
 
-/// The ways to answer.
-pub(super) fn form(to: &str, ticket: &Ticket, asked: Option<&str>) -> Markup {
+/// The form for an answer.
+pub(super) fn answer_form(to: &str, ticket: &Ticket, asked: Option<&str>) -> Markup {
     html! {
         form method="post" action=(to) {
             @match &ticket.wants {
-                AnswerKind::Ruling => (ruling(&ticket.id, asked)),
-                AnswerKind::Choice(options) => (choice(&ticket.id, options)),
+                AnswerKind::Ruling => (ruling_fields(&ticket.id, asked)),
+                AnswerKind::Choice(options) => (choice_fields(&ticket.id, options)),
                 AnswerKind::Line(there) => {
                     label for={ "message-" (ticket.id) } { "Your answer" }
                     input id={ "message-" (ticket.id) } name="message" maxlength="10000"
-                        autocomplete="off" placeholder=(clean(there));
-                    (send("Send"))
+                        autocomplete="off" placeholder=(clean_text(there));
+                    (send_buttons("Send"))
                 }
                 AnswerKind::Text(there) => {
                     label for={ "message-" (ticket.id) } { "Your answer" }
                     textarea id={ "message-" (ticket.id) } name="message" rows="8"
-                        maxlength="10000" { (clean(there)) }
-                    (send("Send"))
+                        maxlength="10000" { (clean_text(there)) }
+                    (send_buttons("Send"))
                 }
             }
         }
     }
 }
 
-/// Yes or no. The first button is what the return key does.
-fn ruling(id: &str, asked: Option<&str>) -> Markup {
-    let asked = asked.map(line).filter(|word| !word.is_empty() && word.chars().count() <= 64);
+/// Approve or reject. The return key presses the first button.
+fn ruling_fields(id: &str, asked: Option<&str>) -> Markup {
+    let asked = asked.map(clean_line).filter(|word| !word.is_empty() && word.chars().count() <= 64);
     let own = asked.as_deref().filter(|word| !matches!(*word, "approve" | "reject"));
     let chosen = |word: &str| asked.as_deref() == Some(word);
     html! {
@@ -116,8 +121,8 @@ fn ruling(id: &str, asked: Option<&str>) -> Markup {
     }
 }
 
-/// One of several. Its value is the option as it was given, not as it is shown.
-fn choice(id: &str, options: &[String]) -> Markup {
+/// One of several options. The posted value is the original option, not the cleaned text.
+fn choice_fields(id: &str, options: &[String]) -> Markup {
     html! {
         fieldset {
             legend { "Choose one" }
@@ -125,16 +130,16 @@ fn choice(id: &str, options: &[String]) -> Markup {
                 label.option for={ "option-" (id) "-" (nth) } {
                     input type="radio" id={ "option-" (id) "-" (nth) } name="message"
                         value=(option) required;
-                    span { (clean(option)) }
+                    span { (clean_text(option)) }
                 }
             }
         }
-        (send("Choose"))
+        (send_buttons("Choose"))
     }
 }
 
-/// Dismissing needs no answer.
-fn send(word: &str) -> Markup {
+/// The buttons of a form. Dismissing needs no answer.
+fn send_buttons(word: &str) -> Markup {
     html! {
         div.buttons {
             button.approve name="action" value="approve" { (word) }
@@ -143,27 +148,27 @@ fn send(word: &str) -> Markup {
     }
 }
 
-/// Who said what, and when.
-pub(super) fn given(answer: &Answer, now: u64) -> Markup {
+/// The author, time and message of an answer.
+pub(super) fn given_answer(answer: &Answer, now: u64) -> Markup {
     html! {
-        p.given { "By the " (line(&answer.by)) ", " (when(answer.at, now, false)) }
-        @if !answer.message.trim().is_empty() { blockquote { (clean(&answer.message)) } }
+        p.given { "By the " (clean_line(&answer.by)) ", " (time_element(answer.at, now, false)) }
+        @if !answer.message.trim().is_empty() { blockquote { (clean_text(&answer.message)) } }
     }
 }
 
-/// What an action amounts to, in a word and as a colour.
-pub(super) fn done(ticket: &Ticket, action: &str) -> (String, &'static str) {
+/// The label and the CSS class of an action.
+pub(super) fn answer_label(ticket: &Ticket, action: &str) -> (String, &'static str) {
     match action {
         "approve" if ticket.wants != AnswerKind::Ruling => ("Answered".to_owned(), "approved"),
         "reject" if ticket.wants != AnswerKind::Ruling => ("Dismissed".to_owned(), "rejected"),
         "approve" | "approved" => ("Approved".to_owned(), "approved"),
         "reject" | "rejected" | "deny" | "denied" => ("Rejected".to_owned(), "rejected"),
-        other => (format!("Answered “{}”", line(other)), "open"),
+        other => (format!("Answered “{}”", clean_line(other)), "open"),
     }
 }
 
-fn fact(name: &str, value: &str) -> Markup {
-    let short = value.chars().count() <= SHORT && !value.contains('\n');
+fn fact_row(name: &str, value: &str) -> Markup {
+    let short = value.chars().count() <= MAX_INLINE_CHARS && !value.contains('\n');
     html! {
         div.fact.long[!short] {
             dt { (name) }

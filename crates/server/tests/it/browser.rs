@@ -1,5 +1,5 @@
-//! A real Chromium without a window, steered over the pipes of its DevTools protocol: messages are
-//! JSON, each ended by a zero byte. The shell puts our pipes where it expects them.
+//! A headless Chromium, controlled over the pipes of its DevTools protocol: messages are JSON, each
+//! ended by a zero byte. The shell places the pipes at the numbers that Chromium expects.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::scene::until;
+use crate::fixture::wait_until;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const BROWSER_TIMEOUT: Duration = Duration::from_secs(60);
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 const PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
-/// A started browser; gone when dropped.
+/// A running browser; ended on drop.
 pub(crate) struct Browser {
     child: Child,
     to: Option<ChildStdin>,
@@ -26,13 +26,14 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Nothing, and a word about it, where there is none.
+    /// Starts the browser; `None` and a message if there is none.
     pub(crate) fn start() -> Option<Self> {
-        let Some(program) = program() else {
+        let Some(program) = find_chromium() else {
             eprintln!("SKIPPED: no Chromium here; install chromium or set CHROMIUM to its path");
             assert!(std::env::var_os("CI").is_none(), "Chromium is required in CI");
             return None;
         };
+
         let profile = tempfile::tempdir().unwrap();
         let mut child = Command::new("sh")
             .args(["-c", PIPES])
@@ -45,16 +46,17 @@ impl Browser {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
+
         let to = child.stdin.take();
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        let (heard, from) = channel();
+        let (sender, from) = channel();
         std::thread::spawn(move || {
             let mut message = Vec::new();
             while out.read_until(0, &mut message).is_ok_and(|count| count > 0) {
                 message.pop();
-                let told = serde_json::from_slice(&message).unwrap_or_default();
+                let reply = serde_json::from_slice(&message).unwrap_or_default();
                 message.clear();
-                if heard.send(told).is_err() {
+                if sender.send(reply).is_err() {
                     break;
                 }
             }
@@ -62,14 +64,14 @@ impl Browser {
         Some(Self { child, to, from, last: 0, _profile: profile })
     }
 
-    /// A tab with a page in it.
+    /// Opens a tab with a page.
     pub(crate) fn open(&mut self, url: &str) -> Tab<'_> {
         let target = self.call(None, "Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = self.call(None, "Target.attachToTarget", attach);
         let session = session["sessionId"].as_str().unwrap().to_owned();
         let mut tab = Tab { browser: self, session };
-        tab.go(url);
+        tab.navigate(url);
         tab
     }
 
@@ -77,7 +79,7 @@ impl Browser {
         self.try_call(session, method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// The result, or the error that the browser answers.
+    /// Calls a method and returns its result, or the browser's error.
     fn try_call(
         &mut self,
         session: Option<&str>,
@@ -89,17 +91,19 @@ impl Browser {
         if let Some(session) = session {
             message["sessionId"] = session.into();
         }
+
         let to = self.to.as_mut().unwrap();
         to.write_all(format!("{message}\0").as_bytes()).unwrap();
         to.flush().unwrap();
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + BROWSER_TIMEOUT;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let told = self.from.recv_timeout(left).unwrap_or_else(|why| panic!("{method}: {why}"));
-            if told["id"] == self.last {
-                return match told["error"].is_null() {
-                    true => Ok(told["result"].clone()),
-                    false => Err(told["error"].clone()),
+            let reply =
+                self.from.recv_timeout(left).unwrap_or_else(|why| panic!("{method}: {why}"));
+            if reply["id"] == self.last {
+                return match reply["error"].is_null() {
+                    true => Ok(reply["result"].clone()),
+                    false => Err(reply["error"].clone()),
                 };
             }
         }
@@ -107,7 +111,7 @@ impl Browser {
 }
 
 impl Drop for Browser {
-    /// The end of its pipe makes it end by itself, with all of its processes.
+    /// Closing its pipe ends the browser with all of its processes.
     fn drop(&mut self) {
         drop(self.to.take());
         let end = Instant::now() + Duration::from_secs(10);
@@ -122,7 +126,7 @@ impl Drop for Browser {
     }
 }
 
-/// One page.
+/// A tab with a page.
 pub(crate) struct Tab<'a> {
     browser: &'a mut Browser,
     session: String,
@@ -133,20 +137,20 @@ impl Tab<'_> {
         self.browser.call(Some(&self.session), method, params)
     }
 
-    pub(crate) fn go(&mut self, url: &str) {
+    pub(crate) fn navigate(&mut self, url: &str) {
         let went = self.call("Page.navigate", json!({ "url": url }));
         assert!(went["errorText"].is_null(), "{url}: {went}");
         // The old document must not be taken for the new one.
         let there = json!(url).to_string();
         let start = format!("location.href === {there} || location.pathname === '/'");
-        until("the page is there", || (self.run(&start) == true).then_some(()));
-        until("the page is complete", || {
-            (self.run("document.readyState") == "complete").then_some(())
+        wait_until("the page is there", || (self.evaluate(&start) == true).then_some(()));
+        wait_until("the page is complete", || {
+            (self.evaluate("document.readyState") == "complete").then_some(())
         });
     }
 
-    /// What an expression is on the page; nothing while the page changes.
-    pub(crate) fn run(&mut self, expression: &str) -> Value {
+    /// The value of an expression on the page; null while the page changes.
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         const PAGE_CHANGES: [&str; 3] =
             ["target navigated or closed", "Cannot find context", "context was destroyed"];
         let ask = json!({ "expression": expression, "returnByValue": true });
@@ -161,13 +165,16 @@ impl Tab<'_> {
     }
 
     pub(crate) fn text(&mut self) -> String {
-        self.run("document.body ? document.body.innerText : ''").as_str().unwrap_or("").to_owned()
+        self.evaluate("document.body ? document.body.innerText : ''")
+            .as_str()
+            .unwrap_or("")
+            .to_owned()
     }
 
-    /// Waits for words on the page.
-    pub(crate) fn reads(&mut self, words: &str) {
+    /// Waits for a text on the page.
+    pub(crate) fn wait_for_text(&mut self, words: &str) {
         let mut last = String::new();
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + BROWSER_TIMEOUT;
         while Instant::now() < end {
             last = self.text();
             if last.contains(words) {
@@ -178,10 +185,10 @@ impl Tab<'_> {
         panic!("{words:?} is not on the page: {last}");
     }
 
-    /// A click with the mouse, in the middle of an element.
+    /// Clicks in the middle of an element.
     pub(crate) fn click(&mut self, selector: &str) {
         let chosen = json!(selector).to_string();
-        let place = self.run(&format!(
+        let place = self.evaluate(&format!(
             "(() => {{ const e = document.querySelector({chosen}); e.scrollIntoView(); \
              const r = e.getBoundingClientRect(); \
              return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
@@ -201,7 +208,7 @@ impl Tab<'_> {
     }
 }
 
-fn program() -> Option<PathBuf> {
+fn find_chromium() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return Some(named.into());
     }

@@ -1,37 +1,38 @@
-//! What the server promises, one behaviour per file.
+//! Tests of the server, one behaviour per file.
 
 #[cfg(test)]
-mod another_process;
+mod accepts_json_forms_and_link_actions;
 #[cfg(test)]
-mod answers_come_in_three_forms;
+mod answers_in_a_browser;
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
-mod caller;
+mod escapes_foreign_texts;
 #[cfg(test)]
-mod foreign_pages_are_refused;
+mod first_answer_wins;
 #[cfg(test)]
-mod late_answers_are_told_so;
+mod fixture;
 #[cfg(test)]
-mod looking_never_acts;
+mod get_requests_never_answer;
 #[cfg(test)]
-mod pages_carry_their_guards;
+mod http_client;
 #[cfg(test)]
-mod people_answer_in_a_browser;
+mod list_follows_the_ledger;
 #[cfg(test)]
-mod runs_share_a_port;
+mod list_requires_the_key;
 #[cfg(test)]
-mod scene;
+mod processes_share_a_port;
 #[cfg(test)]
-mod serving_ends_when_told;
-mod slow_callers_keep_nobody_waiting;
+mod refuses_foreign_pages;
 #[cfg(test)]
-mod texts_are_shown_as_text;
+mod rejects_late_answers;
 #[cfg(test)]
-mod the_first_answer_wins;
+mod serve_ends_on_signals;
 #[cfg(test)]
-mod the_list_follows_the_ledger;
+mod sets_security_headers;
 #[cfg(test)]
-mod the_list_needs_the_key;
+mod slow_clients_do_not_block_others;
+#[cfg(test)]
+mod test_process;
 #[cfg(test)]
 mod wrong_links_look_alike;

@@ -1,11 +1,10 @@
-//! Addresses one by one: the first and the last of every range of the inside, and their neighbours
-//! outside.
+//! The first and the last address of every private range, and their public neighbours.
 
 use std::net::IpAddr;
 
-use super::{Allowed, inside};
+use super::{Allowlist, private_kind};
 
-const INSIDE: &[&str] = &[
+const PRIVATE: &[&str] = &[
     "0.0.0.0",
     "0.0.0.1",
     "0.255.255.255",
@@ -117,7 +116,7 @@ const INSIDE: &[&str] = &[
     "ffff::1",
 ];
 
-const OUTSIDE: &[&str] = &[
+const PUBLIC: &[&str] = &[
     "1.0.0.0",
     "1.1.1.1",
     "8.8.8.8",
@@ -163,48 +162,54 @@ const OUTSIDE: &[&str] = &[
     "2001:0:4136:e378:8000:63bf:f7f7:f7f7",
 ];
 
-fn address(text: &str) -> IpAddr {
+fn parse_address(text: &str) -> IpAddr {
     text.parse().unwrap_or_else(|_| panic!("{text} is no address"))
 }
 
 #[test]
-fn the_inside_is_known() {
-    for text in INSIDE {
-        assert!(inside(address(text)).is_some(), "{text} passes");
+fn classifies_private_addresses() {
+    for text in PRIVATE {
+        assert!(private_kind(parse_address(text)).is_some(), "{text} passes");
     }
 }
 
 #[test]
-fn the_outside_is_left_alone() {
-    for text in OUTSIDE {
-        assert_eq!(inside(address(text)), None, "{text}");
+fn passes_public_addresses() {
+    for text in PUBLIC {
+        assert_eq!(private_kind(parse_address(text)), None, "{text}");
     }
 }
 
 #[test]
-fn what_the_user_opens_is_open_and_nothing_beside_it() {
+fn allows_listed_hosts_and_networks_only() {
     let list = ["Wiki.Corp.", "10.1.0.0/16", "192.168.1.5", "[fd00::1]", "fd01::/16", " "];
-    let allowed = Allowed::read(&list.map(str::to_owned));
+    let allowed = Allowlist::parse(&list.map(str::to_owned));
     for host in ["wiki.corp", "WIKI.corp."] {
-        assert!(allowed.host(host), "{host}");
+        assert!(allowed.allows_host(host), "{host}");
     }
     for host in ["corp", "a.wiki.corp", "", "10.1.0.0"] {
-        assert!(!allowed.host(host), "{host}");
+        assert!(!allowed.allows_host(host), "{host}");
     }
     for text in ["10.1.0.0", "10.1.255.255", "192.168.1.5", "fd00::1", "fd01:2::1"] {
-        assert!(allowed.address(address(text)), "{text}");
+        assert!(allowed.allows_address(parse_address(text)), "{text}");
     }
     for text in ["10.2.0.0", "10.0.255.255", "192.168.1.6", "fd00::2", "::ffff:10.1.0.1"] {
-        assert!(!allowed.address(address(text)), "{text}");
+        assert!(!allowed.allows_address(parse_address(text)), "{text}");
     }
 }
 
 #[test]
-fn an_entry_that_is_nothing_opens_nothing() {
+fn ignores_invalid_allowlist_entries() {
     let list = ["10.0.0.0/33", "10.0.0.0/x", "host/8", "/", "/0", "10.0.0.0/-1", "fd00::/129"];
-    let allowed = Allowed::read(&list.map(str::to_owned));
-    assert!(!allowed.address(address("10.0.0.0")) && !allowed.address(address("fd00::")));
-    assert!(!allowed.host("host") && !allowed.host(""));
-    let all = Allowed::read(&["0.0.0.0/0".to_owned()]);
-    assert!(all.address(address("10.0.0.1")) && !all.address(address("fd00::1")));
+    let allowed = Allowlist::parse(&list.map(str::to_owned));
+    assert!(
+        !allowed.allows_address(parse_address("10.0.0.0"))
+            && !allowed.allows_address(parse_address("fd00::"))
+    );
+    assert!(!allowed.allows_host("host") && !allowed.allows_host(""));
+    let all = Allowlist::parse(&["0.0.0.0/0".to_owned()]);
+    assert!(
+        all.allows_address(parse_address("10.0.0.1"))
+            && !all.allows_address(parse_address("fd00::1"))
+    );
 }

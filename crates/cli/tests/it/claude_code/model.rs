@@ -1,5 +1,5 @@
-//! A scripted model on loopback: answers `POST /v1/messages` with server-sent events and keeps every
-//! request, so that a test can see what reached the model.
+//! A scripted model on loopback. It answers `POST /v1/messages` with server-sent events and keeps
+//! every request, so that a test can see what reached the model.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longer than any request takes; a connection that hangs ends all the same.
+/// Longer than any request takes, so that a hanging connection ends.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Makes its tool calls one after the other, then ends the turn with a word.
+/// Makes its tool calls one after the other, then ends the turn with a text.
 pub struct ScriptedModel {
     pub port: u16,
     requests: Arc<Mutex<Vec<Value>>>,
@@ -54,7 +54,7 @@ fn serve_request(
     if !first.starts_with("POST /v1/messages") || first.contains("count_tokens") {
         return respond(&mut stream, "application/json", "{}");
     }
-    // Titles and the like are asked for without tools.
+    // Claude Code requests titles and the like without tools.
     let call = match has_tools(&request) {
         true => {
             kept.lock().unwrap().push(request.clone());
@@ -95,7 +95,7 @@ pub fn tool_results(request: &Value) -> Vec<&Value> {
     blocks.filter(|block| block["type"] == "tool_result").collect()
 }
 
-/// A whole answer: a tool call, or a word that ends the turn.
+/// A complete response: a tool call, or a text that ends the turn.
 fn write_events(model: &Value, at: usize, call: Option<&(&'static str, Value)>) -> String {
     let usage = json!({"input_tokens": 1, "output_tokens": 1});
     let message = json!({

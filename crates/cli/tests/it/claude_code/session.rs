@@ -1,5 +1,5 @@
-//! One session of the real Claude Code with a scripted model: a project, a fresh home, gambrel in a
-//! folder of the PATH, and what came of a prompt.
+//! One session of the real Claude Code with a scripted model: a project, a fresh home, gambrel on
+//! the PATH, and the result of a prompt.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -10,30 +10,30 @@ use serde_json::{Value, json};
 
 use super::model::{ScriptedModel, tool_results};
 use super::versions::ClaudeCode;
-use crate::ground::{Ground, text};
-use crate::outside::finish;
+use crate::external_tools::run_to_end;
+use crate::test_project::{TestProject, text};
 
 pub const PROMPT: &str = "please do what the script says";
 /// Longer than a session takes on a busy machine.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub struct Session {
-    pub ground: Ground,
+    pub project: TestProject,
     claude: ClaudeCode,
 }
 
 impl Session {
     /// A project in which nothing is installed yet; gambrel is on the PATH.
     pub fn new(claude: &ClaudeCode) -> Self {
-        let ground = Ground::new();
-        let bin = ground.base.join("bin");
+        let project = TestProject::new();
+        let bin = project.base.join("bin");
         std::fs::create_dir_all(&bin).unwrap();
         symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
         let path = format!("{}:{}", bin.display(), path_without_gambrel());
-        let mut ground = ground.with("PATH", &path);
-        // As for a newcomer: trust is what `gambrel trust` recorded.
-        ground.env.retain(|(name, _)| name != "GAMBREL_TRUST");
-        Self { ground, claude: claude.clone() }
+        let mut project = project.with("PATH", &path);
+        // As for a new user: only hooks recorded by `gambrel trust` are trusted.
+        project.env.retain(|(name, _)| name != "GAMBREL_TRUST");
+        Self { project, claude: claude.clone() }
     }
 
     /// A project with hooks in `.gambrel/hooks.yaml`, installed and trusted as the guide says.
@@ -46,13 +46,17 @@ impl Session {
     }
 
     pub fn write_hooks(&self, hooks: &Value) {
-        self.ground.file(".gambrel/hooks.yaml", &json!({"hooks": hooks}).to_string());
+        self.project.file(".gambrel/hooks.yaml", &json!({"hooks": hooks}).to_string());
     }
 
     /// Runs gambrel as a user would, from the PATH.
     pub fn gambrel(&self, args: &[&str]) -> Output {
         let mut command = Command::new(self.program());
-        command.args(args).current_dir(&self.ground.root).env_clear().envs(self.ground.env.clone());
+        command
+            .args(args)
+            .current_dir(&self.project.root)
+            .env_clear()
+            .envs(self.project.env.clone());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
         output
@@ -64,16 +68,16 @@ impl Session {
     }
 
     fn program(&self) -> PathBuf {
-        self.ground.base.join("bin/gambrel")
+        self.project.base.join("bin/gambrel")
     }
 
     pub fn home(&self) -> PathBuf {
-        self.ground.base.join("home")
+        self.project.base.join("home")
     }
 
     /// Whether a command of the script left this file in the project.
     pub fn has(&self, file: &str) -> bool {
-        self.ground.root.join(file).exists()
+        self.project.root.join(file).exists()
     }
 
     /// Starts Claude Code with a prompt; its model makes these calls of Bash, one after the other.
@@ -82,13 +86,13 @@ impl Session {
         let model = ScriptedModel::start(commands.iter().map(call).collect());
         let mut command = self.claude.command();
         command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]);
-        command.args(args).current_dir(&self.ground.root).env_clear();
-        command.envs(self.ground.env.clone());
+        command.args(args).current_dir(&self.project.root).env_clear();
+        command.envs(self.project.env.clone());
         command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", model.port));
         command.envs([("ANTHROPIC_API_KEY", "none"), ("DISABLE_TELEMETRY", "1")]);
         command.envs([("DISABLE_AUTOUPDATER", "1"), ("DISABLE_ERROR_REPORTING", "1")]);
         command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
-        let (_, stdout, stderr) = finish(&mut command, SESSION_TIMEOUT);
+        let (_, stdout, stderr) = run_to_end(&mut command, SESSION_TIMEOUT);
         let parse = |line: &str| serde_json::from_str(line).ok();
         let stream = stdout.lines().filter_map(parse).collect();
         let transcript = read_transcripts(&self.home().join(".claude/projects"));
@@ -96,25 +100,25 @@ impl Session {
     }
 }
 
-/// What came of a prompt.
+/// The result of a prompt.
 #[derive(Debug)]
 pub struct Answer {
-    /// What the model was sent, oldest first.
+    /// Requests to the model, oldest first.
     pub requests: Vec<Value>,
     /// The lines of `--output-format stream-json`.
     pub stream: Vec<Value>,
-    /// What Claude Code wrote down of the session.
+    /// Claude Code's transcript of the session.
     pub transcript: Vec<Value>,
     pub stderr: String,
 }
 
 impl Answer {
-    /// Whether a text is in anything that the model was sent.
+    /// Whether any request to the model contains this text.
     pub fn reached_model(&self, words: &str) -> bool {
         self.requests.iter().any(|request| request.to_string().contains(words))
     }
 
-    /// The result of the tool call `at`, as the model was told it.
+    /// The result of the tool call `at`, as the model received it.
     pub fn tool_result(&self, at: usize) -> String {
         let last = self.requests.last().unwrap_or_else(|| panic!("no request: {self}"));
         let results = tool_results(last);
@@ -122,7 +126,7 @@ impl Answer {
         result.to_string()
     }
 
-    /// What hooks had to say to the user, as Claude Code took it, with the event they said it at.
+    /// Messages of hooks to the user, as Claude Code recorded them, each with its event.
     pub fn system_messages(&self) -> Vec<(String, String)> {
         let attachments = self.transcript.iter().map(|line| &line["attachment"]);
         let messages = attachments.filter(|found| found["type"] == "hook_system_message");
@@ -131,7 +135,7 @@ impl Answer {
     }
 }
 
-/// For the message of a test that failed: the end of what the model was told, and the stream.
+/// For a failed test: the last request to the model, and the stream.
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let start = |value: &Value| value.to_string().chars().take(1000).collect::<String>();
@@ -158,7 +162,7 @@ fn read_transcripts(projects: &Path) -> Vec<Value> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect::<Vec<_>>()
     };
-    let files = list(projects).into_iter().flat_map(|project| list(&project));
+    let files = list(projects).into_iter().flat_map(|folder| list(&folder));
     let files = files.filter(|file| file.extension().is_some_and(|kind| kind == "jsonl"));
     let lines = files.map(|file| std::fs::read_to_string(file).unwrap());
     lines.flat_map(|all| parse_lines(&all)).collect()

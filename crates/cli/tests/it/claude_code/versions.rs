@@ -1,4 +1,4 @@
-//! The versions of Claude Code that `cargo xtask test` installs, and running a scene in each.
+//! The versions of Claude Code that `cargo xtask test` installs, and a way to run a test in each.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,14 +6,14 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::offline::run_offline;
-use crate::outside::{folder, tool};
+use crate::external_tools::{find_tool, tools_dir};
 
 const WITHOUT: &str = "hooks inside the real Claude Code";
-/// Every folder of the tools that begins so is one version.
+/// Prefix of the folders that hold one version each.
 const PREFIX: &str = "claude-";
-/// What install writes must hold in these: one that does not know `onFailure`, and one that does.
+/// `install` must work in these: one version without `onFailure`, and one with it.
 const PINNED: [&str; 2] = ["claude-2-1-197", "claude-2-1-325"];
-/// The first of its line that can be installed; only the plugin is loaded in it.
+/// The oldest installable version. Only the plugin tests use it.
 const OLDEST: &str = "claude-2-1-0";
 
 /// One installed version.
@@ -26,15 +26,15 @@ pub struct ClaudeCode {
 
 impl ClaudeCode {
     fn find(name: &str) -> Option<Self> {
-        let native = folder().join(name).join("bin/claude.exe");
+        let native = tools_dir().join(name).join("bin/claude.exe");
         let file = if native.exists() { "bin/claude.exe" } else { "cli.js" };
-        let program = tool(&format!("{name}/{file}"), WITHOUT)?;
+        let program = find_tool(&format!("{name}/{file}"), WITHOUT)?;
         Some(Self { name: name.to_owned(), program })
     }
 
     /// Such as `2.1.325`.
     pub fn version(&self) -> String {
-        let manifest = std::fs::read(folder().join(&self.name).join("package.json")).unwrap();
+        let manifest = std::fs::read(tools_dir().join(&self.name).join("package.json")).unwrap();
         let manifest: Value = serde_json::from_slice(&manifest).unwrap();
         manifest["version"].as_str().unwrap().to_owned()
     }
@@ -50,46 +50,46 @@ impl ClaudeCode {
     }
 }
 
-/// Plays a scene in every version at the same time, without a network. The scene is a closure
-/// inside the test, from which the test's name is taken.
-pub fn in_each_version<S: Fn(&ClaudeCode) + Sync>(scene: S) {
-    play(&all_versions(), scene);
+/// Runs a test in every version in parallel, without a network. `test` is a closure inside the test
+/// function; its type name gives the test's name.
+pub fn in_each_version<S: Fn(&ClaudeCode) + Sync>(test: S) {
+    run_in_versions(&all_versions(), test);
 }
 
 /// The same, in the oldest version too.
-pub fn in_each_version_and_the_oldest<S: Fn(&ClaudeCode) + Sync>(scene: S) {
+pub fn in_each_version_and_the_oldest<S: Fn(&ClaudeCode) + Sync>(test: S) {
     let mut names = all_versions();
     names.insert(0, OLDEST.to_owned());
-    play(&names, scene);
+    run_in_versions(&names, test);
 }
 
-/// The pinned ones, and the newest where it is installed.
+/// The pinned versions, and the newest if it is installed.
 fn all_versions() -> Vec<String> {
     let mut names: Vec<String> = PINNED.map(str::to_owned).to_vec();
     let newest = format!("{PREFIX}latest");
-    if folder().join(&newest).exists() {
+    if tools_dir().join(&newest).exists() {
         names.push(newest);
     }
     names
 }
 
-fn play<S: Fn(&ClaudeCode) + Sync>(names: &[String], scene: S) {
+fn run_in_versions<S: Fn(&ClaudeCode) + Sync>(names: &[String], test: S) {
     let found: Vec<ClaudeCode> = names.iter().filter_map(|name| ClaudeCode::find(name)).collect();
     if found.is_empty() {
         return;
     }
-    let test = std::any::type_name::<S>().trim_end_matches("::{{closure}}");
-    let test = test.split_once("::").map_or(test, |(_, rest)| rest);
-    run_offline(test, || play_here(&found, &scene));
+    let name = std::any::type_name::<S>().trim_end_matches("::{{closure}}");
+    let name = name.split_once("::").map_or(name, |(_, rest)| rest);
+    run_offline(name, || run_in_threads(&found, &test));
 }
 
-fn play_here<S: Fn(&ClaudeCode) + Sync>(found: &[ClaudeCode], scene: &S) {
+fn run_in_threads<S: Fn(&ClaudeCode) + Sync>(found: &[ClaudeCode], test: &S) {
     std::thread::scope(|scope| {
         let mut running = Vec::new();
         for claude in found {
             // A panic names its thread, and so the version.
             let thread = std::thread::Builder::new().name(claude.name.clone());
-            running.push(thread.spawn_scoped(scope, move || scene(claude)).unwrap());
+            running.push(thread.spawn_scoped(scope, move || test(claude)).unwrap());
         }
         let failed = running.into_iter().filter_map(|thread| thread.join().err()).count();
         assert_eq!(failed, 0, "failed in {failed} of {} versions", found.len());

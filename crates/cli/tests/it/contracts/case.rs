@@ -1,4 +1,4 @@
-//! The shape of a case: files, what each hook does, events in steps, and what is expected.
+//! The shape of a case: files, the behaviour of each hook, events in steps, and expectations.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ pub struct Case {
     /// Set on top of an almost empty environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Paths in the project (`~/…` in the home) and their text. `@ROOT@` and `@HOME@` are filled in.
+    /// Text of files, by path in the project (`~/…` in the home). `@ROOT@` and `@HOME@` are filled
+    /// in.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
     /// Scripts, by path in the project; inline commands, by their text; receivers of requests, by
@@ -32,7 +33,7 @@ pub struct Case {
     pub fire: Option<Fire>,
     #[serde(default)]
     pub expect: Expect,
-    /// …or several, in one session's memory.
+    /// …or several, which share one session's state.
     #[serde(default)]
     pub steps: Vec<Step>,
 }
@@ -45,7 +46,7 @@ pub struct Only {
     pub because: String,
 }
 
-/// What a hook does.
+/// How a hook behaves.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Behaviour {
@@ -58,15 +59,15 @@ pub struct Behaviour {
     pub hangs: bool,
     /// Cannot be started, and why (scripted); in the real run there is no such file.
     pub missing: bool,
-    /// Fails this many times before it behaves as said.
+    /// Fails this many times before it behaves as described.
     pub fails_first: u32,
-    /// Not executable (real run only matters).
+    /// Not executable (matters only in the real run).
     pub plain_file: bool,
-    /// Of a child pipeline: what it leaves as `output.json`.
+    /// Of a child pipeline: the `output.json` that it writes.
     pub output: Option<Value>,
     /// Of a receiver (`/path`): the status of its answer; `stdout` is the body.
     pub status: Option<u16>,
-    /// Of a receiver: what it posts to the link that the message brings.
+    /// Of a receiver: the answer that it posts to the callback link.
     pub answers: Option<Value>,
 }
 
@@ -83,24 +84,25 @@ pub struct Step {
 pub struct Fire {
     pub from: String,
     pub event: Value,
-    /// More words for the command line: `--hosted`, `--only claude`, `--strict` …
+    /// More arguments: `--hosted`, `--only claude`, `--strict` …
     #[serde(default)]
     pub args: Vec<String>,
 }
 
-/// What is expected; what is not named is not looked at.
+/// Expectations. A field that is not set is not checked.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
-    /// By hook: what it was given.
+    /// By hook: its expected input.
     pub given: BTreeMap<String, Given>,
     /// Hooks that ran, in trail order (all of them, and no other).
     pub ran: Option<Vec<String>>,
     /// Hooks that did not run, and a part of the reason.
     pub skipped: BTreeMap<String, String>,
     pub ruling: Option<String>,
-    /// What the caller was told, when that is less.
-    pub said: Option<String>,
+    /// The ruling that the caller receives, if it differs.
+    #[serde(rename = "said")]
+    pub for_caller: Option<String>,
     /// Parts of reasons, in order.
     pub reasons: Option<Vec<String>>,
     pub context: Option<Vec<String>>,
@@ -154,8 +156,8 @@ pub struct Reply {
 
 impl Case {
     pub fn all_steps(&self) -> Vec<Step> {
-        let one = self.fire.clone().map(|fire| Step { fire, expect: self.expect.clone() });
-        one.into_iter().chain(self.steps.clone()).collect()
+        let single = self.fire.clone().map(|fire| Step { fire, expect: self.expect.clone() });
+        single.into_iter().chain(self.steps.clone()).collect()
     }
 }
 
@@ -166,7 +168,7 @@ struct File {
 
 /// Every case of a dialect, in file order.
 pub fn load(dialect: &str) -> Vec<Case> {
-    let folder = super::folder().join(dialect);
+    let folder = super::contracts_dir().join(dialect);
     let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.to_string_lossy().ends_with(".case.yaml"));

@@ -1,4 +1,4 @@
-//! What was expected against what was seen.
+//! Compares expectations with an observed run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,36 +7,36 @@ use serde_json::Value;
 
 use super::case::{Expect, Given};
 
-/// What one run showed.
+/// The observations of one run.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct Observed {
     /// The neutral decision.
     pub decision: Value,
     pub stdout: String,
     pub stderr: String,
     pub exit: i32,
-    /// By hook, once a run.
-    pub given: BTreeMap<String, Vec<Handed>>,
+    /// By hook, one entry per run.
+    pub given: BTreeMap<String, Vec<HookInput>>,
 }
 
-/// What a hook was handed in one run.
+/// The input of a hook in one run.
 #[derive(Debug, Clone, Default)]
-pub struct Handed {
+pub struct HookInput {
     pub stdin: String,
     pub env: BTreeMap<String, String>,
     pub args: Vec<String>,
 }
 
-/// Every difference, in words.
-pub fn differences(expect: &Expect, seen: &Seen, root: &Path) -> Vec<String> {
+/// Every difference, as text.
+pub fn differences(expect: &Expect, observed: &Observed, root: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
-    let decision = &seen.decision;
+    let decision = &observed.decision;
     let trail = decision["trail"].as_array().cloned().unwrap_or_default();
     if let Some(ruling) = &expect.ruling {
-        same(&mut wrong, "ruling", ruling, decision["ruling"].as_str().unwrap_or_default());
+        check_equal(&mut wrong, "ruling", ruling, decision["ruling"].as_str().unwrap_or_default());
     }
-    if let Some(said) = &expect.said {
-        same(&mut wrong, "said", said, decision["said"].as_str().unwrap_or_default());
+    if let Some(ruling) = &expect.for_caller {
+        check_equal(&mut wrong, "said", ruling, decision["said"].as_str().unwrap_or_default());
     }
     if let Some(ran) = &expect.ran {
         let really: Vec<&Value> =
@@ -58,27 +58,32 @@ pub fn differences(expect: &Expect, seen: &Seen, root: &Path) -> Vec<String> {
             Some(_) => {}
         }
     }
-    parts(&mut wrong, "reasons", expect.reasons.as_deref(), &texts(&decision["reasons"], "text"));
-    parts(&mut wrong, "context", expect.context.as_deref(), &texts(&decision["context"], ""));
-    parts(&mut wrong, "notices", expect.notices.as_deref(), &texts(&decision["notices"], ""));
+    check_parts(
+        &mut wrong,
+        "reasons",
+        expect.reasons.as_deref(),
+        &texts(&decision["reasons"], "text"),
+    );
+    check_parts(&mut wrong, "context", expect.context.as_deref(), &texts(&decision["context"], ""));
+    check_parts(&mut wrong, "notices", expect.notices.as_deref(), &texts(&decision["notices"], ""));
     let losses = texts(&decision["losses"], "what");
     for loss in expect.losses.iter().filter(|loss| !losses.contains(loss)) {
         wrong.push(format!("losses: no {loss} in {losses:?}"));
     }
     if let Some(pattern) = &expect.decision {
-        like(&mut wrong, "decision", pattern, decision);
+        check_pattern(&mut wrong, "decision", pattern, decision);
     }
-    complaints(&mut wrong, expect, decision);
-    reply(&mut wrong, expect, seen);
+    check_complaints(&mut wrong, expect, decision);
+    check_reply(&mut wrong, expect, observed);
     for (hook, given) in &expect.given {
-        handed(
+        check_input(
             &mut wrong,
             hook,
             given,
-            seen.given.get(hook).map(Vec::as_slice).unwrap_or_default(),
+            observed.given.get(hook).map(Vec::as_slice).unwrap_or_default(),
         );
     }
-    files(&mut wrong, expect, root);
+    check_files(&mut wrong, expect, root);
     wrong
 }
 
@@ -92,9 +97,9 @@ fn is_hook(step: &Value, name: &str) -> bool {
     [text_of(step, "title"), text_of(step, "source"), &command].iter().any(|t| t.contains(name))
 }
 
-fn same(wrong: &mut Vec<String>, what: &str, expected: &str, seen: &str) {
-    if expected != seen {
-        wrong.push(format!("{what}: expected {expected:?}, saw {seen:?}"));
+fn check_equal(wrong: &mut Vec<String>, what: &str, expected: &str, observed: &str) {
+    if expected != observed {
+        wrong.push(format!("{what}: expected {expected:?}, saw {observed:?}"));
     }
 }
 
@@ -106,19 +111,24 @@ fn texts(list: &Value, key: &str) -> Vec<String> {
     list.as_array().map(|items| items.iter().map(text).collect()).unwrap_or_default()
 }
 
-fn parts(wrong: &mut Vec<String>, what: &str, expected: Option<&[String]>, seen: &[String]) {
+fn check_parts(
+    wrong: &mut Vec<String>,
+    what: &str,
+    expected: Option<&[String]>,
+    observed: &[String],
+) {
     let Some(expected) = expected else { return };
-    let fits =
-        expected.len() == seen.len() && expected.iter().zip(seen).all(|(e, s)| s.contains(e));
+    let fits = expected.len() == observed.len()
+        && expected.iter().zip(observed).all(|(e, s)| s.contains(e));
     if !fits {
-        wrong.push(format!("{what}: expected {expected:?}, saw {seen:?}"));
+        wrong.push(format!("{what}: expected {expected:?}, saw {observed:?}"));
     }
 }
 
-fn complaints(wrong: &mut Vec<String>, expect: &Expect, decision: &Value) {
+fn check_complaints(wrong: &mut Vec<String>, expect: &Expect, decision: &Value) {
     let Some(expected) = &expect.complaints else { return };
     let list = decision["complaints"].as_array().cloned().unwrap_or_default();
-    let seen: Vec<String> = list
+    let observed: Vec<String> = list
         .iter()
         .map(|c| {
             format!(
@@ -130,51 +140,54 @@ fn complaints(wrong: &mut Vec<String>, expect: &Expect, decision: &Value) {
             )
         })
         .collect();
-    parts(wrong, "complaints", Some(expected), &seen);
+    check_parts(wrong, "complaints", Some(expected), &observed);
 }
 
-fn reply(wrong: &mut Vec<String>, expect: &Expect, seen: &Seen) {
+fn check_reply(wrong: &mut Vec<String>, expect: &Expect, observed: &Observed) {
     let Some(reply) = &expect.reply else { return };
-    let json = || serde_json::from_str::<Value>(&seen.stdout).unwrap_or(Value::Null);
+    let json = || serde_json::from_str::<Value>(&observed.stdout).unwrap_or(Value::Null);
     if let Some(expected) = &reply.json {
         let is = json();
         if *expected != is {
-            wrong.push(format!("reply: expected {expected}, saw {}", seen.stdout));
+            wrong.push(format!("reply: expected {expected}, saw {}", observed.stdout));
         }
     }
     if let Some(pattern) = &reply.like {
-        like(wrong, "reply", pattern, &json());
+        check_pattern(wrong, "reply", pattern, &json());
     }
     for path in &reply.without {
         let found = path.split('.').try_fold(&json(), |value, key| value.get(key)).is_some();
         if found {
-            wrong.push(format!("reply: has {path}: {}", seen.stdout));
+            wrong.push(format!("reply: has {path}: {}", observed.stdout));
         }
     }
     if let Some(text) = &reply.text {
-        same(wrong, "reply text", text, &seen.stdout);
+        check_equal(wrong, "reply text", text, &observed.stdout);
     }
-    if let Some(part) = reply.stderr.as_ref().filter(|part| !seen.stderr.contains(part.as_str())) {
-        wrong.push(format!("stderr: no {part:?} in {:?}", seen.stderr));
+    if let Some(part) =
+        reply.stderr.as_ref().filter(|part| !observed.stderr.contains(part.as_str()))
+    {
+        wrong.push(format!("stderr: no {part:?} in {:?}", observed.stderr));
     }
-    if let Some(exit) = reply.exit.filter(|exit| *exit != seen.exit) {
-        wrong.push(format!("exit: expected {exit}, saw {}", seen.exit));
+    if let Some(exit) = reply.exit.filter(|exit| *exit != observed.exit) {
+        wrong.push(format!("exit: expected {exit}, saw {}", observed.exit));
     }
 }
 
-/// A pattern: objects may have more, lists and scalars are exact; `"*"` is anything that is there.
-pub fn like(wrong: &mut Vec<String>, at: &str, pattern: &Value, value: &Value) {
+/// A pattern: objects may have more keys, lists and scalars must be equal, and `"*"` matches any
+/// value but null.
+pub fn check_pattern(wrong: &mut Vec<String>, at: &str, pattern: &Value, value: &Value) {
     match (pattern, value) {
-        (Value::String(any), seen) if any == "*" && !seen.is_null() => {}
+        (Value::String(any), observed) if any == "*" && !observed.is_null() => {}
         (Value::Object(pattern), Value::Object(object)) => {
             for (key, pattern) in pattern {
                 let value = object.get(key).unwrap_or(&Value::Null);
-                like(wrong, &format!("{at}.{key}"), pattern, value);
+                check_pattern(wrong, &format!("{at}.{key}"), pattern, value);
             }
         }
         (Value::Array(pattern), Value::Array(items)) if pattern.len() == items.len() => {
             for (n, (pattern, value)) in pattern.iter().zip(items).enumerate() {
-                like(wrong, &format!("{at}[{n}]"), pattern, value);
+                check_pattern(wrong, &format!("{at}[{n}]"), pattern, value);
             }
         }
         (pattern, value) if pattern == value => {}
@@ -182,7 +195,7 @@ pub fn like(wrong: &mut Vec<String>, at: &str, pattern: &Value, value: &Value) {
     }
 }
 
-fn handed(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[Handed]) {
+fn check_input(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[HookInput]) {
     if let Some(times) = expect.times.filter(|times| *times != runs.len()) {
         wrong.push(format!("{hook}: expected {times} runs, saw {}", runs.len()));
     }
@@ -194,17 +207,17 @@ fn handed(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[Handed]) 
     };
     if let Some(pattern) = &expect.stdin {
         let json = serde_json::from_str(&run.stdin).unwrap_or(Value::Null);
-        like(wrong, &format!("{hook} stdin"), pattern, &json);
+        check_pattern(wrong, &format!("{hook} stdin"), pattern, &json);
     }
     if let Some(text) = &expect.stdin_text {
-        same(wrong, &format!("{hook} stdin"), text, &run.stdin);
+        check_equal(wrong, &format!("{hook} stdin"), text, &run.stdin);
     }
     if let Some(secret) = expect.signed_by.as_ref().filter(|secret| !is_signed(run, secret)) {
         wrong.push(format!("{hook}: not signed with {secret}: {:?}", run.env));
     }
     let anything = |name: &str, value: &str| value == "*" && run.env.contains_key(name);
     for (name, value) in expect.env.iter().filter(|(name, value)| !anything(name, value)) {
-        same(
+        check_equal(
             wrong,
             &format!("{hook} env {name}"),
             value,
@@ -216,15 +229,15 @@ fn handed(wrong: &mut Vec<String>, hook: &str, expect: &Given, runs: &[Handed]) 
     }
     for (name, pattern) in &expect.env_json {
         let json = run.env.get(name).and_then(|text| serde_json::from_str(text).ok());
-        like(wrong, &format!("{hook} env {name}"), pattern, &json.unwrap_or(Value::Null));
+        check_pattern(wrong, &format!("{hook} env {name}"), pattern, &json.unwrap_or(Value::Null));
     }
     if let Some(args) = expect.args.as_ref().filter(|args| **args != run.args) {
         wrong.push(format!("{hook}: expected arguments {args:?}, saw {:?}", run.args));
     }
 }
 
-/// Whether a request bears the signature of Standard Webhooks, computed here anew.
-fn is_signed(run: &Handed, secret: &str) -> bool {
+/// Whether a request has the right Standard Webhooks signature.
+fn is_signed(run: &HookInput, secret: &str) -> bool {
     use base64::Engine as _;
     use hmac::{KeyInit as _, Mac as _};
     let base64 = base64::engine::general_purpose::STANDARD;
@@ -237,11 +250,11 @@ fn is_signed(run: &Handed, secret: &str) -> bool {
     !header("webhook-id").is_empty() && header("webhook-signature") == expected
 }
 
-fn files(wrong: &mut Vec<String>, expect: &Expect, root: &Path) {
+fn check_files(wrong: &mut Vec<String>, expect: &Expect, root: &Path) {
     let there = expect.absent.iter().filter(|path| root.join(path).exists());
     wrong.extend(there.map(|path| format!("files: {path} is there")));
     for (path, part) in &expect.files {
-        // A `*` in the last segment stands for whatever name a contract makes up.
+        // A `*` in the last segment matches any name.
         let full = root.join(path);
         let found = match path.split_once('*') {
             None => std::fs::read_to_string(&full).ok(),

@@ -34,20 +34,20 @@ impl Claim {
         let Some((file, name)) = self.test.as_ref().and_then(|test| test.split_once("::")) else {
             return false;
         };
-        let text = std::fs::read_to_string(super::folder().join("..").join(file));
+        let text = std::fs::read_to_string(super::contracts_dir().join("..").join(file));
         text.is_ok_and(|text| text.contains(&format!("#[test]\nfn {name}() {{")))
     }
 }
 
 fn load(dialect: &str) -> Claims {
-    let path = super::folder().join(dialect).join("claims.yaml");
+    let path = super::contracts_dir().join(dialect).join("claims.yaml");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 /// Citations of sections that do not exist. The first section is in the dialect's own folder.
 pub fn check_sections(dialect: &str) -> Vec<String> {
-    let folder = super::folder().join(dialect);
+    let folder = super::contracts_dir().join(dialect);
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut wrong = Vec::new();
     for claim in load(dialect).claims {

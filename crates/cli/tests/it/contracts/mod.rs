@@ -1,6 +1,5 @@
-//! The contracts as data: every claim has a case, and every case runs twice — scripted, with the
-//! engine as a library and hooks that are only written down; and real, with scripts on disk and
-//! the built binary.
+//! The contracts as data. Every claim has a case, and every case runs twice: scripted, with the
+//! engine as a library and scripted hooks; and real, with scripts on disk and the built binary.
 
 mod case;
 mod check;
@@ -16,12 +15,12 @@ use case::Case;
 
 const DIALECTS: [&str; 6] = ["claude", "omp", "teams", "iteratr", "unified", "crossing"];
 
-fn folder() -> PathBuf {
+fn contracts_dir() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../contracts")
 }
 
 /// Runs every case of every dialect with one runner, two at a time, and reports all failures.
-fn all(run: fn(&Case) -> Vec<String>) {
+fn run_all_cases(run: fn(&Case) -> Vec<String>) {
     let cases: Vec<Case> = DIALECTS.iter().flat_map(|dialect| case::load(dialect)).collect();
     assert!(!cases.is_empty(), "there are no cases");
     let only = std::env::var("GAMBREL_CASE").unwrap_or_default();
@@ -51,12 +50,12 @@ fn all(run: fn(&Case) -> Vec<String>) {
 
 #[test]
 fn every_case_holds_scripted() {
-    all(scripted::run);
+    run_all_cases(scripted::run);
 }
 
 #[test]
 fn every_case_holds_for_real() {
-    all(real::run);
+    run_all_cases(real::run);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A case for real: scripts on disk, the built binary, its own home and state folder.
+//! The real run of a case: scripts on disk, the built binary, its own home and state folder.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,22 +9,22 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::case::{Behaviour, Case, Fire};
-use super::check::{Handed, Seen, differences};
+use super::check::{HookInput, Observed, differences};
 use super::receiver::{self, is_path};
 use super::tools;
 
-/// A case's folders; the project's path has a space in it, as people's paths do.
-pub struct Ground {
+/// The folders of a case. The project's path contains a space.
+pub struct CaseProject {
     _temp: tempfile::TempDir,
     pub base: PathBuf,
     pub root: PathBuf,
     pub home: PathBuf,
-    /// Where the receiver listens; 0 where nobody does.
+    /// Port of the receiver, or 0 without one.
     pub port: u16,
 }
 
-impl Ground {
-    pub fn lay(case: &Case) -> Self {
+impl CaseProject {
+    pub fn create(case: &Case) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(temp.path()).unwrap();
         let (root, home) = (base.join("the project"), base.join("home"));
@@ -35,11 +35,11 @@ impl Ground {
         for folder in [&root, &home, &base.join("given"), &base.join("tmp")] {
             std::fs::create_dir_all(folder).unwrap();
         }
-        let ground = Self { _temp: temp, base, root, home, port };
+        let project = Self { _temp: temp, base, root, home, port };
         for (path, text) in &case.files {
-            ground.write(path, &ground.filled(text));
+            project.write(path, &project.substitute(text));
         }
-        ground
+        project
     }
 
     pub fn path(&self, path: &str) -> PathBuf {
@@ -55,14 +55,14 @@ impl Ground {
         std::fs::write(path, text).unwrap();
     }
 
-    pub fn filled(&self, text: &str) -> String {
+    pub fn substitute(&self, text: &str) -> String {
         text.replace("@ROOT@", &self.root.to_string_lossy())
             .replace("@HOME@", &self.home.to_string_lossy())
             .replace("@PORT@", &self.port.to_string())
     }
 
-    pub fn filled_json(&self, value: &Value) -> Value {
-        serde_json::from_str(&self.filled(&value.to_string())).unwrap()
+    pub fn substitute_json(&self, value: &Value) -> Value {
+        serde_json::from_str(&self.substitute(&value.to_string())).unwrap()
     }
 
     pub fn env(&self, case: &Case) -> BTreeMap<String, String> {
@@ -79,17 +79,17 @@ impl Ground {
                 self.base.join("managed.json").to_string_lossy().into_owned(),
             ),
         ]);
-        env.extend(case.env.iter().map(|(name, value)| (name.clone(), self.filled(value))));
+        env.extend(case.env.iter().map(|(name, value)| (name.clone(), self.substitute(value))));
         env
     }
 }
 
-/// What a hook was given is written down under this name.
-pub fn file_of(name: &str) -> String {
+/// File name under which a hook's input is recorded.
+pub fn record_name(name: &str) -> String {
     name.replace(['/', '~', ':'], "_")
 }
 
-/// Whether a hook's name is a script of the project, not an inline command.
+/// Whether a hook's name is a script of the project and not an inline command.
 pub fn is_script(name: &str) -> bool {
     let elsewhere = is_path(name) || tools::is_tool(name);
     !elsewhere
@@ -102,18 +102,18 @@ pub fn run(case: &Case) -> Vec<String> {
         eprintln!("{}: {}: not run for real: {}", case.file, case.name, only.because);
         return Vec::new();
     }
-    let ground = Ground::lay(case);
-    tools::lay(&ground, &case.hooks);
+    let project = CaseProject::create(case);
+    tools::write_servers(&project, &case.hooks);
     for (name, behaviour) in case.hooks.iter().filter(|(name, b)| is_script(name) && !b.missing) {
-        script(&ground, name, behaviour);
+        write_script(&project, name, behaviour);
     }
     let mut wrong = Vec::new();
     for (n, step) in case.all_steps().iter().enumerate() {
-        let seen = fire(&ground, case, &step.fire);
+        let observed = fire(&project, case, &step.fire);
         let expect: super::case::Expect = step.expect.clone();
-        let expect = filled_expect(&ground, expect);
+        let expect = substitute_expect(&project, expect);
         wrong.extend(
-            differences(&expect, &seen, &ground.root)
+            differences(&expect, &observed, &project.root)
                 .into_iter()
                 .map(|w| format!("real, step {}: {w}", n + 1)),
         );
@@ -121,37 +121,41 @@ pub fn run(case: &Case) -> Vec<String> {
     wrong
 }
 
-/// Expectations may name the case's folders too.
-pub fn filled_expect(ground: &Ground, mut expect: super::case::Expect) -> super::case::Expect {
-    let fill = |value: &mut Option<Value>| *value = value.take().map(|v| ground.filled_json(&v));
+/// Fills in the case's folders in expectations.
+pub fn substitute_expect(
+    project: &CaseProject,
+    mut expect: super::case::Expect,
+) -> super::case::Expect {
+    let fill =
+        |value: &mut Option<Value>| *value = value.take().map(|v| project.substitute_json(&v));
     for given in expect.given.values_mut() {
         fill(&mut given.stdin);
-        given.env.values_mut().for_each(|v| *v = ground.filled(v));
-        given.env_json.values_mut().for_each(|v| *v = ground.filled_json(v));
+        given.env.values_mut().for_each(|v| *v = project.substitute(v));
+        given.env_json.values_mut().for_each(|v| *v = project.substitute_json(v));
         for args in given.args.iter_mut().flatten() {
-            *args = ground.filled(args);
+            *args = project.substitute(args);
         }
     }
-    expect.files.values_mut().for_each(|part| *part = ground.filled(part));
-    expect.skipped.values_mut().for_each(|part| *part = ground.filled(part));
+    expect.files.values_mut().for_each(|part| *part = project.substitute(part));
+    expect.skipped.values_mut().for_each(|part| *part = project.substitute(part));
     fill(&mut expect.decision);
     if let Some(reply) = &mut expect.reply {
         fill(&mut reply.json);
         fill(&mut reply.like);
-        reply.text = reply.text.as_ref().map(|t| ground.filled(t));
+        reply.text = reply.text.as_ref().map(|t| project.substitute(t));
     }
     expect
 }
 
-/// A script that writes down what it was given and then does what the case says.
-fn script(ground: &Ground, name: &str, behaviour: &Behaviour) {
-    let path = ground.path(name);
+/// Writes a script that records its input and then behaves as the case describes.
+fn write_script(project: &CaseProject, name: &str, behaviour: &Behaviour) {
+    let path = project.path(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let given = ground.base.join("given").join(file_of(name));
+    let given = project.base.join("given").join(record_name(name));
     let beside = |ending: &str| PathBuf::from(format!("{}.{ending}", given.to_string_lossy()));
     let (out, err) = (beside("out"), beside("err"));
-    std::fs::write(&out, ground.filled(&behaviour.stdout)).unwrap();
-    std::fs::write(&err, ground.filled(&behaviour.stderr)).unwrap();
+    std::fs::write(&out, project.substitute(&behaviour.stdout)).unwrap();
+    std::fs::write(&err, project.substitute(&behaviour.stderr)).unwrap();
     let quoted = |path: &Path| format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"));
     let left = beside("left");
     let child = match &behaviour.output {
@@ -175,15 +179,15 @@ fn script(ground: &Ground, name: &str, behaviour: &Behaviour) {
         first = behaviour.fails_first,
         child = child,
     );
-    let text = if name.ends_with("js") { node_script(&given, behaviour, ground) } else { text };
+    let text = if name.ends_with("js") { node_script(&given, behaviour, project) } else { text };
     std::fs::write(&path, text).unwrap();
     let mode = if behaviour.plain_file { 0o644 } else { 0o755 };
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// The same in JavaScript, for contracts that run modules with node.
-fn node_script(given: &Path, behaviour: &Behaviour, ground: &Ground) -> String {
-    let text = |value: &str| serde_json::to_string(&ground.filled(value)).unwrap();
+fn node_script(given: &Path, behaviour: &Behaviour, project: &CaseProject) -> String {
+    let text = |value: &str| serde_json::to_string(&project.substitute(value)).unwrap();
     let import =
         "const fs = process.getBuiltinModule ? process.getBuiltinModule('fs') : require('fs');";
     format!(
@@ -195,15 +199,17 @@ fn node_script(given: &Path, behaviour: &Behaviour, ground: &Ground) -> String {
     )
 }
 
-/// Fires twice, from the same memory: once for the reply and once for the decision behind it.
-fn fire(ground: &Ground, case: &Case, fire: &Fire) -> Seen {
-    let before = handed_by_hook(ground, case);
-    let event = ground.filled(&fire.event.to_string());
+/// Fires twice from the same session state: once for the reply, once for the decision.
+fn fire(project: &CaseProject, case: &Case, fire: &Fire) -> Observed {
+    let before = read_all_inputs(project, case);
+    let event = project.substitute(&fire.event.to_string());
     let run = |json: bool| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gambrel"));
-        command.args(["-C".as_ref(), ground.root.as_os_str()]).args(["fire", "--from", &fire.from]);
-        command.args(fire.args.iter().map(|a| ground.filled(a)));
-        // By an option, which no reply mentions, unless the case is about trust.
+        command
+            .args(["-C".as_ref(), project.root.as_os_str()])
+            .args(["fire", "--from", &fire.from]);
+        command.args(fire.args.iter().map(|a| project.substitute(a)));
+        // Trust by an option, which no reply mentions, unless the case is about trust.
         let named = fire.args.iter().any(|word| word == "--trust");
         if !named && !case.env.contains_key("GAMBREL_TRUST") {
             command.args(["--trust", "all"]);
@@ -211,7 +217,7 @@ fn fire(ground: &Ground, case: &Case, fire: &Fire) -> Seen {
         if json {
             command.arg("--json");
         }
-        command.env_clear().envs(ground.env(case)).current_dir(&ground.root);
+        command.env_clear().envs(project.env(case)).current_dir(&project.root);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
@@ -220,20 +226,20 @@ fn fire(ground: &Ground, case: &Case, fire: &Fire) -> Seen {
         drop(stdin);
         child.wait_with_output().unwrap()
     };
-    // The state before is put back between the two, so that both see the same memory.
-    let kept = ground.base.join("kept");
-    copy_tree(&ground.base.join("state"), &kept);
-    let told = run(false);
-    let given = handed_by_hook(ground, case);
-    let given = newer(&before, given);
-    replace_tree(&kept, &ground.base.join("state"));
-    clear_given(ground, &before);
+    // The earlier state is restored in between, so that both firings see the same session state.
+    let kept = project.base.join("kept");
+    copy_tree(&project.base.join("state"), &kept);
+    let replied = run(false);
+    let given = read_all_inputs(project, case);
+    let given = runs_since(&before, given);
+    replace_tree(&kept, &project.base.join("state"));
+    clear_given(project, &before);
     let decided = run(true);
-    Seen {
+    Observed {
         decision: serde_json::from_slice(&decided.stdout).unwrap_or(Value::Null),
-        stdout: String::from_utf8_lossy(&told.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&told.stderr).into_owned(),
-        exit: told.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&replied.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&replied.stderr).into_owned(),
+        exit: replied.status.code().unwrap_or(-1),
         given,
     }
 }
@@ -262,23 +268,23 @@ fn replace_tree(from: &Path, to: &Path) {
     }
 }
 
-type ByHook = BTreeMap<String, Vec<Handed>>;
+type ByHook = BTreeMap<String, Vec<HookInput>>;
 
-fn handed_by_hook(ground: &Ground, case: &Case) -> ByHook {
-    let told = |name: &&String| is_script(name) || is_path(name) || tools::is_tool(name);
-    let scripts = case.hooks.keys().filter(told);
-    scripts.map(|name| (name.clone(), handed(ground, name))).collect()
+fn read_all_inputs(project: &CaseProject, case: &Case) -> ByHook {
+    let is_recorded = |name: &&String| is_script(name) || is_path(name) || tools::is_tool(name);
+    let scripts = case.hooks.keys().filter(is_recorded);
+    scripts.map(|name| (name.clone(), read_inputs(project, name))).collect()
 }
 
-fn handed(ground: &Ground, name: &str) -> Vec<Handed> {
-    let base = ground.base.join("given").join(file_of(name));
+fn read_inputs(project: &CaseProject, name: &str) -> Vec<HookInput> {
+    let base = project.base.join("given").join(record_name(name));
     let mut runs = Vec::new();
     for n in 1.. {
         let folder = PathBuf::from(format!("{}.{n}", base.to_string_lossy()));
         let Ok(stdin) = std::fs::read(folder.join("stdin")) else { break };
         let env = std::fs::read(folder.join("env")).unwrap_or_default();
         let args = std::fs::read(folder.join("args")).unwrap_or_default();
-        runs.push(Handed {
+        runs.push(HookInput {
             stdin: String::from_utf8_lossy(&stdin).into_owned(),
             env: split(&env)
                 .iter()
@@ -296,7 +302,7 @@ fn split(bytes: &[u8]) -> Vec<String> {
     parts.map(|part| String::from_utf8_lossy(part).into_owned()).collect()
 }
 
-fn newer(before: &ByHook, now: ByHook) -> ByHook {
+fn runs_since(before: &ByHook, now: ByHook) -> ByHook {
     now.into_iter()
         .map(|(name, runs)| {
             let old = before.get(&name).map_or(0, Vec::len);
@@ -305,10 +311,10 @@ fn newer(before: &ByHook, now: ByHook) -> ByHook {
         .collect()
 }
 
-/// Forgets the runs of the first firing, so that hooks that count see the same again.
-fn clear_given(ground: &Ground, before: &ByHook) {
+/// Removes the records of the first firing, so that hooks that count runs see the same state.
+fn clear_given(project: &CaseProject, before: &ByHook) {
     for (name, runs) in before {
-        let base = ground.base.join("given").join(file_of(name));
+        let base = project.base.join("given").join(record_name(name));
         for n in runs.len() + 1.. {
             if std::fs::remove_dir_all(format!("{}.{n}", base.to_string_lossy())).is_err() {
                 break;

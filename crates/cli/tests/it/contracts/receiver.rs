@@ -1,5 +1,5 @@
-//! Somebody at the other end of a request, for real: an HTTP receiver on this machine that writes
-//! down what it got and answers as the case says. Hooks whose name begins with `/` are its paths.
+//! HTTP receiver of a case in the real run. It records requests and answers as the case describes.
+//! Hooks whose name begins with `/` are its paths.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ pub fn is_path(name: &str) -> bool {
     name.starts_with('/')
 }
 
-/// Listens until the test ends; tells the port.
+/// Listens until the test ends. Returns the port.
 pub fn listen(hooks: BTreeMap<String, Behaviour>, given: PathBuf) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -57,7 +57,7 @@ fn serve(
     let Some(behaviour) = hooks.get(path) else {
         return stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
     };
-    let nth = write_down(given, path, &body, &headers, &[method, target]);
+    let nth = record_request(given, path, &body, &headers, &[method, target]);
     if behaviour.hangs {
         std::thread::sleep(Duration::from_secs(600));
     }
@@ -77,15 +77,15 @@ fn serve(
     Ok(())
 }
 
-fn write_down(given: &Path, name: &str, body: &[u8], headers: &[String], args: &[&str]) -> u32 {
-    let base = given.join(super::real::file_of(name));
+fn record_request(given: &Path, name: &str, body: &[u8], headers: &[String], args: &[&str]) -> u32 {
+    let base = given.join(super::real::record_name(name));
     let mut nth = 1;
     let folder = loop {
         let folder = PathBuf::from(format!("{}.{nth}", base.to_string_lossy()));
         if std::fs::create_dir(&folder).is_ok() {
             break folder;
         }
-        // A request that nobody waited for may come when its case is over.
+        // A detached request may arrive after its case ended.
         if !given.exists() {
             return nth;
         }
@@ -99,7 +99,7 @@ fn write_down(given: &Path, name: &str, body: &[u8], headers: &[String], args: &
     nth
 }
 
-/// Posts an answer to the link that the message brought.
+/// Posts an answer to the callback link of a message.
 fn answer_back(message: &str, answer: &str) {
     let Some(at) = message.find("http://localhost:") else { return };
     let link: String = message[at..].chars().take_while(|c| !"\"?\\ ".contains(*c)).collect();
@@ -111,6 +111,6 @@ fn answer_back(message: &str, answer: &str) {
         "POST /{path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}",
         answer.len()
     );
-    let mut told = String::new();
-    let _gone = stream.read_to_string(&mut told);
+    let mut response = String::new();
+    let _gone = stream.read_to_string(&mut response);
 }

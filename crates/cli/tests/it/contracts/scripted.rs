@@ -1,5 +1,5 @@
-//! A case without any process: the library, a ledger in memory, and hooks that are only written
-//! down. Proves the translation alone, in microseconds.
+//! The scripted run of a case, without processes: the library, a ledger in memory, and scripted
+//! hooks. It tests only the translation between dialects.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,18 +17,18 @@ use gambrel::script::{ModuleAction, ScriptSettings};
 use gambrel::{Gambrel, Setup, TrustMode};
 
 use super::case::{Behaviour, Case, Fire};
-use super::check::{Handed, Seen, differences};
-use super::real::{Ground, filled_expect, is_script};
+use super::check::{HookInput, Observed, differences};
+use super::real::{CaseProject, is_script, substitute_expect};
 
 pub fn run(case: &Case) -> Vec<String> {
     if let Some(only) = case.only.as_ref().filter(|only| only.way != "scripted") {
         eprintln!("{}: {}: not run scripted: {}", case.file, case.name, only.because);
         return Vec::new();
     }
-    let ground = Ground::lay(case);
-    // Discovery by file name and executable bit is a matter of disk in both runs.
+    let project = CaseProject::create(case);
+    // Hook discovery reads file names and executable bits from disk in both runs.
     for (name, behaviour) in case.hooks.iter().filter(|(name, b)| is_script(name) && !b.missing) {
-        let path = ground.path(name);
+        let path = project.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "").unwrap();
         use std::os::unix::fs::PermissionsExt;
@@ -39,10 +39,10 @@ pub fn run(case: &Case) -> Vec<String> {
     let mut wrong = Vec::new();
     for (n, step) in case.all_steps().iter().enumerate() {
         let given = Arc::new(Mutex::new(BTreeMap::new()));
-        let seen = fire(&ground, case, &step.fire, &ledger, &given);
-        let expect = filled_expect(&ground, step.expect.clone());
+        let observed = fire(&project, case, &step.fire, &ledger, &given);
+        let expect = substitute_expect(&project, step.expect.clone());
         wrong.extend(
-            differences(&expect, &seen, &ground.root)
+            differences(&expect, &observed, &project.root)
                 .into_iter()
                 .map(|w| format!("scripted, step {}: {w}", n + 1)),
         );
@@ -51,15 +51,15 @@ pub fn run(case: &Case) -> Vec<String> {
 }
 
 fn fire(
-    ground: &Ground,
+    project: &CaseProject,
     case: &Case,
     fire: &Fire,
     ledger: &Arc<MemoryLedger>,
-    given: &Arc<Mutex<BTreeMap<String, Vec<Handed>>>>,
-) -> Seen {
-    let env = Arc::new(ground.env(case));
-    let root = Some(ground.root.clone());
-    let mut setup = Setup { env, cwd: ground.root.clone(), folder: root, ..Setup::default() };
+    given: &Arc<Mutex<BTreeMap<String, Vec<HookInput>>>>,
+) -> Observed {
+    let env = Arc::new(project.env(case));
+    let root = Some(project.root.clone());
+    let mut setup = Setup { env, cwd: project.root.clone(), folder: root, ..Setup::default() };
     setup.options.trust = match case.env.get("GAMBREL_TRUST").map(String::as_str) {
         Some("store") => TrustMode::Store,
         Some("none") => TrustMode::None,
@@ -68,7 +68,7 @@ fn fire(
     setup.options.strict = case.env.get("GAMBREL_STRICT").is_some_and(|v| v == "1");
     let mut words = fire.args.iter();
     while let Some(word) = words.next() {
-        let mut value = || ground.filled(words.next().expect("an argument's value"));
+        let mut value = || project.substitute(words.next().expect("an argument's value"));
         match word.as_str() {
             "--hosted" => setup.options.hosted = true,
             "--strict" => setup.options.strict = true,
@@ -83,25 +83,26 @@ fn fire(
         }
     }
     let runner = setup.runner_command();
-    let written = Written { hooks: filled_hooks(ground, case), given: Arc::clone(given), runner };
-    let written = Arc::new(written);
+    let scripted =
+        ScriptedHooks { hooks: substitute_hooks(project, case), given: Arc::clone(given), runner };
+    let scripted = Arc::new(scripted);
     let words = ["shell", "webhook", "mcp_tool", "spawn"];
-    let action = |word| Box::new(By(word, Arc::clone(&written))) as Box<dyn Action>;
+    let action = |word| Box::new(ScriptedAction(word, Arc::clone(&scripted))) as Box<dyn Action>;
     let mut actions: Vec<_> = words.into_iter().map(action).collect();
-    // A rule starts nothing: it is itself in both runs.
+    // A rule starts no process, so both runs use the real action.
     actions.push(Box::new(RuleAction::default()));
     actions.push(Box::new(ModuleAction::new(ScriptSettings::default())));
     let gambrel = Gambrel::with_parts(setup, Arc::clone(ledger) as _, actions);
-    let event = ground.filled(&fire.event.to_string());
+    let event = project.substitute(&fire.event.to_string());
     let mut event = match gambrel.receive(&fire.from, event.as_bytes()) {
         Ok(event) => event,
         Err(complaint) => {
-            return Seen { stderr: complaint.message, exit: 64, ..Seen::default() };
+            return Observed { stderr: complaint.message, exit: 64, ..Observed::default() };
         }
     };
     let fired = gambrel.fire(&mut event);
     gambrel.mark_delivered(&fired.decision).unwrap();
-    Seen {
+    Observed {
         decision: fired.decision.to_json(),
         stdout: String::from_utf8_lossy(&fired.reply.stdout).into_owned(),
         stderr: fired.reply.stderr,
@@ -110,52 +111,52 @@ fn fire(
     }
 }
 
-fn filled_hooks(ground: &Ground, case: &Case) -> BTreeMap<String, Behaviour> {
+fn substitute_hooks(project: &CaseProject, case: &Case) -> BTreeMap<String, Behaviour> {
     let fill = |b: &Behaviour| Behaviour {
-        stdout: ground.filled(&b.stdout),
-        stderr: ground.filled(&b.stderr),
+        stdout: project.substitute(&b.stdout),
+        stderr: project.substitute(&b.stderr),
         ..b.clone()
     };
     case.hooks.iter().map(|(name, b)| (name.clone(), fill(b))).collect()
 }
 
-/// An action by its word, as the case wrote it down.
-struct By(&'static str, Arc<Written>);
+/// The action with this name. It answers as the case describes.
+struct ScriptedAction(&'static str, Arc<ScriptedHooks>);
 
-struct Written {
+struct ScriptedHooks {
     runner: Vec<String>,
     hooks: BTreeMap<String, Behaviour>,
-    given: Arc<Mutex<BTreeMap<String, Vec<Handed>>>>,
+    given: Arc<Mutex<BTreeMap<String, Vec<HookInput>>>>,
 }
 
-impl Action for By {
+impl Action for ScriptedAction {
     fn name(&self) -> &'static str {
         self.0
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        let one = |job| match self.0 {
-            "webhook" => self.1.request(job),
-            "mcp_tool" => self.1.tool(job),
-            "spawn" => self.1.child(job),
-            _ => self.1.one(job),
+        let run_job = |job| match self.0 {
+            "webhook" => self.1.send_request(job),
+            "mcp_tool" => self.1.call_tool(job),
+            "spawn" => self.1.spawn_child(job),
+            _ => self.1.run_command(job),
         };
-        jobs.iter().map(one).collect()
+        jobs.iter().map(run_job).collect()
     }
 }
 
-impl Written {
-    fn behaviour(&self, name: &str, handed: Handed, times: u32) -> Option<(&Behaviour, u32)> {
+impl ScriptedHooks {
+    fn behaviour(&self, name: &str, input: HookInput, times: u32) -> Option<(&Behaviour, u32)> {
         let behaviour = self.hooks.get(name)?;
         let tries = (behaviour.fails_first + 1).min(times);
         let mut given = self.given.lock().unwrap();
         let runs = given.entry(name.to_owned()).or_default();
-        runs.extend(std::iter::repeat_n(handed, tries as usize));
+        runs.extend(std::iter::repeat_n(input, tries as usize));
         Some((behaviour, tries))
     }
 
-    /// As the action `webhook` would bring it back.
-    fn request(&self, job: &Job<'_>) -> Outcome {
+    /// The outcome of the action `webhook`.
+    fn send_request(&self, job: &Job<'_>) -> Outcome {
         let request: WebhookRequest = from_body(&job.call.body).unwrap();
         if let Some(why) = request.refused {
             return Outcome::from_end(End::FailedToStart(why));
@@ -165,13 +166,13 @@ impl Written {
         let path = target.split('?').next().unwrap_or_default().to_owned();
         let headers = request.headers.iter().map(|(k, v)| (k.to_lowercase(), v.clone())).collect();
         let body = if request.body.is_null() { String::new() } else { request.body.to_string() };
-        let handed = Handed { stdin: body, env: headers, args: vec![request.method, target] };
+        let input = HookInput { stdin: body, env: headers, args: vec![request.method, target] };
         let tries = if request.ask.is_some() || job.call.limits.retries > 0 {
             1 + job.call.limits.retries
         } else {
             1
         };
-        let Some((behaviour, attempts)) = self.behaviour(&path, handed, tries) else {
+        let Some((behaviour, attempts)) = self.behaviour(&path, input, tries) else {
             return Outcome::from_end(End::FailedToStart("connection refused".into()));
         };
         if !job.call.limits.blocking {
@@ -185,11 +186,11 @@ impl Written {
         let fault = (status >= 300).then(|| format!("HTTP {status} Said"));
         let mut answer = serde_json::json!({"status": status});
         if request.ask.is_some() && fault.is_none() {
-            let Some(said) = &behaviour.answers else {
+            let Some(posted) = &behaviour.answers else {
                 return Outcome { attempts, ..Outcome::from_end(End::TimedOut) };
             };
-            answer = said.clone();
-            answer["body"] = said.to_string().into();
+            answer = posted.clone();
+            answer["body"] = posted.to_string().into();
         }
         Outcome {
             stdout: Captured::from_text(&behaviour.stdout),
@@ -200,8 +201,8 @@ impl Written {
         }
     }
 
-    /// As the action `spawn` would bring it back.
-    fn child(&self, job: &Job<'_>) -> Outcome {
+    /// The outcome of the action `spawn`.
+    fn spawn_child(&self, job: &Job<'_>) -> Outcome {
         let spawn: SpawnRequestBody = from_body(&job.call.body).unwrap();
         let folder = spawn.children.join(&spawn.name);
         std::fs::create_dir_all(&folder).unwrap();
@@ -211,7 +212,7 @@ impl Written {
         let own = [spawn.pipeline, "--session-dir".into(), text(&folder), "--inputs".into()];
         let argv = self.runner.iter().cloned().chain(own).chain([text(&inputs)]).collect();
         let call = Call { program: Program::Exec(argv), ..job.call.clone() };
-        let mut outcome = self.one(&Job { call: &call, record: None });
+        let mut outcome = self.run_command(&Job { call: &call, record: None });
         let name = self.hooks.keys().find(|name| self.runner.iter().any(|w| w.contains(*name)));
         let output = name.and_then(|name| self.hooks[name].output.clone());
         let output = output.map(|output| output.to_string()).unwrap_or_default();
@@ -219,13 +220,13 @@ impl Written {
         outcome
     }
 
-    /// As the action `mcp_tool` would bring it back.
-    fn tool(&self, job: &Job<'_>) -> Outcome {
+    /// The outcome of the action `mcp_tool`.
+    fn call_tool(&self, job: &Job<'_>) -> Outcome {
         let request: ToolRequest = from_body(&job.call.body).unwrap();
         let name = format!("mcp:{}/{}", request.server, request.tool);
         let env = job.call.env.iter().cloned().collect();
-        let handed = Handed { stdin: request.input.to_string(), env, args: Vec::new() };
-        let Some((behaviour, _)) = self.behaviour(&name, handed, 1) else {
+        let input = HookInput { stdin: request.input.to_string(), env, args: Vec::new() };
+        let Some((behaviour, _)) = self.behaviour(&name, input, 1) else {
             let fault = Some("unknown tool".to_owned());
             return Outcome { failure: fault, ..Outcome::from_end(End::Answered) };
         };
@@ -237,13 +238,13 @@ impl Written {
         Outcome { stdout, failure: fault, ..Outcome::from_end(End::Answered) }
     }
 
-    fn one(&self, job: &Job<'_>) -> Outcome {
+    fn run_command(&self, job: &Job<'_>) -> Outcome {
         let (text, words) = match &job.call.program {
             Program::Shell { text, .. } => (text.clone(), shell_words(text)),
             Program::Exec(argv) => (argv.join(" "), argv.clone()),
             Program::None => (String::new(), Vec::new()),
         };
-        // The longest name that stands in the command is the hook that is meant.
+        // The longest hook name in the command identifies the hook.
         let fits = |name: &&String| {
             text.contains(name.trim_start_matches("./")) || text.contains(name.as_str())
         };
@@ -255,7 +256,7 @@ impl Written {
         };
         let behaviour = &self.hooks[name];
         let at = words.iter().position(|word| word.contains(name.trim_start_matches("./")));
-        let handed = Handed {
+        let input = HookInput {
             stdin: String::from_utf8_lossy(job.call.stdin.as_deref().unwrap_or_default())
                 .into_owned(),
             env: job.call.env.iter().cloned().collect(),
@@ -268,8 +269,8 @@ impl Written {
         let runs = given.entry(name.clone()).or_default();
         while attempts < all {
             attempts += 1;
-            runs.push(handed.clone());
-            end = behaved(behaviour, attempts);
+            runs.push(input.clone());
+            end = scripted_end(behaviour, attempts);
             if end == End::Exited(0) {
                 break;
             }
@@ -289,7 +290,7 @@ impl Written {
     }
 }
 
-fn behaved(behaviour: &Behaviour, attempt: u32) -> End {
+fn scripted_end(behaviour: &Behaviour, attempt: u32) -> End {
     match behaviour {
         b if b.missing => End::FailedToStart("No such file or directory".into()),
         b if attempt <= b.fails_first => End::Exited(9),

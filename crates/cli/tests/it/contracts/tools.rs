@@ -1,12 +1,12 @@
-//! MCP servers of a case, for real: one Python script per server that writes down what its tools
-//! were given. Hooks named `mcp:server/tool` are its tools.
+//! MCP servers of a case in the real run: one Python script per server that records the input of
+//! its tools. Hooks named `mcp:server/tool` are its tools.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
 use super::case::Behaviour;
-use super::real::{Ground, file_of};
+use super::real::{CaseProject, record_name};
 
 /// Whether a hook's name is a tool of a server.
 pub fn is_tool(name: &str) -> bool {
@@ -14,18 +14,18 @@ pub fn is_tool(name: &str) -> bool {
 }
 
 /// Server and tool of a hook's name.
-pub fn parts(name: &str) -> Option<(&str, &str)> {
+pub fn split_name(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("mcp:")?.split_once('/')
 }
 
 /// Writes `mcp-SERVER.py` into the project for every server of the case.
-pub fn lay(ground: &Ground, hooks: &BTreeMap<String, Behaviour>) {
+pub fn write_servers(project: &CaseProject, hooks: &BTreeMap<String, Behaviour>) {
     let mut servers: BTreeMap<&str, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
     for (name, behaviour) in hooks {
-        let Some((server, tool)) = parts(name) else { continue };
-        let given = ground.base.join("given").join(file_of(name));
+        let Some((server, tool)) = split_name(name) else { continue };
+        let given = project.base.join("given").join(record_name(name));
         let described = json!({
-            "text": ground.filled(&behaviour.stdout), "error": behaviour.exit != 0,
+            "text": project.substitute(&behaviour.stdout), "error": behaviour.exit != 0,
             "hangs": behaviour.hangs, "given": given,
         });
         servers.entry(server).or_default().insert(tool.to_owned(), described);
@@ -33,7 +33,7 @@ pub fn lay(ground: &Ground, hooks: &BTreeMap<String, Behaviour>) {
     for (server, tools) in servers {
         let text =
             SERVER.replace("@TOOLS@", &serde_json::to_string(&json!(tools).to_string()).unwrap());
-        std::fs::write(ground.root.join(format!("mcp-{server}.py")), text).unwrap();
+        std::fs::write(project.root.join(format!("mcp-{server}.py")), text).unwrap();
     }
 }
 

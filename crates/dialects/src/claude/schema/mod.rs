@@ -1,36 +1,36 @@
-//! JSON Schemas (draft-07) of what every event sends to a hook and of what a hook may answer,
-//! from the same tables that the dialect works by; and whether an answer fits. Writes nothing.
+//! JSON Schemas (draft-07) of the input and the output of hooks, generated from the dialect's own
+//! tables. Also checks an answer against its schema.
 
-mod fit;
 mod input;
 mod output;
 mod record;
 #[cfg(test)]
 mod tests;
+mod validation;
 
 use gambrel_model::EventSpec;
 use serde_json::{Map, Value, json};
 
 use super::events::EVENTS;
 
-/// The draft that editors and validators agree on.
+/// The schema draft that editors and validators support.
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 
-/// Which way a document goes.
+/// The direction of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// What a hook reads on stdin.
+pub enum Direction {
+    /// From gambrel to the hook, on stdin.
     Input,
-    /// What a hook may print on stdout.
+    /// From the hook to gambrel, on stdout.
     Output,
 }
 
-impl Way {
-    /// Both of them.
+impl Direction {
+    /// Both directions.
     pub const ALL: [Self; 2] = [Self::Input, Self::Output];
 
-    /// The way's name in documents and file names.
-    pub fn word(self) -> &'static str {
+    /// The name in documents and file names.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
             Self::Output => "output",
@@ -38,51 +38,57 @@ impl Way {
     }
 }
 
-/// The names of all events that have schemas.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    rows().map(|row| row.name)
+/// The names of all events with schemas.
+pub fn event_names() -> impl Iterator<Item = &'static str> {
+    named_rows().map(|row| row.name)
 }
 
-/// The schema of one event in one way; none for an event that is not known.
-pub fn one(event: &str, way: Way) -> Option<Value> {
-    rows().find(|row| row.name == event).map(|row| document(row, way))
+/// The schema of an event in one direction; `None` for an unknown event.
+pub fn event_schema(event: &str, direction: Direction) -> Option<Value> {
+    named_rows().find(|row| row.name == event).map(|row| schema_document(row, direction))
 }
 
-/// Both schemas of one event; none for an event that is not known.
-pub fn both(event: &str) -> Option<Value> {
-    rows().find(|row| row.name == event).map(pair)
+/// Both schemas of an event; `None` for an unknown event.
+pub fn event_schemas(event: &str) -> Option<Value> {
+    named_rows().find(|row| row.name == event).map(schema_pair)
 }
 
 /// The schemas of all events in one document.
-pub fn all() -> Value {
-    let events: Map<String, Value> = rows().map(|row| (row.name.to_owned(), pair(row))).collect();
+pub fn all_schemas() -> Value {
+    let events: Map<String, Value> =
+        named_rows().map(|row| (row.name.to_owned(), schema_pair(row))).collect();
     json!({"$schema": DRAFT, "title": "Hook events of Claude Code", "events": events})
 }
 
-/// What is wrong with an answer at the event of that name; `None` when it fits its schema.
-pub(super) fn misfit(row: &EventSpec, name: &str, answer: &Map<String, Value>) -> Option<String> {
-    fit::misfit(&output::record(row, name).into_value(), answer)
+/// The first mistake in an answer to an event; `None` if it fits its schema.
+pub(super) fn find_mismatch(
+    row: &EventSpec,
+    name: &str,
+    answer: &Map<String, Value>,
+) -> Option<String> {
+    validation::find_mismatch(&output::output_record(row, name).into_value(), answer)
 }
 
-/// Events of a later day have no name, and no schema.
-fn rows() -> impl Iterator<Item = &'static EventSpec> {
+/// The rows of named events. The row for newer events has no schema.
+fn named_rows() -> impl Iterator<Item = &'static EventSpec> {
     EVENTS.iter().filter(|row| !row.name.is_empty())
 }
 
-fn pair(row: &EventSpec) -> Value {
-    let both = Way::ALL.map(|way| (way.word().to_owned(), document(row, way)));
+fn schema_pair(row: &EventSpec) -> Value {
+    let both = Direction::ALL
+        .map(|direction| (direction.name().to_owned(), schema_document(row, direction)));
     Value::Object(both.into_iter().collect())
 }
 
-/// Each schema stands on its own, also when it is cut out of the whole.
-fn document(row: &EventSpec, way: Way) -> Value {
-    let record = match way {
-        Way::Input => input::record(row),
-        Way::Output => output::record(row, row.name),
+/// The schema of an event, complete in itself.
+fn schema_document(row: &EventSpec, direction: Direction) -> Value {
+    let record = match direction {
+        Direction::Input => input::input_record(row),
+        Direction::Output => output::output_record(row, row.name),
     };
     let mut schema = Map::new();
     schema.insert("$schema".into(), json!(DRAFT));
-    schema.insert("title".into(), json!(format!("{} {}", row.name, way.word())));
+    schema.insert("title".into(), json!(format!("{} {}", row.name, direction.name())));
     schema.extend(record.into_schema());
     Value::Object(schema)
 }

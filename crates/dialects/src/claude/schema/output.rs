@@ -1,100 +1,106 @@
-//! What a hook may print, event by event. What an answer can do is read off the event table; only
-//! the fields without a neutral meaning are listed here.
+//! The output schema of each event. The event table defines the powers of an answer; this file
+//! lists only the fields without a neutral meaning.
 
 use gambrel_model::{EventSpec, Powers, Ruling, Slot};
 use serde_json::{Value, json};
 
-use super::super::events::{Voice, voice};
-use super::record::Shape::{Any, Fields, Flag, List, Number, Object, Text, Word};
-use super::record::{Field, Record, may, must, word};
+use super::super::events::{ReplyForm, reply_form};
+use super::record::FieldShape::{Any, Fields, Flag, List, Number, Object, Text, Word};
+use super::record::{RecordSchema, SchemaField, enum_schema, optional, required};
 
-const WATCH: Field = may("watchPaths", List(&Text));
-const TITLE: Field = may("sessionTitle", Text);
-const SUPPRESS: Field = may("suppressOriginalPrompt", Flag);
+const WATCH: SchemaField = optional("watchPaths", List(&Text));
+const TITLE: SchemaField = optional("sessionTitle", Text);
+const SUPPRESS: SchemaField = optional("suppressOriginalPrompt", Flag);
 
-/// Fields of an event's own output that only this dialect knows.
-pub const NATIVE: &[(&str, &[Field])] = &[
-    ("SessionStart", &[may("initialUserMessage", Text), TITLE, WATCH, may("reloadSkills", Flag)]),
+/// Fields of `hookSpecificOutput` that only this dialect has.
+pub const NATIVE: &[(&str, &[SchemaField])] = &[
+    (
+        "SessionStart",
+        &[optional("initialUserMessage", Text), TITLE, WATCH, optional("reloadSkills", Flag)],
+    ),
     ("UserPromptSubmit", &[TITLE, SUPPRESS]),
     ("UserPromptExpansion", &[SUPPRESS]),
-    ("MessageDisplay", &[may("displayContent", Text)]),
-    ("PermissionDenied", &[may("retry", Flag)]),
-    ("PostToolUse", &[may("updatedMCPToolOutput", Any), may("classifierContext", Text)]),
+    ("MessageDisplay", &[optional("displayContent", Text)]),
+    ("PermissionDenied", &[optional("retry", Flag)]),
+    ("PostToolUse", &[optional("updatedMCPToolOutput", Any), optional("classifierContext", Text)]),
     ("CwdChanged", &[WATCH]),
     ("FileChanged", &[WATCH]),
-    ("WorktreeCreate", &[may("worktreePath", Text)]),
+    ("WorktreeCreate", &[optional("worktreePath", Text)]),
 ];
 
-const REQUEST: &[Field] = &[
-    must("behavior", Word(&["allow", "deny"])),
-    may("updatedInput", Object),
-    may("updatedPermissions", List(&Object)),
-    may("message", Text),
-    may("interrupt", Flag),
+const REQUEST: &[SchemaField] = &[
+    required("behavior", Word(&["allow", "deny"])),
+    optional("updatedInput", Object),
+    optional("updatedPermissions", List(&Object)),
+    optional("message", Text),
+    optional("interrupt", Flag),
 ];
-const ACTION: &[Field] =
-    &[may("action", Word(&["accept", "decline", "cancel"])), may("content", Object)];
-const WORDS: &[Field] = &[may("stopReason", Text), may("suppressOutput", Flag)];
-const REST: &[Field] =
-    &[may("terminalSequence", Text), may("async", Flag), may("asyncTimeout", Number)];
+const ACTION: &[SchemaField] =
+    &[optional("action", Word(&["accept", "decline", "cancel"])), optional("content", Object)];
+const WORDS: &[SchemaField] = &[optional("stopReason", Text), optional("suppressOutput", Flag)];
+const REST: &[SchemaField] = &[
+    optional("terminalSequence", Text),
+    optional("async", Flag),
+    optional("asyncTimeout", Number),
+];
 
-/// What a hook may answer to the event of that name: events of a later day share one row.
-pub fn record(row: &EventSpec, name: &str) -> Record {
-    let plain = matches!(voice(row), Voice::Block | Voice::Permission);
+/// The output schema of an event. All events newer than the table share one row.
+pub fn output_record(row: &EventSpec, name: &str) -> RecordSchema {
+    let plain = matches!(reply_form(row), ReplyForm::Block | ReplyForm::Permission);
     let halts = match row.hook_powers.contains(Powers::HALT) {
         true => "False stops everything, whatever `decision` says.",
         false => "Accepted; nothing is stopped at this event.",
     };
     let rules = match plain && row.hook_powers.contains(Powers::DENY) {
-        true => "`block` objects, and `reason` says why.",
+        true => "`block` refuses, and `reason` says why.",
         false => "Accepted; nothing is refused with it at this event.",
     };
     let shows = match row.hook_powers.contains(Powers::MESSAGE_USER) {
-        true => "Words for the person.",
+        true => "A message for the user.",
         false => "Accepted; not shown at this event.",
     };
-    Record::default()
-        .with("continue", told(Flag.schema(), halts))
-        .and(WORDS)
-        .with("systemMessage", told(Text.schema(), shows))
-        .with("decision", told(word(&["approve", "block"]), rules))
-        .with("reason", Text.schema())
-        .and(REST)
-        .with("hookSpecificOutput", own(row, name).into_value())
+    RecordSchema::default()
+        .with_optional("continue", with_description(Flag.to_schema(), halts))
+        .with_fields(WORDS)
+        .with_optional("systemMessage", with_description(Text.to_schema(), shows))
+        .with_optional("decision", with_description(enum_schema(&["approve", "block"]), rules))
+        .with_optional("reason", Text.to_schema())
+        .with_fields(REST)
+        .with_optional("hookSpecificOutput", specific_record(row, name).into_value())
 }
 
-/// The event's own output.
-fn own(row: &EventSpec, name: &str) -> Record {
-    let named = Record::default().needing("hookEventName", json!({"const": name}));
-    let mut own = match voice(row) {
-        Voice::Permission => named
-            .with("permissionDecision", word(&rulings(row)))
-            .with("permissionDecisionReason", Text.schema()),
-        Voice::Request => named.with("decision", Fields(REQUEST).schema()),
-        Voice::Action => named.and(ACTION),
-        Voice::Exit | Voice::Block => named,
+/// The schema of `hookSpecificOutput`.
+fn specific_record(row: &EventSpec, name: &str) -> RecordSchema {
+    let named = RecordSchema::default().with_required("hookEventName", json!({"const": name}));
+    let mut own = match reply_form(row) {
+        ReplyForm::Permission => named
+            .with_optional("permissionDecision", enum_schema(&allowed_rulings(row)))
+            .with_optional("permissionDecisionReason", Text.to_schema()),
+        ReplyForm::Request => named.with_optional("decision", Fields(REQUEST).to_schema()),
+        ReplyForm::Action => named.with_fields(ACTION),
+        ReplyForm::Exit | ReplyForm::Block => named,
     };
-    // A permission request carries its rewrite inside the decision.
-    if voice(row) == Voice::Permission && row.rewritable.contains(&Slot::Input) {
-        own = own.with("updatedInput", Object.schema());
+    // A permission request has its rewrite inside `decision`.
+    if reply_form(row) == ReplyForm::Permission && row.rewritable.contains(&Slot::Input) {
+        own = own.with_optional("updatedInput", Object.to_schema());
     }
     if row.rewritable.contains(&Slot::Output) {
-        own = own.with("updatedToolOutput", Any.schema());
+        own = own.with_optional("updatedToolOutput", Any.to_schema());
     }
     if row.hook_powers.contains(Powers::MESSAGE_AGENT) {
-        own = own.with("additionalContext", Text.schema());
+        own = own.with_optional("additionalContext", Text.to_schema());
     }
     let native = NATIVE.iter().find(|(name, _)| *name == row.name);
-    own.and(native.map_or(&[], |(_, fields)| fields))
+    own.with_fields(native.map_or(&[], |(_, fields)| fields))
 }
 
-fn rulings(row: &EventSpec) -> Vec<&'static str> {
+fn allowed_rulings(row: &EventSpec) -> Vec<&'static str> {
     let all = [Ruling::Allow, Ruling::Deny, Ruling::Ask, Ruling::Defer];
-    let here = all.into_iter().filter(|ruling| row.hook_powers.contains(ruling.power()));
-    here.map(Ruling::word).collect()
+    let here = all.into_iter().filter(|ruling| row.hook_powers.contains(ruling.required_power()));
+    here.map(Ruling::as_str).collect()
 }
 
-fn told(mut schema: Value, what: &str) -> Value {
+fn with_description(mut schema: Value, what: &str) -> Value {
     schema["description"] = json!(what);
     schema
 }

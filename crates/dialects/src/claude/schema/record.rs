@@ -1,56 +1,55 @@
-//! The few shapes of JSON that hook documents are made of, and how each is written as a schema.
-//! Knows no event.
+//! Shapes of JSON values in hook documents, and their schemas. Independent of events.
 
 use serde_json::{Map, Value, json};
 
 /// A field of a document.
-pub struct Field {
-    /// Its key.
+pub struct SchemaField {
+    /// The key.
     pub name: &'static str,
-    /// What its value looks like.
-    pub shape: Shape,
-    /// Whether there is no document without it.
-    pub must: bool,
+    /// The shape of the value.
+    pub shape: FieldShape,
+    /// Whether the field is required.
+    pub is_required: bool,
 }
 
-/// A field that may be absent.
-pub const fn may(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, must: false }
+/// An optional field.
+pub const fn optional(name: &'static str, shape: FieldShape) -> SchemaField {
+    SchemaField { name, shape, is_required: false }
 }
 
-/// A field that is always there.
-pub const fn must(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, must: true }
+/// A required field.
+pub const fn required(name: &'static str, shape: FieldShape) -> SchemaField {
+    SchemaField { name, shape, is_required: true }
 }
 
-/// What a value looks like.
+/// The shape of a value.
 #[derive(Clone, Copy)]
-pub enum Shape {
-    /// Anything at all.
+pub enum FieldShape {
+    /// Any value.
     Any,
     /// A text.
     Text,
-    /// A text, or null.
+    /// A text or null.
     TextOrNull,
     /// True or false.
     Flag,
-    /// A number without a fraction.
+    /// An integer.
     Whole,
     /// A number.
     Number,
-    /// An object whose fields are somebody else's.
+    /// An object with arbitrary fields.
     Object,
     /// One of these words.
     Word(&'static [&'static str]),
     /// A list of one shape.
-    List(&'static Shape),
-    /// An object with fields of its own.
-    Fields(&'static [Field]),
+    List(&'static FieldShape),
+    /// An object with these fields.
+    Fields(&'static [SchemaField]),
 }
 
-impl Shape {
+impl FieldShape {
     /// The shape as a schema.
-    pub fn schema(self) -> Value {
+    pub fn to_schema(self) -> Value {
         match self {
             Self::Any => json!({}),
             Self::Text => json!({"type": "string"}),
@@ -59,47 +58,47 @@ impl Shape {
             Self::Whole => json!({"type": "integer"}),
             Self::Number => json!({"type": "number"}),
             Self::Object => json!({"type": "object"}),
-            Self::Word(words) => word(words),
-            Self::List(item) => json!({"type": "array", "items": item.schema()}),
-            Self::Fields(fields) => Record::default().and(fields).into_value(),
+            Self::Word(words) => enum_schema(words),
+            Self::List(item) => json!({"type": "array", "items": item.to_schema()}),
+            Self::Fields(fields) => RecordSchema::default().with_fields(fields).into_value(),
         }
     }
 }
 
-/// One of some words.
-pub fn word(words: &[&str]) -> Value {
+/// The schema of an enumeration.
+pub fn enum_schema(words: &[&str]) -> Value {
     json!({"type": "string", "enum": words})
 }
 
-/// An object in the making. Fields that are not named pass, as they do in the dialect.
+/// Builds the schema of an object. Other fields are allowed, as in the dialect.
 #[derive(Default)]
-pub struct Record {
+pub struct RecordSchema {
     properties: Map<String, Value>,
     required: Vec<&'static str>,
 }
 
-impl Record {
-    /// The same with these fields.
-    pub fn and(self, fields: &[Field]) -> Self {
-        fields.iter().fold(self, |record, field| match field.must {
-            true => record.needing(field.name, field.shape.schema()),
-            false => record.with(field.name, field.shape.schema()),
+impl RecordSchema {
+    /// Adds fields.
+    pub fn with_fields(self, fields: &[SchemaField]) -> Self {
+        fields.iter().fold(self, |record, field| match field.is_required {
+            true => record.with_required(field.name, field.shape.to_schema()),
+            false => record.with_optional(field.name, field.shape.to_schema()),
         })
     }
 
-    /// The same with a field that may be absent.
-    pub fn with(mut self, name: &'static str, schema: Value) -> Self {
+    /// Adds an optional field.
+    pub fn with_optional(mut self, name: &'static str, schema: Value) -> Self {
         self.properties.insert(name.to_owned(), schema);
         self
     }
 
-    /// The same with a field that is always there.
-    pub fn needing(mut self, name: &'static str, schema: Value) -> Self {
+    /// Adds a required field.
+    pub fn with_required(mut self, name: &'static str, schema: Value) -> Self {
         self.required.push(name);
-        self.with(name, schema)
+        self.with_optional(name, schema)
     }
 
-    /// The keywords of the schema.
+    /// The schema as keywords.
     pub fn into_schema(self) -> Map<String, Value> {
         let mut schema = Map::new();
         schema.insert("type".into(), json!("object"));
@@ -111,7 +110,7 @@ impl Record {
         schema
     }
 
-    /// The schema.
+    /// The schema as a value.
     pub fn into_value(self) -> Value {
         Value::Object(self.into_schema())
     }

@@ -1,4 +1,4 @@
-//! The schemas against the tables of the dialect.
+//! Compares the schemas with the tables of the dialect.
 
 use std::collections::BTreeSet;
 
@@ -6,46 +6,46 @@ use gambrel_model::{Powers, Subject};
 
 use super::input::INPUTS;
 use super::output::NATIVE;
-use super::{Way, all, both, names, one, rows};
+use super::{Direction, all_schemas, event_names, event_schema, event_schemas, named_rows};
 
 #[test]
-fn the_events_are_those_of_the_event_table() {
+fn schemas_cover_the_event_table() {
     let described: Vec<&str> = INPUTS.iter().map(|(name, ..)| *name).collect();
-    assert_eq!(described, names().collect::<Vec<_>>());
+    assert_eq!(described, event_names().collect::<Vec<_>>());
     assert_eq!(described.len(), 33);
-    let known: BTreeSet<&str> = names().collect();
+    let known: BTreeSet<&str> = event_names().collect();
     assert!(NATIVE.iter().all(|(name, _)| known.contains(name)));
 }
 
 #[test]
-fn what_a_matcher_looks_at_is_an_input() {
-    for row in rows() {
+fn inputs_have_the_subject_of_the_matcher() {
+    for row in named_rows() {
         let field = match row.subject {
             Subject::Cause(field) => field,
             Subject::Tool => "tool_name",
             _ => continue,
         };
-        let input = one(row.name, Way::Input).unwrap();
+        let input = event_schema(row.name, Direction::Input).unwrap();
         assert!(input["properties"][field].is_object(), "{}: {field}", row.name);
     }
 }
 
 #[test]
-fn an_answer_is_bound_to_its_event() {
-    for row in rows() {
-        let output = one(row.name, Way::Output).unwrap();
+fn outputs_name_their_event() {
+    for row in named_rows() {
+        let output = event_schema(row.name, Direction::Output).unwrap();
         let own = &output["properties"]["hookSpecificOutput"];
         assert_eq!(own["properties"]["hookEventName"]["const"], row.name);
         assert_eq!(own["required"][0], "hookEventName");
-        let told = own["properties"]["additionalContext"].is_object();
-        assert_eq!(told, row.hook_powers.contains(Powers::MESSAGE_AGENT), "{}", row.name);
+        let has_context = own["properties"]["additionalContext"].is_object();
+        assert_eq!(has_context, row.hook_powers.contains(Powers::MESSAGE_AGENT), "{}", row.name);
     }
 }
 
 #[test]
-fn a_permission_has_the_words_that_the_event_knows() {
+fn permissions_have_the_rulings_of_their_event() {
     let words = |event: &str| {
-        let output = one(event, Way::Output).unwrap();
+        let output = event_schema(event, Direction::Output).unwrap();
         let own = &output["properties"]["hookSpecificOutput"]["properties"];
         own["permissionDecision"]["enum"].clone()
     };
@@ -55,9 +55,10 @@ fn a_permission_has_the_words_that_the_event_knows() {
 }
 
 #[test]
-fn a_mode_is_only_in_a_turn() {
-    let with =
-        |event: &&str| one(event, Way::Input).unwrap()["properties"]["permission_mode"].is_object();
+fn only_events_of_a_turn_have_a_mode() {
+    let with = |event: &&str| {
+        event_schema(event, Direction::Input).unwrap()["properties"]["permission_mode"].is_object()
+    };
     let expected = [
         "UserPromptSubmit",
         "UserPromptExpansion",
@@ -69,17 +70,20 @@ fn a_mode_is_only_in_a_turn() {
         "SubagentStop",
         "Stop",
     ];
-    assert_eq!(names().filter(with).collect::<Vec<_>>(), expected);
+    assert_eq!(event_names().filter(with).collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn the_whole_is_made_of_its_parts() {
-    let whole = all();
-    for name in names() {
-        assert_eq!(whole["events"][name], both(name).unwrap());
-        for way in Way::ALL {
-            assert_eq!(whole["events"][name][way.word()], one(name, way).unwrap());
+fn the_combined_document_has_every_schema() {
+    let whole = all_schemas();
+    for name in event_names() {
+        assert_eq!(whole["events"][name], event_schemas(name).unwrap());
+        for way in Direction::ALL {
+            assert_eq!(whole["events"][name][way.name()], event_schema(name, way).unwrap());
         }
     }
-    assert!(one("PreEverything", Way::Input).is_none() && one("", Way::Input).is_none());
+    assert!(
+        event_schema("PreEverything", Direction::Input).is_none()
+            && event_schema("", Direction::Input).is_none()
+    );
 }

@@ -1,5 +1,5 @@
-//! A toy contract: one file `toy.txt` with lines `EVENT COMMAND`; a hook refuses by printing `no`.
-//! One folder and one row: that is all a dialect needs.
+//! A toy contract: one file `toy.txt` with lines `EVENT COMMAND`; a hook denies by printing `no`. A
+//! dialect needs one folder and one row.
 
 use gambrel::model::{
     Audience, Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event,
@@ -87,6 +87,8 @@ impl Dialect for Toy {
         let tool = native.get("with").map(|with| Tool::from_native(TOOLS, "run", with));
         Ok(Event {
             id: arrival.id,
+            firing_key: None,
+            pass: Default::default(),
             at: arrival.at,
             dialect: self,
             spec: row,
@@ -118,7 +120,7 @@ impl Dialect for Toy {
     }
 
     fn read_outcome(&self, _: &Event, _: &Hook, outcome: &Outcome) -> Verdict {
-        match outcome.stdout.text().trim() {
+        match outcome.stdout.to_text().trim() {
             "no" => Verdict::with_ruling(Ruling::Deny, "the toy says no"),
             "" => Verdict::default(),
             words => Verdict::with_only_message(Audience::AgentNow, words),
@@ -127,7 +129,7 @@ impl Dialect for Toy {
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
         let words: Vec<&str> = decision.for_caller.messages_for(Audience::AgentNow).collect();
-        let answer = json!({"go": !decision.for_caller.ruling.refuses(), "why": decision.for_caller.ruling_reasons(), "words": words});
+        let answer = json!({"go": !decision.for_caller.ruling.is_refusal(), "why": decision.for_caller.ruling_reasons(), "words": words});
         Reply { stdout: answer.to_string().into_bytes(), ..Reply::default() }
     }
 }

@@ -1,0 +1,69 @@
+//! The command line of the benchmarks.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+use crate::meter::Effort;
+
+const USAGE: &str = "gambrel-bench [--quick] [--json FILE] [--only GOAL]… [--gambrel PROGRAM] \
+                     [--static PROGRAM | --no-static]";
+
+/// Which goals to measure, and how thoroughly.
+pub struct BenchOptions {
+    /// Use small counts.
+    pub quick: bool,
+    /// The output file.
+    pub json: PathBuf,
+    /// Measure only these goals; all if empty.
+    pub only: Vec<String>,
+    /// The dynamic build.
+    pub gambrel: PathBuf,
+    /// The static build, if it was built elsewhere.
+    pub static_gambrel: Option<PathBuf>,
+    /// Whether to build a static binary if none is named.
+    pub build_static: bool,
+}
+
+impl BenchOptions {
+    /// Parses the command line.
+    pub fn parse(args: &[String]) -> anyhow::Result<Self> {
+        let beside = std::env::current_exe()?.with_file_name("gambrel");
+        let mut options = Self {
+            quick: false,
+            json: PathBuf::from("bench.json"),
+            only: Vec::new(),
+            gambrel: beside,
+            static_gambrel: None,
+            build_static: true,
+        };
+
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
+            match arg.as_str() {
+                "--quick" => options.quick = true,
+                "--json" => options.json = value()?.into(),
+                "--only" => options.only.push(value()?.clone()),
+                "--gambrel" => options.gambrel = value()?.into(),
+                "--static" => options.static_gambrel = Some(value()?.into()),
+                "--no-static" => options.build_static = false,
+                _ => bail!("{arg}: usage: {USAGE}"),
+            }
+        }
+        Ok(options)
+    }
+
+    /// The given counts, reduced by `--quick`.
+    pub fn effort(&self, rounds: usize, fires: usize) -> Effort {
+        match self.quick {
+            true => Effort { rounds: rounds.div_ceil(8).max(3), fires: fires.div_ceil(2) },
+            false => Effort { rounds, fires },
+        }
+    }
+
+    /// Whether a goal is to be measured.
+    pub fn wants(&self, goal: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == goal)
+    }
+}

@@ -1,0 +1,162 @@
+//! Hand-off of a running hook that asked to continue in the background (`{"async": true}`). A
+//! supervisor takes the process and its pipes; this process only reaps it.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use gambrel_model::call::Call;
+use gambrel_model::outcome::{End, Outcome};
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::Attempt;
+use crate::batch;
+use crate::detach::{PendingStart, StartVia, SupervisorAnswer, SupervisorRequest};
+use crate::orphans;
+use crate::process::Process;
+use crate::running_file::RunningEntry;
+use crate::settings::Settings;
+use crate::shell::NAME;
+use crate::watchdog_client::{self, WatchdogClient};
+use crate::{posix_spawn, process_table};
+
+/// The first descriptor after a supervisor's own three.
+const FIRST_PIPE_FD: i32 = 3;
+/// Pipes handed over: this process's ends of the hook's stdin, stdout and stderr.
+pub(crate) const PIPE_COUNT: usize = 3;
+
+/// Describes a running process to a process that did not start it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RunningChild {
+    pub pid: i32,
+    /// Its start time, so that a later process with the same number is not taken for it.
+    pub start: u64,
+    pub since: u64,
+    #[serde(rename = "mark")]
+    pub tag: String,
+    pub command: Vec<String>,
+    /// Which pipes are open.
+    pub open: [bool; PIPE_COUNT],
+    /// How many bytes of stdout and stderr were already read.
+    pub lengths: [usize; 2],
+    /// The bytes already read.
+    #[serde(skip)]
+    pub read: [Vec<u8>; 2],
+}
+
+/// A running process, with everything the supervisor needs.
+pub(crate) struct Handoff {
+    pub child: RunningChild,
+    pub pipes: [Option<OwnedFd>; PIPE_COUNT],
+    /// Bytes still to be written to its stdin.
+    pub stdin_rest: Vec<u8>,
+}
+
+/// Hands a running process to a supervisor, or to a thread in hosts without one.
+pub(crate) fn hand_off(
+    handoff: Handoff,
+    call: &Call,
+    record: Option<&(dyn Fn() -> String + Sync)>,
+    settings: &Settings,
+) -> io::Result<PendingStart> {
+    let Handoff { child, pipes, stdin_rest } = handoff;
+    let Some(program) = &settings.supervisor else {
+        let call = Call { stdin: Some(stdin_rest), ..call.clone() };
+        return run_in_thread(call, child, pipes, settings.clone());
+    };
+
+    let pipes = pipes.each_ref().map(|pipe| pipe.as_ref().map(AsFd::as_fd));
+    let request = SupervisorRequest {
+        action: NAME.to_owned(),
+        call: Call { stdin: None, ..call.clone() },
+        record: record.map(|record| record()),
+        stdin_length: Some(stdin_rest.len()),
+        child: Some(child),
+        isolate: settings.isolate,
+    };
+    PendingStart::start_supervisor(program, &request, &stdin_rest, &pipes)
+}
+
+/// Runs it to its end in a host without a supervisor.
+fn run_in_thread(
+    call: Call,
+    left: RunningChild,
+    pipes: [Option<OwnedFd>; PIPE_COUNT],
+    settings: Settings,
+) -> io::Result<PendingStart> {
+    let (sender, answers) = channel();
+    let work = move || {
+        run_adopted(&call, left, pipes, &settings, &mut |start| {
+            // Only the first report counts.
+            let _ = sender.send(SupervisorAnswer::from_start(start));
+        });
+    };
+    std::thread::Builder::new().name("left hook".to_owned()).spawn(work)?;
+    Ok(PendingStart::new(StartVia::Thread(answers)))
+}
+
+/// The pipes that this supervisor inherited.
+pub(crate) fn take_inherited_pipes(child: &RunningChild) -> [Option<OwnedFd>; PIPE_COUNT] {
+    let mut number = FIRST_PIPE_FD - 1;
+    child.open.map(|open| {
+        number += 1;
+        open.then(|| posix_spawn::take_inherited_fd(number))
+    })
+}
+
+/// Runs it to its end, as if this process had started it.
+pub(crate) fn run_adopted(
+    call: &Call,
+    left: RunningChild,
+    pipes: [Option<OwnedFd>; PIPE_COUNT],
+    settings: &Settings,
+    on_start: batch::OnStart<'_>,
+) -> Outcome {
+    let watchdog = WatchdogClient::default();
+    let command = left.command.clone();
+    let process = match Process::adopt(call, left, pipes, settings) {
+        Ok(process) => process,
+        Err(reason) => {
+            on_start(Err(&reason));
+            return Outcome::from_end(End::FailedToStart(reason));
+        }
+    };
+
+    let _running = RunningEntry::register_process(settings, &process.tag);
+    on_start(Ok(&command));
+
+    let attempt = Attempt::from_adopted(call, process);
+    let mut outcomes = batch::drive_attempts(vec![attempt], settings, &watchdog, &mut |_| {});
+    let no_outcome =
+        || Outcome::from_end(End::FailedToStart("the process was handed over and lost".to_owned()));
+    let mut outcome = outcomes.pop().unwrap_or_else(no_outcome);
+    if outcome.end == End::TimedOut {
+        let reason = format!(
+            "left running in the background, and not ended after {}",
+            format_seconds(call.limits.timeout)
+        );
+        outcome.cut_short_by.get_or_insert(reason);
+    }
+    outcome
+}
+
+fn format_seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
+/// Waits until the supervisor has taken the process. If it has not, kills the process.
+pub(crate) fn confirm_handoff(pid: Pid, pending: PendingStart) -> Outcome {
+    let in_process = pending.is_in_process();
+    let outcome = pending.confirm_start();
+    if matches!(outcome.end, End::FailedToStart(_)) {
+        process_table::signal_group(pid, Signal::KILL);
+        posix_spawn::wait_for_exit(pid);
+        orphans::remove_leader(pid);
+    } else if !in_process {
+        watchdog_client::add_helper(pid);
+        orphans::remove_leader(pid);
+    }
+    outcome
+}

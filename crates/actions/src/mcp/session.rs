@@ -1,0 +1,115 @@
+//! One session with a server: the handshake, one tool call, the shutdown. Independent of the
+//! transport and of deadlines.
+
+use gambrel_model::request::ToolRequest;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ContentBlock,
+    ErrorData, Implementation,
+};
+use rmcp::service::ClientInitializeError;
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{RoleClient, ServiceError, ServiceExt};
+use serde_json::{Value, json};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::timeout;
+
+use super::action::SHUTDOWN_TIMEOUT;
+
+/// The longest message accepted from a server.
+pub(super) const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// The result of a tool.
+pub(super) struct McpToolOutcome {
+    pub text: String,
+    pub answer: Value,
+    pub failure: Option<String>,
+}
+
+/// Why there is no result.
+#[derive(Debug)]
+pub(super) struct McpFailure(pub String);
+
+/// Messages as lines over two pipes.
+pub(super) fn pipe_transport(
+    (read, write): (Receiver, Sender),
+) -> AsyncRwTransport<RoleClient, Receiver, Sender> {
+    AsyncRwTransport::new(read, write).with_max_line_length(MAX_MESSAGE_BYTES)
+}
+
+/// Calls one tool.
+pub(super) async fn call_tool<T>(
+    transport: T,
+    request: &ToolRequest,
+) -> Result<McpToolOutcome, McpFailure>
+where
+    T: Transport<RoleClient> + 'static,
+{
+    let arguments = match &request.input {
+        Value::Object(fields) => fields.clone(),
+        Value::Null => serde_json::Map::new(),
+        _ => return Err(McpFailure("the tool's input is not an object".to_owned())),
+    };
+
+    let own = Implementation::new("gambrel", env!("CARGO_PKG_VERSION"));
+    let client = ClientConfig::new(ClientCapabilities::default(), own);
+    let service =
+        client.serve(transport).await.map_err(|error| McpFailure(handshake_failure(&error)))?;
+
+    let params = CallToolRequestParams::new(request.tool.clone()).with_arguments(arguments);
+    let result = service.call_tool(params).await;
+    // The owner of the server kills it if it does not end.
+    let _ = timeout(SHUTDOWN_TIMEOUT, service.cancel()).await;
+
+    match result {
+        Ok(result) => Ok(tool_outcome(&result)),
+        Err(ServiceError::McpError(error)) => Ok(refused_outcome(&request.tool, &error)),
+        Err(ServiceError::TransportClosed) => {
+            Err(McpFailure("it ended before it answered".to_owned()))
+        }
+        Err(ServiceError::TransportSend(error)) => Err(McpFailure(error.error.to_string())),
+        Err(other) => Err(McpFailure(other.to_string())),
+    }
+}
+
+fn handshake_failure(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => {
+            "it ended before it answered the handshake".to_owned()
+        }
+        ClientInitializeError::TransportError { error, .. } => {
+            format!("no handshake: {}", error.error)
+        }
+        other => format!("no handshake: {other}"),
+    }
+}
+
+fn tool_outcome(result: &CallToolResult) -> McpToolOutcome {
+    let texts = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<&str> = texts.collect();
+    let text = match &result.structured_content {
+        Some(structured) if texts.is_empty() => structured.to_string(),
+        _ => texts.join("\n"),
+    };
+
+    let failed = result.is_error == Some(true);
+    let first = text.lines().next().filter(|line| !line.is_empty());
+    let failure =
+        failed.then(|| format!("the tool failed: {}", first.unwrap_or("no reason given")));
+    let answer = json!({
+        "content": result.content,
+        "structuredContent": result.structured_content,
+        "isError": failed,
+    });
+    McpToolOutcome { text, answer, failure }
+}
+
+fn refused_outcome(tool: &str, error: &ErrorData) -> McpToolOutcome {
+    let failure = format!("the tool `{tool}` was refused: {} ({})", error.message, error.code.0);
+    let answer = json!({ "content": [], "structuredContent": null, "isError": true,
+        "error": { "code": error.code.0, "message": error.message } });
+    McpToolOutcome { text: String::new(), answer, failure: Some(failure) }
+}

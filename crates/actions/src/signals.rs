@@ -1,0 +1,130 @@
+//! Catches SIGTERM, SIGINT and SIGHUP while a batch runs. The last guard that is dropped after a
+//! signal ends the process.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::exit;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::posix_spawn;
+use crate::process::{move_above_stdio, set_nonblocking};
+use crate::settings::{SIGNAL_KILL_GRACE, SWEEP_TIMEOUT};
+
+const SIGNALS: [i32; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
+
+/// Keeps the signal handlers installed. Only for a process of its own: in a library the host
+/// handles signals.
+pub struct SignalGuard {
+    read_end: Arc<OwnedFd>,
+}
+
+#[derive(Default)]
+struct SignalState {
+    /// The end that batches poll, and the end that the signal handler writes to.
+    pipe: Option<(Arc<OwnedFd>, OwnedFd)>,
+    /// The number of live guards.
+    guard_count: usize,
+    /// The signals with a handler of this process. Others are ignored or handled by the host.
+    caught: Vec<i32>,
+}
+
+static SIGNAL_STATE: Mutex<SignalState> =
+    Mutex::new(SignalState { pipe: None, guard_count: 0, caught: Vec::new() });
+
+impl SignalGuard {
+    /// Installs the handlers. `None` if there is no pipe for them: then signals end this process at
+    /// once.
+    pub fn install() -> Option<Self> {
+        let mut state = lock_state();
+        let read_end = state.read_end()?;
+        if state.guard_count == 0 {
+            state.caught =
+                SIGNALS.into_iter().filter(|number| posix_spawn::catch_signal(*number)).collect();
+        }
+        state.guard_count += 1;
+        Some(Self { read_end })
+    }
+
+    /// Readable from the first signal on.
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.read_end
+    }
+
+    /// Whether a signal has arrived.
+    pub fn triggered(&self) -> bool {
+        posix_spawn::caught_signal().is_some()
+    }
+}
+
+impl Drop for SignalGuard {
+    fn drop(&mut self) {
+        let last = {
+            let mut state = lock_state();
+            state.guard_count = state.guard_count.saturating_sub(1);
+            if state.guard_count == 0 {
+                state.caught.drain(..).for_each(posix_spawn::restore_signal);
+            }
+            state.guard_count == 0
+        };
+        // Checked after the handlers are gone, so that no signal is lost in between.
+        let Some(number) = posix_spawn::caught_signal() else { return };
+        if !last {
+            // Other batches are ending their hooks, too; the last guard ends the process.
+            thread::sleep(SIGNAL_KILL_GRACE + SWEEP_TIMEOUT + Duration::from_millis(500));
+        }
+        exit(128 + number);
+    }
+}
+
+impl SignalState {
+    fn read_end(&mut self) -> Option<Arc<OwnedFd>> {
+        if self.pipe.is_none() {
+            let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).ok()?;
+            let (ours, theirs) = (move_above_stdio(ours), move_above_stdio(theirs));
+            set_nonblocking(&theirs);
+            posix_spawn::set_signal_pipe(theirs.as_raw_fd());
+            self.pipe = Some((Arc::new(ours), theirs));
+        }
+        self.pipe.as_ref().map(|(read_end, _)| Arc::clone(read_end))
+    }
+}
+
+fn lock_state() -> MutexGuard<'static, SignalState> {
+    SIGNAL_STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SIGNALS, SignalGuard};
+
+    fn signal_mask(name: &str) -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        let ours: u64 = SIGNALS.iter().map(|number| 1 << (number - 1)).sum();
+        u64::from_str_radix(mask.trim(), 16).unwrap() & ours
+    }
+
+    fn caught_mask() -> u64 {
+        signal_mask("SigCgt:")
+    }
+
+    #[test]
+    fn catches_signals_only_while_a_guard_lives() {
+        assert_eq!(caught_mask(), 0);
+        // A signal that the parent process ignores (nohup: HUP) stays ignored.
+        let ours = 3 - signal_mask("SigIgn:").count_ones();
+        let (first, second) = (SignalGuard::install().unwrap(), SignalGuard::install().unwrap());
+        assert_eq!(caught_mask().count_ones(), ours);
+        drop(first);
+        assert_eq!(caught_mask().count_ones(), ours);
+        drop(second);
+        assert_eq!(caught_mask(), 0);
+        assert!(
+            SignalGuard::install().is_some_and(|guard| !guard.triggered() && caught_mask() != 0)
+        );
+        assert_eq!(caught_mask(), 0);
+    }
+}

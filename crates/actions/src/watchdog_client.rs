@@ -1,0 +1,169 @@
+//! This process's end of the watchdog pipe: it registers running hooks, and EOF shows the watchdog
+//! that this process is gone. Started only when needed.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rustix::io::{Errno, write};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::orphans;
+use crate::posix_spawn::{SpawnRequest, spawn_process};
+use crate::process::{self, LeftoverTrace};
+use crate::process_table::ProcessId;
+use crate::settings::WATCHDOG_WORD;
+
+/// An order must fit into one atomic write.
+const MAX_NOTE_BYTES: usize = 2048;
+
+/// How often an order is written if the watchdog dies or a signal interrupts the write.
+const MAX_ATTEMPTS: usize = 4;
+
+/// The watchdog of one action.
+#[derive(Default)]
+pub(crate) struct WatchdogClient {
+    pipe: Mutex<Option<OwnedFd>>,
+}
+
+/// Children of this process that are not hooks. Shared by all clients, so that a dropped client
+/// leaves no zombie.
+static HELPERS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+impl WatchdogClient {
+    /// Has a running hook killed if this process dies.
+    pub fn watch_hook(&self, program: &Path, leader: ProcessId, tag: &str) -> Result<(), String> {
+        self.send_order(program, &format!("watch {} {} {tag}\n", leader.pid, leader.start))
+    }
+
+    /// Has every process with the tag killed if this process dies. Sent before a hook starts, so
+    /// that the watchdog knows it from the beginning.
+    pub fn expect_hook(&self, program: &Path, tag: &str) -> Result<(), String> {
+        self.send_order(program, &format!("expect {tag}\n"))
+    }
+
+    /// Removes a hook that has ended.
+    pub fn release_hook(&self, program: &Path, tag: &str) {
+        let _ = self.send_order(program, &format!("done {tag}\n"));
+    }
+
+    /// Has a hook's remaining processes killed at their deadline.
+    pub fn kill_leftovers_at(
+        &self,
+        program: &Path,
+        members: &[ProcessId],
+        trace: &LeftoverTrace<'_>,
+    ) -> Result<(), String> {
+        let time_left = trace.deadline.saturating_duration_since(Instant::now());
+        let at = crate::watchdog::monotonic_ms().saturating_add(time_left.as_millis() as u64);
+        let fits = |note: &&str| note.len() <= MAX_NOTE_BYTES && !note.contains('\n');
+        let (tag, note) = (trace.tag, trace.leak_record.filter(fits).unwrap_or_default());
+        let line = |m: &ProcessId| format!("until {at} {} {} {tag} {note}\n", m.pid, m.start);
+        members.iter().try_for_each(|member| self.send_order(program, &line(member)))
+    }
+
+    fn lock_pipe(&self) -> MutexGuard<'_, Option<OwnedFd>> {
+        self.pipe.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send_order(&self, program: &Path, line: &str) -> Result<(), String> {
+        let mut pipe_slot = self.lock_pipe();
+        for _ in 0..MAX_ATTEMPTS {
+            if pipe_slot.is_none() {
+                *pipe_slot = Some(start_watchdog(program)?);
+            }
+            let Some(pipe) = pipe_slot.as_ref() else { break };
+            match write(pipe, line.as_bytes()) {
+                Ok(_) => return Ok(()),
+                // The watchdog died: a new one gets this and all later orders.
+                Err(Errno::PIPE) => *pipe_slot = None,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(format!("the watchdog does not accept orders: {error}")),
+            }
+        }
+        Err("the watchdog keeps ending".to_owned())
+    }
+}
+
+impl Drop for WatchdogClient {
+    fn drop(&mut self) {
+        *self.lock_pipe() = None;
+        reap_helpers();
+    }
+}
+
+/// Whether a child is a watchdog, a supervisor, or a process that a supervisor owns.
+pub(crate) fn is_helper(pid: Pid) -> bool {
+    lock_helpers().contains(&pid)
+}
+
+/// Adds a child that a supervisor owns; this process only reaps it.
+pub(crate) fn add_helper(child: Pid) {
+    lock_helpers().push(child);
+}
+
+/// Reaps helpers that have ended.
+pub(crate) fn reap_helpers() {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    lock_helpers().retain(|helper| matches!(waitid(WaitId::Pid(*helper), options), Ok(None)));
+}
+
+fn lock_helpers() -> MutexGuard<'static, Vec<Pid>> {
+    HELPERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Re-executes the program as a watchdog and returns the pipe that it reads.
+pub(crate) fn start_watchdog(program: &Path) -> Result<OwnedFd, String> {
+    let start_failure = |error: std::io::Error| {
+        format!("the watchdog `{}` could not start: {error}", program.display())
+    };
+    let (theirs, ours) =
+        pipe_with(PipeFlags::CLOEXEC).map_err(|error| start_failure(error.into()))?;
+    let (theirs, ours) = (process::move_above_stdio(theirs), process::move_above_stdio(ours));
+    process::set_nonblocking(&ours);
+    spawn_helper(program, WATCHDOG_WORD, &[Some(theirs.as_fd()), None, None])
+        .map_err(start_failure)?;
+    Ok(ours)
+}
+
+/// Starts this program again with the argument `word`, without stdin and output. It outlives this
+/// process.
+pub fn start_helper(program: &Path, word: &str) -> std::io::Result<()> {
+    spawn_helper(program, word, &[None, None, None])
+}
+
+/// Starts this program again with the argument `word` and this process's environment.
+pub(crate) fn spawn_helper(
+    program: &Path,
+    word: &str,
+    streams: &[Option<std::os::fd::BorrowedFd<'_>>],
+) -> std::io::Result<()> {
+    let path = CString::new(program.as_os_str().as_bytes())?;
+    let argv = [path.clone(), CString::new(word)?];
+    let entry = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        let mut text = name.into_vec();
+        text.push(b'=');
+        text.extend(value.into_vec());
+        CString::new(text)
+    };
+
+    let env = std::env::vars_os().map(entry).collect::<Result<Vec<_>, _>>()?;
+    let _birth = orphans::lock_spawns();
+
+    let request = SpawnRequest {
+        path: &path,
+        argv: &argv,
+        env: &env,
+        cwd: None,
+        streams,
+        kill_with_parent: false,
+        isolate: false,
+        view: None,
+    };
+    lock_helpers().push(spawn_process(&request)?);
+    Ok(())
+}

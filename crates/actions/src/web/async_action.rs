@@ -1,0 +1,121 @@
+//! Runs a batch of asynchronous calls: one runtime for the batch and one task for each call. A
+//! panic in one task ends that call only.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use gambrel_model::action::Job;
+use gambrel_model::call::Call;
+use gambrel_model::outcome::{End, Outcome};
+use tokio::runtime::{Builder, Handle};
+use tokio::task::JoinSet;
+
+use crate::detach::{self, PendingStart, RunInThread};
+use crate::settings::Settings;
+use crate::watchdog_client;
+
+/// An action that runs its calls as tasks.
+pub(crate) trait AsyncAction: Sized + Send + Sync + 'static {
+    /// The action's name.
+    const NAME: &'static str;
+
+    /// The settings for detached calls.
+    fn settings(&self) -> &Settings;
+
+    /// The call in the form in which it is detached.
+    fn detached_call(&self, call: &Call) -> Call {
+        call.clone()
+    }
+
+    /// Why a detached call is refused before it is sent, if it is.
+    fn refusal_reason(&self, _call: &Call) -> Option<String> {
+        None
+    }
+
+    /// Runs one call to its end.
+    fn execute(self: Arc<Self>, call: Call) -> impl Future<Output = Outcome> + Send;
+
+    /// Runs all jobs at once; detached ones are sent first.
+    fn run_jobs(self: &Arc<Self>, jobs: &[Job<'_>]) -> Vec<Outcome> {
+        watchdog_client::reap_helpers();
+        let detach = |job: &Job<'_>| match self.refusal_reason(job.call) {
+            Some(why) => Err(why),
+            None => Ok(send_detached(self, job)),
+        };
+        let sent: Vec<Option<Result<PendingStart, String>>> =
+            jobs.iter().map(|job| (!job.call.limits.blocking).then(|| detach(job))).collect();
+
+        let blocking = jobs.iter().map(|job| job.call).filter(|call| call.limits.blocking);
+        let mut outcomes = run_calls(self, blocking.cloned().collect()).into_iter();
+        sent.into_iter()
+            .map(|sent| match sent {
+                Some(Ok(sent)) => sent.confirm_start(),
+                Some(Err(why)) => {
+                    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
+                }
+                None => outcomes.next().unwrap_or_else(panicked_call),
+            })
+            .collect()
+    }
+}
+
+fn send_detached<T: AsyncAction>(action: &Arc<T>, job: &Job<'_>) -> PendingStart {
+    let call = action.detached_call(job.call);
+    let own = Arc::clone(action);
+    let run_in_thread: RunInThread = Box::new(move |call, on_start| {
+        on_start(Ok(&[T::NAME.to_owned()]));
+        run_calls(&own, vec![call]);
+    });
+    detach::send_call(
+        &Job { call: &call, record: job.record },
+        T::NAME,
+        action.settings(),
+        run_in_thread,
+    )
+}
+
+/// Runs calls at once. A runtime cannot start inside another one: an async host gets a thread for
+/// it.
+fn run_calls<T: AsyncAction>(action: &Arc<T>, calls: Vec<Call>) -> Vec<Outcome> {
+    if calls.is_empty() {
+        return Vec::new();
+    }
+    if Handle::try_current().is_err() {
+        return run_on_runtime(action, calls);
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(|| run_on_runtime(action, calls)).join().unwrap_or_default()
+    })
+}
+
+fn run_on_runtime<T: AsyncAction>(action: &Arc<T>, calls: Vec<Call>) -> Vec<Outcome> {
+    let count = calls.len();
+    let runtime = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let end = End::FailedToStart(format!("no async runtime: {error}"));
+            return vec![Outcome::from_end(end); count];
+        }
+    };
+
+    let mut ended = runtime.block_on(async {
+        let mut tasks = JoinSet::new();
+        for (index, call) in calls.into_iter().enumerate() {
+            let own = Arc::clone(action);
+            tasks.spawn(async move { (index, own.execute(call).await) });
+        }
+        let mut ended = HashMap::with_capacity(count);
+        while let Some(task) = tasks.join_next().await {
+            ended.extend(task.ok());
+        }
+        ended
+    });
+    // Do not wait for a name that is still being resolved.
+    runtime.shutdown_background();
+    (0..count).map(|index| ended.remove(&index).unwrap_or_else(panicked_call)).collect()
+}
+
+fn panicked_call() -> Outcome {
+    Outcome::from_end(End::FailedToStart("a fault inside gambrel ended this call".to_owned()))
+}

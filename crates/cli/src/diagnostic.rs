@@ -1,0 +1,76 @@
+//! Formats a complaint: under the source text, or on one line.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use gambrel::model::{Complaint, Severity};
+
+use crate::printer;
+
+/// `path:line:column: message`.
+pub fn short_line(complaint: &Complaint) -> String {
+    let spot = &complaint.spot;
+    let place = match spot.line {
+        0 => spot.path.display().to_string(),
+        line => format!("{}:{line}:{}", spot.path.display(), spot.column),
+    };
+    let help = complaint.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+    format!("{place}: {}{help}", complaint.message)
+}
+
+/// Draws the complaint under its source text.
+pub fn draw_snippet(complaint: &Complaint) -> String {
+    let spot = &complaint.spot;
+    let level = match complaint.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+
+    let path = printer::single_line(&spot.path.display().to_string());
+    let message = printer::replace_controls(&complaint.message);
+    // Only regular files are read: a device may be endless.
+    let drawn = spot.line > 0 && spot.path.is_file();
+    let text = drawn.then(|| std::fs::read_to_string(&spot.path).ok()).flatten();
+
+    let Some(text) = text.filter(|text| spot.end <= text.len()) else {
+        let word = match complaint.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        return format!("{word}: {}\n", printer::replace_controls(&short_line(complaint)));
+    };
+
+    let text = replace_controls_in_place(&text);
+    let end = spot.end.max(spot.start);
+    let range = spot.start..limit_to_first_line(&text, spot.start, end);
+    let snippet = Snippet::source(text.as_str())
+        .path(path.as_str())
+        .annotation(AnnotationKind::Primary.span(range));
+
+    let mut report = vec![level.primary_title(message.as_str()).element(snippet)];
+    let help = complaint.help.as_deref().map(printer::replace_controls);
+    if let Some(help) = &help {
+        report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
+    }
+    format!("{}\n\n", Renderer::styled().render(&report))
+}
+
+/// Replaces control characters and keeps all byte offsets.
+fn replace_controls_in_place(text: &str) -> String {
+    let stand_in = |c: char| match c {
+        '\n' | '\r' | '\t' => c,
+        _ if printer::replace_controls(c.encode_utf8(&mut [0; 4])) != "\u{fffd}" => c,
+        _ => match c.len_utf8() {
+            1 => '?',
+            2 => '\u{b7}',
+            _ => '\u{fffd}',
+        },
+    };
+    text.chars().map(stand_in).collect()
+}
+
+/// The end of a range, limited to its first line: a long range would hide the mistake.
+fn limit_to_first_line(text: &str, start: usize, end: usize) -> usize {
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    end.min(line_end).max(start)
+}

@@ -1,0 +1,145 @@
+//! `fire --from run`: the passes of an end, and firings that are repeated under one key.
+
+use serde_json::{Value, json};
+
+use crate::test_project::{TestProject, text};
+
+/// A project with one hook for the end of an iteration in three dialects. Each hook appends a line
+/// to `log`.
+fn project_with_end_hooks() -> TestProject {
+    let project = TestProject::new();
+    let stop = json!({"type": "command", "command": "echo claude $GAMBREL_FIRING >> log"});
+    let settings = json!({"hooks": {"Stop": [{"hooks": [stop]}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    project.file(
+        ".iteratr.hooks.yml",
+        r#"{version: 1, hooks: {post_iteration: [{command: "echo iteratr >> log"}]}}"#,
+    );
+    project.file(
+        ".gambrel/hooks.yaml",
+        r#"{hooks: {on_iteration_end: [{type: shell, await: true, command: "echo unified >> log"}]}}"#,
+    );
+    project
+}
+
+fn end_event(more: Value) -> String {
+    let mut event = json!({"moment": "iteration.end", "session": "s", "facts": {"iteration": 1}});
+    for (key, value) in more.as_object().unwrap() {
+        event[key] = value.clone();
+    }
+    event.to_string()
+}
+
+fn fire(project: &TestProject, event: &str) -> Value {
+    let output = project.run(&["fire", "--from", "run"], event.as_bytes());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn logged(project: &TestProject) -> Vec<String> {
+    let log = std::fs::read_to_string(project.root.join("log")).unwrap_or_default();
+    log.lines().map(str::to_owned).collect()
+}
+
+fn reason_of(decision: &Value, dialect: &str) -> String {
+    let trail = decision["trail"].as_array().unwrap();
+    let step = trail.iter().find(|step| step["dialect"] == dialect).unwrap();
+    step["why"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn runs_hooks_that_can_veto_the_end_before_the_others() {
+    let project = project_with_end_hooks();
+    let veto = fire(&project, &end_event(json!({"pass": "veto", "firing_key": "k1"})));
+    assert_eq!(logged(&project), ["claude k1"]);
+    for dialect in ["iteratr", "unified"] {
+        assert_eq!(reason_of(&veto, dialect), "runs when the iteration has ended");
+    }
+
+    fire(&project, &end_event(json!({"pass": "notify"})));
+    assert_eq!(logged(&project), ["claude k1", "iteratr", "unified"]);
+}
+
+#[test]
+fn explain_names_the_pass_that_leaves_a_hook_out() {
+    let project = project_with_end_hooks();
+    let event = end_event(json!({"pass": "veto"}));
+    let output = project.run(&["explain", "--from", "run", "--json"], event.as_bytes());
+    let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let hooks = explained["hooks"].as_array().unwrap();
+    let iteratr = hooks.iter().find(|hook| hook["dialect"] == "iteratr").unwrap();
+    assert_eq!(iteratr["runs"], false);
+    assert_eq!(iteratr["why"], "runs when the iteration has ended");
+    assert!(logged(&project).is_empty());
+}
+
+#[test]
+fn runs_all_hooks_without_a_pass_and_refuses_an_unknown_one() {
+    let project = project_with_end_hooks();
+    fire(&project, &end_event(json!({})));
+    assert_eq!(logged(&project).len(), 3);
+
+    let output =
+        project.run(&["fire", "--from", "run"], end_event(json!({"pass": "sometimes"})).as_bytes());
+    assert_eq!(output.status.code(), Some(64));
+    assert!(text(&output.stderr).contains("`all`, `veto` or `notify`"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn reuses_recorded_outcomes_of_a_repeated_firing() {
+    let project = TestProject::new();
+    project.guard("echo run >> log; echo no >&2; exit 2", 5);
+    let event = json!({
+        "moment": "tool.before", "session": "s", "firing_key": "run-1:tool-7",
+        "facts": {"tool": {"kind": "shell", "name": "Bash", "args": {"command": "ls"}}},
+    });
+
+    let first = fire(&project, &event.to_string());
+    let second = fire(&project, &event.to_string());
+    assert_eq!(logged(&project), ["run"]);
+    for key in ["ruling", "reasons", "context", "notices", "patch"] {
+        assert_eq!(first[key], second[key], "{key}");
+    }
+    assert_eq!(first["ruling"], "deny");
+    assert!(!reason_of(&first, "claude").contains("reused"), "{first}");
+    assert!(reason_of(&second, "claude").contains("reused"), "{second}");
+
+    let other = json!({"firing_key": "run-1:tool-8"});
+    let mut event = event;
+    event["firing_key"] = other["firing_key"].clone();
+    fire(&project, &event.to_string());
+    assert_eq!(logged(&project), ["run", "run"]);
+}
+
+#[test]
+fn runs_a_hook_again_whose_answer_stopped_the_run() {
+    let project = TestProject::new();
+    project.guard(r#"echo run >> log; echo '{"continue": false, "stopReason": "stop"}'"#, 5);
+    let event = json!({
+        "moment": "tool.before", "session": "s", "firing_key": "k",
+        "facts": {"tool": {"kind": "shell", "name": "Bash", "args": {"command": "ls"}}},
+    });
+    assert_eq!(fire(&project, &event.to_string())["ruling"], "halt");
+    fire(&project, &event.to_string());
+    assert_eq!(logged(&project), ["run", "run"]);
+}
+
+#[test]
+fn reads_over_a_torn_record() {
+    let project = TestProject::new();
+    project.guard("echo run >> log", 5);
+    let event = json!({
+        "moment": "tool.before", "session": "s", "firing_key": "k",
+        "facts": {"tool": {"kind": "shell", "name": "Bash", "args": {"command": "ls"}}},
+    });
+    fire(&project, &event.to_string());
+    let folder = project.base.join("state/session-files");
+    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() - 5]).unwrap();
+
+    fire(&project, &event.to_string());
+    assert_eq!(logged(&project), ["run", "run"]);
+    fire(&project, &event.to_string());
+    assert_eq!(logged(&project), ["run", "run"], "the second record counts");
+}

@@ -1,0 +1,153 @@
+//! A project folder with a home and a state folder of its own, and the built binary to run in it.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+pub const BASH_LS: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"1"}"#;
+
+pub struct TestProject {
+    _temp: tempfile::TempDir,
+    pub base: PathBuf,
+    pub root: PathBuf,
+    pub env: Vec<(String, String)>,
+}
+
+impl TestProject {
+    pub fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let base = std::fs::canonicalize(temp.path()).unwrap();
+        let root = base.join("my project");
+        for folder in [&root, &base.join("home")] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let env = [
+            ("PATH", std::env::var("PATH").unwrap_or_default()),
+            ("HOME", base.join("home").to_string_lossy().into_owned()),
+            ("GAMBREL_STATE_DIR", base.join("state").to_string_lossy().into_owned()),
+            ("GAMBREL_TRUST", "all".into()),
+            ("GAMBREL_CLAUDE_MANAGED", base.join("managed.json").to_string_lossy().into_owned()),
+        ];
+        let env = env.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        Self { _temp: temp, base, root, env }
+    }
+
+    /// Adds an environment variable, or changes its value.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.env.retain(|(known, _)| known != name);
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Puts `gambrel` on PATH, like an installed program.
+    pub fn with_gambrel_on_path(self) -> Self {
+        let bin = self.base.join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        self.with("PATH", &path)
+    }
+
+    pub fn file(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn script(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.file(path, text);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// A settings file with one PreToolUse command for Bash.
+    pub fn guard(&self, command: &str, timeout: u32) {
+        let hook = serde_json::json!({"type": "command", "command": command, "timeout": timeout});
+        let settings =
+            serde_json::json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}});
+        self.file(".claude/settings.json", &settings.to_string());
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gambrel"));
+        command.args(args).env_clear().envs(self.env.clone()).current_dir(&self.root);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub fn start(&self, args: &[&str], stdin: &[u8]) -> Child {
+        let mut child = self.command(args).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        // A program that refuses its arguments does not read.
+        let _unread = pipe.write_all(stdin);
+        child
+    }
+
+    /// Starts gambrel on its own terminal. The test types through stdin; `words` is shell text.
+    pub fn start_in_terminal(&self, words: &str) -> Child {
+        let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_gambrel"));
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).current_dir(&self.root);
+        script.env_clear().envs(self.env.clone()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        script.spawn().unwrap()
+    }
+
+    pub fn run(&self, args: &[&str], stdin: &[u8]) -> Output {
+        self.start(args, stdin).wait_with_output().unwrap()
+    }
+
+    /// Runs a line of shell in which `$0` is the binary.
+    pub fn run_in_shell(&self, line: &str, stdin: &[u8]) -> Output {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line, env!("CARGO_BIN_EXE_gambrel")]).env_clear().envs(self.env.clone());
+        shell.current_dir(&self.root).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = shell.stderr(Stdio::piped()).spawn().unwrap();
+        let _unread = child.stdin.take().unwrap().write_all(stdin);
+        child.wait_with_output().unwrap()
+    }
+
+    /// Fires and reads the neutral decision.
+    pub fn decide(&self, from: &str, event: &str) -> Value {
+        let output = self.run(&["fire", "--from", from, "--json"], event.as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", text(&output.stdout)))
+    }
+
+    pub fn json(&self, args: &[&str]) -> Value {
+        let output = self.run(args, b"");
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}{}", text(&output.stdout), text(&output.stderr)))
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Waits until a condition holds, with a generous deadline.
+pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Processes whose command line names this path.
+pub fn processes_naming(path: &Path) -> Vec<u32> {
+    let needle = path.to_string_lossy().into_owned();
+    let pids = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(|pid: &u32| *pid != std::process::id())
+        .filter(|pid| {
+            std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|c| text(&c).contains(&needle))
+        })
+        .collect()
+}

@@ -1,0 +1,84 @@
+//! MCP servers that `mcp_tool` handlers may call: `.mcp.json` of the project and of plugins. The
+//! server's definition is part of the hook's hash, so the user trusts both together.
+
+use std::collections::BTreeMap;
+
+use gambrel_document::{Document, DocumentLanguage, NodeContent};
+use gambrel_model::{Complaint, LoadedFile, Scope, SearchRoots};
+use serde_json::Value;
+
+use super::plugin::{self, PluginDataFolders};
+
+/// The tag of `.mcp.json` among the configuration paths.
+pub const SERVERS_TAG: &str = "servers";
+
+/// Server definitions by name. The flag is true for servers of the user.
+#[derive(Default)]
+pub struct McpServers(BTreeMap<(bool, String), Value>);
+
+impl McpServers {
+    /// Reads the servers of all files. The first definition of a name counts.
+    pub fn from_files(
+        found: &[LoadedFile],
+        plugins: &PluginDataFolders,
+        roots: &SearchRoots,
+        complaints: &mut Vec<Complaint>,
+    ) -> Self {
+        let mut servers = Self::default();
+        for file in found.iter().filter(|file| file.place.tag == SERVERS_TAG) {
+            match Document::parse(&file.place.path, &file.text, DocumentLanguage::Jsonc) {
+                Ok(mut document) => {
+                    complaints.append(&mut document.complaints);
+                    let plugin = plugin::plugin_of(&file.place.path, roots);
+                    let add_folders = |server: &mut Value| {
+                        if let Some(folder) = &plugin {
+                            plugins.add_to_config(server, folder);
+                        }
+                    };
+                    servers.add_servers(file.place.scope, &document, &add_folders, complaints);
+                }
+                Err(complaint) => complaints.push(complaint),
+            }
+        }
+        servers
+    }
+
+    /// Adds the servers of one file. `add_folders` adds the plugin's folders to a definition.
+    fn add_servers(
+        &mut self,
+        scope: Scope,
+        document: &Document<'_>,
+        add_folders: &dyn Fn(&mut Value),
+        complaints: &mut Vec<Complaint>,
+    ) {
+        let Some(named) = document.root.get("mcpServers") else { return };
+        for (key, server) in named.entries() {
+            let name = key.text().unwrap_or_default().to_owned();
+            let sound = ["command", "url"].iter().any(|need| server.get(need).is_some());
+            if !matches!(server.content, NodeContent::Map(_)) || !sound {
+                let message = format!("the server `{name}` has neither `command` nor `url`");
+                complaints.push(
+                    Complaint::error(document.span_of(key), message).with_help(
+                        "write {\"command\": \"…\", \"args\": [ … ]} or {\"url\": \"…\"}",
+                    ),
+                );
+                continue;
+            }
+            let mut server = server.to_value();
+            add_folders(&mut server);
+            self.0.entry((scope.is_own(), name)).or_insert(server);
+        }
+    }
+
+    /// The server of a name for hooks of a scope. Hooks of the user run without trust, so they
+    /// never start a server of a project.
+    pub fn get(&self, name: &str, scope: Scope) -> Option<&Value> {
+        let of = |own: bool| self.0.get(&(own, name.to_owned()));
+        if scope.is_own() { of(true) } else { of(false).or_else(|| of(true)) }
+    }
+
+    /// The names of all servers.
+    pub fn server_names(&self) -> Vec<&str> {
+        self.0.keys().map(|(_, name)| name.as_str()).collect()
+    }
+}

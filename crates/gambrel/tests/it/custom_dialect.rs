@@ -1,0 +1,57 @@
+//! A new dialect is one folder and one row. The toy dialect works with all others as caller and as
+//! hook format, without a change in any other file.
+
+use gambrel::Ruling;
+use gambrel::model::Dialect;
+use serde_json::{Value, json};
+
+use crate::harness::{fire, folder_with_files};
+use crate::toy::Toy;
+
+static TABLE: &[&dyn Dialect] = &[
+    &gambrel_dialects::claude::Claude,
+    &gambrel_dialects::omp::Omp,
+    &gambrel_dialects::teams::Teams,
+    &gambrel_dialects::iteratr::Iteratr,
+    &gambrel_dialects::unified::Unified,
+    &gambrel_dialects::neutral::Neutral,
+    &Toy,
+];
+
+const CLAUDE_EVENT: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/",
+    "tool_name":"Bash","tool_input":{"command":"rm -rf /"}}"#;
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("JSON")
+}
+
+#[test]
+fn its_hooks_deny_tools_of_other_callers() {
+    let folder = folder_with_files(&[("toy.txt", "about-to grep -q 'rm -rf' && echo no\n")]);
+    let (decision, reply) = fire(TABLE, folder.path(), "claude", CLAUDE_EVENT);
+    assert_eq!(decision.merged.ruling, Ruling::Deny);
+    let reply = json(&reply.stdout);
+    assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert_eq!(reply["hookSpecificOutput"]["permissionDecisionReason"], "the toy says no");
+}
+
+#[test]
+fn its_hooks_receive_arguments_under_their_own_names() {
+    let folder = folder_with_files(&[("toy.txt", "about-to cat\n")]);
+    let (decision, _) = fire(TABLE, folder.path(), "claude", CLAUDE_EVENT);
+    let words =
+        decision.merged.messages_for(gambrel::model::Audience::AgentNow).next().expect("words");
+    assert_eq!(json(words.as_bytes()), json!({"line": "rm -rf /"}));
+}
+
+#[test]
+fn hooks_of_other_dialects_deny_its_callers() {
+    let settings = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[
+        {"type":"command","command":"grep -q '\"command\":\"ls\"' && { echo not today >&2; exit 2; }"}]}]}}"#;
+    let folder = folder_with_files(&[(".claude/settings.json", settings)]);
+    let native = r#"{"what":"about-to","with":{"line":"ls"}}"#;
+    let (_, reply) = fire(TABLE, folder.path(), "toy", native);
+    let reply = json(&reply.stdout);
+    assert_eq!(reply["go"], false);
+    assert!(reply["why"][0].as_str().expect("a reason").contains("not today"));
+}

@@ -1,0 +1,122 @@
+//! The fixture of most tests: a ledger with questions in a directory with a space in its name, and
+//! a listener on its own port.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use gambrel_ledger::{LocalLedger, Redactor};
+use gambrel_model::ticket::{Answer, OpenedTicket, Ticket};
+use gambrel_server::{Listener, ServerConfig, listen};
+use tempfile::TempDir;
+
+use crate::http_client::TestRequest;
+
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const KEY: &str = "the key of the list";
+const HOUR: u64 = 3_600_000;
+
+pub(crate) struct ServerFixture {
+    _root: TempDir,
+    pub(crate) dir: PathBuf,
+    pub(crate) config: ServerConfig,
+    pub(crate) listening: Listener,
+    pub(crate) port: u16,
+}
+
+impl ServerFixture {
+    /// A server with callback links only.
+    pub(crate) fn new() -> Self {
+        Self::with_key(None)
+    }
+
+    /// A server with callback links and the list.
+    pub(crate) fn with_list() -> Self {
+        Self::with_key(Some(KEY.to_owned()))
+    }
+
+    fn with_key(key: Option<String>) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("state of things");
+        let config = ServerConfig { key, ..server_config(&dir) };
+        let listening = listen(&config, 0).unwrap();
+        let port = port_of(listening.base());
+        Self { _root: root, dir, config, listening, port }
+    }
+
+    pub(crate) fn open_ticket(&self, key: &str) -> OpenedTicket {
+        open_ticket(&self.config, key)
+    }
+
+    pub(crate) fn open_ticket_with(&self, ticket: Ticket) -> OpenedTicket {
+        self.config.ledger.open_ticket(&ticket).unwrap()
+    }
+
+    pub(crate) fn answer_of(&self, opened: &OpenedTicket) -> Option<Answer> {
+        self.config.ledger.find_ticket(&opened.ticket.id).unwrap().unwrap().answer
+    }
+
+    pub(crate) fn get(&self, path: &str) -> TestRequest {
+        TestRequest::get(self.port, path)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &str) -> TestRequest {
+        TestRequest::post(self.port, path, body)
+    }
+
+    /// The cookie of a browser that has shown the key.
+    pub(crate) fn cookie(&self) -> String {
+        let shown = self.get(&format!("/?key={}", KEY.replace(' ', "%20"))).send();
+        let cookie = shown.header("set-cookie").unwrap();
+        format!("Cookie: {}", cookie.split(';').next().unwrap())
+    }
+}
+
+pub(crate) fn server_config(dir: &Path) -> ServerConfig {
+    let ledger = LocalLedger::open(dir.to_owned(), Redactor::default());
+    ServerConfig { ledger: Arc::new(ledger), key: None, ledger_id: dir.display().to_string() }
+}
+
+pub(crate) fn open_ticket(config: &ServerConfig, key: &str) -> OpenedTicket {
+    config.ledger.open_ticket(&new_ticket(key)).unwrap()
+}
+
+/// A question that expires after an hour.
+pub(crate) fn new_ticket(key: &str) -> Ticket {
+    Ticket {
+        key: key.to_owned(),
+        at: now_ms(),
+        expires: now_ms() + HOUR,
+        session: "s-1".to_owned(),
+        project: "/home/ada/my project".to_owned(),
+        hook: "ask-before-push".to_owned(),
+        title: format!("Run git push for {key}?"),
+        shown: vec![("Command".to_owned(), "git push origin main".to_owned())],
+        ..Ticket::default()
+    }
+}
+
+pub(crate) fn path_of(opened: &OpenedTicket) -> String {
+    format!("/callback/{}", opened.token)
+}
+
+pub(crate) fn port_of(base: &str) -> u16 {
+    base.strip_prefix("http://localhost:").unwrap().parse().unwrap()
+}
+
+pub(crate) fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    u64::try_from(now.as_millis()).unwrap()
+}
+
+/// Polls until `poll` returns a value.
+pub(crate) fn wait_until<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + TEST_TIMEOUT;
+    loop {
+        if let Some(found) = poll() {
+            return found;
+        }
+        assert!(Instant::now() < end, "not within {TEST_TIMEOUT:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
