@@ -15,6 +15,8 @@ use crate::http_client::TestRequest;
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) const KEY: &str = "the key of the list";
 const HOUR: u64 = 3_600_000;
+/// Below the ports that Linux gives to a listener that names none (32768 and above).
+const FIRST_RESERVED_PORT: u16 = 20_000;
 
 pub(crate) struct ServerFixture {
     _root: TempDir,
@@ -35,11 +37,22 @@ impl ServerFixture {
         Self::with_key(Some(KEY.to_owned()))
     }
 
+    /// A server on a port that the system gives to no other test, so that the port stays free after
+    /// the listener has closed.
+    pub(crate) fn on_reserved_port() -> Self {
+        let offset = u16::try_from(std::process::id() % 10_000).unwrap();
+        Self::on_port(None, FIRST_RESERVED_PORT + offset)
+    }
+
     fn with_key(key: Option<String>) -> Self {
+        Self::on_port(key, 0)
+    }
+
+    fn on_port(key: Option<String>, wanted: u16) -> Self {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("state of things");
         let config = ServerConfig { key, ..server_config(&dir) };
-        let listening = listen(&config, 0).unwrap();
+        let listening = listen(&config, wanted).unwrap();
         let port = port_of(listening.base());
         Self { _root: root, dir, config, listening, port }
     }

@@ -12,7 +12,7 @@ use crate::test_process::TestProcess;
 
 #[test]
 fn shares_a_listener_within_a_process() {
-    let fixture = ServerFixture::new();
+    let fixture = ServerFixture::on_reserved_port();
     let second = listen(&fixture.config, fixture.port).unwrap();
     assert_eq!(second.base(), fixture.listening.base());
     let opened = fixture.open_ticket("two");
