@@ -9,8 +9,8 @@ use gambrel_model::outcome::{End, Outcome};
 
 use crate::batch;
 use crate::detach::{self, PendingStart};
-use crate::settings::Settings;
-use crate::watchdog_client::{self, WatchdogClient};
+use gambrel_process::settings::Settings;
+use gambrel_process::watchdog_client::{self, WatchdogClient};
 
 /// The action's name.
 pub(crate) const NAME: &str = "shell";
@@ -25,7 +25,8 @@ pub struct ShellAction {
 impl ShellAction {
     /// Creates the action. Starts and changes nothing before the first run.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, watchdog: WatchdogClient::default(), prepared: Once::new() }
+        let watchdog = WatchdogClient::new(settings.supervisor.clone());
+        Self { settings, watchdog, prepared: Once::new() }
     }
 
     /// Makes this process a subreaper once, if the settings allow it.
