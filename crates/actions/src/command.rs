@@ -43,7 +43,8 @@ pub(crate) fn prepare_command(
         }
     };
     let view = plan_view(call)?;
-    Ok(ProcessCommand { view, ..ProcessCommand::new(environ, cwd, modes) })
+    let command = ProcessCommand::new(environ, cwd, modes);
+    Ok(ProcessCommand { view, scripts_through_sh: true, ..command })
 }
 
 /// The view in which hashed copies replace the trusted files.

@@ -26,6 +26,8 @@ pub struct ProcessCommand<'a> {
     pub cwd: &'a Path,
     /// The ways to execute it, in order of preference.
     pub modes: Vec<ExecMode>,
+    /// Whether a script without a `#!` line runs with `/bin/sh`, as in shells.
+    pub scripts_through_sh: bool,
     /// Has the kernel kill it when this process is killed, see [`SpawnRequest::kill_with_parent`].
     pub kill_with_parent: bool,
     /// Starts it in a PID namespace or not at all, see [`SpawnRequest::isolate`].
@@ -60,7 +62,15 @@ pub struct StartedProcess {
 impl<'a> ProcessCommand<'a> {
     /// A command that is neither isolated nor bound to this process.
     pub fn new(environ: Environ, cwd: &'a Path, modes: Vec<ExecMode>) -> Self {
-        Self { environ, cwd, modes, kill_with_parent: false, isolate: false, view: None }
+        Self {
+            environ,
+            cwd,
+            modes,
+            scripts_through_sh: false,
+            kill_with_parent: false,
+            isolate: false,
+            view: None,
+        }
     }
 
     /// The tag in its environment.
@@ -81,7 +91,8 @@ impl<'a> ProcessCommand<'a> {
                 Err(error) => {
                     let unknown_format = error.raw_os_error() == Some(libc::ENOEXEC);
                     reason = self.explain_failure(&mode, error);
-                    if unknown_format && tries.is_empty() && mode.path != Path::new("/bin/sh") {
+                    let is_last = tries.is_empty() && mode.path != Path::new("/bin/sh");
+                    if unknown_format && is_last && self.scripts_through_sh {
                         tries.push_back(mode.through_sh());
                     }
                 }

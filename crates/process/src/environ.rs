@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Variable with the tag by which a process belongs to the one that was started, even outside its
 /// session.
 pub const TAG_VAR: &str = "GAMBREL_CALL";
-/// Variable with the tag of programs that modules run.
-pub const PROGRAM_TAG_VAR: &str = "GAMBREL_PROGRAM";
 
 /// The kernel's limit for one argument or variable, with its final zero byte.
 pub const MAX_ENTRY_BYTES: usize = 128 * 1024;

@@ -1,7 +1,7 @@
 //! For a process that is a subreaper: a descendant that left its session and lost its parent
 //! becomes a child of this process. One system call shows whether there is any.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use rustix::io::Errno;
@@ -14,7 +14,22 @@ use crate::watchdog_client;
 /// Held while a child starts, so that no other thread takes it for an orphan before it is listed.
 static SPAWN_LOCK: RwLock<()> = RwLock::new(());
 /// The processes that this one started and has not reaped.
-static LEADERS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+static LEADERS: Mutex<Leaders> = Mutex::new(Leaders { pids: Vec::new(), since: 0 });
+
+struct Leaders {
+    pids: Vec<Pid>,
+    /// When the first of them started after a time without any, in the kernel's ticks.
+    since: u64,
+}
+
+/// Makes this process the parent of orphans, once.
+pub fn become_subreaper() {
+    static DONE: Once = Once::new();
+    DONE.call_once(|| {
+        // On failure orphans go to init. Their tags still show them while they hold a pipe.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    });
+}
 
 /// Holds off the search for orphans while a child is started and listed.
 pub fn lock_spawns() -> RwLockReadGuard<'static, ()> {
@@ -22,13 +37,17 @@ pub fn lock_spawns() -> RwLockReadGuard<'static, ()> {
 }
 
 /// Lists a started process, under [`lock_spawns`].
-pub fn add_leader(leader: Pid) {
-    lock_leaders().push(leader);
+pub fn add_leader(leader: Pid, since: u64) {
+    let mut leaders = lock_leaders();
+    if leaders.pids.is_empty() {
+        leaders.since = since;
+    }
+    leaders.pids.push(leader);
 }
 
 /// Removes a process that its owner has reaped.
 pub fn remove_leader(leader: Pid) {
-    let mut leaders = lock_leaders();
+    let leaders = &mut lock_leaders().pids;
     // One entry only: the kernel may have given the number to the next process already.
     if let Some(index) = leaders.iter().position(|entry| *entry == leader) {
         leaders.swap_remove(index);
@@ -79,7 +98,23 @@ pub fn hand_off_orphans(
 /// lost their parents. While only one started process runs they belong to it. Otherwise the end of
 /// the last one looks for them.
 pub fn find_hidden(since: u64) -> Vec<ProcessId> {
-    if lock_leaders().len() > 1 { Vec::new() } else { filter_untagged(&find_orphans(), since) }
+    if lock_leaders().pids.len() > 1 { Vec::new() } else { filter_untagged(&find_orphans(), since) }
+}
+
+/// Hidden processes since the time when no started process ran.
+pub(crate) fn find_hidden_since_busy() -> Vec<ProcessId> {
+    let since = lock_leaders().since;
+    find_hidden(since)
+}
+
+/// The living processes of a set; in a subreaper also the hidden ones.
+pub(crate) fn find_members(mut set: ProcessSet, subreaper: bool) -> Vec<ProcessId> {
+    // Read first: a process that loses its parent afterwards is found as an orphan.
+    let table = ProcessTable::read_proc();
+    if subreaper {
+        set.roots.extend(find_hidden_since_busy());
+    }
+    table.find_members(&set)
 }
 
 /// Selects untagged children outside this process's session: a started process never shares it, so
@@ -89,7 +124,7 @@ fn filter_untagged(orphans: &[ProcessId], since: u64) -> Vec<ProcessId> {
     let is_hooks = |member: &&ProcessId| {
         member.start >= since
             && process_table::session_id(member.pid) != own_session
-            && !process_table::is_tagged(member.pid)
+            && process_table::read_tag(member.pid).is_none()
     };
     orphans.iter().filter(is_hooks).copied().collect()
 }
@@ -101,7 +136,7 @@ fn hand_off_hidden(
     context: &LoopContext<'_>,
 ) -> Option<(usize, String)> {
     let hidden = filter_untagged(orphans, context.since);
-    if hidden.is_empty() || !lock_leaders().is_empty() {
+    if hidden.is_empty() || !lock_leaders().pids.is_empty() {
         return None;
     }
     let tags = owners.iter().enumerate();
@@ -118,7 +153,7 @@ fn hand_off_hidden(
 /// Living children that no batch or helper started. Reaps the dead ones.
 fn find_orphans() -> Vec<ProcessId> {
     let _guard = SPAWN_LOCK.write().unwrap_or_else(PoisonError::into_inner);
-    let known = lock_leaders().clone();
+    let known = lock_leaders().pids.clone();
     let pids = process_table::own_children().into_iter().filter_map(Pid::from_raw);
     let unknown = pids.filter(|pid| !known.contains(pid) && !watchdog_client::is_helper(*pid));
 
@@ -131,6 +166,6 @@ fn find_orphans() -> Vec<ProcessId> {
     living.filter_map(member).collect()
 }
 
-fn lock_leaders() -> MutexGuard<'static, Vec<Pid>> {
+fn lock_leaders() -> MutexGuard<'static, Leaders> {
     LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

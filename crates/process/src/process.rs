@@ -205,7 +205,7 @@ impl<'a> Process<'a> {
         let remarks = register_before_start(command.tag(), context);
         let spawn_lock = orphans::lock_spawns();
         let StartedProcess { pid, command, tag } = command.start(streams)?;
-        orphans::add_leader(pid);
+        orphans::add_leader(pid, since);
         drop(spawn_lock);
 
         Ok(Self {

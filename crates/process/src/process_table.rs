@@ -1,4 +1,4 @@
-//! Finds the processes of a hook in `/proc`, and signals them without hitting another process that
+//! Finds the descendants of a started process in `/proc`, and signals them without hitting another process that
 //! got the same number.
 
 use std::cell::RefCell;
@@ -6,11 +6,16 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::environ::{PROGRAM_TAG_VAR, TAG_VAR};
+use crate::environ::TAG_VAR;
+use crate::settings::SWEEP_TIMEOUT;
+
+/// Between two rounds of SIGKILL.
+const KILL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A process id with a start time, which tells it from a later process with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +26,7 @@ pub struct ProcessId {
     pub start: u64,
 }
 
-/// Identifies the processes of one hook.
+/// Identifies a started process and its descendants.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessSet {
     /// Session and group id; only while the leader has not been reaped.
@@ -32,7 +37,7 @@ pub struct ProcessSet {
     pub tag: String,
     /// Whether `tag` is only the beginning of their tags.
     pub prefix: bool,
-    /// Processes that started earlier do not belong to the hook.
+    /// Processes that started earlier do not belong to the set.
     pub since: u64,
 }
 
@@ -50,7 +55,7 @@ struct ProcessRow {
 /// The process table at one moment.
 pub struct ProcessTable {
     rows: Vec<ProcessRow>,
-    /// Tags already read, by process: a hundred hooks may ask for each.
+    /// Tags already read, by process: a hundred sets may ask for each.
     tags: RefCell<HashMap<i32, Option<Vec<u8>>>>,
 }
 
@@ -81,7 +86,7 @@ impl ProcessTable {
         })
     }
 
-    /// The living processes of a hook and their descendants. Never this process.
+    /// The living processes of a set and their descendants. Never this process.
     pub fn find_members(&self, processes: &ProcessSet) -> Vec<ProcessId> {
         let own = std::process::id() as i32;
         let rows: Vec<&ProcessRow> = self.rows.iter().filter(|row| row.pid != own).collect();
@@ -141,22 +146,12 @@ pub fn ended_since(pid: i32, ticks: u64) -> bool {
     read_row(pid).is_none_or(|row| row.dead || row.start > ticks)
 }
 
-/// The tag of a process.
+/// The tag that a process started with.
 pub fn read_tag(pid: i32) -> Option<Vec<u8>> {
-    read_env_var(pid, TAG_VAR)
-}
-
-/// Whether a process has the tag of a hook or of a module's program.
-pub fn is_tagged(pid: i32) -> bool {
-    read_tag(pid).is_some() || read_env_var(pid, PROGRAM_TAG_VAR).is_some()
-}
-
-/// The value of a variable that a process started with.
-fn read_env_var(pid: i32, name: &str) -> Option<Vec<u8>> {
     let environ = read_whole_file(&format!("/proc/{pid}/environ"))?;
     let mut entries = environ.split(|byte| *byte == 0);
     let value =
-        |entry: &[u8]| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec());
+        |entry: &[u8]| Some(entry.strip_prefix(TAG_VAR.as_bytes())?.strip_prefix(b"=")?.to_vec());
     entries.find_map(value)
 }
 
@@ -191,6 +186,25 @@ pub fn signal_all(members: &[ProcessId], signal: Signal) {
             let _ = kill_process(pid, signal);
         }
     }
+}
+
+/// Kills the processes that `find_members` returns until there is none, for at most the sweep
+/// timeout.
+pub(crate) fn kill_until_gone(mut find_members: impl FnMut() -> Vec<ProcessId>) {
+    let until = Instant::now() + SWEEP_TIMEOUT;
+    loop {
+        let members = find_members();
+        if members.is_empty() || Instant::now() >= until {
+            return;
+        }
+        signal_all(&members, Signal::KILL);
+        std::thread::sleep(KILL_INTERVAL);
+    }
+}
+
+/// Kills a set of processes.
+pub(crate) fn kill_set(set: &ProcessSet) {
+    kill_until_gone(|| ProcessTable::read_proc().find_members(set));
 }
 
 /// Whether `/proc` shows the process ids of this PID namespace. Inside an isolated hook it shows

@@ -106,6 +106,7 @@ impl Watchdog {
                     since: root.start,
                     prefix: false,
                 };
+                self.leftovers.retain(|left| left.processes.tag != tag);
                 self.watched.insert(tag, processes);
             }
             "expect" => {

@@ -78,6 +78,17 @@ impl WatchdogClient {
         members.iter().try_for_each(|member| self.send_order(&line(member)))
     }
 
+    /// Has these processes and all with the tag killed at their deadline.
+    pub fn kill_tagged_at(
+        &self,
+        members: &[ProcessId],
+        trace: &LeftoverTrace<'_>,
+    ) -> Result<(), WatchdogError> {
+        // No process has the number 0: the tag alone identifies the others.
+        self.kill_leftovers_at(&[ProcessId { pid: 0, start: 0 }], trace)?;
+        self.kill_leftovers_at(members, trace)
+    }
+
     fn lock_pipe(&self) -> MutexGuard<'_, Option<OwnedFd>> {
         self.pipe.lock().unwrap_or_else(PoisonError::into_inner)
     }

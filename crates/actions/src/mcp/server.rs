@@ -66,7 +66,7 @@ impl McpServer {
         let since = process_table::ticks_now();
         let spawn_lock = orphans::lock_spawns();
         let StartedProcess { pid, command, tag } = command.start(streams)?;
-        orphans::add_leader(pid);
+        orphans::add_leader(pid, since);
         drop(spawn_lock);
 
         let stderr_tail = Arc::default();

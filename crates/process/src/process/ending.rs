@@ -177,6 +177,8 @@ impl<'a> Process<'a> {
     /// All its living processes. A process seen once stays known when its parents are gone.
     fn find_members(&mut self, context: &mut LoopContext<'a>) -> Vec<ProcessId> {
         let mut processes = self.process_set(true);
+        // Read first: a process that loses its parent afterwards is found as an orphan.
+        context.process_table();
         if context.settings.subreaper {
             processes.roots.extend(orphans::find_hidden(self.since));
         }
