@@ -4,17 +4,22 @@
 use std::time::{Duration, Instant};
 
 use gambrel_model::action::Job;
+use gambrel_model::async_marker::{AsyncMarker, AsyncRequest};
 use gambrel_model::call::{Call, Limits};
 use gambrel_model::outcome::{End, Outcome};
 use rustix::process::Pid;
 
-use crate::deadlines::{Deadlines, add_duration};
+use crate::command::prepare_command;
 use crate::detach::PendingStart;
+use crate::error::ActionError;
 use crate::handoff;
-use crate::process::{EndedProcess, LoopContext, Process};
-use crate::process_table::ProcessId;
+use crate::outcome::{captured, cut_short_text, end_of, time_limits};
 use crate::recheck::changed_file;
 use crate::sidefile;
+use gambrel_process::deadlines::{Deadlines, add_duration};
+use gambrel_process::orphans::OrphanOwner;
+use gambrel_process::process::{EndedProcess, LoopContext, Process, ProcessRequest};
+use gambrel_process::process_table::ProcessId;
 
 /// A job and its current attempt.
 pub(crate) struct Attempt<'a> {
@@ -30,10 +35,12 @@ pub(crate) struct Attempt<'a> {
     command: Vec<String>,
     /// The trusted file that changed while the hook ran.
     changed: Option<String>,
+    /// How it may ask to continue in the background, until its output rules that out.
+    async_marker: Option<&'a AsyncMarker>,
     /// The tags of its attempts and their deadlines, to find their orphans.
-    pub tags: Vec<(String, Instant)>,
+    tags: Vec<(String, Instant)>,
     /// Processes that its attempts left running and the watchdog already knows.
-    pub leftovers: Vec<ProcessId>,
+    leftovers: Vec<ProcessId>,
 }
 
 enum AttemptState<'a> {
@@ -59,6 +66,7 @@ impl<'a> Attempt<'a> {
             remarks: Vec::new(),
             command: Vec::new(),
             changed: None,
+            async_marker: None,
             tags: Vec::new(),
             leftovers: Vec::new(),
         }
@@ -73,9 +81,10 @@ impl<'a> Attempt<'a> {
         this
     }
 
-    /// The text that identifies this call in the record of a leak.
-    pub fn leak_record(&self) -> Option<&'a str> {
-        self.call.leak_record.as_deref()
+    /// Describes it to the search for orphans.
+    pub fn orphan_owner(&self) -> OrphanOwner<'_> {
+        let leak_record = self.call.leak_record.as_deref();
+        OrphanOwner { tags: &self.tags, leftovers: &self.leftovers, leak_record }
     }
 
     /// The running process, if there is one.
@@ -108,11 +117,14 @@ impl<'a> Attempt<'a> {
     }
 
     /// Starts an attempt. Returns the command, or why it did not start.
-    pub fn start_attempt(&mut self, context: &mut LoopContext<'a>) -> Result<&[String], String> {
+    pub fn start_attempt(
+        &mut self,
+        context: &mut LoopContext<'a>,
+    ) -> Result<&[String], ActionError> {
         if self.budget.is_some_and(|budget| context.now >= budget) {
-            let reason = "no time was left to start it".to_owned();
+            let reason = ActionError::NoTime;
             self.finish_call(Outcome {
-                cut_short_by: Some(reason.clone()),
+                cut_short_by: Some(reason.to_string()),
                 ..Outcome::from_end(End::TimedOut)
             });
             return Err(reason);
@@ -125,16 +137,18 @@ impl<'a> Attempt<'a> {
         };
 
         self.attempts_made += 1;
-        let deadlines = Deadlines::from_limits(&self.call.limits, context.now, self.budget);
-        match files.and_then(|()| Process::start(self.call, deadlines, context)) {
+        let deadlines =
+            Deadlines::from_limits(&time_limits(&self.call.limits), context.now, self.budget);
+        match files.and_then(|()| start_process(self.call, deadlines, context)) {
             Ok(process) => {
+                self.async_marker = self.call.async_marker.as_ref();
                 self.command.clone_from(&process.command);
                 self.tags.push((process.tag.clone(), deadlines.deadline));
                 self.state = AttemptState::Running(Box::new(process));
                 Ok(&self.command)
             }
             Err(reason) => {
-                let end = End::FailedToStart(reason.clone());
+                let end = End::FailedToStart(reason.to_string());
                 self.finish_attempt(Outcome::from_end(end), context);
                 Err(reason)
             }
@@ -143,7 +157,7 @@ impl<'a> Attempt<'a> {
 
     /// Advances the running process.
     pub fn advance(&mut self, context: &mut LoopContext<'a>) {
-        if let Some(time) = self.running_process_mut().and_then(Process::read_async_request) {
+        if let Some(time) = self.read_async_request() {
             return self.hand_off(time, context);
         }
         let over = self.running_process_mut().is_some_and(|process| process.advance(context));
@@ -167,10 +181,29 @@ impl<'a> Attempt<'a> {
                 *until = leftover_deadline;
             }
             self.remarks.extend(remarks);
-            self.finish_attempt(
-                Outcome { stdout, stderr, cut_short_by, ..Outcome::from_end(end) },
-                context,
-            );
+            let outcome = Outcome {
+                stdout: captured(stdout),
+                stderr: captured(stderr),
+                cut_short_by: cut_short_by.map(cut_short_text),
+                ..Outcome::from_end(end_of(end))
+            };
+            self.finish_attempt(outcome, context);
+        }
+    }
+
+    /// Whether its output asks to continue in the background, and for how long. Answers once.
+    fn read_async_request(&mut self) -> Option<Option<Duration>> {
+        let (marker, process) = (self.async_marker?, self.running_process()?);
+        let printed = process.printed_so_far();
+        let request = printed.map_or(AsyncRequest::No, |printed| marker.read_marker(printed));
+        // A process that has exited cannot continue.
+        let exited = process.has_exited();
+        if request != AsyncRequest::Incomplete || exited {
+            self.async_marker = None;
+        }
+        match request {
+            AsyncRequest::Yes(time) if !exited => Some(time),
+            _ => None,
         }
     }
 
@@ -207,7 +240,7 @@ impl<'a> Attempt<'a> {
                 process.release(context);
                 let remark = "left running: it asked not to be waited for".to_owned();
                 let outcome = Outcome {
-                    stdout: process.stdout_so_far(),
+                    stdout: captured(process.stdout_so_far()),
                     elapsed: self.started_at.elapsed(),
                     attempts: self.attempts_made,
                     command: std::mem::take(&mut self.command),
@@ -302,4 +335,18 @@ impl<'a> Attempt<'a> {
             ..outcome
         }));
     }
+}
+
+fn start_process<'a>(
+    call: &'a Call,
+    deadlines: Deadlines,
+    context: &LoopContext<'a>,
+) -> Result<Process<'a>, ActionError> {
+    let request = ProcessRequest {
+        command: prepare_command(call, context.settings.bypass_shell)?,
+        stdin: call.stdin.as_deref(),
+        may_detach: call.async_marker.is_some(),
+        leak_record: call.leak_record.as_deref(),
+    };
+    Ok(Process::start(request, deadlines, context)?)
 }

@@ -9,15 +9,15 @@ use gambrel_model::outcome::Outcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::attempt::Attempt;
-use crate::capture::READ_CHUNK_BYTES;
-use crate::environ::tag_prefix;
-use crate::orphans;
-use crate::process::{LoopContext, PollSource};
-use crate::process_table;
-use crate::running_file::RunningEntry;
-use crate::settings::Settings;
-use crate::signals::SignalGuard;
-use crate::watchdog_client::WatchdogClient;
+use gambrel_process::capture::READ_CHUNK_BYTES;
+use gambrel_process::environ::tag_prefix;
+use gambrel_process::orphans;
+use gambrel_process::process::{LoopContext, PollSource};
+use gambrel_process::process_table;
+use gambrel_process::running_file::RunningEntry;
+use gambrel_process::settings::Settings;
+use gambrel_process::signals::SignalGuard;
+use gambrel_process::watchdog_client::WatchdogClient;
 
 /// More children at once would use up the file descriptors of an ordinary process.
 const MAX_CONCURRENT_CHILDREN: usize = 128;
@@ -74,7 +74,10 @@ pub(crate) fn drive_attempts<'a>(
     }
 
     if settings.subreaper {
-        orphans::hand_off_orphans(&mut jobs, &context);
+        let owners: Vec<_> = jobs.iter().map(Attempt::orphan_owner).collect();
+        for (index, remark) in orphans::hand_off_orphans(&owners, &context) {
+            jobs.get_mut(index).into_iter().for_each(|job| job.add_remark(remark.clone()));
+        }
     }
     jobs.into_iter().map(Attempt::into_outcome).collect()
 }
@@ -104,7 +107,7 @@ fn run_turn<'a>(
             context.now = Instant::now();
             catch_panics(job, context, |job, context| match job.start_attempt(context) {
                 Ok(command) => on_start(Ok(command)),
-                Err(reason) => on_start(Err(&reason)),
+                Err(reason) => on_start(Err(&reason.to_string())),
             });
             running += usize::from(job.running_process().is_some());
         } else if job.running_process().is_some() {
@@ -180,8 +183,8 @@ mod tests {
     use gambrel_model::outcome::End;
 
     use super::run_jobs;
-    use crate::settings::Settings;
-    use crate::watchdog_client::WatchdogClient;
+    use gambrel_process::settings::Settings;
+    use gambrel_process::watchdog_client::WatchdogClient;
 
     #[test]
     fn keeps_other_jobs_when_one_panics() {

@@ -12,8 +12,8 @@ use gambrel_model::outcome::{End, Outcome};
 use gambrel_model::request::{SpawnRequestBody, from_body};
 use serde_json::json;
 
-use crate::settings::Settings;
 use crate::shell::ShellAction;
+use gambrel_process::settings::Settings;
 
 /// The action's name.
 const NAME: &str = "spawn";

@@ -15,10 +15,9 @@ use rustix::io::{Errno, read, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
-use crate::handoff::RunningChild;
-use crate::process::{move_above_stdio, set_nonblocking};
-use crate::settings::{SUPERVISE_WORD, Settings};
-use crate::watchdog_client::spawn_helper;
+use gambrel_process::process::{RunningChild, move_above_stdio, set_nonblocking};
+use gambrel_process::settings::{SUPERVISE_WORD, Settings};
+use gambrel_process::watchdog_client::spawn_helper;
 
 /// How long a supervisor may take to report the hook's start.
 const START_TIMEOUT: Duration = Duration::from_secs(2);

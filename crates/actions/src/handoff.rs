@@ -9,51 +9,21 @@ use std::time::Duration;
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 use rustix::process::{Pid, Signal};
-use serde::{Deserialize, Serialize};
 
 use crate::attempt::Attempt;
 use crate::batch;
 use crate::detach::{PendingStart, StartVia, SupervisorAnswer, SupervisorRequest};
-use crate::orphans;
-use crate::process::Process;
-use crate::running_file::RunningEntry;
-use crate::settings::Settings;
+use crate::outcome::time_limits;
 use crate::shell::NAME;
-use crate::watchdog_client::{self, WatchdogClient};
-use crate::{posix_spawn, process_table};
+use gambrel_process::orphans;
+use gambrel_process::process::{Handoff, PIPE_COUNT, Process, RunningChild};
+use gambrel_process::running_file::RunningEntry;
+use gambrel_process::settings::Settings;
+use gambrel_process::watchdog_client::{self, WatchdogClient};
+use gambrel_process::{posix_spawn, process_table};
 
 /// The first descriptor after a supervisor's own three.
 const FIRST_PIPE_FD: i32 = 3;
-/// Pipes handed over: this process's ends of the hook's stdin, stdout and stderr.
-pub(crate) const PIPE_COUNT: usize = 3;
-
-/// Describes a running process to a process that did not start it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct RunningChild {
-    pub pid: i32,
-    /// Its start time, so that a later process with the same number is not taken for it.
-    pub start: u64,
-    pub since: u64,
-    #[serde(rename = "mark")]
-    pub tag: String,
-    pub command: Vec<String>,
-    /// Which pipes are open.
-    pub open: [bool; PIPE_COUNT],
-    /// How many bytes of stdout and stderr were already read.
-    pub lengths: [usize; 2],
-    /// The bytes already read.
-    #[serde(skip)]
-    pub read: [Vec<u8>; 2],
-}
-
-/// A running process, with everything the supervisor needs.
-pub(crate) struct Handoff {
-    pub child: RunningChild,
-    pub pipes: [Option<OwnedFd>; PIPE_COUNT],
-    /// Bytes still to be written to its stdin.
-    pub stdin_rest: Vec<u8>,
-}
-
 /// Hands a running process to a supervisor, or to a thread in hosts without one.
 pub(crate) fn hand_off(
     handoff: Handoff,
@@ -114,13 +84,15 @@ pub(crate) fn run_adopted(
     settings: &Settings,
     on_start: batch::OnStart<'_>,
 ) -> Outcome {
-    let watchdog = WatchdogClient::default();
+    let watchdog = WatchdogClient::new(settings.supervisor.clone());
     let command = left.command.clone();
-    let process = match Process::adopt(call, left, pipes, settings) {
-        Ok(process) => process,
+    let unwritten = call.stdin.as_deref().unwrap_or_default();
+    let limits = time_limits(&call.limits);
+    let process = match Process::adopt(left, pipes, unwritten, &limits, settings) {
+        Ok(process) => process.with_leak_record(call.leak_record.as_deref()),
         Err(reason) => {
-            on_start(Err(&reason));
-            return Outcome::from_end(End::FailedToStart(reason));
+            on_start(Err(&reason.to_string()));
+            return Outcome::from_end(End::FailedToStart(reason.to_string()));
         }
     };
 

@@ -1,16 +1,15 @@
 //! The action `shell`: runs a batch of calls as processes. Blocking calls run in one loop; each
 //! other call goes to a supervisor.
 
-use std::sync::Once;
-
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
 use crate::batch;
 use crate::detach::{self, PendingStart};
-use crate::settings::Settings;
-use crate::watchdog_client::{self, WatchdogClient};
+use gambrel_process::orphans;
+use gambrel_process::settings::Settings;
+use gambrel_process::watchdog_client::{self, WatchdogClient};
 
 /// The action's name.
 pub(crate) const NAME: &str = "shell";
@@ -19,22 +18,19 @@ pub(crate) const NAME: &str = "shell";
 pub struct ShellAction {
     settings: Settings,
     watchdog: WatchdogClient,
-    prepared: Once,
 }
 
 impl ShellAction {
     /// Creates the action. Starts and changes nothing before the first run.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, watchdog: WatchdogClient::default(), prepared: Once::new() }
+        let watchdog = WatchdogClient::new(settings.supervisor.clone());
+        Self { settings, watchdog }
     }
 
     /// Makes this process a subreaper once, if the settings allow it.
     fn become_subreaper(&self) {
         if self.settings.subreaper {
-            self.prepared.call_once(|| {
-                // On failure orphans go to init. Their tags still show them while they hold a pipe.
-                let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-            });
+            orphans::become_subreaper();
         }
     }
 

@@ -5,8 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::environ::Environ;
-use crate::path_lookup;
+use gambrel_process::command::ExecMode;
+use gambrel_process::environ::Environ;
+use gambrel_process::path_lookup;
 
 /// Names that a shell runs itself or reads as syntax, sorted.
 #[rustfmt::skip]
@@ -31,16 +32,9 @@ const SHELL_VARIABLES: &[&str] = &[
     "SECONDS", "SHELL", "SHELLOPTS", "SHLVL", "SRANDOM", "TERM", "UID", "_",
 ];
 
-/// A program that the shell would only have started.
-pub(crate) struct ShellBypass {
-    /// The program: as written if it has a slash, else found along the PATH.
-    pub path: PathBuf,
-    /// The words, as the shell would have split them.
-    pub argv: Vec<Vec<u8>>,
-}
-
-/// The program of a text, if it needs no shell.
-pub(crate) fn bypass_shell(text: &str, environ: &Environ, cwd: &Path) -> Option<ShellBypass> {
+/// The program of a text, if it needs no shell: as written if it has a slash, else found along the
+/// PATH. Its arguments are the words as the shell would have split them.
+pub(crate) fn bypass_shell(text: &str, environ: &Environ, cwd: &Path) -> Option<ExecMode> {
     if environ.names().any(steers_shells) {
         return None;
     }
@@ -49,13 +43,13 @@ pub(crate) fn bypass_shell(text: &str, environ: &Environ, cwd: &Path) -> Option<
     let name = argv.first().filter(|name| !name.is_empty() && !name.contains(&b'='))?;
     if name.contains(&b'/') {
         let path = PathBuf::from(OsStr::from_bytes(name));
-        return path_lookup::is_executable(&cwd.join(&path)).then_some(ShellBypass { path, argv });
+        return path_lookup::is_executable(&cwd.join(&path)).then_some(ExecMode { path, argv });
     }
     if name.starts_with(b"-") || name.starts_with(b".") || is_shell_word(name) {
         return None;
     }
     let path = path_lookup::find_on_path(name, Some(environ.value_of(b"PATH")?), cwd)?;
-    Some(ShellBypass { path, argv })
+    Some(ExecMode { path, argv })
 }
 
 /// Whether a variable makes a shell do something before or instead of the text.

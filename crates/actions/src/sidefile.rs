@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gambrel_model::call::SideFile;
 
+use crate::error::ActionError;
+
 /// Writes all side files; the error names the one that failed. A lasting file is optional: its
 /// failure becomes a remark.
-pub(crate) fn write_side_files(files: &[SideFile]) -> Result<Vec<String>, String> {
+pub(crate) fn write_side_files(files: &[SideFile]) -> Result<Vec<String>, ActionError> {
     let mut remarks = Vec::new();
     for file in files {
-        let refused = |error| format!("could not write `{}`: {error}", file.path.display());
+        let refused = |source| ActionError::SideFile { path: file.path.clone(), source };
         match write_side_file(file).map_err(refused) {
-            Err(why) if file.lasting => remarks.push(why),
+            Err(why) if file.lasting => remarks.push(why.to_string()),
             done => done?,
         }
     }

@@ -10,10 +10,11 @@ use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
 use crate::detach::{SupervisorAnswer, SupervisorRequest};
-use crate::handoff::{self, RunningChild};
-use crate::posix_spawn;
-use crate::settings::Settings;
+use crate::handoff;
 use crate::shell::{NAME as SHELL, ShellAction};
+use gambrel_process::posix_spawn;
+use gambrel_process::process::RunningChild;
+use gambrel_process::settings::Settings;
 
 /// Entry point of the re-executed program after the word [`crate::SUPERVISE_WORD`]. Reads one
 /// request, runs its call, reports the start on stdout, and passes the request's record and the

@@ -5,6 +5,7 @@ mod claude_code;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
+use anyhow::{Context, anyhow};
 use gambrel::Gambrel;
 use gambrel::model::{SessionState, Severity};
 use serde_json::{Value, json};
@@ -147,15 +148,15 @@ fn check_verified_exec(gambrel: &Gambrel) -> Finding {
 }
 
 /// Tests it with a script that fails unless other bytes run in its place.
-fn try_verified_exec(gambrel: &Gambrel) -> Result<(), String> {
-    let folder = gambrel.setup().state_dir().ok_or("verified_exec: no state folder")?;
+fn try_verified_exec(gambrel: &Gambrel) -> anyhow::Result<()> {
+    let folder = gambrel.setup().state_dir().context("verified_exec: no state folder")?;
     let folder = folder.join(format!("doctor-{}", std::process::id()));
     let file = folder.join("probe");
 
     let made = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, "exit 1\n"));
     let tried = match made {
-        Ok(()) => gambrel::actions::try_verified_exec(&file),
-        Err(error) => Err(format!("verified_exec: {}: {error}", file.display())),
+        Ok(()) => gambrel::actions::try_verified_exec(&file).map_err(Into::into),
+        Err(error) => Err(anyhow!("verified_exec: {}: {error}", file.display())),
     };
     // A folder that cannot be removed has at most this one small file.
     let _left = std::fs::remove_dir_all(&folder);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use gambrel_ledger::LocalLedger;
 use gambrel_model::ticket::AnswerKind;
 use gambrel_model::{Action, Job, Ledger, Outcome, Ticket};
+use gambrel_process::watchdog_client::WatchdogClient;
 use gambrel_script::{
     AskFn, FetchFn, ModuleAction, Question, QuestionKind, ScriptSettings, TimeBoundModules,
 };
@@ -26,7 +27,13 @@ pub fn build_module_action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> 
     let allowed = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
     let fetch = allowed.then(build_fetch);
     let ask = build_asker(setup, ledger);
-    let settings = ScriptSettings { ask, fetch, ..ScriptSettings::default() };
+    let settings = ScriptSettings {
+        ask,
+        fetch,
+        watchdog: Arc::new(WatchdogClient::new(setup.supervisor.clone())),
+        subreaper: setup.is_own_process,
+        ..ScriptSettings::default()
+    };
     match setup.is_own_process {
         // A program of its own must answer in time, whatever a module does.
         true => Box::new(SignalAware(TimeBoundModules::new(settings))),

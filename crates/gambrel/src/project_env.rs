@@ -17,8 +17,7 @@ use crate::setup::find_project;
 const MAX_SETTINGS_BYTES: u64 = 1 << 30;
 
 /// Variables that gambrel sets for hooks.
-const OWN_MARKS: [&str; 4] =
-    ["GAMBREL_FIRING", "GAMBREL_CALL", "GAMBREL_PROGRAM", "GAMBREL_HANDLER"];
+const OWN_MARKS: [&str; 3] = ["GAMBREL_FIRING", "GAMBREL_CALL", "GAMBREL_HANDLER"];
 
 impl Setup {
     /// Removes variables that a project file sets to their present value, with a complaint about

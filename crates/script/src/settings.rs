@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gambrel_model::{FetchRequest, FetchResponse};
+use gambrel_process::watchdog_client::WatchdogClient;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,6 +31,11 @@ pub struct ScriptSettings {
     pub full_host: FullHost,
     /// Makes the requests of modules (`fetch`); `None` forbids them.
     pub fetch: Option<FetchFn>,
+    /// Kills the programs of modules if this process dies.
+    pub watchdog: Arc<WatchdogClient>,
+    /// Whether orphans of programs become children of this process. Only for a process whose
+    /// children are all programs, hooks or helpers.
+    pub subreaper: bool,
     /// Counts started handlers and shows whether a module waits.
     pub heartbeat: Heartbeat,
 }
@@ -77,6 +83,8 @@ impl Default for ScriptSettings {
             stack_bytes: 512 << 10,
             full_host: FullHost::default(),
             fetch: None,
+            watchdog: Arc::default(),
+            subreaper: false,
             heartbeat: Heartbeat::default(),
         }
     }

@@ -10,10 +10,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gambrel-model", &[]),
     ("gambrel-document", &["gambrel-model"]),
     ("gambrel-dialects", &["gambrel-model", "gambrel-document"]),
-    ("gambrel-actions", &["gambrel-model"]),
+    ("gambrel-process", &[]),
+    ("gambrel-actions", &["gambrel-model", "gambrel-process"]),
     ("gambrel-ledger", &["gambrel-model"]),
     ("gambrel-engine", &["gambrel-model"]),
-    ("gambrel-script", &["gambrel-model"]),
+    ("gambrel-script", &["gambrel-model", "gambrel-process"]),
     ("gambrel-server", &["gambrel-model"]),
 ];
 /// Crates that compute and do no I/O, and what they may therefore not use.

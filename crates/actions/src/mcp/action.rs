@@ -1,7 +1,6 @@
 //! Chooses how to reach a server, and keeps one deadline over its start, the handshake, the tool
 //! and the shutdown.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,13 +13,14 @@ use tokio::time::timeout_at;
 use super::http_transport::HttpTransport;
 use super::server::McpServer;
 use super::session::{self, McpFailure};
-use crate::deadlines::{Deadlines, add_duration};
-use crate::environ::tag_prefix;
-use crate::running_file::RunningEntry;
-use crate::settings::{Settings, WATCHDOG_DELAY};
+use crate::outcome::time_limits;
 use crate::sidefile;
-use crate::watchdog_client::WatchdogClient;
 use crate::web::{AsyncAction, HttpClients, MAX_BODY_BYTES, Target, WebSettings, check_headers};
+use gambrel_process::deadlines::{Deadlines, add_duration};
+use gambrel_process::environ::tag_prefix;
+use gambrel_process::running_file::RunningEntry;
+use gambrel_process::settings::{Settings, WATCHDOG_DELAY};
+use gambrel_process::watchdog_client::WatchdogClient;
 
 /// Calls tools of MCP servers.
 pub struct McpAction {
@@ -32,7 +32,7 @@ impl McpAction {
     /// run.
     pub fn new(settings: WebSettings) -> Self {
         let clients = HttpClients::new(&settings);
-        let watchdog = WatchdogClient::default();
+        let watchdog = WatchdogClient::new(settings.settings.supervisor.clone());
         Self { caller: Arc::new(McpCaller { clients, watchdog, settings: settings.settings }) }
     }
 }
@@ -63,7 +63,7 @@ impl AsyncAction for McpCaller {
     async fn execute(self: Arc<Self>, call: Call) -> Outcome {
         let started_at = Instant::now();
         let budget = call.limits.budget.map(|budget| add_duration(started_at, budget));
-        let deadlines = Deadlines::from_limits(&call.limits, started_at, budget);
+        let deadlines = Deadlines::from_limits(&time_limits(&call.limits), started_at, budget);
         let outcome = match from_body::<ToolRequest>(&call.body) {
             Ok(request) => match &request.url {
                 Some(url) => self.call_over_http(url, &request, deadlines).await,
@@ -73,8 +73,8 @@ impl AsyncAction for McpCaller {
         };
 
         let elapsed = started_at.elapsed();
-        let cut_short_by =
-            (outcome.end == End::TimedOut).then(|| deadlines.cut_reason(elapsed)).flatten();
+        let cut = outcome.end == End::TimedOut && deadlines.by_budget;
+        let cut_short_by = cut.then(|| Outcome::budget_reason(elapsed));
         Outcome { elapsed, cut_short_by, ..outcome }
     }
 }
@@ -114,7 +114,7 @@ impl McpCaller {
         deadlines: Deadlines,
     ) -> Outcome {
         if let Err(why) = sidefile::write_side_files(&call.files) {
-            return failed_to_start(why);
+            return failed_to_start(why.to_string());
         }
 
         let _running = RunningEntry::register_process(&self.settings, tag_prefix());
@@ -127,8 +127,8 @@ impl McpCaller {
                     .wait_for_session(&server, session::call_tool(transport, request), deadlines)
                     .await;
                 let (stderr, remarks) = server.shut_down(deadlines, result.is_none()).await;
-                if let Some((program, mark)) = watched {
-                    self.watchdog.release_hook(program, &mark);
+                if let Some(tag) = watched {
+                    self.watchdog.release_tag(&tag);
                 }
                 let outcome = match result {
                     Some(result) => to_outcome(result, request, &stderr.to_text()),
@@ -136,7 +136,7 @@ impl McpCaller {
                 };
                 Outcome { command, stderr, remarks, ..outcome }
             }
-            Err(why) => failed_to_start(why),
+            Err(why) => failed_to_start(why.to_string()),
         };
         sidefile::remove_temporary(&call.files);
         outcome
@@ -145,19 +145,18 @@ impl McpCaller {
     /// Waits for the session until the deadline. A server that runs for a while is registered with
     /// the watchdog, so that it is killed if gambrel dies. The second value identifies that
     /// registration.
-    async fn wait_for_session<'s, T>(
-        &'s self,
+    async fn wait_for_session<T>(
+        &self,
         server: &McpServer,
         session: impl Future<Output = T>,
         deadlines: Deadlines,
-    ) -> (Option<T>, Option<(&'s Path, String)>) {
+    ) -> (Option<T>, Option<String>) {
         let mut session = std::pin::pin!(session);
         let soon = add_duration(Instant::now(), WATCHDOG_DELAY).min(deadlines.deadline);
         if let Ok(result) = timeout_at(soon.into(), &mut session).await {
             return (Some(result), None);
         }
-        let watched =
-            server.register_with_watchdog(&self.watchdog, self.settings.supervisor.as_deref());
+        let watched = server.register_with_watchdog(&self.watchdog);
         (timeout_at(deadlines.deadline.into(), &mut session).await.ok(), watched)
     }
 }

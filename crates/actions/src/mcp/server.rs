@@ -3,7 +3,6 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,14 +15,17 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::action::SHUTDOWN_TIMEOUT;
-use crate::command::{PreparedCommand, StartedProcess};
-use crate::deadlines::Deadlines;
-use crate::orphans;
-use crate::posix_spawn;
-use crate::process::move_above_stdio;
-use crate::process_table::{self, HookProcesses, ProcessId, ProcessTable};
-use crate::settings::SWEEP_TIMEOUT;
-use crate::watchdog_client::WatchdogClient;
+use crate::command::prepare_command;
+use crate::error::ActionError;
+use gambrel_process::command::StartedProcess;
+use gambrel_process::deadlines::Deadlines;
+use gambrel_process::error::StartError;
+use gambrel_process::orphans;
+use gambrel_process::posix_spawn;
+use gambrel_process::process::move_above_stdio;
+use gambrel_process::process_table::{self, ProcessId, ProcessSet, ProcessTable};
+use gambrel_process::settings::SWEEP_TIMEOUT;
+use gambrel_process::watchdog_client::WatchdogClient;
 
 /// The most bytes kept of its stderr, from the end.
 const MAX_STDERR_BYTES: usize = 2048;
@@ -44,11 +46,11 @@ pub(super) struct McpServer {
 
 impl McpServer {
     /// Starts the server. Returns it with its stdout and stdin.
-    pub fn start(call: &Call, isolate: bool) -> Result<(Self, (Receiver, Sender)), String> {
-        let mut command = PreparedCommand::from_call(call, true)?;
+    pub fn start(call: &Call, isolate: bool) -> Result<(Self, (Receiver, Sender)), ActionError> {
+        let mut command = prepare_command(call, true)?;
         command.isolate = isolate;
         command.kill_with_parent = isolate;
-        let no_pipe = |error: io::Error| format!("no pipe for the server: {error}");
+        let no_pipe = |error: io::Error| ActionError::Start(StartError::NoPipe(error));
         let pipe = || {
             pipe_with(PipeFlags::CLOEXEC).map(|(a, b)| (move_above_stdio(a), move_above_stdio(b)))
         };
@@ -64,7 +66,7 @@ impl McpServer {
         let since = process_table::ticks_now();
         let spawn_lock = orphans::lock_spawns();
         let StartedProcess { pid, command, tag } = command.start(streams)?;
-        orphans::add_leader(pid);
+        orphans::add_leader(pid, since);
         drop(spawn_lock);
 
         let stderr_tail = Arc::default();
@@ -74,17 +76,13 @@ impl McpServer {
         Ok((this, (stdout, stdin)))
     }
 
-    /// Has it killed if this process dies. Returns the watchdog's program and the server's tag.
-    pub fn register_with_watchdog<'p>(
-        &self,
-        watchdog: &WatchdogClient,
-        program: Option<&'p Path>,
-    ) -> Option<(&'p Path, String)> {
-        let (program, leader) = (program?, self.raw_pid());
+    /// Has it killed if this process dies. Returns the server's tag.
+    pub fn register_with_watchdog(&self, watchdog: &WatchdogClient) -> Option<String> {
+        let leader = self.raw_pid();
         let start = process_table::start_time(leader)?;
         // Without a watchdog it still sees EOF on its stdin.
-        watchdog.watch_hook(program, ProcessId { pid: leader, start }, &self.tag).ok()?;
-        Some((program, self.tag.clone()))
+        watchdog.watch_process(ProcessId { pid: leader, start }, &self.tag).ok()?;
+        Some(self.tag.clone())
     }
 
     /// Ends the server and all its processes. Returns its stderr and remarks.
@@ -127,7 +125,7 @@ impl McpServer {
     fn find_members(&self) -> Vec<ProcessId> {
         let session = Some(self.raw_pid());
         let (tag, since) = (self.tag.clone(), self.since);
-        let processes = HookProcesses { session, tag, since, ..HookProcesses::default() };
+        let processes = ProcessSet { session, tag, since, ..ProcessSet::default() };
         ProcessTable::read_proc().find_members(&processes)
     }
 

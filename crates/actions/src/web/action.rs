@@ -15,8 +15,8 @@ use super::prepared_request::{PreparedRequest, fill_callback};
 use super::retry::{self, RetryBudget};
 use super::settings::{ApprovalChannel, WebSettings};
 use super::signature::new_message_id;
-use crate::deadlines::add_duration;
-use crate::settings::Settings;
+use gambrel_process::deadlines::add_duration;
+use gambrel_process::settings::Settings;
 
 /// Sends requests over HTTP.
 pub struct WebhookAction {

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::action::{WebhookPolicy, WebhookPost};
 use super::settings::{ApprovalChannel, ListenerHandle};
-use crate::deadlines::add_duration;
+use gambrel_process::deadlines::add_duration;
 
 /// Between two reads of a ticket: at first, and at most.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

@@ -12,8 +12,8 @@ use tokio::runtime::{Builder, Handle};
 use tokio::task::JoinSet;
 
 use crate::detach::{self, PendingStart, RunInThread};
-use crate::settings::Settings;
-use crate::watchdog_client;
+use gambrel_process::settings::Settings;
+use gambrel_process::watchdog_client;
 
 /// An action that runs its calls as tasks.
 pub(crate) trait AsyncAction: Sized + Send + Sync + 'static {

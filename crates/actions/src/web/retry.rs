@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::client::HttpClients;
 use super::exchange::{ExchangeError, HttpResponse, send_once};
 use super::prepared_request::PreparedRequest;
-use crate::deadlines::add_duration;
+use gambrel_process::deadlines::add_duration;
 
 /// The time limit of one exchange without a configured one.
 const DEFAULT_EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);

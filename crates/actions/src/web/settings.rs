@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use gambrel_model::ledger::Ledger;
 
-use crate::settings::Settings;
+use gambrel_process::settings::Settings;
 
 /// Resolves a host name; it may block.
 pub type ResolveFn = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;

@@ -117,3 +117,54 @@ fn kills_leftovers_of_a_program_at_the_time_limit() {
     assert!(is_running(&left.0), "it was killed too early");
     wait_until("its time is over", || !is_running(&left.0));
 }
+
+/// Starts a process in its own session, without environment and parent, and runs on.
+const HIDDEN: &str = "'sh', ['-c', '(setsid env -i /bin/sh -c \"echo \\\\$\\\\$ > pid.new; mv pid.new pid; exec sleep 600\" > /dev/null 2>&1 &); END']";
+
+#[test]
+fn ends_hidden_processes_at_the_timeout_of_their_program() {
+    if !cfg!(target_os = "linux") {
+        eprintln!("SKIPPED: no list of children in /proc");
+        return;
+    }
+    let ways = [
+        "spawnSync(PROGRAM, { timeout: 700 });",
+        "await new Promise((done) => spawn(PROGRAM, { timeout: 700 }).on('close', done));",
+        "await pi.exec(PROGRAM, { timeout: 700 });",
+    ];
+    for way in ways {
+        let project = TestProject::new();
+        let code = way.replace("PROGRAM", &HIDDEN.replace("END", "sleep 600"));
+        let module = format!(
+            "import {{ spawn, spawnSync }} from 'node:child_process';
+             export default (pi) => pi.on('tool_call', async () => {{ {code} }});\n"
+        );
+        project.file(".omp/hooks/hidden.ts", &module);
+        let decision = project.decide("omp", CALL);
+        let pid = std::fs::read_to_string(project.root.join("pid")).unwrap();
+        let left = Leftover(pid.trim().to_owned());
+        assert_eq!(decision["ruling"], "silent", "{decision}");
+        assert!(!is_running(&left.0), "{way}: the process still runs");
+    }
+}
+
+#[test]
+fn kills_hidden_leftovers_of_a_program_at_the_time_limit() {
+    let project = TestProject::new().with("GAMBREL_OMP_EDITION", "extensions");
+    let config = project.base.join("home/.config/gambrel");
+    std::fs::create_dir_all(&config).unwrap();
+    let limit = "omp: {edition: extensions, extensionHandlers: {toolCallTimeoutMs: 2000}}\n";
+    std::fs::write(config.join("config.yaml"), limit).unwrap();
+    let program = HIDDEN.replace("END", "sleep 0.5");
+    let module = format!(
+        "import {{ execFileSync }} from 'child_process';
+         export default (pi) => pi.on('tool_call', () => {{ execFileSync({program}); }});\n"
+    );
+    project.file(".omp/hooks/daemon.ts", &module);
+    let decision = project.decide("omp", CALL);
+    assert_eq!(decision["ruling"], "silent", "{decision}");
+    let pid = std::fs::read_to_string(project.root.join("pid")).unwrap();
+    let left = Leftover(pid.trim().to_owned());
+    assert!(is_running(&left.0), "it was killed too early");
+    wait_until("its time is over", || !is_running(&left.0));
+}

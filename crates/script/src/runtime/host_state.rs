@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gambrel_model::lossy_json;
+use gambrel_process::owner::ProcessOwner;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::clock::Tripwire;
 use super::status_line::Statuses;
-use crate::node::ProcessGuard;
 use crate::node::host::bytes::pack_bytes;
 use crate::node::host::{OpError, Sink};
 use crate::settings::{OpenQuestions, Question, ScriptSettings};
@@ -57,8 +57,8 @@ pub struct HostState {
     pub module: PathBuf,
     /// How modules run.
     pub settings: ScriptSettings,
-    /// Kills the module's programs if this process dies.
-    pub guard: ProcessGuard,
+    /// The module's programs.
+    pub programs: ProcessOwner,
     /// Interrupts running code at the deadline.
     pub tripwire: Tripwire,
     completions: SyncSender<Completion>,
@@ -87,9 +87,9 @@ impl HostState {
     pub fn new(module: PathBuf, settings: ScriptSettings) -> (Self, Receiver<Completion>) {
         let (completions, received) = sync_channel(MAX_QUEUED_COMPLETIONS);
         let inner = Mutex::new(HostStateInner::default());
-        let guard = ProcessGuard::default();
+        let programs = ProcessOwner::new(Arc::clone(&settings.watchdog), settings.subreaper);
         let (tripwire, next_id) = (Tripwire::new(), AtomicU32::new(1));
-        (Self { module, settings, guard, tripwire, completions, next_id, inner }, received)
+        (Self { module, settings, programs, tripwire, completions, next_id, inner }, received)
     }
 
     /// Records an effect that the module requests.

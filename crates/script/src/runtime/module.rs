@@ -122,7 +122,7 @@ impl CachedModule {
     /// Ends everything that the module left running.
     pub fn end_programs(self) {
         if let Some(instance) = &self.instance {
-            instance.state().guard.revoke();
+            instance.state().programs.revoke_leftovers();
         }
     }
 
@@ -196,7 +196,7 @@ fn dispatch_call(
 
 /// After a successful call: running programs may finish. Returns a remark that names them.
 fn report_leftovers(instance: &Instance, leftover_time: Duration) -> Option<String> {
-    let names = instance.state().guard.allow_leftovers(leftover_time);
+    let names = instance.state().programs.allow_leftovers(leftover_time);
     let (es, verb) = if names.len() == 1 { ("", "runs") } else { ("es", "run") };
     let remark = format!("leak: {} process{es} still {verb} ({})", names.len(), names.join(", "));
     (!names.is_empty()).then_some(remark)

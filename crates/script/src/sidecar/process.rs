@@ -3,22 +3,24 @@
 //! After a successful call it may first finish its work.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use gambrel_model::lossy_json;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use gambrel_process::environ::EnvironRequest;
+use gambrel_process::error::StartError;
+use gambrel_process::group::ProcessGroup;
+use gambrel_process::owner::{ParentEnds, StreamEnd};
 use serde_json::{Value, json};
 
 use super::payload;
 use crate::frontend::Graph;
-use crate::node::GuardedGroup;
+use crate::node::host::program::{ProgramRequest, pipe_file, start_program};
 use crate::node::host::{self, OpError, Sink, fetch};
 use crate::runtime::{CallEnv, CallResult, Clock, Completion, HostState, Interrupted, Invocation};
 use crate::settings::{FullHost, Question, ScriptSettings};
@@ -37,7 +39,7 @@ const MAX_WAIT_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// A module in its own process.
 pub struct Sidecar {
-    process: Option<(Child, GuardedGroup)>,
+    process: Option<ProcessGroup>,
     input: Option<Sender<String>>,
     completions: Receiver<Completion>,
     output_id: u32,
@@ -69,16 +71,15 @@ impl Sidecar {
         graph: &Arc<Graph>,
         settings: &ScriptSettings,
         call_env: CallEnv,
-    ) -> std::io::Result<Self> {
+    ) -> Result<Self, StartError> {
         let (state, completions) = HostState::new(root.to_path_buf(), settings.clone());
-        let (mut child, group) =
-            state.guard.spawn_guarded(&mut build_command(program, &call_env), None)?;
+        let (group, [stdin, stdout, stderr]) = start_host(&state, program, &call_env)?;
 
         let sink = state.open_operation();
         let output_id = sink.id();
-        let input = Some(spawn_writer(child.stdin.take()));
+        let input = Some(spawn_writer(pipe_file(stdin)));
         let marker = format!("{:016x}:", RandomState::new().hash_one(root));
-        spawn_reader(child.stdout.take(), child.stderr.take(), marker.clone(), sink);
+        spawn_reader(pipe_file(stdout), pipe_file(stderr), marker.clone(), sink);
 
         let cwd = call_env.cwd.display().to_string();
         state.set_call_env(call_env);
@@ -87,7 +88,7 @@ impl Sidecar {
         // text.
         load["offline"] = json!(settings.fetch.is_none().then_some(fetch::FETCH_DISABLED));
 
-        let process = Some((child, group));
+        let process = Some(group);
         let (graph, state) = (Arc::clone(graph), Arc::new(state));
         let sidecar = Self { process, input, completions, output_id, graph, state };
         sidecar.send_line(&load);
@@ -106,8 +107,8 @@ impl Sidecar {
         clock: &mut Clock,
     ) -> Result<CallResult, Interrupted> {
         // While it works, it must not outlive gambrel.
-        if let Some((_, group)) = &self.process {
-            group.revoke();
+        if let Some(group) = &self.process {
+            group.revoke_leftovers();
         }
         self.send_line(&match invocation {
             Invocation::Emit(event, rest, _) => json!({"op": "emit", "event": event, "rest": rest}),
@@ -238,14 +239,14 @@ impl Drop for Sidecar {
     fn drop(&mut self) {
         // The process exits at the end of its input.
         drop(self.input.take());
-        let Some((child, group)) = self.process.take() else { return };
+        let Some(group) = self.process.take() else { return };
         match group.leftover_deadline() {
-            None => kill_and_reap(child, group),
+            None => kill_and_reap(&group),
             Some(until) => {
                 let named = std::thread::Builder::new().name("gambrel-sidecar-end".into());
                 let _ = named.spawn(move || {
-                    wait_for_exit(&child, &group, until);
-                    kill_and_reap(child, group);
+                    wait_for_exit(&group, until);
+                    kill_and_reap(&group);
                 });
             }
         }
@@ -257,33 +258,20 @@ fn find_operation(request_ids: &HashMap<u32, u64>, wanted: u64) -> Option<u32> {
     request_ids.iter().find(|(_, their_id)| **their_id == wanted).map(|(id, _)| *id)
 }
 
-/// Kills the rest of the group and reaps its leader.
-fn kill_and_reap(mut child: Child, group: GuardedGroup) {
-    if let Some(pid) = pid_of(&child) {
-        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-    }
-    group.sweep_group();
-    // Release the group before its number can be reused.
-    drop(group);
-    let _ = child.wait();
+/// Kills all its processes and reaps their leader.
+fn kill_and_reap(group: &ProcessGroup) {
+    group.kill_tree();
+    group.reap();
 }
 
 /// Waits without reaping until the process and its descendants have ended, or until the deadline.
-fn wait_for_exit(child: &Child, group: &GuardedGroup, until: Instant) {
-    let Some(pid) = pid_of(child) else { return };
-    let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-    let runs = || matches!(rustix::process::waitid(WaitId::Pid(pid), how), Ok(None));
-
-    while runs() && Instant::now() < until {
+fn wait_for_exit(group: &ProcessGroup, until: Instant) {
+    while !group.has_exited() && Instant::now() < until {
         std::thread::sleep(POLL_INTERVAL);
     }
-    while group.has_processes() && Instant::now() < until {
+    while group.has_members() && Instant::now() < until {
         std::thread::sleep(SLOW_POLL_INTERVAL);
     }
-}
-
-fn pid_of(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 fn process_ended(report: &Value) -> Interrupted {
@@ -294,31 +282,35 @@ fn process_ended(report: &Value) -> Interrupted {
     }
 }
 
-fn build_command(program: &Path, call_env: &CallEnv) -> Command {
+fn start_host(
+    state: &HostState,
+    program: &Path,
+    call_env: &CallEnv,
+) -> Result<(ProcessGroup, ParentEnds), StartError> {
     let script =
         format!("const api = ({API_JS}\n);\nconst contexts = ({CONTEXT_JS}\n);\n{SIDECAR_JS}");
-    let mut command = Command::new(program);
-    match program.file_stem().is_some_and(|name| name == "bun") {
+    // Not as an ES module: node would then read the texts of the module's workers as ES modules.
+    let wrapped = format!("(async () => {{ \"use strict\";\n{script}\n}})();");
+    let args = match program.file_stem().is_some_and(|name| name == "bun") {
         // Without this option bun would download missing packages.
-        true => command.args(["--no-install", "-e"]).arg(script),
-        // Not as an ES module: node would then read the texts of the module's workers as ES
-        // modules.
-        false => command
-            .args(["--no-warnings", "-e"])
-            .arg(format!("(async () => {{ \"use strict\";\n{script}\n}})();")),
+        true => vec!["--no-install", "-e", &script],
+        false => vec!["--no-warnings", "-e", &wrapped],
     };
-
-    for name in &call_env.unset {
-        command.env_remove(name);
-    }
-    command.envs(call_env.env.iter().map(|(k, v)| (k, v)));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.process_group(0);
-    command
+    let file = program.to_string_lossy();
+    let (set, remove) = (call_env.env.as_slice(), call_env.unset.as_slice());
+    let request = ProgramRequest {
+        file: &file,
+        argv0: &file,
+        args,
+        cwd: Path::new(""),
+        environ: EnvironRequest { set, remove, ..EnvironRequest::default() },
+    };
+    let streams = [StreamEnd::Pipe, StreamEnd::Pipe, StreamEnd::Pipe];
+    start_program(state, &request, streams, None)
 }
 
 /// Starts the writer thread. A module that does not read its input must not block gambrel.
-fn spawn_writer(stdin: Option<ChildStdin>) -> Sender<String> {
+fn spawn_writer(stdin: Option<File>) -> Sender<String> {
     let (sender, receiver) = channel::<String>();
     let named = std::thread::Builder::new().name("gambrel-sidecar-write".into());
     let _ = named.spawn(move || {
@@ -332,12 +324,7 @@ fn spawn_writer(stdin: Option<ChildStdin>) -> Sender<String> {
     sender
 }
 
-fn spawn_reader(
-    stdout: Option<impl Read + Send + 'static>,
-    stderr: Option<impl Read + Send + 'static>,
-    marker: String,
-    sink: Sink,
-) {
+fn spawn_reader(stdout: Option<File>, stderr: Option<File>, marker: String, sink: Sink) {
     let (error_sender, error_output) = channel();
     let _ = std::thread::Builder::new().name("gambrel-sidecar-err".into()).spawn(move || {
         let Some(stderr) = stderr else { return };

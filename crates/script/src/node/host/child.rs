@@ -1,20 +1,21 @@
 //! A program in its own process group. One channel carries its output, its end and requests to it.
 //! The group is killed before its leader is reaped, at the latest on drop.
 
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use gambrel_process::environ::EnvironRequest;
+use gambrel_process::error::StartError;
+use gambrel_process::group::ProcessGroup;
+use gambrel_process::owner::StreamEnd;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::pipe::WatchedPipe;
-use super::{OpError, descriptors, signals};
-use crate::node::{GuardedGroup, ProcessGuard};
+use super::program::{ProgramExit, ProgramRequest, pipe_file, start_program};
+use super::{OpError, descriptors};
 use crate::runtime::HostState;
 
 /// How long a stream may be silent after the program's end before it counts as kept open by a
@@ -53,55 +54,9 @@ pub enum ChildEvent {
     LeftRunning(Instant),
 }
 
-/// How a program ended: its code, or the name of the signal.
-#[derive(Debug, Clone, Default)]
-pub struct ProgramExit {
-    /// The exit code.
-    pub code: Option<i32>,
-    /// The name of the signal.
-    pub signal: Option<String>,
-}
-
-/// The group's id. Removed before the leader is reaped, because the number may be reused.
-#[derive(Clone)]
-pub struct ChildHandle(Arc<Mutex<Option<Pid>>>, ProcessGuard);
-
-impl ChildHandle {
-    /// Signals the whole group.
-    pub fn signal(&self, signal: Signal) {
-        if let Some(pid) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            // The group may have ended already.
-            let _ = rustix::process::kill_process_group(pid, signal);
-        }
-    }
-
-    /// Ends the program, unless it may outlive the call. Kills it on this thread, because this
-    /// process may be about to exit.
-    pub fn end_unless_left(&self) -> ChildEvent {
-        let pid = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let group = pid.and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
-        match group.and_then(|group| self.1.leftover_deadline(group)) {
-            Some(until) => ChildEvent::LeftRunning(until),
-            None => {
-                // Processes outside the group first: after the leader's end another thread forgets
-                // their tag.
-                group.iter().for_each(|group| self.1.sweep_group(*group));
-                self.signal(Signal::KILL);
-                ChildEvent::EngineEnded
-            }
-        }
-    }
-
-    fn forget_group(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-}
-
 /// A running program with its descendants.
 pub struct ChildGroup {
-    child: Child,
-    guarded: Option<GuardedGroup>,
-    handle: ChildHandle,
+    group: ProcessGroup,
     outputs: [Option<Output>; 2],
 }
 
@@ -117,27 +72,21 @@ impl ChildGroup {
         state: &HostState,
         args: &Value,
         sender: &Sender<ChildEvent>,
-    ) -> std::io::Result<(Self, Option<ChildStdin>)> {
-        let name = args["file"].as_str();
+    ) -> Result<(Self, Option<File>), StartError> {
+        let stdio = |at: usize| open_stdio(state, &args["stdio"][at]).map_err(StartError::NoPipe);
+        let streams = [stdio(0)?, stdio(1)?, stdio(2)?];
+        let (group, [stdin, stdout, stderr]) = start_child(state, args, streams)?;
 
-        let (mut child, guarded) =
-            state.guard.spawn_guarded(&mut build_command(state, args)?, name)?;
-        let guarded = Some(guarded);
-
-        let stdin = child.stdin.take();
-        let out = child.stdout.take().map(|s| spawn_reader(s, Stream::Out, sender.clone()));
-        let err = child.stderr.take().map(|s| spawn_reader(s, Stream::Err, sender.clone()));
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        watch_exit(pid, sender.clone());
-
-        let handle = ChildHandle(Arc::new(Mutex::new(pid)), state.guard.clone());
-        let group = Self { child, guarded, handle, outputs: [out, err] };
-        Ok((group, stdin))
+        let reader =
+            |pipe, which| pipe_file(pipe).map(|stream| spawn_reader(stream, which, sender.clone()));
+        let outputs = [reader(stdout, Stream::Out), reader(stderr, Stream::Err)];
+        watch_exit(group.clone(), sender.clone());
+        Ok((Self { group, outputs }, pipe_file(stdin)))
     }
 
     /// The process id.
-    pub fn id(&self) -> u32 {
-        self.child.id()
+    pub fn id(&self) -> i32 {
+        self.group.id()
     }
 
     /// The number of its output streams.
@@ -145,20 +94,19 @@ impl ChildGroup {
         self.outputs.iter().flatten().count()
     }
 
-    /// A handle that can signal the group from another thread.
-    pub fn handle(&self) -> ChildHandle {
-        self.handle.clone()
+    /// The group, for another thread.
+    pub fn group(&self) -> ProcessGroup {
+        self.group.clone()
     }
 
     /// Signals the whole group.
     pub fn signal(&self, signal: Signal) {
-        self.handle.signal(signal);
+        self.group.signal(signal);
     }
 
     /// Kills the group and the processes that left it.
     pub fn kill_all(&self) {
-        self.signal(Signal::KILL);
-        self.guarded.iter().for_each(GuardedGroup::sweep_group);
+        self.group.kill_tree();
     }
 
     /// Allows the reader to read one more chunk.
@@ -189,87 +137,63 @@ impl ChildGroup {
     }
 
     /// Kills the rest of the group, then reaps the leader.
-    pub fn reap(mut self) -> ProgramExit {
+    pub fn reap(self) -> ProgramExit {
         self.signal(Signal::KILL);
-        self.handle.forget_group();
-        drop(self.guarded.take());
-        match self.child.wait() {
-            Ok(status) => ProgramExit {
-                code: status.code(),
-                signal: status.signal().map(signals::signal_name),
-            },
-            Err(_) => ProgramExit::default(),
-        }
+        self.group.reap().into()
     }
 }
 
 impl Drop for ChildGroup {
     fn drop(&mut self) {
-        // After `reap` the group's id is gone, so nothing is signalled.
+        // After `reap` this does nothing.
         self.signal(Signal::KILL);
-        self.handle.forget_group();
-        drop(self.guarded.take());
-        let _ = self.child.wait();
+        self.group.reap();
     }
 }
 
 /// Waits without reaping, so that the group's number is not reused before the last signal.
-fn watch_exit(pid: Option<Pid>, sender: Sender<ChildEvent>) {
-    let Some(pid) = pid else { return };
+fn watch_exit(group: ProcessGroup, sender: Sender<ChildEvent>) {
     spawn_thread(move || {
-        let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let interrupted = |e: rustix::io::Errno| e == rustix::io::Errno::INTR;
-        let mut waited = rustix::process::waitid(WaitId::Pid(pid), how);
-        while waited.as_ref().is_err_and(|e| interrupted(*e)) {
-            waited = rustix::process::waitid(WaitId::Pid(pid), how);
-        }
-
-        let status = waited.ok().flatten();
-        let _ = sender.send(ChildEvent::Exited(ProgramExit {
-            code: status.as_ref().and_then(|s| s.exit_status()),
-            signal: status.as_ref().and_then(|s| s.terminating_signal()).map(signals::signal_name),
-        }));
+        let _ = sender.send(ChildEvent::Exited(group.wait_for_exit().into()));
     });
 }
 
-fn build_command(state: &HostState, args: &Value) -> std::io::Result<Command> {
+fn start_child(
+    state: &HostState,
+    args: &Value,
+    streams: [StreamEnd; 3],
+) -> Result<(ProcessGroup, [Option<std::os::fd::OwnedFd>; 3]), StartError> {
+    let file = args["file"].as_str().unwrap_or_default();
     let call_env = state.call_env();
-    let mut command = Command::new(args["file"].as_str().unwrap_or_default());
-    command.args(args["args"].as_array().into_iter().flatten().filter_map(Value::as_str));
-    if let Some(name) = args["argv0"].as_str() {
-        command.arg0(name);
-    }
-
     let cwd = args["cwd"].as_str().map(|c| call_env.cwd.join(c)).unwrap_or(call_env.cwd);
-    if !cwd.as_os_str().is_empty() {
-        command.current_dir(cwd);
-    }
-    if let Some(env) = args["env"].as_object() {
-        command.env_clear();
-        command.envs(env.iter().filter_map(|(k, v)| Some((k, v.as_str()?))));
-    }
-
-    let stdio = |at: usize| open_stdio(state, &args["stdio"][at]);
-    command.stdin(stdio(0)?).stdout(stdio(1)?).stderr(stdio(2)?);
-    command.process_group(0);
-    Ok(command)
+    let own_env = args["env"].as_object();
+    let set: Vec<(String, String)> = own_env
+        .into_iter()
+        .flatten()
+        .filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned())))
+        .collect();
+    let inherit = own_env.map(|_| [].as_slice());
+    let request = ProgramRequest {
+        file,
+        argv0: args["argv0"].as_str().unwrap_or(file),
+        args: args["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
+        cwd: &cwd,
+        environ: EnvironRequest { set: &set, inherit, ..EnvironRequest::default() },
+    };
+    start_program(state, &request, streams, Some(file))
 }
 
 /// A keyword, or the id of a file that the module has opened.
-fn open_stdio(state: &HostState, wanted: &Value) -> std::io::Result<Stdio> {
+fn open_stdio(state: &HostState, wanted: &Value) -> std::io::Result<StreamEnd> {
     match wanted.as_str() {
-        Some("ignore") => Ok(Stdio::null()),
-        Some(_) => Ok(Stdio::piped()),
-        None => descriptors::inherit_file(state, wanted).map(Stdio::from),
+        Some("ignore") => Ok(StreamEnd::Null),
+        Some(_) => Ok(StreamEnd::Pipe),
+        None => descriptors::inherit_file(state, wanted).map(|file| StreamEnd::File(file.into())),
     }
 }
 
 /// Reads a stream to its end on a thread, one chunk for each permit.
-fn spawn_reader(
-    mut stream: impl Read + AsFd + Send + 'static,
-    which: Stream,
-    sender: Sender<ChildEvent>,
-) -> Output {
+fn spawn_reader(mut stream: File, which: Stream, sender: Sender<ChildEvent>) -> Output {
     let (permits, granted) = channel();
     let (pipe, end) = WatchedPipe::watch_stream(&stream);
 
@@ -298,7 +222,7 @@ fn spawn_reader(
 }
 
 /// Writes the received bytes to a program's input on a thread. The input ends with the sender.
-pub fn spawn_writer(stdin: Option<ChildStdin>, sender: Sender<ChildEvent>) -> Sender<Vec<u8>> {
+pub fn spawn_writer(stdin: Option<File>, sender: Sender<ChildEvent>) -> Sender<Vec<u8>> {
     let (more, fed): (_, Receiver<Vec<u8>>) = channel();
     if let Some(mut stdin) = stdin {
         spawn_thread(move || {

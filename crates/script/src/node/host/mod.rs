@@ -33,6 +33,7 @@ mod hashes;
 mod machine;
 mod node_errors;
 mod pipe;
+pub mod program;
 mod run;
 mod signals;
 mod sleep;

@@ -20,7 +20,7 @@ pub fn run_program(state: &HostState, args: Value) -> Result<Value, OpError> {
     let name = args["file"].as_str().unwrap_or_default();
     let (sender, events) = channel();
     let (group, stdin) = ChildGroup::start(state, &args, &sender)
-        .map_err(|e| OpError::spawn_error(&e, &format!("spawnSync {name}"), name))?;
+        .map_err(|e| OpError::spawn_error(&e.os_error(), &format!("spawnSync {name}"), name))?;
 
     let pid = group.id();
     let input = child::spawn_writer(stdin, sender);

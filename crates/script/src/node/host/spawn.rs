@@ -7,13 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use gambrel_process::group::ProcessGroup;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::child::{
-    self, ChildEvent, ChildGroup, ChildHandle, DRAIN_TIMEOUT, MAX_UNREAD_CHUNKS, ProgramExit,
-    Stream,
-};
+use super::child::{self, ChildEvent, ChildGroup, DRAIN_TIMEOUT, MAX_UNREAD_CHUNKS, Stream};
+use super::program::ProgramExit;
 use super::{OpError, Sink, bytes, signals};
 use crate::runtime::HostState;
 
@@ -28,14 +27,18 @@ pub fn spawn_program(state: &HostState, args: Value, sink: Sink) {
     let (group, stdin) = match ChildGroup::start(state, &args, &sender) {
         Ok(started) => started,
         Err(error) => {
-            return sink.end(Err(OpError::spawn_error(&error, &format!("spawn {name}"), name)));
+            return sink.end(Err(OpError::spawn_error(
+                &error.os_error(),
+                &format!("spawn {name}"),
+                name,
+            )));
         }
     };
 
     let queued = Arc::new(AtomicUsize::new(0));
     let control = ProgramControl {
         pid: group.id(),
-        handle: group.handle(),
+        group: group.group(),
         input: Mutex::new(Some(child::spawn_writer(stdin, sender.clone()))),
         queued: Arc::clone(&queued),
         sender,
@@ -71,8 +74,8 @@ pub fn spawn_program(state: &HostState, args: Value, sink: Sink) {
 /// The module's side of a program. The engine drops it at its end; the program ends too, unless it
 /// may outlive the call.
 struct ProgramControl {
-    pid: u32,
-    handle: ChildHandle,
+    pid: i32,
+    group: ProcessGroup,
     input: Mutex<Option<Sender<Vec<u8>>>>,
     queued: Arc<AtomicUsize>,
     sender: Sender<ChildEvent>,
@@ -114,7 +117,9 @@ impl ProgramControl {
 
 impl Drop for ProgramControl {
     fn drop(&mut self) {
-        let _ = self.sender.send(self.handle.end_unless_left());
+        let deadline = self.group.end_unless_left();
+        let event = deadline.map_or(ChildEvent::EngineEnded, ChildEvent::LeftRunning);
+        let _ = self.sender.send(event);
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::io::write;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::process_table::{self, HookProcesses, ProcessTable};
+use crate::process_table::{self, ProcessSet, ProcessTable};
 use crate::settings::Settings;
 use crate::watchdog_client;
 
@@ -33,7 +33,7 @@ const MAX_SWEEP_ROUNDS: usize = 10;
 const MAX_FOREIGN_AGE_TICKS: u64 = 24 * 3600 * 100;
 
 /// This process's entry, removed on drop.
-pub(crate) struct RunningEntry {
+pub struct RunningEntry {
     file: File,
     slot: usize,
 }
@@ -110,7 +110,7 @@ fn send_sweep_order(pipe: &OwnedFd, file: &Path) {
 }
 
 /// A path as [`send_sweep_order`] writes it.
-pub(crate) fn path_from_hex(hex: &str) -> Option<PathBuf> {
+pub fn path_from_hex(hex: &str) -> Option<PathBuf> {
     let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
     let bytes = (0..hex.len()).step_by(2).map(byte).collect::<Option<Vec<u8>>>()?;
     Some(PathBuf::from(OsString::from_vec(bytes)))
@@ -118,7 +118,7 @@ pub(crate) fn path_from_hex(hex: &str) -> Option<PathBuf> {
 
 /// Kills the hooks of dead processes and clears their entries. Repeats after an interval, because
 /// starts in between leave the sweep to this process.
-pub(crate) fn sweep_dead_entries(path: &Path, kill: fn(Vec<HookProcesses>)) {
+pub fn sweep_dead_entries(path: &Path, kill: fn(Vec<ProcessSet>)) {
     let Some(file) = open_file(path, false) else { return };
     for _ in 0..MAX_SWEEP_ROUNDS {
         let Some(bytes) = read_slots(&file) else { return };
@@ -128,11 +128,10 @@ pub(crate) fn sweep_dead_entries(path: &Path, kill: fn(Vec<HookProcesses>)) {
         }
 
         write_sweep_time(&file);
-        kill(dead_entries.iter().map(StoredEntry::hook_processes).collect());
+        kill(dead_entries.iter().map(StoredEntry::process_set).collect());
         let table = ProcessTable::read_proc();
-        for entry in dead_entries
-            .iter()
-            .filter(|entry| table.find_members(&entry.hook_processes()).is_empty())
+        for entry in
+            dead_entries.iter().filter(|entry| table.find_members(&entry.process_set()).is_empty())
         {
             entry.clear_slot(&file);
         }
@@ -155,9 +154,9 @@ impl StoredEntry {
         self.ticks > process_table::ticks_now() || process_table::ended_since(self.pid, self.ticks)
     }
 
-    fn hook_processes(&self) -> HookProcesses {
+    fn process_set(&self) -> ProcessSet {
         let prefix = self.tag.ends_with('-');
-        HookProcesses { tag: self.tag.clone(), prefix, ..HookProcesses::default() }
+        ProcessSet { tag: self.tag.clone(), prefix, ..ProcessSet::default() }
     }
 
     /// Clears its slot, unless another process has taken it.

@@ -1,4 +1,4 @@
-//! Finds the processes of a hook in `/proc`, and signals them without hitting another process that
+//! Finds the descendants of a started process in `/proc`, and signals them without hitting another process that
 //! got the same number.
 
 use std::cell::RefCell;
@@ -6,22 +6,29 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::environ::{PROGRAM_TAG_VAR, TAG_VAR};
+use crate::environ::TAG_VAR;
+use crate::settings::SWEEP_TIMEOUT;
+
+/// Between two rounds of SIGKILL.
+const KILL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A process id with a start time, which tells it from a later process with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ProcessId {
+pub struct ProcessId {
+    /// Its number.
     pub pid: i32,
+    /// When it started, in the kernel's ticks.
     pub start: u64,
 }
 
-/// Identifies the processes of one hook.
+/// Identifies a started process and its descendants.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct HookProcesses {
+pub struct ProcessSet {
     /// Session and group id; only while the leader has not been reaped.
     pub session: Option<i32>,
     /// Processes known by id.
@@ -30,7 +37,7 @@ pub(crate) struct HookProcesses {
     pub tag: String,
     /// Whether `tag` is only the beginning of their tags.
     pub prefix: bool,
-    /// Processes that started earlier do not belong to the hook.
+    /// Processes that started earlier do not belong to the set.
     pub since: u64,
 }
 
@@ -46,9 +53,9 @@ struct ProcessRow {
 }
 
 /// The process table at one moment.
-pub(crate) struct ProcessTable {
+pub struct ProcessTable {
     rows: Vec<ProcessRow>,
-    /// Tags already read, by process: a hundred hooks may ask for each.
+    /// Tags already read, by process: a hundred sets may ask for each.
     tags: RefCell<HashMap<i32, Option<Vec<u8>>>>,
 }
 
@@ -61,7 +68,7 @@ impl ProcessTable {
         Self { rows: pids.filter_map(read_row).collect(), tags: RefCell::default() }
     }
 
-    fn belongs_to(&self, row: &ProcessRow, processes: &HookProcesses) -> bool {
+    fn belongs_to(&self, row: &ProcessRow, processes: &ProcessSet) -> bool {
         let by_session = processes.session.is_some_and(|id| row.session == id || row.group == id);
         let by_name =
             processes.roots.iter().any(|root| root.pid == row.pid && root.start == row.start);
@@ -69,7 +76,7 @@ impl ProcessTable {
         by_session || by_name || (by_tag && self.has_tag(row, processes))
     }
 
-    fn has_tag(&self, row: &ProcessRow, processes: &HookProcesses) -> bool {
+    fn has_tag(&self, row: &ProcessRow, processes: &ProcessSet) -> bool {
         let mut tags = self.tags.borrow_mut();
         let tag = tags.entry(row.pid).or_insert_with(|| read_tag(row.pid));
         let wanted = processes.tag.as_bytes();
@@ -79,8 +86,8 @@ impl ProcessTable {
         })
     }
 
-    /// The living processes of a hook and their descendants. Never this process.
-    pub fn find_members(&self, processes: &HookProcesses) -> Vec<ProcessId> {
+    /// The living processes of a set and their descendants. Never this process.
+    pub fn find_members(&self, processes: &ProcessSet) -> Vec<ProcessId> {
         let own = std::process::id() as i32;
         let rows: Vec<&ProcessRow> = self.rows.iter().filter(|row| row.pid != own).collect();
         let mut inside: Vec<bool> =
@@ -111,7 +118,7 @@ impl ProcessTable {
 }
 
 /// Now, in the kernel's ticks like start times. Includes the time the machine slept.
-pub(crate) fn ticks_now() -> u64 {
+pub fn ticks_now() -> u64 {
     // USER_HZ is 100 on every supported architecture.
     const PER_SECOND: u64 = 100;
     let up = clock_gettime(ClockId::Boottime);
@@ -119,42 +126,32 @@ pub(crate) fn ticks_now() -> u64 {
 }
 
 /// When a process started, in the kernel's ticks; `None` if it is gone.
-pub(crate) fn start_time(pid: i32) -> Option<u64> {
+pub fn start_time(pid: i32) -> Option<u64> {
     read_row(pid).map(|row| row.start)
 }
 
 /// Whether this process still runs, and not a later one with its number.
-pub(crate) fn is_alive(member: ProcessId) -> bool {
+pub fn is_alive(member: ProcessId) -> bool {
     read_row(member.pid).is_some_and(|row| row.start == member.start && !row.dead)
 }
 
 /// The session of a process; `None` if it is gone.
-pub(crate) fn session_id(pid: i32) -> Option<i32> {
+pub fn session_id(pid: i32) -> Option<i32> {
     read_row(pid).map(|row| row.session)
 }
 
 /// Whether the process that had this number at a time has ended since: the number is unused, or its
 /// process started later.
-pub(crate) fn ended_since(pid: i32, ticks: u64) -> bool {
+pub fn ended_since(pid: i32, ticks: u64) -> bool {
     read_row(pid).is_none_or(|row| row.dead || row.start > ticks)
 }
 
-/// The tag of a process.
-pub(crate) fn read_tag(pid: i32) -> Option<Vec<u8>> {
-    read_env_var(pid, TAG_VAR)
-}
-
-/// Whether a process has the tag of a hook or of a module's program.
-pub(crate) fn is_tagged(pid: i32) -> bool {
-    read_tag(pid).is_some() || read_env_var(pid, PROGRAM_TAG_VAR).is_some()
-}
-
-/// The value of a variable that a process started with.
-fn read_env_var(pid: i32, name: &str) -> Option<Vec<u8>> {
+/// The tag that a process started with.
+pub fn read_tag(pid: i32) -> Option<Vec<u8>> {
     let environ = read_whole_file(&format!("/proc/{pid}/environ"))?;
     let mut entries = environ.split(|byte| *byte == 0);
     let value =
-        |entry: &[u8]| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec());
+        |entry: &[u8]| Some(entry.strip_prefix(TAG_VAR.as_bytes())?.strip_prefix(b"=")?.to_vec());
     entries.find_map(value)
 }
 
@@ -166,7 +163,7 @@ fn read_whole_file(path: &str) -> Option<Vec<u8>> {
 }
 
 /// The children of this process.
-pub(crate) fn own_children() -> Vec<i32> {
+pub fn own_children() -> Vec<i32> {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else { return Vec::new() };
     let lists =
         tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
@@ -178,12 +175,12 @@ pub(crate) fn own_children() -> Vec<i32> {
 }
 
 /// Signals a whole group. Its leader must not have been reaped.
-pub(crate) fn signal_group(leader: Pid, signal: Signal) {
+pub fn signal_group(leader: Pid, signal: Signal) {
     let _ = kill_process_group(leader, signal);
 }
 
 /// Signals these processes, and no later ones with their numbers.
-pub(crate) fn signal_all(members: &[ProcessId], signal: Signal) {
+pub fn signal_all(members: &[ProcessId], signal: Signal) {
     for member in members {
         if let Some(pid) = Pid::from_raw(member.pid).filter(|_| is_alive(*member)) {
             let _ = kill_process(pid, signal);
@@ -191,9 +188,28 @@ pub(crate) fn signal_all(members: &[ProcessId], signal: Signal) {
     }
 }
 
+/// Kills the processes that `find_members` returns until there is none, for at most the sweep
+/// timeout.
+pub(crate) fn kill_until_gone(mut find_members: impl FnMut() -> Vec<ProcessId>) {
+    let until = Instant::now() + SWEEP_TIMEOUT;
+    loop {
+        let members = find_members();
+        if members.is_empty() || Instant::now() >= until {
+            return;
+        }
+        signal_all(&members, Signal::KILL);
+        std::thread::sleep(KILL_INTERVAL);
+    }
+}
+
+/// Kills a set of processes.
+pub(crate) fn kill_set(set: &ProcessSet) {
+    kill_until_gone(|| ProcessTable::read_proc().find_members(set));
+}
+
 /// Whether `/proc` shows the process ids of this PID namespace. Inside an isolated hook it shows
 /// those of the machine, and a signal would hit another process.
-pub(crate) fn proc_shows_own_pids() -> bool {
+pub fn proc_shows_own_pids() -> bool {
     static SHOWS: OnceLock<bool> = OnceLock::new();
     *SHOWS.get_or_init(|| {
         let own = fs::read_link("/proc/self").ok();

@@ -12,7 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::watched::{VerifiedCopies, VerifiedCopy};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, symlinkat, unlinkat};
 use rustix::io::{Errno, write};
 use rustix::mount::{
@@ -24,8 +23,19 @@ use rustix::mount::{
 /// The most entries of a directory that leads to a trusted file.
 const MAX_ENTRY_COUNT: usize = 4_096;
 
+/// The bytes that a view shows at a path.
+#[derive(Debug, Clone, Copy)]
+pub struct ViewFile<'a> {
+    /// The real path.
+    pub path: &'a Path,
+    /// The permissions.
+    pub mode: u32,
+    /// The bytes.
+    pub bytes: &'a [u8],
+}
+
 /// Everything the child must do, planned so that it allocates nothing.
-pub(crate) struct PrivateView {
+pub struct PrivateView {
     folders: Vec<CoveredFolder>,
 }
 
@@ -55,23 +65,23 @@ enum EntryContent {
 }
 
 impl PrivateView {
-    /// Plans a view with these copies at their paths, or returns why it is not possible.
-    pub fn plan(copies: &VerifiedCopies) -> Result<Self, String> {
+    /// Plans a view with these files at their paths. Every directory below `root` that leads to one
+    /// becomes private.
+    pub fn plan(root: &Path, files: &[ViewFile<'_>]) -> io::Result<Self> {
         let mut tops = BTreeSet::new();
         let mut private = BTreeSet::new();
-        for file in &copies.files {
+        for file in files {
             let parent = file.path.parent().unwrap_or(Path::new("/"));
-            let top = if parent.starts_with(&copies.root) { &copies.root } else { parent };
+            let top = if parent.starts_with(root) { root } else { parent };
             tops.insert(top.to_owned());
             private
                 .extend(parent.ancestors().take_while(|f| f.starts_with(top)).map(Path::to_owned));
         }
 
-        let planner = ViewPlanner { copies: &copies.files, private };
+        let planner = ViewPlanner { files, private };
         // Outer directories first: an inner one is covered inside them.
         let folders = tops.iter().map(|top| planner.cover_directory(top));
-        let folders = folders.collect::<io::Result<_>>();
-        folders.map(|folders| Self { folders }).map_err(|error| format!("verified_exec: {error}"))
+        folders.collect::<io::Result<_>>().map(|folders| Self { folders })
     }
 
     /// Mounts everything in this process's own mount namespace. Runs in a child that shares its
@@ -173,7 +183,7 @@ fn write_file(
 
 /// Lists the directories that become private.
 struct ViewPlanner<'c> {
-    copies: &'c [VerifiedCopy],
+    files: &'c [ViewFile<'c>],
     private: BTreeSet<PathBuf>,
 }
 
@@ -202,9 +212,9 @@ impl ViewPlanner<'_> {
         waiting: &mut Vec<PathBuf>,
     ) -> io::Result<()> {
         let is_here = |path: &&Path| path.parent() == Some(folder);
-        for copy in self.copies.iter().filter(|copy| is_here(&copy.path.as_path())) {
-            let content = EntryContent::Copy(Mode::from_raw_mode(copy.mode), copy.bytes.clone());
-            entries.push(ViewEntry { name: relative_name(top, &copy.path)?, content });
+        for copy in self.files.iter().filter(|copy| is_here(&copy.path)) {
+            let content = EntryContent::Copy(Mode::from_raw_mode(copy.mode), copy.bytes.to_vec());
+            entries.push(ViewEntry { name: relative_name(top, copy.path)?, content });
         }
 
         for inner in self.private.iter().filter(|path| is_here(&path.as_path())) {
@@ -218,7 +228,7 @@ impl ViewPlanner<'_> {
 
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
-            let is_copy = self.copies.iter().any(|copy| copy.path == path);
+            let is_copy = self.files.iter().any(|copy| copy.path == path);
             if is_copy || self.private.contains(&path) {
                 continue;
             }

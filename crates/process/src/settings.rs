@@ -12,15 +12,15 @@ pub const WATCHDOG_WORD: &str = "__watchdog";
 pub const SUPERVISE_WORD: &str = "__supervise";
 
 /// How long a hook's pipes may stay open after the hook itself has exited.
-pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
+pub const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 /// A hook that runs this long is registered with the watchdog.
-pub(crate) const WATCHDOG_DELAY: Duration = Duration::from_millis(50);
+pub const WATCHDOG_DELAY: Duration = Duration::from_millis(50);
 /// The longest grace that still lets the answer come within timeout + 1 s.
-pub(crate) const MAX_KILL_GRACE: Duration = Duration::from_millis(700);
+pub const MAX_KILL_GRACE: Duration = Duration::from_millis(700);
 /// How long the action looks for killed processes before it answers anyway.
-pub(crate) const SWEEP_TIMEOUT: Duration = Duration::from_millis(200);
+pub const SWEEP_TIMEOUT: Duration = Duration::from_millis(200);
 /// The longest grace after a signal asked this process to end.
-pub(crate) const SIGNAL_KILL_GRACE: Duration = Duration::from_millis(300);
+pub const SIGNAL_KILL_GRACE: Duration = Duration::from_millis(300);
 
 /// How an action runs processes.
 #[derive(Debug, Clone)]

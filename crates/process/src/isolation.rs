@@ -1,18 +1,17 @@
-//! Namespaces of a hook: the id maps of a user namespace, the messages for a refusal by the kernel,
+//! Namespaces of a process: the id maps of a user namespace, the messages for a refusal by the kernel,
 //! and trial starts. `posix_spawn` starts the process.
 
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use gambrel_model::watched::{VerifiedCopies, VerifiedCopy};
 use rustix::process::{WaitId, WaitIdOptions, getegid, geteuid, waitid};
 
 use crate::orphans;
 use crate::posix_spawn::{SpawnRequest, spawn_process};
-use crate::private_view::PrivateView;
+use crate::private_view::{PrivateView, ViewFile};
 
 /// The user's own ids, in the kernel's format for a user namespace.
 pub(crate) struct IdMaps {
@@ -28,9 +27,9 @@ impl IdMaps {
     }
 }
 
-/// A feature that the kernel can refuse. A hook that needs it does not start without it.
+/// A feature that the kernel can refuse. A process that needs it does not start without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KernelRefusal {
+pub enum KernelRefusal {
     /// A PID namespace.
     Isolation,
     /// A mount namespace.
@@ -39,9 +38,9 @@ pub(crate) enum KernelRefusal {
     PrivateView,
 }
 
-/// The kernel refused a feature that a hook needs.
+/// The kernel refused a feature that a process needs.
 #[derive(Debug)]
-pub(crate) struct KernelRefusalError(pub KernelRefusal, pub io::Error);
+pub struct KernelRefusalError(pub KernelRefusal, pub io::Error);
 
 impl fmt::Display for KernelRefusalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,35 +67,48 @@ impl fmt::Display for KernelRefusalError {
 
 impl std::error::Error for KernelRefusalError {}
 
-/// The message for the user, if this is a refusal.
-pub(crate) fn refusal_message(error: &io::Error) -> Option<String> {
-    error.get_ref().filter(|inner| inner.is::<KernelRefusalError>()).map(ToString::to_string)
+/// Why a trial start failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The program in the PID namespace failed.
+    #[error("isolate: a program in a PID namespace does not exit with 0")]
+    NotIsolated,
+    /// The program saw other bytes.
+    #[error("verified_exec: a program does not see the hashed bytes")]
+    NotVerified,
+    /// The file cannot be used.
+    #[error("verified_exec: {}: {source}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The program could not start.
+    #[error(transparent)]
+    Start(#[from] io::Error),
 }
 
-/// Tests whether a program can start in a PID namespace here, or returns why not.
-pub fn try_isolation() -> Result<(), String> {
-    let failed = "isolate: a program in a PID namespace does not exit with 0";
-    start_trial(true, None).map_err(|why| why.unwrap_or_else(|| failed.to_owned()))
+/// Tests whether a program can start in a PID namespace here.
+pub fn try_isolation() -> Result<(), TrialError> {
+    if start_trial(true, None)? { Ok(()) } else { Err(TrialError::NotIsolated) }
 }
 
-/// Tests whether a program sees hashed bytes in place of this file, or returns why not.
-pub fn try_verified_exec(file: &Path) -> Result<(), String> {
-    let refused = |error: io::Error| format!("verified_exec: {}: {error}", file.display());
+/// Tests whether a program sees hashed bytes in place of this file.
+pub fn try_verified_exec(file: &Path) -> Result<(), TrialError> {
+    let refused = |source: io::Error| TrialError::File { file: file.to_owned(), source };
     let file = std::fs::canonicalize(file).map_err(refused)?;
-    let root = file.parent().unwrap_or(Path::new("/")).to_owned();
+    let root = file.parent().unwrap_or(Path::new("/"));
 
-    let copy = VerifiedCopy { path: file, mode: 0o755, bytes: b"#!/bin/sh\nexit 0\n".to_vec() };
-    let view = PrivateView::plan(&VerifiedCopies { root, files: vec![copy.clone()] })?;
-    let path = CString::new(copy.path.as_os_str().as_bytes());
+    let shown = ViewFile { path: &file, mode: 0o755, bytes: b"#!/bin/sh\nexit 0\n" };
+    let view = PrivateView::plan(root, &[shown]).map_err(refused)?;
+    let path = CString::new(file.as_os_str().as_bytes());
     let path = path.map_err(|error| refused(error.into()))?;
-
-    let failed = "verified_exec: a program does not see the hashed bytes";
-    let tried = start_trial(false, Some((&view, &path)));
-    tried.map_err(|why| why.unwrap_or_else(|| failed.to_owned()))
+    if start_trial(false, Some((&view, &path)))? { Ok(()) } else { Err(TrialError::NotVerified) }
 }
 
-/// Starts a program that does nothing and waits for it. `None` is a failure without a reason.
-fn start_trial(isolate: bool, view: Option<(&PrivateView, &CStr)>) -> Result<(), Option<String>> {
+/// Starts a program that does nothing, and waits for it. True if it exited with 0.
+fn start_trial(isolate: bool, view: Option<(&PrivateView, &CStr)>) -> io::Result<bool> {
     let script = view.map_or(c"/dev/null", |(_, path)| path);
     let words = [c"/bin/sh", script].map(CString::from);
     let [path, ..] = &words;
@@ -112,33 +124,29 @@ fn start_trial(isolate: bool, view: Option<(&PrivateView, &CStr)>) -> Result<(),
     };
     // Keeps other threads from taking it for an orphan and reaping it.
     let _birth = orphans::lock_spawns();
-    let pid = spawn_process(&request).map_err(|error| Some(error.to_string()))?;
+    let pid = spawn_process(&request)?;
     let wait = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
-    match rustix::io::retry_on_intr(wait) {
-        Ok(Some(status)) if status.exit_status() == Some(0) => Ok(()),
-        _ => Err(None),
-    }
+    let status = rustix::io::retry_on_intr(wait);
+    Ok(matches!(status, Ok(Some(status)) if status.exit_status() == Some(0)))
 }
 
 #[cfg(test)]
 mod tests {
     use std::io;
 
-    use super::{KernelRefusal, KernelRefusalError, refusal_message};
+    use super::{KernelRefusal, KernelRefusalError};
 
     #[test]
     fn recognizes_refusals_only() {
-        let refused = |code| {
-            io::Error::other(KernelRefusalError(
-                KernelRefusal::Isolation,
-                io::Error::from_raw_os_error(code),
-            ))
-        };
         for code in [libc::EPERM, libc::ENOSPC, libc::EINVAL, libc::ENOSYS] {
-            let reason = refusal_message(&refused(code)).unwrap_or_default();
+            let os_error = io::Error::from_raw_os_error(code);
+            let refused = KernelRefusalError(KernelRefusal::Isolation, os_error);
+            let found = io::Error::other(refused).downcast::<KernelRefusalError>();
+            let reason = found.unwrap().to_string();
             let expected = "isolate: the kernel refuses a PID namespace: ";
             assert!(reason.starts_with(expected), "{reason}");
         }
-        assert_eq!(refusal_message(&io::Error::from_raw_os_error(libc::EPERM)), None);
+        let plain = io::Error::from_raw_os_error(libc::EPERM);
+        assert!(plain.downcast::<KernelRefusalError>().is_err());
     }
 }

@@ -3,14 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use gambrel_model::outcome::End;
 use rustix::io::Errno;
 use rustix::process::{Signal, WaitId, WaitIdOptions, test_kill_process_group, waitid};
 
-use super::{BUSY_WAIT_WINDOW, EndedProcess, LoopContext, Process, ProcessPhase};
+use super::{
+    BUSY_WAIT_WINDOW, CutReason, EndedProcess, LoopContext, LostExitCode, Process, ProcessEnd,
+    ProcessPhase,
+};
 use crate::orphans;
 use crate::posix_spawn;
-use crate::process_table::{self, HookProcesses, ProcessId};
+use crate::process_table::{self, ProcessId, ProcessSet};
 use crate::settings::{DRAIN_TIMEOUT, SIGNAL_KILL_GRACE, SWEEP_TIMEOUT};
 
 /// Between two reads of the process table.
@@ -68,8 +70,8 @@ impl<'a> Process<'a> {
         orphans::remove_leader(self.pid);
         let leftovers = if killed { Vec::new() } else { self.hand_off_leftovers(context) };
         let is_registered = self.watched || context.settings.watch_at_once;
-        if let Some(program) = context.settings.supervisor.as_deref().filter(|_| is_registered) {
-            context.watchdog.release_hook(program, &self.tag);
+        if is_registered {
+            context.watchdog.release_tag(&self.tag);
         }
 
         let (stdout, first) = self.stdout.finish();
@@ -89,7 +91,7 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// Kills the remaining processes of a hook that has ended by itself; false if that is done.
+    /// Kills the remaining processes after it has ended by itself; false if that is done.
     pub fn kill_rest(&mut self, context: &mut LoopContext<'a>) -> bool {
         if matches!(self.phase, ProcessPhase::Terminating { .. } | ProcessPhase::Sweeping { .. }) {
             return false;
@@ -105,7 +107,7 @@ impl<'a> Process<'a> {
         let soon = self.deadlines.grace_end(context.now).min(context.now + SIGNAL_KILL_GRACE);
         match &mut self.phase {
             ProcessPhase::Running | ProcessPhase::Draining(_) => {
-                self.cut_short_by = Some("a signal ended gambrel".to_owned());
+                self.cut_short_by = Some(CutReason::Interrupted);
                 self.send_term(context, soon);
             }
             ProcessPhase::Terminating { until, .. } => *until = soon.min(*until),
@@ -138,8 +140,8 @@ impl<'a> Process<'a> {
             return !self.has_open_output();
         }
         if context.now >= self.deadlines.deadline {
-            self.cut_short_by =
-                self.deadlines.cut_reason(context.now.duration_since(self.started_at));
+            let elapsed = context.now.duration_since(self.started_at);
+            self.cut_short_by = self.deadlines.by_budget.then_some(CutReason::Budget(elapsed));
             if let Some(length) = self.deadlines.shortened_grace_ms() {
                 self.remarks.push(format!("grace: cut to {length} ms"));
             }
@@ -152,16 +154,18 @@ impl<'a> Process<'a> {
 
     fn register_with_watchdog(&mut self, context: &LoopContext<'a>) {
         self.watched = true;
-        let Some(program) = &context.settings.supervisor else { return };
+        if !context.watchdog.is_available() {
+            return;
+        }
         let Some(start) = process_table::start_time(self.raw_pid()) else { return };
         let leader = ProcessId { pid: self.raw_pid(), start };
-        if let Err(reason) = context.watchdog.watch_hook(program, leader, &self.tag) {
+        if let Err(reason) = context.watchdog.watch_process(leader, &self.tag) {
             self.remarks.push(format!("watchdog: {reason}"));
         }
     }
 
-    fn hook_processes(&self, session: bool) -> HookProcesses {
-        HookProcesses {
+    fn process_set(&self, session: bool) -> ProcessSet {
+        ProcessSet {
             session: session.then(|| self.raw_pid()),
             roots: self.known_members.clone(),
             tag: self.tag.clone(),
@@ -172,7 +176,9 @@ impl<'a> Process<'a> {
 
     /// All its living processes. A process seen once stays known when its parents are gone.
     fn find_members(&mut self, context: &mut LoopContext<'a>) -> Vec<ProcessId> {
-        let mut processes = self.hook_processes(true);
+        let mut processes = self.process_set(true);
+        // Read first: a process that loses its parent afterwards is found as an orphan.
+        context.process_table();
         if context.settings.subreaper {
             processes.roots.extend(orphans::find_hidden(self.since));
         }
@@ -195,8 +201,8 @@ impl<'a> Process<'a> {
         self.phase = ProcessPhase::Terminating { until, next_check: context.now };
     }
 
-    /// Sends SIGKILL, before anything is reaped: until then the group's number belongs to this
-    /// hook.
+    /// Sends SIGKILL, before anything is reaped: until then the group's number belongs to
+    /// it.
     fn send_kill(&mut self, context: &mut LoopContext<'a>) {
         self.signal_group(Signal::KILL);
         let members = self.find_members(context);
@@ -257,35 +263,34 @@ impl<'a> Process<'a> {
         self.stderr.read_available(&mut context.scratch, false);
     }
 
-    fn reap_timed_out(&self) -> End {
+    fn reap_timed_out(&self) -> ProcessEnd {
         // A process blocked in the kernel cannot be waited for; init reaps it after this process
         // ends.
         let _ = waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
-        End::TimedOut
+        ProcessEnd::TimedOut
     }
 
-    fn reap_exited(&self) -> End {
+    fn reap_exited(&self) -> ProcessEnd {
         let lost_exit_code = || {
-            let why = match posix_spawn::exit_codes_are_lost() {
-                true => "because this program or the one that started it ignores SIGCHLD",
-                false => "because another part of this program took it",
-            };
-            End::FailedToStart(format!("it ran, but its exit code was lost {why}"))
+            ProcessEnd::CodeLost(match posix_spawn::exit_codes_are_lost() {
+                true => LostExitCode::Ignored,
+                false => LostExitCode::Taken,
+            })
         };
 
         loop {
             match waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED) {
                 Ok(Some(status)) => {
-                    let by_signal = || status.terminating_signal().map(End::Signalled);
+                    let by_signal = || status.terminating_signal().map(ProcessEnd::Signalled);
                     return status
                         .exit_status()
-                        .map(End::Exited)
+                        .map(ProcessEnd::Exited)
                         .or_else(by_signal)
                         .unwrap_or_else(lost_exit_code);
                 }
                 Err(Errno::INTR) => {}
                 // Only its parent can see the exit code, and the parent is gone.
-                Err(Errno::CHILD) if self.foreign.is_some() => return End::EndedUnobserved,
+                Err(Errno::CHILD) if self.foreign.is_some() => return ProcessEnd::Unobserved,
                 Ok(None) | Err(_) => return lost_exit_code(),
             }
         }
@@ -300,7 +305,7 @@ impl<'a> Process<'a> {
             return Vec::new();
         }
         context.table = None;
-        let processes = self.hook_processes(group);
+        let processes = self.process_set(group);
         let leftovers = context.process_table().find_members(&processes);
         let trace = LeftoverTrace {
             tag: &self.tag,
@@ -316,18 +321,18 @@ impl<'a> Process<'a> {
     }
 }
 
-/// Describes the processes that a hook left running.
-pub(crate) struct LeftoverTrace<'t> {
+/// Describes processes that were left running.
+pub struct LeftoverTrace<'t> {
     /// The tag in their environment.
     pub tag: &'t str,
     /// The time at which they are killed.
     pub deadline: Instant,
-    /// Identifies the call in the record of the leak.
+    /// Identifies their owner in the record of the leak.
     pub leak_record: Option<&'t str>,
 }
 
-/// Hands a hook's remaining processes to the watchdog. Returns a remark about them.
-pub(crate) fn hand_to_watchdog(
+/// Hands remaining processes to the watchdog. Returns a remark about them.
+pub fn hand_to_watchdog(
     leftovers: &[ProcessId],
     trace: &LeftoverTrace<'_>,
     context: &LoopContext<'_>,
@@ -342,10 +347,7 @@ pub(crate) fn hand_to_watchdog(
     }
 
     let verb = if leftovers.len() == 1 { "runs" } else { "run" };
-    let handed_over = match &context.settings.supervisor {
-        Some(program) => context.watchdog.kill_leftovers_at(program, leftovers, trace),
-        None => Err("no watchdog here kills them".to_owned()),
-    };
+    let handed_over = context.watchdog.kill_leftovers_at(leftovers, trace);
     let suffix = handed_over.err().map(|reason| format!("; {reason}")).unwrap_or_default();
     Some(format!("leak: {count} still {verb} ({list}){suffix}"))
 }

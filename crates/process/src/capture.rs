@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
-use gambrel_model::outcome::Captured;
 use rustix::io::{Errno, read};
 
 use crate::settings::Settings;
@@ -16,12 +16,27 @@ const MAX_HEAD_BYTES: usize = 1 << 20;
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 const MAX_TAIL_BYTES: usize = 64 << 10;
 /// Bytes of one read: a pipe's usual capacity.
-pub(crate) const READ_CHUNK_BYTES: usize = 64 << 10;
+pub const READ_CHUNK_BYTES: usize = 64 << 10;
 /// Reads of one stream before the other processes get their turn.
 const MAX_READS_PER_TURN: usize = 16;
 
+/// A stream that was read to its end, kept up to a cap.
+#[derive(Debug, Default)]
+pub struct CapturedOutput {
+    /// What was kept, from the beginning.
+    pub bytes: Vec<u8>,
+    /// The last part, when the middle was dropped.
+    pub tail: Vec<u8>,
+    /// How many bytes there were in all.
+    pub total: u64,
+    /// The file with all of it, if it was too large to keep here.
+    pub spill: Option<PathBuf>,
+    /// Whether it was too large, or the disk too full, for that file as well.
+    pub partial: bool,
+}
+
 /// A stream that is being read.
-pub(crate) struct Capture<'a> {
+pub struct Capture<'a> {
     fd: Option<OwnedFd>,
     settings: &'a Settings,
     head: Vec<u8>,
@@ -107,7 +122,7 @@ impl<'a> Capture<'a> {
     }
 
     /// The captured stream, and an error if there was one.
-    pub fn finish(self) -> (Captured, Option<String>) {
+    pub fn finish(self) -> (CapturedOutput, Option<String>) {
         let mut bytes = self.head;
         let mut tail: Vec<u8> = self.tail.into();
         let (mut spill, mut error, mut partial) = (None, self.error, false);
@@ -125,7 +140,13 @@ impl<'a> Capture<'a> {
             }
         }
         (
-            Captured { bytes, tail, total: self.total, partial: partial && spill.is_some(), spill },
+            CapturedOutput {
+                bytes,
+                tail,
+                total: self.total,
+                partial: partial && spill.is_some(),
+                spill,
+            },
             error,
         )
     }

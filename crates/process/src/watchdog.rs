@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::posix_spawn;
-use crate::process_table::{self, HookProcesses, ProcessId, ProcessTable};
+use crate::process_table::{self, ProcessId, ProcessSet, ProcessTable};
 use crate::running_file;
 
 const KILL_GRACE: Duration = Duration::from_millis(300);
@@ -50,7 +50,7 @@ pub(crate) fn monotonic_ms() -> u64 {
 #[derive(Default)]
 struct Watchdog {
     /// Hooks that are killed with their owner, by tag.
-    watched: HashMap<String, HookProcesses>,
+    watched: HashMap<String, ProcessSet>,
     leftovers: Vec<LeftoverProcess>,
     /// Running-process files to sweep when the owner is gone.
     sweep_files: Vec<PathBuf>,
@@ -60,7 +60,7 @@ struct Watchdog {
 struct LeftoverProcess {
     /// When they are killed.
     kill_at: u64,
-    processes: HookProcesses,
+    processes: ProcessSet,
     leak_record: String,
 }
 
@@ -82,10 +82,10 @@ impl Watchdog {
             self.kill_overdue(record);
         }
 
-        kill_hooks(self.watched.drain().map(|(_, processes)| processes).collect());
+        kill_sets(self.watched.drain().map(|(_, processes)| processes).collect());
         self.sweep_files
             .drain(..)
-            .for_each(|file| running_file::sweep_dead_entries(&file, kill_hooks));
+            .for_each(|file| running_file::sweep_dead_entries(&file, kill_sets));
         while !self.leftovers.is_empty() {
             thread::sleep(self.next_wait());
             self.kill_overdue(record);
@@ -99,18 +99,19 @@ impl Watchdog {
                 let (root, tag) = (parse_process_id(&mut words)?, words.next()?.to_owned());
                 let session = Some(root.pid);
                 let roots = vec![root];
-                let processes = HookProcesses {
+                let processes = ProcessSet {
                     session,
                     roots,
                     tag: tag.clone(),
                     since: root.start,
                     prefix: false,
                 };
+                self.leftovers.retain(|left| left.processes.tag != tag);
                 self.watched.insert(tag, processes);
             }
             "expect" => {
                 let tag = words.next()?.to_owned();
-                self.watched.insert(tag.clone(), HookProcesses { tag, ..HookProcesses::default() });
+                self.watched.insert(tag.clone(), ProcessSet { tag, ..ProcessSet::default() });
             }
             "done" => {
                 self.watched.remove(words.next()?);
@@ -123,7 +124,7 @@ impl Watchdog {
                 self.add_leftover(LeftoverProcess {
                     kill_at: until,
                     leak_record,
-                    processes: HookProcesses { roots: vec![root], tag, ..HookProcesses::default() },
+                    processes: ProcessSet { roots: vec![root], tag, ..ProcessSet::default() },
                 });
             }
             _ => {}
@@ -153,13 +154,13 @@ impl Watchdog {
             std::mem::take(&mut self.leftovers).into_iter().partition(|left| left.kill_at <= now);
 
         let mut table = None;
-        let mut count_members = |processes: &HookProcesses| {
+        let mut count_members = |processes: &ProcessSet| {
             table.get_or_insert_with(ProcessTable::read_proc).find_members(processes).len()
         };
         let found: Vec<usize> = over.iter().map(|left| count_members(&left.processes)).collect();
         let (hooks, leak_records): (Vec<_>, Vec<_>) =
             over.into_iter().map(|left| (left.processes, left.leak_record)).unzip();
-        kill_hooks(hooks);
+        kill_sets(hooks);
         let killed = leak_records
             .iter()
             .zip(found)
@@ -178,7 +179,7 @@ fn parse_process_id<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Pro
 }
 
 /// Sends SIGTERM, waits for the grace, and sends SIGKILL until no process is left.
-fn kill_hooks(mut hooks: Vec<HookProcesses>) {
+fn kill_sets(mut hooks: Vec<ProcessSet>) {
     if hooks.is_empty() {
         return;
     }
@@ -187,7 +188,7 @@ fn kill_hooks(mut hooks: Vec<HookProcesses>) {
         hook.session =
             hook.session.filter(|_| hook.roots.iter().any(|root| process_table::is_alive(*root)));
     }
-    let find_members = |hooks: &[HookProcesses]| -> Vec<ProcessId> {
+    let find_members = |hooks: &[ProcessSet]| -> Vec<ProcessId> {
         let table = ProcessTable::read_proc();
         hooks.iter().flat_map(|hook| table.find_members(hook)).collect()
     };

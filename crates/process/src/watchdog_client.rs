@@ -1,10 +1,10 @@
-//! This process's end of the watchdog pipe: it registers running hooks, and EOF shows the watchdog
+//! This process's end of the watchdog pipe: it registers running processes, and EOF shows the watchdog
 //! that this process is gone. Started only when needed.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use rustix::io::{Errno, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use crate::error::WatchdogError;
 use crate::orphans;
 use crate::posix_spawn::{SpawnRequest, spawn_process};
 use crate::process::{self, LeftoverTrace};
@@ -24,53 +25,76 @@ const MAX_NOTE_BYTES: usize = 2048;
 /// How often an order is written if the watchdog dies or a signal interrupts the write.
 const MAX_ATTEMPTS: usize = 4;
 
-/// The watchdog of one action.
-#[derive(Default)]
-pub(crate) struct WatchdogClient {
+/// The watchdog of one owner of processes.
+#[derive(Debug, Default)]
+pub struct WatchdogClient {
+    /// The program to execute again; without one there is no watchdog.
+    program: Option<PathBuf>,
     pipe: Mutex<Option<OwnedFd>>,
 }
 
-/// Children of this process that are not hooks. Shared by all clients, so that a dropped client
+/// Helpers among the children of this process. Shared by all clients, so that a dropped client
 /// leaves no zombie.
 static HELPERS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 impl WatchdogClient {
-    /// Has a running hook killed if this process dies.
-    pub fn watch_hook(&self, program: &Path, leader: ProcessId, tag: &str) -> Result<(), String> {
-        self.send_order(program, &format!("watch {} {} {tag}\n", leader.pid, leader.start))
+    /// A client that starts its watchdog with the first order.
+    pub fn new(program: Option<PathBuf>) -> Self {
+        Self { program, pipe: Mutex::default() }
     }
 
-    /// Has every process with the tag killed if this process dies. Sent before a hook starts, so
-    /// that the watchdog knows it from the beginning.
-    pub fn expect_hook(&self, program: &Path, tag: &str) -> Result<(), String> {
-        self.send_order(program, &format!("expect {tag}\n"))
+    /// Whether a watchdog can be started here.
+    pub fn is_available(&self) -> bool {
+        self.program.is_some()
     }
 
-    /// Removes a hook that has ended.
-    pub fn release_hook(&self, program: &Path, tag: &str) {
-        let _ = self.send_order(program, &format!("done {tag}\n"));
+    /// Has a running process killed with its descendants if this process dies.
+    pub fn watch_process(&self, leader: ProcessId, tag: &str) -> Result<(), WatchdogError> {
+        self.send_order(&format!("watch {} {} {tag}\n", leader.pid, leader.start))
     }
 
-    /// Has a hook's remaining processes killed at their deadline.
+    /// Has every process with the tag killed if this process dies. Sent before a start, so that the
+    /// watchdog knows the process from the beginning.
+    pub fn expect_tag(&self, tag: &str) -> Result<(), WatchdogError> {
+        self.send_order(&format!("expect {tag}\n"))
+    }
+
+    /// Removes a process that has ended.
+    pub fn release_tag(&self, tag: &str) {
+        let _ = self.send_order(&format!("done {tag}\n"));
+    }
+
+    /// Has remaining processes killed at their deadline.
     pub fn kill_leftovers_at(
         &self,
-        program: &Path,
         members: &[ProcessId],
         trace: &LeftoverTrace<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), WatchdogError> {
         let time_left = trace.deadline.saturating_duration_since(Instant::now());
         let at = crate::watchdog::monotonic_ms().saturating_add(time_left.as_millis() as u64);
         let fits = |note: &&str| note.len() <= MAX_NOTE_BYTES && !note.contains('\n');
         let (tag, note) = (trace.tag, trace.leak_record.filter(fits).unwrap_or_default());
         let line = |m: &ProcessId| format!("until {at} {} {} {tag} {note}\n", m.pid, m.start);
-        members.iter().try_for_each(|member| self.send_order(program, &line(member)))
+        members.iter().try_for_each(|member| self.send_order(&line(member)))
+    }
+
+    /// Has these processes and all with the tag killed at their deadline.
+    pub fn kill_tagged_at(
+        &self,
+        members: &[ProcessId],
+        trace: &LeftoverTrace<'_>,
+    ) -> Result<(), WatchdogError> {
+        // No process has the number 0: the tag alone identifies the others.
+        self.kill_leftovers_at(&[ProcessId { pid: 0, start: 0 }], trace)?;
+        self.kill_leftovers_at(members, trace)
     }
 
     fn lock_pipe(&self) -> MutexGuard<'_, Option<OwnedFd>> {
         self.pipe.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn send_order(&self, program: &Path, line: &str) -> Result<(), String> {
+    fn send_order(&self, line: &str) -> Result<(), WatchdogError> {
+        let program = self.program.as_deref().ok_or(WatchdogError::NoProgram)?;
         let mut pipe_slot = self.lock_pipe();
         for _ in 0..MAX_ATTEMPTS {
             if pipe_slot.is_none() {
@@ -82,10 +106,10 @@ impl WatchdogClient {
                 // The watchdog died: a new one gets this and all later orders.
                 Err(Errno::PIPE) => *pipe_slot = None,
                 Err(Errno::INTR) => {}
-                Err(error) => return Err(format!("the watchdog does not accept orders: {error}")),
+                Err(error) => return Err(WatchdogError::Order(error.into())),
             }
         }
-        Err("the watchdog keeps ending".to_owned())
+        Err(WatchdogError::KeepsEnding)
     }
 }
 
@@ -97,17 +121,17 @@ impl Drop for WatchdogClient {
 }
 
 /// Whether a child is a watchdog, a supervisor, or a process that a supervisor owns.
-pub(crate) fn is_helper(pid: Pid) -> bool {
+pub fn is_helper(pid: Pid) -> bool {
     lock_helpers().contains(&pid)
 }
 
 /// Adds a child that a supervisor owns; this process only reaps it.
-pub(crate) fn add_helper(child: Pid) {
+pub fn add_helper(child: Pid) {
     lock_helpers().push(child);
 }
 
 /// Reaps helpers that have ended.
-pub(crate) fn reap_helpers() {
+pub fn reap_helpers() {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     lock_helpers().retain(|helper| matches!(waitid(WaitId::Pid(*helper), options), Ok(None)));
 }
@@ -117,10 +141,9 @@ fn lock_helpers() -> MutexGuard<'static, Vec<Pid>> {
 }
 
 /// Re-executes the program as a watchdog and returns the pipe that it reads.
-pub(crate) fn start_watchdog(program: &Path) -> Result<OwnedFd, String> {
-    let start_failure = |error: std::io::Error| {
-        format!("the watchdog `{}` could not start: {error}", program.display())
-    };
+pub(crate) fn start_watchdog(program: &Path) -> Result<OwnedFd, WatchdogError> {
+    let start_failure =
+        |source: std::io::Error| WatchdogError::Start { program: program.to_owned(), source };
     let (theirs, ours) =
         pipe_with(PipeFlags::CLOEXEC).map_err(|error| start_failure(error.into()))?;
     let (theirs, ours) = (process::move_above_stdio(theirs), process::move_above_stdio(ours));
@@ -137,7 +160,7 @@ pub fn start_helper(program: &Path, word: &str) -> std::io::Result<()> {
 }
 
 /// Starts this program again with the argument `word` and this process's environment.
-pub(crate) fn spawn_helper(
+pub fn spawn_helper(
     program: &Path,
     word: &str,
     streams: &[Option<std::os::fd::BorrowedFd<'_>>],

@@ -49,7 +49,7 @@ impl SignalGuard {
     }
 
     /// Readable from the first signal on.
-    pub(crate) fn fd(&self) -> &OwnedFd {
+    pub fn fd(&self) -> &OwnedFd {
         &self.read_end
     }
 

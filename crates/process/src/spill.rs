@@ -17,7 +17,7 @@ const MAX_DIR_BYTES: u64 = 1 << 30;
 const FILE_EXTENSION: &str = "spill";
 
 /// One stream's file. All bytes are redacted first, if there is a redact function.
-pub(crate) struct Spill<'a> {
+pub struct Spill<'a> {
     file: SpillFile,
     writer: Option<RedactingWriter<'a>>,
 }

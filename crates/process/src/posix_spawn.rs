@@ -188,7 +188,7 @@ fn namespace_flags(request: &SpawnRequest<'_>, namespace: &Namespace) -> c_int {
 }
 
 /// Waits for a child that is about to end.
-pub(crate) fn wait_for_exit(pid: Pid) {
+pub fn wait_for_exit(pid: Pid) {
     let wait = || rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
     let _ = rustix::io::retry_on_intr(wait);
 }
@@ -372,7 +372,7 @@ static NOTE_CLOSED_STDOUT: extern "C" fn() = note_closed_stdout;
 
 /// Whether the kernel discards the exit codes of this process's children, because this process or
 /// its parent ignores SIGCHLD.
-pub(crate) fn exit_codes_are_lost() -> bool {
+pub fn exit_codes_are_lost() -> bool {
     let mut now = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: zero is a valid value of every field; the call only fills the structure.
     let now = unsafe {
@@ -383,7 +383,7 @@ pub(crate) fn exit_codes_are_lost() -> bool {
 }
 
 /// Ignores the signals by which a terminal or a host ends this process.
-pub(crate) fn ignore_polite_signals() {
+pub fn ignore_polite_signals() {
     for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE] {
         // SAFETY: SIG_IGN is no handler, so no code of ours runs in signal context.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
@@ -414,12 +414,12 @@ static CAUGHT_SIGNAL: AtomicI32 = AtomicI32::new(0);
 static SIGNAL_PIPE_FD: AtomicI32 = AtomicI32::new(-1);
 
 /// Has every caught signal write a byte to `fd`, which must not block and must stay open.
-pub(crate) fn set_signal_pipe(fd: RawFd) {
+pub fn set_signal_pipe(fd: RawFd) {
     SIGNAL_PIPE_FD.store(fd, Ordering::SeqCst);
 }
 
 /// Catches a signal; false if it is ignored or already has a handler.
-pub(crate) fn catch_signal(number: c_int) -> bool {
+pub fn catch_signal(number: c_int) -> bool {
     let mut old = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: zero is a valid value of every field; the call only fills the structure.
     let old = unsafe {
@@ -441,13 +441,13 @@ pub(crate) fn catch_signal(number: c_int) -> bool {
 }
 
 /// Restores the default action of a caught signal.
-pub(crate) fn restore_signal(number: c_int) {
+pub fn restore_signal(number: c_int) {
     // SAFETY: SIG_DFL is no handler, so no code of ours runs in signal context.
     unsafe { libc::signal(number, libc::SIG_DFL) };
 }
 
 /// The first caught signal.
-pub(crate) fn caught_signal() -> Option<c_int> {
+pub fn caught_signal() -> Option<c_int> {
     Some(CAUGHT_SIGNAL.load(Ordering::SeqCst)).filter(|number| *number != 0)
 }
 
@@ -464,13 +464,13 @@ extern "C" fn record_signal(number: c_int) {
 }
 
 /// Points stdout at `target`, so that its reader sees the end of the pipe.
-pub(crate) fn redirect_stdout(target: BorrowedFd<'_>) {
+pub fn redirect_stdout(target: BorrowedFd<'_>) {
     // SAFETY: both numbers are open descriptors; std's handle of stdout stays valid.
     unsafe { libc::dup2(target.as_raw_fd(), libc::STDOUT_FILENO) };
 }
 
 /// A descriptor inherited from the parent. No child inherits it.
-pub(crate) fn take_inherited_fd(number: RawFd) -> OwnedFd {
+pub fn take_inherited_fd(number: RawFd) -> OwnedFd {
     // SAFETY: the parent opened it for this process, and no other code takes it.
     let fd = unsafe { OwnedFd::from_raw_fd(number) };
     let _ = fcntl_setfd(&fd, FdFlags::CLOEXEC);

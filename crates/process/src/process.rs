@@ -4,23 +4,22 @@
 mod ending;
 mod handoff;
 
-pub(crate) use ending::{LeftoverTrace, hand_to_watchdog};
+pub use ending::{LeftoverTrace, hand_to_watchdog};
+pub use handoff::{Handoff, PIPE_COUNT, RunningChild};
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use gambrel_model::async_marker::AsyncMarker;
-use gambrel_model::call::Call;
-use gambrel_model::outcome::{Captured, End};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 
-use crate::capture::Capture;
-use crate::command::{PreparedCommand, StartedProcess};
+use crate::capture::{Capture, CapturedOutput};
+use crate::command::{ProcessCommand, StartedProcess};
 use crate::deadlines::Deadlines;
+use crate::error::StartError;
 use crate::orphans;
 use crate::process_table::{self, ProcessId, ProcessTable};
 use crate::settings::{Settings, WATCHDOG_DELAY};
@@ -30,13 +29,16 @@ use crate::watchdog_client::WatchdogClient;
 const BUSY_WAIT_WINDOW: Duration = Duration::from_millis(2);
 
 /// Shared by all processes of a batch.
-pub(crate) struct LoopContext<'a> {
+pub struct LoopContext<'a> {
+    /// How processes run.
     pub settings: &'a Settings,
+    /// Kills processes that outlive this one.
     pub watchdog: &'a WatchdogClient,
     /// The time at which this turn of the loop began.
     pub now: Instant,
     /// When this batch began, in the kernel's ticks.
     pub since: u64,
+    /// The buffer of reads.
     pub scratch: Vec<u8>,
     /// The process table of this turn, once it was read.
     pub table: Option<ProcessTable>,
@@ -44,28 +46,86 @@ pub(crate) struct LoopContext<'a> {
 
 /// The descriptor of a process that an event belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum PollSource {
+pub enum PollSource {
+    /// Its stdin takes more bytes.
     Stdin,
+    /// Its stdout has bytes.
     Stdout,
+    /// Its stderr has bytes.
     Stderr,
+    /// It has exited.
     Exit,
 }
 
-/// How an attempt ended.
-pub(crate) struct EndedProcess {
-    pub end: End,
-    pub stdout: Captured,
-    pub stderr: Captured,
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessEnd {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that another process sent.
+    Signalled(i32),
+    /// Killed at its deadline.
+    TimedOut,
+    /// By itself, as the child of a process that is gone.
+    Unobserved,
+    /// Its exit code was lost.
+    CodeLost(LostExitCode),
+}
+
+/// Who took an exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LostExitCode {
+    /// The kernel discarded it.
+    #[error(
+        "it ran, but its exit code was lost because this program or the one that started it ignores SIGCHLD"
+    )]
+    Ignored,
+    /// Another part of this program waited for it.
+    #[error("it ran, but its exit code was lost because another part of this program took it")]
+    Taken,
+}
+
+/// Why a process ended before its own timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutReason {
+    /// The budget was over after this time.
+    Budget(Duration),
+    /// A signal asked this process to end.
+    Interrupted,
+}
+
+/// A process to start.
+pub struct ProcessRequest<'a> {
+    /// The command.
+    pub command: ProcessCommand<'a>,
+    /// Its stdin; `None` is an empty stdin.
+    pub stdin: Option<&'a [u8]>,
+    /// Whether it may outlive this process.
+    pub may_detach: bool,
+    /// Identifies it in the record of a leak.
+    pub leak_record: Option<&'a str>,
+}
+
+/// The result of a process.
+pub struct EndedProcess {
+    /// How it ended.
+    pub end: ProcessEnd,
+    /// Its stdout.
+    pub stdout: CapturedOutput,
+    /// Its stderr.
+    pub stderr: CapturedOutput,
     /// Why it ended before its own timeout, if it did.
-    pub cut_short_by: Option<String>,
+    pub cut_short_by: Option<CutReason>,
+    /// Remarks for the user.
     pub remarks: Vec<String>,
     /// Processes of it that still run, and their deadline.
     pub leftovers: Vec<ProcessId>,
+    /// Until when they may run.
     pub leftover_deadline: Instant,
 }
 
 /// A process between its start and its end.
-pub(crate) struct Process<'a> {
+pub struct Process<'a> {
     pid: Pid,
     /// `None` on kernels without it; then every turn checks for the exit.
     pidfd: Option<OwnedFd>,
@@ -73,7 +133,7 @@ pub(crate) struct Process<'a> {
     stdout: Capture<'a>,
     stderr: Capture<'a>,
     started_at: Instant,
-    /// No process of this hook is older, in the kernel's ticks.
+    /// No descendant is older, in the kernel's ticks.
     since: u64,
     deadlines: Deadlines,
     phase: ProcessPhase,
@@ -86,10 +146,8 @@ pub(crate) struct Process<'a> {
     foreign: Option<ProcessId>,
     /// In a PID namespace: the kernel kills it when this process ends.
     isolated: bool,
-    /// How it may ask to continue in the background, until its output rules that out.
-    async_marker: Option<&'a AsyncMarker>,
     leak_record: Option<&'a str>,
-    cut_short_by: Option<String>,
+    cut_short_by: Option<CutReason>,
     /// It has ended by itself, and its remaining processes are being killed.
     rest_killed: bool,
     known_members: Vec<ProcessId>,
@@ -124,21 +182,22 @@ struct StdinFeed<'a> {
 }
 
 impl<'a> Process<'a> {
-    /// Starts an attempt that ends within `deadlines`, or returns why it could not start.
+    /// Starts a process that ends within `deadlines`.
     pub fn start(
-        call: &'a Call,
+        request: ProcessRequest<'a>,
         deadlines: Deadlines,
         context: &LoopContext<'a>,
-    ) -> Result<Self, String> {
-        let mut command = PreparedCommand::from_call(call, context.settings.bypass_shell)?;
+    ) -> Result<Self, StartError> {
+        let mut command = request.command;
         command.isolate = context.settings.isolate;
-        // A hook that may detach outlives this process; an isolated hook never does.
-        let may_detach = call.async_marker.is_some() && !command.isolate;
+        // A process that may detach outlives this one; an isolated process never does.
+        let may_detach = request.may_detach && !command.isolate;
         command.kill_with_parent =
             command.isolate || context.settings.kill_with_parent && !may_detach;
 
-        let no_pipe = |error: Errno| format!("no pipe for the hook: {error}");
-        let (pipes, [stdin_end, stdout_end, stderr_end]) = open_pipes(call).map_err(no_pipe)?;
+        let no_pipe = |error: Errno| StartError::NoPipe(error.into());
+        let (pipes, [stdin_end, stdout_end, stderr_end]) =
+            open_pipes(request.stdin).map_err(no_pipe)?;
         let streams =
             [&stdin_end, &stdout_end, &stderr_end].map(|end| end.as_ref().map(AsFd::as_fd));
 
@@ -146,7 +205,7 @@ impl<'a> Process<'a> {
         let remarks = register_before_start(command.tag(), context);
         let spawn_lock = orphans::lock_spawns();
         let StartedProcess { pid, command, tag } = command.start(streams)?;
-        orphans::add_leader(pid);
+        orphans::add_leader(pid, since);
         drop(spawn_lock);
 
         Ok(Self {
@@ -164,8 +223,7 @@ impl<'a> Process<'a> {
             watchdog_delay: watchdog_delay(context.settings),
             foreign: None,
             isolated: context.settings.isolate,
-            async_marker: call.async_marker.as_ref(),
-            leak_record: call.leak_record.as_deref(),
+            leak_record: request.leak_record,
             cut_short_by: None,
             rest_killed: false,
             known_members: Vec::new(),
@@ -175,7 +233,7 @@ impl<'a> Process<'a> {
         })
     }
 
-    /// Whether only its exit is polled: a short hook is then read once, after its exit. Waking for
+    /// Whether only its exit is polled: a short process is then read once, after its exit. Waking for
     /// every write and every closed pipe would cost as much as its start.
     fn polls_exit_only(&self, now: Instant) -> bool {
         let running = matches!(self.phase, ProcessPhase::Running) && !self.exited;
@@ -256,36 +314,37 @@ fn read_stream(stream: &mut Capture<'_>, flags: PollFlags, scratch: &mut Vec<u8>
     }
 }
 
-/// The age at which a hook is registered with the watchdog.
+/// The age at which a process is registered with the watchdog.
 fn watchdog_delay(settings: &Settings) -> Duration {
     if settings.watch_at_once { Duration::ZERO } else { WATCHDOG_DELAY }
 }
 
-/// Registers a hook with the watchdog before its start, if the settings ask for it. Returns
+/// Registers a process with the watchdog before its start, if the settings ask for it. Returns
 /// remarks.
 fn register_before_start(tag: &str, context: &LoopContext<'_>) -> Vec<String> {
-    let program = context.settings.supervisor.as_deref().filter(|_| context.settings.watch_at_once);
-    let registered = program.map_or(Ok(()), |program| context.watchdog.expect_hook(program, tag));
+    if !context.settings.watch_at_once || !context.watchdog.is_available() {
+        return Vec::new();
+    }
+    let registered = context.watchdog.expect_tag(tag);
     registered.err().map(|reason| format!("watchdog: {reason}")).into_iter().collect()
 }
 
-/// This process's ends of a hook's pipes.
-struct HookPipes<'a> {
+/// This process's ends of a process's pipes.
+struct ProcessPipes<'a> {
     stdin: Option<StdinFeed<'a>>,
     stdout: OwnedFd,
     stderr: OwnedFd,
 }
 
-/// Opens the pipes of a hook and returns the ends of both sides. Fills stdin before the start: most
-/// hooks then need no further write.
-fn open_pipes(call: &Call) -> Result<(HookPipes<'_>, [Option<OwnedFd>; 3]), Errno> {
+/// Opens the pipes of a process and returns the ends of both sides. Fills stdin before the start: most
+/// processes then need no further write.
+fn open_pipes(bytes: Option<&[u8]>) -> Result<(ProcessPipes<'_>, [Option<OwnedFd>; 3]), Errno> {
     let (stdout, stdout_end) = output_pipe()?;
     let (stderr, stderr_end) = output_pipe()?;
-    let (stdin, stdin_end) =
-        call.stdin.as_ref().map(|bytes| input_pipe(bytes)).transpose()?.unzip();
+    let (stdin, stdin_end) = bytes.map(input_pipe).transpose()?.unzip();
 
     let stdin = stdin.and_then(StdinFeed::write_some);
-    let pipes = HookPipes { stdin, stdout, stderr };
+    let pipes = ProcessPipes { stdin, stdout, stderr };
     Ok((pipes, [stdin_end, Some(stdout_end), Some(stderr_end)]))
 }
 
@@ -307,12 +366,12 @@ fn input_pipe(bytes: &[u8]) -> Result<(StdinFeed<'_>, OwnedFd), Errno> {
 
 /// Moves a descriptor above 2. In a host that closed its own stdio, a pipe may get one of those
 /// numbers, and the child's streams would overwrite it.
-pub(crate) fn move_above_stdio(fd: OwnedFd) -> OwnedFd {
+pub fn move_above_stdio(fd: OwnedFd) -> OwnedFd {
     use std::os::fd::AsRawFd;
     if fd.as_raw_fd() >= 3 { fd } else { fcntl_dupfd_cloexec(&fd, 3).unwrap_or(fd) }
 }
 
 /// Sets O_NONBLOCK. This affects one end only: the child's end has its own file description.
-pub(crate) fn set_nonblocking(fd: &OwnedFd) {
+pub fn set_nonblocking(fd: &OwnedFd) {
     let _ = fcntl_setfl(fd, OFlags::NONBLOCK);
 }

@@ -34,10 +34,10 @@ impl fmt::Debug for Redact {
 }
 
 /// The stream holds a secret that does not end.
-pub(crate) struct UnboundedSecret;
+pub struct UnboundedSecret;
 
 /// Redacts one stream.
-pub(crate) struct RedactingWriter<'a> {
+pub struct RedactingWriter<'a> {
     redact: &'a Redact,
     pending: Vec<u8>,
 }

@@ -10,7 +10,7 @@ use rustix::fs::{Access, access};
 const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 
 /// The program with a bare name, along a PATH; relative directories in it start at `cwd`.
-pub(crate) fn find_on_path(name: &[u8], path: Option<&[u8]>, cwd: &Path) -> Option<PathBuf> {
+pub fn find_on_path(name: &[u8], path: Option<&[u8]>, cwd: &Path) -> Option<PathBuf> {
     if name.is_empty() {
         return None;
     }
@@ -21,6 +21,6 @@ pub(crate) fn find_on_path(name: &[u8], path: Option<&[u8]>, cwd: &Path) -> Opti
 }
 
 /// Whether this is a file that the user may execute.
-pub(crate) fn is_executable(file: &Path) -> bool {
+pub fn is_executable(file: &Path) -> bool {
     access(file, Access::EXEC_OK).is_ok() && file.is_file()
 }

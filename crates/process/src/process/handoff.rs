@@ -4,37 +4,65 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use gambrel_model::async_marker::AsyncRequest;
-use gambrel_model::call::Call;
-use gambrel_model::outcome::Captured;
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde::{Deserialize, Serialize};
 
 use super::{LoopContext, Process, ProcessPhase, StdinFeed};
-use crate::capture::Capture;
-use crate::deadlines::Deadlines;
-use crate::handoff::{Handoff, PIPE_COUNT, RunningChild};
+use crate::capture::{Capture, CapturedOutput};
+use crate::deadlines::{Deadlines, TimeLimits};
+use crate::error::AdoptError;
 use crate::process_table::{self, ProcessId};
 use crate::settings::Settings;
+
+/// Pipes handed over: this process's ends of the hook's stdin, stdout and stderr.
+pub const PIPE_COUNT: usize = 3;
+
+/// Describes a running process to a process that did not start it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RunningChild {
+    /// Its process id.
+    pub pid: i32,
+    /// Its start time, so that a later process with the same number is not taken for it.
+    pub start: u64,
+    /// No descendant is older, in the kernel's ticks.
+    pub since: u64,
+    /// The tag in its environment.
+    #[serde(rename = "mark")]
+    pub tag: String,
+    /// The executed command.
+    pub command: Vec<String>,
+    /// Which pipes are open.
+    pub open: [bool; PIPE_COUNT],
+    /// How many bytes of stdout and stderr were already read.
+    pub lengths: [usize; 2],
+    /// The bytes already read.
+    #[serde(skip)]
+    pub read: [Vec<u8>; 2],
+}
+
+/// A running process, with everything the supervisor needs.
+pub struct Handoff {
+    /// The process.
+    pub child: RunningChild,
+    /// This process's ends of its pipes.
+    pub pipes: [Option<OwnedFd>; PIPE_COUNT],
+    /// Bytes still to be written to its stdin.
+    pub stdin_rest: Vec<u8>,
+}
 
 /// Copies of its pipes get numbers above those of the supervisor's streams.
 const MIN_COPY_FD: i32 = 3 + PIPE_COUNT as i32;
 
 impl<'a> Process<'a> {
-    /// Whether its output asks to continue in the background, and for how long. Answers once.
-    pub fn read_async_request(&mut self) -> Option<Option<Duration>> {
-        let async_marker = self.async_marker?;
-        let printed =
-            self.stdout.kept_whole().filter(|_| matches!(self.phase, ProcessPhase::Running));
-        let request = printed.map_or(AsyncRequest::No, |printed| async_marker.read_marker(printed));
-        // A process that has exited cannot continue.
-        if request != AsyncRequest::Incomplete || self.exited {
-            self.async_marker = None;
-        }
-        match request {
-            AsyncRequest::Yes(time) if !self.exited => Some(time),
-            _ => None,
-        }
+    /// Its stdout so far, if it still runs and all of that is kept.
+    pub fn printed_so_far(&self) -> Option<&[u8]> {
+        self.stdout.kept_whole().filter(|_| matches!(self.phase, ProcessPhase::Running))
+    }
+
+    /// Whether it has exited.
+    pub fn has_exited(&self) -> bool {
+        self.exited
     }
 
     /// The remaining part of a time that began with its start.
@@ -79,8 +107,8 @@ impl<'a> Process<'a> {
 
     /// Gives up this process's pipes and its watchdog entry: the supervisor has its own.
     pub fn release(&mut self, context: &LoopContext<'a>) {
-        if let Some(program) = context.settings.supervisor.as_deref().filter(|_| self.watched) {
-            context.watchdog.release_hook(program, &self.tag);
+        if self.watched {
+            context.watchdog.release_tag(&self.tag);
         }
         self.stdin = None;
         self.stdout.close();
@@ -92,26 +120,32 @@ impl<'a> Process<'a> {
         self.pid
     }
 
-    /// Its stdout so far.
-    pub fn stdout_so_far(&self) -> Captured {
-        let bytes = self.stdout.kept_whole().unwrap_or_default().to_vec();
-        Captured { total: bytes.len() as u64, bytes, ..Captured::default() }
+    /// Names it in the record of a leak.
+    pub fn with_leak_record(mut self, leak_record: Option<&'a str>) -> Self {
+        self.leak_record = leak_record;
+        self
     }
 
-    /// Takes over a running process, under the limits of `call`.
+    /// Its stdout so far.
+    pub fn stdout_so_far(&self) -> CapturedOutput {
+        let bytes = self.stdout.kept_whole().unwrap_or_default().to_vec();
+        CapturedOutput { total: bytes.len() as u64, bytes, ..CapturedOutput::default() }
+    }
+
+    /// Takes over a running process, with the rest of its stdin.
     pub fn adopt(
-        call: &'a Call,
         child: RunningChild,
         pipes: [Option<OwnedFd>; PIPE_COUNT],
+        unwritten: &'a [u8],
+        limits: &TimeLimits,
         settings: &'a Settings,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, AdoptError> {
         let member = ProcessId { pid: child.pid, start: child.start };
         let pid = Pid::from_raw(child.pid)
             .filter(|_| process_table::start_time(child.pid) == Some(child.start));
-        let pid = pid.ok_or("the process ended before it could be handed over")?;
+        let pid = pid.ok_or(AdoptError::Ended)?;
         let [stdin, stdout, stderr] = pipes;
         let [read_stdout, read_stderr] = child.read;
-        let unwritten = call.stdin.as_deref().unwrap_or_default();
         let started_at = Instant::now();
 
         Ok(Self {
@@ -122,15 +156,14 @@ impl<'a> Process<'a> {
             stderr: Capture::resume(stderr, read_stderr, settings),
             started_at,
             since: child.since,
-            deadlines: Deadlines::from_limits(&call.limits, started_at, None),
+            deadlines: Deadlines::from_limits(limits, started_at, None),
             phase: ProcessPhase::Running,
             exited: false,
             watched: false,
             watchdog_delay: super::watchdog_delay(settings),
             foreign: Some(member),
             isolated: false,
-            async_marker: None,
-            leak_record: call.leak_record.as_deref(),
+            leak_record: None,
             cut_short_by: None,
             rest_killed: false,
             known_members: Vec::new(),

@@ -1,0 +1,38 @@
+//! Turns the result of a process into the terms of the model.
+
+use gambrel_model::call::Limits;
+use gambrel_model::outcome::{Captured, End, Outcome};
+use gambrel_process::capture::CapturedOutput;
+use gambrel_process::deadlines::TimeLimits;
+use gambrel_process::process::{CutReason, ProcessEnd};
+
+/// The time limits of a call.
+pub(crate) fn time_limits(limits: &Limits) -> TimeLimits {
+    let Limits { timeout, leftover_timeout, kill_grace, .. } = *limits;
+    TimeLimits { timeout, leftover_timeout, kill_grace }
+}
+
+/// The end of a process as the end of a call.
+pub(crate) fn end_of(end: ProcessEnd) -> End {
+    match end {
+        ProcessEnd::Exited(code) => End::Exited(code),
+        ProcessEnd::Signalled(number) => End::Signalled(number),
+        ProcessEnd::TimedOut => End::TimedOut,
+        ProcessEnd::Unobserved => End::EndedUnobserved,
+        ProcessEnd::CodeLost(why) => End::FailedToStart(why.to_string()),
+    }
+}
+
+/// An output stream.
+pub(crate) fn captured(output: CapturedOutput) -> Captured {
+    let CapturedOutput { bytes, tail, total, spill, partial } = output;
+    Captured { bytes, tail, total, spill, partial }
+}
+
+/// Why a process ended before its own timeout.
+pub(crate) fn cut_short_text(reason: CutReason) -> String {
+    match reason {
+        CutReason::Budget(after) => Outcome::budget_reason(after),
+        CutReason::Interrupted => "a signal ended gambrel".to_owned(),
+    }
+}

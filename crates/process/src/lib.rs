@@ -1,0 +1,24 @@
+//! Starts processes and ends them with all their descendants: spawn, tags, capture, deadlines,
+//! signals, the sweep and the watchdog. It knows programs and times; not hooks, calls or verdicts.
+
+pub mod capture;
+pub mod command;
+pub mod deadlines;
+pub mod environ;
+pub mod error;
+pub mod group;
+pub mod isolation;
+pub mod orphans;
+pub mod owner;
+pub mod path_lookup;
+pub mod posix_spawn;
+pub mod private_view;
+pub mod process;
+pub mod process_table;
+pub mod redact;
+pub mod running_file;
+pub mod settings;
+pub mod signals;
+mod spill;
+pub mod watchdog;
+pub mod watchdog_client;
