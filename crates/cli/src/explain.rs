@@ -61,7 +61,7 @@ fn to_json(candidate: &Candidate) -> Value {
     let (runs, why) = explain_selection(candidate);
     let hook = &candidate.hook;
     json!({
-        "hook": hook.id, "title": hook.title(), "dialect": hook.dialect.name(),
+        "hook": hook.id, "title": hook.title(), "dialect": hook.dialect.name,
         "event": hook.draft.event, "source": hook.draft.source.location(), "runs": runs, "why": why,
         "status": hook.draft.status,
     })
@@ -73,7 +73,7 @@ fn format_candidate(candidate: &Candidate) -> String {
     let hook = &candidate.hook;
     format!(
         "{mark:<4}  {}  {}\n      {} · {}\n",
-        hook.dialect.name(),
+        hook.dialect.name,
         printer::truncate_line(&hook.title(), 60),
         printer::truncate_line(&why, 200),
         printer::single_line(&hook.draft.source.location()),

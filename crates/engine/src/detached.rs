@@ -40,9 +40,9 @@ impl DetachedHook {
         };
         Self {
             arrival,
-            from: event.dialect.name().to_owned(),
+            from: event.dialect.name.to_owned(),
             native: event.native.clone(),
-            dialect: hook.dialect.name().to_owned(),
+            dialect: hook.dialect.name.to_owned(),
             draft: hook.draft.clone(),
         }
     }
@@ -51,12 +51,12 @@ impl DetachedHook {
 /// Records the outcome of a detached hook and stores its messages for the session. Its ruling has
 /// no effect.
 pub fn record_detached_outcome(
-    dialects: &'static [&'static dyn Dialect],
+    dialects: &'static [&'static Dialect],
     ledger: &dyn Ledger,
     detached: DetachedHook,
     outcome: &Outcome,
 ) -> Result<(), LedgerError> {
-    let named = |name: &str| dialects.iter().find(|d| d.name() == name).copied();
+    let named = |name: &str| dialects.iter().find(|d| d.name == name).copied();
     let (Some(caller), Some(dialect)) = (named(&detached.from), named(&detached.dialect)) else {
         return Ok(());
     };
@@ -68,7 +68,7 @@ pub fn record_detached_outcome(
     // Also a hook that asked to continue in the background.
     draft.policy.blocking = false;
     let (Some(hook), _) = Hook::from_draft(dialect, draft) else { return Ok(()) };
-    let verdict = dialect.read_outcome(&event, &hook, outcome);
+    let verdict = hook.format.read_outcome(&event, &hook, outcome).verdict;
     let verdict = match &outcome.changed {
         Some(file) => crate::swap::doubt_verdict(verdict, &hook, file),
         None => verdict,

@@ -32,7 +32,7 @@ pub fn fire_event(engine: &Engine<'_>, event: &mut Event) -> Decision {
     fold.load_recorded_outcomes();
     let delivered = fold.add_undelivered(&state);
     fold.mark_session_unreadable(unknown);
-    for group in candidates.chunk_by(|a, b| a.hook.dialect.name() == b.hook.dialect.name()) {
+    for group in candidates.chunk_by(|a, b| a.hook.dialect.name == b.hook.dialect.name) {
         fold.run_group(group);
     }
     fold.recheck_gates(&candidates);
@@ -133,7 +133,8 @@ fn adopt_unnamed_session(
 
 /// A prompt that is fired under two names is one prompt.
 fn begins_iteration(event: &Event) -> bool {
-    event.moment == Moment::IterationStart && !event.dialect.already_fired(event)
+    event.moment == Moment::IterationStart
+        && !event.dialect.caller.session_memory(event).already_fired
 }
 
 /// A session without a name begins: it must not receive the messages of the previous one.
@@ -199,10 +200,10 @@ fn set_session_flags(
 ) -> Result<(), LedgerError> {
     // A refused event has not happened.
     let happened = event.kind() != MomentKind::Gate || decision.merged.ruling < Ruling::Deny;
-    let others = engine.loaded.dialects().filter(|dialect| !event.is_from(*dialect));
+    let others = engine.loaded.dialects().filter(|dialect| !event.is_from(dialect));
     let of_event = std::iter::once(event.dialect)
         .chain(others)
-        .flat_map(|dialect| dialect.session_flags(event));
+        .flat_map(|dialect| dialect.caller.session_memory(event).flags);
     let names: Vec<String> =
         of_event.filter(|name| happened && !event.session_counts.contains_key(name)).collect();
     if names.is_empty() {

@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Audience, Call, Carry, Decision, End, Event, Hook, Loss, Message, MomentKind, Order, Outcome,
-    PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered, Verdict, merge_patch,
+    Audience, Call, Carry, CarryUpdate, Decision, End, Event, Hook, HookAnswer, Loss, Message,
+    MomentKind, Order, Outcome, PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered,
+    Verdict, merge_patch,
 };
 
 use crate::budget::Budget;
@@ -239,7 +240,7 @@ impl<'f, 'a> Firing<'f, 'a> {
     /// `UntilRefused` everywhere.
     pub fn refused_by(&self, candidate: &Candidate) -> Option<String> {
         let gate = self.event.kind() == MomentKind::Gate && !self.recheck;
-        let own = candidate.hook.dialect.name();
+        let own = candidate.hook.dialect.name;
         let refusers = self.refusals.iter().map(|at| &self.decision.trail[*at]);
         let by_own = refusers.clone().any(|step| step.dialect == own);
         let ends = candidate.row.order == Order::UntilRefused && by_own;
@@ -283,19 +284,12 @@ impl<'f, 'a> Firing<'f, 'a> {
         remark: String,
     ) {
         let Candidate { hook, row, .. } = candidate;
-        let read =
-            catch_unwind(AssertUnwindSafe(|| hook.dialect.read_outcome(event, hook, &outcome)));
-        let verdict = read.unwrap_or_else(|_| {
-            hook.draft
-                .policy
-                .on_failure
-                .with_reason("an internal error of gambrel")
-                .with_gate_failure("not read")
-        });
-        let verdict = match &outcome.changed {
-            Some(file) => swap::doubt_verdict(verdict, hook, file),
-            None => verdict,
-        };
+        let HookAnswer { mut verdict, mut carry } = read_answer(event, hook, &outcome);
+        if let Some(file) = &outcome.changed {
+            verdict = swap::doubt_verdict(verdict, hook, file);
+            // Output of a hook whose files changed is not passed on.
+            carry = CarryUpdate::default();
+        }
         let (mut verdict, losses) = mark_gate_failure(verdict, &outcome)
             .attributed_to(&hook.id)
             .truncate_texts()
@@ -304,7 +298,10 @@ impl<'f, 'a> Firing<'f, 'a> {
         let mut why = collect_remarks(remark, &outcome, &verdict);
         self.decision.losses.extend(losses);
         self.cap_refusals(event, candidate, &mut verdict, &mut why);
-        let mut step = Step {
+        let previous = self.carry.previous.entry(hook.dialect.name).or_default();
+        previous.update(carry);
+        let step = Step {
+            ok: previous.ok,
             ran: outcome.end != End::NotApplicable,
             verdict: verdict.ruling,
             why: why.join("; "),
@@ -319,7 +316,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         if !gate_failures.is_empty() && !verdict.ruling.is_refusal() && !self.recheck {
             self.failed.push((step.clone(), gate_failures.clone()));
         }
-        self.record_rewrites(event, candidate, &mut step, &mut verdict);
+        self.record_rewrites(event, candidate, &mut verdict);
         self.add_step(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
         if !gate_failures.is_empty() {
@@ -361,24 +358,8 @@ impl<'f, 'a> Firing<'f, 'a> {
         }
     }
 
-    /// Resolves rewrites by the rule of the hook's dialect and updates the carry.
-    fn record_rewrites(
-        &mut self,
-        event: &Event,
-        candidate: &Candidate,
-        step: &mut Step,
-        verdict: &mut Verdict,
-    ) {
-        let dialect = candidate.hook.dialect.name();
-        if let Some(outcome) = &step.outcome {
-            let last = self.carry.previous.entry(dialect).or_default();
-            // Output of a hook whose files changed is not passed on.
-            let unknown =
-                outcome.changed.clone().map(|file| Outcome::from_end(End::FailedToStart(file)));
-            let outcome = unknown.as_ref().unwrap_or(outcome);
-            candidate.hook.dialect.update_carry(&candidate.hook, outcome, last);
-            step.ok = last.ok;
-        }
+    /// Resolves rewrites by the rule of the hook's dialect.
+    fn record_rewrites(&mut self, event: &Event, candidate: &Candidate, verdict: &mut Verdict) {
         self.resolve_rewrites(event, candidate, verdict);
         let id = candidate.hook.id.clone();
         if verdict.patch.contains_key(&Slot::Input) {
@@ -429,9 +410,9 @@ impl<'f, 'a> Firing<'f, 'a> {
         merged.patch = self.carry.patch.clone();
         decision.merged = merged.clone();
         let caller = self.event.dialect;
-        let strange = merged.patch.keys().filter(|slot| !caller.accepts_foreign_slot(slot));
+        let strange = merged.patch.keys().filter(|slot| !caller.accepts_slot(slot));
         let strange = strange.map(|slot| String::from(slot.clone()));
-        let wordless = |slot| Loss::new(slot, format!("{} cannot express it", caller.name()));
+        let wordless = |slot| Loss::new(slot, format!("{} cannot express it", caller.name));
         decision.losses.extend(strange.map(wordless));
         let (supported, lost) = merged.keep_supported_rewrites(self.event.spec);
         let supported = supported.attributed_to(self.rewriter.as_deref().unwrap_or("gambrel"));
@@ -446,15 +427,21 @@ impl<'f, 'a> Firing<'f, 'a> {
     }
 }
 
+/// Reads an outcome with the hook's dialect. A panic becomes the hook's failure.
+fn read_answer(event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
+    let read = AssertUnwindSafe(|| hook.format.read_outcome(event, hook, outcome));
+    catch_unwind(read).unwrap_or_else(|_| {
+        let verdict = hook.draft.policy.on_failure.with_reason("an internal error of gambrel");
+        HookAnswer::new(verdict.with_gate_failure("not read"), outcome)
+    })
+}
+
 /// The verdict of a gate hook without time: its timeout policy.
 fn gate_failure_verdict(event: &Event, candidate: &Candidate) -> Verdict {
     let Candidate { hook, row, .. } = candidate;
     let cut = Some(format!("no time was left to ask {}", hook.title()));
     let outcome = Outcome { cut_short_by: cut, ..Outcome::from_end(End::TimedOut) };
-    let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read_outcome(event, hook, &outcome)));
-    let late = read.unwrap_or_else(|_| {
-        hook.draft.policy.on_failure.with_reason("an internal error of gambrel")
-    });
+    let late = read_answer(event, hook, &outcome).verdict;
     let Verdict { ruling, reasons, .. } =
         late.attributed_to(&hook.id).truncate_texts().within_hook_powers(row).0;
     Verdict { ruling, reasons, ..Verdict::default() }

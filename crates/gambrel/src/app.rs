@@ -148,14 +148,14 @@ impl Gambrel {
     }
 
     /// The dialect of a name.
-    pub fn dialect_by_name(name: &str) -> Option<&'static dyn Dialect> {
-        DIALECTS.iter().find(|dialect| dialect.name() == name).copied()
+    pub fn dialect_by_name(name: &str) -> Option<&'static Dialect> {
+        DIALECTS.iter().find(|dialect| dialect.name == name).copied()
     }
 
     /// Parses a native event of a caller.
     pub fn receive(&self, from: &str, native: &[u8]) -> Result<Event, Complaint> {
         let Some(dialect) = Self::dialect_by_name(from) else {
-            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
             let message = format!("no dialect `{from}`");
             let help = format!("one of {}", names.join(", "));
             return Err(Complaint::error(SourceSpan::default(), message).with_help(help));
@@ -208,7 +208,7 @@ impl Gambrel {
     pub fn fire_with_hooks(&self, event: &mut Event, loaded: &Arc<Loaded>) -> FireResult {
         event.project.clone_from(&loaded.roots.project);
         let decision = self.with_engine(loaded, |engine| engine.fire(event));
-        let reply = event.dialect.write_reply(event, &decision);
+        let reply = event.dialect.caller.write_reply(event, &decision);
         FireResult { decision, reply }
     }
 

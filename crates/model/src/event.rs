@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dialect::Dialect;
-use crate::moment::{Moment, MomentKind};
+use crate::moment::{Moment, MomentKind, to_snake_case};
 use crate::pass::Pass;
 use crate::spec::EventSpec;
 use crate::tool::{Tool, ToolResult};
@@ -27,7 +27,7 @@ pub struct Event {
     /// Arrival time, milliseconds since the epoch.
     pub at: u64,
     /// The caller's dialect.
-    pub dialect: &'static dyn Dialect,
+    pub dialect: &'static Dialect,
     /// The row of the caller's event table.
     pub spec: &'static EventSpec,
     /// The native event name.
@@ -80,6 +80,62 @@ pub struct CallerContext {
     /// The native event's name, for a payload that does not name it.
     #[serde(default)]
     pub event_name: Option<String>,
+}
+
+/// An event as a dialect parsed it, before the caller's context is added.
+#[derive(Clone)]
+pub struct ParsedEvent {
+    /// The caller's dialect.
+    pub dialect: &'static Dialect,
+    /// The row of the caller's event table.
+    pub spec: &'static EventSpec,
+    /// The event's name as the caller wrote it.
+    pub name: String,
+    /// The neutral moment.
+    pub moment: Moment,
+    /// The caller's session.
+    pub session: String,
+    /// The working folder, if the event names one.
+    pub cwd: Option<String>,
+    /// The neutral facts.
+    pub facts: Facts,
+    /// The caller's payload.
+    pub native: Value,
+    /// Which hooks of a Close this firing runs.
+    pub pass: Pass,
+    /// A stable name for a firing that may be repeated after a crash.
+    pub firing_key: Option<String>,
+    /// The caller's bytes as hooks of the same dialect receive them, if the dialect translated them.
+    pub translated: Option<Arc<[u8]>>,
+}
+
+impl ParsedEvent {
+    /// An event with this payload and nothing else. An event without a row of its own becomes
+    /// `Moment::Other`.
+    pub fn new(
+        dialect: &'static Dialect,
+        spec: &'static EventSpec,
+        name: String,
+        native: Value,
+    ) -> Self {
+        let moment = match spec.name.is_empty() {
+            true => Moment::Other(to_snake_case(&name).into()),
+            false => spec.moment.clone(),
+        };
+        Self {
+            dialect,
+            spec,
+            name,
+            moment,
+            session: String::new(),
+            cwd: None,
+            facts: Facts::default(),
+            native,
+            pass: Pass::All,
+            firing_key: None,
+            translated: None,
+        }
+    }
 }
 
 /// Neutral facts. A fact that the caller does not have is absent.
@@ -173,6 +229,32 @@ pub struct TeamFacts {
 }
 
 impl Event {
+    /// Builds the event from its parsed form and the caller's context.
+    pub fn new(parsed: ParsedEvent, context: CallerContext) -> Self {
+        let cwd = parsed.cwd.filter(|c| !c.is_empty()).map_or(context.cwd.clone(), Into::into);
+        Self {
+            id: context.id,
+            firing_key: parsed.firing_key,
+            pass: parsed.pass,
+            at: context.at,
+            dialect: parsed.dialect,
+            spec: parsed.spec,
+            name: parsed.name,
+            moment: parsed.moment,
+            session: parsed.session,
+            project: context.cwd,
+            cwd,
+            facts: parsed.facts,
+            native: parsed.native,
+            raw_line: parsed.translated,
+            patched: Patch::new(),
+            session_counts: BTreeMap::new(),
+            secrets: context.secrets,
+            env: context.env,
+            caller: context.caller,
+        }
+    }
+
     /// The kind of its moment.
     pub fn kind(&self) -> MomentKind {
         self.spec.kind()
@@ -185,8 +267,8 @@ impl Event {
     }
 
     /// Whether the caller uses this dialect.
-    pub fn is_from(&self, dialect: &dyn Dialect) -> bool {
-        self.dialect.name() == dialect.name()
+    pub fn is_from(&self, dialect: &Dialect) -> bool {
+        self.dialect.name == dialect.name
     }
 
     /// The same event with rewrites in its facts: what later hooks see.

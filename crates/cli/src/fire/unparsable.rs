@@ -68,7 +68,7 @@ impl UnparsableEvent {
             session: event.session.clone(),
             ..Decision::default()
         };
-        Some(event.dialect.write_reply(event, &decision))
+        Some(event.dialect.caller.write_reply(event, &decision))
     }
 
     /// Records in the journal that the event passed unread, and stores a message that the user

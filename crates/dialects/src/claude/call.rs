@@ -7,7 +7,7 @@ use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{Call, Event, EventSpec, Hook, Program, Shell, SideFile, Subject};
 use serde_json::Value;
 
-use super::Claude;
+use super::CLAUDE;
 use super::events::has_env_file;
 use super::hook_input::hook_input;
 use super::spill::{session_name, state_folder};
@@ -77,7 +77,7 @@ fn stage_command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
 
 /// The caller's own line if no hook has rewritten the event; else a new one.
 fn input_line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
-    let own = event.is_from(&Claude) && event.patched.is_empty();
+    let own = event.is_from(&CLAUDE) && event.patched.is_empty();
     let mut line = match event.raw_line.as_ref().filter(|_| own) {
         // The line does not include a byte order mark.
         Some(line) => line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).to_vec(),
@@ -117,14 +117,14 @@ fn build_env(event: &Event, folders: Vec<(&'static str, String)>) -> Vec<(String
 
 /// The effort level of the model, if the caller sends one.
 fn effort_level(event: &Event) -> Option<&str> {
-    event.native.get("effort")?.get("level")?.as_str().filter(|_| event.is_from(&Claude))
+    event.native.get("effort")?.get("level")?.as_str().filter(|_| event.is_from(&CLAUDE))
 }
 
 /// The agent that the whole session runs as. A sub-agent has an id too, and does not count.
 fn session_agent(event: &Event) -> Option<String> {
     let inside = event.native.get("agent_id").is_some();
     let named = text_field(&event.native, "agent_type").filter(|name| !name.is_empty() && !inside);
-    named.filter(|_| event.is_from(&Claude))
+    named.filter(|_| event.is_from(&CLAUDE))
 }
 
 /// The file in which a hook may set variables for the session: the caller's own, else one in the

@@ -2,12 +2,11 @@
 //! reduced the decision to what the caller can receive.
 
 use gambrel_model::{
-    Audience, Decision, Dialect, Event, MomentKind, Powers, Reply, Ruling, Slot, Step, Tool,
-    Verdict,
+    Audience, Decision, Event, MomentKind, Powers, Reply, Ruling, Slot, Step, Tool, Verdict,
 };
 use serde_json::{Value, json};
 
-use super::Claude;
+use super::CLAUDE;
 use super::events::{ReplyForm, makes_worktree, reply_form};
 use super::hosts::{Host, host_of};
 use super::output::{
@@ -26,7 +25,7 @@ pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
         return exit_code_reply(verdict, false, false);
     }
     if reply_form(event.spec) == ReplyForm::Exit && (verdict.ruling == Ruling::Deny || worktree) {
-        let asked = |step: &Step| step.ran && step.dialect == Claude.name();
+        let asked = |step: &Step| step.ran && step.dialect == CLAUDE.name;
         return exit_code_reply(verdict, worktree, decision.trail.iter().any(asked));
     }
 

@@ -4,7 +4,7 @@
 use gambrel_model::{Audience, End, Event, EventSpec, Hook, MomentKind, Outcome, Ruling, Verdict};
 use serde_json::{Value, json};
 
-use super::Claude;
+use super::CLAUDE;
 use super::events::{ReplyForm, cannot_refuse, makes_worktree, plain_is_context, reply_form};
 use super::model_handler;
 use super::output::{
@@ -28,7 +28,7 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let later = output_after_async(&stdout);
     let output = later.unwrap_or(&stdout);
     let name = match row.name {
-        "" if event.is_from(&Claude) => &event.name,
+        "" if event.is_from(&CLAUDE) => &event.name,
         "" => &hook.draft.event,
         name => name,
     };

@@ -4,16 +4,25 @@
 use std::sync::OnceLock;
 
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
-    Hook, LoadedFile, Moment, Outcome, Pass, PatchRule, Powers, Reply, SearchRoots, Slot,
-    SourceSpan, ToolWord, Verdict,
+    Caller, CallerContext, Complaint, Decision, Dialect, DialectProperties, Event, EventSpec,
+    Moment, ParsedEvent, Pass, PatchRule, Powers, Reply, Slot, SourceSpan,
 };
 use serde_json::Value;
 
 use crate::neutral::{moment_table, payload};
 
+/// The row of the runner.
+pub static RUN: Dialect = Dialect {
+    name: "run",
+    events: event_table,
+    tools: payload::TOOLS,
+    properties: DialectProperties::DEFAULT,
+    caller: &Run,
+    hooks: None,
+};
+
 /// The dialect of the runner.
-pub struct Run;
+struct Run;
 
 const SHOW: Powers = Powers::MESSAGE_USER;
 const STOP: Powers = SHOW.union(Powers::HALT);
@@ -57,44 +66,16 @@ fn event_table() -> &'static [EventSpec] {
     })
 }
 
-impl Dialect for Run {
-    fn name(&self) -> &'static str {
-        "run"
-    }
-
-    fn events(&self) -> &'static [EventSpec] {
-        event_table()
-    }
-
-    fn tools(&self) -> &'static [ToolWord] {
-        payload::TOOLS
-    }
-
-    fn search(&self, _: &SearchRoots) -> Vec<ConfigPath> {
-        Vec::new()
-    }
-
-    fn load_hooks(&self, _: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
-        (Vec::new(), Vec::new())
-    }
-
+impl Caller for Run {
     fn receive_event(
-        &'static self,
+        &self,
         native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        let event = payload::parse_event(self, native, arrival)?;
-        let pass = read_pass(&event.native)?;
-        let firing_key = read_firing_key(&event.native)?;
-        Ok(Event { pass, firing_key, ..event })
-    }
-
-    fn stage_call(&self, event: &Event, _: &Hook, _: &Carry) -> Call {
-        Call { cwd: event.cwd.clone(), ..Call::default() }
-    }
-
-    fn read_outcome(&self, _: &Event, _: &Hook, _: &Outcome) -> Verdict {
-        Verdict::default()
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint> {
+        let parsed = payload::parse_event(&RUN, native, context)?;
+        let pass = read_pass(&parsed.native)?;
+        let firing_key = read_firing_key(&parsed.native)?;
+        Ok(ParsedEvent { pass, firing_key, ..parsed })
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

@@ -11,12 +11,12 @@ use gambrel_engine::{Engine, load_hooks};
 
 /// Fires one event of a caller at the hooks of a folder.
 pub fn fire(
-    table: &'static [&'static dyn Dialect],
+    table: &'static [&'static Dialect],
     folder: &Path,
     from: &str,
     native: &str,
 ) -> (Decision, Reply) {
-    let caller = table.iter().find(|dialect| dialect.name() == from).expect("a row of the table");
+    let caller = table.iter().find(|dialect| dialect.name == from).expect("a row of the table");
     let arrival =
         CallerContext { id: "test".into(), cwd: folder.into(), ..CallerContext::default() };
     let mut event = caller.receive_event(native.as_bytes(), arrival).expect("a native event");
@@ -32,7 +32,7 @@ pub fn fire(
         options: Options { trust: TrustMode::All, ..Options::default() },
     };
     let decision = engine.fire(&mut event);
-    let reply = caller.write_reply(&event, &decision);
+    let reply = caller.caller.write_reply(&event, &decision);
     (decision, reply)
 }
 
