@@ -3,7 +3,7 @@
 
 use gambrel_model::{
     Audience, CallerContext, Dialect, Draft, Event, FiringPhase, Hook, Ledger, LedgerError,
-    Message, Outcome, Undelivered, Verdict,
+    Outcome, Undelivered, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -99,20 +99,14 @@ fn keep_messages(
     ledger: &dyn Ledger,
     event: &Event,
     hook: &Hook,
-    mut words: Verdict,
+    verdict: Verdict,
 ) -> Result<(), LedgerError> {
     // A late refusal becomes a message.
-    for reason in std::mem::take(&mut words.reasons) {
-        words.messages.push(Message {
-            to: Audience::AgentNow,
-            text: reason.text,
-            hook: reason.hook,
-        });
-    }
-    if words.messages.is_empty() {
+    let Verdict { messages, .. } = verdict.reasons_to_notices(Audience::AgentNow);
+    if messages.is_empty() {
         return Ok(());
     }
-    let verdict = Verdict { messages: words.messages, ..Verdict::default() }.truncate_texts();
+    let verdict = Verdict { messages, ..Verdict::default() }.truncate_texts();
     let entry = Undelivered::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
     undelivered::keep_for_session(ledger, &event.session_key(), &entry).map_err(|error| {
         let doing = format!("{}: {}", undelivered::describe_lost(&entry.verdict), error.doing);

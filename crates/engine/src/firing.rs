@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Audience, Call, Carry, CarryUpdate, Decision, End, Event, Hook, HookAnswer, Loss, Message,
-    MomentKind, Order, Outcome, PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered,
-    Verdict, merge_patch,
+    Call, Carry, CarryUpdate, Decision, End, Event, Hook, HookAnswer, Loss, Message, MomentKind,
+    Order, Outcome, PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered, Verdict,
+    merge_patch,
 };
 
 use crate::budget::Budget;
@@ -290,14 +290,17 @@ impl<'f, 'a> Firing<'f, 'a> {
             // Output of a hook whose files changed is not passed on.
             carry = CarryUpdate::default();
         }
-        let (mut verdict, losses) = mark_gate_failure(verdict, &outcome)
+        let (verdict, losses) = mark_gate_failure(verdict, &outcome)
             .attributed_to(&hook.id)
             .truncate_texts()
             .within_hook_powers(row);
         self.decision.session_flags.extend(hook.once_key());
         let mut why = collect_remarks(remark, &outcome, &verdict);
         self.decision.losses.extend(losses);
-        self.cap_refusals(event, candidate, &mut verdict, &mut why);
+        let at_close = event.kind() == MomentKind::Close;
+        let cap = hook.draft.policy.max_refusals_in_row.filter(|_| at_close);
+        let (mut verdict, capped) = verdict.cap_refusals(cap, event.facts.refusals);
+        why.extend(capped);
         let previous = self.carry.previous.entry(hook.dialect.name).or_default();
         previous.update(carry);
         let step = Step {
@@ -330,31 +333,6 @@ impl<'f, 'a> Firing<'f, 'a> {
             let deny = Verdict::with_ruling(Ruling::Deny, format!("strict: {why}"));
             let deny = deny.attributed_to(&candidate.hook.id);
             self.verdict = std::mem::take(&mut self.verdict).then(deny);
-        }
-    }
-
-    /// Repeated refusals of the same subject become messages.
-    fn cap_refusals(
-        &self,
-        event: &Event,
-        candidate: &Candidate,
-        verdict: &mut Verdict,
-        why: &mut Vec<String>,
-    ) {
-        let cap = candidate
-            .hook
-            .draft
-            .policy
-            .max_refusals_in_row
-            .filter(|_| event.kind() == MomentKind::Close);
-        if verdict.ruling == Ruling::Deny && cap.is_some_and(|cap| event.facts.refusals >= cap) {
-            let often = format!("let through after {} refusals in a row", event.facts.refusals);
-            verdict.ruling = Ruling::Silent;
-            for reason in std::mem::take(&mut verdict.reasons) {
-                let text = format!("{} ({often})", reason.text);
-                verdict.messages.push(Message { to: Audience::User, text, hook: reason.hook });
-            }
-            why.push(often);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use gambrel_model::{
     Audience, Claim, Decision, Event, Ledger, LedgerError, Message, Moment, MomentKind, Powers,
-    Reason, Ruling, SessionState, Undelivered, Verdict,
+    Ruling, SessionState, Undelivered, Verdict,
 };
 
 /// The sender of gambrel's own messages.
@@ -25,8 +25,12 @@ pub fn collect_deliverable(event: &Event, state: &SessionState) -> (Verdict, Vec
         let texts = messages.iter().filter(|message| own && can_deliver(event, message.to));
         let mut part = Verdict { messages: texts.cloned().collect(), ..Verdict::default() };
         seed.messages.extend(part.messages.iter().map(to_agent_now));
-        if *ruling != Ruling::Silent && apply_halt(event, &entry.verdict, &mut seed) {
-            (part.ruling, part.reasons) = (*ruling, reasons.clone());
+        if *ruling != Ruling::Silent {
+            let halt = entry.verdict.undelivered_halt(event.spec);
+            if halt.ruling == Ruling::Halt {
+                (part.ruling, part.reasons) = (*ruling, reasons.clone());
+            }
+            seed = seed.then(halt);
         }
         if !is_nothing(&part) || is_nothing(&entry.verdict) {
             delivered.push(Undelivered { verdict: part, ..entry.clone() });
@@ -157,32 +161,6 @@ fn can_deliver(event: &Event, audience: Audience) -> bool {
         }
         Audience::User => can.contains(Powers::MESSAGE_USER),
     }
-}
-
-/// A halt is delivered to a caller that can receive it; until then every gate denies.
-fn apply_halt(event: &Event, stored: &Verdict, seed: &mut Verdict) -> bool {
-    let sayable = event.spec.caller_powers.contains(Powers::HALT);
-    let ruling = match (sayable, event.kind()) {
-        (true, _) => Ruling::Halt,
-        (false, MomentKind::Gate) if event.spec.caller_powers.contains(Powers::DENY) => {
-            Ruling::Deny
-        }
-        // Callers that cannot refuse show it to the user each time.
-        _ => {
-            seed.messages.extend(stored.reasons.iter().map(|reason| Message {
-                to: Audience::User,
-                text: format!("a hook stopped this session: {}", reason.text),
-                hook: reason.hook.clone(),
-            }));
-            return false;
-        }
-    };
-    seed.ruling = seed.ruling.max(ruling);
-    for reason in &stored.reasons {
-        let text = format!("a hook stopped this session: {}", reason.text);
-        seed.reasons.push(Reason { ruling, text, hook: reason.hook.clone() });
-    }
-    sayable
 }
 
 /// Stores the part that the caller could not receive. Equal messages of two firings are both stored;

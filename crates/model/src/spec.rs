@@ -33,6 +33,8 @@ pub struct EventSpec {
     /// Whether a host may report the event although no hook exists for it. False where a hook
     /// replaces work of the host.
     pub reportable: bool,
+    /// Whether the caller accepts rewritten input only together with an Allow.
+    pub input_needs_allow: bool,
     /// How long a live host waits for the reply; `None` without a limit.
     pub host_timeout: Option<Duration>,
 }
@@ -53,6 +55,7 @@ impl EventSpec {
             duplicate_of_earlier: false,
             can_veto_end: false,
             reportable: true,
+            input_needs_allow: false,
             host_timeout: None,
         }
     }

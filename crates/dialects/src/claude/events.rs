@@ -35,6 +35,7 @@ const fn row(
         can_veto_end,
         // A hook of this event makes the worktree.
         reportable: !matches!(name.as_bytes(), b"WorktreeCreate"),
+        input_needs_allow: matches!(moment, Moment::ToolPermission),
         host_timeout: Some(host_timeout(name, &moment)),
         moment,
     }

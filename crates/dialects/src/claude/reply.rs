@@ -172,13 +172,7 @@ impl ReplyWriter<'_> {
             self.put_specific("additionalContext", json!(for_agent.join("\n")));
         }
 
-        let mut for_user: Vec<&str> = self.verdict.messages_for(Audience::User).collect();
-        let asked = reply_form(self.event.spec) == ReplyForm::Request
-            && self.verdict.ruling == Ruling::Silent;
-        if asked && self.verdict.patch.contains_key(&Slot::Input) {
-            // A rewritten input can only be sent with a permission, and no hook gave one.
-            for_user.push("a hook's rewrite of the input was not applied");
-        }
+        let for_user: Vec<&str> = self.verdict.messages_for(Audience::User).collect();
         if !for_user.is_empty() {
             self.put_field("systemMessage", json!(for_user.join("\n")));
         }
