@@ -30,13 +30,9 @@ impl DetachedHook {
     /// The record of one hook at one event.
     pub fn from_event(event: &Event, hook: &Hook) -> Self {
         let arrival = CallerContext {
-            id: event.id.clone(),
-            at: event.at,
             cwd: event.project.clone(),
-            env: event.env.clone(),
-            secrets: event.secrets.clone(),
-            caller: event.caller,
             event_name: Some(event.name.clone()),
+            ..(*event.context).clone()
         };
         Self {
             arrival,
@@ -108,7 +104,7 @@ fn keep_messages(
     }
     let verdict = Verdict { messages, ..Verdict::default() }.truncate_texts();
     let entry = Undelivered::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
-    undelivered::keep_for_session(ledger, &event.session_key(), &entry).map_err(|error| {
+    undelivered::keep_for_session(ledger, &event.session_key, &entry).map_err(|error| {
         let doing = format!("{}: {}", undelivered::describe_lost(&entry.verdict), error.doing);
         LedgerError { doing, ..error }
     })

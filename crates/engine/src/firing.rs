@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use gambrel_model::{
     Call, Carry, CarryUpdate, Decision, End, Event, Hook, HookAnswer, Loss, Message, MomentKind,
-    Order, Outcome, PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered, Verdict,
-    merge_patch,
+    Order, Outcome, PatchRule, Program, Ruling, Slot, Step, Undelivered, Verdict, merge_patch,
 };
 
 use crate::budget::Budget;
@@ -46,8 +45,6 @@ pub(crate) struct Firing<'f, 'a> {
     pub refusals: Vec<usize>,
     /// Messages for the user at a later event.
     pub later_notices: Vec<Message>,
-    /// Errors met while reading the session state.
-    pub unknown: Vec<String>,
     pub recheck: bool,
     /// Outcomes that an earlier firing with the same key recorded, by hook.
     pub recorded: BTreeMap<String, Outcome>,
@@ -65,7 +62,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             id: event.id.clone(),
             moment: event.moment.name().to_owned(),
             session: event.session.clone(),
-            session_key: event.session_key(),
+            session_key: event.session_key.clone(),
             warnings: troubles,
             complaints,
             ..Decision::default()
@@ -84,7 +81,6 @@ impl<'f, 'a> Firing<'f, 'a> {
             failed: Vec::new(),
             refusals: Vec::new(),
             later_notices: Vec::new(),
-            unknown: Vec::new(),
             recheck: false,
             recorded: BTreeMap::new(),
         }
@@ -92,18 +88,17 @@ impl<'f, 'a> Firing<'f, 'a> {
 
     /// Starts with the undelivered messages of the session and returns those that this reply
     /// delivers.
-    pub fn add_undelivered(&mut self, state: &SessionState) -> Vec<Undelivered> {
-        let (seed, delivered) = undelivered::collect_deliverable(self.event, state);
+    pub fn add_undelivered(&mut self) -> Vec<Undelivered> {
+        let (seed, delivered) = undelivered::collect_deliverable(self.event);
         self.verdict = seed;
         delivered
     }
 
     /// Unreadable session state is a gate failure: a hook may have stopped the session.
-    pub fn mark_session_unreadable(&mut self, unknown: Vec<String>) {
+    pub fn mark_session_unreadable(&mut self) {
         if self.event.kind() == MomentKind::Gate {
-            self.verdict.gate_failures.extend(unknown.iter().cloned());
+            self.verdict.gate_failures.extend(self.event.session_errors.iter().cloned());
         }
-        self.unknown = unknown;
     }
 
     /// Runs the hooks of one dialect.

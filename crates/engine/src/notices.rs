@@ -46,7 +46,7 @@ impl Firing<'_, '_> {
             return;
         }
         // Shown every time, because the session flags cannot be read.
-        for why in std::mem::take(&mut self.unknown) {
+        for why in &self.event.session_errors {
             self.add_user_message(format!("gambrel cannot read the state of this session: {why}"));
         }
         let mut notices = failures;

@@ -37,7 +37,7 @@ pub(crate) fn select_hooks(
         anchored: false,
         dedup_keys: BTreeMap::new(),
         running_locations: BTreeSet::new(),
-        depth: event.env.get(FIRING_VAR).map_or(0, |outer| outer.split(':').count()),
+        depth: event.context.env.get(FIRING_VAR).map_or(0, |outer| outer.split(':').count()),
         already_fired: event.dialect.caller.session_memory(event).already_fired,
         complaints: Vec::new(),
         troubles,

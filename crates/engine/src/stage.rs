@@ -74,7 +74,7 @@ pub(crate) fn batch_item<'t>(
     call: &mut Call,
 ) -> BatchItem<'t> {
     let name = event.firing_key.as_ref().unwrap_or(&event.id);
-    let firing = match event.env.get(FIRING_VAR) {
+    let firing = match event.context.env.get(FIRING_VAR) {
         Some(outer) => format!("{outer}:{name}"),
         None => name.to_owned(),
     };

@@ -16,10 +16,10 @@ const MAX_LOST_CHARS: usize = 500;
 pub const PROMPTS: &str = "prompts";
 
 /// The undelivered messages that this caller can receive.
-pub fn collect_deliverable(event: &Event, state: &SessionState) -> (Verdict, Vec<Undelivered>) {
+pub fn collect_deliverable(event: &Event) -> (Verdict, Vec<Undelivered>) {
     let mut seed = Verdict::default();
     let mut delivered = Vec::new();
-    for entry in &state.undelivered {
+    for entry in &event.undelivered {
         let Verdict { ruling, reasons, messages, .. } = &entry.verdict;
         let own = entry.claim.as_ref().is_some_and(|claim| claim.firing == event.id);
         let texts = messages.iter().filter(|message| own && can_deliver(event, message.to));
@@ -56,7 +56,7 @@ pub fn claim_messages(
     let free =
         |entry: &Undelivered| entry.claim.as_ref().is_none_or(|claim| !ledger.is_held(claim));
     let mut stored = Vec::new();
-    let claimed = ledger.update_session(&event.session_key(), &mut |kept| {
+    let claimed = ledger.update_session(&event.session_key, &mut |kept| {
         for entry in kept.undelivered.iter_mut().filter(|entry| wanted(entry) && free(entry)) {
             entry.claim = Some(own.clone());
         }
@@ -92,7 +92,7 @@ pub fn adopt_messages(
             })
             .collect();
     })?;
-    ledger.update_session(&event.session_key(), &mut |kept| {
+    ledger.update_session(&event.session_key, &mut |kept| {
         for entry in &adopted {
             if !kept.undelivered.iter().any(|old| old.id == entry.id) {
                 kept.keep_undelivered(entry.clone());
@@ -109,7 +109,7 @@ pub fn adopt_messages(
 pub fn claim_once(ledger: &dyn Ledger, event: &Event, name: &str) -> Result<(), OnceRefusal> {
     let own = ledger.new_claim(&event.id);
     let mut refusal = None;
-    let claimed = ledger.update_session(&event.session_key(), &mut |kept| {
+    let claimed = ledger.update_session(&event.session_key, &mut |kept| {
         let other = kept.claims.get(name).filter(|claim| **claim != own && ledger.is_held(claim));
         refusal = match (kept.counts.contains_key(name), other) {
             (true, _) => Some("once: it has run in this session"),
@@ -326,7 +326,7 @@ pub fn count_refusal(ledger: &dyn Ledger, event: &Event, refused: bool) -> Resul
         return Ok(());
     }
     let name = refusal_count_key(event);
-    ledger.update_session(&event.session_key(), &mut |state| match refused {
+    ledger.update_session(&event.session_key, &mut |state| match refused {
         true => *state.counts.entry(name.clone()).or_default() += 1,
         false => drop(state.counts.remove(&name)),
     })

@@ -8,7 +8,7 @@ use crate::complaint::Complaint;
 use crate::condition::Fact;
 use crate::config_path::{ConfigPath, LoadedFile, SearchRoots};
 use crate::decision::{Decision, Reply};
-use crate::event::{CallerContext, Event, ParsedEvent};
+use crate::event::{CallerContext, Event, ParsedEvent, ReceivedEvent};
 use crate::hook::{ANY, Draft, Hook};
 use crate::outcome::Outcome;
 use crate::spec::EventSpec;
@@ -60,9 +60,11 @@ impl Dialect {
         named.or_else(|| rows.iter().find(|row| row.name.is_empty()))
     }
 
-    /// Parses a native event and adds the caller's context.
+    /// Parses a native event of the project in the caller's folder.
     pub fn receive_event(&self, native: &[u8], context: CallerContext) -> Result<Event, Complaint> {
-        self.caller.receive_event(native, &context).map(|parsed| Event::new(parsed, context))
+        let parsed = self.caller.receive_event(native, &context)?;
+        let project = context.cwd.clone();
+        Ok(Event::new(ReceivedEvent { parsed, context }, project))
     }
 
     /// Whether the caller can express a slot.

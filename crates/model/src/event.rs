@@ -2,13 +2,14 @@
 //! dialect see every native field; all others see the facts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dialect::Dialect;
+use crate::ledger::Undelivered;
 use crate::moment::{Moment, MomentKind, to_snake_case};
 use crate::pass::Pass;
 use crate::spec::EventSpec;
@@ -36,6 +37,8 @@ pub struct Event {
     pub moment: Moment,
     /// The caller's session.
     pub session: String,
+    /// The name under which the ledger stores the session.
+    pub session_key: String,
     /// The folder in which the agent works.
     pub cwd: PathBuf,
     /// The project's folder.
@@ -44,19 +47,16 @@ pub struct Event {
     pub facts: Facts,
     /// The native payload.
     pub native: Value,
-    /// The caller's bytes if they are one line of text. Hooks of the same dialect receive them
-    /// unless a hook rewrote something.
-    pub raw_line: Option<Arc<[u8]>>,
     /// Rewrites so far.
     pub patched: Patch,
     /// The session's counts by name.
     pub session_counts: BTreeMap<String, u64>,
-    /// The user's secrets, only for requests that name them.
-    pub secrets: Arc<BTreeMap<String, String>>,
-    /// The caller's environment.
-    pub env: Arc<BTreeMap<String, String>>,
-    /// The calling process, if known.
-    pub caller: Option<u32>,
+    /// Messages and halts that earlier callers of the session could not receive.
+    pub undelivered: Vec<Undelivered>,
+    /// Why the state of the session could not be read or changed.
+    pub session_errors: Vec<String>,
+    /// The caller's process.
+    pub context: Arc<CallerContext>,
 }
 
 /// Context of an arriving event.
@@ -71,12 +71,16 @@ pub struct CallerContext {
     /// The caller's environment.
     #[serde(skip)]
     pub env: Arc<BTreeMap<String, String>>,
-    /// The user's secrets.
+    /// The user's secrets, only for requests that name them.
     #[serde(skip)]
     pub secrets: Arc<BTreeMap<String, String>>,
     /// The calling process, if known.
-    #[serde(default)]
-    pub caller: Option<u32>,
+    #[serde(default, rename = "caller")]
+    pub caller_pid: Option<u32>,
+    /// The caller's bytes if they are one line of text. Hooks of the same dialect receive them
+    /// unless a hook rewrote something.
+    #[serde(skip)]
+    pub raw_line: Option<Arc<[u8]>>,
     /// The native event's name, for a payload that does not name it.
     #[serde(default)]
     pub event_name: Option<String>,
@@ -105,6 +109,8 @@ pub struct ParsedEvent {
     pub pass: Pass,
     /// A stable name for a firing that may be repeated after a crash.
     pub firing_key: Option<String>,
+    /// The folder of the run, if the caller runs a plan.
+    pub run_dir: Option<String>,
     /// The caller's bytes as hooks of the same dialect receive them, if the dialect translated them.
     pub translated: Option<Arc<[u8]>>,
 }
@@ -133,8 +139,26 @@ impl ParsedEvent {
             native,
             pass: Pass::All,
             firing_key: None,
+            run_dir: None,
             translated: None,
         }
+    }
+}
+
+/// An event as it arrived, before its project and its session are known.
+#[derive(Clone)]
+pub struct ReceivedEvent {
+    /// The event as its dialect parsed it.
+    pub parsed: ParsedEvent,
+    /// The caller's context.
+    pub context: CallerContext,
+}
+
+impl ReceivedEvent {
+    /// The folder in which the agent works.
+    pub fn cwd(&self) -> PathBuf {
+        let named = self.parsed.cwd.as_ref().filter(|cwd| !cwd.is_empty());
+        named.map_or_else(|| self.context.cwd.clone(), PathBuf::from)
     }
 }
 
@@ -229,11 +253,17 @@ pub struct TeamFacts {
 }
 
 impl Event {
-    /// Builds the event from its parsed form and the caller's context.
-    pub fn new(parsed: ParsedEvent, context: CallerContext) -> Self {
-        let cwd = parsed.cwd.filter(|c| !c.is_empty()).map_or(context.cwd.clone(), Into::into);
+    /// Builds the event of a project.
+    pub fn new(received: ReceivedEvent, project: PathBuf) -> Self {
+        let cwd = received.cwd();
+        let ReceivedEvent { parsed, mut context } = received;
+        context.raw_line = parsed.translated.or(context.raw_line);
+        let session_key = match parsed.run_dir {
+            Some(folder) => format!("run:{folder}"),
+            None => session_key(&parsed.session, &project),
+        };
         Self {
-            id: context.id,
+            id: context.id.clone(),
             firing_key: parsed.firing_key,
             pass: parsed.pass,
             at: context.at,
@@ -242,28 +272,22 @@ impl Event {
             name: parsed.name,
             moment: parsed.moment,
             session: parsed.session,
-            project: context.cwd,
+            session_key,
+            project,
             cwd,
             facts: parsed.facts,
             native: parsed.native,
-            raw_line: parsed.translated,
             patched: Patch::new(),
             session_counts: BTreeMap::new(),
-            secrets: context.secrets,
-            env: context.env,
-            caller: context.caller,
+            undelivered: Vec::new(),
+            session_errors: Vec::new(),
+            context: Arc::new(context),
         }
     }
 
     /// The kind of its moment.
     pub fn kind(&self) -> MomentKind {
         self.spec.kind()
-    }
-
-    /// The key of this session in the ledger. It contains the project, because session names are
-    /// not unique and may be empty.
-    pub fn session_key(&self) -> String {
-        format!("{}@{}", self.session, self.project.display())
     }
 
     /// Whether the caller uses this dialect.
@@ -303,6 +327,12 @@ impl Event {
             Slot::InjectedMessage | Slot::Native(_) | Slot::List(_) => {}
         }
     }
+}
+
+/// The key of a session in the ledger. It contains the project, because session names are not unique
+/// and may be empty.
+pub fn session_key(session: &str, project: &Path) -> String {
+    format!("{session}@{}", project.display())
 }
 
 fn rewrite_result(before: ToolResult, value: &Value) -> ToolResult {

@@ -44,7 +44,7 @@ pub use decision::{Decision, Reply, Step};
 pub use degrade::{Degraded, Loss};
 pub use dialect::{Caller, Dialect, DialectProperties, HookFormat, SessionMemory};
 pub use digest::sha256;
-pub use event::{CallerContext, Event, Facts, ParsedEvent, TaskFacts, TeamFacts};
+pub use event::{CallerContext, Event, Facts, ParsedEvent, ReceivedEvent, TaskFacts, TeamFacts};
 pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, Scope, Source};
 pub use ledger::{
     Claim, FiringPhase, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry, Undelivered,

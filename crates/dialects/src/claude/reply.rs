@@ -20,7 +20,7 @@ use super::tools::TOOLS;
 pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
     let verdict = &decision.for_caller;
     let worktree = makes_worktree(event.spec);
-    let host = host_of(&event.native, &event.env);
+    let host = host_of(&event.native, &event.context.env);
     if host == Host::Cursor && verdict.ruling.is_refusal() {
         return exit_code_reply(verdict, false, false);
     }

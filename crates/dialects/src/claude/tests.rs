@@ -227,7 +227,8 @@ fn spills_long_context_but_no_reasons() {
     let long = "é".repeat(10_001);
     let read = |event: &Event, outcome| Claude.read_outcome(event, &hook, &outcome).verdict;
     assert_eq!(read(&event, end(0, &long, "")).messages[0].text, long, "nowhere to put it");
-    event.env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));
+    let env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));
+    event.context = Arc::new(CallerContext { env, ..CallerContext::default() });
     let fits = "é".repeat(10_000);
     assert_eq!(read(&event, end(0, &fits, "")).messages[0].text, fits);
     let verdict = read(&event, end(0, &long, ""));

@@ -227,7 +227,8 @@ fn build_object(event: &Event, row: &EventSpec) -> Value {
 fn build_context(event: &Event) -> Value {
     let given = event.native.get("ctx").filter(|_| event.is_from(&OMP));
     let mut ctx = given.cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
-    let asked = event.env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
+    let asked =
+        event.context.env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
     // If the caller has no UI, no other UI is used.
     let denied = ctx.get("hasUI").is_some_and(|has| !is_truthy(has));
     ctx["hasUI"] = json!(asked && !denied);

@@ -1,5 +1,5 @@
 //! The dialect of gambrel's own runner as a caller. An event is a moment with facts, as in the
-//! neutral dialect, with the optional keys `pass` and `firing_key`. It has no hooks.
+//! neutral dialect, with the optional keys `pass`, `firing_key` and `run_dir`. It has no hooks.
 
 use std::sync::OnceLock;
 
@@ -74,8 +74,9 @@ impl Caller for Run {
     ) -> Result<ParsedEvent, Complaint> {
         let parsed = payload::parse_event(&RUN, native, context)?;
         let pass = read_pass(&parsed.native)?;
-        let firing_key = read_firing_key(&parsed.native)?;
-        Ok(ParsedEvent { pass, firing_key, ..parsed })
+        let firing_key = read_name(&parsed.native, "firing_key")?;
+        let run_dir = read_name(&parsed.native, "run_dir")?;
+        Ok(ParsedEvent { pass, firing_key, run_dir, ..parsed })
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
@@ -94,13 +95,13 @@ fn read_pass(native: &Value) -> Result<Pass, Complaint> {
     })
 }
 
-fn read_firing_key(native: &Value) -> Result<Option<String>, Complaint> {
-    match native.get("firing_key") {
+fn read_name(native: &Value, key: &str) -> Result<Option<String>, Complaint> {
+    match native.get(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(key)) if !key.is_empty() => Ok(Some(key.clone())),
+        Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
         Some(other) => Err(Complaint::error(
             SourceSpan::default(),
-            format!("`firing_key` is a text that is not empty, not {other}"),
+            format!("`{key}` is a text that is not empty, not {other}"),
         )),
     }
 }

@@ -75,7 +75,7 @@ pub fn team_of(event: &Event) -> TeamFacts {
     let or = |value: String, other: &str| if value.is_empty() { other.to_owned() } else { value };
     let dir = match named.dir.as_os_str().is_empty() {
         true => {
-            let root = teams_root(&event.env).unwrap_or_else(|| event.project.clone());
+            let root = teams_root(&event.context.env).unwrap_or_else(|| event.project.clone());
             root.join(sanitize_name(&id))
         }
         false => named.dir,
@@ -201,7 +201,7 @@ pub fn stage_call(event: &Event, hook: &Hook) -> Call {
 
 fn context_file(event: &Event) -> PathBuf {
     let name = format!("gambrel-{}-context.json", event.id);
-    let folder = event.env.get("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from);
+    let folder = event.context.env.get("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from);
     folder.join(name)
 }
 

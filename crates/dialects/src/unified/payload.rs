@@ -140,12 +140,15 @@ fn stage_command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     env.extend(filled.env);
     let passed = webhook::string_list(config, "pass_env");
     env.extend(
-        passed.iter().filter_map(|name| Some((name.clone(), event.secrets.get(name)?.clone()))),
+        passed
+            .iter()
+            .filter_map(|name| Some((name.clone(), event.context.secrets.get(name)?.clone()))),
     );
 
     // Removes an `ERROR` of gambrel's own environment, and the user's secrets that are not in
     // `pass_env`.
-    let names = std::iter::once(variables::ERROR).chain(event.secrets.keys().map(String::as_str));
+    let names =
+        std::iter::once(variables::ERROR).chain(event.context.secrets.keys().map(String::as_str));
     let set = |gone: &&str| env.iter().any(|(name, _)| name == gone);
     let unset = names.filter(|name| !set(name)).map(str::to_owned).collect();
     let cwd = working_folder(event, hook);

@@ -81,7 +81,7 @@ pub fn condition_fact(event: &Event, carry: &Carry, name: &str) -> Fact {
     match variable_value(event, carry, name) {
         Some(text) => is(text),
         None if is_known(name) => Fact::Unset,
-        None => event.env.get(name).map_or(Fact::Unset, |text| is(text.clone())),
+        None => event.context.env.get(name).map_or(Fact::Unset, |text| is(text.clone())),
     }
 }
 
@@ -159,7 +159,7 @@ pub fn command_env(event: &Event, carry: &Carry) -> Vec<(String, String)> {
 fn is_free(event: &Event, name: &str) -> bool {
     let shaped = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let sound = name.chars().all(shaped) && name.starts_with(|c: char| !c.is_ascii_digit());
-    sound && !is_known(name) && !event.env.contains_key(name)
+    sound && !is_known(name) && !event.context.env.contains_key(name)
 }
 
 /// Cuts a value that is too long for the kernel. Values about a tool are never cut, because a gate
