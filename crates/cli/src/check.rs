@@ -55,10 +55,10 @@ fn check_patterns(loaded: &Loaded) -> Vec<Complaint> {
 
 /// Events that hooks use but the agent does not report to gambrel.
 fn warn_uncovered(loaded: &Loaded) -> Vec<Complaint> {
-    let describe_host = |host: &&'static dyn Dialect| {
+    let describe_host = |host: &&'static Dialect| {
         let mut entries = loaded.host_entries.iter();
-        let (_, first) = entries.find(|(dialect, _)| dialect.name() == host.name())?;
-        let text = describe_uncovered(loaded, *host)?;
+        let (_, first) = entries.find(|(dialect, _)| dialect.name == host.name)?;
+        let text = describe_uncovered(loaded, host)?;
         Some(Complaint::warning(first.source.spot.clone(), text))
     };
     DIALECTS.iter().filter_map(describe_host).collect()

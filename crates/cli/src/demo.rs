@@ -57,9 +57,8 @@ fn fire_example(folder: &Path, as_json: bool) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for (path, title) in EXAMPLE_EVENTS {
         let native = std::fs::read(folder.join(path))?;
-        let mut event =
-            gambrel.receive("claude", &native).map_err(|c| anyhow::anyhow!(c.message))?;
-        let fired = gambrel.fire(&mut event);
+        let event = gambrel.receive("claude", &native).map_err(|c| anyhow::anyhow!(c.message))?;
+        let fired = gambrel.fire(event);
         match as_json {
             true => all.push(fired.decision.to_json()),
             false => print_result(title, folder, &fired),

@@ -50,7 +50,7 @@ type ConfigFields = &'static [(&'static str, &'static str)];
 fn describe(hook: &Hook) -> (String, ConfigFields) {
     let config = &hook.draft.config;
     let part = |key: &str| value_text(&config[key]);
-    match (hook.draft.action.as_str(), hook.dialect.name()) {
+    match (hook.draft.action.as_str(), hook.dialect.name) {
         ("shell", "claude") => describe_handler(config),
         ("shell", "teams") => (join_words(list_texts(&config["argv"])), &[]),
         ("shell", "unified") => {

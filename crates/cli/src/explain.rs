@@ -13,25 +13,26 @@ use crate::{open, printer, stdin};
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     let gambrel = open::open_for_fire(folder, args, None)?;
     let bytes = stdin::read_event(None)?;
-    let mut event = match gambrel.receive(&args.from, &bytes) {
+    let event = match gambrel.receive(&args.from, &bytes) {
         Ok(event) => event,
         Err(complaint) => bail!(UsageError(complaint.message)),
     };
 
     let loaded = gambrel.load_hooks(Some(&event));
-    let candidates = gambrel.explain(&mut event, &loaded);
+    let (name, moment) = (event.parsed.name.clone(), event.parsed.moment.clone());
+    let candidates = gambrel.explain(event, &loaded);
 
     if args.json {
         let hooks: Vec<Value> = candidates.iter().map(to_json).collect();
         let complaints = loaded.complaints.iter().map(gambrel::model::decision::complaint_json);
         printer::print_json(&json!({
-            "moment": event.moment.name(), "event": event.name, "hooks": hooks,
+            "moment": moment.name(), "event": name, "hooks": hooks,
             "complaints": complaints.collect::<Vec<_>>(),
         }));
         return Ok(0);
     }
 
-    let summary = format!("{} from {} is {}", event.name, args.from, event.moment);
+    let summary = format!("{} from {} is {}", name, args.from, moment);
     printer::print(&format!("{}\n", printer::single_line(&summary)));
     for candidate in &candidates {
         printer::print(&format_candidate(candidate));
@@ -61,7 +62,7 @@ fn to_json(candidate: &Candidate) -> Value {
     let (runs, why) = explain_selection(candidate);
     let hook = &candidate.hook;
     json!({
-        "hook": hook.id, "title": hook.title(), "dialect": hook.dialect.name(),
+        "hook": hook.id, "title": hook.title(), "dialect": hook.dialect.name,
         "event": hook.draft.event, "source": hook.draft.source.location(), "runs": runs, "why": why,
         "status": hook.draft.status,
     })
@@ -73,7 +74,7 @@ fn format_candidate(candidate: &Candidate) -> String {
     let hook = &candidate.hook;
     format!(
         "{mark:<4}  {}  {}\n      {} · {}\n",
-        hook.dialect.name(),
+        hook.dialect.name,
         printer::truncate_line(&hook.title(), 60),
         printer::truncate_line(&why, 200),
         printer::single_line(&hook.draft.source.location()),

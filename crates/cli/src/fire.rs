@@ -7,8 +7,8 @@ mod unparsable;
 
 use std::path::PathBuf;
 
-use gambrel::model::{Complaint, Event, Powers, Reply, Severity};
-use gambrel::{FireResult, Gambrel, Setup};
+use gambrel::model::{Complaint, EventSpec, Powers, Reply, Severity};
+use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup};
 use serde_json::json;
 
 use self::unparsable::UnparsableEvent;
@@ -33,9 +33,9 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     };
 
     let code = match gambrel.receive(&args.from, &bytes) {
-        Ok(mut event) => match gambrel.setup().state_dir_refusal(&event) {
+        Ok(event) => match gambrel.setup().state_dir_refusal(&event) {
             Some(why) => print_refusal(&gambrel, args, &bytes, &why),
-            None => fire_event(&gambrel, args, &mut event),
+            None => fire_event(&gambrel, args, event),
         },
         Err(complaint) => answer_unreadable(&gambrel, args, &bytes, &complaint),
     };
@@ -44,7 +44,8 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
+fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
+    let spec = event.parsed.spec;
     let FireResult { decision, reply } = with_stdout_redirected(|| gambrel.fire(event));
 
     let printed = match args.json {
@@ -57,7 +58,7 @@ fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: &mut Event) -> u8 {
         console::print_console(&decision);
     }
 
-    print_warnings(gambrel, &decision, event, &reply);
+    print_warnings(gambrel, &decision, spec, &reply);
     if let Err(error) = printed {
         // The messages of an unwritten reply stay undelivered, and the exit code reports the
         // failure.
@@ -106,8 +107,13 @@ fn read_failure(error: &anyhow::Error) -> Complaint {
 
 /// Prints warnings on stderr. Gate failures that the reply already shows, once per session, are not
 /// repeated.
-fn print_warnings(gambrel: &Gambrel, decision: &gambrel::Decision, event: &Event, reply: &Reply) {
-    let shows = event.spec.caller_powers.contains(Powers::MESSAGE_USER);
+fn print_warnings(
+    gambrel: &Gambrel,
+    decision: &gambrel::Decision,
+    spec: &EventSpec,
+    reply: &Reply,
+) {
+    let shows = spec.caller_powers.contains(Powers::MESSAGE_USER);
     let fresh = decision.session_flags.iter().any(|mark| mark.starts_with("told:"));
     let is_shown = !reply.stderr.is_empty() || (shows && !fresh);
     for why in decision.merged.gate_failures.iter().filter(|_| !is_shown).take(5) {

@@ -41,7 +41,7 @@ pub fn run(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
 
     let mut changes = Changes::default();
     for row in entry::select_events(&loaded, args) {
-        let Some(entry) = SettingsEntry::new(&gambrel, &program, row) else { continue };
+        let Some(entry) = SettingsEntry::new(&program, row) else { continue };
         let own = hooks.array_value(row.name);
         let groups = hooks.array_value_or_create(row.name);
         let groups = groups.with_context(|| {

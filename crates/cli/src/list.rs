@@ -62,7 +62,7 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
         }
     }
 
-    for text in DIALECTS.iter().filter_map(|host| describe_uncovered(&loaded, *host)) {
+    for text in DIALECTS.iter().filter_map(|host| describe_uncovered(&loaded, host)) {
         printer::warn(&text);
     }
     Ok(0)
@@ -118,7 +118,7 @@ pub fn to_json(hook: &Hook, trust: Trust, covered: Option<&Coverage>) -> Value {
     let opaque: &[String] = covered.map(|c| c.opaque.as_slice()).unwrap_or_default();
     json!({
         "id": hook.id,
-        "dialect": hook.dialect.name(),
+        "dialect": hook.dialect.name,
         "event": draft.event,
         "moment": hook.moment_name(),
         "matcher": draft.matcher.to_text(),
@@ -152,7 +152,7 @@ fn format_row(hook: &Hook, trust: Trust, shadow: Option<&str>) -> Vec<String> {
 
     vec![
         hook.id.clone(),
-        hook.dialect.name().to_owned(),
+        hook.dialect.name.to_owned(),
         draft.event.clone(),
         printer::truncate_line(&draft.matcher.to_text().unwrap_or_else(|| "*".into()), 24),
         draft.action.clone(),

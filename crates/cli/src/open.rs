@@ -182,7 +182,7 @@ pub fn open_for_fire(
 
     for word in std::iter::once(&args.from).chain(&args.only) {
         if Gambrel::dialect_by_name(word).is_none() {
-            let names: Vec<&str> = gambrel::DIALECTS.iter().map(|d| d.name()).collect();
+            let names: Vec<&str> = gambrel::DIALECTS.iter().map(|d| d.name).collect();
             bail!(UsageError(format!("no dialect `{word}`: use one of {}", names.join(", "))));
         }
     }

@@ -1,11 +1,7 @@
-//! The steps that every dialect shares when it parses an event: read the JSON object, find the
-//! event's row, and build the `Event`.
+//! The steps that every dialect shares when it parses an event: read the JSON object
+//! and its fields.
 
-use gambrel_model::moment::to_snake_case;
-use gambrel_model::{
-    CallerContext, Complaint, Dialect, Event, EventSpec, Facts, Moment, Pass, Patch, SourceSpan,
-    lossy_json,
-};
+use gambrel_model::{CallerContext, Complaint, SourceSpan, lossy_json};
 use serde_json::Value;
 
 /// The largest event that a dialect accepts.
@@ -43,9 +39,9 @@ pub fn text_field(value: &Value, key: &str) -> Option<String> {
 }
 
 /// The event's name: the payload's own field, else the name that the caller gave separately.
-pub fn event_name(native: &Value, key: &str, arrival: &CallerContext) -> Option<String> {
+pub fn event_name(native: &Value, key: &str, context: &CallerContext) -> Option<String> {
     let written = text_field(native, key).filter(|name| !name.is_empty());
-    written.or_else(|| arrival.event_name.clone())
+    written.or_else(|| context.event_name.clone())
 }
 
 /// A value as text. Numbers and booleans keep their JSON form.
@@ -54,61 +50,6 @@ pub fn value_as_text(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    }
-}
-
-/// The row of an event's name. For an unknown name, the row with an empty name.
-pub fn find_spec(dialect: &dyn Dialect, name: &str) -> Option<&'static EventSpec> {
-    let rows = dialect.events();
-    rows.iter().find(|row| row.name == name).or_else(|| rows.iter().find(|row| row.name.is_empty()))
-}
-
-/// An event as a dialect parsed it, before the `CallerContext` is added.
-pub struct ParsedEvent {
-    /// The row of the event table.
-    pub spec: &'static EventSpec,
-    /// The event's name as the caller wrote it.
-    pub name: String,
-    /// The caller's session.
-    pub session: String,
-    /// The working folder, if the event names one.
-    pub cwd: Option<String>,
-    /// The neutral facts.
-    pub facts: Facts,
-    /// The caller's payload.
-    pub native: Value,
-}
-
-impl ParsedEvent {
-    /// Adds the caller's context. An event without a row of its own becomes `Moment::Other`.
-    pub fn into_event(self, from: &'static dyn Dialect, arrival: CallerContext) -> Event {
-        let moment = match self.spec.name.is_empty() {
-            true => Moment::Other(to_snake_case(&self.name).into()),
-            false => self.spec.moment.clone(),
-        };
-        let cwd = self.cwd.filter(|c| !c.is_empty()).map_or(arrival.cwd.clone(), Into::into);
-
-        Event {
-            id: arrival.id,
-            firing_key: None,
-            pass: Pass::All,
-            at: arrival.at,
-            dialect: from,
-            spec: self.spec,
-            name: self.name,
-            moment,
-            session: self.session,
-            project: arrival.cwd,
-            cwd,
-            facts: self.facts,
-            native: self.native,
-            raw_line: None,
-            patched: Patch::new(),
-            session_counts: Default::default(),
-            secrets: arrival.secrets,
-            env: arrival.env,
-            caller: arrival.caller,
-        }
     }
 }
 

@@ -19,12 +19,12 @@ pub use preferences::{StartPreferences, start_preferences, trust_files};
 pub use project_env::{Assignment, EnvFile, PROJECT_ENV_FILES};
 
 /// Every dialect, in the order in which their hooks run. The last two have no hooks.
-pub static DIALECTS: &[&dyn Dialect] = &[
-    &claude::Claude,
-    &omp::Omp,
-    &teams::Teams,
-    &iteratr::Iteratr,
-    &unified::Unified,
-    &neutral::Neutral,
-    &run::Run,
+pub static DIALECTS: &[&Dialect] = &[
+    &claude::CLAUDE,
+    &omp::OMP,
+    &teams::TEAMS,
+    &iteratr::ITERATR,
+    &unified::UNIFIED,
+    &neutral::NEUTRAL,
+    &run::RUN,
 ];

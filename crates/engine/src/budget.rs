@@ -19,7 +19,7 @@ impl Budget {
     pub fn new(engine: &Engine<'_>, event: &Event) -> Self {
         let options = &engine.options;
         let host_timeout = || {
-            let own = options.hosted.then(|| event.dialect.host_timeout(event)).flatten()?;
+            let own = event.spec.host_timeout.filter(|_| options.hosted)?;
             Some(engine.loaded.entry_timeout(event).map_or(own, |entry| entry.min(own)))
         };
         let began = options.began.unwrap_or_else(Instant::now);

@@ -65,7 +65,7 @@ pub(crate) fn skipped_step(hook: &Hook, why: &str) -> Step {
     Step {
         hook: hook.id.clone(),
         title: hook.title(),
-        dialect: hook.dialect.name().to_owned(),
+        dialect: hook.dialect.name.to_owned(),
         action: hook.draft.action.clone(),
         source: hook.draft.source.location(),
         why: why.to_owned(),

@@ -3,7 +3,7 @@
 
 use gambrel_model::{
     Audience, CallerContext, Dialect, Draft, Event, FiringPhase, Hook, Ledger, LedgerError,
-    Message, Outcome, Undelivered, Verdict,
+    Outcome, Undelivered, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -30,19 +30,15 @@ impl DetachedHook {
     /// The record of one hook at one event.
     pub fn from_event(event: &Event, hook: &Hook) -> Self {
         let arrival = CallerContext {
-            id: event.id.clone(),
-            at: event.at,
             cwd: event.project.clone(),
-            env: event.env.clone(),
-            secrets: event.secrets.clone(),
-            caller: event.caller,
             event_name: Some(event.name.clone()),
+            ..(*event.context).clone()
         };
         Self {
             arrival,
-            from: event.dialect.name().to_owned(),
+            from: event.dialect.name.to_owned(),
             native: event.native.clone(),
-            dialect: hook.dialect.name().to_owned(),
+            dialect: hook.dialect.name.to_owned(),
             draft: hook.draft.clone(),
         }
     }
@@ -51,12 +47,12 @@ impl DetachedHook {
 /// Records the outcome of a detached hook and stores its messages for the session. Its ruling has
 /// no effect.
 pub fn record_detached_outcome(
-    dialects: &'static [&'static dyn Dialect],
+    dialects: &'static [&'static Dialect],
     ledger: &dyn Ledger,
     detached: DetachedHook,
     outcome: &Outcome,
 ) -> Result<(), LedgerError> {
-    let named = |name: &str| dialects.iter().find(|d| d.name() == name).copied();
+    let named = |name: &str| dialects.iter().find(|d| d.name == name).copied();
     let (Some(caller), Some(dialect)) = (named(&detached.from), named(&detached.dialect)) else {
         return Ok(());
     };
@@ -68,7 +64,7 @@ pub fn record_detached_outcome(
     // Also a hook that asked to continue in the background.
     draft.policy.blocking = false;
     let (Some(hook), _) = Hook::from_draft(dialect, draft) else { return Ok(()) };
-    let verdict = dialect.read_outcome(&event, &hook, outcome);
+    let verdict = hook.format.read_outcome(&event, &hook, outcome).verdict;
     let verdict = match &outcome.changed {
         Some(file) => crate::swap::doubt_verdict(verdict, &hook, file),
         None => verdict,
@@ -99,22 +95,16 @@ fn keep_messages(
     ledger: &dyn Ledger,
     event: &Event,
     hook: &Hook,
-    mut words: Verdict,
+    verdict: Verdict,
 ) -> Result<(), LedgerError> {
     // A late refusal becomes a message.
-    for reason in std::mem::take(&mut words.reasons) {
-        words.messages.push(Message {
-            to: Audience::AgentNow,
-            text: reason.text,
-            hook: reason.hook,
-        });
-    }
-    if words.messages.is_empty() {
+    let Verdict { messages, .. } = verdict.reasons_to_notices(Audience::AgentNow);
+    if messages.is_empty() {
         return Ok(());
     }
-    let verdict = Verdict { messages: words.messages, ..Verdict::default() }.truncate_texts();
+    let verdict = Verdict { messages, ..Verdict::default() }.truncate_texts();
     let entry = Undelivered::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
-    undelivered::keep_for_session(ledger, &event.session_key(), &entry).map_err(|error| {
+    undelivered::keep_for_session(ledger, &event.session_key, &entry).map_err(|error| {
         let doing = format!("{}: {}", undelivered::describe_lost(&entry.verdict), error.doing);
         LedgerError { doing, ..error }
     })

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use gambrel_model::event::session_key;
 use gambrel_model::{
     Audience, Decision, Event, LedgerError, Moment, MomentKind, Powers, Ruling, SessionState,
     SideEffect, Undelivered, Verdict,
@@ -17,11 +18,8 @@ use crate::select::{SelectedHooks, select_hooks};
 use crate::{Engine, journal, undelivered};
 
 /// Fires every matching hook and returns the decision.
-pub fn fire_event(engine: &Engine<'_>, event: &mut Event) -> Decision {
-    let mut troubles = Vec::new();
-    let state = load_session(engine, event, &mut troubles);
-    let unknown = troubles.clone();
-    let event: &Event = event;
+pub fn fire_event(engine: &Engine<'_>, event: &Event) -> Decision {
+    let mut troubles = event.session_errors.clone();
     let budget = Budget::new(engine, event);
     let SelectedHooks { candidates, unmatched, complaints } =
         select_hooks(engine, event, &budget, &mut troubles);
@@ -30,9 +28,9 @@ pub fn fire_event(engine: &Engine<'_>, event: &mut Event) -> Decision {
     let mut fold = Firing::new(engine, event, budget, troubles);
     fold.decision.complaints.extend(complaints);
     fold.load_recorded_outcomes();
-    let delivered = fold.add_undelivered(&state);
-    fold.mark_session_unreadable(unknown);
-    for group in candidates.chunk_by(|a, b| a.hook.dialect.name() == b.hook.dialect.name()) {
+    let delivered = fold.add_undelivered();
+    fold.mark_session_unreadable();
+    for group in candidates.chunk_by(|a, b| a.hook.dialect.name == b.hook.dialect.name) {
         fold.run_group(group);
     }
     fold.recheck_gates(&candidates);
@@ -47,60 +45,61 @@ pub fn fire_event(engine: &Engine<'_>, event: &mut Event) -> Decision {
 
 /// Adds the session's counts to the event without changing them, for `explain`.
 pub fn load_session_counts(engine: &Engine<'_>, event: &mut Event) {
-    let state = engine.ledger.session_state(&event.session_key()).unwrap_or_default();
+    let state = engine.ledger.session_state(&event.session_key).unwrap_or_default();
     let prompts = state.counts.get(undelivered::PROMPTS).copied().unwrap_or(0);
-    event.session_counts.clone_from(&state.counts);
+    event.session_counts = state.counts;
     let begins = u64::from(begins_iteration(event));
     event.facts.iteration.get_or_insert(prompts + begins);
-    event.facts.refusals =
-        state.counts.get(&undelivered::refusal_count_key(event)).copied().unwrap_or(0);
+    event.facts.refusals = count_of(event, &undelivered::refusal_count_key(event));
 }
 
-/// Adds the session state to the event: prompts so far, refusals in a row. Ledger errors go to the
-/// warnings.
-fn load_session(
-    engine: &Engine<'_>,
-    event: &mut Event,
-    troubles: &mut Vec<String>,
-) -> SessionState {
-    let state = engine.ledger.session_state(&event.session_key());
+/// Adds the session state to the event: undelivered messages, prompts so far, refusals in a row.
+/// Counts a prompt and claims the messages that this caller can receive.
+pub fn load_session(engine: &Engine<'_>, event: &mut Event) {
+    let mut troubles = Vec::new();
+    let state = engine.ledger.session_state(&event.session_key);
     let mut state = state.unwrap_or_else(|error| {
         troubles.push(error.to_string());
-        load_halts(engine, event, troubles)
+        load_halts(engine, event, &mut troubles)
     });
     if event.moment == Moment::SessionStart && event.session.is_empty() {
-        clear_session(engine, event, &mut state, troubles);
+        clear_session(engine, event, &mut state, &mut troubles);
     }
     if engine.options.hosted
         && event.spec.caller_powers.contains(Powers::MESSAGE_USER)
         && !event.session.is_empty()
     {
-        adopt_unnamed_session(engine, event, &mut state, troubles);
+        adopt_unnamed_session(engine, event, &mut state, &mut troubles);
     }
-    event.session_counts.clone_from(&state.counts);
+    event.session_counts = std::mem::take(&mut state.counts);
     if event.facts.iteration.is_none() {
-        if begins_iteration(event) {
-            *state.counts.entry(undelivered::PROMPTS.into()).or_default() += 1;
-            let counted = engine.ledger.update_session(&event.session_key(), &mut |kept| {
+        let begins = begins_iteration(event);
+        if begins {
+            let counted = engine.ledger.update_session(&event.session_key, &mut |kept| {
                 *kept.counts.entry(undelivered::PROMPTS.into()).or_default() += 1;
                 undelivered::reset_turn_counts(kept);
             });
             troubles.extend(counted.err().map(|error| error.to_string()));
         }
-        event.facts.iteration = Some(state.counts.get(undelivered::PROMPTS).copied().unwrap_or(0));
+        let prompts = count_of(event, undelivered::PROMPTS);
+        event.facts.iteration = Some(prompts + u64::from(begins));
     }
     if event.kind() == MomentKind::Close {
-        event.facts.refusals =
-            state.counts.get(&undelivered::refusal_count_key(event)).copied().unwrap_or(0);
+        event.facts.refusals = count_of(event, &undelivered::refusal_count_key(event));
     }
     let claimed = undelivered::claim_messages(engine.ledger, event, &mut state);
     troubles.extend(claimed.err().map(|error| error.to_string()));
-    state
+    event.undelivered = state.undelivered;
+    event.session_errors = troubles;
+}
+
+fn count_of(event: &Event, name: &str) -> u64 {
+    event.session_counts.get(name).copied().unwrap_or(0)
 }
 
 /// Reads the halts of a session whose state cannot be read.
 fn load_halts(engine: &Engine<'_>, event: &Event, troubles: &mut Vec<String>) -> SessionState {
-    let (halts, errors) = engine.ledger.read_halts(&event.session_key());
+    let (halts, errors) = engine.ledger.read_halts(&event.session_key);
     for text in errors.iter().map(ToString::to_string) {
         if !troubles.contains(&text) {
             troubles.push(text);
@@ -117,7 +116,7 @@ fn adopt_unnamed_session(
     state: &mut SessionState,
     troubles: &mut Vec<String>,
 ) {
-    let unnamed = format!("@{}", event.project.display());
+    let unnamed = session_key("", &event.project);
     let is_ours = |entry: &Undelivered| entry.from == undelivered::GAMBREL;
     let known = engine.ledger.session_state(&unnamed);
     if known.as_ref().is_ok_and(|known| !known.undelivered.iter().any(is_ours)) {
@@ -133,7 +132,8 @@ fn adopt_unnamed_session(
 
 /// A prompt that is fired under two names is one prompt.
 fn begins_iteration(event: &Event) -> bool {
-    event.moment == Moment::IterationStart && !event.dialect.already_fired(event)
+    event.moment == Moment::IterationStart
+        && !event.dialect.caller.session_memory(event).already_fired
 }
 
 /// A session without a name begins: it must not receive the messages of the previous one.
@@ -147,7 +147,7 @@ fn clear_session(
         *state = SessionState::default();
         let kept = engine
             .ledger
-            .update_session(&event.session_key(), &mut |kept| *kept = SessionState::default());
+            .update_session(&event.session_key, &mut |kept| *kept = SessionState::default());
         troubles.extend(kept.err().map(|error| error.to_string()));
     }
 }
@@ -199,16 +199,16 @@ fn set_session_flags(
 ) -> Result<(), LedgerError> {
     // A refused event has not happened.
     let happened = event.kind() != MomentKind::Gate || decision.merged.ruling < Ruling::Deny;
-    let others = engine.loaded.dialects().filter(|dialect| !event.is_from(*dialect));
+    let others = engine.loaded.dialects().filter(|dialect| !event.is_from(dialect));
     let of_event = std::iter::once(event.dialect)
         .chain(others)
-        .flat_map(|dialect| dialect.session_flags(event));
+        .flat_map(|dialect| dialect.caller.session_memory(event).flags);
     let names: Vec<String> =
         of_event.filter(|name| happened && !event.session_counts.contains_key(name)).collect();
     if names.is_empty() {
         return Ok(());
     }
-    engine.ledger.update_session(&event.session_key(), &mut |kept| {
+    engine.ledger.update_session(&event.session_key, &mut |kept| {
         for name in &names {
             *kept.counts.entry(name.clone()).or_default() += 1;
         }

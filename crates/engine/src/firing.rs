@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Audience, Call, Carry, Decision, End, Event, Hook, Loss, Message, MomentKind, Order, Outcome,
-    PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered, Verdict, merge_patch,
+    Call, Carry, CarryUpdate, Decision, End, Event, Hook, HookAnswer, Loss, Message, MomentKind,
+    Order, Outcome, PatchRule, Program, Ruling, Slot, Step, Undelivered, Verdict, merge_patch,
 };
 
 use crate::budget::Budget;
@@ -45,8 +45,6 @@ pub(crate) struct Firing<'f, 'a> {
     pub refusals: Vec<usize>,
     /// Messages for the user at a later event.
     pub later_notices: Vec<Message>,
-    /// Errors met while reading the session state.
-    pub unknown: Vec<String>,
     pub recheck: bool,
     /// Outcomes that an earlier firing with the same key recorded, by hook.
     pub recorded: BTreeMap<String, Outcome>,
@@ -64,7 +62,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             id: event.id.clone(),
             moment: event.moment.name().to_owned(),
             session: event.session.clone(),
-            session_key: event.session_key(),
+            session_key: event.session_key.clone(),
             warnings: troubles,
             complaints,
             ..Decision::default()
@@ -83,7 +81,6 @@ impl<'f, 'a> Firing<'f, 'a> {
             failed: Vec::new(),
             refusals: Vec::new(),
             later_notices: Vec::new(),
-            unknown: Vec::new(),
             recheck: false,
             recorded: BTreeMap::new(),
         }
@@ -91,18 +88,17 @@ impl<'f, 'a> Firing<'f, 'a> {
 
     /// Starts with the undelivered messages of the session and returns those that this reply
     /// delivers.
-    pub fn add_undelivered(&mut self, state: &SessionState) -> Vec<Undelivered> {
-        let (seed, delivered) = undelivered::collect_deliverable(self.event, state);
+    pub fn add_undelivered(&mut self) -> Vec<Undelivered> {
+        let (seed, delivered) = undelivered::collect_deliverable(self.event);
         self.verdict = seed;
         delivered
     }
 
     /// Unreadable session state is a gate failure: a hook may have stopped the session.
-    pub fn mark_session_unreadable(&mut self, unknown: Vec<String>) {
+    pub fn mark_session_unreadable(&mut self) {
         if self.event.kind() == MomentKind::Gate {
-            self.verdict.gate_failures.extend(unknown.iter().cloned());
+            self.verdict.gate_failures.extend(self.event.session_errors.iter().cloned());
         }
-        self.unknown = unknown;
     }
 
     /// Runs the hooks of one dialect.
@@ -239,7 +235,7 @@ impl<'f, 'a> Firing<'f, 'a> {
     /// `UntilRefused` everywhere.
     pub fn refused_by(&self, candidate: &Candidate) -> Option<String> {
         let gate = self.event.kind() == MomentKind::Gate && !self.recheck;
-        let own = candidate.hook.dialect.name();
+        let own = candidate.hook.dialect.name;
         let refusers = self.refusals.iter().map(|at| &self.decision.trail[*at]);
         let by_own = refusers.clone().any(|step| step.dialect == own);
         let ends = candidate.row.order == Order::UntilRefused && by_own;
@@ -283,28 +279,27 @@ impl<'f, 'a> Firing<'f, 'a> {
         remark: String,
     ) {
         let Candidate { hook, row, .. } = candidate;
-        let read =
-            catch_unwind(AssertUnwindSafe(|| hook.dialect.read_outcome(event, hook, &outcome)));
-        let verdict = read.unwrap_or_else(|_| {
-            hook.draft
-                .policy
-                .on_failure
-                .with_reason("an internal error of gambrel")
-                .with_gate_failure("not read")
-        });
-        let verdict = match &outcome.changed {
-            Some(file) => swap::doubt_verdict(verdict, hook, file),
-            None => verdict,
-        };
-        let (mut verdict, losses) = mark_gate_failure(verdict, &outcome)
+        let HookAnswer { mut verdict, mut carry } = read_answer(event, hook, &outcome);
+        if let Some(file) = &outcome.changed {
+            verdict = swap::doubt_verdict(verdict, hook, file);
+            // Output of a hook whose files changed is not passed on.
+            carry = CarryUpdate::default();
+        }
+        let (verdict, losses) = mark_gate_failure(verdict, &outcome)
             .attributed_to(&hook.id)
             .truncate_texts()
             .within_hook_powers(row);
         self.decision.session_flags.extend(hook.once_key());
         let mut why = collect_remarks(remark, &outcome, &verdict);
         self.decision.losses.extend(losses);
-        self.cap_refusals(event, candidate, &mut verdict, &mut why);
-        let mut step = Step {
+        let at_close = event.kind() == MomentKind::Close;
+        let cap = hook.draft.policy.max_refusals_in_row.filter(|_| at_close);
+        let (mut verdict, capped) = verdict.cap_refusals(cap, event.facts.refusals);
+        why.extend(capped);
+        let previous = self.carry.previous.entry(hook.dialect.name).or_default();
+        previous.update(carry);
+        let step = Step {
+            ok: previous.ok,
             ran: outcome.end != End::NotApplicable,
             verdict: verdict.ruling,
             why: why.join("; "),
@@ -319,7 +314,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         if !gate_failures.is_empty() && !verdict.ruling.is_refusal() && !self.recheck {
             self.failed.push((step.clone(), gate_failures.clone()));
         }
-        self.record_rewrites(event, candidate, &mut step, &mut verdict);
+        self.record_rewrites(event, candidate, &mut verdict);
         self.add_step(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
         if !gate_failures.is_empty() {
@@ -336,49 +331,8 @@ impl<'f, 'a> Firing<'f, 'a> {
         }
     }
 
-    /// Repeated refusals of the same subject become messages.
-    fn cap_refusals(
-        &self,
-        event: &Event,
-        candidate: &Candidate,
-        verdict: &mut Verdict,
-        why: &mut Vec<String>,
-    ) {
-        let cap = candidate
-            .hook
-            .draft
-            .policy
-            .max_refusals_in_row
-            .filter(|_| event.kind() == MomentKind::Close);
-        if verdict.ruling == Ruling::Deny && cap.is_some_and(|cap| event.facts.refusals >= cap) {
-            let often = format!("let through after {} refusals in a row", event.facts.refusals);
-            verdict.ruling = Ruling::Silent;
-            for reason in std::mem::take(&mut verdict.reasons) {
-                let text = format!("{} ({often})", reason.text);
-                verdict.messages.push(Message { to: Audience::User, text, hook: reason.hook });
-            }
-            why.push(often);
-        }
-    }
-
-    /// Resolves rewrites by the rule of the hook's dialect and updates the carry.
-    fn record_rewrites(
-        &mut self,
-        event: &Event,
-        candidate: &Candidate,
-        step: &mut Step,
-        verdict: &mut Verdict,
-    ) {
-        let dialect = candidate.hook.dialect.name();
-        if let Some(outcome) = &step.outcome {
-            let last = self.carry.previous.entry(dialect).or_default();
-            // Output of a hook whose files changed is not passed on.
-            let unknown =
-                outcome.changed.clone().map(|file| Outcome::from_end(End::FailedToStart(file)));
-            let outcome = unknown.as_ref().unwrap_or(outcome);
-            candidate.hook.dialect.update_carry(&candidate.hook, outcome, last);
-            step.ok = last.ok;
-        }
+    /// Resolves rewrites by the rule of the hook's dialect.
+    fn record_rewrites(&mut self, event: &Event, candidate: &Candidate, verdict: &mut Verdict) {
         self.resolve_rewrites(event, candidate, verdict);
         let id = candidate.hook.id.clone();
         if verdict.patch.contains_key(&Slot::Input) {
@@ -429,9 +383,9 @@ impl<'f, 'a> Firing<'f, 'a> {
         merged.patch = self.carry.patch.clone();
         decision.merged = merged.clone();
         let caller = self.event.dialect;
-        let strange = merged.patch.keys().filter(|slot| !caller.accepts_foreign_slot(slot));
+        let strange = merged.patch.keys().filter(|slot| !caller.accepts_slot(slot));
         let strange = strange.map(|slot| String::from(slot.clone()));
-        let wordless = |slot| Loss::new(slot, format!("{} cannot express it", caller.name()));
+        let wordless = |slot| Loss::new(slot, format!("{} cannot express it", caller.name));
         decision.losses.extend(strange.map(wordless));
         let (supported, lost) = merged.keep_supported_rewrites(self.event.spec);
         let supported = supported.attributed_to(self.rewriter.as_deref().unwrap_or("gambrel"));
@@ -446,15 +400,21 @@ impl<'f, 'a> Firing<'f, 'a> {
     }
 }
 
+/// Reads an outcome with the hook's dialect. A panic becomes the hook's failure.
+fn read_answer(event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
+    let read = AssertUnwindSafe(|| hook.format.read_outcome(event, hook, outcome));
+    catch_unwind(read).unwrap_or_else(|_| {
+        let verdict = hook.draft.policy.on_failure.with_reason("an internal error of gambrel");
+        HookAnswer::new(verdict.with_gate_failure("not read"), outcome)
+    })
+}
+
 /// The verdict of a gate hook without time: its timeout policy.
 fn gate_failure_verdict(event: &Event, candidate: &Candidate) -> Verdict {
     let Candidate { hook, row, .. } = candidate;
     let cut = Some(format!("no time was left to ask {}", hook.title()));
     let outcome = Outcome { cut_short_by: cut, ..Outcome::from_end(End::TimedOut) };
-    let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read_outcome(event, hook, &outcome)));
-    let late = read.unwrap_or_else(|_| {
-        hook.draft.policy.on_failure.with_reason("an internal error of gambrel")
-    });
+    let late = read_answer(event, hook, &outcome).verdict;
     let Verdict { ruling, reasons, .. } =
         late.attributed_to(&hook.id).truncate_texts().within_hook_powers(row).0;
     Verdict { ruling, reasons, ..Verdict::default() }

@@ -39,7 +39,7 @@ pub fn record_accepted(
     let ledger = engine.ledger;
     let mut body = json!({
         "hosted": engine.options.hosted,
-        "from": event.dialect.name(), "event": event.name, "moment": event.moment.name(),
+        "from": event.dialect.name, "event": event.name, "moment": event.moment.name(),
         "cwd": event.cwd.display().to_string(), "tool": event.facts.tool.as_ref().map(|tool| &tool.name),
     });
     if engine.options.trust == TrustMode::All {

@@ -39,7 +39,7 @@ pub use undelivered::{GAMBREL, keep_for_session, mark_delivered, release_claims}
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Decision, Event, Ledger};
+use gambrel_model::{Action, Decision, Event, Ledger, ReceivedEvent, Reply};
 
 /// Everything that a firing needs.
 pub struct Engine<'a> {
@@ -74,15 +74,39 @@ pub struct Options {
     pub began: Option<Instant>,
 }
 
+/// A decision and its native reply.
+pub struct FireResult {
+    /// The decision.
+    pub decision: Decision,
+    /// The native answer.
+    pub reply: Reply,
+}
+
 impl Engine<'_> {
-    /// Fires every matching hook and returns the decision.
-    pub fn fire(&self, event: &mut Event) -> Decision {
-        fire::fire_event(self, event)
+    /// Builds the event of this project, with the state of its session. Claims the messages that
+    /// its caller can receive.
+    pub fn open_event(&self, received: ReceivedEvent) -> Event {
+        let mut event = Event::new(received, self.loaded.roots.project.clone());
+        fire::load_session(self, &mut event);
+        event
+    }
+
+    /// Builds the event for `explain`. Changes nothing in the session.
+    pub fn preview_event(&self, received: ReceivedEvent) -> Event {
+        let mut event = Event::new(received, self.loaded.roots.project.clone());
+        fire::load_session_counts(self, &mut event);
+        event
+    }
+
+    /// Fires every matching hook and writes the reply.
+    pub fn fire(&self, event: &Event) -> FireResult {
+        let decision = fire::fire_event(self, event);
+        let reply = event.dialect.caller.write_reply(event, &decision);
+        FireResult { decision, reply }
     }
 
     /// Lists all hooks and why each would or would not run. Runs nothing.
-    pub fn explain(&self, event: &mut Event) -> Vec<Candidate> {
-        fire::load_session_counts(self, event);
+    pub fn explain(&self, event: &Event) -> Vec<Candidate> {
         select::explain_hooks(self, event)
     }
 }

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use gambrel_model::{
-    Complaint, ConfigPath, Dialect, Draft, Event, Expect, Hook, LoadedFile, Matcher, Moment,
-    SearchRoots, Severity, SourceSpan, Subject,
+    Complaint, ConfigPath, Dialect, Draft, Event, Expect, Hook, HookFormat, LoadedFile, Matcher,
+    Moment, SearchRoots, Severity, SourceSpan, Subject,
 };
 
 use crate::find::{SearchPath, empty_file, find_files, is_being_written};
@@ -29,9 +29,9 @@ pub struct Loaded {
     /// Every hook, in the order in which they run.
     pub hooks: Vec<Arc<Hook>>,
     /// The dialects that have hooks here.
-    pub(crate) dialects: Vec<&'static dyn Dialect>,
+    pub(crate) dialects: Vec<&'static Dialect>,
     /// The entries by which hosts call gambrel, with their dialect. They are not hooks.
-    pub host_entries: Vec<(&'static dyn Dialect, Draft)>,
+    pub host_entries: Vec<(&'static Dialect, Draft)>,
     /// Configuration mistakes.
     pub complaints: Vec<Complaint>,
     /// The hooks by moment.
@@ -57,7 +57,7 @@ impl Loaded {
 
     /// The timeout of the entry by which the host reports an event.
     pub(crate) fn entry_timeout(&self, event: &Event) -> Option<Duration> {
-        let own = |entry: &&(&'static dyn Dialect, Draft)| {
+        let own = |entry: &&(&'static Dialect, Draft)| {
             event.is_from(entry.0) && entry.1.event == event.spec.name
         };
         self.host_entries.iter().filter(own).map(|(_, draft)| draft.policy.timeout).min()
@@ -69,7 +69,7 @@ impl Loaded {
     }
 
     /// The dialects that have hooks here.
-    pub(crate) fn dialects(&self) -> impl Iterator<Item = &'static dyn Dialect> {
+    pub(crate) fn dialects(&self) -> impl Iterator<Item = &'static Dialect> {
         self.dialects.iter().copied()
     }
 
@@ -97,24 +97,25 @@ pub(crate) struct MomentIndex {
 /// Finds and builds the hooks of every dialect for a folder. After the deadline only the user's own
 /// hooks are read.
 pub fn load_hooks(
-    dialects: &'static [&'static dyn Dialect],
+    dialects: &'static [&'static Dialect],
     roots: SearchRoots,
     deadline: Option<Instant>,
 ) -> Loaded {
     let mut built = HookBuilder::default();
     let mut ways = SearchPath::from_roots(&roots);
     for dialect in dialects {
-        let mut places = dialect.search(&roots);
+        let Some(format) = dialect.hooks else { continue };
+        let mut places = format.search(&roots);
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             let skipped = places.iter().any(|place| !place.scope.is_own());
             places.retain(|place| place.scope.is_own());
-            built.complaints.extend(skipped.then(|| no_time_complaint(*dialect, &roots)));
+            built.complaints.extend(skipped.then(|| no_time_complaint(dialect, &roots)));
         }
-        let read = read_stable(*dialect, &places, &roots, &mut ways);
+        let read = read_stable(format, &places, &roots, &mut ways);
         built.complaints.extend(read.complaints);
         let before = built.hooks.len();
         for draft in read.drafts.into_iter().flatten() {
-            built.add_draft(*dialect, draft);
+            built.add_draft(dialect, draft);
         }
         // Stable: equal priorities stay as written.
         built.hooks[before..].sort_by_key(|hook: &Hook| hook.draft.priority);
@@ -123,7 +124,7 @@ pub fn load_hooks(
     make_ids_unique(&mut hooks);
     let hooks: Vec<Arc<Hook>> = hooks.into_iter().map(Arc::new).collect();
     let index = build_index(&hooks);
-    let present = |d: &&&'static dyn Dialect| hooks.iter().any(|h| h.dialect.name() == d.name());
+    let present = |d: &&&'static Dialect| hooks.iter().any(|h| h.dialect.name == d.name);
     let dialects = dialects.iter().filter(present).copied().collect();
     Loaded {
         roots,
@@ -142,13 +143,13 @@ pub fn load_hooks(
 #[derive(Default)]
 struct HookBuilder {
     hooks: Vec<Hook>,
-    host_entries: Vec<(&'static dyn Dialect, Draft)>,
+    host_entries: Vec<(&'static Dialect, Draft)>,
     complaints: Vec<Complaint>,
     project_hooks: usize,
 }
 
 impl HookBuilder {
-    fn add_draft(&mut self, dialect: &'static dyn Dialect, draft: Draft) {
+    fn add_draft(&mut self, dialect: &'static Dialect, draft: Draft) {
         if draft.calls_gambrel {
             return self.host_entries.push((dialect, draft));
         }
@@ -176,16 +177,16 @@ struct DialectFiles {
 
 /// Reads a dialect's files, and reads them again while a broken file is being rewritten.
 fn read_stable(
-    dialect: &dyn Dialect,
+    format: &dyn HookFormat,
     places: &[ConfigPath],
     roots: &SearchRoots,
     ways: &mut SearchPath,
 ) -> DialectFiles {
     let began = Instant::now();
     loop {
-        let (found, mut complaints) = find_all(dialect, places, roots, ways);
+        let (found, mut complaints) = find_all(format, places, roots, ways);
         let drafts = (!found.is_empty()).then(|| {
-            let (drafts, wrong) = dialect.load_hooks(&found, roots);
+            let (drafts, wrong) = format.load_hooks(&found, roots);
             complaints.extend(wrong);
             drafts
         });
@@ -202,7 +203,7 @@ fn read_stable(
 /// The files of a dialect. Referenced files follow the file that names them, and no file comes
 /// twice.
 fn find_all(
-    dialect: &dyn Dialect,
+    format: &dyn HookFormat,
     places: &[ConfigPath],
     roots: &SearchRoots,
     ways: &mut SearchPath,
@@ -210,7 +211,7 @@ fn find_all(
     let mut complaints = Vec::new();
     let mut found: Vec<LoadedFile> = Vec::new();
     for file in find_files(places, ways, &mut complaints) {
-        let more = dialect.referenced_files(&file, roots);
+        let more = format.referenced_files(&file, roots);
         found.push(file);
         for file in find_files(&more, ways, &mut complaints) {
             if !found.iter().any(|f| f.place.path == file.place.path) {
@@ -224,8 +225,8 @@ fn find_all(
 }
 
 /// The complaint about project hooks that were not read in time.
-fn no_time_complaint(dialect: &dyn Dialect, roots: &SearchRoots) -> Complaint {
-    let message = format!("hooks of {} were not read: no time was left", dialect.name());
+fn no_time_complaint(dialect: &Dialect, roots: &SearchRoots) -> Complaint {
+    let message = format!("hooks of {} were not read: no time was left", dialect.name);
     Complaint::error(SourceSpan::of_file(&roots.project), message)
         .with_help("ask what takes so long: other files of this folder, or a slow disk")
 }

@@ -46,7 +46,7 @@ impl Firing<'_, '_> {
             return;
         }
         // Shown every time, because the session flags cannot be read.
-        for why in std::mem::take(&mut self.unknown) {
+        for why in &self.event.session_errors {
             self.add_user_message(format!("gambrel cannot read the state of this session: {why}"));
         }
         let mut notices = failures;
@@ -180,9 +180,9 @@ impl Firing<'_, '_> {
 
 /// Describes events with hooks for which the host has no gambrel entry, and the command that adds
 /// them. `None` if the host has no entries at all, because it may call gambrel in another way.
-pub fn describe_uncovered(loaded: &Loaded, host: &'static dyn Dialect) -> Option<String> {
+pub fn describe_uncovered(loaded: &Loaded, host: &'static Dialect) -> Option<String> {
     let events = uncovered_events(loaded, host);
-    if events.is_empty() || !loaded.host_entries.iter().any(|(d, _)| d.name() == host.name()) {
+    if events.is_empty() || !loaded.host_entries.iter().any(|(d, _)| d.name == host.name) {
         return None;
     }
     let names: Vec<&str> = events.iter().map(|row| row.name).collect();
@@ -190,14 +190,14 @@ pub fn describe_uncovered(loaded: &Loaded, host: &'static dyn Dialect) -> Option
         "hooks for {} do not run, because {} has no entry that calls gambrel: run `gambrel install {}{}`",
         names.join(", "),
         if names.len() == 1 { "this event" } else { "these events" },
-        host.name(),
+        host.name,
         install_flag(loaded, host),
     ))
 }
 
 /// The file with the existing entries.
-fn install_flag(loaded: &Loaded, host: &dyn Dialect) -> &'static str {
-    let own = loaded.host_entries.iter().filter(|(dialect, _)| dialect.name() == host.name());
+fn install_flag(loaded: &Loaded, host: &Dialect) -> &'static str {
+    let own = loaded.host_entries.iter().filter(|(dialect, _)| dialect.name == host.name);
     let scopes: Vec<Scope> = own.map(|(_, draft)| draft.source.scope).collect();
     match () {
         () if scopes.contains(&Scope::Project) => "",
@@ -207,25 +207,25 @@ fn install_flag(loaded: &Loaded, host: &dyn Dialect) -> &'static str {
 }
 
 /// The host's events that hooks of other dialects receive and no entry reports.
-pub fn uncovered_events(loaded: &Loaded, host: &'static dyn Dialect) -> Vec<&'static EventSpec> {
+pub fn uncovered_events(loaded: &Loaded, host: &'static Dialect) -> Vec<&'static EventSpec> {
     let covered = |row: &EventSpec| {
         let mut entries = loaded.host_entries.iter();
         entries.any(|(dialect, draft)| {
             let whole = draft.matcher == MatcherText::All && draft.disabled.is_none();
-            dialect.name() == host.name() && draft.event == row.name && whole
+            dialect.name == host.name && draft.event == row.name && whole
         })
     };
     hooked_events(loaded, host).into_iter().filter(|row| !covered(row)).collect()
 }
 
 /// The host's events that hooks of other dialects receive.
-pub fn hooked_events(loaded: &Loaded, host: &'static dyn Dialect) -> Vec<&'static EventSpec> {
+pub fn hooked_events(loaded: &Loaded, host: &'static Dialect) -> Vec<&'static EventSpec> {
     let waits = |row: &&EventSpec| {
-        let foreign = loaded.hooks.iter().filter(|hook| hook.dialect.name() != host.name());
+        let foreign = loaded.hooks.iter().filter(|hook| hook.dialect.name != host.name);
         let mut ready = foreign.filter(|hook| hook.draft.disabled.is_none());
-        ready.any(|hook| hook.spec_for(host.name(), row.name, &row.moment).is_some())
+        ready.any(|hook| hook.spec_for(host.name, row.name, &row.moment).is_some())
     };
-    let rows = host.events().iter().filter(|row| !row.name.is_empty() && host.is_reportable(row));
+    let rows = host.events().iter().filter(|row| !row.name.is_empty() && row.reportable);
     rows.filter(waits).collect()
 }
 
@@ -268,14 +268,14 @@ fn list_names(names: &[String]) -> String {
 }
 
 /// Every hook that cannot run in this session, with the reason.
-fn skipped_anywhere(engine: &Engine<'_>, caller: &'static dyn Dialect) -> Vec<(Arc<Hook>, String)> {
+fn skipped_anywhere(engine: &Engine<'_>, caller: &'static Dialect) -> Vec<(Arc<Hook>, String)> {
     let options = &engine.options;
     if options.trust == TrustMode::None {
         return Vec::new();
     }
-    let hosted = |hook: &Hook| options.hosted && hook.dialect.name() == caller.name();
+    let hosted = |hook: &Hook| options.hosted && hook.dialect.name == caller.name;
     let wanted = |hook: &Hook| {
-        options.only.is_empty() || options.only.iter().any(|o| o == hook.dialect.name())
+        options.only.is_empty() || options.only.iter().any(|o| o == hook.dialect.name)
     };
     let hooks = engine.loaded.hooks.iter().filter(|hook| !hosted(hook) && wanted(hook));
     let entries = engine.ledger.trust_entries().unwrap_or_default();

@@ -26,7 +26,7 @@ impl Firing<'_, '_> {
     pub fn record_outcome(&mut self, candidate: &Candidate, outcome: &Outcome) {
         let Some(key) = &self.event.firing_key else { return };
         let hook = &candidate.hook;
-        let read = || hook.dialect.read_outcome(self.event, hook, outcome).ruling;
+        let read = || hook.format.read_outcome(self.event, hook, outcome).verdict.ruling;
         if catch_unwind(AssertUnwindSafe(read)).is_ok_and(|ruling| ruling == Ruling::Halt) {
             return;
         }

@@ -37,7 +37,8 @@ pub(crate) fn select_hooks(
         anchored: false,
         dedup_keys: BTreeMap::new(),
         running_locations: BTreeSet::new(),
-        depth: event.env.get(FIRING_VAR).map_or(0, |outer| outer.split(':').count()),
+        depth: event.context.env.get(FIRING_VAR).map_or(0, |outer| outer.split(':').count()),
+        already_fired: event.dialect.caller.session_memory(event).already_fired,
         complaints: Vec::new(),
         troubles,
     };
@@ -78,8 +79,8 @@ fn tool_names<'a>(hook: &Hook, event: &'a Event) -> Vec<&'a str> {
         return vec![tool.name.as_str()];
     }
     let mut names: Vec<&str> =
-        tool.words_in(hook.dialect.tools()).into_iter().map(|word| word.name).collect();
-    if names.is_empty() || hook.dialect.matches_caller_tool_names() {
+        tool.words_in(hook.dialect.tools).into_iter().map(|word| word.name).collect();
+    if names.is_empty() || hook.dialect.properties.matches_caller_tool_names {
         names.push(tool.name.as_str());
     }
     names
@@ -90,7 +91,7 @@ fn subjects_of_all<'a>(event: &'a Event, loaded: &Loaded) -> Vec<&'a str> {
     let Some(tool) = &event.facts.tool else { return names };
     names.push(&tool.name);
     for dialect in &loaded.dialects {
-        names.extend(tool.words_in(dialect.tools()).into_iter().map(|word| word.name));
+        names.extend(tool.words_in(dialect.tools).into_iter().map(|word| word.name));
     }
     names
 }
@@ -101,7 +102,7 @@ fn unmatched_hooks(
     considered: BTreeSet<usize>,
 ) -> UnmatchedHooks {
     let loaded = Arc::clone(loaded);
-    let (from, row, moment) = (event.dialect.name(), event.spec.name, event.moment.clone());
+    let (from, row, moment) = (event.dialect.name, event.spec.name, event.moment.clone());
     UnmatchedHooks(Arc::new(move || {
         let on_shelves = loaded.moment_indexes(&moment).flat_map(|index| &index.all);
         let passed = on_shelves.filter(|at| !considered.contains(at));
@@ -132,6 +133,8 @@ struct Selector<'e, 'a> {
     running_locations: BTreeSet<String>,
     /// The number of enclosing firings.
     depth: usize,
+    /// Whether other dialects received this moment under an earlier name.
+    already_fired: bool,
     complaints: Vec<Complaint>,
     troubles: &'e mut Vec<String>,
 }
@@ -145,7 +148,7 @@ impl Selector<'_, '_> {
         let (name, shape) = tool.map_or(("", ""), |tool| (&tool.name, &tool.shape));
         let kind = tool.map(|tool| tool.kind);
         let cause = event.facts.cause.as_deref().unwrap_or_default();
-        let (from, row, moment) = (event.dialect.name(), event.spec.name, event.moment.name());
+        let (from, row, moment) = (event.dialect.name, event.spec.name, event.moment.name());
         let subject = format!("{from}\0{row}\0{moment}\0{name}\0{shape}\0{kind:?}\0{cause}");
         let loaded = Arc::clone(&self.engine.loaded);
         let known = loaded
@@ -229,13 +232,13 @@ impl Selector<'_, '_> {
                 "inside {MAX_NESTING_DEPTH} other firings already"
             )));
         }
-        if !options.only.is_empty() && !options.only.iter().any(|o| o == hook.dialect.name()) {
+        if !options.only.is_empty() && !options.only.iter().any(|o| o == hook.dialect.name) {
             return Some(Skip::with_reason("left out by --only"));
         }
         if options.hosted && own {
             return Some(Skip::with_reason("hosted: the host runs its own hooks"));
         }
-        if !own && self.event.dialect.already_fired(self.event) {
+        if !own && self.already_fired {
             return Some(Skip::with_reason(format!(
                 "received this moment before `{}`",
                 self.event.name
@@ -271,7 +274,7 @@ impl Selector<'_, '_> {
         if !matches_event(hook, self.event) {
             return Some(Skip::with_reason(unmatched_reason(hook)));
         }
-        let key = (hook.dialect.name(), hook.draft.dedup_key.clone()?);
+        let key = (hook.dialect.name, hook.draft.dedup_key.clone()?);
         let first = self.dedup_keys.entry(key).or_insert_with(|| hook.id.clone());
         (*first != hook.id)
             .then(|| Skip::with_reason(format!("shadowed by {first}: the same command")))

@@ -20,13 +20,13 @@ pub(crate) fn check_condition(
     hook: &Hook,
     carry: &Carry,
 ) -> Result<Option<String>, Skip> {
-    if let Some(why) = hook.dialect.skip_reason(event, hook) {
+    if let Some(why) = hook.format.skip_reason(event, hook) {
         return Err(Skip::with_reason(why));
     }
-    let doubt = hook.dialect.run_remark(event, hook);
+    let doubt = hook.format.run_remark(event, hook);
     let Some(when) = &hook.when else { return Ok(doubt) };
     let gate = event.kind() == MomentKind::Gate;
-    match when.eval(&|name| hook.dialect.lookup_fact(event, carry, name)) {
+    match when.eval(&|name| hook.format.lookup_fact(event, carry, name)) {
         Ok(Truth::Yes) => Ok(doubt),
         Ok(Truth::No) => Err(Skip::with_reason(format!("condition `{}` is false", when.text()))),
         Ok(Truth::Unknown(name)) if gate => {
@@ -45,7 +45,7 @@ pub(crate) fn check_condition(
 
 /// Builds the call of a hook.
 pub(crate) fn stage_call(event: &Event, hook: &Hook, carry: &Carry) -> Result<Call, Skip> {
-    let staged = catch_unwind(AssertUnwindSafe(|| hook.dialect.stage_call(event, hook, carry)));
+    let staged = catch_unwind(AssertUnwindSafe(|| hook.format.stage_call(event, hook, carry)));
     staged.map_err(|_| Skip::fails_strict("an internal error of gambrel: not staged"))
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn batch_item<'t>(
     call: &mut Call,
 ) -> BatchItem<'t> {
     let name = event.firing_key.as_ref().unwrap_or(&event.id);
-    let firing = match event.env.get(FIRING_VAR) {
+    let firing = match event.context.env.get(FIRING_VAR) {
         Some(outer) => format!("{outer}:{name}"),
         None => name.to_owned(),
     };

@@ -3,7 +3,7 @@
 
 use gambrel_model::{
     Audience, Claim, Decision, Event, Ledger, LedgerError, Message, Moment, MomentKind, Powers,
-    Reason, Ruling, SessionState, Undelivered, Verdict,
+    Ruling, SessionState, Undelivered, Verdict,
 };
 
 /// The sender of gambrel's own messages.
@@ -16,17 +16,21 @@ const MAX_LOST_CHARS: usize = 500;
 pub const PROMPTS: &str = "prompts";
 
 /// The undelivered messages that this caller can receive.
-pub fn collect_deliverable(event: &Event, state: &SessionState) -> (Verdict, Vec<Undelivered>) {
+pub fn collect_deliverable(event: &Event) -> (Verdict, Vec<Undelivered>) {
     let mut seed = Verdict::default();
     let mut delivered = Vec::new();
-    for entry in &state.undelivered {
+    for entry in &event.undelivered {
         let Verdict { ruling, reasons, messages, .. } = &entry.verdict;
         let own = entry.claim.as_ref().is_some_and(|claim| claim.firing == event.id);
         let texts = messages.iter().filter(|message| own && can_deliver(event, message.to));
         let mut part = Verdict { messages: texts.cloned().collect(), ..Verdict::default() };
         seed.messages.extend(part.messages.iter().map(to_agent_now));
-        if *ruling != Ruling::Silent && apply_halt(event, &entry.verdict, &mut seed) {
-            (part.ruling, part.reasons) = (*ruling, reasons.clone());
+        if *ruling != Ruling::Silent {
+            let halt = entry.verdict.undelivered_halt(event.spec);
+            if halt.ruling == Ruling::Halt {
+                (part.ruling, part.reasons) = (*ruling, reasons.clone());
+            }
+            seed = seed.then(halt);
         }
         if !is_nothing(&part) || is_nothing(&entry.verdict) {
             delivered.push(Undelivered { verdict: part, ..entry.clone() });
@@ -52,7 +56,7 @@ pub fn claim_messages(
     let free =
         |entry: &Undelivered| entry.claim.as_ref().is_none_or(|claim| !ledger.is_held(claim));
     let mut stored = Vec::new();
-    let claimed = ledger.update_session(&event.session_key(), &mut |kept| {
+    let claimed = ledger.update_session(&event.session_key, &mut |kept| {
         for entry in kept.undelivered.iter_mut().filter(|entry| wanted(entry) && free(entry)) {
             entry.claim = Some(own.clone());
         }
@@ -88,7 +92,7 @@ pub fn adopt_messages(
             })
             .collect();
     })?;
-    ledger.update_session(&event.session_key(), &mut |kept| {
+    ledger.update_session(&event.session_key, &mut |kept| {
         for entry in &adopted {
             if !kept.undelivered.iter().any(|old| old.id == entry.id) {
                 kept.keep_undelivered(entry.clone());
@@ -105,7 +109,7 @@ pub fn adopt_messages(
 pub fn claim_once(ledger: &dyn Ledger, event: &Event, name: &str) -> Result<(), OnceRefusal> {
     let own = ledger.new_claim(&event.id);
     let mut refusal = None;
-    let claimed = ledger.update_session(&event.session_key(), &mut |kept| {
+    let claimed = ledger.update_session(&event.session_key, &mut |kept| {
         let other = kept.claims.get(name).filter(|claim| **claim != own && ledger.is_held(claim));
         refusal = match (kept.counts.contains_key(name), other) {
             (true, _) => Some("once: it has run in this session"),
@@ -157,32 +161,6 @@ fn can_deliver(event: &Event, audience: Audience) -> bool {
         }
         Audience::User => can.contains(Powers::MESSAGE_USER),
     }
-}
-
-/// A halt is delivered to a caller that can receive it; until then every gate denies.
-fn apply_halt(event: &Event, stored: &Verdict, seed: &mut Verdict) -> bool {
-    let sayable = event.spec.caller_powers.contains(Powers::HALT);
-    let ruling = match (sayable, event.kind()) {
-        (true, _) => Ruling::Halt,
-        (false, MomentKind::Gate) if event.spec.caller_powers.contains(Powers::DENY) => {
-            Ruling::Deny
-        }
-        // Callers that cannot refuse show it to the user each time.
-        _ => {
-            seed.messages.extend(stored.reasons.iter().map(|reason| Message {
-                to: Audience::User,
-                text: format!("a hook stopped this session: {}", reason.text),
-                hook: reason.hook.clone(),
-            }));
-            return false;
-        }
-    };
-    seed.ruling = seed.ruling.max(ruling);
-    for reason in &stored.reasons {
-        let text = format!("a hook stopped this session: {}", reason.text);
-        seed.reasons.push(Reason { ruling, text, hook: reason.hook.clone() });
-    }
-    sayable
 }
 
 /// Stores the part that the caller could not receive. Equal messages of two firings are both stored;
@@ -348,7 +326,7 @@ pub fn count_refusal(ledger: &dyn Ledger, event: &Event, refused: bool) -> Resul
         return Ok(());
     }
     let name = refusal_count_key(event);
-    ledger.update_session(&event.session_key(), &mut |state| match refused {
+    ledger.update_session(&event.session_key, &mut |state| match refused {
         true => *state.counts.entry(name.clone()).or_default() += 1,
         false => drop(state.counts.remove(&name)),
     })

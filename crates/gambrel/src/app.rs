@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use gambrel_actions::{ChildPipelineAction, Redact, RuleAction, Settings, ShellAction};
 use gambrel_dialects::DIALECTS;
-use gambrel_engine::{Candidate, Engine, Loaded, load_hooks, now_ms, read_text};
+use gambrel_engine::{Candidate, Engine, FireResult, Loaded, load_hooks, now_ms, read_text};
 use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
 use gambrel_model::{
-    Action, Call, CallerContext, Complaint, Decision, Dialect, End, Event, Job, Ledger, Outcome,
-    Reply, SearchRoots, SourceSpan,
+    Action, Call, CallerContext, Complaint, Decision, Dialect, End, Job, Ledger, Outcome,
+    ReceivedEvent, SearchRoots, SourceSpan,
 };
 
 use crate::Setup;
@@ -40,14 +40,6 @@ impl UserSecrets {
     fn new(pairs: Vec<(String, String)>, complaints: Vec<Complaint>) -> Self {
         Self { values: Arc::new(pairs.into_iter().collect()), complaints }
     }
-}
-
-/// A decision and its native reply.
-pub struct FireResult {
-    /// The decision.
-    pub decision: Decision,
-    /// The native answer.
-    pub reply: Reply,
 }
 
 /// The table `ACTIONS`: one row per way to run a call.
@@ -148,39 +140,36 @@ impl Gambrel {
     }
 
     /// The dialect of a name.
-    pub fn dialect_by_name(name: &str) -> Option<&'static dyn Dialect> {
-        DIALECTS.iter().find(|dialect| dialect.name() == name).copied()
+    pub fn dialect_by_name(name: &str) -> Option<&'static Dialect> {
+        DIALECTS.iter().find(|dialect| dialect.name == name).copied()
     }
 
     /// Parses a native event of a caller.
-    pub fn receive(&self, from: &str, native: &[u8]) -> Result<Event, Complaint> {
+    pub fn receive(&self, from: &str, native: &[u8]) -> Result<ReceivedEvent, Complaint> {
         let Some(dialect) = Self::dialect_by_name(from) else {
-            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
             let message = format!("no dialect `{from}`");
             let help = format!("one of {}", names.join(", "));
             return Err(Complaint::error(SourceSpan::default(), message).with_help(help));
         };
-        let arrival = CallerContext {
+        let text = native.trim_ascii();
+        let is_line = !text.contains(&b'\n') && std::str::from_utf8(text).is_ok();
+        let context = CallerContext {
             id: new_id(),
             at: now_ms(),
             cwd: self.setup.working_dir(),
             env: Arc::clone(&self.setup.env),
             secrets: Arc::clone(&self.user_secrets().values),
-            caller: self.setup.caller,
+            caller_pid: self.setup.caller,
             event_name: self.setup.event_name.clone(),
+            raw_line: is_line.then(|| text.into()),
         };
-        let mut event = dialect.receive_event(native, arrival)?;
-        // A dialect that translated the payload has set its own text.
-        if event.raw_line.is_none() {
-            let text = native.trim_ascii();
-            let one_line = !text.contains(&b'\n') && std::str::from_utf8(text).is_ok();
-            event.raw_line = one_line.then(|| text.into());
-        }
-        Ok(event)
+        let parsed = dialect.caller.receive_event(native, &context)?;
+        Ok(ReceivedEvent { parsed, context })
     }
 
     /// Loads the hooks for an event, or for the folder.
-    pub fn load_hooks(&self, event: Option<&Event>) -> Arc<Loaded> {
+    pub fn load_hooks(&self, event: Option<&ReceivedEvent>) -> Arc<Loaded> {
         let names = || Arc::new(self.user_secrets().values.keys().cloned().collect());
         let notes = self.setup.notes.then(names);
         let roots = SearchRoots { notes, ..self.setup.search_roots(event) };
@@ -199,23 +188,19 @@ impl Gambrel {
     }
 
     /// Fires every matching hook of the event's folder and writes the reply.
-    pub fn fire(&self, event: &mut Event) -> FireResult {
-        let loaded = self.load_hooks(Some(event));
+    pub fn fire(&self, event: ReceivedEvent) -> FireResult {
+        let loaded = self.load_hooks(Some(&event));
         self.fire_with_hooks(event, &loaded)
     }
 
     /// Fires hooks that were loaded before.
-    pub fn fire_with_hooks(&self, event: &mut Event, loaded: &Arc<Loaded>) -> FireResult {
-        event.project.clone_from(&loaded.roots.project);
-        let decision = self.with_engine(loaded, |engine| engine.fire(event));
-        let reply = event.dialect.write_reply(event, &decision);
-        FireResult { decision, reply }
+    pub fn fire_with_hooks(&self, event: ReceivedEvent, loaded: &Arc<Loaded>) -> FireResult {
+        self.with_engine(loaded, |engine| engine.fire(&engine.open_event(event)))
     }
 
     /// Why each hook would or would not run.
-    pub fn explain(&self, event: &mut Event, loaded: &Arc<Loaded>) -> Vec<Candidate> {
-        event.project.clone_from(&loaded.roots.project);
-        self.with_engine(loaded, |engine| engine.explain(event))
+    pub fn explain(&self, event: ReceivedEvent, loaded: &Arc<Loaded>) -> Vec<Candidate> {
+        self.with_engine(loaded, |engine| engine.explain(&engine.preview_event(event)))
     }
 
     /// Called once a reply has reached its caller.

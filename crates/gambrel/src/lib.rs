@@ -9,9 +9,9 @@
 //!
 //! let folder = std::env::temp_dir();
 //! let gambrel = Gambrel::new(Setup::in_memory(folder));
-//! let mut event = gambrel.receive("gambrel", br#"{"moment":"tool.before","session":"s",
+//! let event = gambrel.receive("gambrel", br#"{"moment":"tool.before","session":"s",
 //!     "facts":{"tool":{"kind":"shell","args":{"command":"ls"}}}}"#)?;
-//! let fired = gambrel.fire(&mut event);
+//! let fired = gambrel.fire(event);
 //! assert_eq!(fired.decision.merged.ruling, gambrel::Ruling::Silent);
 //! # Ok::<(), gambrel::Complaint>(())
 //! ```
@@ -31,13 +31,15 @@ mod terminal;
 mod wrap;
 
 pub use account::{account_home, real_path};
-pub use app::{FireResult, Gambrel, fresh_key};
+pub use app::{Gambrel, fresh_key};
 pub use gambrel_actions as actions;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
-pub use gambrel_engine::{Candidate, Coverage, Loaded, Options, Selection, Trust, TrustMode};
+pub use gambrel_engine::{
+    Candidate, Coverage, FireResult, Loaded, Options, Selection, Trust, TrustMode,
+};
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;
-pub use gambrel_model::{Complaint, Decision, Event, Reply, Ruling, Verdict};
+pub use gambrel_model::{Complaint, Decision, Event, ReceivedEvent, Reply, Ruling, Verdict};
 #[cfg(feature = "js")]
 pub use gambrel_script as script;
 #[cfg(feature = "http")]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use gambrel_dialects::{Assignment, EnvFile, PROJECT_ENV_FILES};
 use gambrel_engine::{MAX_FILE_BYTES, read_text};
-use gambrel_model::{Complaint, Event, SourceSpan};
+use gambrel_model::{Complaint, ReceivedEvent, SourceSpan};
 
 use crate::Setup;
 use crate::account::{account_home, real_path};
@@ -86,9 +86,9 @@ impl Setup {
 
     /// Why the state folder named by the environment must not be used: it is inside the event's
     /// project. The default folder is never refused.
-    pub fn state_dir_refusal(&self, event: &Event) -> Option<String> {
+    pub fn state_dir_refusal(&self, event: &ReceivedEvent) -> Option<String> {
         let is_named = self.folder.is_some() || self.env.contains_key("CLAUDE_PROJECT_DIR");
-        if is_named || self.cwd.join(&event.cwd) == self.cwd {
+        if is_named || self.cwd.join(event.cwd()) == self.cwd {
             return None;
         }
         self.state_variable()?;

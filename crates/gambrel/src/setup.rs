@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gambrel_dialects::StartPreferences;
 use gambrel_engine::Options;
-use gambrel_model::{Complaint, Event, SearchRoots};
+use gambrel_model::{Complaint, ReceivedEvent, SearchRoots};
 
 use crate::path_cache::PathCache;
 
@@ -144,22 +144,22 @@ impl Setup {
 
     /// The project's root: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder if it exists,
     /// else the process's.
-    pub fn project_root(&self, event: Option<&Event>) -> PathBuf {
+    pub fn project_root(&self, event: Option<&ReceivedEvent>) -> PathBuf {
         let root = self.unresolved_root(event);
         std::fs::canonicalize(&root).unwrap_or(root)
     }
 
-    pub(crate) fn unresolved_root(&self, event: Option<&Event>) -> PathBuf {
+    pub(crate) fn unresolved_root(&self, event: Option<&ReceivedEvent>) -> PathBuf {
         let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
         named
             .or_else(|| self.absolute_var("CLAUDE_PROJECT_DIR"))
-            .or_else(|| event.map(|event| self.cwd.join(&event.cwd)).filter(|dir| dir.is_dir()))
+            .or_else(|| event.map(|event| self.cwd.join(event.cwd())).filter(|dir| dir.is_dir()))
             .unwrap_or_else(|| self.cwd.clone())
     }
 
     /// The folders in which configuration is searched. Paths on the command line are relative to
     /// `-C`.
-    pub fn search_roots(&self, event: Option<&Event>) -> SearchRoots {
+    pub fn search_roots(&self, event: Option<&ReceivedEvent>) -> SearchRoots {
         let absolute = |(word, path): &(String, PathBuf)| {
             let at_home =
                 self.home().and_then(|home| Some(home.join(path.strip_prefix("~").ok()?)));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::Gambrel;
 
 /// The dialect whose events a wrapped tool fires: it names a tool's call and its result.
-const TOOL_DIALECT: &dyn Dialect = &gambrel_dialects::omp::Omp;
+static TOOL_DIALECT: &Dialect = &gambrel_dialects::omp::OMP;
 
 /// One call of a tool by an agent.
 #[derive(Debug, Clone, Default)]
@@ -100,9 +100,9 @@ impl Gambrel {
 
     /// Fires an event of oh-my-pi and reads the merged result.
     fn fire_and_parse(&self, event: &Value) -> Result<Value, Box<Complaint>> {
-        let mut event =
-            self.receive(TOOL_DIALECT.name(), event.to_string().as_bytes()).map_err(Box::new)?;
-        let fired = self.fire(&mut event);
+        let event =
+            self.receive(TOOL_DIALECT.name, event.to_string().as_bytes()).map_err(Box::new)?;
+        let fired = self.fire(event);
         // A message that cannot be removed is delivered once more.
         let _kept = self.mark_delivered(&fired.decision);
         Ok(serde_json::from_slice(&fired.reply.stdout).unwrap_or_default())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::outcome::Outcome;
-use crate::verdict::Patch;
+use crate::verdict::{Patch, Verdict};
 
 /// Rewrites so far, and the previous hook of each dialect.
 #[derive(Debug, Clone, Default)]
@@ -25,10 +25,40 @@ pub struct PreviousHook {
     pub output: String,
 }
 
+/// What a dialect reads from an outcome.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HookAnswer {
+    /// The answer of the hook.
+    pub verdict: Verdict,
+    /// The values for the dialect's next hook.
+    pub carry: CarryUpdate,
+}
+
+/// A change of `PreviousHook`. An absent value stays as it was.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CarryUpdate {
+    /// Whether the hook succeeded.
+    pub ok: bool,
+    /// The answer of a user or service.
+    pub answer: Option<String>,
+    /// The output of a child pipeline.
+    pub output: Option<String>,
+}
+
+impl HookAnswer {
+    /// An answer that passes on only whether the hook succeeded.
+    pub fn new(verdict: Verdict, outcome: &Outcome) -> Self {
+        let carry = CarryUpdate { ok: outcome.is_success(), ..CarryUpdate::default() };
+        Self { verdict, carry }
+    }
+}
+
 impl PreviousHook {
-    /// Records whether the hook succeeded.
-    pub fn record_outcome(&mut self, outcome: &Outcome) {
-        self.ok = Some(outcome.is_success());
+    /// Takes over the values of the hook that ran.
+    pub fn update(&mut self, carry: CarryUpdate) {
+        self.ok = Some(carry.ok);
+        self.answer = carry.answer.unwrap_or(std::mem::take(&mut self.answer));
+        self.output = carry.output.unwrap_or(std::mem::take(&mut self.output));
     }
 }
 

@@ -1,12 +1,13 @@
-//! The only place where a verdict is degraded to what a caller can receive. It also computes what
-//! is stored for the session and what is lost. A refusal never becomes permission.
+//! The only place where a verdict is degraded: to what a hook may answer, and to what a caller can
+//! receive. It also computes what is stored for the session and what is lost. A refusal never
+//! becomes permission.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::moment::{Moment, MomentKind};
 use crate::spec::{EventSpec, Powers};
-use crate::verdict::{Audience, Message, Reason, Ruling, Slot, Verdict, not_applied};
+use crate::verdict::{Audience, Message, Reason, Ruling, Slot, Verdict};
 
 /// One difference between the merged verdict and what the caller received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +37,91 @@ pub struct Degraded {
 }
 
 impl Verdict {
+    /// Keeps the part that the hook's event spec allows. A ruling outside of it becomes a message
+    /// for the user, a rewrite is dropped, and both are recorded as losses.
+    pub fn within_hook_powers(mut self, own: &EventSpec) -> (Self, Vec<Loss>) {
+        let mut losses = Vec::new();
+        if !own.hook_powers.contains(self.ruling.required_power()) {
+            losses.push(Loss::new(
+                self.ruling.as_str(),
+                format!("{} cannot be answered so", own.name),
+            ));
+            self = self.reasons_to_notices(Audience::User);
+        }
+        let mut messages = Vec::new();
+        self.patch.retain(|slot, _| {
+            let kept = own.rewritable.contains(slot) || slot.is_native();
+            if !kept {
+                losses.push(Loss::new("rewrite", format!("{} has nothing to rewrite", own.name)));
+            }
+            if !kept && *slot == Slot::Output {
+                messages.push(not_applied(slot));
+            }
+            kept
+        });
+        self.messages.extend(messages);
+        (self, losses)
+    }
+
+    /// A ruling that a hook's answer may give here. Without the power for it, a refusal becomes a
+    /// message for the user.
+    pub fn ruling_within_powers(own: &EventSpec, ruling: Ruling, text: &str) -> Self {
+        match own.hook_powers.contains(ruling.required_power()) {
+            true if text.is_empty() => Self { ruling, ..Self::default() },
+            true => Self::with_ruling(ruling, text),
+            false if ruling.is_refusal() && !text.is_empty() => {
+                Self::notice_within_powers(own, text)
+            }
+            false => Self::default(),
+        }
+    }
+
+    /// A message for the user, if a hook's answer may have one here.
+    pub fn notice_within_powers(own: &EventSpec, text: &str) -> Self {
+        match own.hook_powers.contains(Powers::MESSAGE_USER) {
+            true => Self::with_only_message(Audience::User, text),
+            false => Self::default(),
+        }
+    }
+
+    /// Turns the ruling into messages: its reasons are sent, and it has no other effect.
+    #[must_use]
+    pub fn reasons_to_notices(mut self, to: Audience) -> Self {
+        let reasons = std::mem::take(&mut self.reasons).into_iter();
+        let messages = reasons.map(|reason| Message { to, text: reason.text, hook: reason.hook });
+        self.messages.extend(messages);
+        self.ruling = Ruling::Silent;
+        self
+    }
+
+    /// Turns a refusal into messages for the user once the same subject was refused too often in a
+    /// row. Returns a remark if it did.
+    pub fn cap_refusals(self, cap: Option<u64>, refusals: u64) -> (Self, Option<String>) {
+        if self.ruling != Ruling::Deny || cap.is_none_or(|cap| refusals < cap) {
+            return (self, None);
+        }
+        let often = format!("let through after {refusals} refusals in a row");
+        let mut capped = self;
+        for reason in &mut capped.reasons {
+            reason.text = format!("{} ({often})", reason.text);
+        }
+        (capped.reasons_to_notices(Audience::User), Some(often))
+    }
+
+    /// The part of a stored halt that this caller receives now: a halt, a deny at a gate, or each
+    /// time a message for the user.
+    pub fn undelivered_halt(&self, caller: &EventSpec) -> Self {
+        let can = caller.caller_powers;
+        let ruling = match caller.kind() {
+            _ if can.contains(Powers::HALT) => Ruling::Halt,
+            MomentKind::Gate if can.contains(Powers::DENY) => Ruling::Deny,
+            _ => return Self { messages: halt_notices(&self.reasons), ..Self::default() },
+        };
+        let reasons = halt_notices(&self.reasons).into_iter();
+        let reason = |notice: Message| Reason { ruling, text: notice.text, hook: notice.hook };
+        Self { ruling, reasons: reasons.map(reason).collect(), ..Self::default() }
+    }
+
     /// Keeps the rewrites that the caller accepts. At a gate a dropped rewrite of the input becomes
     /// Ask, because its Allow was for other input.
     pub fn keep_supported_rewrites(mut self, caller: &EventSpec) -> (Self, Vec<Loss>) {
@@ -72,6 +158,7 @@ impl Verdict {
         for message in messages {
             degrade_message(message, caller, &mut degraded);
         }
+        drop_unsent_input(caller, &mut degraded);
         degraded
     }
 }
@@ -121,14 +208,40 @@ fn keep_halt(reasons: Vec<Reason>, caller: &EventSpec, out: &mut Degraded) {
     ));
     out.later.ruling = Ruling::Halt;
     out.later.reasons = reasons.iter().filter(|r| r.ruling == Ruling::Halt).cloned().collect();
-    for reason in &out.later.reasons {
-        let text = format!("a hook stopped this session: {}", reason.text);
-        out.now.messages.push(Message { to: Audience::User, text, hook: reason.hook.clone() });
-    }
+    out.now.messages.extend(halt_notices(&out.later.reasons));
     if caller.caller_powers.contains(Powers::DENY) {
         out.now.ruling = Ruling::Deny;
         out.now.reasons = strengthen_reasons(reasons, Ruling::Halt);
     }
+}
+
+/// The messages for the user about a halt.
+fn halt_notices(reasons: &[Reason]) -> Vec<Message> {
+    let notice = |reason: &Reason| Message {
+        to: Audience::User,
+        text: format!("a hook stopped this session: {}", reason.text),
+        hook: reason.hook.clone(),
+    };
+    reasons.iter().map(notice).collect()
+}
+
+/// Drops a rewritten input that the caller accepts only with a permission, if no hook gave one.
+fn drop_unsent_input(caller: &EventSpec, out: &mut Degraded) {
+    let is_sent = !caller.input_needs_allow || out.now.ruling != Ruling::Silent;
+    if is_sent || out.now.patch.remove(&Slot::Input).is_none() {
+        return;
+    }
+    out.losses.push(Loss::new("rewrite", format!("{} takes it with allow only", caller.name)));
+    let text = "a hook's rewrite of the input was not applied".to_owned();
+    out.now.messages.push(Message { to: Audience::User, text, hook: String::new() });
+}
+
+/// The message for the user about a dropped rewrite.
+fn not_applied(slot: &Slot) -> Message {
+    let word = String::from(slot.clone());
+    let text =
+        format!("a hook's rewrite of the {word} was not applied: the agent sees it as it was");
+    Message { to: Audience::User, text, hook: String::new() }
 }
 
 /// Turns the reasons of a ruling into reasons of a deny.

@@ -1,44 +1,115 @@
-//! The trait of a dialect. One implementation per product; each is pure: text and values in, values
-//! out.
-
-use std::time::Duration;
+//! A dialect: one row with its event table, and the traits of its two halves. The caller parses
+//! native events and writes replies; the hook format finds hooks and runs them. Both are pure: text
+//! and values in, values out.
 
 use crate::call::Call;
-use crate::carry::{Carry, PreviousHook};
+use crate::carry::{Carry, HookAnswer};
 use crate::complaint::Complaint;
 use crate::condition::Fact;
 use crate::config_path::{ConfigPath, LoadedFile, SearchRoots};
 use crate::decision::{Decision, Reply};
-use crate::event::{CallerContext, Event};
+use crate::event::{CallerContext, Event, ParsedEvent, ReceivedEvent};
 use crate::hook::{ANY, Draft, Hook};
 use crate::outcome::Outcome;
 use crate::spec::EventSpec;
 use crate::tool::ToolWord;
-use crate::verdict::{Slot, Verdict};
+use crate::verdict::Slot;
 
 /// One product's format of events and hooks: a row of the table `DIALECTS`.
-pub trait Dialect: Sync {
+pub struct Dialect {
     /// Its name on the command line.
-    fn name(&self) -> &'static str;
-
-    /// Its event table, the only place for native event names.
-    fn events(&self) -> &'static [EventSpec];
-
+    pub name: &'static str,
+    /// Its event table, the only place for native event names. A function, because some tables are
+    /// computed at their first use.
+    pub events: fn() -> &'static [EventSpec],
     /// The table of its tools.
-    fn tools(&self) -> &'static [ToolWord] {
-        &[]
-    }
+    pub tools: &'static [ToolWord],
+    /// Small differences between dialects.
+    pub properties: DialectProperties,
+    /// Parses native events and writes native replies.
+    pub caller: &'static dyn Caller,
+    /// Finds hooks, builds their calls and reads their outcomes. `None` for a dialect without hooks.
+    pub hooks: Option<&'static dyn HookFormat>,
+}
 
+/// Small differences between dialects.
+#[derive(Debug, Clone, Copy)]
+pub struct DialectProperties {
     /// Whether matchers may also use the caller's tool names.
-    fn matches_caller_tool_names(&self) -> bool {
-        false
+    pub matches_caller_tool_names: bool,
+    /// Whether the caller can express slots of other dialects.
+    pub accepts_foreign_slots: bool,
+}
+
+impl DialectProperties {
+    /// A dialect without special properties.
+    pub const DEFAULT: Self =
+        Self { matches_caller_tool_names: false, accepts_foreign_slots: false };
+}
+
+impl Dialect {
+    /// Its event table.
+    pub fn events(&self) -> &'static [EventSpec] {
+        (self.events)()
     }
 
-    /// Whether the caller can express a slot that belongs to one dialect.
-    fn accepts_foreign_slot(&self, slot: &Slot) -> bool {
-        slot.dialect().is_none_or(|dialect| dialect == self.name())
+    /// The row of an event's name. For an unknown name, the row with an empty name.
+    pub fn find_spec(&self, name: &str) -> Option<&'static EventSpec> {
+        let rows = self.events();
+        let named = rows.iter().find(|row| row.name == name);
+        named.or_else(|| rows.iter().find(|row| row.name.is_empty()))
     }
 
+    /// Parses a native event of the project in the caller's folder.
+    pub fn receive_event(&self, native: &[u8], context: CallerContext) -> Result<Event, Complaint> {
+        let parsed = self.caller.receive_event(native, &context)?;
+        let project = context.cwd.clone();
+        Ok(Event::new(ReceivedEvent { parsed, context }, project))
+    }
+
+    /// Whether the caller can express a slot.
+    pub fn accepts_slot(&self, slot: &Slot) -> bool {
+        let is_own = slot.dialect().is_none_or(|dialect| dialect == self.name);
+        is_own || self.properties.accepts_foreign_slots
+    }
+}
+
+/// The half of a dialect that parses native events and writes native replies.
+pub trait Caller: Sync {
+    /// Parses a native event.
+    fn receive_event(
+        &self,
+        native: &[u8],
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint>;
+
+    /// Writes the native reply. It only formats; the decision is already degraded.
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply;
+
+    /// What a session remembers of an event.
+    fn session_memory(&self, event: &Event) -> SessionMemory {
+        SessionMemory::from_spec(event.spec)
+    }
+}
+
+/// What a session remembers of its events.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionMemory {
+    /// Whether other dialects received this moment under an earlier name.
+    pub already_fired: bool,
+    /// Flags that the event sets in its session state.
+    pub flags: Vec<String>,
+}
+
+impl SessionMemory {
+    /// The memory of an event that sets no flags.
+    pub fn from_spec(spec: &EventSpec) -> Self {
+        Self { already_fired: spec.duplicate_of_earlier, flags: Vec::new() }
+    }
+}
+
+/// The half of a dialect that finds hooks, builds their calls and reads their outcomes.
+pub trait HookFormat: Sync {
     /// Where its hooks may be, in the order in which the hooks run.
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath>;
 
@@ -52,12 +123,11 @@ pub trait Dialect: Sync {
     fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots)
     -> (Vec<Draft>, Vec<Complaint>);
 
-    /// Parses a native event.
-    fn receive_event(
-        &'static self,
-        native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint>;
+    /// The rows of the event table for which a hook receives events.
+    fn draft_specs(&self, events: &'static [EventSpec], draft: &Draft) -> Vec<&'static EventSpec> {
+        let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
+        events.iter().filter(hears).collect()
+    }
 
     /// The value of a name in a condition.
     fn lookup_fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
@@ -77,48 +147,9 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// The event specs for which a hook receives events.
-    fn draft_specs(&self, draft: &Draft) -> Vec<&'static EventSpec> {
-        let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
-        self.events().iter().filter(hears).collect()
-    }
-
-    /// Whether other dialects received this moment under an earlier name.
-    fn already_fired(&self, event: &Event) -> bool {
-        event.spec.duplicate_of_earlier
-    }
-
-    /// Whether a host may report an event for which no hook exists. False where a hook replaces
-    /// work of the host.
-    fn is_reportable(&self, row: &EventSpec) -> bool {
-        let _ = row;
-        true
-    }
-
-    /// Flags that an event sets in its session state.
-    fn session_flags(&self, event: &Event) -> Vec<String> {
-        let _ = event;
-        Vec::new()
-    }
-
-    /// How long a live host of this dialect waits for the reply.
-    fn host_timeout(&self, event: &Event) -> Option<Duration> {
-        let _ = event;
-        None
-    }
-
     /// Builds the call of a hook.
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call;
 
-    /// Reads an outcome as a verdict.
-    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict;
-
-    /// Updates the values that the dialect's next hook receives.
-    fn update_carry(&self, hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
-        let _ = hook;
-        last.record_outcome(outcome);
-    }
-
-    /// Writes the native reply. It only formats; the decision is already degraded.
-    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply;
+    /// Reads an outcome as a verdict, and the values for the dialect's next hook.
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer;
 }

@@ -2,14 +2,15 @@
 //! dialect see every native field; all others see the facts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dialect::Dialect;
-use crate::moment::{Moment, MomentKind};
+use crate::ledger::Undelivered;
+use crate::moment::{Moment, MomentKind, to_snake_case};
 use crate::pass::Pass;
 use crate::spec::EventSpec;
 use crate::tool::{Tool, ToolResult};
@@ -27,7 +28,7 @@ pub struct Event {
     /// Arrival time, milliseconds since the epoch.
     pub at: u64,
     /// The caller's dialect.
-    pub dialect: &'static dyn Dialect,
+    pub dialect: &'static Dialect,
     /// The row of the caller's event table.
     pub spec: &'static EventSpec,
     /// The native event name.
@@ -36,6 +37,8 @@ pub struct Event {
     pub moment: Moment,
     /// The caller's session.
     pub session: String,
+    /// The name under which the ledger stores the session.
+    pub session_key: String,
     /// The folder in which the agent works.
     pub cwd: PathBuf,
     /// The project's folder.
@@ -44,19 +47,16 @@ pub struct Event {
     pub facts: Facts,
     /// The native payload.
     pub native: Value,
-    /// The caller's bytes if they are one line of text. Hooks of the same dialect receive them
-    /// unless a hook rewrote something.
-    pub raw_line: Option<Arc<[u8]>>,
     /// Rewrites so far.
     pub patched: Patch,
     /// The session's counts by name.
     pub session_counts: BTreeMap<String, u64>,
-    /// The user's secrets, only for requests that name them.
-    pub secrets: Arc<BTreeMap<String, String>>,
-    /// The caller's environment.
-    pub env: Arc<BTreeMap<String, String>>,
-    /// The calling process, if known.
-    pub caller: Option<u32>,
+    /// Messages and halts that earlier callers of the session could not receive.
+    pub undelivered: Vec<Undelivered>,
+    /// Why the state of the session could not be read or changed.
+    pub session_errors: Vec<String>,
+    /// The caller's process.
+    pub context: Arc<CallerContext>,
 }
 
 /// Context of an arriving event.
@@ -71,15 +71,95 @@ pub struct CallerContext {
     /// The caller's environment.
     #[serde(skip)]
     pub env: Arc<BTreeMap<String, String>>,
-    /// The user's secrets.
+    /// The user's secrets, only for requests that name them.
     #[serde(skip)]
     pub secrets: Arc<BTreeMap<String, String>>,
     /// The calling process, if known.
-    #[serde(default)]
-    pub caller: Option<u32>,
+    #[serde(default, rename = "caller")]
+    pub caller_pid: Option<u32>,
+    /// The caller's bytes if they are one line of text. Hooks of the same dialect receive them
+    /// unless a hook rewrote something.
+    #[serde(skip)]
+    pub raw_line: Option<Arc<[u8]>>,
     /// The native event's name, for a payload that does not name it.
     #[serde(default)]
     pub event_name: Option<String>,
+}
+
+/// An event as a dialect parsed it, before the caller's context is added.
+#[derive(Clone)]
+pub struct ParsedEvent {
+    /// The caller's dialect.
+    pub dialect: &'static Dialect,
+    /// The row of the caller's event table.
+    pub spec: &'static EventSpec,
+    /// The event's name as the caller wrote it.
+    pub name: String,
+    /// The neutral moment.
+    pub moment: Moment,
+    /// The caller's session.
+    pub session: String,
+    /// The working folder, if the event names one.
+    pub cwd: Option<String>,
+    /// The neutral facts.
+    pub facts: Facts,
+    /// The caller's payload.
+    pub native: Value,
+    /// Which hooks of a Close this firing runs.
+    pub pass: Pass,
+    /// A stable name for a firing that may be repeated after a crash.
+    pub firing_key: Option<String>,
+    /// The folder of the run, if the caller runs a plan.
+    pub run_dir: Option<String>,
+    /// The caller's bytes as hooks of the same dialect receive them, if the dialect translated them.
+    pub translated: Option<Arc<[u8]>>,
+}
+
+impl ParsedEvent {
+    /// An event with this payload and nothing else. An event without a row of its own becomes
+    /// `Moment::Other`.
+    pub fn new(
+        dialect: &'static Dialect,
+        spec: &'static EventSpec,
+        name: String,
+        native: Value,
+    ) -> Self {
+        let moment = match spec.name.is_empty() {
+            true => Moment::Other(to_snake_case(&name).into()),
+            false => spec.moment.clone(),
+        };
+        Self {
+            dialect,
+            spec,
+            name,
+            moment,
+            session: String::new(),
+            cwd: None,
+            facts: Facts::default(),
+            native,
+            pass: Pass::All,
+            firing_key: None,
+            run_dir: None,
+            translated: None,
+        }
+    }
+}
+
+/// An event as it arrived, before its project and its session are known.
+#[derive(Clone)]
+pub struct ReceivedEvent {
+    /// The event as its dialect parsed it.
+    pub parsed: ParsedEvent,
+    /// The caller's context.
+    pub context: CallerContext,
+}
+
+impl ReceivedEvent {
+    /// The folder in which the agent works.
+    pub fn cwd(&self) -> PathBuf {
+        let named = self.parsed.cwd.as_ref().filter(|cwd| !cwd.is_empty());
+        named.map_or_else(|| self.context.cwd.clone(), PathBuf::from)
+    }
 }
 
 /// Neutral facts. A fact that the caller does not have is absent.
@@ -173,20 +253,46 @@ pub struct TeamFacts {
 }
 
 impl Event {
+    /// Builds the event of a project.
+    pub fn new(received: ReceivedEvent, project: PathBuf) -> Self {
+        let cwd = received.cwd();
+        let ReceivedEvent { parsed, mut context } = received;
+        context.raw_line = parsed.translated.or(context.raw_line);
+        let session_key = match parsed.run_dir {
+            Some(folder) => format!("run:{folder}"),
+            None => session_key(&parsed.session, &project),
+        };
+        Self {
+            id: context.id.clone(),
+            firing_key: parsed.firing_key,
+            pass: parsed.pass,
+            at: context.at,
+            dialect: parsed.dialect,
+            spec: parsed.spec,
+            name: parsed.name,
+            moment: parsed.moment,
+            session: parsed.session,
+            session_key,
+            project,
+            cwd,
+            facts: parsed.facts,
+            native: parsed.native,
+            patched: Patch::new(),
+            session_counts: BTreeMap::new(),
+            undelivered: Vec::new(),
+            session_errors: Vec::new(),
+            context: Arc::new(context),
+        }
+    }
+
     /// The kind of its moment.
     pub fn kind(&self) -> MomentKind {
         self.spec.kind()
     }
 
-    /// The key of this session in the ledger. It contains the project, because session names are
-    /// not unique and may be empty.
-    pub fn session_key(&self) -> String {
-        format!("{}@{}", self.session, self.project.display())
-    }
-
     /// Whether the caller uses this dialect.
-    pub fn is_from(&self, dialect: &dyn Dialect) -> bool {
-        self.dialect.name() == dialect.name()
+    pub fn is_from(&self, dialect: &Dialect) -> bool {
+        self.dialect.name == dialect.name
     }
 
     /// The same event with rewrites in its facts: what later hooks see.
@@ -221,6 +327,12 @@ impl Event {
             Slot::InjectedMessage | Slot::Native(_) | Slot::List(_) => {}
         }
     }
+}
+
+/// The key of a session in the ledger. It contains the project, because session names are not unique
+/// and may be empty.
+pub fn session_key(session: &str, project: &Path) -> String {
+    format!("{session}@{}", project.display())
 }
 
 fn rewrite_result(before: ToolResult, value: &Value) -> ToolResult {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::call::Limits;
 use crate::complaint::{Complaint, SourceSpan, SpannedText};
 use crate::condition::Condition;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, HookFormat};
 use crate::event::Event;
 use crate::matcher::{Matcher, MatcherText};
 use crate::moment::{Moment, to_snake_case};
@@ -262,7 +262,9 @@ pub struct Hook {
     /// Opaque, and stable while its definition and its place are unchanged.
     pub id: String,
     /// Its dialect.
-    pub dialect: &'static dyn Dialect,
+    pub dialect: &'static Dialect,
+    /// The half of its dialect that runs it.
+    pub format: &'static dyn HookFormat,
     /// The event specs with its event name, or the unnamed spec if its name is not in the table.
     pub specs: Vec<&'static EventSpec>,
     /// Compiled.
@@ -277,17 +279,18 @@ impl Hook {
     /// Builds a hook from a draft. A part that cannot be parsed disables the hook and adds a
     /// complaint.
     pub fn from_draft(
-        dialect: &'static dyn Dialect,
+        dialect: &'static Dialect,
         mut draft: Draft,
     ) -> (Option<Self>, Vec<Complaint>) {
         let mut complaints = Vec::new();
-        let mut rows = dialect.draft_specs(&draft);
+        let Some(format) = dialect.hooks else { return (None, complaints) };
+        let mut rows = format.draft_specs(dialect.events(), &draft);
         if rows.is_empty() {
             rows.extend(dialect.events().iter().filter(|row| row.name.is_empty()));
         }
         if rows.is_empty() {
             let spot = draft.source.spot.clone();
-            let message = format!("{} has no event `{}`", dialect.name(), draft.event);
+            let message = format!("{} has no event `{}`", dialect.name, draft.event);
             return (None, vec![Complaint::error(spot, message)]);
         }
         let matcher = Matcher::from(&draft.matcher);
@@ -305,19 +308,19 @@ impl Hook {
                 None
             }
         });
-        let id = hook_identity(dialect.name(), &draft);
-        (Some(Self { id, dialect, specs: rows, matcher, when, draft }), complaints)
+        let id = hook_identity(dialect.name, &draft);
+        (Some(Self { id, dialect, format, specs: rows, matcher, when, draft }), complaints)
     }
 
     /// The event spec under which this hook receives an event.
     pub fn event_spec_for(&self, event: &Event) -> Option<&'static EventSpec> {
-        self.spec_for(event.dialect.name(), event.spec.name, &event.moment)
+        self.spec_for(event.dialect.name, event.spec.name, &event.moment)
     }
 
     /// By name for the caller's own dialect, by moment for all others. A `*` hook also receives
     /// events that its dialect does not know.
     pub fn spec_for(&self, from: &str, name: &str, moment: &Moment) -> Option<&'static EventSpec> {
-        let own = from == self.dialect.name();
+        let own = from == self.dialect.name;
         let hears = |row: &&&'static EventSpec| match row.name {
             "" => self.waits_for(moment, own && name.is_empty()),
             _ => row.moment == *moment && (!own || row.name == name),

@@ -1,5 +1,5 @@
 //! The types of gambrel, their algebra, the condition and template languages, and the traits
-//! `Dialect`, `Action` and `Ledger`. No I/O, no async, and no native name of any dialect.
+//! `Caller`, `HookFormat`, `Action` and `Ledger`. No I/O, no async, and no native name of any dialect.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("gambrel is for Linux: it supervises hooks with Linux system calls");
@@ -37,14 +37,14 @@ pub mod watched;
 pub use action::{Action, Job};
 pub use async_marker::{AsyncMarker, AsyncRequest};
 pub use call::{Call, Limits, Program, Shell, SideFile, TrustedFiles};
-pub use carry::{Carry, PreviousHook};
+pub use carry::{Carry, CarryUpdate, HookAnswer, PreviousHook};
 pub use complaint::{Complaint, Severity, SourceSpan, SpannedText};
 pub use config_path::{ConfigPath, DirEntry, Expect, LoadedFile, SearchRoots};
 pub use decision::{Decision, Reply, Step};
 pub use degrade::{Degraded, Loss};
-pub use dialect::Dialect;
+pub use dialect::{Caller, Dialect, DialectProperties, HookFormat, SessionMemory};
 pub use digest::sha256;
-pub use event::{CallerContext, Event, Facts, TaskFacts, TeamFacts};
+pub use event::{CallerContext, Event, Facts, ParsedEvent, ReceivedEvent, TaskFacts, TeamFacts};
 pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, Scope, Source};
 pub use ledger::{
     Claim, FiringPhase, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry, Undelivered,

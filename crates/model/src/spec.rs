@@ -1,5 +1,7 @@
 //! The row type of a dialect's event table. A native event name is written only in such a row.
 
+use std::time::Duration;
+
 use crate::moment::{Moment, MomentKind};
 use crate::verdict::Slot;
 
@@ -28,6 +30,13 @@ pub struct EventSpec {
     pub duplicate_of_earlier: bool,
     /// A refusal here keeps the iteration or task going.
     pub can_veto_end: bool,
+    /// Whether a host may report the event although no hook exists for it. False where a hook
+    /// replaces work of the host.
+    pub reportable: bool,
+    /// Whether the caller accepts rewritten input only together with an Allow.
+    pub input_needs_allow: bool,
+    /// How long a live host waits for the reply; `None` without a limit.
+    pub host_timeout: Option<Duration>,
 }
 
 impl EventSpec {
@@ -45,6 +54,9 @@ impl EventSpec {
             caller_powers: Powers::NONE,
             duplicate_of_earlier: false,
             can_veto_end: false,
+            reportable: true,
+            input_needs_allow: false,
+            host_timeout: None,
         }
     }
 

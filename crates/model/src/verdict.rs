@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::degrade::Loss;
-use crate::spec::{EventSpec, Powers};
+use crate::spec::Powers;
 
 /// The ordered answer to an event; merging takes the maximum.
 #[derive(
@@ -301,40 +300,6 @@ impl Verdict {
         self
     }
 
-    /// Keeps the part that the hook's event spec allows. A ruling outside of it becomes a message
-    /// for the user, a rewrite is dropped, and both are recorded as losses.
-    pub fn within_hook_powers(mut self, own: &EventSpec) -> (Self, Vec<Loss>) {
-        let mut losses = Vec::new();
-        if !own.hook_powers.contains(self.ruling.required_power()) {
-            losses.push(Loss::new(
-                self.ruling.as_str(),
-                format!("{} cannot be answered so", own.name),
-            ));
-            for reason in std::mem::take(&mut self.reasons) {
-                self.messages.push(Message {
-                    to: Audience::User,
-                    text: reason.text,
-                    hook: reason.hook,
-                });
-            }
-            self.ruling = Ruling::Silent;
-        }
-        let slots = own.rewritable;
-        let mut messages = Vec::new();
-        self.patch.retain(|slot, _| {
-            let kept = slots.contains(slot) || slot.is_native();
-            if !kept {
-                losses.push(Loss::new("rewrite", format!("{} has nothing to rewrite", own.name)));
-            }
-            if !kept && *slot == Slot::Output {
-                messages.push(not_applied(slot));
-            }
-            kept
-        });
-        self.messages.extend(messages);
-        (self, losses)
-    }
-
     /// Messages for one audience, in order.
     pub fn messages_for(&self, audience: Audience) -> impl Iterator<Item = &str> {
         self.messages
@@ -359,14 +324,6 @@ impl Verdict {
         let texts = counted.map(|reason| reason.text.as_str()).filter(|text| !text.is_empty());
         texts.filter(|text| known.insert(*text)).collect()
     }
-}
-
-/// The message for the user about a dropped rewrite.
-pub(crate) fn not_applied(slot: &Slot) -> Message {
-    let word = String::from(slot.clone());
-    let text =
-        format!("a hook's rewrite of the {word} was not applied: the agent sees it as it was");
-    Message { to: Audience::User, text, hook: String::new() }
 }
 
 /// Maximum length of one message or reason.

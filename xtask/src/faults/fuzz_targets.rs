@@ -212,8 +212,8 @@ pub fn mutate(seeds: &[&str], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-fn find_dialect(name: &str) -> Option<&'static dyn Dialect> {
-    DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
+fn find_dialect(name: &str) -> Option<&'static Dialect> {
+    DIALECTS.iter().copied().find(|dialect| dialect.name == name)
 }
 
 fn search_roots() -> SearchRoots {
@@ -254,7 +254,8 @@ fn load_matching(name: &str, input: &[u8], is_wanted: fn(Expect) -> bool) -> boo
         is_file: true,
         special: false,
     };
-    let places = dialect.search(&roots).into_iter().filter(|place| is_wanted(place.expect));
+    let Some(format) = dialect.hooks else { return false };
+    let places = format.search(&roots).into_iter().filter(|place| is_wanted(place.expect));
 
     let found: Vec<LoadedFile> = places
         .map(|mut place| {
@@ -268,25 +269,25 @@ fn load_matching(name: &str, input: &[u8], is_wanted: fn(Expect) -> bool) -> boo
         .collect();
 
     for one in &found {
-        let _places = dialect.referenced_files(one, &roots);
+        let _places = format.referenced_files(one, &roots);
     }
-    let (drafts, _complaints) = dialect.load_hooks(&found, &roots);
+    let (drafts, _complaints) = format.load_hooks(&found, &roots);
     let understood = drafts.iter().any(|draft| draft.disabled.is_none());
     for draft in drafts.into_iter().take(20) {
         let (Some(hook), _complaints) = Hook::from_draft(dialect, draft) else { continue };
         let _complaint = hook.matcher_complaint();
-        stage_for_a_tool(dialect, &hook);
+        stage_for_a_tool(&hook);
     }
     understood
 }
 
 const TOOL_EVENT: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
 
-fn stage_for_a_tool(dialect: &'static dyn Dialect, hook: &Hook) {
+fn stage_for_a_tool(hook: &Hook) {
     let Some(claude) = self::find_dialect("claude") else { return };
     if let Ok(event) = claude.receive_event(TOOL_EVENT.as_bytes(), CallerContext::default()) {
-        let _objection = dialect.skip_reason(&event, hook);
-        let _call = dialect.stage_call(&event, hook, &Carry::default());
+        let _objection = hook.format.skip_reason(&event, hook);
+        let _call = hook.format.stage_call(&event, hook, &Carry::default());
     }
 }
 
@@ -294,17 +295,19 @@ fn receive_event(name: &str, input: &[u8]) -> bool {
     let Some(dialect) = find_dialect(name) else { return false };
     let Ok(event) = dialect.receive_event(input, CallerContext::default()) else { return false };
     let verdict = Verdict::with_ruling(Ruling::Deny, "no");
-    let _reply =
-        dialect.write_reply(&event, &Decision { for_caller: verdict, ..Decision::default() });
+    let _reply = dialect
+        .caller
+        .write_reply(&event, &Decision { for_caller: verdict, ..Decision::default() });
     true
 }
 
 fn claude_hook(config: &str) -> Option<Hook> {
     let claude = find_dialect("claude")?;
     let roots = search_roots();
-    let place = claude.search(&roots).into_iter().find(|place| place.expect == Expect::File)?;
+    let format = claude.hooks?;
+    let place = format.search(&roots).into_iter().find(|place| place.expect == Expect::File)?;
     let found = LoadedFile { place, base: "/p".into(), text: config.into(), entries: Vec::new() };
-    let (mut drafts, _complaints) = claude.load_hooks(&[found], &roots);
+    let (mut drafts, _complaints) = format.load_hooks(&[found], &roots);
     drafts.truncate(1);
     Hook::from_draft(claude, drafts.pop()?).0
 }
@@ -321,10 +324,11 @@ fn read_output(input: &[u8]) -> bool {
         let total = u64::try_from(input.len()).unwrap_or_default();
         let stdout = Captured { bytes: input.to_vec(), total, ..Captured::default() };
         let outcome = Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::from_end(end) };
-        let verdict = hook.dialect.read_outcome(&event, &hook, &outcome);
+        let verdict = hook.format.read_outcome(&event, &hook, &outcome).verdict;
         understood |= by_output && verdict.ruling >= Ruling::Deny;
         let _reply = hook
             .dialect
+            .caller
             .write_reply(&event, &Decision { for_caller: verdict, ..Decision::default() });
     }
     understood
@@ -340,8 +344,8 @@ fn check_if_rule(input: &[u8]) -> bool {
     let Ok(event) = hook.dialect.receive_event(event.as_bytes(), CallerContext::default()) else {
         return false;
     };
-    let is_met = hook.dialect.skip_reason(&event, &hook).is_none();
-    let _remark = hook.dialect.run_remark(&event, &hook);
+    let is_met = hook.format.skip_reason(&event, &hook).is_none();
+    let _remark = hook.format.run_remark(&event, &hook);
     is_met
 }
 

@@ -85,7 +85,7 @@ fn kill_program(child: &mut Child) -> String {
 fn check_entries(loaded: &Loaded) -> Finding {
     let name = "entries";
     let mut files: BTreeMap<PathBuf, usize> = BTreeMap::new();
-    for (_, draft) in loaded.host_entries.iter().filter(|(d, _)| d.name() == DIALECT) {
+    for (_, draft) in loaded.host_entries.iter().filter(|(d, _)| d.name == DIALECT) {
         *files.entry(draft.source.spot.path.clone()).or_default() += 1;
     }
 
@@ -94,7 +94,7 @@ fn check_entries(loaded: &Loaded) -> Finding {
         return Finding { name, ok: false, what };
     }
 
-    let own = loaded.host_entries.iter().filter(|(d, _)| d.name() == DIALECT);
+    let own = loaded.host_entries.iter().filter(|(d, _)| d.name == DIALECT);
     if let Some(off) = own.clone().find_map(|(_, draft)| draft.disabled.as_ref()) {
         return Finding { name, ok: false, what: off.why.clone() };
     }

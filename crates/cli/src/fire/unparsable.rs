@@ -1,6 +1,9 @@
 //! Replies to events that cannot be parsed. A tool gate is denied in the caller's format. Any other
 //! event of an agent passes, and the user receives a message later.
 
+use std::path::PathBuf;
+
+use gambrel::model::event::session_key;
 use gambrel::model::{Audience, Event, Moment, MomentKind, Reply, Ruling, Undelivered, Verdict};
 use gambrel::{Decision, Gambrel};
 use gambrel_engine::{GAMBREL, Unreadable, keep_for_session, now_ms, record_unreadable};
@@ -19,6 +22,7 @@ const EVENT_KEYS: [&str; 7] =
 pub struct UnparsableEvent {
     /// The event with its short string fields only. `None` if its name is unknown.
     event: Option<Event>,
+    project: PathBuf,
     session: String,
     strict: bool,
 }
@@ -38,8 +42,10 @@ impl UnparsableEvent {
 
         let native = Value::Object(fields).to_string();
         let event = gambrel.receive(from, native.as_bytes()).ok();
-        let event = event.filter(|event| !event.spec.name.is_empty());
-        Self { event, session, strict: gambrel.setup().options.strict }
+        let event = event.filter(|event| !event.parsed.spec.name.is_empty());
+        let project = gambrel.setup().search_roots(event.as_ref()).project;
+        let event = event.map(|event| Event::new(event, project.clone()));
+        Self { event, project, session, strict: gambrel.setup().options.strict }
     }
 
     /// The neutral name of the event, if known.
@@ -68,7 +74,7 @@ impl UnparsableEvent {
             session: event.session.clone(),
             ..Decision::default()
         };
-        Some(event.dialect.write_reply(event, &decision))
+        Some(event.dialect.caller.write_reply(event, &decision))
     }
 
     /// Records in the journal that the event passed unread, and stores a message that the user
@@ -84,8 +90,7 @@ impl UnparsableEvent {
         let verdict = Verdict::with_only_message(Audience::User, text).attributed_to("gambrel");
 
         let undelivered = Undelivered::new(id, GAMBREL, verdict.truncate_texts());
-        let project = gambrel.setup().search_roots(self.event.as_ref()).project;
-        let session_key = format!("{}@{}", self.session, project.display());
+        let session_key = session_key(&self.session, &self.project);
         keep_for_session(gambrel.ledger(), &session_key, &undelivered)?;
         Ok(())
     }

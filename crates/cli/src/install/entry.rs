@@ -21,7 +21,7 @@ pub fn select_events(loaded: &Loaded, args: &InstallArgs) -> Vec<&'static EventS
         args.all_events || is_always_reported(row) || has_hook
     };
     let rows = dialect.events().iter().filter(|row| !row.name.is_empty());
-    rows.filter(|row| dialect.is_reportable(row)).filter(wanted).collect()
+    rows.filter(|row| row.reportable).filter(wanted).collect()
 }
 
 fn is_always_reported(row: &EventSpec) -> bool {
@@ -52,10 +52,8 @@ pub struct SettingsEntry {
 impl SettingsEntry {
     /// Builds the entry of an event. Only tool calls are blocked if gambrel is missing. Prompts
     /// must still reach the agent, so that the user can repair the settings.
-    pub fn new(gambrel: &Gambrel, program: &str, row: &'static EventSpec) -> Option<Self> {
-        let native = serde_json::json!({"hook_event_name": row.name, "session_id": ""}).to_string();
-        let event = gambrel.receive(DIALECT, native.as_bytes()).ok()?;
-        let timeout = event.dialect.host_timeout(&event)?.as_secs().max(1);
+    pub fn new(program: &str, row: &'static EventSpec) -> Option<Self> {
+        let timeout = row.host_timeout?.as_secs().max(1);
         let fails_closed = row.moment == Moment::ToolBefore;
         let command = match fails_closed {
             true => self_reference::fail_closed_command(program, row.name),

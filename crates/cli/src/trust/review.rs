@@ -37,7 +37,7 @@ impl<'v> HookReview<'v> {
         let mut text = format!(
             "{}  {} {}\n",
             row.hook.id,
-            row.hook.dialect.name(),
+            row.hook.dialect.name,
             printer::single_line(&draft.event)
         );
 

@@ -143,3 +143,29 @@ fn reads_over_a_torn_record() {
     fire(&project, &event.to_string());
     assert_eq!(logged(&project), ["run", "run"], "the second record counts");
 }
+
+#[test]
+fn runs_with_the_same_session_name_share_no_messages() {
+    let project = TestProject::new();
+    project.file(
+        ".iteratr.hooks.yml",
+        r#"{version: 1, hooks: {post_iteration: [{command: "echo for the next turn", pipe_output: true}]}}"#,
+    );
+    fire(&project, &end_event(json!({"run_dir": "/runs/1"})));
+
+    let start = |run_dir: &str| {
+        let event = json!({"moment": "iteration.start", "session": "s", "run_dir": run_dir});
+        fire(&project, &event.to_string())["context"].clone()
+    };
+    assert_eq!(start("/runs/2"), json!([]));
+    assert_eq!(start("/runs/1"), json!(["for the next turn\n"]));
+}
+
+#[test]
+fn refuses_a_run_folder_that_is_no_text() {
+    let project = TestProject::new();
+    let event = end_event(json!({"run_dir": 7}));
+    let output = project.run(&["fire", "--from", "run"], event.as_bytes());
+    assert_eq!(output.status.code(), Some(64));
+    assert!(text(&output.stderr).contains("`run_dir` is a text"), "{}", text(&output.stderr));
+}

@@ -195,8 +195,8 @@ fn passes_every_value_unchanged_to_every_sink() {
     let values: Vec<(usize, String)> = all_values().into_iter().enumerate().collect();
     for (number, value) in &values {
         let native = event(value, *number);
-        let mut event = gambrel.receive("unified", native.as_bytes()).unwrap();
-        let reply = gambrel.fire(&mut event).reply;
+        let event = gambrel.receive("unified", native.as_bytes()).unwrap();
+        let reply = gambrel.fire(event).reply;
         check_commands(&project, value, &serde_json::from_slice(&reply.stdout).unwrap());
     }
     check_requests(&server, &values);

@@ -7,7 +7,7 @@ use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{Call, Event, EventSpec, Hook, Program, Shell, SideFile, Subject};
 use serde_json::Value;
 
-use super::Claude;
+use super::CLAUDE;
 use super::events::has_env_file;
 use super::hook_input::hook_input;
 use super::spill::{session_name, state_folder};
@@ -38,7 +38,9 @@ pub fn stage_call(event: &Event, hook: &Hook) -> Call {
     let row =
         hook.event_spec_for(event).or_else(|| hook.specs.first().copied()).unwrap_or(event.spec);
     let mut call = match hook.draft.config.get("type").and_then(Value::as_str) {
-        Some("http") => remote_handlers::stage_http(hook, hook_input(event, hook, row), &event.env),
+        Some("http") => {
+            remote_handlers::stage_http(hook, hook_input(event, hook, row), &event.context.env)
+        }
         Some("mcp_tool") => {
             remote_handlers::stage_mcp_tool(event, hook, &hook_input(event, hook, row))
         }
@@ -66,7 +68,7 @@ fn stage_command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
         program: build_program(&hook.draft.config, &folders),
         env,
         files,
-        remove_env: variables_to_remove(row, &hook.draft.config, &event.env),
+        remove_env: variables_to_remove(row, &hook.draft.config, &event.context.env),
         stdin: Some(input_line(event, hook, row)),
         cwd: event.cwd.clone(),
         limits: policy.call_limits(),
@@ -77,8 +79,8 @@ fn stage_command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
 
 /// The caller's own line if no hook has rewritten the event; else a new one.
 fn input_line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
-    let own = event.is_from(&Claude) && event.patched.is_empty();
-    let mut line = match event.raw_line.as_ref().filter(|_| own) {
+    let own = event.is_from(&CLAUDE) && event.patched.is_empty();
+    let mut line = match event.context.raw_line.as_ref().filter(|_| own) {
         // The line does not include a byte order mark.
         Some(line) => line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).to_vec(),
         None => serde_json::to_vec(&hook_input(event, hook, row)).unwrap_or_default(),
@@ -104,33 +106,33 @@ fn build_env(event: &Event, folders: Vec<(&'static str, String)>) -> Vec<(String
     env.push(("CLAUDECODE", "1".into()));
     // A live Claude Code has set these already.
     for (name, usual) in DEFAULT_VARIABLES {
-        if !event.env.contains_key(name) {
+        if !event.context.env.contains_key(name) {
             env.push((name, usual.into()));
         }
     }
     env.extend(effort_level(event).map(|level| (EFFORT, level.to_owned())));
     env.extend(session_agent(event).map(|name| (AGENT, name)));
-    let caller = event.caller.filter(|_| !event.env.contains_key(PID));
+    let caller = event.context.caller_pid.filter(|_| !event.context.env.contains_key(PID));
     env.extend(caller.map(|pid| (PID, pid.to_string())));
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The effort level of the model, if the caller sends one.
 fn effort_level(event: &Event) -> Option<&str> {
-    event.native.get("effort")?.get("level")?.as_str().filter(|_| event.is_from(&Claude))
+    event.native.get("effort")?.get("level")?.as_str().filter(|_| event.is_from(&CLAUDE))
 }
 
 /// The agent that the whole session runs as. A sub-agent has an id too, and does not count.
 fn session_agent(event: &Event) -> Option<String> {
     let inside = event.native.get("agent_id").is_some();
     let named = text_field(&event.native, "agent_type").filter(|name| !name.is_empty() && !inside);
-    named.filter(|_| event.is_from(&Claude))
+    named.filter(|_| event.is_from(&CLAUDE))
 }
 
 /// The file in which a hook may set variables for the session: the caller's own, else one in the
 /// state folder.
 fn env_file(event: &Event, row: &EventSpec) -> (Option<String>, Vec<SideFile>) {
-    let given = event.env.get(ENV_FILE).is_some_and(|path| !path.is_empty());
+    let given = event.context.env.get(ENV_FILE).is_some_and(|path| !path.is_empty());
     let folder = state_folder(event).filter(|_| has_env_file(row) && !given);
     let Some(folder) = folder else { return (None, Vec::new()) };
     let path = folder.join(SESSION_FILES).join(format!("{}.env", session_name(event)));

@@ -12,7 +12,7 @@ use gambrel_model::{
     SourceSpan, SpannedText,
 };
 
-use super::Claude;
+use super::CLAUDE;
 use super::events::EVENTS;
 use super::frontmatter::extract_frontmatter;
 use super::frontmatter_owner::{self, Owner};
@@ -22,7 +22,6 @@ use super::kill_switches::KillSwitches;
 use super::matcher::{parse_matcher, warn_doubtful};
 use super::mcp_servers::{self, McpServers};
 use super::plugin::{self, PluginDataFolders};
-use crate::event_parts::find_spec;
 use crate::preferences::{self, Preferences};
 
 /// The administrator's settings file. `GAMBREL_CLAUDE_MANAGED` replaces it in tests.
@@ -246,7 +245,7 @@ impl<'r> SettingsReader<'r> {
             let message = format!("`{name}` is a list of matcher groups, not {}", value.kind());
             return self.add_error(value, message, Some(LEVELS_HELP.into()));
         };
-        let Some(row) = find_spec(&Claude, name) else { return };
+        let Some(row) = CLAUDE.find_spec(name) else { return };
         for node in groups {
             if let Some((group, handlers)) = self.read_group(row, node) {
                 for node in handlers {

@@ -2,10 +2,14 @@
 //! and rewritable slots. Hooks and callers of this dialect have the same powers.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use gambrel_model::{Event, EventSpec, Moment, Order, PatchRule, Powers, Slot, Subject};
 
 use Subject::{Cause, None as Anything, Tool};
+
+/// The timeout if neither the hook, its type nor its event sets another.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 const fn row(
     name: &'static str,
@@ -20,7 +24,6 @@ const fn row(
     );
     EventSpec {
         name,
-        moment,
         subject,
         order: Order::Parallel,
         patch: PatchRule::Last,
@@ -30,6 +33,21 @@ const fn row(
         caller_powers: powers,
         duplicate_of_earlier: false,
         can_veto_end,
+        // A hook of this event makes the worktree.
+        reportable: !matches!(name.as_bytes(), b"WorktreeCreate"),
+        input_needs_allow: matches!(moment, Moment::ToolPermission),
+        host_timeout: Some(host_timeout(name, &moment)),
+        moment,
+    }
+}
+
+/// How long Claude Code waits for hooks of an event.
+const fn host_timeout(name: &str, moment: &Moment) -> Duration {
+    match moment {
+        Moment::IterationStart => Duration::from_secs(30),
+        Moment::SessionEnd => Duration::from_millis(1_500),
+        _ if matches!(name.as_bytes(), b"MessageDisplay") => Duration::from_secs(10),
+        _ => DEFAULT_TIMEOUT,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use gambrel_model::{Event, Hook, LoadedFile, Moment};
 use serde_json::{Value, json};
 
-use super::Claude;
+use super::CLAUDE;
 use crate::event_parts::text_field;
 
 /// The tag of a skill's file.
@@ -61,7 +61,7 @@ fn skill_flag(name: &str) -> String {
 
 /// The session flags of an event: the skill that it invokes.
 pub fn invoked_skill_flags(event: &Event) -> Vec<String> {
-    if !event.is_from(&Claude) {
+    if !event.is_from(&CLAUDE) {
         return Vec::new();
     }
     let native = &event.native;
@@ -89,6 +89,6 @@ pub fn skip_reason(event: &Event, hook: &Hook) -> Option<String> {
     }
     let about = matches!(event.moment, Moment::SubagentStart | Moment::SubagentStop);
     let running = text_field(&event.native, "agent_type")
-        .or_else(|| event.facts.member.clone().filter(|_| about || !event.is_from(&Claude)));
+        .or_else(|| event.facts.member.clone().filter(|_| about || !event.is_from(&CLAUDE)));
     (running.as_deref() != Some(name.as_str())).then(|| format!("the agent {name} is not running"))
 }

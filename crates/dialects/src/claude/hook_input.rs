@@ -4,13 +4,13 @@
 use gambrel_model::{Event, EventSpec, Hook, Moment, Slot, Subject};
 use serde_json::{Map, Value, json};
 
-use super::Claude;
+use super::CLAUDE;
 use super::tool_result::{apply_rewrite, foreign_response};
 use super::tools::TOOLS;
 
 /// The JSON that a hook reads on stdin.
 pub fn hook_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
-    match event.is_from(&Claude) {
+    match event.is_from(&CLAUDE) {
         true => own_payload(event),
         false => build_input(event, hook, row),
     }

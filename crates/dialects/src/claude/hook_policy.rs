@@ -5,24 +5,12 @@ use std::time::Duration;
 use gambrel_document::DocumentFields;
 use gambrel_model::{EventSpec, HookPolicy, Moment, MomentKind, Ruling, SearchRoots, Verdict};
 
-use super::events::{ReplyForm, makes_worktree, reply_form};
+use super::events::{DEFAULT_TIMEOUT, ReplyForm, makes_worktree, reply_form};
 
-/// The timeout if neither the hook, its type nor its event sets another.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum timeout at `SessionEnd`.
 const MAX_SESSION_END_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often in a row hooks may refuse a stop.
 const DEFAULT_STOP_CAP: u64 = 8;
-
-/// How long Claude Code waits for hooks of an event.
-pub fn host_timeout(row: &EventSpec) -> Duration {
-    match &row.moment {
-        Moment::IterationStart => Duration::from_secs(30),
-        Moment::SessionEnd => Duration::from_millis(1_500),
-        Moment::Other(name) if name == "message_display" => Duration::from_secs(10),
-        _ => DEFAULT_TIMEOUT,
-    }
-}
 
 /// Reads the policy of one handler.
 pub fn read_policy(
@@ -89,6 +77,7 @@ fn blocking_timeout(
     kind: &str,
     roots: &SearchRoots,
 ) -> Duration {
+    let host_timeout = row.host_timeout.unwrap_or(DEFAULT_TIMEOUT);
     let ends_session = row.moment == Moment::SessionEnd;
     match written {
         Some(written) if ends_session => written.min(MAX_SESSION_END_TIMEOUT),
@@ -96,9 +85,9 @@ fn blocking_timeout(
         None if ends_session => {
             let named = roots.env_var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
             let named = named.and_then(|text| text.trim().parse().ok()).filter(|ms| *ms > 0);
-            named.map_or_else(|| host_timeout(row), Duration::from_millis)
+            named.map_or(host_timeout, Duration::from_millis)
         }
-        None => host_timeout(row).min(type_timeout(kind)),
+        None => host_timeout.min(type_timeout(kind)),
     }
 }
 

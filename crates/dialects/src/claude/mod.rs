@@ -36,29 +36,45 @@ mod verdict;
 
 pub use events::first_version;
 
-use std::time::Duration;
-
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
-    Hook, LoadedFile, Outcome, Reply, SearchRoots, ToolWord, Verdict,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
+    ParsedEvent, Reply, SearchRoots, SessionMemory,
+};
+
+/// The row of Claude Code.
+pub static CLAUDE: Dialect = Dialect {
+    name: "claude",
+    events: || events::EVENTS,
+    tools: tools::TOOLS,
+    properties: DialectProperties::DEFAULT,
+    caller: &Claude,
+    hooks: Some(&Claude),
 };
 
 /// The dialect of Claude Code's settings files.
-pub struct Claude;
+struct Claude;
 
-impl Dialect for Claude {
-    fn name(&self) -> &'static str {
-        "claude"
+impl Caller for Claude {
+    fn receive_event(
+        &self,
+        native: &[u8],
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, context)
     }
 
-    fn events(&self) -> &'static [EventSpec] {
-        events::EVENTS
+    fn session_memory(&self, event: &Event) -> SessionMemory {
+        let flags = frontmatter_owner::invoked_skill_flags(event);
+        SessionMemory { flags, ..SessionMemory::from_spec(event.spec) }
     }
 
-    fn tools(&self) -> &'static [ToolWord] {
-        tools::TOOLS
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
+        reply::write_reply(event, decision)
     }
+}
 
+impl HookFormat for Claude {
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::config_paths(roots)
     }
@@ -75,43 +91,19 @@ impl Dialect for Claude {
         config::load_drafts(found, roots)
     }
 
-    fn receive_event(
-        &'static self,
-        native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        payload::parse_event(self, native, arrival)
-    }
-
     fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
         frontmatter_owner::skip_reason(event, hook).or_else(|| if_rule::skip_reason(event, hook))
-    }
-
-    fn is_reportable(&self, row: &EventSpec) -> bool {
-        !events::makes_worktree(row)
     }
 
     fn run_remark(&self, event: &Event, hook: &Hook) -> Option<String> {
         if_rule::run_remark(event, hook)
     }
 
-    fn session_flags(&self, event: &Event) -> Vec<String> {
-        frontmatter_owner::invoked_skill_flags(event)
-    }
-
-    fn host_timeout(&self, event: &Event) -> Option<Duration> {
-        Some(hook_policy::host_timeout(event.spec))
-    }
-
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         call::stage_call(event, hook)
     }
 
-    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read_outcome(event, hook, outcome)
-    }
-
-    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
-        reply::write_reply(event, decision)
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
+        HookAnswer::new(verdict::read_outcome(event, hook, outcome), outcome)
     }
 }

@@ -7,7 +7,6 @@ use gambrel_model::{
 use serde_json::Value;
 
 use super::events::{ReplyForm, reply_form};
-use super::output::{ruling_verdict, user_message};
 use super::stdout::trim_javascript;
 use crate::event_parts::text_field;
 
@@ -86,19 +85,19 @@ impl ModelAnswer {
         let reason = self.reason.as_deref().unwrap_or(UNMET_REASON);
         // A condition that can never be met must not keep the agent running.
         if self.impossible && row.kind() == MomentKind::Close {
-            return user_message(row, reason);
+            return Verdict::notice_within_powers(row, reason);
         }
         let goes_on = hook.draft.config.get("continueOnBlock") == Some(&Value::Bool(true));
         let after = row.kind() == MomentKind::Report;
         let verdict = match after && !goes_on {
-            true => ruling_verdict(row, Ruling::Halt, reason),
-            false => ruling_verdict(row, Ruling::Deny, reason),
+            true => Verdict::ruling_within_powers(row, Ruling::Halt, reason),
+            false => Verdict::ruling_within_powers(row, Ruling::Deny, reason),
         };
         match verdict.ruling.is_refusal()
             || verdict.messages.iter().any(|message| message.to == Audience::User)
         {
             true => verdict,
-            false => verdict.then(user_message(row, reason)),
+            false => verdict.then(Verdict::notice_within_powers(row, reason)),
         }
     }
 }

@@ -82,20 +82,27 @@ fn read_common_fields(row: &EventSpec, fields: &JsonObject) -> Verdict {
 
     let plain = matches!(reply_form(row), ReplyForm::Block | ReplyForm::Permission);
     verdict = verdict.then(match text_of(fields, "decision") {
-        Some("block") if plain => ruling_verdict(row, Ruling::Deny, reason.unwrap_or(BLOCKED)),
-        Some("block") => user_message(row, &format!("`decision` has no effect at {}", row.name)),
-        Some("approve") if plain => ruling_verdict(row, Ruling::Allow, reason.unwrap_or_default()),
+        Some("block") if plain => {
+            Verdict::ruling_within_powers(row, Ruling::Deny, reason.unwrap_or(BLOCKED))
+        }
+        Some("block") => {
+            Verdict::notice_within_powers(row, &format!("`decision` has no effect at {}", row.name))
+        }
+        Some("approve") if plain => {
+            Verdict::ruling_within_powers(row, Ruling::Allow, reason.unwrap_or_default())
+        }
         _ => Verdict::default(),
     });
 
     if let Some(message) = text_of(fields, "systemMessage").filter(|message| !message.is_empty()) {
-        verdict = verdict.then(user_message(row, message));
+        verdict = verdict.then(Verdict::notice_within_powers(row, message));
     }
     match text_of(fields, "terminalSequence").filter(|_| !discards_output(row)) {
         Some(sequence) if is_harmless(sequence) => {
             verdict.with_rewrite(own_slot("terminalSequence"), json!(sequence))
         }
-        Some(_) => verdict.then(user_message(row, "a hook's `terminalSequence` was dropped")),
+        Some(_) => verdict
+            .then(Verdict::notice_within_powers(row, "a hook's `terminalSequence` was dropped")),
         None => verdict,
     }
 }
@@ -109,7 +116,7 @@ fn halt_verdict(row: &EventSpec, reason: Option<&str>) -> Verdict {
         || row.hook_powers.contains(Powers::DENY)
         || !row.hook_powers.contains(Powers::MESSAGE_USER)
     {
-        return ruling_verdict(row, Ruling::Halt, reason.unwrap_or(STOPPED));
+        return Verdict::ruling_within_powers(row, Ruling::Halt, reason.unwrap_or(STOPPED));
     }
     let event = if row.name.is_empty() { "this event" } else { row.name };
     let wish = format!("a hook asked to stop the session, which {event} cannot do");
@@ -183,8 +190,10 @@ fn read_permission(answer_context: &AnswerContext<'_>, own: &JsonObject) -> Verd
     let decision = text_of(own, "permissionDecision");
     let known = [Ruling::Allow, Ruling::Ask, Ruling::Defer, Ruling::Deny];
     let verdict = match known.into_iter().find(|ruling| decision == Some(ruling.as_str())) {
-        Some(Ruling::Deny) if reason.is_empty() => ruling_verdict(row, Ruling::Deny, BLOCKED),
-        Some(ruling) => ruling_verdict(row, ruling, reason),
+        Some(Ruling::Deny) if reason.is_empty() => {
+            Verdict::ruling_within_powers(row, Ruling::Deny, BLOCKED)
+        }
+        Some(ruling) => Verdict::ruling_within_powers(row, ruling, reason),
         None => Verdict::default(),
     };
     with_rewritten_input(verdict, answer_context, own)
@@ -194,7 +203,7 @@ fn read_request(answer_context: &AnswerContext<'_>, own: &JsonObject) -> Verdict
     let Some(decision) = object_of(own, "decision") else { return Verdict::default() };
     if text_of(decision, "behavior") == Some("allow") {
         let allowed = with_rewritten_input(
-            ruling_verdict(answer_context.row, Ruling::Allow, ""),
+            Verdict::ruling_within_powers(answer_context.row, Ruling::Allow, ""),
             answer_context,
             decision,
         );
@@ -206,13 +215,13 @@ fn read_request(answer_context: &AnswerContext<'_>, own: &JsonObject) -> Verdict
     let message = text_of(decision, "message").filter(|text| !text.is_empty());
     let interrupts = flag_of(decision, "interrupt") == Some(true);
     let ruling = if interrupts { Ruling::Halt } else { Ruling::Deny };
-    ruling_verdict(answer_context.row, ruling, message.unwrap_or(BLOCKED))
+    Verdict::ruling_within_powers(answer_context.row, ruling, message.unwrap_or(BLOCKED))
 }
 
 /// The ruling of an elicitation. The answer itself goes into slots of this dialect.
 fn read_action(row: &EventSpec, own: &JsonObject) -> Verdict {
     match text_of(own, "action") {
-        Some("decline" | "cancel") => ruling_verdict(row, Ruling::Deny, BLOCKED),
+        Some("decline" | "cancel") => Verdict::ruling_within_powers(row, Ruling::Deny, BLOCKED),
         _ => Verdict::default(),
     }
 }
@@ -233,24 +242,6 @@ fn with_rewritten_input(
                 .with_rewrite(own_slot(UPDATED_INPUT), given)
         }
         _ => verdict,
-    }
-}
-
-/// A verdict with a ruling. Without the power for it, a refusal becomes a message for the user.
-pub fn ruling_verdict(row: &EventSpec, ruling: Ruling, text: &str) -> Verdict {
-    match row.hook_powers.contains(ruling.required_power()) {
-        true if text.is_empty() => Verdict { ruling, ..Verdict::default() },
-        true => Verdict::with_ruling(ruling, text),
-        false if ruling.is_refusal() && !text.is_empty() => user_message(row, text),
-        false => Verdict::default(),
-    }
-}
-
-/// A verdict with a message for the user, if the event can show one.
-pub fn user_message(row: &EventSpec, text: &str) -> Verdict {
-    match row.hook_powers.contains(Powers::MESSAGE_USER) {
-        true => Verdict::with_only_message(Audience::User, text),
-        false => Verdict::default(),
     }
 }
 

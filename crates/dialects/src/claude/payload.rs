@@ -2,38 +2,33 @@
 
 use gambrel_model::tool::text_block;
 use gambrel_model::{
-    CallerContext, Complaint, Event, EventSpec, Facts, Moment, SourceSpan, Subject, TaskFacts,
-    TeamFacts, Tool, ToolResult,
+    CallerContext, Complaint, EventSpec, Facts, Moment, ParsedEvent, SourceSpan, Subject,
+    TaskFacts, TeamFacts, Tool, ToolResult,
 };
 use serde_json::Value;
 
-use super::Claude;
+use super::CLAUDE;
 use super::events::EVENTS;
 use super::hosts::{
     Host, claude_event_name as foreign_event_name, host_of, spec_for_host, translate_payload,
 };
 use super::tool_result::parse_tool_response;
 use super::tools::TOOLS;
-use crate::event_parts::{
-    ParsedEvent, event_name, find_spec, parse_object, text_field, value_as_text,
-};
+use crate::event_parts::{event_name, parse_object, text_field, value_as_text};
 
 /// Parses a hook input.
-pub fn parse_event(
-    dialect: &'static Claude,
-    native: &[u8],
-    arrival: CallerContext,
-) -> Result<Event, Complaint> {
+pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
     let native = parse_object(native)?;
-    let host = host_of(&native, &arrival.env);
+    let host = host_of(&native, &context.env);
     let native = if host == Host::ClaudeCode { native } else { translate_payload(native) };
-    let Some(name) = event_name(&native, "hook_event_name", &arrival) else {
+    let Some(name) = event_name(&native, "hook_event_name", context) else {
         let complaint = Complaint::error(SourceSpan::default(), "`hook_event_name` is missing");
         return Err(complaint.with_help("name the event: \"hook_event_name\": \"PreToolUse\""));
     };
-    let name = known_name(name, &arrival);
+    let name = known_name(name, context);
 
-    let row = find_spec(dialect, &name)
+    let row = CLAUDE
+        .find_spec(&name)
         .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no event `{name}`")))?;
     let session = native.get("session_id").map(value_as_text).unwrap_or_default();
     let cwd = text_field(&native, "cwd");
@@ -41,19 +36,18 @@ pub fn parse_event(
 
     let translated = (host != Host::ClaudeCode).then(|| native.to_string().into_bytes().into());
     let row = spec_for_host(host, row);
-    let event =
-        ParsedEvent { spec: row, name, session, cwd, facts, native }.into_event(dialect, arrival);
-    Ok(Event { raw_line: translated, ..event })
+    let parsed = ParsedEvent::new(&CLAUDE, row, name, native);
+    Ok(ParsedEvent { session, cwd, facts, translated, ..parsed })
 }
 
 /// The event's name. An unknown name becomes the event with the same spelling, or the event that
 /// the caller gave separately. So a gate still runs in a host that spells the event differently.
-fn known_name(written: String, arrival: &CallerContext) -> String {
+fn known_name(written: String, context: &CallerContext) -> String {
     let is_known = |name: &str| EVENTS.iter().any(|row| !name.is_empty() && row.name == name);
     if is_known(&written) {
         return written;
     }
-    let named = arrival.event_name.clone().filter(|name| is_known(name));
+    let named = context.event_name.clone().filter(|name| is_known(name));
     let alike = Some(foreign_event_name(&written)).filter(|name| is_known(name));
     alike.or(named).unwrap_or(written)
 }

@@ -41,7 +41,7 @@ pub fn stage_mcp_tool(event: &Event, hook: &Hook, input: &Value) -> Call {
     let filled = |written: &str| {
         expand_defaults(written, &|name| {
             let folder = folders.iter().find(|(known, _)| *known == name);
-            folder.map(|(_, path)| path).or_else(|| event.env.get(name))
+            folder.map(|(_, path)| path).or_else(|| event.context.env.get(name))
         })
     };
     let word = |value: &Value| filled(&value_as_text(value));

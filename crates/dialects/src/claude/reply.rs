@@ -2,12 +2,11 @@
 //! reduced the decision to what the caller can receive.
 
 use gambrel_model::{
-    Audience, Decision, Dialect, Event, MomentKind, Powers, Reply, Ruling, Slot, Step, Tool,
-    Verdict,
+    Audience, Decision, Event, MomentKind, Powers, Reply, Ruling, Slot, Step, Tool, Verdict,
 };
 use serde_json::{Value, json};
 
-use super::Claude;
+use super::CLAUDE;
 use super::events::{ReplyForm, makes_worktree, reply_form};
 use super::hosts::{Host, host_of};
 use super::output::{
@@ -21,12 +20,12 @@ use super::tools::TOOLS;
 pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
     let verdict = &decision.for_caller;
     let worktree = makes_worktree(event.spec);
-    let host = host_of(&event.native, &event.env);
+    let host = host_of(&event.native, &event.context.env);
     if host == Host::Cursor && verdict.ruling.is_refusal() {
         return exit_code_reply(verdict, false, false);
     }
     if reply_form(event.spec) == ReplyForm::Exit && (verdict.ruling == Ruling::Deny || worktree) {
-        let asked = |step: &Step| step.ran && step.dialect == Claude.name();
+        let asked = |step: &Step| step.ran && step.dialect == CLAUDE.name;
         return exit_code_reply(verdict, worktree, decision.trail.iter().any(asked));
     }
 
@@ -173,13 +172,7 @@ impl ReplyWriter<'_> {
             self.put_specific("additionalContext", json!(for_agent.join("\n")));
         }
 
-        let mut for_user: Vec<&str> = self.verdict.messages_for(Audience::User).collect();
-        let asked = reply_form(self.event.spec) == ReplyForm::Request
-            && self.verdict.ruling == Ruling::Silent;
-        if asked && self.verdict.patch.contains_key(&Slot::Input) {
-            // A rewritten input can only be sent with a permission, and no hook gave one.
-            for_user.push("a hook's rewrite of the input was not applied");
-        }
+        let for_user: Vec<&str> = self.verdict.messages_for(Audience::User).collect();
         if !for_user.is_empty() {
             self.put_field("systemMessage", json!(for_user.join("\n")));
         }

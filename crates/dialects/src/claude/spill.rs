@@ -53,7 +53,9 @@ pub fn output_beginning(output: &Captured) -> String {
 
 /// The state folder, which contains the ledger.
 pub fn state_folder(event: &Event) -> Option<PathBuf> {
-    let var = |name: &str| event.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let var = |name: &str| {
+        event.context.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    };
     let absolute = |name: &str| var(name).filter(|path| path.is_absolute());
     let own = var("GAMBREL_STATE_DIR").map(|dir| event.project.join(dir));
     let standard = || absolute("XDG_STATE_HOME").map(|dir| dir.join("gambrel"));
@@ -64,7 +66,7 @@ pub fn state_folder(event: &Event) -> Option<PathBuf> {
 /// A file name for a session. Sessions with the same name in different projects get different
 /// names.
 pub fn session_name(event: &Event) -> String {
-    let hash = event.session_key().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+    let hash = event.session_key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let legible: String = sanitize_name(&event.session).chars().take(40).collect();

@@ -5,14 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gambrel_model::{
-    CallerContext, Captured, Carry, Complaint, Decision, Dialect, Draft, End, Event, Hook,
-    LoadedFile, Outcome, Program, Ruling, SearchRoots, SideEffect, Slot, Verdict,
+    Caller, CallerContext, Captured, Carry, Complaint, Decision, Draft, End, Event, Hook,
+    HookFormat, LoadedFile, Outcome, Program, Ruling, SearchRoots, SideEffect, Slot, Verdict,
 };
 use serde_json::{Value, json};
 
-use super::Claude;
-
-static CLAUDE: Claude = Claude;
+use super::{CLAUDE, Claude};
 
 fn roots() -> SearchRoots {
     SearchRoots { root: "/p".into(), home: Some("/h".into()), ..SearchRoots::default() }
@@ -21,7 +19,7 @@ fn roots() -> SearchRoots {
 fn load_all(files: &[(&str, &str)]) -> (Vec<Draft>, Vec<Complaint>) {
     let mut roots = roots();
     roots.extra_sources.push(("plugin".into(), "/plug".into()));
-    let found: Vec<LoadedFile> = CLAUDE
+    let found: Vec<LoadedFile> = Claude
         .search(&roots)
         .into_iter()
         .filter_map(|place| {
@@ -29,7 +27,7 @@ fn load_all(files: &[(&str, &str)]) -> (Vec<Draft>, Vec<Complaint>) {
             Some(LoadedFile { place, base: "/p".into(), text, entries: Vec::new() })
         })
         .collect();
-    CLAUDE.load_hooks(&found, &roots)
+    Claude.load_hooks(&found, &roots)
 }
 
 fn handler(event: &str, handler: Value) -> Hook {
@@ -59,7 +57,7 @@ fn end(code: i32, stdout: &str, stderr: &str) -> Outcome {
 }
 
 fn reply_of(event: &Event, verdict: Verdict) -> (Value, i32, String) {
-    let reply = CLAUDE.write_reply(event, &Decision { for_caller: verdict, ..Decision::default() });
+    let reply = Claude.write_reply(event, &Decision { for_caller: verdict, ..Decision::default() });
     (serde_json::from_slice(&reply.stdout).unwrap_or_default(), reply.exit, reply.stderr)
 }
 
@@ -124,7 +122,7 @@ fn disable_settings_follow_precedence() {
 #[test]
 fn reads_exit_codes_and_json() {
     let (event, hook) = (bash(), command("PreToolUse"));
-    let read = |outcome: Outcome| CLAUDE.read_outcome(&event, &hook, &outcome);
+    let read = |outcome: Outcome| Claude.read_outcome(&event, &hook, &outcome).verdict;
     assert_eq!(read(end(2, "", "no\n")).ruling_reasons(), ["no"]);
     assert_eq!(read(end(2, "{broken}", "")).ruling_reasons(), ["No stderr output"]);
     assert_eq!(read(end(1, "", "x")), Verdict::default().with_gate_failure("exit code 1: x"));
@@ -178,12 +176,12 @@ fn calls_have_the_callers_line_and_expanded_arguments() {
         json!({"type": "command", "command": "${CLAUDE_PROJECT_DIR}/x",
         "args": ["${CLAUDE_PLUGIN_ROOT}", "a b"], "onFailure": "block"}),
     );
-    let call = CLAUDE.stage_call(&bash(), &hook, &Carry::default());
+    let call = Claude.stage_call(&bash(), &hook, &Carry::default());
     let words = ["/p/x", "${CLAUDE_PLUGIN_ROOT}", "a b"].map(str::to_owned);
     assert_eq!(call.program, Program::Exec(words.to_vec()));
     let line = String::from_utf8(call.stdin.expect("a line")).expect("text");
     assert_eq!(line, format!("{}\n", bash().native));
-    assert_eq!(CLAUDE.read_outcome(&bash(), &hook, &end(1, "", "")).ruling, Ruling::Deny);
+    assert_eq!(Claude.read_outcome(&bash(), &hook, &end(1, "", "")).verdict.ruling, Ruling::Deny);
 }
 
 #[test]
@@ -208,10 +206,10 @@ fn matches_names_and_patterns() {
 fn translates_foreign_tools() {
     let native = json!({"moment": "tool.after", "session": "s", "facts": {"tool": {"kind": "shell",
         "args": {"command": "ls"}, "result": {"content": [{"type": "text", "text": "out"}]}}}});
-    let foreign = crate::neutral::Neutral
+    let foreign = crate::neutral::NEUTRAL
         .receive_event(native.to_string().as_bytes(), CallerContext::default());
     let call =
-        CLAUDE.stage_call(&foreign.expect("an event"), &command("PostToolUse"), &Carry::default());
+        Claude.stage_call(&foreign.expect("an event"), &command("PostToolUse"), &Carry::default());
     let input: Value = serde_json::from_slice(&call.stdin.expect("a line")).expect("JSON");
     assert_eq!(input["hook_event_name"], "PostToolUse");
     assert_eq!(
@@ -227,9 +225,10 @@ fn spills_long_context_but_no_reasons() {
     event.id = "e/1".into();
     let hook = command("UserPromptSubmit");
     let long = "é".repeat(10_001);
-    let read = |event: &Event, outcome| CLAUDE.read_outcome(event, &hook, &outcome);
+    let read = |event: &Event, outcome| Claude.read_outcome(event, &hook, &outcome).verdict;
     assert_eq!(read(&event, end(0, &long, "")).messages[0].text, long, "nowhere to put it");
-    event.env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));
+    let env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));
+    event.context = Arc::new(CallerContext { env, ..CallerContext::default() });
     let fits = "é".repeat(10_000);
     assert_eq!(read(&event, end(0, &fits, "")).messages[0].text, fits);
     let verdict = read(&event, end(0, &long, ""));

@@ -4,12 +4,10 @@
 use gambrel_model::{Audience, End, Event, EventSpec, Hook, MomentKind, Outcome, Ruling, Verdict};
 use serde_json::{Value, json};
 
-use super::Claude;
+use super::CLAUDE;
 use super::events::{ReplyForm, cannot_refuse, makes_worktree, plain_is_context, reply_form};
 use super::model_handler;
-use super::output::{
-    AnswerContext, WORKTREE_PATH, own_slot, read_answer, ruling_verdict, user_message,
-};
+use super::output::{AnswerContext, WORKTREE_PATH, own_slot, read_answer};
 use super::partial_output::outer_fields;
 use super::spill::{output_beginning, spill_context};
 use super::stdout::{
@@ -28,7 +26,7 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let later = output_after_async(&stdout);
     let output = later.unwrap_or(&stdout);
     let name = match row.name {
-        "" if event.is_from(&Claude) => &event.name,
+        "" if event.is_from(&CLAUDE) => &event.name,
         "" => &hook.draft.event,
         name => name,
     };
@@ -37,20 +35,14 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
 
     let mut verdict = reader.read_verdict();
     if cannot_refuse(row, event) && verdict.ruling == Ruling::Deny {
-        verdict = to_user_messages(verdict);
+        // Hooks cannot refuse managed settings.
+        verdict = verdict.reasons_to_notices(Audience::User);
     }
     let verdict = match hook.draft.policy.blocking && later.is_none() {
         true => verdict,
         false => reader.detached_verdict(verdict),
     };
     spill_context(verdict, event, hook)
-}
-
-/// Turns a refusal into messages for the user: hooks cannot refuse managed settings.
-fn to_user_messages(mut verdict: Verdict) -> Verdict {
-    let refusals = std::mem::take(&mut verdict.reasons).into_iter();
-    let verdict = Verdict { ruling: Ruling::Silent, ..verdict };
-    refusals.fold(verdict, |verdict, reason| verdict.with_message(Audience::User, reason.text))
 }
 
 struct OutcomeReader<'r> {
@@ -73,7 +65,7 @@ impl OutcomeReader<'_> {
             End::Exited(code) if model_handler::asks_model(self.hook) => {
                 let why = format!("the model command: {}", self.exit_code_text(*code));
                 self.missing_answer_verdict(&policy.on_failure, &why)
-                    .then(user_message(self.row(), &why))
+                    .then(Verdict::notice_within_powers(self.row(), &why))
             }
             End::Exited(code) if makes_worktree(self.row()) => self.worktree_verdict(*code),
             End::Exited(code) => self.exit_verdict(*code),
@@ -196,7 +188,7 @@ impl OutcomeReader<'_> {
             return verdict.then(self.bad_output(TOO_LARGE, 0));
         }
         let what = if context { "the agent gets its beginning" } else { "it decides nothing" };
-        verdict.then(user_message(
+        verdict.then(Verdict::notice_within_powers(
             self.row(),
             &format!("{} wrote more than 16 MiB of plain text: {what}", self.hook.title()),
         ))
@@ -230,7 +222,7 @@ impl OutcomeReader<'_> {
     fn blocking_verdict(&self) -> Verdict {
         match reply_form(self.row()) {
             ReplyForm::Request => Verdict::default(),
-            _ => ruling_verdict(self.row(), Ruling::Deny, &self.refusal_text()),
+            _ => Verdict::ruling_within_powers(self.row(), Ruling::Deny, &self.refusal_text()),
         }
     }
 
@@ -255,7 +247,7 @@ impl OutcomeReader<'_> {
     /// plain text that is not empty is the path. A hook may leave the path to other hooks.
     fn worktree_verdict(&self, code: i32) -> Verdict {
         if code != 0 {
-            return ruling_verdict(self.row(), Ruling::Deny, &self.refusal_text());
+            return Verdict::ruling_within_powers(self.row(), Ruling::Deny, &self.refusal_text());
         }
         match classify_stdout(self.output, self.is_whole()) {
             StdoutKind::Plain(text) => {

@@ -9,12 +9,23 @@ mod tests;
 mod verdict;
 
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
-    Hook, LoadedFile, Moment, Outcome, Powers, Reply, SearchRoots, Verdict,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment,
+    Outcome, ParsedEvent, Powers, Reply, SearchRoots,
+};
+
+/// The row of iteratr.
+pub static ITERATR: Dialect = Dialect {
+    name: "iteratr",
+    events: || EVENTS,
+    tools: &[],
+    properties: DialectProperties::DEFAULT,
+    caller: &Iteratr,
+    hooks: Some(&Iteratr),
 };
 
 /// The dialect of iteratr's loops.
-pub struct Iteratr;
+struct Iteratr;
 
 /// The powers of hooks and callers: messages only.
 const MESSAGES: Powers =
@@ -34,15 +45,21 @@ static EVENTS: &[EventSpec] = &[
     event_row("on_error", Moment::Error, MESSAGES),
 ];
 
-impl Dialect for Iteratr {
-    fn name(&self) -> &'static str {
-        "iteratr"
+impl Caller for Iteratr {
+    fn receive_event(
+        &self,
+        native: &[u8],
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, context)
     }
 
-    fn events(&self) -> &'static [EventSpec] {
-        EVENTS
+    fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
+        reply::write_reply(decision)
     }
+}
 
+impl HookFormat for Iteratr {
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::config_paths(roots)
     }
@@ -51,23 +68,11 @@ impl Dialect for Iteratr {
         config::load_drafts(found)
     }
 
-    fn receive_event(
-        &'static self,
-        native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        payload::parse_event(self, native, arrival)
-    }
-
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         payload::stage_call(event, hook)
     }
 
-    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read_outcome(event, hook, outcome)
-    }
-
-    fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
-        reply::write_reply(decision)
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
+        HookAnswer::new(verdict::read_outcome(event, hook, outcome), outcome)
     }
 }

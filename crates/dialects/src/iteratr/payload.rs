@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, expand_shell};
 use gambrel_model::{
-    Call, CallerContext, Complaint, Event, Facts, Hook, Program, Shell, SourceSpan, TaskFacts,
+    Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, Shell, SourceSpan,
+    TaskFacts,
 };
 use serde_json::Value;
 
-use super::{EVENTS, Iteratr};
-use crate::event_parts::{ParsedEvent, event_name, parse_object, text_field, value_as_text};
+use super::{EVENTS, ITERATR};
+use crate::event_parts::{event_name, parse_object, text_field, value_as_text};
 
 /// The events at which each variable has a value; an empty list means all events.
 const VARIABLE_EVENTS: [(&str, &[&str]); 5] = [
@@ -34,13 +35,9 @@ pub fn has_value(name: &str, event: &str) -> bool {
 }
 
 /// Parses `{"hook":"pre_iteration","vars":{…}}`.
-pub fn parse_event(
-    dialect: &'static Iteratr,
-    native: &[u8],
-    arrival: CallerContext,
-) -> Result<Event, Complaint> {
+pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
     let native = parse_object(native)?;
-    let name = event_name(&native, "hook", &arrival).unwrap_or_default();
+    let name = event_name(&native, "hook", context).unwrap_or_default();
     let Some(row) = EVENTS.iter().find(|row| row.name == name) else {
         return Err(unknown_hook(&name));
     };
@@ -56,7 +53,7 @@ pub fn parse_event(
     let session = vars.get("session").cloned().unwrap_or_default();
     let cwd = text_field(&native, "cwd");
     let facts = parse_facts(vars);
-    Ok(ParsedEvent { spec: row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+    Ok(ParsedEvent { session, cwd, facts, ..ParsedEvent::new(&ITERATR, row, name, native) })
 }
 
 fn unknown_hook(name: &str) -> Complaint {
@@ -113,7 +110,7 @@ fn variable_value(event: &Event, name: &str, own_name: &str) -> Option<String> {
     if !has_value(name, own_name) {
         return Some(String::new());
     }
-    if event.is_from(&Iteratr) {
+    if event.is_from(&ITERATR) {
         return Some(event.facts.vars.get(name).cloned().unwrap_or_default());
     }
     let facts = &event.facts;

@@ -3,16 +3,13 @@
 use std::time::Duration;
 
 use gambrel_model::{
-    Audience, CallerContext, Captured, Carry, Complaint, Decision, Dialect, Draft, End, Event,
-    Hook, LoadedFile, Outcome, Program, SearchRoots, Severity, Verdict,
+    Audience, Caller, CallerContext, Captured, Carry, Complaint, Decision, Draft, End, Event, Hook,
+    HookFormat, LoadedFile, Outcome, Program, SearchRoots, Severity, Verdict,
 };
 use serde_json::{Value, json};
 
-use super::Iteratr;
-use crate::neutral::Neutral;
-
-static ITERATR: Iteratr = Iteratr;
-static NEUTRAL: Neutral = Neutral;
+use super::{ITERATR, Iteratr};
+use crate::neutral::NEUTRAL;
 
 fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
     let roots = SearchRoots { root: "/project".into(), ..SearchRoots::default() };
@@ -194,22 +191,25 @@ fn output_texts_match_the_contract() {
         (outcome(End::FailedToStart("no sh".into()), "", ""), "[Hook command failed: no sh]\n"),
     ];
     for (outcome, wanted) in cases {
-        let verdict = Iteratr.read_outcome(&event, &piped, &outcome);
+        let verdict = Iteratr.read_outcome(&event, &piped, &outcome).verdict;
         assert_eq!(text(&verdict), Some((Audience::AgentNow, wanted)));
     }
-    let quiet = Iteratr.read_outcome(&event, &piped, &outcome(End::Exited(0), "", ""));
+    let quiet = Iteratr.read_outcome(&event, &piped, &outcome(End::Exited(0), "", "")).verdict;
     assert_eq!(quiet, Verdict::default());
     assert!(
         !Iteratr
             .read_outcome(&event, &piped, &outcome(End::TimedOut, "", ""))
+            .verdict
             .gate_failures
             .is_empty()
     );
-    let kept = Iteratr.read_outcome(
-        &event,
-        &hook("pre_iteration", "command: x"),
-        &outcome(End::Exited(3), "o", ""),
-    );
+    let kept = Iteratr
+        .read_outcome(
+            &event,
+            &hook("pre_iteration", "command: x"),
+            &outcome(End::Exited(3), "o", ""),
+        )
+        .verdict;
     assert_eq!(kept, Verdict::default());
 }
 
@@ -218,7 +218,8 @@ fn output_after_an_iteration_goes_to_the_next_one() {
     let outcome = Outcome { stdout: Captured::from_text("t"), ..Outcome::from_end(End::Exited(0)) };
     let audience = |name: &str| {
         let hook = hook(name, "command: x, pipe_output: true");
-        text(&Iteratr.read_outcome(&event(name, json!({})), &hook, &outcome)).map(|(to, _)| to)
+        text(&Iteratr.read_outcome(&event(name, json!({})), &hook, &outcome).verdict)
+            .map(|(to, _)| to)
     };
     for name in ["session_start", "pre_iteration", "on_error"] {
         assert_eq!(audience(name), Some(Audience::AgentNow), "{name}");

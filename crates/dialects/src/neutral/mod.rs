@@ -6,13 +6,26 @@ pub(crate) mod payload;
 use std::sync::OnceLock;
 
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
-    Hook, LoadedFile, Moment, Outcome, PatchRule, Powers, Reply, SearchRoots, Slot, ToolWord,
-    Verdict,
+    Caller, CallerContext, Complaint, Decision, Dialect, DialectProperties, Event, EventSpec,
+    Moment, ParsedEvent, PatchRule, Powers, Reply, Slot,
+};
+
+/// The row of the neutral dialect.
+pub static NEUTRAL: Dialect = Dialect {
+    name: "gambrel",
+    events: event_table,
+    tools: payload::TOOLS,
+    properties: DialectProperties {
+        // A neutral caller receives the whole decision.
+        accepts_foreign_slots: true,
+        ..DialectProperties::DEFAULT
+    },
+    caller: &Neutral,
+    hooks: None,
 };
 
 /// The dialect of callers that use gambrel's own names.
-pub struct Neutral;
+struct Neutral;
 
 /// A neutral caller receives the whole decision.
 const ALL_POWERS: Powers = Powers::ALLOW
@@ -53,46 +66,13 @@ fn event_row(name: &'static str, moment: Moment) -> EventSpec {
         .with_caller_powers(ALL_POWERS)
 }
 
-impl Dialect for Neutral {
-    fn name(&self) -> &'static str {
-        "gambrel"
-    }
-
-    fn events(&self) -> &'static [EventSpec] {
-        event_table()
-    }
-
-    fn tools(&self) -> &'static [ToolWord] {
-        payload::TOOLS
-    }
-
-    /// A neutral caller receives the whole decision.
-    fn accepts_foreign_slot(&self, _: &Slot) -> bool {
-        true
-    }
-
-    fn search(&self, _: &SearchRoots) -> Vec<ConfigPath> {
-        Vec::new()
-    }
-
-    fn load_hooks(&self, _: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
-        (Vec::new(), Vec::new())
-    }
-
+impl Caller for Neutral {
     fn receive_event(
-        &'static self,
+        &self,
         native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        payload::parse_event(self, native, arrival)
-    }
-
-    fn stage_call(&self, event: &Event, _: &Hook, _: &Carry) -> Call {
-        Call { cwd: event.cwd.clone(), ..Call::default() }
-    }
-
-    fn read_outcome(&self, _: &Event, _: &Hook, _: &Outcome) -> Verdict {
-        Verdict::default()
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(&NEUTRAL, native, context)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

@@ -2,14 +2,12 @@
 //! facts.
 
 use gambrel_model::{
-    CallerContext, Complaint, Dialect, Event, Facts, Moment, SourceSpan, TaskFacts, Tool, ToolKind,
-    ToolWord,
+    CallerContext, Complaint, Dialect, Facts, Moment, ParsedEvent, SourceSpan, TaskFacts, Tool,
+    ToolKind, ToolWord,
 };
 use serde_json::{Map, Value};
 
-use crate::event_parts::{
-    ParsedEvent, event_name, find_spec, parse_object, text_field, value_as_text,
-};
+use crate::event_parts::{event_name, parse_object, text_field, value_as_text};
 
 const fn tool_word(kind: ToolKind, shape: &'static str) -> ToolWord {
     ToolWord::new(kind, shape, shape, &[])
@@ -28,12 +26,12 @@ pub static TOOLS: &[ToolWord] = &[
 
 /// Parses a neutral event.
 pub fn parse_event(
-    dialect: &'static dyn Dialect,
+    dialect: &'static Dialect,
     native: &[u8],
-    arrival: CallerContext,
-) -> Result<Event, Complaint> {
+    context: &CallerContext,
+) -> Result<ParsedEvent, Complaint> {
     let native = parse_object(native)?;
-    let Some(name) = event_name(&native, "moment", &arrival) else {
+    let Some(name) = event_name(&native, "moment", context) else {
         let complaint = Complaint::error(SourceSpan::default(), "`moment` is missing");
         return Err(complaint.with_help("name one, like \"moment\": \"tool.before\""));
     };
@@ -41,13 +39,14 @@ pub fn parse_event(
     let known = !matches!(moment, Moment::Other(_));
     let name = if known { moment.name().to_owned() } else { name };
 
-    let row = find_spec(dialect, &name)
+    let row = dialect
+        .find_spec(&name)
         .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no moment `{name}`")))?;
     let session = native.get("session").map(value_as_text).unwrap_or_default();
     let cwd = text_field(&native, "cwd");
     let facts =
         parse_facts(native.get("facts").and_then(Value::as_object).cloned().unwrap_or_default())?;
-    Ok(ParsedEvent { spec: row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+    Ok(ParsedEvent { session, cwd, facts, ..ParsedEvent::new(dialect, row, name, native) })
 }
 
 fn parse_facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {

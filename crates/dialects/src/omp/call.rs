@@ -6,7 +6,7 @@ use std::time::Duration;
 use gambrel_model::{Call, Carry, Event, EventSpec, Hook, Limits, Moment, Slot};
 use serde_json::{Map, Value, json};
 
-use super::Omp;
+use super::OMP;
 use super::config::{REACHABLE_KEY, TOOL_CALL_TIMEOUT_KEY};
 use super::declarations::result_keys;
 use super::edition::{EDITION_FIELD, is_extensions};
@@ -34,7 +34,7 @@ pub fn stage_call(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     }
 
     // Callers of other dialects have one event for several events of this dialect.
-    let also: Vec<Value> = match event.is_from(&Omp) {
+    let also: Vec<Value> = match event.is_from(&OMP) {
         true => Vec::new(),
         false => same_moment(row).map(|row| build_round(event, row, hook, carry)).collect(),
     };
@@ -102,7 +102,7 @@ fn build_round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Va
 
 /// The caller's event object with rewrites applied, or one from neutral facts.
 fn event_object(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
-    let mut object = match event.is_from(&Omp) {
+    let mut object = match event.is_from(&OMP) {
         true => event.native.clone(),
         false => build_object(event, row),
     };
@@ -225,9 +225,10 @@ fn build_object(event: &Event, row: &EventSpec) -> Value {
 
 /// The `ctx` object of handlers: the caller's, completed with known values.
 fn build_context(event: &Event) -> Value {
-    let given = event.native.get("ctx").filter(|_| event.is_from(&Omp));
+    let given = event.native.get("ctx").filter(|_| event.is_from(&OMP));
     let mut ctx = given.cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
-    let asked = event.env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
+    let asked =
+        event.context.env.get("GAMBREL_UI").is_some_and(|way| way == "tty" || way == "page");
     // If the caller has no UI, no other UI is used.
     let denied = ctx.get("hasUI").is_some_and(|has| !is_truthy(has));
     ctx["hasUI"] = json!(asked && !denied);

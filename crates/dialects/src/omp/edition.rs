@@ -27,7 +27,7 @@ pub fn payload_is_extensions(native: &Value, setting: Option<&str>) -> bool {
 
 /// Whether the caller of an event uses the newer edition.
 pub fn caller_is_extensions(event: &Event) -> bool {
-    payload_is_extensions(&event.native, edition_setting(&event.env))
+    payload_is_extensions(&event.native, edition_setting(&event.context.env))
 }
 
 /// The setting in the environment.

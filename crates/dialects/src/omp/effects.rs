@@ -2,10 +2,10 @@
 //! other callers they become messages, or named slots if there is no equivalent. Notices become
 //! messages for the user of every caller.
 
-use gambrel_model::{Audience, Dialect, Event, Hook, Slot, Verdict};
+use gambrel_model::{Audience, Event, Hook, Slot, Verdict};
 use serde_json::{Value, json};
 
-use super::Omp;
+use super::OMP;
 use super::verdict::EFFECTS_PREFIX;
 use crate::event_parts::text_field;
 
@@ -13,7 +13,7 @@ use crate::event_parts::text_field;
 pub fn read_effects(event: &Event, hook: &Hook, answer: &Value) -> Verdict {
     let wanted = answer["effects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let errors = answer["errors"].as_array().filter(|errors| !errors.is_empty());
-    if !event.is_from(&Omp) {
+    if !event.is_from(&OMP) {
         return wanted.iter().fold(Verdict::default(), add_foreign_effect);
     }
     let (shown, kept): (Vec<_>, Vec<_>) = wanted.iter().partition(|effect| is_notice(effect));
@@ -39,7 +39,7 @@ fn add_foreign_effect(verdict: Verdict, effect: &Value) -> Verdict {
         "log" | "warning" => verdict,
         _ if is_notice(effect) => add_notice(verdict, effect),
         _ => {
-            let slot = Slot::List(format!("{}.{kind}", Omp.name()));
+            let slot = Slot::List(format!("{}.{kind}", OMP.name));
             verdict.then(Verdict::default().with_rewrite(slot, json!([effect])))
         }
     }

@@ -14,26 +14,53 @@ mod results;
 mod verdict;
 
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
-    Hook, LoadedFile, Outcome, Reply, SearchRoots, ToolWord, Verdict,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
+    ParsedEvent, Reply, SearchRoots, SessionMemory,
+};
+
+/// The row of oh-my-pi and pi.
+pub static OMP: Dialect = Dialect {
+    name: "omp",
+    events: || events::EVENTS,
+    tools: events::TOOLS,
+    properties: DialectProperties::DEFAULT,
+    caller: &Omp,
+    hooks: Some(&Omp),
 };
 
 /// The dialect of oh-my-pi and pi.
-pub struct Omp;
+struct Omp;
 
-impl Dialect for Omp {
-    fn name(&self) -> &'static str {
-        "omp"
+impl Caller for Omp {
+    fn receive_event(
+        &self,
+        native: &[u8],
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, context)
     }
 
-    fn events(&self) -> &'static [EventSpec] {
-        events::EVENTS
+    fn session_memory(&self, event: &Event) -> SessionMemory {
+        let spec = event.spec;
+        let twin = events::earlier_twin(spec);
+        let has_fired = |row| event.session_counts.contains_key(&session_flag(row));
+        let later =
+            |row: &EventSpec| !row.duplicate_of_earlier && events::earlier_twin(row).is_some();
+        let is_first =
+            event.is_from(&OMP) && twin.is_none() && events::same_moment(spec).any(later);
+        SessionMemory {
+            already_fired: spec.duplicate_of_earlier || twin.is_some_and(has_fired),
+            flags: is_first.then(|| session_flag(spec)).into_iter().collect(),
+        }
     }
 
-    fn tools(&self) -> &'static [ToolWord] {
-        events::TOOLS
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
+        reply::write_reply(event, decision)
     }
+}
 
+impl HookFormat for Omp {
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::config_paths(roots)
     }
@@ -46,48 +73,21 @@ impl Dialect for Omp {
         config::load_drafts(found, roots)
     }
 
-    fn draft_specs(&self, draft: &Draft) -> Vec<&'static EventSpec> {
+    fn draft_specs(&self, events: &'static [EventSpec], draft: &Draft) -> Vec<&'static EventSpec> {
         let newer = draft.config[edition::EDITION_FIELD] == edition::EXTENSIONS;
-        (if newer { events::extensions_events() } else { events::EVENTS }).iter().collect()
-    }
-
-    fn already_fired(&self, event: &Event) -> bool {
-        event.spec.duplicate_of_earlier
-            || events::earlier_twin(event.spec)
-                .is_some_and(|row| event.session_counts.contains_key(&session_flag(row)))
-    }
-
-    fn session_flags(&self, event: &Event) -> Vec<String> {
-        let later =
-            |row: &&EventSpec| !row.duplicate_of_earlier && events::earlier_twin(row).is_some();
-        let first = event.is_from(self)
-            && events::earlier_twin(event.spec).is_none()
-            && events::same_moment(event.spec).any(|row| later(&row));
-        first.then(|| session_flag(event.spec)).into_iter().collect()
+        (if newer { events::extensions_events() } else { events }).iter().collect()
     }
 
     fn skip_reason(&self, event: &Event, hook: &Hook) -> Option<String> {
         results::skip_reason(event, hook)
     }
 
-    fn receive_event(
-        &'static self,
-        native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        payload::parse_event(self, native, arrival)
-    }
-
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
         call::stage_call(event, hook, carry)
     }
 
-    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read_outcome(event, hook, outcome)
-    }
-
-    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
-        reply::write_reply(event, decision)
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
+        HookAnswer::new(verdict::read_outcome(event, hook, outcome), outcome)
     }
 }
 

@@ -2,48 +2,44 @@
 
 use gambrel_model::tool::text_block;
 use gambrel_model::{
-    CallerContext, Complaint, Event, EventSpec, Facts, Moment, SourceSpan, Tool, ToolResult,
+    CallerContext, Complaint, EventSpec, Facts, Moment, ParsedEvent, SourceSpan, Tool, ToolResult,
 };
 use serde_json::Value;
 
-use super::Omp;
+use super::OMP;
 use super::edition::{edition_setting, payload_is_extensions};
 use super::events::{self, EVENTS, TOOLS};
-use crate::event_parts::{ParsedEvent, event_name, find_spec, parse_object, text_field};
+use crate::event_parts::{event_name, parse_object, text_field};
 
 /// Parses an event object.
-pub fn parse_event(
-    dialect: &'static Omp,
-    native: &[u8],
-    arrival: CallerContext,
-) -> Result<Event, Complaint> {
+pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
     let native = parse_object(native)?;
-    let Some(name) = event_name(&native, "type", &arrival) else {
+    let Some(name) = event_name(&native, "type", context) else {
         let complaint = Complaint::error(SourceSpan::default(), "`type` is missing");
         return Err(complaint.with_help("name the event, like \"type\": \"tool_call\""));
     };
 
     let failed = native.get("isError").is_some_and(is_truthy);
-    let newer = payload_is_extensions(&native, edition_setting(&arrival.env));
-    let row = find_row(dialect, &name, (failed, newer))
+    let newer = payload_is_extensions(&native, edition_setting(&context.env));
+    let row = find_row(&name, (failed, newer))
         .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no event `{name}`")))?;
     let ctx = native.get("ctx").cloned().unwrap_or_default();
     let field = |key: &str| text_field(&native, key).or_else(|| text_field(&ctx, key));
     let session = field("sessionId").or_else(|| field("session")).unwrap_or_default();
     let cwd = field("cwd");
     let facts = parse_facts(&native, failed);
-    Ok(ParsedEvent { spec: row, name, session, cwd, facts, native }.into_event(dialect, arrival))
+    Ok(ParsedEvent { session, cwd, facts, ..ParsedEvent::new(&OMP, row, name, native) })
 }
 
 /// The row of an event, in the table of its edition. `tool_result` has two rows: one for success,
 /// one for failure.
-fn find_row(dialect: &Omp, name: &str, how: (bool, bool)) -> Option<&'static EventSpec> {
+fn find_row(name: &str, how: (bool, bool)) -> Option<&'static EventSpec> {
     let (failed, newer) = how;
     let wanted = if failed { Moment::ToolFailed } else { Moment::ToolAfter };
     let table = if newer { events::extensions_events() } else { EVENTS };
     let rows: Vec<_> = table.iter().filter(|row| row.name == name).collect();
     let fits = rows.iter().find(|row| rows.len() == 1 || row.moment == wanted);
-    fits.copied().or_else(|| find_spec(dialect, name))
+    fits.copied().or_else(|| OMP.find_spec(name))
 }
 
 /// Whether a value is truthy in JavaScript, as oh-my-pi tests it.

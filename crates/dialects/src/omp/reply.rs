@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gambrel_model::{Audience, Decision, Dialect, Event, Moment, Reply, Ruling, Slot};
+use gambrel_model::{Audience, Decision, Event, Moment, Reply, Ruling, Slot};
 use serde_json::{Map, Value, json};
 
-use super::Omp;
+use super::OMP;
 use super::edition::caller_is_extensions;
 use super::events::{ResultRule, TOOLS, result_rule};
 use super::payload::is_truthy;
@@ -100,7 +100,7 @@ fn write_refusal(event: &Event, decision: &Decision, result: &mut Map<String, Va
     let reason = decision.for_caller.ruling_reasons().join("\n");
     let by_modules = {
         let mut refusers = decision.trail.iter().filter(|s| s.ran && s.verdict.is_refusal());
-        refusers.all(|step| step.dialect == Omp.name())
+        refusers.all(|step| step.dialect == OMP.name)
     };
     let word = match result_rule(event.spec) {
         ResultRule::Call => "block",
@@ -129,7 +129,7 @@ fn refused_input_reasons(event: &Event, decision: &Decision) -> Vec<String> {
     let swallowed =
         result_rule(event.spec) == ResultRule::Input && decision.for_caller.ruling.is_refusal();
     let by = |hook: &str| decision.trail.iter().find(|step| step.hook == hook);
-    let other = |hook: &str| by(hook).is_none_or(|step| step.dialect != Omp.name());
+    let other = |hook: &str| by(hook).is_none_or(|step| step.dialect != OMP.name);
     let reasons = decision.for_caller.reasons.iter().filter(|r| swallowed && r.ruling.is_refusal());
     reasons.filter(|r| other(&r.hook)).map(|r| r.text.clone()).collect()
 }

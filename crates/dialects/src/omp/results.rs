@@ -5,7 +5,7 @@ use gambrel_model::tool::text_block;
 use gambrel_model::{Audience, Event, EventSpec, Hook, Moment, Patch, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
-use super::Omp;
+use super::OMP;
 use super::edition::is_extensions;
 use super::effects::message_text;
 use super::events::{ResultRule, TOOLS, result_rule};
@@ -47,7 +47,7 @@ pub struct ResultContext<'a> {
 /// Why a module does not run: an earlier module gave the final answer.
 pub fn skip_reason(event: &Event, hook: &Hook) -> Option<String> {
     // A caller of another dialect fires several events at once, and the answer is to only one.
-    let own = event.is_from(&Omp);
+    let own = event.is_from(&OMP);
     let stands = event.patched.get(&Slot::Native(RESULT_SLOT.into())).filter(|_| own)?;
     match result_rule(hook.event_spec_for(event)?) {
         ResultRule::First => Some("answered already".into()),
@@ -67,7 +67,7 @@ pub fn merge_results(context: &ResultContext<'_>, answer: &Value) -> Verdict {
         // oh-my-pi throws the original error again and ignores results. For other callers, the
         // engine drops what they cannot accept and records the loss.
         ResultRule::Result
-            if context.event.moment == Moment::ToolFailed && context.event.is_from(&Omp) =>
+            if context.event.moment == Moment::ToolFailed && context.event.is_from(&OMP) =>
         {
             Verdict::default()
         }
@@ -157,7 +157,7 @@ fn extensions_output_verdict(
     for (key, slot) in OUTPUT_FIELDS {
         let Some(value) = fields.remove(*key) else { continue };
         let first =
-            || context.event.native.get(*key).filter(|_| context.event.is_from(&Omp)).cloned();
+            || context.event.native.get(*key).filter(|_| context.event.is_from(&OMP)).cloned();
         let value = if value.is_null() { first().unwrap_or_default() } else { value };
         verdict = match slot {
             Some(slot) => verdict.with_rewrite(Slot::Native((*slot).into()), value),
@@ -174,7 +174,7 @@ fn extensions_output_verdict(
 /// text that becomes a block.
 fn content_rewrite(context: &ResultContext<'_>, content: Value) -> Option<Value> {
     let content = match content {
-        content if content.is_array() || context.event.is_from(&Omp) => content,
+        content if content.is_array() || context.event.is_from(&OMP) => content,
         Value::String(text) => json!([text_block(&text)]),
         _ => return None,
     };
@@ -217,7 +217,7 @@ fn typed_input_verdict(context: &ResultContext<'_>, results: &[Value]) -> Verdic
     let verdict = Verdict::default().with_rewrite(Slot::Prompt, patch);
     match reading {
         // Callers of other dialects send the original input, so a message has the rewritten one.
-        Some(text) if !context.event.is_from(&Omp) => {
+        Some(text) if !context.event.is_from(&OMP) => {
             verdict.with_message(Audience::AgentNow, format!("A hook reads the prompt as: {text}"))
         }
         _ => verdict,
@@ -227,7 +227,7 @@ fn typed_input_verdict(context: &ResultContext<'_>, results: &[Value]) -> Verdic
 /// The verdict of the first message; others are dropped.
 fn first_message_verdict(context: &ResultContext<'_>, results: &[Value]) -> Verdict {
     let Some(message) = result_messages(results).next() else { return Verdict::default() };
-    match context.event.is_from(&Omp) {
+    match context.event.is_from(&OMP) {
         true => Verdict::default().with_rewrite(Slot::InjectedMessage, message.clone()),
         false => messages_now([message_text(&message["content"])]),
     }
@@ -238,7 +238,7 @@ fn start_verdict(context: &ResultContext<'_>, results: &[Value]) -> Verdict {
     let slot = Slot::Native(SYSTEM_PROMPT_SLOT.into());
     let mut prompts = results.iter().filter_map(|result| result.get("systemPrompt"));
     let prompt = prompts.next_back().cloned().map(to_list);
-    if !context.event.is_from(&Omp) {
+    if !context.event.is_from(&OMP) {
         // Other callers receive messages: the new parts of the system prompt.
         let before = context.event.patched.get(&slot).cloned().unwrap_or_default();
         let before = before.as_array().cloned().unwrap_or_default();

@@ -4,7 +4,7 @@
 use gambrel_model::{End, Event, EventSpec, Hook, Outcome, Ruling, Verdict};
 use serde_json::Value;
 
-use super::Omp;
+use super::OMP;
 use super::edition::is_extensions;
 use super::effects::read_effects;
 use super::events::{ResultRule, result_rule, same_moment};
@@ -40,7 +40,7 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
 fn read_rounds(context: &ResultContext<'_>, answer: &Value) -> Verdict {
     let mut verdict = round_verdict(context, answer);
     let then = answer["then"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if !context.event.is_from(&Omp) {
+    if !context.event.is_from(&OMP) {
         for (row, round) in same_moment(context.row).zip(then) {
             verdict = verdict.then(round_verdict(&ResultContext { row, ..*context }, round));
         }
@@ -103,7 +103,7 @@ fn round_verdict(context: &ResultContext<'_>, answer: &Value) -> Verdict {
 fn error_verdict(context: &ResultContext<'_>, error: &Value) -> Verdict {
     let why = error_text(context, error);
     let Some(at) = text_field(error, "at") else { return failure_verdict(context.row, &why) };
-    match result_rule(context.row) == ResultRule::Call && context.event.is_from(&Omp) {
+    match result_rule(context.row) == ResultRule::Call && context.event.is_from(&OMP) {
         true => failure_verdict(context.row, &why).with_gate_failure(format!("thrown at {at}")),
         false => failure_verdict(context.row, &format!("{why} ({at})")),
     }

@@ -1,19 +1,28 @@
 //! The dialect of gambrel's own runner as a caller. An event is a moment with facts, as in the
-//! neutral dialect, with the optional keys `pass` and `firing_key`. It has no hooks.
+//! neutral dialect, with the optional keys `pass`, `firing_key` and `run_dir`. It has no hooks.
 
 use std::sync::OnceLock;
 
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
-    Hook, LoadedFile, Moment, Outcome, Pass, PatchRule, Powers, Reply, SearchRoots, Slot,
-    SourceSpan, ToolWord, Verdict,
+    Caller, CallerContext, Complaint, Decision, Dialect, DialectProperties, Event, EventSpec,
+    Moment, ParsedEvent, Pass, PatchRule, Powers, Reply, Slot, SourceSpan,
 };
 use serde_json::Value;
 
 use crate::neutral::{moment_table, payload};
 
+/// The row of the runner.
+pub static RUN: Dialect = Dialect {
+    name: "run",
+    events: event_table,
+    tools: payload::TOOLS,
+    properties: DialectProperties::DEFAULT,
+    caller: &Run,
+    hooks: None,
+};
+
 /// The dialect of the runner.
-pub struct Run;
+struct Run;
 
 const SHOW: Powers = Powers::MESSAGE_USER;
 const STOP: Powers = SHOW.union(Powers::HALT);
@@ -57,44 +66,17 @@ fn event_table() -> &'static [EventSpec] {
     })
 }
 
-impl Dialect for Run {
-    fn name(&self) -> &'static str {
-        "run"
-    }
-
-    fn events(&self) -> &'static [EventSpec] {
-        event_table()
-    }
-
-    fn tools(&self) -> &'static [ToolWord] {
-        payload::TOOLS
-    }
-
-    fn search(&self, _: &SearchRoots) -> Vec<ConfigPath> {
-        Vec::new()
-    }
-
-    fn load_hooks(&self, _: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
-        (Vec::new(), Vec::new())
-    }
-
+impl Caller for Run {
     fn receive_event(
-        &'static self,
+        &self,
         native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        let event = payload::parse_event(self, native, arrival)?;
-        let pass = read_pass(&event.native)?;
-        let firing_key = read_firing_key(&event.native)?;
-        Ok(Event { pass, firing_key, ..event })
-    }
-
-    fn stage_call(&self, event: &Event, _: &Hook, _: &Carry) -> Call {
-        Call { cwd: event.cwd.clone(), ..Call::default() }
-    }
-
-    fn read_outcome(&self, _: &Event, _: &Hook, _: &Outcome) -> Verdict {
-        Verdict::default()
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint> {
+        let parsed = payload::parse_event(&RUN, native, context)?;
+        let pass = read_pass(&parsed.native)?;
+        let firing_key = read_name(&parsed.native, "firing_key")?;
+        let run_dir = read_name(&parsed.native, "run_dir")?;
+        Ok(ParsedEvent { pass, firing_key, run_dir, ..parsed })
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
@@ -113,13 +95,13 @@ fn read_pass(native: &Value) -> Result<Pass, Complaint> {
     })
 }
 
-fn read_firing_key(native: &Value) -> Result<Option<String>, Complaint> {
-    match native.get("firing_key") {
+fn read_name(native: &Value, key: &str) -> Result<Option<String>, Complaint> {
+    match native.get(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(key)) if !key.is_empty() => Ok(Some(key.clone())),
+        Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
         Some(other) => Err(Complaint::error(
             SourceSpan::default(),
-            format!("`firing_key` is a text that is not empty, not {other}"),
+            format!("`{key}` is a text that is not empty, not {other}"),
         )),
     }
 }

@@ -10,12 +10,23 @@ mod tests;
 mod verdict;
 
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
-    Hook, LoadedFile, Moment, Outcome, Powers, Reply, SearchRoots, Verdict,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment,
+    Outcome, ParsedEvent, Powers, Reply, SearchRoots,
+};
+
+/// The row of pi-teams.
+pub static TEAMS: Dialect = Dialect {
+    name: "teams",
+    events: || EVENTS,
+    tools: &[],
+    properties: DialectProperties::DEFAULT,
+    caller: &Teams,
+    hooks: Some(&Teams),
 };
 
 /// The dialect of team hooks.
-pub struct Teams;
+struct Teams;
 
 const fn event_row(name: &'static str, moment: Moment, may: Powers, can: Powers) -> EventSpec {
     EventSpec::new(name, moment).with_hook_powers(may).with_caller_powers(can)
@@ -40,15 +51,21 @@ static EVENTS: &[EventSpec] = &[
     event_row("task_failed", Moment::TaskFailed, WARN, MESSAGES),
 ];
 
-impl Dialect for Teams {
-    fn name(&self) -> &'static str {
-        "teams"
+impl Caller for Teams {
+    fn receive_event(
+        &self,
+        native: &[u8],
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, context)
     }
 
-    fn events(&self) -> &'static [EventSpec] {
-        EVENTS
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
+        reply::write_reply(event, decision)
     }
+}
 
+impl HookFormat for Teams {
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::config_paths(roots)
     }
@@ -61,23 +78,11 @@ impl Dialect for Teams {
         config::load_drafts(found, roots)
     }
 
-    fn receive_event(
-        &'static self,
-        native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        payload::parse_event(self, native, arrival)
-    }
-
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         payload::stage_call(event, hook)
     }
 
-    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read_outcome(event, hook, outcome)
-    }
-
-    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
-        reply::write_reply(event, decision)
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
+        HookAnswer::new(verdict::read_outcome(event, hook, outcome), outcome)
     }
 }

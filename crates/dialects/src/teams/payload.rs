@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use gambrel_model::{
-    Call, CallerContext, Complaint, Event, Facts, Hook, Program, SideFile, SourceSpan, TaskFacts,
-    TeamFacts,
+    Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, SourceSpan,
+    TaskFacts, TeamFacts,
 };
 use serde_json::{Map, Value, json};
 
-use super::Teams;
+use super::TEAMS;
 use super::config::teams_root;
-use crate::event_parts::{ParsedEvent, event_name, find_spec, iso_time, parse_object, text_field};
+use crate::event_parts::{event_name, iso_time, parse_object, text_field};
 
 /// Limits of the context (`contracts/teams/CONTRACT.md#context`).
 const MAX_SUBJECT_CHARS: usize = 1_000;
@@ -27,14 +27,10 @@ const TASK_KEYS: [&str; 9] = [
 ];
 
 /// Parses a context JSON.
-pub fn parse_event(
-    dialect: &'static Teams,
-    native: &[u8],
-    arrival: CallerContext,
-) -> Result<Event, Complaint> {
+pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
     let native = parse_object(native)?;
-    let name = event_name(&native, "event", &arrival).unwrap_or_default();
-    let Some(row) = find_spec(dialect, &name) else {
+    let name = event_name(&native, "event", context).unwrap_or_default();
+    let Some(row) = TEAMS.find_spec(&name) else {
         let message = format!("`event` is idle, task_completed or task_failed, not `{name}`");
         return Err(Complaint::error(SourceSpan::default(), message));
     };
@@ -53,8 +49,7 @@ pub fn parse_event(
         ..Facts::default()
     };
     let session = field("id");
-    Ok(ParsedEvent { spec: row, name, session, cwd: None, facts, native }
-        .into_event(dialect, arrival))
+    Ok(ParsedEvent { session, facts, ..ParsedEvent::new(&TEAMS, row, name, native) })
 }
 
 fn task_fact(task: &Value) -> TaskFacts {
@@ -80,7 +75,7 @@ pub fn team_of(event: &Event) -> TeamFacts {
     let or = |value: String, other: &str| if value.is_empty() { other.to_owned() } else { value };
     let dir = match named.dir.as_os_str().is_empty() {
         true => {
-            let root = teams_root(&event.env).unwrap_or_else(|| event.project.clone());
+            let root = teams_root(&event.context.env).unwrap_or_else(|| event.project.clone());
             root.join(sanitize_name(&id))
         }
         false => named.dir,
@@ -109,7 +104,7 @@ pub fn build_context(event: &Event, own_name: &str) -> Value {
         "timestamp": event_timestamp(event),
         "task": task,
     });
-    match event.is_from(&Teams) {
+    match event.is_from(&TEAMS) {
         true => with_unknown(own, &event.native),
         false => own,
     }
@@ -131,7 +126,7 @@ fn add_missing(own: &mut Value, native: &Value) {
 
 /// The time of the event. A pi-teams caller sends it, and it may be null.
 pub fn event_timestamp(event: &Event) -> Option<String> {
-    match event.is_from(&Teams) {
+    match event.is_from(&TEAMS) {
         true => text_field(&event.native, "timestamp"),
         false => Some(iso_time(event.at, true)),
     }
@@ -139,7 +134,7 @@ pub fn event_timestamp(event: &Event) -> Option<String> {
 
 fn task_json(task: &TaskFacts, event: &Event) -> Value {
     let mut object: Map<String, Value> = match &task.native {
-        Value::Object(native) if event.is_from(&Teams) => native.clone(),
+        Value::Object(native) if event.is_from(&TEAMS) => native.clone(),
         _ => Map::new(),
     };
     let time = iso_time(event.at, true);
@@ -206,7 +201,7 @@ pub fn stage_call(event: &Event, hook: &Hook) -> Call {
 
 fn context_file(event: &Event) -> PathBuf {
     let name = format!("gambrel-{}-context.json", event.id);
-    let folder = event.env.get("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from);
+    let folder = event.context.env.get("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from);
     folder.join(name)
 }
 

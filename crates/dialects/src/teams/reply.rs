@@ -8,7 +8,7 @@ use super::verdict::result_json;
 /// The result of the pi-teams hook. Messages of other dialects' hooks are added to its stdout, and
 /// their refusals make it fail.
 pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
-    let own = decision.trail.iter().find(|step| step.ran && step.dialect == event.dialect.name());
+    let own = decision.trail.iter().find(|step| step.ran && step.dialect == event.dialect.name);
     let mut result = own.map_or_else(nothing_ran, own_result);
     let (own_notices, words) = split_messages(event, decision);
     if !words.is_empty() {
@@ -50,7 +50,7 @@ fn nothing_ran() -> Value {
 fn split_messages<'d>(event: &Event, decision: &'d Decision) -> (Vec<&'d str>, String) {
     let own = |hook: &str| {
         let mut steps = decision.trail.iter();
-        steps.any(|step| step.hook == hook && step.dialect == event.dialect.name())
+        steps.any(|step| step.hook == hook && step.dialect == event.dialect.name)
     };
     let messages = decision.for_caller.messages.iter();
     let (own, foreign): (Vec<&Message>, Vec<&Message>) =

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use gambrel_model::{
-    CallerContext, ConfigPath, Dialect, DirEntry, End, Expect, Hook, LoadedFile, Outcome, Scope,
+    CallerContext, ConfigPath, DirEntry, End, Expect, Hook, HookFormat, LoadedFile, Outcome, Scope,
     SearchRoots, SideEffect,
 };
 
-use super::Teams;
-
-static TEAMS: Teams = Teams;
+use super::{TEAMS, Teams};
 
 fn hook(name: &str) -> Hook {
     let folder = PathBuf::from("/hooks");
@@ -23,7 +21,7 @@ fn hook(name: &str) -> Hook {
     let place =
         ConfigPath { path: folder.clone(), scope: Scope::User, expect: Expect::Dir, tag: "hooks" };
     let found = LoadedFile { place, base: folder, text: String::new(), entries: vec![entry] };
-    let (mut drafts, _) = TEAMS.load_hooks(&[found], &SearchRoots::default());
+    let (mut drafts, _) = Teams.load_hooks(&[found], &SearchRoots::default());
     Hook::from_draft(&TEAMS, drafts.remove(0)).0.unwrap()
 }
 
@@ -33,11 +31,9 @@ fn names_logs_by_time_and_event() {
     let arrival = CallerContext { at: 1_794_744_001_023, ..CallerContext::default() };
     let native = br#"{"event":"task_completed","team":{"id":"a","dir":"/teams/a"},"task":null}"#;
     let event = TEAMS.receive_event(native, arrival).unwrap();
-    let verdict = TEAMS.read_outcome(
-        &event,
-        &hook("on_task_completed.sh"),
-        &Outcome::from_end(End::Exited(0)),
-    );
+    let verdict = Teams
+        .read_outcome(&event, &hook("on_task_completed.sh"), &Outcome::from_end(End::Exited(0)))
+        .verdict;
     let [SideEffect::WriteFile { path, .. }] = verdict.side_effects.as_slice() else {
         panic!("one log, not {:?}", verdict.side_effects);
     };

@@ -7,14 +7,14 @@ use gambrel_document::{Document, DocumentFields, DocumentNode, NodeContent};
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::condition::Condition;
 use gambrel_model::{
-    Complaint, Dialect, Disabled, Draft, EventSpec, HookPolicy, MatcherText, Moment, Severity,
-    Source, SourceSpan, SpannedText, Subject,
+    Complaint, Disabled, Draft, EventSpec, HookPolicy, MatcherText, Moment, Severity, Source,
+    SourceSpan, SpannedText, Subject,
 };
 
 use serde_json::{Value, json};
 
 use super::config::ConfigReader;
-use super::{Unified, events, hook_policy, notes, rule, variables, webhook};
+use super::{UNIFIED, events, hook_policy, notes, rule, variables, webhook};
 
 /// An action type.
 pub struct ActionType {
@@ -282,7 +282,7 @@ fn read_tools(fields: &mut DocumentFields<'_>, row: &EventSpec, tools: Vec<Strin
 
 /// Warns of a native tool name, which matches in only some callers.
 fn warn_native_tool(name: &str, spot: &SourceSpan) -> Option<Complaint> {
-    let words: Vec<&str> = Unified.tools().iter().map(|word| word.name).collect();
+    let words: Vec<&str> = UNIFIED.tools.iter().map(|word| word.name).collect();
     if words.contains(&name) || name.contains("__") {
         return None;
     }

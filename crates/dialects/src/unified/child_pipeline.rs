@@ -58,7 +58,7 @@ pub fn stage_spawn(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let keep =
         INHERITED_VARIABLES.iter().map(|name| (*name).to_owned()).chain(passed.iter().cloned());
     let secret = |name: &String| {
-        let value = event.env.get(name).or_else(|| event.secrets.get(name))?;
+        let value = event.context.env.get(name).or_else(|| event.context.secrets.get(name))?;
         Some((name.clone(), value.clone()))
     };
     let mut env: Vec<(String, String)> = passed.iter().filter_map(secret).collect();
@@ -84,7 +84,7 @@ fn sanitize_char(c: char) -> char {
 }
 
 fn hook_chain(event: &Event, hook: &Hook) -> String {
-    match event.env.get(CHILD_VARIABLE).filter(|outer| !outer.is_empty()) {
+    match event.context.env.get(CHILD_VARIABLE).filter(|outer| !outer.is_empty()) {
         Some(outer) => format!("{outer}:{}", hook.id),
         None => hook.id.clone(),
     }
@@ -95,7 +95,7 @@ pub fn skip_reason(event: &Event, hook: &Hook) -> Option<String> {
     if hook.draft.action != "spawn" {
         return None;
     }
-    let outer: Vec<&str> = event.env.get(CHILD_VARIABLE)?.split(':').collect();
+    let outer: Vec<&str> = event.context.env.get(CHILD_VARIABLE)?.split(':').collect();
     if outer.contains(&hook.id.as_str()) {
         return Some("this child pipeline was started by the same hook".into());
     }

@@ -10,8 +10,7 @@ use gambrel_model::{
 };
 
 use super::action::read_action;
-use super::{Unified, events};
-use crate::event_parts::find_spec;
+use super::{UNIFIED, events};
 use crate::preferences;
 
 /// Top-level keys of a file that contains only hooks.
@@ -211,6 +210,6 @@ impl<'r> ConfigReader<'r> {
         // A name that is nearly a known point is probably a typing mistake.
         let reported_by_fire = near.is_some();
         self.complaints.push(Complaint { reported_by_fire, ..complaint.with_help(help) });
-        find_spec(&Unified, "")
+        UNIFIED.find_spec("")
     }
 }

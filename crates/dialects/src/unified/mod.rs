@@ -19,35 +19,44 @@ mod webhook;
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event, EventSpec,
-    Hook, LoadedFile, Outcome, PreviousHook, Reply, SearchRoots, ToolWord, Verdict,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
+    ParsedEvent, Reply, SearchRoots,
 };
 
-use crate::neutral::Neutral;
+use crate::neutral::payload::TOOLS;
+
+/// The row of agent-pipelines and of `.gambrel/hooks.yaml`.
+pub static UNIFIED: Dialect = Dialect {
+    name: NAME,
+    events: events::event_table,
+    tools: TOOLS,
+    properties: DialectProperties { matches_caller_tool_names: true, ..DialectProperties::DEFAULT },
+    caller: &Unified,
+    hooks: Some(&Unified),
+};
 
 /// The dialect of agent-pipelines and of `.gambrel/hooks.yaml`.
-pub struct Unified;
+struct Unified;
 
 /// The name on the command line, and in `Carry`.
 const NAME: &str = "unified";
 
-impl Dialect for Unified {
-    fn name(&self) -> &'static str {
-        NAME
+impl Caller for Unified {
+    fn receive_event(
+        &self,
+        native: &[u8],
+        context: &CallerContext,
+    ) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, context)
     }
 
-    fn events(&self) -> &'static [EventSpec] {
-        events::event_table()
+    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
+        reply::write_reply(event, decision)
     }
+}
 
-    fn tools(&self) -> &'static [ToolWord] {
-        Neutral.tools()
-    }
-
-    fn matches_caller_tool_names(&self) -> bool {
-        true
-    }
-
+impl HookFormat for Unified {
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::config_paths(roots)
     }
@@ -58,14 +67,6 @@ impl Dialect for Unified {
         roots: &SearchRoots,
     ) -> (Vec<Draft>, Vec<Complaint>) {
         config::load_drafts(found, roots)
-    }
-
-    fn receive_event(
-        &'static self,
-        native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        payload::parse_event(self, native, arrival)
     }
 
     fn lookup_fact(&self, event: &Event, carry: &Carry, name: &str) -> Fact {
@@ -80,15 +81,8 @@ impl Dialect for Unified {
         payload::stage_call(event, hook, carry)
     }
 
-    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
-        verdict::read_outcome(event, hook, outcome)
-    }
-
-    fn update_carry(&self, hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
-        verdict::update_previous(hook, outcome, last);
-    }
-
-    fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
-        reply::write_reply(event, decision)
+    fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
+        let carry = verdict::carry_update(hook, outcome);
+        HookAnswer { verdict: verdict::read_outcome(event, hook, outcome), carry }
     }
 }

@@ -7,27 +7,21 @@ use gambrel_model::complaint::nearest_word;
 use gambrel_model::moment::to_snake_case;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{
-    Call, CallerContext, Carry, Complaint, Dialect, Event, Facts, Hook, Moment, Program, Scope,
+    Call, CallerContext, Carry, Complaint, Event, Facts, Hook, Moment, ParsedEvent, Program, Scope,
     Shell, SourceSpan, TaskFacts, Tool, ToolKind,
 };
 use serde_json::Value;
 
-use super::{Unified, child_pipeline, events, rule, variables, webhook};
-use crate::event_parts::{
-    ParsedEvent, event_name, find_spec, parse_object, text_field, value_as_text,
-};
+use super::{UNIFIED, child_pipeline, events, rule, variables, webhook};
+use crate::event_parts::{event_name, parse_object, text_field, value_as_text};
 
 /// Parses `{"hook_point":"on_iteration_complete","vars":{…}}`.
-pub fn parse_event(
-    dialect: &'static Unified,
-    native: &[u8],
-    arrival: CallerContext,
-) -> Result<Event, Complaint> {
+pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
     let native = parse_object(native)?;
-    let name = event_name(&native, "hook_point", &arrival).unwrap_or_default();
+    let name = event_name(&native, "hook_point", context).unwrap_or_default();
     let known = events::find_row(&name);
     let unknown = || name.strip_prefix("on_").filter(|rest| !rest.is_empty());
-    let Some(row) = known.or_else(|| unknown().and_then(|_| find_spec(dialect, ""))) else {
+    let Some(row) = known.or_else(|| unknown().and_then(|_| UNIFIED.find_spec(""))) else {
         return Err(unknown_point(&name));
     };
 
@@ -36,12 +30,12 @@ pub fn parse_event(
     let session = session.or_else(|| text_field(&native, "session")).unwrap_or_default();
     let cwd = text_field(&native, "cwd");
     let facts = parse_facts(&native, vars);
-    let parsed = ParsedEvent { spec: row, name: name.clone(), session, cwd, facts, native };
-    let mut event = parsed.into_event(dialect, arrival);
-    if let (None, Some(rest)) = (known, unknown()) {
-        event.moment = Moment::Other(to_snake_case(rest).into());
-    }
-    Ok(event)
+    let parsed = ParsedEvent::new(&UNIFIED, row, name.clone(), native);
+    let moment = match (known, unknown()) {
+        (None, Some(rest)) => Moment::Other(to_snake_case(rest).into()),
+        _ => parsed.moment.clone(),
+    };
+    Ok(ParsedEvent { moment, session, cwd, facts, ..parsed })
 }
 
 fn unknown_point(name: &str) -> Complaint {
@@ -95,8 +89,8 @@ fn parse_tool(tool: &Value) -> Tool {
     let (kind, name) = (field("kind"), field("name"));
     let args = ["args", "input"].iter().find_map(|key| tool.get(key)).cloned().unwrap_or_default();
     let word = if kind.is_empty() { name.as_str() } else { kind.as_str() };
-    let ours = Unified.tools().iter().find(|known| known.name == word);
-    let native = Tool::from_native(Unified.tools(), ours.map_or(&name, |w| w.name), &args);
+    let ours = UNIFIED.tools.iter().find(|known| known.name == word);
+    let native = Tool::from_native(UNIFIED.tools, ours.map_or(&name, |w| w.name), &args);
     let kind = match ours {
         Some(_) => native.kind,
         None => ToolKind::parse(&kind).unwrap_or(native.kind),
@@ -146,12 +140,15 @@ fn stage_command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     env.extend(filled.env);
     let passed = webhook::string_list(config, "pass_env");
     env.extend(
-        passed.iter().filter_map(|name| Some((name.clone(), event.secrets.get(name)?.clone()))),
+        passed
+            .iter()
+            .filter_map(|name| Some((name.clone(), event.context.secrets.get(name)?.clone()))),
     );
 
     // Removes an `ERROR` of gambrel's own environment, and the user's secrets that are not in
     // `pass_env`.
-    let names = std::iter::once(variables::ERROR).chain(event.secrets.keys().map(String::as_str));
+    let names =
+        std::iter::once(variables::ERROR).chain(event.context.secrets.keys().map(String::as_str));
     let set = |gone: &&str| env.iter().any(|(name, _)| name == gone);
     let unset = names.filter(|name| !set(name)).map(str::to_owned).collect();
     let cwd = working_folder(event, hook);
@@ -171,7 +168,7 @@ fn working_folder(event: &Event, hook: &Hook) -> PathBuf {
     let source = &hook.draft.source;
     match source.scope {
         Scope::Project | Scope::Local => source.base.clone(),
-        _ if event.is_from(&Unified) => event.cwd.clone(),
+        _ if event.is_from(&UNIFIED) => event.cwd.clone(),
         _ => event.project.clone(),
     }
 }

@@ -7,17 +7,14 @@ use std::time::Duration;
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{
-    CallerContext, Captured, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, End, Event,
-    Expect, Hook, LoadedFile, MatcherText, Moment, Outcome, Powers, PreviousHook, Program, Ruling,
-    Scope, SearchRoots, Severity, Step, Verdict,
+    Caller, CallerContext, Captured, Carry, Complaint, ConfigPath, Decision, Draft, End, Event,
+    Expect, Hook, HookFormat, LoadedFile, MatcherText, Moment, Outcome, Powers, PreviousHook,
+    Program, Ruling, Scope, SearchRoots, Severity, Step, Verdict,
 };
 use serde_json::{Value, json};
 
-use super::{Unified, events};
-use crate::neutral::Neutral;
-
-static UNIFIED: Unified = Unified;
-static NEUTRAL: Neutral = Neutral;
+use super::{UNIFIED, Unified, events};
+use crate::neutral::NEUTRAL;
 
 fn found(tag: &'static str, path: &str, text: &str) -> LoadedFile {
     let scope = if tag == "project" { Scope::Project } else { Scope::User };
@@ -375,7 +372,9 @@ fn outcomes_follow_the_policy() {
         ))
         .0
         .remove(0);
-        Unified.read_outcome(&event, &Hook::from_draft(&UNIFIED, hook).0.expect("built"), outcome)
+        Unified
+            .read_outcome(&event, &Hook::from_draft(&UNIFIED, hook).0.expect("built"), outcome)
+            .verdict
     };
     let failed = Outcome {
         stderr: Captured::from_text("\n boom \nmore"),

@@ -5,7 +5,7 @@ use gambrel_model::condition::Fact;
 use gambrel_model::{Carry, Event, Moment};
 use serde_json::Value;
 
-use super::{NAME, Unified};
+use super::{NAME, UNIFIED};
 use crate::event_parts::{iso_time, value_as_text};
 
 /// The variable that is set in `on_error` only.
@@ -74,14 +74,14 @@ pub fn condition_fact(event: &Event, carry: &Carry, name: &str) -> Fact {
     if PIPELINE_VARIABLES.contains(&name) && !elsewhere {
         return match pipeline_value(event, carry, name) {
             Some(text) => is(text),
-            None if event.is_from(&Unified) => Fact::Unset,
+            None if event.is_from(&UNIFIED) => Fact::Unset,
             None => Fact::Absent,
         };
     }
     match variable_value(event, carry, name) {
         Some(text) => is(text),
         None if is_known(name) => Fact::Unset,
-        None => event.env.get(name).map_or(Fact::Unset, |text| is(text.clone())),
+        None => event.context.env.get(name).map_or(Fact::Unset, |text| is(text.clone())),
     }
 }
 
@@ -97,7 +97,7 @@ fn pipeline_value(event: &Event, carry: &Carry, name: &str) -> Option<String> {
         // The webhook action creates it when it sends a request.
         "CALLBACK_URL" => Some(String::new()),
         "SESSION" => Some(given().unwrap_or_else(|| event.session.clone())),
-        _ if event.is_from(&Unified) => given(),
+        _ if event.is_from(&UNIFIED) => given(),
         "ITERATION" => given().or_else(|| event.facts.iteration.map(|n| n.to_string())),
         "STAGE" => given().or_else(|| event.facts.stage.clone()),
         ERROR => given().or_else(|| event.facts.error.clone()),
@@ -138,7 +138,7 @@ fn gambrel_value(event: &Event, name: &str) -> Option<String> {
 
 /// The tool's own name, which a caller of this dialect may send in addition to the kind.
 fn native_tool_name(event: &Event) -> Option<String> {
-    let own = event.is_from(&Unified);
+    let own = event.is_from(&UNIFIED);
     own.then(|| event.native.get("tool")?.get("name").and_then(Value::as_str))?.map(str::to_owned)
 }
 
@@ -159,7 +159,7 @@ pub fn command_env(event: &Event, carry: &Carry) -> Vec<(String, String)> {
 fn is_free(event: &Event, name: &str) -> bool {
     let shaped = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let sound = name.chars().all(shaped) && name.starts_with(|c: char| !c.is_ascii_digit());
-    sound && !is_known(name) && !event.env.contains_key(name)
+    sound && !is_known(name) && !event.context.env.contains_key(name)
 }
 
 /// Cuts a value that is too long for the kernel. Values about a tool are never cut, because a gate

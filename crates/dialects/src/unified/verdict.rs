@@ -1,6 +1,6 @@
 //! Reads the outcome of an action. The policy of the hook has the verdict of a failure.
 
-use gambrel_model::{End, Event, Hook, Outcome, PreviousHook, Verdict};
+use gambrel_model::{CarryUpdate, End, Event, Hook, Outcome, Verdict};
 use serde_json::Value;
 
 use super::{answer, child_pipeline, rule};
@@ -68,17 +68,19 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     }
 }
 
-/// Updates the values that the next action sees.
-pub fn update_previous(hook: &Hook, outcome: &Outcome, last: &mut PreviousHook) {
-    last.ok = Some(outcome.is_success() && answer::rejection_reason(outcome).is_none());
-    let Some(answer) = &outcome.answer else { return };
+/// The values that the next action sees.
+pub fn carry_update(hook: &Hook, outcome: &Outcome) -> CarryUpdate {
+    let ok = outcome.is_success() && answer::rejection_reason(outcome).is_none();
+    let mut update = CarryUpdate { ok, ..CarryUpdate::default() };
+    let Some(answer) = &outcome.answer else { return update };
     match hook.draft.action.as_str() {
         "webhook" if answer.get("action").is_some_and(Value::is_string) => {
-            last.answer = text_field(answer, "body").unwrap_or_default();
+            update.answer = Some(text_field(answer, "body").unwrap_or_default());
         }
-        "spawn" => last.output = child_pipeline::child_output(answer),
+        "spawn" => update.output = Some(child_pipeline::child_output(answer)),
         _ => {}
     }
+    update
 }
 
 /// How the action ended, with the first line of stderr.

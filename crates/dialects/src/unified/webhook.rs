@@ -120,7 +120,8 @@ fn lookup_name(event: &Event, carry: &Carry, name: &str, asks: bool) -> Option<S
     if name == "CALLBACK_URL" {
         return Some(if asks { CALLBACK_MARKER.to_owned() } else { String::new() });
     }
-    let outside = || event.env.get(name).or_else(|| event.secrets.get(name)).cloned();
+    let outside =
+        || event.context.env.get(name).or_else(|| event.context.secrets.get(name)).cloned();
     variable_value(event, carry, name).or_else(outside).map(strip_callback_marker)
 }
 
@@ -183,7 +184,7 @@ fn question_key(event: &Event, hook: &Hook) -> String {
     let tool = facts.tool.as_ref().map(|tool| json!([tool.name, tool.args]));
     let task = facts.task.as_ref().map(|task| &task.id);
     let what = json!([
-        event.session_key(),
+        event.session_key,
         hook.id,
         event.moment.name(),
         facts.stage,

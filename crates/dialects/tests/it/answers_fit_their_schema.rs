@@ -10,17 +10,23 @@ use gambrel_model::{
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-fn claude() -> &'static dyn Dialect {
-    *DIALECTS.iter().find(|dialect| dialect.name() == "claude").unwrap()
+fn claude() -> &'static Dialect {
+    DIALECTS.iter().find(|dialect| dialect.name == "claude").unwrap()
 }
 
 fn hook(event: &str) -> Hook {
     let settings = json!({"hooks": {event: [{"hooks": [{"type": "command", "command": "x"}]}]}});
     let roots = SearchRoots { root: "/p".into(), project: "/p".into(), ..SearchRoots::default() };
-    let place = claude().search(&roots).into_iter().find(|place| place.tag == "project").unwrap();
+    let place = claude()
+        .hooks
+        .unwrap()
+        .search(&roots)
+        .into_iter()
+        .find(|place| place.tag == "project")
+        .unwrap();
     let text = settings.to_string();
     let found = LoadedFile { place, base: "/p".into(), text, entries: Vec::new() };
-    let (mut drafts, _) = claude().load_hooks(&[found], &roots);
+    let (mut drafts, _) = claude().hooks.unwrap().load_hooks(&[found], &roots);
     Hook::from_draft(claude(), drafts.remove(0)).0.unwrap()
 }
 
@@ -34,7 +40,7 @@ fn read(name: &str, answer: &Value, code: i32) -> Verdict {
     let stdout = Captured::from_text(&answer.to_string());
     let stderr = Captured::from_text("no");
     let outcome = Outcome { stdout, stderr, ..Outcome::from_end(End::Exited(code)) };
-    claude().read_outcome(&event(name), &hook(name), &outcome)
+    claude().hooks.unwrap().read_outcome(&event(name), &hook(name), &outcome).verdict
 }
 
 fn is_bad(verdict: &Verdict) -> bool {
@@ -136,7 +142,7 @@ fn replied(name: &str, printed: &[(Value, i32)]) -> (Verdict, String) {
     });
     let for_caller = merged.keep_supported_rewrites(event.spec).0.degrade_for(event.spec).now;
     let decision = Decision { for_caller: for_caller.clone(), ..Decision::default() };
-    let reply = claude().write_reply(&event, &decision);
+    let reply = claude().caller.write_reply(&event, &decision);
     (for_caller, String::from_utf8(reply.stdout).unwrap())
 }
 

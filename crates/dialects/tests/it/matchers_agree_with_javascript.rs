@@ -130,9 +130,11 @@ fn ours(pattern: &str) -> Value {
     let place = ConfigPath { path, scope: Scope::User, expect: Expect::File, tag: "user" };
     let found =
         LoadedFile { place, base: "/p".into(), text: settings.to_string(), entries: vec![] };
-    let claude = *DIALECTS.iter().find(|dialect| dialect.name() == "claude").unwrap();
-    let (mut drafts, _) =
-        claude.load_hooks(&[found], &SearchRoots { root: "/p".into(), ..SearchRoots::default() });
+    let claude = DIALECTS.iter().find(|dialect| dialect.name == "claude").unwrap();
+    let (mut drafts, _) = claude
+        .hooks
+        .unwrap()
+        .load_hooks(&[found], &SearchRoots { root: "/p".into(), ..SearchRoots::default() });
     let (hook, _) = Hook::from_draft(claude, drafts.remove(0));
     let hook = hook.unwrap();
     match hook.draft.disabled {

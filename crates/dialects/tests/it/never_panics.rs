@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gambrel_dialects::DIALECTS;
 use gambrel_model::{
     CallerContext, Captured, Carry, ConfigPath, Decision, Dialect, DirEntry, End, Expect, Hook,
-    LoadedFile, Outcome, Ruling, SearchRoots, Verdict,
+    HookFormat, LoadedFile, Outcome, Ruling, SearchRoots, Verdict,
 };
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn roots() -> SearchRoots {
 }
 
 /// The same text in every file that a dialect searches.
-fn found(dialect: &dyn Dialect, text: &str) -> Vec<LoadedFile> {
+fn found(format: &dyn HookFormat, text: &str) -> Vec<LoadedFile> {
     let entry = |name: &str| DirEntry {
         name: name.into(),
         path: PathBuf::from("/p").join(name),
@@ -35,7 +35,7 @@ fn found(dialect: &dyn Dialect, text: &str) -> Vec<LoadedFile> {
         is_file: true,
         special: false,
     };
-    dialect
+    format
         .search(&roots())
         .into_iter()
         .map(|place| LoadedFile {
@@ -52,19 +52,20 @@ fn found(dialect: &dyn Dialect, text: &str) -> Vec<LoadedFile> {
 }
 
 /// Loads a text as every file, then stages each hook and reads its outcomes.
-fn all_the_way(dialect: &'static dyn Dialect, text: &str, output: &[u8]) {
-    let (drafts, _) = dialect.load_hooks(&found(dialect, text), &roots());
+fn all_the_way(dialect: &'static Dialect, text: &str, output: &[u8]) {
+    let Some(format) = dialect.hooks else { return };
+    let (drafts, _) = format.load_hooks(&found(format, text), &roots());
     for draft in drafts {
         let (Some(hook), _) = Hook::from_draft(dialect, draft) else { continue };
         for caller in DIALECTS {
             let row = hook.specs[0];
             let name = caller.events().iter().find(|r| r.moment == row.moment).map(|r| r.name);
-            let native = native(caller.name(), name.unwrap_or("x"));
+            let native = native(caller.name, name.unwrap_or("x"));
             let Ok(event) = caller.receive_event(native.as_bytes(), CallerContext::default())
             else {
                 continue;
             };
-            let _call = dialect.stage_call(&event, &hook, &Carry::default());
+            let _call = format.stage_call(&event, &hook, &Carry::default());
             for end in [
                 End::Exited(0),
                 End::Exited(2),
@@ -80,9 +81,9 @@ fn all_the_way(dialect: &'static dyn Dialect, text: &str, output: &[u8]) {
                 };
                 let outcome =
                     Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::from_end(end) };
-                let verdict = dialect.read_outcome(&event, &hook, &outcome);
+                let verdict = format.read_outcome(&event, &hook, &outcome).verdict;
                 let decision = Decision { for_caller: verdict, ..Decision::default() };
-                let _reply = caller.write_reply(&event, &decision);
+                let _reply = caller.caller.write_reply(&event, &decision);
             }
         }
     }
@@ -147,14 +148,14 @@ proptest! {
     #[test]
     fn never_panics_on_any_configuration(text in ".{0,200}") {
         for dialect in DIALECTS {
-            all_the_way(*dialect, &text, text.as_bytes());
+            all_the_way(dialect, &text, text.as_bytes());
         }
     }
 
     #[test]
     fn never_panics_on_mutated_configuration_and_output(text in mutated(), output in mutated()) {
         for dialect in DIALECTS {
-            all_the_way(*dialect, &text, output.as_bytes());
+            all_the_way(dialect, &text, output.as_bytes());
         }
     }
 
@@ -165,7 +166,7 @@ proptest! {
                 "hook": "pre_iteration", "hook_point": text, "moment": text, "vars": text, "tool_input": text, "team": text, "task": [text]});
             if let Ok(event) = dialect.receive_event(odd.to_string().as_bytes(), CallerContext::default()) {
                 let decision = Decision { for_caller: Verdict::with_ruling(Ruling::Deny, "no"), ..Decision::default() };
-                let _reply = dialect.write_reply(&event, &decision);
+                let _reply = dialect.caller.write_reply(&event, &decision);
             }
         }
     }

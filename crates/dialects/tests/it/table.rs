@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use gambrel_dialects::{DIALECTS, claude};
-use gambrel_model::{CallerContext, Decision, Dialect, Moment, Powers};
+use gambrel_model::{CallerContext, Decision, Moment, Powers};
 
 #[test]
 fn dialect_names_are_unique() {
-    let names: BTreeSet<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+    let names: BTreeSet<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
     assert_eq!(names.len(), DIALECTS.len());
 }
 
@@ -16,7 +16,7 @@ fn event_names_are_unique_for_each_moment() {
     for dialect in DIALECTS {
         let mut seen = BTreeSet::new();
         for row in dialect.events() {
-            assert!(seen.insert((row.name, row.moment.name())), "{}: {}", dialect.name(), row.name);
+            assert!(seen.insert((row.name, row.moment.name())), "{}: {}", dialect.name, row.name);
         }
     }
 }
@@ -24,8 +24,8 @@ fn event_names_are_unique_for_each_moment() {
 #[test]
 fn tool_names_are_unique_in_a_dialect() {
     for dialect in DIALECTS {
-        let names: BTreeSet<&str> = dialect.tools().iter().map(|word| word.name).collect();
-        assert_eq!(names.len(), dialect.tools().len(), "{}", dialect.name());
+        let names: BTreeSet<&str> = dialect.tools.iter().map(|word| word.name).collect();
+        assert_eq!(names.len(), dialect.tools.len(), "{}", dialect.name);
     }
 }
 
@@ -34,7 +34,7 @@ fn tool_names_are_unique_in_a_dialect() {
 fn dialects_share_moments() {
     let speak = |moment: &Moment| -> Vec<&str> {
         let has = |rows: &[gambrel_model::EventSpec]| rows.iter().any(|row| row.moment == *moment);
-        DIALECTS.iter().filter(|d| has(d.events())).map(|d| d.name()).collect()
+        DIALECTS.iter().filter(|d| has(d.events())).map(|d| d.name).collect()
     };
     let neutral = |mut names: Vec<&'static str>| {
         names.extend(["gambrel", "run"]);
@@ -69,9 +69,9 @@ fn empty_decisions_exit_with_zero_for_every_caller() {
         ("gambrel", r#"{"moment":"tool.before"}"#),
     ];
     for (name, native) in events {
-        let dialect = DIALECTS.iter().find(|d| d.name() == name).unwrap();
+        let dialect = DIALECTS.iter().find(|d| d.name == name).unwrap();
         let event = dialect.receive_event(native.as_bytes(), CallerContext::default()).unwrap();
-        let reply = dialect.write_reply(&event, &Decision::default());
+        let reply = dialect.caller.write_reply(&event, &Decision::default());
         assert_eq!(reply.exit, 0, "{name}: {native}");
         let text = String::from_utf8(reply.stdout).unwrap();
         assert!(!text.contains("deny") && !text.contains("block\""), "{name}: {text}");
@@ -82,7 +82,7 @@ fn empty_decisions_exit_with_zero_for_every_caller() {
 fn callers_that_accept_allow_also_accept_deny() {
     for dialect in DIALECTS {
         for row in dialect.events().iter().filter(|row| row.caller_powers.contains(Powers::ALLOW)) {
-            assert!(row.caller_powers.contains(Powers::DENY), "{}: {}", dialect.name(), row.name);
+            assert!(row.caller_powers.contains(Powers::DENY), "{}: {}", dialect.name, row.name);
         }
     }
 }
@@ -93,12 +93,12 @@ fn every_claude_code_event_has_a_first_version() {
         let rest = version.strip_prefix("2.1.").unwrap_or_else(|| panic!("{version}"));
         rest.parse().unwrap_or_else(|_| panic!("{version}"))
     };
-    for row in claude::Claude.events() {
+    for row in claude::CLAUDE.events() {
         let since = patch(claude::first_version(row));
         assert_eq!(since > 325, row.name.is_empty(), "{}: 2.1.{since}", row.name);
     }
     let since = |name: &str| {
-        let mut rows = claude::Claude.events().iter();
+        let mut rows = claude::CLAUDE.events().iter();
         claude::first_version(rows.find(|row| row.name == name).unwrap())
     };
     assert_eq!(since("PreToolUse"), "2.1.0");

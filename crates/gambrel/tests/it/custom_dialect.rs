@@ -6,16 +6,16 @@ use gambrel::model::Dialect;
 use serde_json::{Value, json};
 
 use crate::harness::{fire, folder_with_files};
-use crate::toy::Toy;
+use crate::toy::TOY;
 
-static TABLE: &[&dyn Dialect] = &[
-    &gambrel_dialects::claude::Claude,
-    &gambrel_dialects::omp::Omp,
-    &gambrel_dialects::teams::Teams,
-    &gambrel_dialects::iteratr::Iteratr,
-    &gambrel_dialects::unified::Unified,
-    &gambrel_dialects::neutral::Neutral,
-    &Toy,
+static TABLE: &[&Dialect] = &[
+    &gambrel_dialects::claude::CLAUDE,
+    &gambrel_dialects::omp::OMP,
+    &gambrel_dialects::teams::TEAMS,
+    &gambrel_dialects::iteratr::ITERATR,
+    &gambrel_dialects::unified::UNIFIED,
+    &gambrel_dialects::neutral::NEUTRAL,
+    &TOY,
 ];
 
 const CLAUDE_EVENT: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/",

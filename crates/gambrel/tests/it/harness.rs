@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use gambrel::actions::{Settings, ShellAction};
 use gambrel::ledger::MemoryLedger;
-use gambrel::model::{Action, CallerContext, Decision, Dialect, Reply, SearchRoots};
+use gambrel::model::{Action, CallerContext, Decision, Dialect, ReceivedEvent, Reply, SearchRoots};
 use gambrel::{Options, TrustMode};
 use gambrel_engine::{Engine, load_hooks};
 
 /// Fires one event of a caller at the hooks of a folder.
 pub fn fire(
-    table: &'static [&'static dyn Dialect],
+    table: &'static [&'static Dialect],
     folder: &Path,
     from: &str,
     native: &str,
 ) -> (Decision, Reply) {
-    let caller = table.iter().find(|dialect| dialect.name() == from).expect("a row of the table");
-    let arrival =
+    let caller = table.iter().find(|dialect| dialect.name == from).expect("a row of the table");
+    let context =
         CallerContext { id: "test".into(), cwd: folder.into(), ..CallerContext::default() };
-    let mut event = caller.receive_event(native.as_bytes(), arrival).expect("a native event");
+    let parsed = caller.caller.receive_event(native.as_bytes(), &context).expect("a native event");
     let roots =
         SearchRoots { root: folder.into(), project: folder.into(), ..SearchRoots::default() };
     let shell = ShellAction::new(Settings::default());
@@ -31,9 +31,8 @@ pub fn fire(
         ledger: &ledger,
         options: Options { trust: TrustMode::All, ..Options::default() },
     };
-    let decision = engine.fire(&mut event);
-    let reply = caller.write_reply(&event, &decision);
-    (decision, reply)
+    let fired = engine.fire(&engine.open_event(ReceivedEvent { parsed, context }));
+    (fired.decision, fired.reply)
 }
 
 /// A folder with these files.

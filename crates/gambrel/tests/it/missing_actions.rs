@@ -39,8 +39,8 @@ fn host(strict: bool) -> (tempfile::TempDir, Gambrel) {
 #[test]
 fn reports_every_hook_with_the_reason() {
     let (_folder, gambrel) = host(false);
-    let mut event = gambrel.receive("claude", EVENT).unwrap();
-    let fired = gambrel.fire(&mut event);
+    let event = gambrel.receive("claude", EVENT).unwrap();
+    let fired = gambrel.fire(event);
     let reply = String::from_utf8(fired.reply.stdout).unwrap();
     for action in ["shell", "module"] {
         let why = format!("no action `{action}` is built in");
@@ -51,8 +51,8 @@ fn reports_every_hook_with_the_reason() {
 #[test]
 fn strict_mode_denies() {
     let (_folder, gambrel) = host(true);
-    let mut event = gambrel.receive("claude", EVENT).unwrap();
-    let fired = gambrel.fire(&mut event);
+    let event = gambrel.receive("claude", EVENT).unwrap();
+    let fired = gambrel.fire(event);
     assert_eq!(fired.decision.merged.ruling, Ruling::Deny);
 }
 

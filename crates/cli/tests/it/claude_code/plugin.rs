@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gambrel_dialects::claude::{Claude, first_version};
-use gambrel_model::Dialect;
+use gambrel_dialects::claude::{CLAUDE, first_version};
 use serde_json::{Value, json};
 
 use super::session::Session;
@@ -60,7 +59,7 @@ fn plugin_hooks_validate_in_every_version() {
 #[test]
 fn the_event_table_matches_every_version() {
     in_each_version(|claude| {
-        let rows = Claude.events().iter().filter(|row| !row.name.is_empty());
+        let rows = CLAUDE.events().iter().filter(|row| !row.name.is_empty());
         let hooks = json!([{"hooks": [{"type": "command", "command": "true"}]}]);
         let all: serde_json::Map<_, _> =
             rows.clone().map(|row| (row.name.to_owned(), hooks.clone())).collect();
@@ -85,7 +84,7 @@ fn the_event_table_matches_every_version() {
 #[test]
 fn the_plugin_has_only_events_that_the_oldest_version_knows() {
     for event in plugin_hooks().as_object().unwrap().keys() {
-        let row = Claude.events().iter().find(|row| row.name == event).unwrap();
+        let row = CLAUDE.events().iter().find(|row| row.name == event).unwrap();
         assert_eq!(first_version(row), "2.1.0", "{event}");
     }
 }

@@ -94,13 +94,13 @@ fn fire(
     actions.push(Box::new(ModuleAction::new(ScriptSettings::default())));
     let gambrel = Gambrel::with_parts(setup, Arc::clone(ledger) as _, actions);
     let event = project.substitute(&fire.event.to_string());
-    let mut event = match gambrel.receive(&fire.from, event.as_bytes()) {
+    let event = match gambrel.receive(&fire.from, event.as_bytes()) {
         Ok(event) => event,
         Err(complaint) => {
             return Observed { stderr: complaint.message, exit: 64, ..Observed::default() };
         }
     };
-    let fired = gambrel.fire(&mut event);
+    let fired = gambrel.fire(event);
     gambrel.mark_delivered(&fired.decision).unwrap();
     Observed {
         decision: fired.decision.to_json(),

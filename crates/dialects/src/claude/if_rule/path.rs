@@ -10,7 +10,7 @@ use super::IfQuery;
 /// Whether a path matches a rule. For a tool that searches, also whether the path may contain a
 /// matching one.
 pub fn path_matches(spec: &str, named: &str, query: &IfQuery<'_>, searches: bool) -> bool {
-    let home = query.event.env.get("HOME").map(PathBuf::from);
+    let home = query.event.context.env.get("HOME").map(PathBuf::from);
     let at_home = |text: &str| Some(home.as_ref()?.join(text));
     let named = match named.strip_prefix("~/") {
         Some(rest) => at_home(rest).unwrap_or_else(|| named.into()),
@@ -32,7 +32,7 @@ pub fn path_matches(spec: &str, named: &str, query: &IfQuery<'_>, searches: bool
 /// several bases.
 fn pattern_bases<'s>(spec: &'s str, query: &IfQuery<'_>) -> (Vec<PathBuf>, &'s str) {
     let event = query.event;
-    let home = event.env.get("HOME").map(PathBuf::from);
+    let home = event.context.env.get("HOME").map(PathBuf::from);
     if let Some(rest) = spec.strip_prefix("//") {
         return (vec!["/".into()], rest);
     }

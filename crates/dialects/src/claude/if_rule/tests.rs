@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use gambrel_model::{CallerContext, Dialect, Event};
+use gambrel_model::{CallerContext, Event};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::shell::ShellScript;
 use super::{IfQuery, IfRule, RuleMatch};
-use crate::claude::Claude;
-
-static CLAUDE: Claude = Claude;
+use crate::claude::CLAUDE;
 
 fn event() -> Event {
     let env = Arc::new(BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]));

@@ -2,14 +2,14 @@
 //! dialect needs one folder and one row.
 
 use gambrel::model::{
-    Audience, Call, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect, Draft, Event,
-    EventSpec, Expect, Facts, Hook, LoadedFile, Moment, Order, Outcome, PatchRule, Powers, Program,
-    Reply, Ruling, Scope, SearchRoots, Shell, Slot, Source, SourceSpan, Tool, ToolKind, ToolWord,
-    Verdict,
+    Audience, Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    DialectProperties, Draft, Event, EventSpec, Expect, Facts, Hook, HookAnswer, HookFormat,
+    LoadedFile, Moment, Order, Outcome, ParsedEvent, PatchRule, Powers, Program, Reply, Ruling,
+    Scope, SearchRoots, Shell, Slot, Source, SourceSpan, Tool, ToolKind, ToolWord, Verdict,
 };
 use serde_json::{Value, json};
 
-pub struct Toy;
+struct Toy;
 
 static EVENTS: &[EventSpec] = &[
     EventSpec::new("about-to", Moment::ToolBefore)
@@ -29,19 +29,36 @@ static TOOLS: &[ToolWord] = &[ToolWord {
     fields: &[("command", "line")],
 }];
 
-impl Dialect for Toy {
-    fn name(&self) -> &'static str {
-        "toy"
+pub static TOY: Dialect = Dialect {
+    name: "toy",
+    events: || EVENTS,
+    tools: TOOLS,
+    properties: DialectProperties::DEFAULT,
+    caller: &Toy,
+    hooks: Some(&Toy),
+};
+
+impl Caller for Toy {
+    fn receive_event(&self, native: &[u8], _: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        let native: Value = serde_json::from_slice(native)
+            .map_err(|e| Complaint::error(SourceSpan::default(), e.to_string()))?;
+        let name = native["what"].as_str().unwrap_or_default().to_owned();
+        let row = EVENTS.iter().find(|row| row.name == name);
+        let row = row.ok_or_else(|| Complaint::error(SourceSpan::default(), "no such event"))?;
+        let tool = native.get("with").map(|with| Tool::from_native(TOOLS, "run", with));
+        let facts = Facts { tool, ..Facts::default() };
+        let parsed = ParsedEvent::new(&TOY, row, name, native);
+        Ok(ParsedEvent { session: "toy".into(), facts, ..parsed })
     }
 
-    fn events(&self) -> &'static [EventSpec] {
-        EVENTS
+    fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
+        let words: Vec<&str> = decision.for_caller.messages_for(Audience::AgentNow).collect();
+        let answer = json!({"go": !decision.for_caller.ruling.is_refusal(), "why": decision.for_caller.ruling_reasons(), "words": words});
+        Reply { stdout: answer.to_string().into_bytes(), ..Reply::default() }
     }
+}
 
-    fn tools(&self) -> &'static [ToolWord] {
-        TOOLS
-    }
-
+impl HookFormat for Toy {
     fn search(&self, _: &SearchRoots) -> Vec<ConfigPath> {
         vec![ConfigPath {
             path: "toy.txt".into(),
@@ -74,40 +91,6 @@ impl Dialect for Toy {
         (drafts, Vec::new())
     }
 
-    fn receive_event(
-        &'static self,
-        native: &[u8],
-        arrival: CallerContext,
-    ) -> Result<Event, Complaint> {
-        let native: Value = serde_json::from_slice(native)
-            .map_err(|e| Complaint::error(SourceSpan::default(), e.to_string()))?;
-        let name = native["what"].as_str().unwrap_or_default().to_owned();
-        let row = EVENTS.iter().find(|row| row.name == name);
-        let row = row.ok_or_else(|| Complaint::error(SourceSpan::default(), "no such event"))?;
-        let tool = native.get("with").map(|with| Tool::from_native(TOOLS, "run", with));
-        Ok(Event {
-            id: arrival.id,
-            firing_key: None,
-            pass: Default::default(),
-            at: arrival.at,
-            dialect: self,
-            spec: row,
-            name,
-            moment: row.moment.clone(),
-            session: "toy".into(),
-            cwd: arrival.cwd.clone(),
-            project: arrival.cwd,
-            facts: Facts { tool, ..Facts::default() },
-            native,
-            raw_line: None,
-            patched: Default::default(),
-            session_counts: Default::default(),
-            secrets: arrival.secrets,
-            env: arrival.env,
-            caller: arrival.caller,
-        })
-    }
-
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         let line = event.facts.tool.as_ref().map(|tool| tool.to_native(TOOLS).1);
         let text = hook.draft.config["command"].as_str().unwrap_or_default().to_owned();
@@ -119,17 +102,12 @@ impl Dialect for Toy {
         }
     }
 
-    fn read_outcome(&self, _: &Event, _: &Hook, outcome: &Outcome) -> Verdict {
-        match outcome.stdout.to_text().trim() {
+    fn read_outcome(&self, _: &Event, _: &Hook, outcome: &Outcome) -> HookAnswer {
+        let verdict = match outcome.stdout.to_text().trim() {
             "no" => Verdict::with_ruling(Ruling::Deny, "the toy says no"),
             "" => Verdict::default(),
             words => Verdict::with_only_message(Audience::AgentNow, words),
-        }
-    }
-
-    fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
-        let words: Vec<&str> = decision.for_caller.messages_for(Audience::AgentNow).collect();
-        let answer = json!({"go": !decision.for_caller.ruling.is_refusal(), "why": decision.for_caller.ruling_reasons(), "words": words});
-        Reply { stdout: answer.to_string().into_bytes(), ..Reply::default() }
+        };
+        HookAnswer::new(verdict, outcome)
     }
 }
