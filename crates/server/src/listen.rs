@@ -21,7 +21,14 @@ const PORT_CHECK_INTERVAL: Duration = Duration::from_millis(300);
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 /// The listeners of this process.
-static LISTENERS: Mutex<Vec<Weak<SharedListener>>> = Mutex::new(Vec::new());
+static LISTENERS: Mutex<Vec<KnownListener>> = Mutex::new(Vec::new());
+
+/// A listener of this process. A search compares the fields, so that it keeps no listener open.
+struct KnownListener {
+    port: u16,
+    ledger_id: String,
+    listener: Weak<SharedListener>,
+}
 
 /// Why no listener could start.
 #[derive(Debug, thiserror::Error)]
@@ -63,18 +70,16 @@ impl Listener {
 /// Listens for answers on `port`, or on one of the next fifty if other programs use it.
 pub fn listen(config: &ServerConfig, port: u16) -> Result<Listener, ListenError> {
     let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
-    listeners.retain(|station| station.strong_count() > 0);
-    let known: Vec<_> = listeners.iter().filter_map(Weak::upgrade).collect();
-    let shared = match find_listener(config, port, &known)? {
+    listeners.retain(|known| known.listener.strong_count() > 0);
+    let shared = match find_listener(config, port, &listeners)? {
         ListenerState::InProcess(station) => station,
         ListenerState::Free(bound_port) => {
             SharedListener::start(config, bound_port.port, Some(bound_port))?
         }
         ListenerState::Shared(port) => SharedListener::start(config, port, None)?,
     };
-    listeners.push(Arc::downgrade(&shared));
-    // `known` may hold a listener that its last user has just dropped: ending it takes a moment.
-    drop(listeners);
+    let (ledger_id, listener) = (config.ledger_id.clone(), Arc::downgrade(&shared));
+    listeners.push(KnownListener { port: shared.port, ledger_id, listener });
     Ok(Listener { shared })
 }
 
@@ -107,14 +112,14 @@ enum ListenerState {
 fn find_listener(
     config: &ServerConfig,
     port: u16,
-    known: &[Arc<SharedListener>],
+    listeners: &[KnownListener],
 ) -> Result<ListenerState, ListenError> {
     for candidate in candidate_ports(port) {
-        let here = |station: &&Arc<SharedListener>| {
-            station.port == candidate && station.ledger_id == config.ledger_id
-        };
-        if let Some(station) = known.iter().find(here) {
-            return Ok(ListenerState::InProcess(Arc::clone(station)));
+        let here =
+            |known: &&KnownListener| known.port == candidate && known.ledger_id == config.ledger_id;
+        let mut open = listeners.iter().filter(here).filter_map(|known| known.listener.upgrade());
+        if let Some(station) = open.next() {
+            return Ok(ListenerState::InProcess(station));
         }
         // Twice: its owner may be ending just now.
         for _ in 0..2 {
@@ -148,7 +153,6 @@ fn take_port(port: u16) -> Result<Option<LoopbackPort>, ListenError> {
 struct SharedListener {
     port: u16,
     base: String,
-    ledger_id: String,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -167,8 +171,7 @@ impl SharedListener {
             runtime.shutdown_timeout(SHUTDOWN_GRACE);
         };
         let thread = std::thread::Builder::new().name("gambrel-listen".into()).spawn(work)?;
-        let (base, ledger_id) = (base_url(port), config.ledger_id.clone());
-        Ok(Arc::new(Self { port, base, ledger_id, stop, thread: Some(thread) }))
+        Ok(Arc::new(Self { port, base: base_url(port), stop, thread: Some(thread) }))
     }
 }
 
