@@ -1,16 +1,14 @@
 //! A temporary home, project and state folder with hooks, and the engine for them. The hooks are in
 //! the user's settings, so they need no trust.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use gambrel::actions::{Settings, ShellAction};
-use gambrel::model::{
-    Decision, JournalRecord, Ledger, LedgerError, Outcome, SessionState, TrustEntry,
-};
+use gambrel::ledger::MemoryLedger;
+use gambrel::model::Decision;
 use gambrel::{Gambrel, Loaded, Ruling, Setup};
 use serde_json::{Value, json};
 
@@ -83,10 +81,10 @@ impl Fixture {
         Gambrel::new(self.setup())
     }
 
-    /// The engine with a ledger that stores nothing.
+    /// The engine with a ledger in memory.
     pub fn engine_without_journal(&self) -> Gambrel {
         let action = ShellAction::new(Settings::default());
-        Gambrel::with_parts(self.setup(), Arc::new(NullLedger), vec![Box::new(action)])
+        Gambrel::with_parts(self.setup(), Arc::new(MemoryLedger::new()), vec![Box::new(action)])
     }
 
     /// A tool event of about `length` bytes.
@@ -120,8 +118,8 @@ pub fn fire_and_check(
     expected: Ruling,
 ) -> anyhow::Result<Decision> {
     let received = gambrel.receive("claude", event);
-    let mut event = received.map_err(|complaint| anyhow::anyhow!(complaint.message))?;
-    let decision = gambrel.fire_with_hooks(&mut event, loaded).decision;
+    let event = received.map_err(|complaint| anyhow::anyhow!(complaint.message))?;
+    let decision = gambrel.fire_with_hooks(event, loaded).decision;
     let ruling = decision.merged.ruling;
     ensure!(ruling == expected, "decided {ruling:?}, not {expected:?}: {}", decision.to_json());
     ensure!(decision.warnings.is_empty(), "{:?}", decision.warnings);
@@ -132,44 +130,4 @@ pub fn fire_and_check(
 pub fn hook_command(decision: &Decision) -> anyhow::Result<Vec<String>> {
     let outcome = decision.trail.iter().find_map(|step| step.outcome.as_ref());
     Ok(outcome.context("no hook ran")?.command.clone())
-}
-
-/// A ledger that stores nothing.
-struct NullLedger;
-
-impl Ledger for NullLedger {
-    fn append_journal(&self, _: &[JournalRecord]) -> Result<(), LedgerError> {
-        Ok(())
-    }
-
-    fn session_state(&self, _: &str) -> Result<SessionState, LedgerError> {
-        Ok(SessionState::default())
-    }
-
-    fn update_session(
-        &self,
-        _: &str,
-        _: &mut dyn FnMut(&mut SessionState),
-    ) -> Result<(), LedgerError> {
-        Ok(())
-    }
-
-    fn recorded_outcomes(&self, _: &str) -> Result<BTreeMap<String, Outcome>, LedgerError> {
-        Ok(BTreeMap::new())
-    }
-
-    fn record_outcome(&self, _: &str, _: &str, _: &Outcome) -> Result<(), LedgerError> {
-        Ok(())
-    }
-
-    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
-        Ok(BTreeMap::new())
-    }
-
-    fn update_trust(
-        &self,
-        _: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> Result<(), LedgerError> {
-        Ok(())
-    }
 }

@@ -7,7 +7,7 @@ use crate::fixture::{Fixture, fire_and_check, hook_group};
 use crate::meter::{in_process, interleave};
 use crate::report::Row;
 
-/// Measures a ledger on disk against one that stores nothing.
+/// Measures a ledger on disk against one in memory.
 pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
     let command = context.programs.hook.display().to_string();
     let fixture = Fixture::with_hooks(context.folder, &[hook_group("Write", &command)])?;

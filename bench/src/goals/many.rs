@@ -90,12 +90,20 @@ fn measure_no_match(context: &GoalContext<'_>, hook_sets: &[HookSet]) -> anyhow:
     for hook_set in [&hook_sets[1], &hook_sets[2], &hook_sets[3], &hook_sets[4]] {
         let received =
             quiet.receive("claude", &hook_set.fixture.tool_event("Other", "bench", 1_000));
-        let mut event = received.map_err(|complaint| anyhow::anyhow!(complaint.message))?;
+        let received = received.map_err(|complaint| anyhow::anyhow!(complaint.message))?;
         let loaded = Arc::clone(&hook_set.loaded);
         let options = Options::default();
-        let engine = Engine { loaded, actions: &actions, ledger: quiet.ledger(), options };
+        let engine = Engine {
+            loaded,
+            actions: &actions,
+            ledger: quiet.ledger(),
+            trust_store: quiet.trust_store(),
+            redact: &|_| (),
+            options,
+        };
         candidates.push(in_process(move || {
-            let decision = engine.fire(&mut event);
+            let event = engine.open_event(received.clone());
+            let decision = engine.fire(&event).decision;
             ensure!(
                 decision.merged.ruling == Ruling::Silent && decision.trail.is_empty(),
                 "a hook matched"

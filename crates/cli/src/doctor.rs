@@ -75,7 +75,7 @@ fn check_hooks(gambrel: &Gambrel) -> Finding {
 }
 
 fn check_trust(gambrel: &Gambrel) -> Finding {
-    match gambrel.ledger().trust_entries() {
+    match gambrel.trust_store().trust_entries() {
         Ok(entries) => {
             let by_variable = gambrel.setup().options.trusts_all_by == Some(open::TRUST_VARIABLE);
             let all =

@@ -120,7 +120,7 @@ fn print_warnings(
         printer::warn(&format!("gambrel: {}", printer::truncate_line(why, 200)));
     }
 
-    if gambrel.local_ledger().is_none() {
+    if gambrel.durable_ledger().is_none() {
         printer::warn("gambrel: nothing is remembered: set HOME or GAMBREL_STATE_DIR");
     }
 

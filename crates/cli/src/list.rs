@@ -70,7 +70,7 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
 
 /// All hooks with their trust.
 pub fn trust_states<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Trust)> {
-    let entries = gambrel.ledger().trust_entries().unwrap_or_else(|error| {
+    let entries = gambrel.trust_store().trust_entries().unwrap_or_else(|error| {
         printer::warn(&format!("gambrel: {error}"));
         BTreeMap::new()
     });

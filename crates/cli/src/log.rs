@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
-use gambrel::ledger::{FiringQuery, FiringRecord, FiringState, LocalLedger};
-use gambrel::model::{FiringPhase, JournalRecord};
+use gambrel::model::ledger::{FiringQuery, FiringRecord, FiringState};
+use gambrel::model::{FiringPhase, JournalRecord, Ledger};
 use serde_json::{Value, json};
 
 use crate::args::{LogArgs, ShowArgs};
@@ -33,7 +33,7 @@ pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
             return Ok(0);
         }
         import_spool(ledger);
-        let newest = recent.firings.last().map(|firing| ledger.find_firing(&firing.id));
+        let newest = recent.firings.last().map(|firing| ledger.firing(&firing.id));
         last = newest.transpose()?.flatten().map_or(0, |firing| firing.seq);
         query = FiringQuery { after: Some(last), limit: usize::MAX, ..query };
         if !args.follow {
@@ -43,7 +43,7 @@ pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
         import_spool(ledger);
     }
     loop {
-        for firing in ledger.list_firings(&query)? {
+        for firing in ledger.firings(&query)? {
             last = last.max(firing.seq);
             if !printer::try_print(&format_line(&firing, args.json)) {
                 return Ok(0);
@@ -67,7 +67,7 @@ pub fn show_firing(folder: Option<PathBuf>, args: &ShowArgs) -> anyhow::Result<u
     let ledger = open_journal(&gambrel)?;
     import_spool(ledger);
 
-    let Some(firing) = ledger.find_firing(&args.id)? else {
+    let Some(firing) = ledger.firing(&args.id)? else {
         bail!("no firing `{}` in the journal: see `gambrel log`", args.id);
     };
     match args.json {
@@ -77,12 +77,13 @@ pub fn show_firing(folder: Option<PathBuf>, args: &ShowArgs) -> anyhow::Result<u
     Ok(0)
 }
 
-fn open_journal(gambrel: &Gambrel) -> anyhow::Result<&LocalLedger> {
-    gambrel.local_ledger().context("there is no state folder: set HOME or GAMBREL_STATE_DIR")
+fn open_journal(gambrel: &Gambrel) -> anyhow::Result<&dyn Ledger> {
+    let ledger = gambrel.durable_ledger().map(AsRef::as_ref);
+    ledger.context("there is no state folder: set HOME or GAMBREL_STATE_DIR")
 }
 
 /// Imports the spool into the database. Failures are printed, and reading continues.
-fn import_spool(ledger: &LocalLedger) {
+fn import_spool(ledger: &dyn Ledger) {
     match ledger.import_journal() {
         Ok(imported) => {
             for notice in &imported.notices {

@@ -59,7 +59,7 @@ pub fn run_supervisor() -> anyhow::Result<u8> {
 /// reader.
 pub fn import_journal() -> anyhow::Result<u8> {
     gambrel::actions::end_process_after(IMPORT_TIMEOUT);
-    if let Some(ledger) = Gambrel::new(own_setup()).local_ledger() {
+    if let Some(ledger) = Gambrel::new(own_setup()).durable_ledger() {
         ledger.import_unattended()?;
     }
     Ok(0)

@@ -70,7 +70,7 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     setup.options.trust = TrustMode::Store;
     let gambrel = Gambrel::new(setup);
     let loaded = gambrel.load_hooks(None);
-    let entries = gambrel.ledger().trust_entries();
+    let entries = gambrel.trust_store().trust_entries();
     let kept = entries.as_ref().cloned().unwrap_or_default();
 
     let rows = project_rows(&gambrel, &loaded, &kept);
@@ -98,7 +98,7 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     }
 
     let print = if args.json { printer::print_stderr } else { printer::print };
-    let mut viewer = review::HookReview::new(gambrel.local_ledger());
+    let mut viewer = review::HookReview::new(&gambrel);
     chosen.iter().for_each(|row| print(&viewer.describe_hook(row)));
     if !args.yes && !confirm_trust(&chosen)? {
         printer::warn("gambrel trust: nothing was trusted");
@@ -130,7 +130,7 @@ pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8
         store_trust(&gambrel, &chosen, true)?;
     } else {
         let keys: Vec<String> = chosen.iter().map(|row| trust_key(row.hook)).collect();
-        gambrel.ledger().update_trust(&mut |entries| {
+        gambrel.trust_store().update_trust(&mut |entries| {
             entries.retain(|key, _| !keys.contains(key));
         })?;
     }
@@ -231,17 +231,16 @@ fn store_trust(gambrel: &Gambrel, chosen: &[TrustRow<'_>], denied: bool) -> anyh
     };
 
     let fresh: Vec<(String, TrustEntry)> = chosen.iter().map(entry).collect();
-    gambrel.ledger().update_trust(&mut |entries| entries.extend(fresh.clone()))?;
+    gambrel.trust_store().update_trust(&mut |entries| entries.extend(fresh.clone()))?;
     // Reading fails if others may write the store: then it does not count.
     let entries =
-        gambrel.ledger().trust_entries().context("trust was stored but does not count")?;
+        gambrel.trust_store().trust_entries().context("trust was stored but does not count")?;
     store_texts(gambrel, chosen, &entries);
     Ok(())
 }
 
 /// Stores copies of small files, so that the next review can show differences.
 fn store_texts(gambrel: &Gambrel, chosen: &[TrustRow<'_>], entries: &BTreeMap<String, TrustEntry>) {
-    let Some(ledger) = gambrel.local_ledger() else { return };
     let in_use: BTreeSet<&str> =
         entries.values().flat_map(|entry| entry.files.values().map(String::as_str)).collect();
 
@@ -249,7 +248,7 @@ fn store_texts(gambrel: &Gambrel, chosen: &[TrustRow<'_>], entries: &BTreeMap<St
         row.recorded_files().filter_map(|(file, _, digest)| Some((digest.as_str(), file.bytes()?)))
     });
     let texts: Vec<(&str, &[u8])> = texts.collect();
-    if let Err(error) = ledger.keep_trusted_texts(&texts, &in_use) {
+    if let Err(error) = gambrel.trust_store().keep_trusted_texts(&texts, &in_use) {
         printer::warn(&format!("gambrel trust: the next review will show no differences: {error}"));
     }
 }

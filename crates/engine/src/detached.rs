@@ -105,7 +105,7 @@ fn keep_messages(
     let verdict = Verdict { messages, ..Verdict::default() }.truncate_texts();
     let entry = Undelivered::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
     undelivered::keep_for_session(ledger, &event.session_key, &entry).map_err(|error| {
-        let doing = format!("{}: {}", undelivered::describe_lost(&entry.verdict), error.doing);
-        LedgerError { doing, ..error }
+        let public = format!("{}: {}", undelivered::describe_lost(&entry.verdict), error.public);
+        LedgerError { public, ..error }
     })
 }

@@ -221,7 +221,7 @@ fn redacted_text(engine: &Engine<'_>, path: &Path, text: &str) -> String {
     let read = json.then(|| serde_json::from_str(text).ok()).flatten();
     let before = read.unwrap_or_else(|| Value::from(text));
     let mut value = before.clone();
-    engine.ledger.redact_value(&mut value);
+    (engine.redact)(&mut value);
     match value {
         value if value == before => text.to_owned(),
         Value::String(clean) => clean,

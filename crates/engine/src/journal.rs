@@ -3,7 +3,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gambrel_model::{Decision, Event, FiringPhase, JournalRecord, Ledger, LedgerError, Step};
+use gambrel_model::{
+    Decision, Event, FiringPhase, JournalRecord, Ledger, LedgerError, ProcessOrigin, Step,
+};
 use serde_json::{Value, json};
 
 use crate::{Engine, TrustMode};
@@ -18,7 +20,7 @@ pub fn new_record(event: &Event, step: FiringPhase, body: Value) -> JournalRecor
         at: now_ms(),
         step,
         session: event.session.clone(),
-        pid: std::process::id(),
+        origin: ProcessOrigin::of_this_process(),
         body,
     }
 }
@@ -61,7 +63,7 @@ pub fn record_unreadable(ledger: &dyn Ledger, event: Unreadable<'_>) -> Result<(
         at: now_ms(),
         step,
         session: session.to_owned(),
-        pid: std::process::id(),
+        origin: ProcessOrigin::of_this_process(),
         body,
     };
     let accepted = json!({"from": from, "event": name});

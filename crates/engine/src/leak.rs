@@ -1,7 +1,7 @@
 //! The record about killed leftover processes of a hook, written long after its firing. It holds
 //! only names, so that it fits into one message to the watchdog.
 
-use gambrel_model::{Event, FiringPhase, Hook, JournalRecord, Ledger, LedgerError};
+use gambrel_model::{Event, FiringPhase, Hook, JournalRecord, Ledger, LedgerError, ProcessOrigin};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -39,13 +39,12 @@ impl LeakRecord {
             "hook": self.hook, "source": self.source, "outcome": "leak",
             "ms": at.saturating_sub(self.at), "remarks": [remark],
         });
-        let pid = std::process::id();
         ledger.append_journal(&[JournalRecord {
             id: self.id,
             at,
             step: FiringPhase::Late,
             session: self.session,
-            pid,
+            origin: ProcessOrigin::of_this_process(),
             body,
         }])
     }

@@ -39,7 +39,11 @@ pub use undelivered::{GAMBREL, keep_for_session, mark_delivered, release_claims}
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Decision, Event, Ledger, ReceivedEvent, Reply};
+use gambrel_model::{Action, Decision, Event, Ledger, ReceivedEvent, Reply, TrustStore};
+use serde_json::Value;
+
+/// Removes secrets from a value.
+pub type RedactValue<'a> = &'a (dyn Fn(&mut Value) + Sync);
 
 /// Everything that a firing needs.
 pub struct Engine<'a> {
@@ -49,6 +53,10 @@ pub struct Engine<'a> {
     pub actions: &'a [&'a dyn Action],
     /// The ledger.
     pub ledger: &'a dyn Ledger,
+    /// The user's trust.
+    pub trust_store: &'a dyn TrustStore,
+    /// Removes secrets from what is written outside the ledger.
+    pub redact: RedactValue<'a>,
     /// Options of this firing.
     pub options: Options,
 }

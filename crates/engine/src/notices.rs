@@ -278,7 +278,7 @@ fn skipped_anywhere(engine: &Engine<'_>, caller: &'static Dialect) -> Vec<(Arc<H
         options.only.is_empty() || options.only.iter().any(|o| o == hook.dialect.name)
     };
     let hooks = engine.loaded.hooks.iter().filter(|hook| !hosted(hook) && wanted(hook));
-    let entries = engine.ledger.trust_entries().unwrap_or_default();
+    let entries = engine.trust_store.trust_entries().unwrap_or_default();
     let skipped = |hook: &Arc<Hook>| {
         let trust = Trust::for_hook(hook, &engine.loaded, &entries, options.trust);
         let disabled = hook.draft.disabled.as_ref();

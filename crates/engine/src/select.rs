@@ -203,9 +203,9 @@ impl Selector<'_, '_> {
 
     /// The trust store, read once, and only when a project hook is met.
     fn trust_entries(&mut self) -> &BTreeMap<String, TrustEntry> {
-        let (ledger, troubles) = (self.engine.ledger, &mut *self.troubles);
+        let (store, troubles) = (self.engine.trust_store, &mut *self.troubles);
         self.trusted.get_or_insert_with(|| {
-            ledger.trust_entries().unwrap_or_else(|error| {
+            store.trust_entries().unwrap_or_else(|error| {
                 troubles.push(format!("no project hook is trusted: {error}"));
                 BTreeMap::new()
             })

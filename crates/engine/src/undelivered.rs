@@ -235,8 +235,8 @@ fn store_aside(
     first: LedgerError,
 ) -> Result<(), LedgerError> {
     ledger.store_aside(session, entry).map_err(|second| {
-        let why = format!("{}; {second}", first.why);
-        LedgerError { why, ..first }
+        let detail = format!("{}; {second}", first.detail);
+        LedgerError { detail, ..first }
     })
 }
 

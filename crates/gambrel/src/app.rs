@@ -1,5 +1,6 @@
 //! The composition of the program: dialects, actions and ledger.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -7,10 +8,10 @@ use std::time::{Duration, Instant};
 use gambrel_actions::{ChildPipelineAction, Redact, RuleAction, Settings, ShellAction};
 use gambrel_dialects::DIALECTS;
 use gambrel_engine::{Candidate, Engine, FireResult, Loaded, load_hooks, now_ms, read_text};
-use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
+use gambrel_ledger::{MemoryLedger, Redactor};
 use gambrel_model::{
     Action, Call, CallerContext, Complaint, Decision, Dialect, End, Job, Ledger, Outcome,
-    ReceivedEvent, SearchRoots, SourceSpan,
+    ReceivedEvent, SearchRoots, SourceSpan, TrustStore,
 };
 
 use crate::Setup;
@@ -24,8 +25,11 @@ const HOSTED_LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 /// Hooks of a folder, and everything that firing them needs.
 pub struct Gambrel {
     setup: Setup,
-    ledger: Arc<dyn Ledger + Send + Sync>,
-    journal: Option<Arc<LocalLedger>>,
+    ledger: Arc<dyn Ledger>,
+    trust_store: Arc<dyn TrustStore>,
+    /// Whether the ledger outlives this process.
+    is_durable: bool,
+    redactor: Option<Arc<Redactor>>,
     actions: Vec<Box<dyn Action>>,
     secrets: OnceLock<UserSecrets>,
 }
@@ -43,7 +47,7 @@ impl UserSecrets {
 }
 
 /// The table `ACTIONS`: one row per way to run a call.
-fn build_actions(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Vec<Box<dyn Action>> {
+fn build_actions(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> Vec<Box<dyn Action>> {
     let settings = process_settings(setup);
     let mut actions: Vec<Box<dyn Action>> = vec![
         Box::new(ShellAction::new(settings.clone())),
@@ -70,13 +74,21 @@ impl Gambrel {
             Some(dir) => {
                 // Read once, for the redactor and for hooks that name a secret.
                 let (pairs, complaints) = read_secrets(&setup);
-                let redactor = Redactor::new(setup.env.iter(), pairs.iter().cloned());
-                let local = LocalLedger::open(dir, redactor);
+                let redactor = Arc::new(Redactor::new(setup.env.iter(), pairs.iter().cloned()));
+                let local = gambrel_ledger::LocalLedger::open(dir, Arc::clone(&redactor));
                 let local = Arc::new(local.with_lock_timeout(lock_timeout(&setup)));
-                let actions = build_actions(&setup, Some(&local));
-                let ledger = Arc::clone(&local) as _;
+                let ledger: Arc<dyn Ledger> = Arc::clone(&local) as _;
+                let actions = build_actions(&setup, Some(&ledger));
                 let secrets = OnceLock::from(UserSecrets::new(pairs, complaints));
-                Self { setup, ledger, journal: Some(local), actions, secrets }
+                Self {
+                    setup,
+                    ledger,
+                    trust_store: local,
+                    is_durable: true,
+                    redactor: Some(redactor),
+                    actions,
+                    secrets,
+                }
             }
             None => {
                 let actions = build_actions(&setup, None);
@@ -86,12 +98,14 @@ impl Gambrel {
     }
 
     /// Builds the program with the host's own ledger and actions.
-    pub fn with_parts(
+    pub fn with_parts<L: Ledger + TrustStore + 'static>(
         setup: Setup,
-        ledger: Arc<dyn Ledger + Send + Sync>,
+        ledger: Arc<L>,
         actions: Vec<Box<dyn Action>>,
     ) -> Self {
-        Self { setup, ledger, journal: None, actions, secrets: OnceLock::new() }
+        let trust_store = Arc::clone(&ledger) as _;
+        let (is_durable, redactor, secrets) = (false, None, OnceLock::new());
+        Self { setup, ledger, trust_store, is_durable, redactor, actions, secrets }
     }
 
     /// The context.
@@ -128,15 +142,25 @@ impl Gambrel {
         &*self.ledger
     }
 
-    /// The journal on disk, if there is one.
-    pub fn local_ledger(&self) -> Option<&LocalLedger> {
-        self.journal.as_deref()
+    /// The ledger if it outlives this process.
+    pub fn durable_ledger(&self) -> Option<&Arc<dyn Ledger>> {
+        self.is_durable.then_some(&self.ledger)
+    }
+
+    /// The user's trust.
+    pub fn trust_store(&self) -> &dyn TrustStore {
+        &*self.trust_store
+    }
+
+    /// A text without secrets.
+    pub fn redact_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.as_ref().map_or(Cow::Borrowed(text), |redactor| redactor.redact_text(text))
     }
 
     /// The configuration of the approval server.
     #[cfg(feature = "http")]
     pub fn approval_server(&self) -> Option<gambrel_server::ServerConfig> {
-        self.journal.as_ref().map(crate::network::approval_server)
+        self.durable_ledger().map(crate::network::approval_server)
     }
 
     /// The dialect of a name.
@@ -205,7 +229,7 @@ impl Gambrel {
 
     /// Called once a reply has reached its caller.
     pub fn mark_delivered(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
-        if self.journal.as_ref().is_some_and(|ledger| ledger.take_import_due()) {
+        if self.ledger.take_import_due() {
             // If the import fails, the next reader imports the spool.
             let _later = self.start_import();
         }
@@ -215,7 +239,7 @@ impl Gambrel {
     /// Imports the journal in the background: in a separate process, or in a thread of a library
     /// host.
     pub fn start_import(&self) -> std::io::Result<()> {
-        let Some(ledger) = self.journal.clone() else { return Ok(()) };
+        let Some(ledger) = self.durable_ledger().cloned() else { return Ok(()) };
         if let Some(program) = self.setup.supervisor.as_ref().filter(|_| self.setup.is_own_process)
         {
             return gambrel_actions::start_helper(program, IMPORT_WORD);
@@ -242,6 +266,10 @@ impl Gambrel {
             loaded: Arc::clone(loaded),
             actions: &actions,
             ledger: self.ledger(),
+            trust_store: self.trust_store(),
+            redact: &|value| {
+                self.redactor.iter().for_each(|redactor| redactor.redact_value(value));
+            },
             options: self.setup.options.clone(),
         };
         work(&engine)

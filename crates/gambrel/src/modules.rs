@@ -3,9 +3,9 @@
 
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use gambrel_ledger::LocalLedger;
+use gambrel_model::ledger::WatchTarget;
 use gambrel_model::ticket::AnswerKind;
 use gambrel_model::{Action, Job, Ledger, Outcome, Ticket};
 use gambrel_process::watchdog_client::WatchdogClient;
@@ -19,11 +19,11 @@ use crate::terminal::Terminal;
 
 /// How long a ticket of a module waits.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Between two looks at a ticket.
+/// Between two looks at whether the module still waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The row of modules.
-pub fn build_module_action(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Box<dyn Action> {
+pub fn build_module_action(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> Box<dyn Action> {
     let allowed = setup.env.get("GAMBREL_FETCH").is_some_and(|value| value == "1");
     let fetch = allowed.then(build_fetch);
     let ask = build_asker(setup, ledger);
@@ -80,7 +80,7 @@ pub fn select_ui(setup: &Setup) -> &'static str {
     }
 }
 
-fn build_asker(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Option<AskFn> {
+fn build_asker(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> Option<AskFn> {
     match select_ui(setup) {
         "tty" => {
             let terminal = Terminal::default();
@@ -89,7 +89,7 @@ fn build_asker(setup: &Setup, ledger: Option<&Arc<LocalLedger>>) -> Option<AskFn
         "page" => {
             let (ledger, project) =
                 (Arc::clone(ledger?), setup.working_dir().display().to_string());
-            Some(Arc::new(move |ask: &Question| ask_by_ticket(&ledger, &project, ask)))
+            Some(Arc::new(move |ask: &Question| ask_by_ticket(&*ledger, &project, ask)))
         }
         _ => None,
     }
@@ -108,7 +108,7 @@ fn answer_kind(ask: &Question) -> AnswerKind {
 /// Asks through a ticket: yes or no is its action, everything else its message. One that asks the
 /// same again about the same call, because it was killed or its time was over, finds its ticket
 /// and perhaps an answer in it.
-fn ask_by_ticket(ledger: &LocalLedger, project: &str, ask: &Question) -> Option<Value> {
+fn ask_by_ticket(ledger: &dyn Ledger, project: &str, ask: &Question) -> Option<Value> {
     let now = gambrel_engine::now_ms();
     let mut shown =
         vec![("Module".to_owned(), ask.module.clone()), ("Event".to_owned(), ask.event.clone())];
@@ -154,6 +154,7 @@ fn ask_by_ticket(ledger: &LocalLedger, project: &str, ask: &Question) -> Option<
         if gambrel_engine::now_ms() >= known.expires || ask.handle.is_over() {
             return None;
         }
-        std::thread::sleep(POLL_INTERVAL);
+        let soon = Instant::now() + POLL_INTERVAL;
+        ledger.wait_for_change(WatchTarget::Ticket(&ticket.id), soon);
     }
 }

@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use gambrel_actions::{ApprovalChannel, ListenerHandle, Settings, WebSettings, WebhookAction};
-use gambrel_ledger::LocalLedger;
 use gambrel_model::{Action, Ledger};
 
 /// The rows of requests, and of tools where they are built in.
 pub fn network_actions(
     settings: Settings,
-    ledger: Option<&Arc<LocalLedger>>,
+    ledger: Option<&Arc<dyn Ledger>>,
 ) -> Vec<Box<dyn Action>> {
     let approvals = ledger.map(approval_channel);
     let web = WebSettings { settings, approvals, ..WebSettings::default() };
@@ -22,7 +21,7 @@ pub fn network_actions(
 }
 
 /// Where answers come in while somebody waits for one.
-fn approval_channel(ledger: &Arc<LocalLedger>) -> ApprovalChannel {
+fn approval_channel(ledger: &Arc<dyn Ledger>) -> ApprovalChannel {
     let ours = Arc::clone(ledger);
     // Nothing of it is made before somebody waits.
     let listen = move |port: u16| {
@@ -30,16 +29,13 @@ fn approval_channel(ledger: &Arc<LocalLedger>) -> ApprovalChannel {
         let listening = gambrel_server::listen(&ours, port).map_err(|error| error.to_string())?;
         Ok(ListenerHandle { base: listening.base().to_owned(), guard: Box::new(listening) })
     };
-    ApprovalChannel {
-        ledger: Arc::clone(ledger) as Arc<dyn Ledger + Send + Sync>,
-        listen: Arc::new(listen),
-    }
+    ApprovalChannel { ledger: Arc::clone(ledger), listen: Arc::new(listen) }
 }
 
 /// The same tickets for a page of all of them, if it has a key.
-pub fn approval_server(ledger: &Arc<LocalLedger>) -> gambrel_server::ServerConfig {
+pub fn approval_server(ledger: &Arc<dyn Ledger>) -> gambrel_server::ServerConfig {
     gambrel_server::ServerConfig {
-        ledger: Arc::clone(ledger) as Arc<dyn Ledger + Send + Sync>,
+        ledger: Arc::clone(ledger),
         key: None,
         ledger_id: ledger.ledger_id(),
     }

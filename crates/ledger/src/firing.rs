@@ -1,55 +1,42 @@
-//! A firing, built from its journal records. Independent of where the records are stored.
+//! Builds a firing from its journal records. Independent of where the records are stored.
 
-use gambrel_model::ledger::{FiringPhase, JournalRecord};
+use gambrel_model::ledger::{
+    FiringPhase, FiringRecord, FiringState, JournalRecord, LedgerError, LedgerErrorKind,
+};
 
-use crate::pid_alive::is_running;
+use crate::pid_alive::wrote_record;
 
-/// Selects firings to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FiringQuery {
-    /// Only firings of this session.
-    pub session: Option<String>,
-    /// Maximum number: the newest, or with `after` the next ones.
-    pub limit: usize,
-    /// Only firings after this sequence number.
-    pub after: Option<u64>,
+/// Minimum length of an id's beginning.
+const MIN_PREFIX_CHARS: usize = 4;
+
+/// Builds a firing from its records; `None` without a record.
+pub(crate) fn build_firing(seq: u64, records: Vec<JournalRecord>) -> Option<FiringRecord> {
+    let first = records.first()?;
+    let (id, at, session) = (first.id.clone(), first.at, first.session.clone());
+    Some(FiringRecord { seq, id, at, session, state: state_of(&records), records })
 }
 
-/// One firing with all its journal records.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FiringRecord {
-    /// The sequence number in the journal.
-    pub seq: u64,
-    /// The id of the firing.
-    pub id: String,
-    /// The time of its first record, in milliseconds since the epoch.
-    pub at: u64,
-    /// The session of its first record.
-    pub session: String,
-    /// Whether it still runs.
-    pub state: FiringState,
-    /// Its records, oldest first.
-    pub records: Vec<JournalRecord>,
-}
-
-/// The state of a firing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FiringState {
-    /// Its process runs and has not decided yet.
-    Running,
-    /// It has a decision.
-    Finished,
-    /// Its process ended without a decision.
-    Interrupted,
-}
-
-impl FiringRecord {
-    /// Builds a firing from its records; `None` without a record.
-    pub(crate) fn from_records(seq: u64, records: Vec<JournalRecord>) -> Option<Self> {
-        let first = records.first()?;
-        let (id, at, session) = (first.id.clone(), first.at, first.session.clone());
-        Some(Self { seq, id, at, session, state: state_of(&records), records })
+/// The id that equals `prefix`, or the only one that begins with it.
+pub(crate) fn choose_id<'i>(
+    prefix: &str,
+    ids: impl Iterator<Item = &'i str>,
+) -> Result<Option<&'i str>, LedgerError> {
+    let fitting: Vec<&str> = ids.filter(|id| id.starts_with(prefix)).collect();
+    if let Some(id) = fitting.iter().find(|id| **id == prefix) {
+        return Ok(Some(*id));
     }
+    let why = match fitting.as_slice() {
+        _ if prefix.len() < MIN_PREFIX_CHARS => {
+            format!("give at least {MIN_PREFIX_CHARS} characters of its id")
+        }
+        [] => return Ok(None),
+        [id] => return Ok(Some(*id)),
+        [one, other, ..] => {
+            format!("several ids begin with it, such as `{one}` and `{other}`")
+        }
+    };
+    let doing = format!("looking for firing {prefix}");
+    Err(LedgerError::new(LedgerErrorKind::Refused, doing, why))
 }
 
 /// The state of a firing. Without its first record (dropped, or too old) it counts as finished.
@@ -62,7 +49,7 @@ fn state_of(records: &[JournalRecord]) -> FiringState {
     }
     match records.iter().rfind(begun) {
         None => FiringState::Finished,
-        Some(last) if is_running(last.pid, last.at) => FiringState::Running,
+        Some(last) if wrote_record(&last.origin, last.at) => FiringState::Running,
         Some(_) => FiringState::Interrupted,
     }
 }

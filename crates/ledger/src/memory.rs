@@ -1,18 +1,31 @@
 //! A ledger in memory, for library users and tests. Its content ends with the process.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use gambrel_model::Outcome;
-use gambrel_model::ledger::{JournalRecord, Ledger, LedgerError, SessionState, TrustEntry};
-use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket, TicketState};
+use gambrel_model::ledger::{
+    Claim, FiringQuery, FiringRecord, Imported, Journal, JournalRecord, Ledger, LedgerError,
+    LedgerErrorKind, RecentFirings, Runs, SessionState, Sessions, Tickets, TrustEntry, TrustStore,
+    Undelivered, WatchTarget,
+};
+use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 
+use crate::firing::{self, build_firing};
+use crate::open_ticket::is_over;
+use crate::pid_alive;
 use crate::token::{TicketToken, new_secret};
 
-/// Stores everything in memory.
+/// Maximum length of one wait: a change before the wait is not seen.
+const WAIT_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// Stores everything in memory. It calls each change twice, so that a change that must not be
+/// repeated is found in tests.
 #[derive(Debug, Default)]
 pub struct MemoryLedger {
     state: Mutex<MemoryState>,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -21,7 +34,28 @@ struct MemoryState {
     sessions: BTreeMap<String, SessionState>,
     outcomes: BTreeMap<(String, String), Outcome>,
     trust: BTreeMap<String, TrustEntry>,
+    trusted_texts: BTreeMap<String, String>,
     tickets: Vec<(String, Ticket)>,
+}
+
+impl MemoryState {
+    fn ticket_mut(&mut self, id: &str) -> Option<&mut Ticket> {
+        self.tickets.iter_mut().map(|(_, ticket)| ticket).find(|ticket| ticket.id == id)
+    }
+
+    /// All firings, oldest first.
+    fn firings(&self) -> Vec<FiringRecord> {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut firings: Vec<Vec<JournalRecord>> = Vec::new();
+        for record in &self.records {
+            let place = *places.entry(&record.id).or_insert(firings.len());
+            match firings.get_mut(place) {
+                Some(records) => records.push(record.clone()),
+                None => firings.push(vec![record.clone()]),
+            }
+        }
+        (1..).zip(firings).filter_map(|(seq, records)| build_firing(seq, records)).collect()
+    }
 }
 
 impl MemoryLedger {
@@ -39,14 +73,69 @@ impl MemoryLedger {
     fn lock_state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Locks the state for a change, and wakes those who wait for one.
+    fn change_state(&self) -> MutexGuard<'_, MemoryState> {
+        let state = self.lock_state();
+        self.changed.notify_all();
+        state
+    }
 }
 
-impl Ledger for MemoryLedger {
+/// Changes a copy of `value` twice from the beginning; the last call counts.
+fn change_twice<T: Clone>(value: &T, change: &mut dyn FnMut(&mut T)) -> T {
+    change(&mut value.clone());
+    let mut changed = value.clone();
+    change(&mut changed);
+    changed
+}
+
+impl Journal for MemoryLedger {
     fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError> {
-        self.lock_state().records.extend_from_slice(records);
+        self.change_state().records.extend_from_slice(records);
         Ok(())
     }
 
+    fn firings(&self, query: &FiringQuery) -> Result<Vec<FiringRecord>, LedgerError> {
+        let mut firings = self.lock_state().firings();
+        firings.retain(|firing| {
+            query.after.is_none_or(|after| firing.seq > after)
+                && query.session.as_ref().is_none_or(|session| *session == firing.session)
+        });
+        match query.after {
+            Some(_) => firings.truncate(query.limit),
+            None => drop(firings.drain(..firings.len().saturating_sub(query.limit))),
+        }
+        Ok(firings)
+    }
+
+    fn firing(&self, id_or_prefix: &str) -> Result<Option<FiringRecord>, LedgerError> {
+        let firings = self.lock_state().firings();
+        let ids = firings.iter().map(|firing| firing.id.as_str());
+        let found = firing::choose_id(id_or_prefix, ids)?.map(str::to_owned);
+        Ok(firings.into_iter().find(|firing| Some(&firing.id) == found.as_ref()))
+    }
+
+    /// Nothing waits for an import.
+    fn recent_firings(&self, _query: &FiringQuery) -> Result<Option<RecentFirings>, LedgerError> {
+        Ok(None)
+    }
+
+    /// Appended records are listed at once.
+    fn import_journal(&self) -> Result<Imported, LedgerError> {
+        Ok(Imported::default())
+    }
+
+    fn import_unattended(&self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+
+    fn take_import_due(&self) -> bool {
+        false
+    }
+}
+
+impl Sessions for MemoryLedger {
     fn session_state(&self, session: &str) -> Result<SessionState, LedgerError> {
         Ok(self.lock_state().sessions.get(session).cloned().unwrap_or_default())
     }
@@ -56,13 +145,104 @@ impl Ledger for MemoryLedger {
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
     ) -> Result<(), LedgerError> {
-        let mut kept = self.lock_state();
-        let mut state = kept.sessions.get(session).cloned().unwrap_or_default();
-        change(&mut state);
-        kept.sessions.insert(session.to_owned(), state);
+        let mut kept = self.change_state();
+        let state = kept.sessions.get(session).cloned().unwrap_or_default();
+        kept.sessions.insert(session.to_owned(), change_twice(&state, change));
         Ok(())
     }
 
+    fn read_halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
+        let state = self.lock_state().sessions.get(session).cloned().unwrap_or_default();
+        (state.undelivered.into_iter().filter(Undelivered::is_halt).collect(), Vec::new())
+    }
+
+    /// The state can always be changed.
+    fn store_aside(&self, session: &str, entry: &Undelivered) -> Result<(), LedgerError> {
+        self.update_session(session, &mut |state| state.merge_undelivered(entry))
+    }
+
+    fn new_claim(&self, firing: &str) -> Claim {
+        pid_alive::new_claim(firing)
+    }
+
+    fn is_held(&self, claim: &Claim) -> bool {
+        pid_alive::is_held(claim)
+    }
+}
+
+impl Tickets for MemoryLedger {
+    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
+        let mut kept = self.change_state();
+        let live = |ticket: &Ticket| ticket.key == asked.key && !is_over(ticket);
+        if let Some((token, ticket)) = kept.tickets.iter().find(|(_, ticket)| live(ticket)) {
+            return Ok(OpenedTicket { ticket: ticket.clone(), token: token.clone() });
+        }
+
+        let unusable = |why: &dyn std::fmt::Display| {
+            LedgerError::new(LedgerErrorKind::Unavailable, "opening a ticket", why)
+        };
+        let secret = new_secret().map_err(|error| unusable(&error))?;
+        let token = TicketToken::derive(&secret, &asked.key, 0);
+        let token = token.ok_or_else(|| unusable(&"no token"))?;
+        let ticket = Ticket { id: token.id().to_owned(), answer: None, ..asked.clone() };
+        kept.tickets.push((token.text.clone(), ticket.clone()));
+        Ok(OpenedTicket { ticket, token: token.text })
+    }
+
+    fn find_ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
+        Ok(self.lock_state().ticket_mut(id).cloned())
+    }
+
+    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
+        let asked = TicketToken::from_text(token.to_owned());
+        let kept = self.lock_state();
+        let known = |text: &str| asked.matches_hash(&TicketToken::from_text(text.to_owned()).hash);
+        Ok(kept.tickets.iter().find(|(text, _)| known(text)).map(|(_, ticket)| ticket.clone()))
+    }
+
+    fn list_tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
+        Ok(self.lock_state().tickets.iter().rev().map(|(_, ticket)| ticket.clone()).collect())
+    }
+
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
+        let mut kept = self.change_state();
+        let Some(ticket) = kept.ticket_mut(id) else { return Ok(AnswerResult::Unknown) };
+        Ok(match ticket.answer.clone() {
+            Some(before) => AnswerResult::AlreadyAnswered(before),
+            None if is_over(ticket) => AnswerResult::Expired,
+            None => {
+                ticket.answer = Some(answer.clone());
+                AnswerResult::Recorded(answer.clone())
+            }
+        })
+    }
+
+    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
+        let claim = self.new_claim("");
+        self.update_ticket(id, &mut |ticket| ticket.taken = Some(claim.clone()))
+    }
+
+    fn spend_answers(&self) -> Result<(), LedgerError> {
+        for (_, ticket) in &mut self.change_state().tickets {
+            ticket.spent |= ticket.taken.as_ref().is_some_and(pid_alive::is_held);
+        }
+        Ok(())
+    }
+
+    fn update_ticket(
+        &self,
+        id: &str,
+        note: &mut dyn FnMut(&mut Ticket),
+    ) -> Result<(), LedgerError> {
+        if let Some(ticket) = self.change_state().ticket_mut(id) {
+            let changed = change_twice(ticket, note);
+            *ticket = Ticket { id: ticket.id.clone(), answer: ticket.answer.take(), ..changed };
+        }
+        Ok(())
+    }
+}
+
+impl Runs for MemoryLedger {
     fn recorded_outcomes(
         &self,
         firing_key: &str,
@@ -79,10 +259,24 @@ impl Ledger for MemoryLedger {
         outcome: &Outcome,
     ) -> Result<(), LedgerError> {
         let key = (firing_key.to_owned(), hook.to_owned());
-        self.lock_state().outcomes.entry(key).or_insert_with(|| outcome.clone());
+        self.change_state().outcomes.entry(key).or_insert_with(|| outcome.clone());
         Ok(())
     }
+}
 
+impl Ledger for MemoryLedger {
+    /// Nobody else can use this ledger, so its address tells it apart.
+    fn ledger_id(&self) -> String {
+        format!("memory-{}-{:p}", std::process::id(), self)
+    }
+
+    fn wait_for_change(&self, _what: WatchTarget<'_>, deadline: Instant) {
+        let left = deadline.saturating_duration_since(Instant::now()).min(WAIT_TIMEOUT);
+        drop(self.changed.wait_timeout(self.lock_state(), left));
+    }
+}
+
+impl TrustStore for MemoryLedger {
     fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
         Ok(self.lock_state().trust.clone())
     }
@@ -91,84 +285,26 @@ impl Ledger for MemoryLedger {
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
     ) -> Result<(), LedgerError> {
-        let mut kept = self.lock_state();
-        let mut trust = kept.trust.clone();
-        change(&mut trust);
-        kept.trust = trust;
+        let mut kept = self.change_state();
+        kept.trust = change_twice(&kept.trust, change);
         Ok(())
     }
 
-    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
-        let mut kept = self.lock_state();
-        let live = |ticket: &Ticket| {
-            ticket.key == asked.key
-                && !ticket.spent
-                && ticket.taken.is_none()
-                && ticket.state_at(asked.at) != TicketState::Expired
-        };
-        if let Some((token, ticket)) = kept.tickets.iter().find(|(_, ticket)| live(ticket)) {
-            return Ok(OpenedTicket { ticket: ticket.clone(), token: token.clone() });
-        }
-
-        let secret =
-            new_secret().map_err(|why| LedgerError { doing: "opening a ticket".into(), why })?;
-        let unknown = || LedgerError { doing: "opening a ticket".into(), why: "no token".into() };
-        let token = TicketToken::derive(&secret, &asked.key, 0).ok_or_else(unknown)?;
-        let ticket = Ticket { id: token.id().to_owned(), answer: None, ..asked.clone() };
-        kept.tickets.push((token.text.clone(), ticket.clone()));
-        Ok(OpenedTicket { ticket, token: token.text })
-    }
-
-    fn find_ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
-        Ok(self.lock_state().tickets.iter().map(|(_, t)| t).find(|ticket| ticket.id == id).cloned())
-    }
-
-    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
-        let asked = TicketToken::from_text(token.to_owned());
-        let kept = self.lock_state();
-        let known = |text: &str| asked.matches_hash(&TicketToken::from_text(text.to_owned()).hash);
-        Ok(kept.tickets.iter().find(|(text, _)| known(text)).map(|(_, ticket)| ticket.clone()))
-    }
-
-    fn list_tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
-        Ok(self.lock_state().tickets.iter().rev().map(|(_, ticket)| ticket.clone()).collect())
-    }
-
-    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
-        let mut kept = self.lock_state();
-        let Some((_, ticket)) = kept.tickets.iter_mut().find(|(_, ticket)| ticket.id == id) else {
-            return Ok(AnswerResult::Unknown);
-        };
-        Ok(match ticket.answer.clone() {
-            Some(before) => AnswerResult::AlreadyAnswered(before),
-            None if ticket.state_at(answer.at) == TicketState::Expired => AnswerResult::Expired,
-            None => {
-                ticket.answer = Some(answer.clone());
-                AnswerResult::Recorded(answer.clone())
-            }
-        })
-    }
-
-    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
-        let claim = self.new_claim("");
-        self.update_ticket(id, &mut |ticket| ticket.taken = Some(claim.clone()))
-    }
-
-    fn spend_answers(&self) -> Result<(), LedgerError> {
-        for (_, ticket) in &mut self.lock_state().tickets {
-            ticket.spent |= ticket.taken.is_some();
-        }
-        Ok(())
-    }
-
-    fn update_ticket(
+    fn keep_trusted_texts(
         &self,
-        id: &str,
-        note: &mut dyn FnMut(&mut Ticket),
+        texts: &[(&str, &[u8])],
+        in_use: &BTreeSet<&str>,
     ) -> Result<(), LedgerError> {
-        if let Some((_, ticket)) = self.lock_state().tickets.iter_mut().find(|(_, t)| t.id == id) {
-            note(ticket);
+        let mut kept = self.change_state();
+        kept.trusted_texts.retain(|digest, _| in_use.contains(digest.as_str()));
+        for (digest, bytes) in texts {
+            let text = std::str::from_utf8(bytes).ok().map(str::to_owned);
+            kept.trusted_texts.extend(text.map(|text| ((*digest).to_owned(), text)));
         }
         Ok(())
+    }
+
+    fn trusted_text(&self, digest: &str) -> Option<String> {
+        self.lock_state().trusted_texts.get(digest).cloned()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use gambrel_model::ledger::Claim;
+use gambrel_model::ledger::{Claim, ProcessOrigin};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
@@ -12,9 +12,17 @@ const TICKS_PER_SECOND: u64 = 100;
 /// Tolerance: the boot time has whole seconds, and clocks are adjusted.
 const SLACK_MS: u64 = 2_000;
 
+/// True while the process that wrote a record at `at` runs.
+pub(crate) fn wrote_record(origin: &ProcessOrigin, at: u64) -> bool {
+    match origin.start_time {
+        0 => is_running(origin.pid, at),
+        start => has_start_time(origin.pid, start),
+    }
+}
+
 /// True while process `pid` runs. A process that started after `at` reuses the pid and does not
 /// count.
-pub(crate) fn is_running(pid: u32, at: u64) -> bool {
+fn is_running(pid: u32, at: u64) -> bool {
     let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     if matches!(test_kill_process(number), Err(Errno::SRCH)) {
         return false;
@@ -38,10 +46,14 @@ pub(crate) fn new_claim(firing: &str) -> Claim {
 
 /// True while the process that made a claim runs.
 pub(crate) fn is_held(claim: &Claim) -> bool {
-    match stat_of(claim.pid) {
-        Some((state, ticks)) => ticks == claim.start && !matches!(state, b'Z' | b'X'),
+    has_start_time(claim.pid, claim.start)
+}
+
+fn has_start_time(pid: u32, start: u64) -> bool {
+    match stat_of(pid) {
+        Some((state, ticks)) => ticks == start && !matches!(state, b'Z' | b'X'),
         // Without `/proc`, only the pid can be checked.
-        None => claim.start == 0 && is_running(claim.pid, u64::MAX / 2),
+        None => start == 0 && is_running(pid, u64::MAX / 2),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tokens of tickets: 256 bits, derived from the ledger's secret and the question, so that a
 //! restarted process has the same link. The ledger stores only their hashes.
 
+use std::io;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -51,9 +53,9 @@ pub(crate) fn hash_key(key: &str) -> String {
 }
 
 /// Creates a random secret.
-pub(crate) fn new_secret() -> Result<LedgerSecret, String> {
+pub(crate) fn new_secret() -> io::Result<LedgerSecret> {
     let mut secret = LedgerSecret::default();
-    getrandom::fill(&mut secret).map_err(|error| error.to_string())?;
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
     Ok(secret)
 }
 

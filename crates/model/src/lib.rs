@@ -1,5 +1,6 @@
 //! The types of gambrel, their algebra, the condition and template languages, and the traits
-//! `Caller`, `HookFormat`, `Action` and `Ledger`. No I/O, no async, and no native name of any dialect.
+//! `Caller`, `HookFormat`, `Action`, `Ledger` and `TrustStore`. No I/O, no async, and no native name
+//! of any dialect.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("gambrel is for Linux: it supervises hooks with Linux system calls");
@@ -47,7 +48,8 @@ pub use digest::sha256;
 pub use event::{CallerContext, Event, Facts, ParsedEvent, ReceivedEvent, TaskFacts, TeamFacts};
 pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, Scope, Source};
 pub use ledger::{
-    Claim, FiringPhase, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry, Undelivered,
+    Claim, FiringPhase, JournalRecord, Ledger, LedgerError, LedgerErrorKind, ProcessOrigin,
+    SessionState, TrustEntry, TrustStore, Undelivered,
 };
 pub use matcher::{Matcher, MatcherText};
 pub use moment::{Moment, MomentKind};

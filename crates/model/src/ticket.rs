@@ -31,8 +31,9 @@ pub struct Ticket {
     pub wants: AnswerKind,
     /// Whether the message that brings its link has gone out.
     pub sent: bool,
-    /// The port that its link leads to; 0 before it has gone out.
-    pub port: u16,
+    /// The beginning of its link, `http://localhost:8765`; empty before it has gone out.
+    #[serde(rename = "port", with = "stored_base_url")]
+    pub base_url: String,
     /// Whether the firing that used the answer has ended, or the one who waited has given up.
     pub spent: bool,
     /// The process that uses the answer.
@@ -40,6 +41,35 @@ pub struct Ticket {
     pub taken: Option<Claim>,
     /// What was answered.
     pub answer: Option<Answer>,
+}
+
+/// The stored form of a base URL: the port for a link to this machine, as older versions store it.
+mod stored_base_url {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    const LOCAL: &str = "http://localhost:";
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum StoredBase {
+        Port(u16),
+        Url(String),
+    }
+
+    pub fn serialize<S: Serializer>(base_url: &str, to: S) -> Result<S::Ok, S::Error> {
+        let port = if base_url.is_empty() { "0" } else { base_url.trim_start_matches(LOCAL) };
+        port.parse()
+            .map_or_else(|_| StoredBase::Url(base_url.to_owned()), StoredBase::Port)
+            .serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+        Ok(match StoredBase::deserialize(from)? {
+            StoredBase::Port(0) => String::new(),
+            StoredBase::Port(port) => format!("{LOCAL}{port}"),
+            StoredBase::Url(url) => url,
+        })
+    }
 }
 
 /// The kinds of answers.
@@ -114,6 +144,27 @@ impl Ticket {
             (Some(_), _) => TicketState::Answered,
             (None, true) => TicketState::Expired,
             (None, false) => TicketState::Open,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ticket;
+    use serde_json::json;
+
+    #[test]
+    fn a_link_to_this_machine_is_stored_as_its_port() {
+        let forms = [
+            ("", json!(0)),
+            ("http://localhost:8765", json!(8765)),
+            ("https://gambrel.example", json!("https://gambrel.example")),
+        ];
+        for (base_url, stored) in forms {
+            let ticket = Ticket { base_url: base_url.to_owned(), ..Ticket::default() };
+            let json = serde_json::to_value(&ticket).unwrap();
+            assert_eq!(json["port"], stored);
+            assert_eq!(serde_json::from_value::<Ticket>(json).unwrap(), ticket);
         }
     }
 }

@@ -22,7 +22,7 @@ const MAX_FOLLOWER_COUNT: usize = 32;
 #[derive(Clone)]
 pub struct ServerConfig {
     /// Stores the tickets.
-    pub ledger: Arc<dyn Ledger + Send + Sync>,
+    pub ledger: Arc<dyn Ledger>,
     /// The key to the page of open approvals; without one there is no such page.
     pub key: Option<String>,
     /// Identifies the ledger: processes with the same value serve the same tickets.

@@ -6,8 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, ensure};
-use gambrel_ledger::{LocalLedger, Redactor};
-use gambrel_model::Ledger;
+use gambrel_ledger::open_state_dir;
 use gambrel_model::ticket::Ticket;
 
 use super::fuzz_targets::mutate;
@@ -45,7 +44,7 @@ const SEEDS: &[&str] = &[
 pub fn attack(options: &Options) -> anyhow::Result<Measured> {
     let count = options.row_count(400, 50_000).min(50_000);
     let project = TestProject::new(options)?;
-    let ledger = LocalLedger::open(project.state_dir(), Redactor::default());
+    let ledger = open_state_dir(project.state_dir());
     let opened = ledger.open_ticket(&fuzz_ticket()?)?;
     let command = project.gambrel_command(&["serve", "--json"]);
     let mut server = RunningProgram::start(command, b"", &project.base)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gambrel_model::call::Limits;
-use gambrel_model::ledger::{Ledger, LedgerError};
+use gambrel_model::ledger::{Ledger, LedgerError, WatchTarget};
 use gambrel_model::outcome::{End, Outcome};
 use gambrel_model::request::{ApprovalRequest, WebhookRequest};
 use gambrel_model::ticket::{Answer, Ticket};
@@ -16,11 +16,10 @@ use super::action::{WebhookPolicy, WebhookPost};
 use super::settings::{ApprovalChannel, ListenerHandle};
 use gambrel_process::deadlines::add_duration;
 
-/// Between two reads of a ticket: at first, and at most.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
-const MAX_POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Maximum time between two reads of a ticket: a cancelled wait ends within it.
+const READ_INTERVAL: Duration = Duration::from_millis(50);
 
-type SharedLedger = Arc<dyn Ledger + Send + Sync>;
+type SharedLedger = Arc<dyn Ledger>;
 
 /// Sends a question and waits for the answer.
 pub(super) async fn ask_question(
@@ -48,7 +47,7 @@ pub(super) async fn ask_question(
     }
 
     // A link that was already sent leads to its own port, whatever the configured one is.
-    let port = if opened.ticket.port > 0 { opened.ticket.port } else { question.port };
+    let port = port_of(&opened.ticket.base_url).unwrap_or(question.port);
     let (listener, remark) = match start_listener(&approvals, port).await {
         Ok(listener) => (Some(listener), None),
         // Its link was already sent: a command may still answer it.
@@ -62,7 +61,7 @@ pub(super) async fn ask_question(
     let mut outcome = Outcome { attempts: 0, ..Outcome::from_end(End::Answered) };
     if let Some(listener) = listener.as_ref().filter(|_| !opened.ticket.sent) {
         let link = format!("{}/callback/{}", listener.base.trim_end_matches('/'), opened.token);
-        let port = port_of(&listener.base).unwrap_or(question.port);
+        let base_url = listener.base.clone();
         let id = Some(format!("msg_{}", opened.ticket.id));
         let policy = WebhookPolicy { limits, deadline: Some(wait.deadline()) };
         outcome = sender.deliver_request(request, &link, id, &policy).await;
@@ -70,7 +69,10 @@ pub(super) async fn ask_question(
             wait.close_ticket().await;
             return mark_unsent(outcome);
         }
-        wait.update_ticket(move |ticket| (ticket.sent, ticket.port) = (true, port)).await;
+        wait.update_ticket(move |ticket| {
+            (ticket.sent, ticket.base_url) = (true, base_url.clone());
+        })
+        .await;
     }
     outcome.remarks.extend(remark);
     wait.wait_for_answer(outcome).await
@@ -154,7 +156,6 @@ impl AnswerWait {
     }
 
     async fn wait_for_answer(self, outcome: Outcome) -> Outcome {
-        let mut interval = POLL_INTERVAL;
         loop {
             match self.read_ticket().await {
                 Ok(Some(Ticket { answer: Some(answer), .. })) => {
@@ -174,9 +175,7 @@ impl AnswerWait {
                 let answer = Some(json!({ "pending": self.id }));
                 return Outcome { end: End::TimedOut, answer, ..outcome };
             }
-            let left = self.deadline().saturating_duration_since(now);
-            tokio::time::sleep(interval.min(left)).await;
-            interval = (interval * 2).min(MAX_POLL_INTERVAL);
+            self.wait_for_change(self.deadline().min(now + READ_INTERVAL)).await;
         }
     }
 
@@ -216,6 +215,16 @@ impl AnswerWait {
     async fn read_ticket(&self) -> Result<Option<Ticket>, String> {
         let id = self.id.clone();
         with_ledger(&self.ledger, move |ledger| ledger.find_ticket(&id)).await
+    }
+
+    async fn wait_for_change(&self, deadline: Instant) {
+        let id = self.id.clone();
+        let wait = with_ledger(&self.ledger, move |ledger| {
+            ledger.wait_for_change(WatchTarget::Ticket(&id), deadline);
+            Ok(())
+        });
+        // Without a thread for the wait, the ticket is read again at once.
+        let _ = wait.await;
     }
 
     async fn close_ticket(&self) {

@@ -32,7 +32,7 @@ pub struct WebSettings {
 #[derive(Clone)]
 pub struct ApprovalChannel {
     /// Stores the tickets.
-    pub ledger: Arc<dyn Ledger + Send + Sync>,
+    pub ledger: Arc<dyn Ledger>,
     /// Starts a listener for answers.
     pub listen: ListenFn,
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use gambrel_actions::{ApprovalChannel, ListenerHandle, WebSettings, WebhookAction};
-use gambrel_ledger::{LocalLedger, MemoryLedger, Redactor};
+use gambrel_ledger::{MemoryLedger, open_state_dir};
 use gambrel_model::request::CALLBACK_MARKER;
 use gambrel_model::{
     Answer, AnswerResult, ApprovalRequest, Call, End, Ledger, Limits, Outcome, Ticket,
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::hook_fixture::{start_failure, wait_until};
 use crate::http_receiver::{Receiver, post_request, run_call, send_response, webhook_call};
 
-type SharedLedger = Arc<dyn Ledger + Send + Sync>;
+type SharedLedger = Arc<dyn Ledger>;
 
 /// An approval channel that only counts its listeners.
 struct TestChannel {
@@ -173,7 +173,7 @@ fn expires_without_an_answer() {
 #[test]
 fn finds_the_open_ticket_after_a_restart() {
     let dir = tempfile::Builder::new().prefix("a ledger ").tempdir().unwrap();
-    let open = || Arc::new(LocalLedger::open(dir.path().to_owned(), Redactor::default()));
+    let open = || open_state_dir(dir.path().to_owned());
     let (first, receiver) = (TestChannel::with_ledger(open()), accepting_receiver());
     let outcome = ask_question(&first, &new_question(&receiver), 30_000, Some(2000));
     assert_eq!(outcome.end, End::TimedOut);
@@ -255,8 +255,11 @@ fn waits_without_a_listener_after_the_link_was_sent() {
         End::TimedOut
     );
     let ticket = channel.ticket();
-    assert!(ticket.port > 0, "its link's port is kept");
-    channel.ledger.update_ticket(&ticket.id, &mut |ticket| ticket.port = 1).unwrap();
+    assert!(!ticket.base_url.is_empty(), "its link's port is kept");
+    channel
+        .ledger
+        .update_ticket(&ticket.id, &mut |ticket| ticket.base_url = "http://localhost:1".into())
+        .unwrap();
     let outcome = ask_question(&channel, &new_question(&receiver), 30_000, Some(300));
     assert_eq!(outcome.remarks, ["callback: port 1 is not ours"]);
     assert_eq!(outcome.answer, Some(json!({ "pending": channel.ticket().id })));

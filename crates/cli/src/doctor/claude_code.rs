@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gambrel::ledger::{FiringQuery, FiringRecord};
 use gambrel::model::FiringPhase;
+use gambrel::model::ledger::{FiringQuery, FiringRecord};
 use gambrel::{Gambrel, Loaded};
 use gambrel_engine::describe_uncovered;
 
@@ -106,10 +106,10 @@ fn check_entries(loaded: &Loaded) -> Finding {
 fn check_calls(gambrel: &Gambrel, loaded: &Loaded) -> Finding {
     let name = "calls";
     let query = FiringQuery { limit: MAX_FIRING_COUNT, ..FiringQuery::default() };
-    let firings = gambrel.local_ledger().and_then(|ledger| {
+    let firings = gambrel.durable_ledger().and_then(|ledger| {
         // `gambrel log` reports problems of the journal.
         let _later = ledger.import_unattended();
-        ledger.list_firings(&query).ok()
+        ledger.firings(&query).ok()
     });
     let firings = firings.unwrap_or_default();
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use gambrel::ledger::LocalLedger;
+use gambrel::Gambrel;
 use gambrel::model::TrustEntry;
 use gambrel_engine::{ABSENT, CoveredFile};
 use similar::TextDiff;
@@ -22,13 +22,13 @@ const MAX_ABSENT_SHOWN: usize = 4;
 
 /// Formats hooks for review. The text of each file appears once.
 pub struct HookReview<'v> {
-    pub ledger: Option<&'v LocalLedger>,
+    gambrel: &'v Gambrel,
     shown: BTreeSet<String>,
 }
 
 impl<'v> HookReview<'v> {
-    pub fn new(ledger: Option<&'v LocalLedger>) -> Self {
-        Self { ledger, shown: BTreeSet::new() }
+    pub fn new(gambrel: &'v Gambrel) -> Self {
+        Self { gambrel, shown: BTreeSet::new() }
     }
 
     /// Formats everything that trust of a hook covers.
@@ -100,8 +100,8 @@ impl<'v> HookReview<'v> {
         let Some(now) = file.bytes().and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
             return quote_lines("(no text)");
         };
-        let now = self.ledger.map_or_else(|| now.to_owned(), |ledger| ledger.redacted_text(now));
-        let kept = before.and_then(|digest| self.ledger?.trusted_text(digest));
+        let now = self.gambrel.redact_text(now);
+        let kept = before.and_then(|digest| self.gambrel.trust_store().trusted_text(digest));
         if let Some(kept) = kept {
             return quote_lines(&format_diff(&kept, &now));
         }

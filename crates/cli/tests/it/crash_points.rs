@@ -3,8 +3,8 @@
 
 use std::process::{Command, Output};
 
-use gambrel::ledger::{LocalLedger, Redactor};
-use gambrel::model::{Audience, Ledger, Undelivered, Verdict};
+use gambrel::ledger::open_state_dir;
+use gambrel::model::{Audience, Undelivered, Verdict};
 use serde_json::json;
 
 use crate::test_project::{TestProject, text};
@@ -85,7 +85,7 @@ fn a_delivered_halt_still_holds() {
 fn delivers_a_message_at_least_once() {
     kill_everywhere(|call, nth| {
         let project = TestProject::new();
-        let ledger = LocalLedger::open(project.base.join("state"), Redactor::default());
+        let ledger = open_state_dir(project.base.join("state"));
         let session_key = format!("s@{}", project.root.display());
         let words = Verdict::with_only_message(Audience::AgentNow, "<the build is green>");
         let message = Undelivered::new("d", "a hook", words);

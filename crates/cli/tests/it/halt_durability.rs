@@ -2,8 +2,9 @@
 //! stays stopped, or the user learns that its state is unknown.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use gambrel::ledger::{LocalLedger, Redactor};
+use gambrel::ledger::open_state_dir;
 use gambrel::model::{Audience, Ledger, Undelivered, Verdict};
 use serde_json::{Value, json};
 
@@ -52,8 +53,8 @@ fn session_key(project: &TestProject) -> String {
     format!("s@{}", project.root.display())
 }
 
-fn open_ledger(project: &TestProject) -> LocalLedger {
-    LocalLedger::open(project.base.join("state"), Redactor::default())
+fn open_ledger(project: &TestProject) -> Arc<dyn Ledger> {
+    open_state_dir(project.base.join("state"))
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Firings import a long journal into its database without a reader. `log` shows a page of it
 //! before the import.
 
-use gambrel::ledger::{FiringQuery, LocalLedger, Redactor};
-use gambrel::model::{FiringPhase, JournalRecord, Ledger};
+use std::sync::Arc;
+
+use gambrel::ledger::open_state_dir;
+use gambrel::model::ledger::FiringQuery;
+use gambrel::model::{FiringPhase, JournalRecord, Ledger, ProcessOrigin};
 use serde_json::{Value, json};
 
 use crate::test_project::{BASH_LS, TestProject, text, wait_until};
@@ -10,8 +13,8 @@ use crate::test_project::{BASH_LS, TestProject, text, wait_until};
 /// A firing starts an import each time the spool has grown by this size.
 const IMPORT_BYTES: u64 = 8 << 20;
 
-fn open_ledger(project: &TestProject) -> LocalLedger {
-    LocalLedger::open(project.base.join("state"), Redactor::default())
+fn open_ledger(project: &TestProject) -> Arc<dyn Ledger> {
+    open_state_dir(project.base.join("state"))
 }
 
 fn records(number: usize, text: &str) -> [JournalRecord; 2] {
@@ -20,7 +23,7 @@ fn records(number: usize, text: &str) -> [JournalRecord; 2] {
         at: gambrel_engine::now_ms(),
         step,
         session: "s".to_owned(),
-        pid: std::process::id(),
+        origin: ProcessOrigin::of_this_process(),
         body,
     };
     let accepted = json!({"from": "claude", "event": "PreToolUse", "text": text});
@@ -34,7 +37,7 @@ fn stored_firings(project: &TestProject) -> usize {
         return 0;
     }
     let query = FiringQuery { limit: usize::MAX, ..FiringQuery::default() };
-    open_ledger(project).list_firings(&query).map_or(0, |firings| firings.len())
+    open_ledger(project).firings(&query).map_or(0, |firings| firings.len())
 }
 
 #[test]
@@ -59,7 +62,7 @@ fn a_firing_imports_a_long_spool() {
     // Firings that came during the import wait for the next one.
     let query = FiringQuery { limit: usize::MAX, ..FiringQuery::default() };
     wait_until("all of it", || {
-        let firings = ledger.list_firings(&query).map_or(0, |firings| firings.len());
+        let firings = ledger.firings(&query).map_or(0, |firings| firings.len());
         firings == number + 7 && size() < 20_000
     });
 }

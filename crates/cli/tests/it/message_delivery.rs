@@ -3,8 +3,8 @@
 
 use std::process::Child;
 
-use gambrel::ledger::{LocalLedger, Redactor};
-use gambrel::model::{Audience, Ledger, Undelivered, Verdict};
+use gambrel::ledger::open_state_dir;
+use gambrel::model::{Audience, Undelivered, Verdict};
 use serde_json::{Value, json};
 
 use crate::session_lock::LockHolder;
@@ -19,7 +19,7 @@ fn rounds() -> usize {
 }
 
 fn keep_messages(project: &TestProject, messages: &[String]) {
-    let ledger = LocalLedger::open(project.base.join("state"), Redactor::default());
+    let ledger = open_state_dir(project.base.join("state"));
     let session_key = format!("s@{}", project.root.display());
     for message in messages {
         let words = Verdict::with_only_message(Audience::AgentNow, message.clone());

@@ -53,6 +53,8 @@ impl EngineFixture {
             loaded: Arc::new(load_hooks(TABLE, roots, None)),
             actions: &[&self.action],
             ledger: &self.ledger,
+            trust_store: &self.ledger,
+            redact: &|_| (),
             options: self.options.clone(),
         };
         engine.fire(&engine.open_event(ReceivedEvent { parsed, context }))

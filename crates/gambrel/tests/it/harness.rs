@@ -29,6 +29,8 @@ pub fn fire(
         loaded: Arc::new(load_hooks(table, roots, None)),
         actions: &actions,
         ledger: &ledger,
+        trust_store: &ledger,
+        redact: &|_| (),
         options: Options { trust: TrustMode::All, ..Options::default() },
     };
     let fired = engine.fire(&engine.open_event(ReceivedEvent { parsed, context }));

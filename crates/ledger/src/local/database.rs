@@ -5,11 +5,11 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use gambrel_model::ledger::{JournalRecord, LedgerError};
+use gambrel_model::ledger::{JournalRecord, LedgerError, LedgerErrorKind};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement, Transaction, params};
 
 use super::record_line::{RecordKey, RecordLine};
-use super::state_dir::{StateDir, io_error, ledger_error};
+use super::state_dir::{StateDir, corrupt_error, io_error};
 
 pub(super) const DATABASE_FILE: &str = "ledger.db";
 /// Maximum wait for the database. Shorter than for a lock, because both waits may add up.
@@ -51,10 +51,20 @@ impl DatabaseFailure {
 
     pub(super) fn into_ledger_error(self, doing: &str, path: &Path) -> LedgerError {
         match self {
-            Self::Sqlite(error) => ledger_error(doing, path, error),
+            Self::Sqlite(error) => {
+                LedgerError::new(error_kind(&error), format!("{doing} {}", path.display()), error)
+            }
             Self::Io(error) => io_error(doing, path, &error),
             Self::Ledger(error) => error,
         }
+    }
+}
+
+fn error_kind(error: &rusqlite::Error) -> LedgerErrorKind {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => LedgerErrorKind::StorageFull,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => LedgerErrorKind::Corrupt,
+        _ => LedgerErrorKind::Unavailable,
     }
 }
 
@@ -194,7 +204,7 @@ fn apply_migrations(connection: &mut Connection, path: &Path) -> Result<(), Data
         .map(|version| usize::try_from(version).unwrap_or(usize::MAX))?;
     let Some(above) = MIGRATIONS.get(rung..) else {
         let why = "it was written by a newer gambrel; use that one, or move the file away";
-        return Err(ledger_error("opening", path, why).into());
+        return Err(corrupt_error("opening", path, why).into());
     };
     for step in above {
         transaction.execute_batch(step)?;

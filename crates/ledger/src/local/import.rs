@@ -3,12 +3,12 @@
 
 use std::time::SystemTime;
 
-use gambrel_model::ledger::LedgerError;
+use gambrel_model::ledger::{Imported, LedgerError};
 use rusqlite::Connection;
 
 use super::database::{self, DatabaseFailure, Importer};
 use super::lock::FileLock;
-use super::state_dir::{Durable, StateDir, io_error, ledger_error};
+use super::state_dir::{Durable, StateDir, io_error, refused_error};
 use super::{LocalLedger, session, spool, tickets};
 
 /// The lock of the importing process.
@@ -19,23 +19,9 @@ const NOTICES_FILE: &str = "import.notices";
 const MAX_NOTICE_COUNT: usize = 100;
 const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 
-/// The result of an import.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Imported {
-    /// Number of new records in the database.
-    pub records: u64,
-    /// Number of skipped lines that were torn or changed.
-    pub corrupt: u64,
-    /// Bytes of the journal that were dropped before an import.
-    pub dropped_bytes: u64,
-    /// Notices for the user.
-    pub notices: Vec<String>,
-}
-
 impl LocalLedger {
-    /// Imports the journal into the database, and removes what is too old. The result includes the
-    /// notices of earlier [`import_unattended`](Self::import_unattended) calls.
-    pub fn import_journal(&self) -> Result<Imported, LedgerError> {
+    /// Imports the spool into the database for a reader.
+    pub(super) fn import_spool(&self) -> Result<Imported, LedgerError> {
         if !self.has_journal() {
             return Ok(Imported::default());
         }
@@ -51,9 +37,8 @@ impl LocalLedger {
         Ok(taken)
     }
 
-    /// Imports the journal without a reader, and stores the notices for the next one. Does nothing
-    /// while another process imports.
-    pub fn import_unattended(&self) -> Result<(), LedgerError> {
+    /// Imports the spool without a reader.
+    pub(super) fn import_in_background(&self) -> Result<(), LedgerError> {
         if !self.has_journal() {
             return Ok(());
         }
@@ -73,7 +58,7 @@ impl LocalLedger {
         // The oldest notices are dropped.
         kept.drain(..kept.len().saturating_sub(MAX_NOTICE_COUNT));
         let bytes = serde_json::to_vec(&kept)
-            .map_err(|error| ledger_error("writing", &self.folder.path_of(NOTICES_FILE), error))?;
+            .map_err(|error| refused_error("writing", &self.folder.path_of(NOTICES_FILE), error))?;
         self.folder.replace_file(NOTICES_FILE, &bytes, Durable::No)?;
         spool::subtract_dropped(&self.folder, taken.dropped_bytes)
     }

@@ -12,7 +12,7 @@ use gambrel_model::ledger::LedgerError;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::state_dir::{StateDir, io_error, ledger_error};
+use super::state_dir::{StateDir, busy_error, io_error};
 
 /// Maximum wait for another process.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -56,7 +56,7 @@ impl FileLock {
                 return Ok(Self(file));
             }
         }
-        Err(ledger_error("locking", &path, "other processes keep removing it; try again"))
+        Err(busy_error("locking", &path, "other processes keep removing it; try again"))
     }
 
     /// Takes the lock if it is free.
@@ -88,7 +88,7 @@ pub(super) fn acquire_lock(
         return Ok(());
     }
     let why = format!("another process has held it for {timeout:?}; try again");
-    Err(ledger_error("locking", path, why))
+    Err(busy_error("locking", path, why))
 }
 
 /// Waits for the lock in a thread, because the kernel serves waiters in order. After the timeout,

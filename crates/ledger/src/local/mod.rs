@@ -15,24 +15,24 @@ mod state_dir;
 mod tickets;
 mod trust;
 mod trusted_text;
+mod watch;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
-    Claim, JournalRecord, Ledger, LedgerError, SessionState, TrustEntry, Undelivered,
+    Claim, FiringQuery, FiringRecord, Imported, Journal, JournalRecord, Ledger, LedgerError,
+    RecentFirings, Runs, SessionState, Sessions, Tickets, TrustEntry, TrustStore, Undelivered,
+    WatchTarget,
 };
 use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
-use serde_json::Value;
 
 use crate::pid_alive;
 use crate::redact::Redactor;
-pub use import::Imported;
-pub use recent::RecentFirings;
 use session::{SessionFiles, SessionLockWait};
 use spool::SpoolWriter;
 use state_dir::StateDir;
@@ -41,7 +41,7 @@ use state_dir::StateDir;
 #[derive(Debug)]
 pub struct LocalLedger {
     folder: StateDir,
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
     spool: SpoolWriter,
     limits: RetentionLimits,
     lock_wait: SessionLockWait,
@@ -79,12 +79,17 @@ impl Default for RetentionLimits {
 
 impl LocalLedger {
     /// A ledger in `dir`. The first write creates the folder.
-    pub fn open(dir: PathBuf, redactor: Redactor) -> Self {
+    pub fn open(dir: PathBuf, redactor: impl Into<Arc<Redactor>>) -> Self {
         Self::with_limits(dir, redactor, RetentionLimits::default())
     }
 
     /// A ledger with its own limits.
-    pub fn with_limits(dir: PathBuf, redactor: Redactor, limits: RetentionLimits) -> Self {
+    pub fn with_limits(
+        dir: PathBuf,
+        redactor: impl Into<Arc<Redactor>>,
+        limits: RetentionLimits,
+    ) -> Self {
+        let redactor = redactor.into();
         let lock_wait = SessionLockWait::new(lock::LOCK_TIMEOUT);
         let (folder, spool, taken) = (StateDir::new(dir), SpoolWriter::default(), Mutex::default());
         let import_due = AtomicBool::new(false);
@@ -95,17 +100,6 @@ impl LocalLedger {
     #[must_use]
     pub fn with_lock_timeout(self, timeout: Duration) -> Self {
         Self { lock_wait: SessionLockWait::new(timeout.min(lock::LOCK_TIMEOUT)), ..self }
-    }
-
-    /// Whether [`import_unattended`](Self::import_unattended) is due. Resets the flag; does no I/O.
-    pub fn take_import_due(&self) -> bool {
-        self.import_due.load(Ordering::Relaxed) && self.import_due.swap(false, Ordering::Relaxed)
-    }
-
-    /// An opaque name of this ledger that is unique on the machine.
-    pub fn ledger_id(&self) -> String {
-        crate::token::hash_key(&canonical_path(self.folder.dir()).display().to_string())[..16]
-            .to_owned()
     }
 }
 
@@ -118,7 +112,7 @@ fn canonical_path(path: &Path) -> PathBuf {
     }
 }
 
-impl Ledger for LocalLedger {
+impl Journal for LocalLedger {
     fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError> {
         let mut lines = Vec::new();
         let mut left_out = None;
@@ -134,8 +128,42 @@ impl Ledger for LocalLedger {
         left_out.map_or(Ok(()), Err)
     }
 
+    fn firings(&self, query: &FiringQuery) -> Result<Vec<FiringRecord>, LedgerError> {
+        self.list_firings(query)
+    }
+
+    fn firing(&self, id_or_prefix: &str) -> Result<Option<FiringRecord>, LedgerError> {
+        self.find_firing(id_or_prefix)
+    }
+
+    fn recent_firings(&self, query: &FiringQuery) -> Result<Option<RecentFirings>, LedgerError> {
+        self.firings_of_long_spool(query)
+    }
+
+    fn import_journal(&self) -> Result<Imported, LedgerError> {
+        self.import_spool()
+    }
+
+    fn import_unattended(&self) -> Result<(), LedgerError> {
+        self.import_in_background()
+    }
+
+    fn take_import_due(&self) -> bool {
+        self.import_due.load(Ordering::Relaxed) && self.import_due.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Sessions for LocalLedger {
     fn session_state(&self, session: &str) -> Result<SessionState, LedgerError> {
         SessionFiles::for_session(session, &self.redactor).read_state(&self.folder)
+    }
+
+    fn update_session(
+        &self,
+        session: &str,
+        change: &mut dyn FnMut(&mut SessionState),
+    ) -> Result<(), LedgerError> {
+        session::update_session(&self.folder, session, &self.redactor, &self.lock_wait, change)
     }
 
     fn read_halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
@@ -153,46 +181,9 @@ impl Ledger for LocalLedger {
     fn is_held(&self, claim: &Claim) -> bool {
         pid_alive::is_held(claim)
     }
+}
 
-    fn update_session(
-        &self,
-        session: &str,
-        change: &mut dyn FnMut(&mut SessionState),
-    ) -> Result<(), LedgerError> {
-        session::update_session(&self.folder, session, &self.redactor, &self.lock_wait, change)
-    }
-
-    fn recorded_outcomes(
-        &self,
-        firing_key: &str,
-    ) -> Result<BTreeMap<String, Outcome>, LedgerError> {
-        outcomes::recorded_outcomes(&self.folder, firing_key)
-    }
-
-    fn record_outcome(
-        &self,
-        firing_key: &str,
-        hook: &str,
-        outcome: &Outcome,
-    ) -> Result<(), LedgerError> {
-        outcomes::record_outcome(&self.folder, &self.redactor, (firing_key, hook), outcome)
-    }
-
-    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
-        trust::read_entries(&self.folder)
-    }
-
-    fn update_trust(
-        &self,
-        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> Result<(), LedgerError> {
-        trust::update_entries(&self.folder, &self.redactor, change)
-    }
-
-    fn redact_value(&self, value: &mut Value) {
-        self.redactor.redact_value(value);
-    }
-
+impl Tickets for LocalLedger {
     fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
         tickets::open_ticket(&self.folder, &self.redactor, asked)
     }
@@ -236,5 +227,59 @@ impl Ledger for LocalLedger {
         note: &mut dyn FnMut(&mut Ticket),
     ) -> Result<(), LedgerError> {
         tickets::update_ticket(&self.folder, id, note)
+    }
+}
+
+impl Runs for LocalLedger {
+    fn recorded_outcomes(
+        &self,
+        firing_key: &str,
+    ) -> Result<BTreeMap<String, Outcome>, LedgerError> {
+        outcomes::recorded_outcomes(&self.folder, firing_key)
+    }
+
+    fn record_outcome(
+        &self,
+        firing_key: &str,
+        hook: &str,
+        outcome: &Outcome,
+    ) -> Result<(), LedgerError> {
+        outcomes::record_outcome(&self.folder, &self.redactor, (firing_key, hook), outcome)
+    }
+}
+
+impl Ledger for LocalLedger {
+    fn ledger_id(&self) -> String {
+        crate::token::hash_key(&canonical_path(self.folder.dir()).display().to_string())[..16]
+            .to_owned()
+    }
+
+    fn wait_for_change(&self, what: WatchTarget<'_>, deadline: Instant) {
+        watch::wait_for_change(&self.watched_files(what), deadline);
+    }
+}
+
+impl TrustStore for LocalLedger {
+    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
+        trust::read_entries(&self.folder)
+    }
+
+    fn update_trust(
+        &self,
+        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
+    ) -> Result<(), LedgerError> {
+        trust::update_entries(&self.folder, &self.redactor, change)
+    }
+
+    fn keep_trusted_texts(
+        &self,
+        texts: &[(&str, &[u8])],
+        in_use: &BTreeSet<&str>,
+    ) -> Result<(), LedgerError> {
+        self.store_trusted_texts(texts, in_use)
+    }
+
+    fn trusted_text(&self, digest: &str) -> Option<String> {
+        self.read_trusted_text(digest)
     }
 }

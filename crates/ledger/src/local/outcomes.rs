@@ -9,7 +9,7 @@ use gambrel_model::ledger::{LedgerError, SESSION_FILES};
 use gambrel_model::{Captured, Outcome, sha256};
 use serde::{Deserialize, Serialize};
 
-use super::state_dir::{StateDir, io_error, ledger_error};
+use super::state_dir::{StateDir, io_error, refused_error};
 use crate::redact::Redactor;
 
 /// One line of the file. Streams are stored as text, so that secrets in them are redacted.
@@ -62,7 +62,7 @@ pub(super) fn record_outcome(
     };
 
     let mut value = serde_json::to_value(&record)
-        .map_err(|error| ledger_error("recording an outcome in", &path, error))?;
+        .map_err(|error| refused_error("recording an outcome in", &path, error))?;
     redactor.redact_value(&mut value);
     // Names of hooks and keys are compared later, so they stay as they are.
     value["key"] = key.into();

@@ -3,22 +3,20 @@
 
 use std::collections::HashMap;
 
-use gambrel_model::ledger::{JournalRecord, LedgerError};
+use gambrel_model::ledger::{FiringQuery, FiringRecord, JournalRecord, LedgerError};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::database::{self, DatabaseFailure};
 use super::record_line::RecordKey;
 use super::state_dir::{StateDir, io_error};
 use super::{LocalLedger, spool};
-use crate::firing::{FiringQuery, FiringRecord};
-
-/// Minimum length of an id's beginning.
-const MIN_PREFIX_CHARS: usize = 4;
+use crate::firing;
 
 impl LocalLedger {
-    /// Lists firings, oldest first: the newest `limit`, or with `after` the next `limit`. Call
-    /// [`import_journal`](Self::import_journal) before, because it reports damage.
-    pub fn list_firings(&self, query: &FiringQuery) -> Result<Vec<FiringRecord>, LedgerError> {
+    pub(super) fn list_firings(
+        &self,
+        query: &FiringQuery,
+    ) -> Result<Vec<FiringRecord>, LedgerError> {
         let journal = JournalView::open(&self.folder)?;
         let session = query.session.as_deref().map(|it| self.redactor.redact_text(it));
         let query = FiringQuery { session: session.map(Into::into), ..query.clone() };
@@ -33,31 +31,18 @@ impl LocalLedger {
         Ok(places.into_iter().filter_map(|(seq, id)| journal.build_firing(seq, &id)).collect())
     }
 
-    /// The firing with this id, or with the only id that begins with it.
-    pub fn find_firing(&self, id_or_prefix: &str) -> Result<Option<FiringRecord>, LedgerError> {
+    pub(super) fn find_firing(
+        &self,
+        id_or_prefix: &str,
+    ) -> Result<Option<FiringRecord>, LedgerError> {
         let journal = JournalView::open(&self.folder)?;
         let all = FiringQuery { session: None, limit: usize::MAX, after: None };
         let mut places = journal.stored_with_prefix(id_or_prefix).unwrap_or_default();
         let waiting = journal.spooled.unstored_firings(&all, journal.last_seq);
         places.extend(waiting.into_iter().filter(|(_, id)| id.starts_with(id_or_prefix)));
-        if let Some((seq, id)) = places.iter().find(|(_, id)| id == id_or_prefix) {
-            return Ok(journal.build_firing(*seq, id));
-        }
-
-        let refused = |why: String| {
-            let doing = format!("looking for firing {id_or_prefix}");
-            Err(LedgerError { doing, why })
-        };
-        if id_or_prefix.len() < MIN_PREFIX_CHARS {
-            return refused(format!("give at least {MIN_PREFIX_CHARS} characters of its id"));
-        }
-        match places.as_slice() {
-            [] => Ok(None),
-            [(seq, id)] => Ok(journal.build_firing(*seq, id)),
-            [(_, one), (_, other), ..] => {
-                refused(format!("several ids begin with it, such as `{one}` and `{other}`"))
-            }
-        }
+        let found = firing::choose_id(id_or_prefix, places.iter().map(|(_, id)| id.as_str()))?;
+        let place = places.iter().find(|(_, id)| Some(id.as_str()) == found);
+        Ok(place.and_then(|(seq, id)| journal.build_firing(*seq, id)))
     }
 }
 
@@ -120,7 +105,7 @@ impl JournalView {
                 records.push((*key, record.clone()));
             }
         }
-        FiringRecord::from_records(seq, records.into_iter().map(|(_, record)| record).collect())
+        firing::build_firing(seq, records.into_iter().map(|(_, record)| record).collect())
     }
 }
 

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use gambrel_model::ledger::{FiringPhase, JournalRecord, LedgerError};
+use gambrel_model::ledger::{FiringPhase, FiringQuery, JournalRecord, LedgerError, RecentFirings};
 
 use super::record_line::{self, MAX_LINE_BYTES};
 use super::state_dir::{StateDir, io_error};
 use super::{LocalLedger, spool};
-use crate::firing::{FiringQuery, FiringRecord};
+use crate::firing::build_firing;
 
 /// Maximum number of records to read for a page.
 const MAX_RECORD_COUNT: usize = 2_000;
@@ -19,20 +19,10 @@ const MAX_RECORD_COUNT: usize = 2_000;
 const MAX_IMPORT_FIRST_BYTES: u64 = 1 << 20;
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// The newest firings of the spool.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecentFirings {
-    /// Oldest first. Their sequence numbers are not known yet.
-    pub firings: Vec<FiringRecord>,
-    /// Number of records that were read.
-    pub records_read: usize,
-}
-
 impl LocalLedger {
     /// The newest firings of a long spool, without an import. `None` if the spool is short, or if
-    /// its last records have too few firings. Then call [`import_journal`](Self::import_journal)
-    /// first.
-    pub fn recent_firings(
+    /// its last records have too few firings.
+    pub(super) fn firings_of_long_spool(
         &self,
         query: &FiringQuery,
     ) -> Result<Option<RecentFirings>, LedgerError> {
@@ -105,10 +95,7 @@ impl SpoolTail {
                 records.push(record.clone());
             }
         }
-        let firings = firings
-            .into_iter()
-            .filter_map(|records| FiringRecord::from_records(0, records))
-            .collect();
+        let firings = firings.into_iter().filter_map(|records| build_firing(0, records)).collect();
         RecentFirings { firings, records_read: self.read }
     }
 }

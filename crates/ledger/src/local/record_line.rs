@@ -1,7 +1,7 @@
 //! One record as one line: its JSON, a tab, and eight hexadecimal digits of CRC-32. Detects torn
 //! and changed lines. Does no I/O.
 
-use gambrel_model::ledger::{JournalRecord, LedgerError};
+use gambrel_model::ledger::{JournalRecord, LedgerError, LedgerErrorKind};
 use serde_json::json;
 
 use crate::redact::{RedactedRecord, Redactor};
@@ -42,7 +42,7 @@ pub(super) fn encode_record(
         .map(append_checksum)
         .unwrap_or_default();
     let doing = format!("journalling firing {} (its body was left out)", record.id);
-    (line, Some(LedgerError { doing, why }))
+    (line, Some(LedgerError::new(LedgerErrorKind::Refused, doing, why)))
 }
 
 /// Parses a line: at most one record, and whether anything was lost.
@@ -60,6 +60,7 @@ fn without_body(record: &JournalRecord) -> JournalRecord {
         id: record.id.chars().take(256).collect(),
         session: record.session.chars().take(256).collect(),
         body: serde_json::Value::Null,
+        origin: record.origin.clone(),
         ..*record
     }
 }

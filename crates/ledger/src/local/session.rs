@@ -14,7 +14,7 @@ use gambrel_model::verdict::Verdict;
 
 use super::lock::FileLock;
 use super::side_entries::{self, SideEntries, SideRead};
-use super::state_dir::{Durable, StateDir, io_error, ledger_error};
+use super::state_dir::{Durable, StateDir, corrupt_error, io_error, refused_error};
 use crate::redact::{Redactor, redact_state};
 
 const SESSIONS_DIR: &str = "sessions";
@@ -53,6 +53,11 @@ impl SessionFiles {
         Self { state: with("json"), halts: with("halt"), lock: with("lock"), side }
     }
 
+    /// The names of the files with content.
+    pub(super) fn names(&self) -> Vec<String> {
+        vec![self.state.clone(), self.halts.clone(), self.side.folder().to_owned()]
+    }
+
     /// Reads the state; empty without a file.
     pub(super) fn read_state(&self, folder: &StateDir) -> Result<SessionState, LedgerError> {
         // Reads side entries first: an entry that another process merges meanwhile is then in the
@@ -63,7 +68,7 @@ impl SessionFiles {
         if let Some(trouble) = side.trouble {
             return Err(trouble);
         }
-        side.entries.values().for_each(|entry| merge_entry(&mut state, entry));
+        side.entries.values().for_each(|entry| state.merge_undelivered(entry));
         Ok(state)
     }
 
@@ -83,16 +88,18 @@ impl SessionFiles {
     /// Reads the file of halts.
     fn read_halts(&self, folder: &StateDir) -> Result<Vec<Undelivered>, LedgerError> {
         let explain = |error: LedgerError| {
-            let why =
-                format!("{}; a hook stopped this session: look into it, then remove it", error.why);
-            LedgerError { why, ..error }
+            let detail = format!(
+                "{}; a hook stopped this session: look into it, then remove it",
+                error.detail
+            );
+            LedgerError { detail, ..error }
         };
         let Some(halts) = read_existing(folder, &self.halts).map_err(explain)? else {
             return Ok(Vec::new());
         };
         if halts.undelivered.is_empty() || !halts.undelivered.iter().all(Undelivered::is_halt) {
             let path = folder.path_of(&self.halts);
-            return Err(explain(ledger_error("reading", &path, "it holds no halt")));
+            return Err(explain(corrupt_error("reading", &path, "it holds no halt")));
         }
         Ok(halts.undelivered)
     }
@@ -154,7 +161,7 @@ pub(super) fn update_session(
         read_or_default(folder, &files.state).map_err(|error| set_aside(folder, &files, error))?;
     let before = join_halts(state, files.read_halts(folder)?);
     let mut state = before.clone();
-    side.entries.values().for_each(|entry| merge_entry(&mut state, entry));
+    side.entries.values().for_each(|entry| state.merge_undelivered(entry));
     change(&mut state);
 
     if state == SessionState::default() {
@@ -179,22 +186,6 @@ pub(super) fn store_aside(
     SessionFiles::for_session(session, redactor).side.write_entry(folder, redactor, entry)
 }
 
-/// Merges a side entry. An interrupted change may have stored a part of it already.
-fn merge_entry(state: &mut SessionState, entry: &Undelivered) {
-    let Some(known) = state.undelivered.iter_mut().find(|known| known.id == entry.id) else {
-        return state.keep_undelivered(entry.clone());
-    };
-    for message in &entry.verdict.messages {
-        if !known.verdict.messages.contains(message) {
-            known.verdict.messages.push(message.clone());
-        }
-    }
-    if entry.is_halt() && !known.is_halt() {
-        known.verdict.ruling = entry.verdict.ruling;
-        known.verdict.reasons.clone_from(&entry.verdict.reasons);
-    }
-}
-
 /// Reads a file of a session; empty if it does not exist.
 fn read_or_default(folder: &StateDir, name: &str) -> Result<SessionState, LedgerError> {
     Ok(read_existing(folder, name)?.unwrap_or_default())
@@ -204,7 +195,7 @@ fn read_or_default(folder: &StateDir, name: &str) -> Result<SessionState, Ledger
 fn read_existing(folder: &StateDir, name: &str) -> Result<Option<SessionState>, LedgerError> {
     let Some(file) = folder.open_existing(name)? else { return Ok(None) };
     let text = folder.read_text(name, file)?;
-    let refuse = |why: String| ledger_error("reading", &folder.path_of(name), why);
+    let refuse = |why: String| corrupt_error("reading", &folder.path_of(name), why);
     // serde would also accept a list as the fields in their order.
     if !text.trim_start().starts_with('{') {
         return Err(refuse("it is not a session's state: it is not a JSON object".to_owned()));
@@ -225,7 +216,7 @@ fn store_state(
     }
     let bytes = redact_state(state, redactor)
         .and_then(|value| serde_json::to_vec(&value))
-        .map_err(|error| ledger_error("writing", &folder.path_of(name), error))?;
+        .map_err(|error| refused_error("writing", &folder.path_of(name), error))?;
     folder.replace_file(name, &bytes, durable)
 }
 
@@ -311,17 +302,17 @@ fn remove_old_files(folder: &StateDir, age: Duration) -> Result<(), LedgerError>
 fn set_aside(folder: &StateDir, files: &SessionFiles, error: LedgerError) -> LedgerError {
     let name = &files.state;
     if may_hold_a_halt(folder, name) {
-        let why = format!(
+        let detail = format!(
             "{}; a hook may have stopped this session: look into the file, then move it away",
-            error.why
+            error.detail
         );
-        return LedgerError { why, ..error };
+        return LedgerError { detail, ..error };
     }
     let aside = format!("{name}.corrupt");
     match folder.rename_file(name, &aside) {
         Ok(true) => {
-            let why = format!("{}; moved to {}", error.why, folder.path_of(&aside).display());
-            LedgerError { why, ..error }
+            let detail = format!("{}; moved to {}", error.detail, folder.path_of(&aside).display());
+            LedgerError { detail, ..error }
         }
         _ => error,
     }

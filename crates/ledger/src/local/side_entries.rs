@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use gambrel_model::ledger::{LedgerError, SessionState, Undelivered};
 
-use super::state_dir::{StateDir, io_error, ledger_error};
+use super::state_dir::{StateDir, busy_error, corrupt_error, io_error, refused_error};
 use crate::redact::{Redactor, redact_state};
 
 const SIDE_ENTRIES_DIR: &str = "side-entries";
@@ -54,7 +54,7 @@ impl SideEntries {
         let state = SessionState { undelivered: vec![entry.clone()], ..SessionState::default() };
         let bytes = redact_state(&state, redactor)
             .and_then(|value| serde_json::to_vec(&value))
-            .map_err(|error| ledger_error("writing", &path, error))?;
+            .map_err(|error| refused_error("writing", &path, error))?;
 
         let options = OpenOptions::new().write(true).create_new(true).clone();
         let written = folder.open_private(&unfinished, &options).and_then(|mut file| {
@@ -77,7 +77,7 @@ impl SideEntries {
             return Ok(());
         }
         let why = format!("{count} entries wait there; end the process that locks the session");
-        Err(ledger_error("writing", &folder.path_of(&self.folder), why))
+        Err(busy_error("writing", &folder.path_of(&self.folder), why))
     }
 
     pub(super) fn read_entries(&self, folder: &StateDir) -> SideRead {
@@ -159,7 +159,7 @@ impl SideEntries {
         let state: Option<SessionState> = serde_json::from_str(&text).ok();
         let entry = state.and_then(|mut state| state.undelivered.pop());
         let why = "it is not a message of a hook; look into it, then remove it";
-        entry.map(Some).ok_or_else(|| ledger_error("reading", &folder.path_of(&name), why))
+        entry.map(Some).ok_or_else(|| corrupt_error("reading", &folder.path_of(&name), why))
     }
 }
 

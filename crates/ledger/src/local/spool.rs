@@ -11,7 +11,7 @@ use gambrel_model::ledger::LedgerError;
 
 use super::lock::{self, FileLock, LockKind};
 use super::record_line::{self, RecordLine};
-use super::state_dir::{Durable, StateDir, io_error, ledger_error};
+use super::state_dir::{Durable, StateDir, busy_error, io_error};
 
 /// The file that records are appended to.
 pub(super) const LIVE_FILE: &str = "spool.jsonl";
@@ -84,7 +84,7 @@ impl SpoolWriter {
                 .map(|()| due)
                 .map_err(|error| io_error("journalling to", &path, &error));
         }
-        Err(ledger_error("journalling to", &path, "other processes keep renaming it; try again"))
+        Err(busy_error("journalling to", &path, "other processes keep renaming it; try again"))
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use gambrel_model::ledger::LedgerError;
+use gambrel_model::ledger::{LedgerError, LedgerErrorKind};
 use rustix::fs::OFlags;
 
 /// Maximum size of a small file. A larger one was not written by gambrel.
@@ -68,7 +68,7 @@ impl StateDir {
         if about.is_file() {
             return Ok(Some(file));
         }
-        Err(ledger_error("reading", &path, "it is not a regular file"))
+        Err(corrupt_error("reading", &path, "it is not a regular file"))
     }
 
     /// Reads the text of a small file.
@@ -78,7 +78,7 @@ impl StateDir {
         let mut capped = file.take(MAX_SMALL_FILE_BYTES + 1);
         capped.read_to_string(&mut text).map_err(|error| io_error("reading", &path, &error))?;
         if text.len() as u64 > MAX_SMALL_FILE_BYTES {
-            return Err(ledger_error("reading", &path, "it is larger than 16 MiB"));
+            return Err(corrupt_error("reading", &path, "it is larger than 16 MiB"));
         }
         Ok(text)
     }
@@ -148,12 +148,38 @@ pub(super) fn io_error(doing: &str, path: &Path, error: &io::Error) -> LedgerErr
         }
         _ => "",
     };
-    ledger_error(doing, path, format!("{error}{help}"))
+    let kind = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => LedgerErrorKind::StorageFull,
+        // A text that is not UTF-8, a file that ends too early.
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => LedgerErrorKind::Corrupt,
+        _ => LedgerErrorKind::Unavailable,
+    };
+    ledger_error(kind, doing, path, format!("{error}{help}"))
 }
 
 /// An error that the ledger finds itself, with the path.
-pub(super) fn ledger_error(doing: &str, path: &Path, why: impl Display) -> LedgerError {
-    LedgerError { doing: format!("{doing} {}", path.display()), why: why.to_string() }
+pub(super) fn ledger_error(
+    kind: LedgerErrorKind,
+    doing: &str,
+    path: &Path,
+    why: impl Display,
+) -> LedgerError {
+    LedgerError::new(kind, format!("{doing} {}", path.display()), why)
+}
+
+/// An error about a stored value that cannot be read.
+pub(super) fn corrupt_error(doing: &str, path: &Path, why: impl Display) -> LedgerError {
+    ledger_error(LedgerErrorKind::Corrupt, doing, path, why)
+}
+
+/// An error about another process that keeps the ledger busy.
+pub(super) fn busy_error(doing: &str, path: &Path, why: impl Display) -> LedgerError {
+    ledger_error(LedgerErrorKind::Unavailable, doing, path, why)
+}
+
+/// An error about a value that cannot be stored.
+pub(super) fn refused_error(doing: &str, path: &Path, why: impl Display) -> LedgerError {
+    ledger_error(LedgerErrorKind::Refused, doing, path, why)
 }
 
 /// The flag that keeps a pipe or device in place of a file from blocking.

@@ -2,15 +2,15 @@
 //! is written under a lock. Shown texts have their secrets redacted.
 
 use std::io::Read;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use gambrel_model::ledger::LedgerError;
 use gambrel_model::ticket::{Answer, AnswerKind, AnswerResult, OpenedTicket, Ticket, TicketState};
 use serde::{Deserialize, Serialize};
 
 use super::lock::FileLock;
-use super::state_dir::{Durable, StateDir, io_error, ledger_error};
-use crate::pid_alive::is_held;
+use super::state_dir::{Durable, StateDir, corrupt_error, io_error, refused_error};
+use crate::open_ticket::{is_over, now_ms};
 use crate::redact::Redactor;
 use crate::token::{LedgerSecret, TicketToken, hash_key, new_secret};
 
@@ -26,7 +26,7 @@ struct StoredTicket {
     ticket: Ticket,
 }
 
-fn file_of(id: &str) -> Option<String> {
+pub(super) fn file_of(id: &str) -> Option<String> {
     let sound = !id.is_empty() && id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     sound.then(|| format!("{TICKETS_DIR}/{id}.json"))
 }
@@ -41,14 +41,14 @@ fn read_ticket(folder: &StateDir, id: &str) -> Result<Option<StoredTicket>, Ledg
     let Some(file) = folder.open_existing(&name)? else { return Ok(None) };
     let text = folder.read_text(&name, file)?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
-        ledger_error("reading", &folder.path_of(&name), format!("it is not a ticket: {error}"))
+        corrupt_error("reading", &folder.path_of(&name), format!("it is not a ticket: {error}"))
     })
 }
 
 fn write_ticket(folder: &StateDir, kept: &StoredTicket) -> Result<(), LedgerError> {
     let name = file_of(&kept.ticket.id).unwrap_or_else(|| format!("{TICKETS_DIR}/odd.json"));
     let bytes = serde_json::to_vec(kept)
-        .map_err(|error| ledger_error("writing", &folder.path_of(&name), error))?;
+        .map_err(|error| refused_error("writing", &folder.path_of(&name), error))?;
     folder.replace_file(&name, &bytes, Durable::Yes)
 }
 
@@ -61,7 +61,7 @@ fn ledger_secret(folder: &StateDir) -> Result<LedgerSecret, LedgerError> {
         file.read_exact(&mut secret).map_err(|error| io_error("reading", &path, &error))?;
         return Ok(secret);
     }
-    let secret = new_secret().map_err(|error| ledger_error("making", &path, error))?;
+    let secret = new_secret().map_err(|error| io_error("making", &path, &error))?;
     folder.replace_file(SECRET_FILE, &secret, Durable::Yes)?;
     Ok(secret)
 }
@@ -88,13 +88,7 @@ pub(super) fn open_ticket(
         }
     }
     let why = "this question was asked too often; wait until its tickets expire";
-    Err(ledger_error("opening a ticket in", &folder.path_of(TICKETS_DIR), why))
-}
-
-/// Whether a ticket is spent, expired, or in use by a running process.
-fn is_over(ticket: &Ticket) -> bool {
-    let in_use = || ticket.taken.as_ref().is_some_and(is_held);
-    ticket.spent || ticket.state_at(now_ms()) == TicketState::Expired || in_use()
+    Err(refused_error("opening a ticket in", &folder.path_of(TICKETS_DIR), why))
 }
 
 fn redact_ticket(asked: &Ticket, redactor: &Redactor) -> Ticket {
@@ -194,9 +188,4 @@ pub(super) fn remove_old_tickets(folder: &StateDir, age: Duration) -> Result<u64
         }
     }
     Ok(forgotten)
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

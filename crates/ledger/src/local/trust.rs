@@ -9,7 +9,7 @@ use std::path::Path;
 use gambrel_model::ledger::{LedgerError, TrustEntry};
 
 use super::lock::FileLock;
-use super::state_dir::{Durable, StateDir, io_error, ledger_error};
+use super::state_dir::{Durable, StateDir, corrupt_error, io_error, refused_error};
 use crate::redact::Redactor;
 
 const TRUST_FILE: &str = "trust.json";
@@ -27,7 +27,7 @@ pub(super) fn read_entries(folder: &StateDir) -> Result<BTreeMap<String, TrustEn
     let text = folder.read_text(TRUST_FILE, file)?;
     serde_json::from_str(&text).map_err(|error| {
         let why = format!("it is malformed ({error}); nothing is trusted until it is repaired");
-        ledger_error("reading", &path, why)
+        corrupt_error("reading", &path, why)
     })
 }
 
@@ -48,7 +48,7 @@ pub(super) fn update_entries(
         return Ok(());
     }
     let bytes = serde_json::to_vec_pretty(&entries)
-        .map_err(|error| ledger_error("writing", &folder.path_of(TRUST_FILE), error))?;
+        .map_err(|error| refused_error("writing", &folder.path_of(TRUST_FILE), error))?;
     folder.replace_file(TRUST_FILE, &bytes, Durable::Yes)
 }
 
@@ -57,18 +57,18 @@ fn refuse_if_shared(path: &Path, about: &Metadata) -> Result<(), LedgerError> {
     let shown = path.display();
     if about.mode() & OTHERS_MAY_WRITE != 0 {
         let why = format!("others may write to it; look through it, then run: chmod 600 '{shown}'");
-        return Err(ledger_error("reading", path, why));
+        return Err(corrupt_error("reading", path, why));
     }
     let me = rustix::process::geteuid().as_raw();
     if about.uid() != me && about.uid() != 0 {
         let why = format!("it belongs to user {}, not to you ({me})", about.uid());
-        return Err(ledger_error("reading", path, why));
+        return Err(corrupt_error("reading", path, why));
     }
     let Some(above) = path.parent() else { return Ok(()) };
     let mode = std::fs::metadata(above).map_err(|error| io_error("reading", above, &error))?.mode();
     if mode & ANYBODY_MAY_WRITE != 0 && mode & STICKY == 0 {
         let why = format!("anybody may write there; run: chmod 700 '{}'", above.display());
-        return Err(ledger_error("reading", above, why));
+        return Err(corrupt_error("reading", above, why));
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ const MAX_TOTAL_BYTES: u64 = 16 << 20;
 
 impl LocalLedger {
     /// Stores the text of files by their hashes. Removes copies that are not in use first.
-    pub fn keep_trusted_texts(
+    pub(super) fn store_trusted_texts(
         &self,
         texts: &[(&str, &[u8])],
         in_use: &BTreeSet<&str>,
@@ -37,16 +37,11 @@ impl LocalLedger {
         Ok(())
     }
 
-    /// The text of a trusted file, with secrets redacted.
-    pub fn trusted_text(&self, digest: &str) -> Option<String> {
+    /// Reads the copy of a trusted file.
+    pub(super) fn read_trusted_text(&self, digest: &str) -> Option<String> {
         let name = file_name(digest)?;
         let file = self.folder.open_existing(&name).ok()??;
         self.folder.read_text(&name, file).ok()
-    }
-
-    /// A text with secrets redacted.
-    pub fn redacted_text(&self, text: &str) -> String {
-        self.redactor.redact_text(text).into_owned()
     }
 
     /// Removes copies that are not in use. Returns the bytes of the others.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gambrel_model::ledger::{JournalRecord, SessionState};
+use gambrel_model::ledger::{JournalRecord, ProcessOrigin, SessionState};
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -15,12 +15,19 @@ pub(crate) struct RedactedRecord<'a>(pub(crate) &'a JournalRecord, pub(crate) &'
 impl Serialize for RedactedRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(record, redactor) = self;
-        let mut fields = serializer.serialize_struct("Record", 6)?;
+        let mut fields = serializer.serialize_struct("Record", 8)?;
         fields.serialize_field("id", &redactor.redact_text(&record.id))?;
         fields.serialize_field("at", &record.at)?;
         fields.serialize_field("step", &record.step)?;
         fields.serialize_field("session", &redactor.redact_text(&record.session))?;
-        fields.serialize_field("pid", &record.pid)?;
+        let ProcessOrigin { node, pid, start_time } = &record.origin;
+        fields.serialize_field("pid", pid)?;
+        if !node.is_empty() {
+            fields.serialize_field("node", node)?;
+        }
+        if *start_time > 0 {
+            fields.serialize_field("start_time", start_time)?;
+        }
         fields.serialize_field("body", &RedactedValue(&record.body, redactor))?;
         fields.end()
     }

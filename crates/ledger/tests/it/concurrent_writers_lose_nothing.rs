@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gambrel_model::ledger::{FiringPhase, Ledger};
+use gambrel_model::ledger::{FiringPhase, Journal, Ledger};
 use serde_json::json;
 
 use crate::fixture::{

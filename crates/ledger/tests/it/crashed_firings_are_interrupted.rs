@@ -1,7 +1,6 @@
 //! A firing is interrupted if its process ended without a decision.
 
-use gambrel_ledger::FiringState;
-use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
+use gambrel_model::ledger::{FiringPhase, FiringState, Journal, JournalRecord};
 use serde_json::json;
 
 use crate::fixture::{
@@ -15,8 +14,11 @@ fn killed_firings_are_interrupted() {
         let fixture = LedgerFixture::new();
         let mut process = TestProcess::start("accept crash-1", &fixture.dir);
         process.wait_until_ready();
-        let firing = fixture.ledger().find_firing("crash-1").unwrap().unwrap();
-        assert_eq!((firing.state, firing.records[0].pid), (FiringState::Running, process.id()));
+        let firing = fixture.ledger().firing("crash-1").unwrap().unwrap();
+        assert_eq!(
+            (firing.state, firing.records[0].origin.pid),
+            (FiringState::Running, process.id())
+        );
         process.kill();
         assert_eq!(state_of(&fixture, "crash-1"), FiringState::Interrupted);
         fixture.ledger().import_journal().unwrap();
@@ -63,5 +65,5 @@ fn decided_firings_are_finished() {
 }
 
 fn state_of(fixture: &LedgerFixture, id: &str) -> FiringState {
-    fixture.ledger().find_firing(id).unwrap().unwrap().state
+    fixture.ledger().firing(id).unwrap().unwrap().state
 }

@@ -2,6 +2,8 @@
 
 use rusqlite::Connection;
 
+use gambrel_model::ledger::Journal;
+
 use crate::fixture::{LedgerFixture, all_firings, journal_firing};
 
 #[test]
@@ -42,7 +44,7 @@ fn keeps_a_database_of_a_newer_version() {
     drop(newer);
     journal_firing(&fixture.ledger(), "second-1");
     let error = fixture.ledger().import_journal().unwrap_err();
-    assert!(error.why.contains("newer gambrel"), "{error}");
+    assert!(error.detail.contains("newer gambrel"), "{error}");
     assert_eq!(count_set_aside(&fixture), 0);
 }
 

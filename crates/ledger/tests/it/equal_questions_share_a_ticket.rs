@@ -1,7 +1,7 @@
 //! A restarted process finds its open ticket and its link.
 
 use gambrel_ledger::MemoryLedger;
-use gambrel_model::ledger::Ledger;
+use gambrel_model::ledger::{Ledger, Tickets};
 use gambrel_model::ticket::Ticket;
 
 use crate::fixture::{LedgerFixture, now};

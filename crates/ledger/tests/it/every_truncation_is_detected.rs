@@ -2,7 +2,7 @@
 //! misread.
 
 use gambrel_ledger::LocalLedger;
-use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
+use gambrel_model::ledger::{FiringPhase, Journal, JournalRecord};
 use serde_json::json;
 
 use crate::fixture::{LedgerFixture, TEST_TIMEOUT, all_firings, new_record, run_within};

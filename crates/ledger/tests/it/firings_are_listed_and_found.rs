@@ -1,7 +1,7 @@
 //! Reading gives the same firings from the spool, from the database, and from both.
 
-use gambrel_ledger::{FiringQuery, LocalLedger};
-use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
+use gambrel_ledger::LocalLedger;
+use gambrel_model::ledger::{FiringPhase, FiringQuery, Journal, JournalRecord};
 use serde_json::json;
 
 use crate::fixture::{LedgerFixture, all_firings, journal_firing, new_record};
@@ -51,13 +51,13 @@ fn finds_firings_by_the_beginning_of_an_id() {
     ledger.import_journal().unwrap();
     journal_firing(&ledger, "abcxyz");
     journal_firing(&ledger, "abcxyz-longer");
-    let found = |id: &str| ledger.find_firing(id).map(|firing| firing.map(|firing| firing.id));
+    let found = |id: &str| ledger.firing(id).map(|firing| firing.map(|firing| firing.id));
     assert_eq!(found("abcd").unwrap().as_deref(), Some("abcdef"));
     assert_eq!(found("abcxyz").unwrap().as_deref(), Some("abcxyz"), "a whole id is never unclear");
     assert_eq!(found("abcxyz-").unwrap().as_deref(), Some("abcxyz-longer"));
     assert_eq!(found("zzzz").unwrap(), None);
-    assert!(found("abcx").unwrap_err().why.contains("several"));
-    assert!(found("abc").unwrap_err().why.contains("at least 4"));
+    assert!(found("abcx").unwrap_err().detail.contains("several"));
+    assert!(found("abc").unwrap_err().detail.contains("at least 4"));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn late_records_belong_to_their_firing() {
     journal_firing(&ledger, "second-1");
     ledger.append_journal(&[new_record("first-1", FiringPhase::Late, json!("end"))]).unwrap();
     for _ in 0..2 {
-        let firing = ledger.find_firing("first-1").unwrap().unwrap();
+        let firing = ledger.firing("first-1").unwrap().unwrap();
         assert_eq!((firing.seq, firing.records.len()), (1, 4));
         assert_eq!(firing.records[3].step, FiringPhase::Late);
         ledger.import_journal().unwrap();
@@ -83,5 +83,5 @@ fn firing_ids(
     session: Option<&str>,
 ) -> Vec<String> {
     let query = FiringQuery { session: session.map(str::to_owned), limit, after };
-    ledger.list_firings(&query).unwrap().into_iter().map(|firing| firing.id).collect()
+    ledger.firings(&query).unwrap().into_iter().map(|firing| firing.id).collect()
 }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
-use gambrel_ledger::{FiringQuery, FiringRecord, LocalLedger, Redactor};
-use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
+use gambrel_ledger::{LocalLedger, Redactor};
+use gambrel_model::ledger::{
+    FiringPhase, FiringQuery, FiringRecord, Journal, JournalRecord, Ledger, ProcessOrigin,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -43,7 +45,14 @@ pub(crate) fn now() -> u64 {
 
 pub(crate) fn new_record(id: &str, step: FiringPhase, body: Value) -> JournalRecord {
     let session = "s-1".to_owned();
-    JournalRecord { id: id.to_owned(), at: now(), step, session, pid: std::process::id(), body }
+    JournalRecord {
+        id: id.to_owned(),
+        at: now(),
+        step,
+        session,
+        origin: ProcessOrigin::of_this_process(),
+        body,
+    }
 }
 
 /// Journals a firing from beginning to end.
@@ -57,7 +66,7 @@ pub(crate) fn journal_firing(ledger: &impl Ledger, id: &str) {
 
 pub(crate) fn all_firings(ledger: &LocalLedger) -> Vec<FiringRecord> {
     let query = FiringQuery { limit: usize::MAX, ..FiringQuery::default() };
-    ledger.list_firings(&query).unwrap()
+    ledger.firings(&query).unwrap()
 }
 
 /// Panics if the work takes longer than the timeout.

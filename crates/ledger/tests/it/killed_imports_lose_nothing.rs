@@ -1,5 +1,7 @@
 //! A process that is killed during an import loses nothing and imports nothing twice.
 
+use gambrel_model::ledger::Journal;
+
 use crate::fixture::{LedgerFixture, TEST_TIMEOUT, all_firings, journal_firing, run_within};
 use crate::test_process::TestProcess;
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use gambrel_model::ledger::{FiringPhase, Ledger, SessionState};
+use gambrel_model::ledger::{FiringPhase, Journal, SessionState, Sessions, TrustStore};
 use rusqlite::Connection;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
@@ -23,7 +23,7 @@ fn spool_writes_time_out() {
             .ledger()
             .append_journal(&[new_record("x-1", FiringPhase::Late, json!(1))])
             .unwrap_err();
-        assert!(error.why.contains("another process"), "{error}");
+        assert!(error.detail.contains("another process"), "{error}");
         assert!(fixture.ledger().import_journal().is_err());
         assert_eq!(all_firings(&fixture.ledger()).len(), 1, "reading needs no lock");
         journal_firing(&fixture.ledger(), "second-1");
@@ -68,7 +68,7 @@ fn lock_timeout_is_configurable() {
         let ledger = fixture.ledger().with_lock_timeout(Duration::from_millis(300));
         let begun = Instant::now();
         let error = ledger.update_session("s", &mut increment).unwrap_err();
-        assert!(error.why.contains("another process"), "{error}");
+        assert!(error.detail.contains("another process"), "{error}");
         assert!(begun.elapsed() >= Duration::from_millis(290), "{:?}", begun.elapsed());
         // After a timeout, the next waits are short.
         let begun = Instant::now();

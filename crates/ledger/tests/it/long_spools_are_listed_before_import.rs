@@ -1,7 +1,7 @@
 //! The newest firings of a long spool are listed without an import, and an import needs no reader.
 
-use gambrel_ledger::{FiringQuery, LocalLedger, Redactor, RetentionLimits};
-use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
+use gambrel_ledger::{LocalLedger, Redactor, RetentionLimits};
+use gambrel_model::ledger::{FiringPhase, FiringQuery, Journal, JournalRecord};
 use serde_json::json;
 
 use crate::fixture::{
@@ -56,7 +56,7 @@ fn lists_the_newest_of_at_most_two_thousand_records() {
         assert_eq!(ledger.recent_firings(&strange).unwrap(), None);
         ledger.import_journal().unwrap();
         for (query, recent) in [(newest_firings(20), recent), (one, of_session)] {
-            let mut known = ledger.list_firings(&query).unwrap();
+            let mut known = ledger.firings(&query).unwrap();
             known.iter_mut().for_each(|firing| firing.seq = 0);
             assert_eq!(recent.firings, known);
         }

@@ -21,8 +21,6 @@ mod lock_waits_are_bounded;
 #[cfg(test)]
 mod long_spools_are_listed_before_import;
 #[cfg(test)]
-mod memory_ledger_behaves_like_local;
-#[cfg(test)]
 mod old_sessions_are_removed;
 #[cfg(test)]
 mod old_tickets_are_removed;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gambrel_ledger::{LocalLedger, Redactor, RetentionLimits};
-use gambrel_model::ledger::{Ledger, SESSION_FILES, SessionState, Undelivered};
+use gambrel_model::ledger::{Journal, SESSION_FILES, SessionState, Sessions, Undelivered};
 use gambrel_model::verdict::{Ruling, Verdict};
 
 use crate::fixture::{LedgerFixture, journal_firing, now};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gambrel_ledger::{LocalLedger, Redactor, RetentionLimits};
-use gambrel_model::ledger::Ledger;
+use gambrel_model::ledger::{Journal, Tickets};
 use gambrel_model::ticket::Ticket;
 
 use crate::fixture::{LedgerFixture, journal_firing, now};

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use gambrel_model::ledger::Ledger;
+use gambrel_model::ledger::{Journal, Sessions};
 
 use crate::fixture::{LedgerFixture, journal_firing};
 

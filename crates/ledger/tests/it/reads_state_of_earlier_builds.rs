@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gambrel_ledger::{FiringQuery, LocalLedger, Redactor, RetentionLimits};
-use gambrel_model::ledger::Ledger;
+use gambrel_ledger::{LocalLedger, Redactor, RetentionLimits};
+use gambrel_model::ledger::{FiringQuery, Journal, Sessions, Tickets, TrustStore};
 use serde_json::{Value, json};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/state-0.1");
@@ -73,7 +73,7 @@ fn reads_firings_from_database_and_spool() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = open_copy(dir.path());
     let query = FiringQuery { limit: usize::MAX, ..FiringQuery::default() };
-    let firings = ledger.list_firings(&query).unwrap();
+    let firings = ledger.firings(&query).unwrap();
     let summary: Vec<(String, Value, Value)> = firings
         .iter()
         .map(|firing| {

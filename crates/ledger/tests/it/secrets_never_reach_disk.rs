@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gambrel_ledger::{LocalLedger, Redactor};
-use gambrel_model::ledger::{FiringPhase, Ledger, SessionState, TrustEntry, Undelivered};
+use gambrel_model::ledger::{
+    FiringPhase, Journal, SessionState, Sessions, Tickets, TrustEntry, TrustStore, Undelivered,
+};
 use gambrel_model::ticket::Ticket;
 use gambrel_model::verdict::Verdict;
 use serde_json::{Value, json};
@@ -30,8 +32,7 @@ fn no_file_contains_a_secret() {
     assert_clean(&fixture.dir);
     assert_eq!(ledger.import_journal().unwrap().records, CANARIES as u64 + 1);
     assert_clean(&fixture.dir);
-    let shown =
-        serde_json::to_string(&ledger.find_firing("number").unwrap().unwrap().records).unwrap();
+    let shown = serde_json::to_string(&ledger.firing("number").unwrap().unwrap().records).unwrap();
     assert!(shown.contains("[redacted:PIN_TOKEN]"), "{shown}");
 }
 

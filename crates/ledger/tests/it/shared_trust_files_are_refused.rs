@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use gambrel_model::ledger::{Ledger, TrustEntry};
+use gambrel_model::ledger::{TrustEntry, TrustStore};
 
 use crate::fixture::LedgerFixture;
 
@@ -14,7 +14,7 @@ fn refuses_a_file_that_others_can_write() {
     for mode in [0o620, 0o602, 0o666] {
         set_permissions(fixture.file("trust.json"), Permissions::from_mode(mode)).unwrap();
         let error = fixture.ledger().trust_entries().unwrap_err();
-        assert!(error.why.contains("chmod 600"), "{error}");
+        assert!(error.detail.contains("chmod 600"), "{error}");
         assert!(fixture.ledger().update_trust(&mut BTreeMap::clear).is_err());
     }
     set_permissions(fixture.file("trust.json"), Permissions::from_mode(0o600)).unwrap();
@@ -26,7 +26,7 @@ fn refuses_a_folder_that_others_can_write() {
     let fixture = fixture_with_trust();
     set_permissions(&fixture.dir, Permissions::from_mode(0o777)).unwrap();
     let error = fixture.ledger().trust_entries().unwrap_err();
-    assert!(error.why.contains("chmod 700"), "{error}");
+    assert!(error.detail.contains("chmod 700"), "{error}");
 }
 
 #[test]

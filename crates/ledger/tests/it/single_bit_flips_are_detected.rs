@@ -1,7 +1,7 @@
 //! A flipped bit loses at most the lines that it changes, and no record is misread.
 //! `GAMBREL_FLIPS` sets the number of flips.
 
-use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
+use gambrel_model::ledger::{FiringPhase, Journal, JournalRecord};
 use serde_json::json;
 
 use crate::fixture::{LedgerFixture, all_firings, new_record};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gambrel_ledger::{LocalLedger, Redactor, RetentionLimits};
-use gambrel_model::ledger::{FiringPhase, JournalRecord, Ledger};
+use gambrel_model::ledger::{FiringPhase, Journal, JournalRecord};
 use serde_json::json;
 
 use crate::fixture::{
@@ -102,8 +102,8 @@ fn leaves_out_the_body_of_a_long_record() {
     let fixture = LedgerFixture::new();
     let huge = new_record("huge-1", FiringPhase::Finished, json!("z".repeat(17 << 20)));
     let error = fixture.ledger().append_journal(std::slice::from_ref(&huge)).unwrap_err();
-    assert!(error.doing.contains("left out"), "{error}");
-    let firing = fixture.ledger().find_firing("huge-1").unwrap().unwrap();
+    assert!(error.public.contains("left out"), "{error}");
+    let firing = fixture.ledger().firing("huge-1").unwrap().unwrap();
     assert!(firing.records[0].body["left_out"]["bytes"].as_u64().unwrap() > 17 << 20);
 }
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use gambrel_model::ledger::{FiringPhase, Ledger};
+use gambrel_model::ledger::{FiringPhase, Journal, Sessions};
 use serde_json::json;
 
 use crate::fixture;

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use gambrel_ledger::Redactor;
-use gambrel_model::ledger::Ledger;
+use gambrel_model::ledger::Tickets;
 use gambrel_model::ticket::Ticket;
 
 use crate::fixture::LedgerFixture;

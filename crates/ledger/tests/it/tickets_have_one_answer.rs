@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use gambrel_ledger::MemoryLedger;
-use gambrel_model::ledger::Ledger;
+use gambrel_model::ledger::{Ledger, Tickets};
 use gambrel_model::ticket::{Answer, AnswerResult, TicketState};
 
 use crate::fixture::{LedgerFixture, TEST_TIMEOUT, now, run_within};

@@ -1,7 +1,7 @@
 //! Undelivered entries of a session stay until they are delivered.
 
 use gambrel_ledger::LocalLedger;
-use gambrel_model::ledger::{Ledger, SessionState, Undelivered};
+use gambrel_model::ledger::{SessionState, Sessions, Undelivered};
 use gambrel_model::verdict::Verdict;
 
 use crate::fixture::LedgerFixture;
@@ -58,7 +58,7 @@ fn reports_a_damaged_state_once_and_moves_it_aside() {
     std::fs::write(&file, b"{\"owed\": [").unwrap();
     assert!(fixture.ledger().session_state("s").is_err());
     let error = fixture.ledger().update_session("s", &mut |_| ()).unwrap_err();
-    assert!(error.why.contains("moved to"), "{error}");
+    assert!(error.detail.contains("moved to"), "{error}");
     add_undelivered(&fixture.ledger(), "s", "d-2");
     assert_eq!(undelivered_ids(&fixture.ledger(), "s"), ["d-2"]);
 }

@@ -4,7 +4,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use gambrel_model::ledger::{FiringPhase, Ledger, LedgerError};
+use gambrel_model::ledger::{FiringPhase, Journal, LedgerError, Sessions, TrustStore};
 use serde_json::json;
 
 use crate::fixture::{
@@ -18,7 +18,7 @@ fn reports_a_file_in_place_of_the_folder() {
         std::fs::write(&fixture.dir, b"not a folder").unwrap();
         for error in errors_of_all_writes(&fixture.dir) {
             assert!(error.to_string().contains("state of things"), "{error}");
-            assert!(error.why.contains("GAMBREL_STATE_DIR"), "{error}");
+            assert!(error.detail.contains("GAMBREL_STATE_DIR"), "{error}");
         }
     });
 }
@@ -42,7 +42,7 @@ fn reports_a_full_disk() {
         symlink("/dev/full", fixture.file("spool.jsonl")).unwrap();
         let full = new_record("x-1", FiringPhase::Accepted, json!({}));
         let error = fixture.ledger().append_journal(std::slice::from_ref(&full)).unwrap_err();
-        assert!(error.why.contains("make room"), "{error}");
+        assert!(error.detail.contains("make room"), "{error}");
     });
 }
 
@@ -72,7 +72,7 @@ fn reads_firings_without_a_database() {
         std::fs::create_dir(fixture.file("ledger.db")).unwrap();
         assert!(fixture.ledger().import_journal().is_err());
         assert_eq!(all_firings(&fixture.ledger()).len(), 1);
-        assert_eq!(fixture.ledger().find_firing("only").unwrap().unwrap().records.len(), 3);
+        assert_eq!(fixture.ledger().firing("only").unwrap().unwrap().records.len(), 3);
     });
 }
 

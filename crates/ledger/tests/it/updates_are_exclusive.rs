@@ -1,6 +1,6 @@
 //! Threads and processes change the same state at once; no change is lost.
 
-use gambrel_model::ledger::{Ledger, SessionState, TrustEntry};
+use gambrel_model::ledger::{Ledger, SessionState, Sessions, TrustEntry, TrustStore};
 
 use crate::fixture::{LedgerFixture, TEST_TIMEOUT, open_ledger, run_within};
 use crate::test_process::TestProcess;
@@ -51,7 +51,7 @@ fn increment_count(ledger: &impl Ledger) {
     ledger.update_session("shared", &mut once).unwrap();
 }
 
-fn add_trust_entries(ledger: &impl Ledger, thread: u64) {
+fn add_trust_entries(ledger: &impl TrustStore, thread: u64) {
     for number in 0..3 {
         let shown = "make check".to_owned();
         let entry = TrustEntry {

@@ -2,10 +2,8 @@
 //! a listener on its own port.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use gambrel_ledger::{LocalLedger, Redactor};
 use gambrel_model::ticket::{Answer, OpenedTicket, Ticket};
 use gambrel_server::{Listener, ServerConfig, listen};
 use tempfile::TempDir;
@@ -86,8 +84,8 @@ impl ServerFixture {
 }
 
 pub(crate) fn server_config(dir: &Path) -> ServerConfig {
-    let ledger = LocalLedger::open(dir.to_owned(), Redactor::default());
-    ServerConfig { ledger: Arc::new(ledger), key: None, ledger_id: dir.display().to_string() }
+    let ledger = gambrel_ledger::open_state_dir(dir.to_owned());
+    ServerConfig { ledger, key: None, ledger_id: dir.display().to_string() }
 }
 
 pub(crate) fn open_ticket(config: &ServerConfig, key: &str) -> OpenedTicket {

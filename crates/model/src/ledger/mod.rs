@@ -1,0 +1,46 @@
+//! The traits of the ledger, by concern. They must not know where values are stored.
+
+mod error;
+mod journal;
+mod origin;
+mod runs;
+mod sessions;
+mod tickets;
+mod trust;
+
+use std::time::Instant;
+
+pub use error::{LedgerError, LedgerErrorKind};
+pub use journal::{
+    FiringPhase, FiringQuery, FiringRecord, FiringState, Imported, Journal, JournalRecord,
+    RecentFirings,
+};
+pub use origin::ProcessOrigin;
+pub use runs::Runs;
+pub use sessions::{
+    Claim, MAX_HALT_COUNT, MAX_UNDELIVERED_BYTES, MAX_UNDELIVERED_COUNT, SESSION_FILES,
+    SessionState, Sessions, Undelivered,
+};
+pub use tickets::Tickets;
+pub use trust::{TrustEntry, TrustStore};
+
+/// Stores state between processes. Every method may fail; no decision depends on success.
+pub trait Ledger: Journal + Sessions + Tickets + Runs + Send + Sync {
+    /// An opaque name of this ledger: processes with the same one share its content.
+    fn ledger_id(&self) -> String;
+
+    /// Returns when `what` may have changed, or at `deadline`. It may return early: call it in a
+    /// loop that reads the value again.
+    fn wait_for_change(&self, what: WatchTarget<'_>, deadline: Instant);
+}
+
+/// A part of the ledger that a process waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchTarget<'a> {
+    /// The journal.
+    Journal,
+    /// The state of a session.
+    Session(&'a str),
+    /// The ticket with this id.
+    Ticket(&'a str),
+}
