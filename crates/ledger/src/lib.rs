@@ -7,6 +7,8 @@ mod memory;
 mod open_ticket;
 mod pid_alive;
 mod redact;
+mod run_error;
+mod task;
 mod token;
 
 pub use local::{LocalLedger, RetentionLimits};

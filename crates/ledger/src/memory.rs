@@ -1,20 +1,24 @@
 //! A ledger in memory, for library users and tests. Its content ends with the process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
-    Claim, FiringQuery, FiringRecord, Imported, Journal, JournalRecord, Ledger, LedgerError,
-    LedgerErrorKind, RecentFirings, Runs, SessionState, Sessions, Tickets, TrustEntry, TrustStore,
-    Undelivered, WatchTarget,
+    Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal, JournalRecord,
+    Ledger, LedgerError, LedgerErrorKind, LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog,
+    Runs, SessionState, Sessions, Task, TaskUpdate, Tickets, TrustEntry, TrustStore, Undelivered,
+    WatchTarget,
 };
 use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
+use serde_json::Value;
 
 use crate::firing::{self, build_firing};
 use crate::open_ticket::is_over;
 use crate::pid_alive;
+use crate::run_error::{conflict_error, locked_error};
+use crate::task::change_task;
 use crate::token::{TicketToken, new_secret};
 
 /// Maximum length of one wait: a change before the wait is not seen.
@@ -26,6 +30,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_millis(250);
 pub struct MemoryLedger {
     state: Mutex<MemoryState>,
     changed: Condvar,
+    locks: MemoryLocks,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +41,31 @@ struct MemoryState {
     trust: BTreeMap<String, TrustEntry>,
     trusted_texts: BTreeMap<String, String>,
     tickets: Vec<(String, Ticket)>,
+    logs: BTreeMap<RunLog, Vec<Value>>,
+    tasks: BTreeMap<String, Vec<Task>>,
+    messages: BTreeMap<String, Vec<InboxMessage>>,
+}
+
+/// The locks by name. They are shared with those who hold one.
+type MemoryLocks = Arc<Mutex<BTreeMap<String, MemoryLock>>>;
+
+#[derive(Debug, Default)]
+struct MemoryLock {
+    fence: u64,
+    owner: Option<ProcessOrigin>,
+}
+
+/// Releases a lock when it is dropped.
+struct HeldLock {
+    locks: MemoryLocks,
+    name: String,
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.entry(self.name.clone()).or_default().owner = None;
+    }
 }
 
 impl MemoryState {
@@ -261,6 +291,69 @@ impl Runs for MemoryLedger {
         let key = (firing_key.to_owned(), hook.to_owned());
         self.change_state().outcomes.entry(key).or_insert_with(|| outcome.clone());
         Ok(())
+    }
+
+    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> Result<RunLock, LedgerError> {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = locks.entry(name.to_owned()).or_default();
+        if let Some(owner) = &lock.owner {
+            return Err(locked_error(name, owner));
+        }
+        *lock = MemoryLock { fence: lock.fence + 1, owner: Some(owner.clone()) };
+        let held = HeldLock { locks: Arc::clone(&self.locks), name: name.to_owned() };
+        Ok(RunLock::new(lock.fence, held))
+    }
+
+    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> Result<u64, LedgerError> {
+        let mut state = self.change_state();
+        let stored = state.logs.entry(log.clone()).or_default();
+        if stored.len() as u64 != after {
+            return Err(conflict_error(&log.name, after, stored.len() as u64));
+        }
+        stored.extend_from_slice(lines);
+        Ok(stored.len() as u64)
+    }
+
+    fn read(&self, log: &RunLog) -> Result<LogLines, LedgerError> {
+        let lines = self.lock_state().logs.get(log).cloned().unwrap_or_default();
+        Ok(LogLines { lines, torn: None })
+    }
+}
+
+impl Boards for MemoryLedger {
+    fn tasks(&self, board: &str) -> Result<Vec<Task>, LedgerError> {
+        Ok(self.lock_state().tasks.get(board).cloned().unwrap_or_default())
+    }
+
+    fn update_task(
+        &self,
+        board: &str,
+        id: Option<&str>,
+        change: &mut TaskUpdate<'_>,
+    ) -> Result<Task, LedgerError> {
+        let mut state = self.change_state();
+        let tasks = state.tasks.entry(board.to_owned()).or_default();
+        change_task(board, tasks, id, change)?;
+        let task = change_task(board, tasks, id, change)?;
+        match tasks.iter_mut().find(|known| known.id == task.id) {
+            Some(known) => *known = task.clone(),
+            None => tasks.push(task.clone()),
+        }
+        Ok(task)
+    }
+
+    fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError> {
+        let mut state = self.change_state();
+        let messages = state.messages.entry(board.to_owned()).or_default();
+        if !messages.iter().any(|known| known.id == message.id) {
+            messages.push(message.clone());
+        }
+        Ok(())
+    }
+
+    fn inbox(&self, board: &str, member: &str) -> Result<Vec<InboxMessage>, LedgerError> {
+        let messages = self.lock_state().messages.get(board).cloned().unwrap_or_default();
+        Ok(messages.into_iter().filter(|message| message.to == member).collect())
     }
 }
 

@@ -20,6 +20,11 @@ pub(crate) fn wrote_record(origin: &ProcessOrigin, at: u64) -> bool {
     }
 }
 
+/// True while the process of an origin runs.
+pub(crate) fn is_alive(origin: &ProcessOrigin) -> bool {
+    wrote_record(origin, u64::MAX / 2)
+}
+
 /// True while process `pid` runs. A process that started after `at` reuses the pid and does not
 /// count.
 fn is_running(pid: u32, at: u64) -> bool {

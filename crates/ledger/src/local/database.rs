@@ -15,7 +15,7 @@ pub(super) const DATABASE_FILE: &str = "ledger.db";
 /// Maximum wait for the database. Shorter than for a lock, because both waits may add up.
 const DATABASE_TIMEOUT: Duration = Duration::from_millis(900);
 
-/// Schema migrations, one for each released change. `user_version` counts the applied ones.
+/// Schema migrations of the journal.
 const MIGRATIONS: [&str; 1] = ["CREATE TABLE firings (
          seq INTEGER PRIMARY KEY AUTOINCREMENT,
          id TEXT NOT NULL UNIQUE,
@@ -86,17 +86,29 @@ impl From<LedgerError> for DatabaseFailure {
     }
 }
 
-/// Opens the database for writing, with private permissions and all migrations applied.
+/// Opens the journal for writing.
 pub(super) fn open_to_write(folder: &StateDir) -> Result<Connection, DatabaseFailure> {
-    // SQLite would create the file with the mode of the umask. Its side files copy the mode.
-    folder.open_private(DATABASE_FILE, OpenOptions::new().write(true).truncate(false))?;
-    let mut connection = Connection::open(folder.path_of(DATABASE_FILE))?;
-    connection.busy_timeout(DATABASE_TIMEOUT)?;
+    let connection = open_migrated(folder, DATABASE_FILE, DATABASE_TIMEOUT, &MIGRATIONS)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    // The spool is removed after the commit, so the commit must be on the disk.
+    Ok(connection)
+}
+
+/// Opens a database for writing, with private permissions and all migrations applied. There is one
+/// migration for each released change, and `user_version` counts the applied ones.
+pub(super) fn open_migrated(
+    folder: &StateDir,
+    file: &str,
+    timeout: Duration,
+    migrations: &[&str],
+) -> Result<Connection, DatabaseFailure> {
+    // SQLite would create the file with the mode of the umask. Its side files copy the mode.
+    folder.open_private(file, OpenOptions::new().write(true).truncate(false))?;
+    let mut connection = Connection::open(folder.path_of(file))?;
+    connection.busy_timeout(timeout)?;
+    // A caller relies on a commit, such as for the removal of the spool, so it must be on the disk.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    apply_migrations(&mut connection, &folder.path_of(DATABASE_FILE))?;
+    apply_migrations(&mut connection, &folder.path_of(file), migrations)?;
     Ok(connection)
 }
 
@@ -196,22 +208,32 @@ fn check_readable(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn apply_migrations(connection: &mut Connection, path: &Path) -> Result<(), DatabaseFailure> {
+fn apply_migrations(
+    connection: &mut Connection,
+    path: &Path,
+    migrations: &[&str],
+) -> Result<(), DatabaseFailure> {
+    if applied_migrations(connection)? == migrations.len() {
+        return Ok(());
+    }
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let rung: usize = transaction
-        .pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
-        .map(|version| usize::try_from(version).unwrap_or(usize::MAX))?;
-    let Some(above) = MIGRATIONS.get(rung..) else {
+    let rung = applied_migrations(&transaction)?;
+    let Some(above) = migrations.get(rung..) else {
         let why = "it was written by a newer gambrel; use that one, or move the file away";
         return Err(corrupt_error("opening", path, why).into());
     };
     for step in above {
         transaction.execute_batch(step)?;
     }
-    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    transaction.pragma_update(None, "user_version", migrations.len() as i64)?;
     transaction.commit()?;
     Ok(())
+}
+
+fn applied_migrations(connection: &Connection) -> rusqlite::Result<usize> {
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+    version.map(|version| usize::try_from(version).unwrap_or(usize::MAX))
 }
 
 fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {

@@ -1,6 +1,7 @@
 //! A ledger in a folder that many processes share. A write is one append or one small file; only
 //! readers open the database.
 
+mod boards;
 mod database;
 mod import;
 mod lock;
@@ -8,6 +9,8 @@ mod outcomes;
 mod query;
 mod recent;
 mod record_line;
+mod run_lock;
+mod run_log;
 mod session;
 mod side_entries;
 mod spool;
@@ -25,11 +28,13 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
-    Claim, FiringQuery, FiringRecord, Imported, Journal, JournalRecord, Ledger, LedgerError,
-    RecentFirings, Runs, SessionState, Sessions, Tickets, TrustEntry, TrustStore, Undelivered,
+    Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal, JournalRecord,
+    Ledger, LedgerError, LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog, Runs,
+    SessionState, Sessions, Task, TaskUpdate, Tickets, TrustEntry, TrustStore, Undelivered,
     WatchTarget,
 };
 use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
+use serde_json::Value;
 
 use crate::pid_alive;
 use crate::redact::Redactor;
@@ -245,6 +250,41 @@ impl Runs for LocalLedger {
         outcome: &Outcome,
     ) -> Result<(), LedgerError> {
         outcomes::record_outcome(&self.folder, &self.redactor, (firing_key, hook), outcome)
+    }
+
+    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> Result<RunLock, LedgerError> {
+        run_lock::acquire_lock(&self.folder, &self.redactor, name, owner)
+    }
+
+    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> Result<u64, LedgerError> {
+        run_log::append_lines(log, &self.redactor, after, lines)
+    }
+
+    fn read(&self, log: &RunLog) -> Result<LogLines, LedgerError> {
+        run_log::read_lines(log)
+    }
+}
+
+impl Boards for LocalLedger {
+    fn tasks(&self, board: &str) -> Result<Vec<Task>, LedgerError> {
+        boards::list_tasks(&self.folder, board)
+    }
+
+    fn update_task(
+        &self,
+        board: &str,
+        id: Option<&str>,
+        change: &mut TaskUpdate<'_>,
+    ) -> Result<Task, LedgerError> {
+        boards::update_task(&self.folder, &self.redactor, board, id, change)
+    }
+
+    fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError> {
+        boards::store_message(&self.folder, &self.redactor, board, message)
+    }
+
+    fn inbox(&self, board: &str, member: &str) -> Result<Vec<InboxMessage>, LedgerError> {
+        boards::list_messages(&self.folder, board, member)
     }
 }
 

@@ -39,12 +39,7 @@ pub(super) struct SessionFiles {
 
 impl SessionFiles {
     pub(super) fn for_session(session: &str, redactor: &Redactor) -> Self {
-        let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        let legible: String =
-            redactor.redact_text(session).chars().take(MAX_LEGIBLE_CHARS).map(safe).collect();
-        let hash = sha256(session);
-        let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self::from_stem(&format!("{legible}-{short}"))
+        Self::from_stem(&file_stem(session, redactor))
     }
 
     fn from_stem(stem: &str) -> Self {
@@ -121,6 +116,16 @@ impl SessionFiles {
         }
         store_state(folder, redactor, &self.state, &rest, Durable::No)
     }
+}
+
+/// The beginning of file names for something with a name: legible, safe and unique.
+pub(super) fn file_stem(name: &str, redactor: &Redactor) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let legible: String =
+        redactor.redact_text(name).chars().take(MAX_LEGIBLE_CHARS).map(safe).collect();
+    let hash = sha256(name);
+    let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{legible}-{short}")
 }
 
 /// The maximum wait for a session's lock. It is shorter after a wait that timed out.

@@ -150,7 +150,7 @@ fn size_if_live(open: &SpoolFile, folder: &StateDir) -> Option<u64> {
     (open.inode == live.ino() && open.device == live.dev()).then_some(live.len())
 }
 
-fn write_once(mut file: &File, line: &[u8]) -> io::Result<()> {
+pub(super) fn write_once(mut file: &File, line: &[u8]) -> io::Result<()> {
     loop {
         return match file.write(line) {
             Ok(written) if written == line.len() => Ok(()),

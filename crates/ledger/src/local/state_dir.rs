@@ -110,7 +110,7 @@ impl StateDir {
     }
 
     /// Syncs the folder of a file, and the state folder, which may be new.
-    fn sync_folders_of(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn sync_folders_of(&self, path: &Path) -> io::Result<()> {
         let own = path.parent().unwrap_or(&self.dir);
         File::open(own)?.sync_all()?;
         if own == self.dir { Ok(()) } else { File::open(&self.dir)?.sync_all() }

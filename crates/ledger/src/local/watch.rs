@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use gambrel_model::ledger::WatchTarget;
 
 use super::session::SessionFiles;
-use super::{LocalLedger, spool, tickets};
+use super::{LocalLedger, boards, run_lock, run_log, spool, tickets};
 
 /// Maximum length of one wait.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(250);
@@ -24,6 +24,9 @@ impl LocalLedger {
                 SessionFiles::for_session(session, &self.redactor).names()
             }
             WatchTarget::Ticket(id) => tickets::file_of(id).into_iter().collect(),
+            WatchTarget::Log(log) => return vec![log.folder.join(run_log::EVENTS_FILE)],
+            WatchTarget::Lock(name) => vec![run_lock::owner_file(name, &self.redactor)],
+            WatchTarget::Board(_) => vec![boards::BOARDS_FILE.to_owned()],
         };
         names.iter().map(|name| self.folder.path_of(name)).collect()
     }

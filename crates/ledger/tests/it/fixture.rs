@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use gambrel_ledger::{LocalLedger, Redactor};
 use gambrel_model::ledger::{
-    FiringPhase, FiringQuery, FiringRecord, Journal, JournalRecord, Ledger, ProcessOrigin,
+    FiringPhase, FiringQuery, FiringRecord, Journal, JournalRecord, ProcessOrigin,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -56,7 +56,7 @@ pub(crate) fn new_record(id: &str, step: FiringPhase, body: Value) -> JournalRec
 }
 
 /// Journals a firing from beginning to end.
-pub(crate) fn journal_firing(ledger: &impl Ledger, id: &str) {
+pub(crate) fn journal_firing(ledger: &(impl Journal + ?Sized), id: &str) {
     for (number, step) in
         [FiringPhase::Accepted, FiringPhase::Started, FiringPhase::Finished].iter().enumerate()
     {

@@ -17,6 +17,10 @@ mod fixture;
 #[cfg(test)]
 mod killed_imports_lose_nothing;
 #[cfg(test)]
+mod ledger_contract;
+#[cfg(test)]
+mod local_ledger_survives_kills;
+#[cfg(test)]
 mod lock_waits_are_bounded;
 #[cfg(test)]
 mod long_spools_are_listed_before_import;

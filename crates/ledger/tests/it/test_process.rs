@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use gambrel_model::ledger::{FiringPhase, Journal, Sessions};
+use gambrel_model::ledger::{Boards, FiringPhase, Journal, Runs, Sessions, Task};
 use serde_json::json;
 
 use crate::fixture;
@@ -71,6 +71,12 @@ impl Drop for TestProcess {
     }
 }
 
+fn stall_until_killed() {
+    println!("\n{READY}");
+    std::io::stdout().flush().unwrap();
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
 /// Does nothing unless started by [`TestProcess::start`].
 #[test]
 fn runs_the_selected_mode() {
@@ -103,13 +109,36 @@ fn runs_the_selected_mode() {
                 .append_journal(&[fixture::new_record(rest, FiringPhase::Accepted, json!({}))])
                 .unwrap();
         }
+        "lock" => {
+            // Held until this process ends.
+            let own = gambrel_model::ledger::ProcessOrigin::of_this_process();
+            std::mem::forget(ledger.acquire_lock(rest, &own).unwrap());
+        }
+        "claim" => {
+            for task in ledger.tasks("project").unwrap() {
+                crate::ledger_contract::claim_task(&ledger, &task.id, rest);
+            }
+        }
+        "stall-session" => {
+            let mut stall = |state: &mut gambrel_model::ledger::SessionState| {
+                state.counts.clear();
+                stall_until_killed();
+            };
+            ledger.update_session(rest, &mut stall).unwrap();
+        }
+        "stall-task" => {
+            let mut stall = |_: &[Task], task: &mut Task| {
+                task.subject = "changed".to_owned();
+                stall_until_killed();
+                Ok(())
+            };
+            ledger.update_task("project", Some(rest), &mut stall).unwrap();
+        }
         "take" => loop {
             ledger.import_journal().unwrap();
             println!("{READY}");
         },
         other => panic!("unknown mode `{other}`"),
     }
-    println!("\n{READY}");
-    std::io::stdout().flush().unwrap();
-    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    stall_until_killed();
 }

@@ -1,5 +1,6 @@
 //! The traits of the ledger, by concern. They must not know where values are stored.
 
+mod boards;
 mod error;
 mod journal;
 mod origin;
@@ -10,13 +11,14 @@ mod trust;
 
 use std::time::Instant;
 
+pub use boards::{Boards, InboxMessage, Task, TaskChange, TaskRefusal, TaskStatus, TaskUpdate};
 pub use error::{LedgerError, LedgerErrorKind};
 pub use journal::{
     FiringPhase, FiringQuery, FiringRecord, FiringState, Imported, Journal, JournalRecord,
     RecentFirings,
 };
 pub use origin::ProcessOrigin;
-pub use runs::Runs;
+pub use runs::{LogLines, RunLock, RunLog, Runs, TornLine};
 pub use sessions::{
     Claim, MAX_HALT_COUNT, MAX_UNDELIVERED_BYTES, MAX_UNDELIVERED_COUNT, SESSION_FILES,
     SessionState, Sessions, Undelivered,
@@ -25,7 +27,7 @@ pub use tickets::Tickets;
 pub use trust::{TrustEntry, TrustStore};
 
 /// Stores state between processes. Every method may fail; no decision depends on success.
-pub trait Ledger: Journal + Sessions + Tickets + Runs + Send + Sync {
+pub trait Ledger: Journal + Sessions + Tickets + Runs + Boards + Send + Sync {
     /// An opaque name of this ledger: processes with the same one share its content.
     fn ledger_id(&self) -> String;
 
@@ -43,4 +45,10 @@ pub enum WatchTarget<'a> {
     Session(&'a str),
     /// The ticket with this id.
     Ticket(&'a str),
+    /// The log of a run.
+    Log(&'a RunLog),
+    /// The lock with this name.
+    Lock(&'a str),
+    /// The tasks and messages of a board.
+    Board(&'a str),
 }

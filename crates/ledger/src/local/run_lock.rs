@@ -1,0 +1,73 @@
+//! Locks of runs: a lock file that the kernel releases when its owner ends, and a file beside it
+//! that names the owner.
+
+use std::time::Duration;
+
+use gambrel_model::ledger::{LedgerError, ProcessOrigin, RunLock};
+use serde::{Deserialize, Serialize};
+
+use super::lock::FileLock;
+use super::session::file_stem;
+use super::state_dir::{Durable, StateDir, corrupt_error, io_error, refused_error};
+use crate::pid_alive::is_alive;
+use crate::redact::Redactor;
+use crate::run_error::locked_error;
+
+const LOCKS_DIR: &str = "locks";
+/// A new owner has the lock before its name is in the file.
+const OWNER_INTERVAL: Duration = Duration::from_millis(5);
+/// How often the file is read again until it names a running owner.
+const MAX_OWNER_READS: usize = 40;
+
+/// The last owner of a lock.
+#[derive(Default, Serialize, Deserialize)]
+struct LockOwner {
+    fence: u64,
+    origin: ProcessOrigin,
+}
+
+/// The file that names the owner of a lock.
+pub(super) fn owner_file(name: &str, redactor: &Redactor) -> String {
+    format!("{LOCKS_DIR}/{}.json", file_stem(name, redactor))
+}
+
+/// Takes a lock if it is free.
+pub(super) fn acquire_lock(
+    folder: &StateDir,
+    redactor: &Redactor,
+    name: &str,
+    origin: &ProcessOrigin,
+) -> Result<RunLock, LedgerError> {
+    let file = owner_file(name, redactor);
+    let lock = format!("{LOCKS_DIR}/{}.lock", file_stem(name, redactor));
+    for _ in 0..MAX_OWNER_READS {
+        let held = FileLock::try_lock(folder, &lock)
+            .map_err(|error| io_error("locking", &folder.path_of(&lock), &error))?;
+        let last = read_owner(folder, &file)?;
+        if let Some(held) = held {
+            let owner = LockOwner { fence: last.fence + 1, origin: origin.clone() };
+            write_owner(folder, &file, &owner)?;
+            return Ok(RunLock::new(owner.fence, held));
+        }
+        if last.fence > 0 && is_alive(&last.origin) {
+            return Err(locked_error(name, &last.origin));
+        }
+        std::thread::sleep(OWNER_INTERVAL);
+    }
+    Err(locked_error(name, &read_owner(folder, &file)?.origin))
+}
+
+fn read_owner(folder: &StateDir, file: &str) -> Result<LockOwner, LedgerError> {
+    let Some(opened) = folder.open_existing(file)? else { return Ok(LockOwner::default()) };
+    let text = folder.read_text(file, opened)?;
+    serde_json::from_str(&text).map_err(|error| {
+        let why = format!("it does not name the owner of a lock ({error}); remove it");
+        corrupt_error("reading", &folder.path_of(file), why)
+    })
+}
+
+fn write_owner(folder: &StateDir, file: &str, owner: &LockOwner) -> Result<(), LedgerError> {
+    let bytes = serde_json::to_vec(owner)
+        .map_err(|error| refused_error("writing", &folder.path_of(file), error))?;
+    folder.replace_file(file, &bytes, Durable::Yes)
+}

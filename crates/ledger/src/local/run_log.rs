@@ -1,0 +1,123 @@
+//! The log of a run: `events.jsonl` in its folder, one JSON value per line. Writers lock the file,
+//! check that nobody else has appended, and sync it. A kill leaves at most one torn last line.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use gambrel_model::ledger::{LedgerError, LogLines, RunLog, TornLine};
+use serde_json::Value;
+
+use super::lock::{self, LockKind};
+use super::spool::write_once;
+use super::state_dir::{StateDir, corrupt_error, io_error};
+use crate::redact::Redactor;
+use crate::run_error::conflict_error;
+
+/// The file in the folder of a run.
+pub(super) const EVENTS_FILE: &str = "events.jsonl";
+
+/// Appends lines with one write, if the log ends with line `after`.
+pub(super) fn append_lines(
+    log: &RunLog,
+    redactor: &Redactor,
+    after: u64,
+    lines: &[Value],
+) -> Result<u64, LedgerError> {
+    let folder = StateDir::new(log.folder.clone());
+    let path = folder.path_of(EVENTS_FILE);
+    let trouble = |error: io::Error| io_error("appending to", &path, &error);
+    let mut file = folder
+        .open_private(EVENTS_FILE, OpenOptions::new().read(true).append(true))
+        .map_err(trouble)?;
+    with_lock(&mut file, LockKind::Exclusive, &path, |file| {
+        let bytes = read_bytes(file).map_err(trouble)?;
+        let (intact, torn) = split_torn(&bytes);
+        let last = count_lines(intact);
+        if last != after {
+            return Err(conflict_error(path.display(), after, last));
+        }
+        if torn.is_some() {
+            file.set_len(intact.len() as u64).map_err(trouble)?;
+        }
+        let written = write_once(file, to_text(lines, redactor).as_bytes())
+            .and_then(|()| file.sync_data())
+            .and_then(|()| if intact.is_empty() { folder.sync_folders_of(&path) } else { Ok(()) });
+        written.map_err(|error| {
+            // The caller may append the same lines again.
+            let _ = file.set_len(intact.len() as u64);
+            trouble(error)
+        })?;
+        Ok(after + lines.len() as u64)
+    })
+}
+
+/// Reads all lines; none without a file.
+pub(super) fn read_lines(log: &RunLog) -> Result<LogLines, LedgerError> {
+    let folder = StateDir::new(log.folder.clone());
+    let path = folder.path_of(EVENTS_FILE);
+    let Some(mut file) = folder.open_existing(EVENTS_FILE)? else {
+        return Ok(LogLines::default());
+    };
+    let bytes = with_lock(&mut file, LockKind::Shared, &path, |file| {
+        read_bytes(file).map_err(|error| io_error("reading", &path, &error))
+    })?;
+    let (intact, torn) = split_torn(&bytes);
+    let mut lines = Vec::new();
+    for (number, line) in (1_u64..).zip(intact.split_inclusive(|byte| *byte == b'\n')) {
+        lines.push(serde_json::from_slice(line).map_err(|error| {
+            let why = format!("line {number} is damaged ({error}); repair it, or start a new run");
+            corrupt_error("reading", &path, why)
+        })?);
+    }
+    Ok(LogLines { lines, torn })
+}
+
+fn with_lock<T>(
+    file: &mut File,
+    kind: LockKind,
+    path: &Path,
+    work: impl FnOnce(&mut File) -> Result<T, LedgerError>,
+) -> Result<T, LedgerError> {
+    lock::acquire_lock(file, kind, lock::LOCK_TIMEOUT, path)?;
+    let done = work(file);
+    // Explicitly, because a child that is being spawned may have a copy of the file.
+    lock::release_lock(file);
+    done
+}
+
+fn read_bytes(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Splits off a last line that has no end, or that a crash of the machine left without its content.
+fn split_torn(bytes: &[u8]) -> (&[u8], Option<TornLine>) {
+    let is_end = |byte: &u8| *byte == b'\n';
+    let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let start = body.iter().rposition(is_end).map_or(0, |at| at + 1);
+    let (intact, last) = bytes.split_at(start);
+    let is_whole =
+        last.ends_with(b"\n") && serde_json::from_slice::<serde::de::IgnoredAny>(last).is_ok();
+    if last.is_empty() || is_whole {
+        return (bytes, None);
+    }
+    let number = count_lines(intact) + 1;
+    (intact, Some(TornLine { number, bytes: last.len() as u64 }))
+}
+
+fn count_lines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+fn to_text(lines: &[Value], redactor: &Redactor) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let mut line = line.clone();
+        redactor.redact_value(&mut line);
+        text += &format!("{line}\n");
+    }
+    text
+}
