@@ -3,11 +3,12 @@
 
 use gambrel_model::{
     Audience, CallerContext, Dialect, Draft, Event, FiringPhase, Hook, Ledger, LedgerError,
-    Outcome, Undelivered, Verdict,
+    Outcome, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::delivery::queue_messages;
 use crate::journal::new_record;
 use crate::undelivered;
 
@@ -102,10 +103,10 @@ fn keep_messages(
     if messages.is_empty() {
         return Ok(());
     }
-    let verdict = Verdict { messages, ..Verdict::default() }.truncate_texts();
-    let entry = Undelivered::new(format!("{}:{}", event.id, hook.id), hook.id.clone(), verdict);
-    undelivered::keep_for_session(ledger, &event.session_key, &entry).map_err(|error| {
-        let public = format!("{}: {}", undelivered::describe_lost(&entry.verdict), error.public);
+    let lost = Verdict { messages: messages.clone(), ..Verdict::default() };
+    let id = format!("{}:{}", event.id, hook.id);
+    queue_messages(ledger, &event.session_key, id, &hook.id, messages).map_err(|error| {
+        let public = format!("{}: {}", undelivered::describe_lost(&lost), error.public);
         LedgerError { public, ..error }
     })
 }

@@ -5,6 +5,7 @@ mod budget;
 mod candidate;
 mod coverage;
 mod covered;
+mod delivery;
 mod detached;
 mod find;
 mod fire;
@@ -24,6 +25,7 @@ mod undelivered;
 
 pub use candidate::{Candidate, Selection};
 pub use coverage::{Coverage, CoveredFile, Surroundings};
+pub use delivery::{PendingDelivery, mark_delivered, pending_delivery, queue_messages};
 pub use detached::{DetachedHook, record_detached_outcome};
 pub use find::{MAX_FILE_BYTES, read_text};
 pub use journal::{Unreadable, now_ms, record_unreadable};
@@ -34,7 +36,7 @@ pub use trust::{
     ABSENT, TRUST_RULES, Trust, TrustMode, earlier_record, find_coverage, name_in_record,
     trust_key, trust_record,
 };
-pub use undelivered::{GAMBREL, keep_for_session, mark_delivered, release_claims};
+pub use undelivered::{GAMBREL, confirm_reply, release_claims};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

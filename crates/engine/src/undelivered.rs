@@ -6,6 +6,8 @@ use gambrel_model::{
     Ruling, SessionState, Undelivered, Verdict,
 };
 
+use crate::delivery::remove_delivered;
+
 /// The sender of gambrel's own messages.
 pub const GAMBREL: &str = "gambrel";
 
@@ -33,7 +35,8 @@ pub fn collect_deliverable(event: &Event) -> (Verdict, Vec<Undelivered>) {
             seed = seed.then(halt);
         }
         if !is_nothing(&part) || is_nothing(&entry.verdict) {
-            delivered.push(Undelivered { verdict: part, ..entry.clone() });
+            let claim = entry.claim.clone().filter(|_| own);
+            delivered.push(Undelivered { verdict: part, claim, ..entry.clone() });
         }
     }
     (seed, delivered)
@@ -135,7 +138,7 @@ pub enum OnceRefusal {
     Unknown(String),
 }
 
-fn is_nothing(verdict: &Verdict) -> bool {
+pub(crate) fn is_nothing(verdict: &Verdict) -> bool {
     verdict.messages.is_empty() && verdict.ruling == Ruling::Silent
 }
 
@@ -215,20 +218,8 @@ fn missing_part(
     (!is_nothing(&missing.verdict)).then_some(missing)
 }
 
-/// Stores an entry for a session, aside if its state cannot be changed.
-pub fn keep_for_session(
-    ledger: &dyn Ledger,
-    session: &str,
-    entry: &Undelivered,
-) -> Result<(), LedgerError> {
-    match ledger.update_session(session, &mut |state| state.keep_undelivered(entry.clone())) {
-        Ok(()) => Ok(()),
-        Err(error) => store_aside(ledger, session, entry, error),
-    }
-}
-
 /// Stores an entry aside. Reports both errors if that fails too.
-fn store_aside(
+pub(crate) fn store_aside(
     ledger: &dyn Ledger,
     session: &str,
     entry: &Undelivered,
@@ -255,23 +246,14 @@ pub fn describe_lost(stored: &Verdict) -> String {
     format!("a message of a hook for a later event is lost (`{texts}`)")
 }
 
-/// Removes delivered messages and sets the session flags. The undelivered part of an entry stays.
-pub fn mark_delivered(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
+/// Called once a reply has reached its caller: removes delivered messages and sets the session
+/// flags.
+pub fn confirm_reply(ledger: &dyn Ledger, decision: &Decision) -> Result<(), LedgerError> {
     if decision.delivered.is_empty() && decision.session_flags.is_empty() {
         return Ok(());
     }
     ledger.update_session(&decision.session_key, &mut |state| {
-        state.undelivered.retain_mut(|entry| {
-            match decision.delivered.iter().find(|p| p.id == entry.id) {
-                Some(delivered) => {
-                    remove_delivered(&mut entry.verdict, &delivered.verdict);
-                    let own = entry.claim.as_ref().is_some_and(|claim| claim.firing == decision.id);
-                    entry.claim = entry.claim.take().filter(|_| !own);
-                    !is_nothing(&entry.verdict)
-                }
-                None => true,
-            }
-        });
+        remove_delivered(state, &decision.delivered);
         for name in &decision.session_flags {
             *state.counts.entry(name.clone()).or_default() += 1;
             state.claims.remove(name);
@@ -292,14 +274,6 @@ pub fn release_claims(ledger: &dyn Ledger, decision: &Decision) -> Result<(), Le
         }
         state.claims.retain(|_, claim| !own(claim));
     })
-}
-
-fn remove_delivered(stored: &mut Verdict, delivered: &Verdict) {
-    stored.messages.retain(|message| !delivered.messages.contains(message));
-    if delivered.ruling == stored.ruling {
-        stored.ruling = Ruling::Silent;
-        stored.reasons.clear();
-    }
 }
 
 /// The counter of refusals of one subject: a task, a sub-agent or the session.

@@ -233,7 +233,7 @@ impl Gambrel {
             // If the import fails, the next reader imports the spool.
             let _later = self.start_import();
         }
-        gambrel_engine::mark_delivered(self.ledger(), decision)
+        gambrel_engine::confirm_reply(self.ledger(), decision)
     }
 
     /// Imports the journal in the background: in a separate process, or in a thread of a library

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use gambrel::model::event::session_key;
-use gambrel::model::{Audience, Event, Moment, MomentKind, Reply, Ruling, Undelivered, Verdict};
+use gambrel::model::{Audience, Event, Moment, MomentKind, Reply, Ruling, Verdict};
 use gambrel::{Decision, Gambrel};
-use gambrel_engine::{GAMBREL, Unreadable, keep_for_session, now_ms, record_unreadable};
+use gambrel_engine::{GAMBREL, Unreadable, now_ms, queue_messages, record_unreadable};
 use serde_json::{Map, Value};
 
 /// How many bytes are searched for names.
@@ -89,9 +89,8 @@ impl UnparsableEvent {
         let text = format!("gambrel could not read {which}, so no hook ran: {why}");
         let verdict = Verdict::with_only_message(Audience::User, text).attributed_to("gambrel");
 
-        let undelivered = Undelivered::new(id, GAMBREL, verdict.truncate_texts());
         let session_key = session_key(&self.session, &self.project);
-        keep_for_session(gambrel.ledger(), &session_key, &undelivered)?;
+        queue_messages(gambrel.ledger(), &session_key, id, GAMBREL, verdict.messages)?;
         Ok(())
     }
 }

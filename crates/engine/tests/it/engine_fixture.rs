@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use gambrel_engine::{
-    Engine, FireResult, Options, TrustMode, load_hooks, mark_delivered, release_claims,
+    Engine, FireResult, Options, TrustMode, confirm_reply, load_hooks, release_claims,
 };
 use gambrel_ledger::MemoryLedger;
 use gambrel_model::{
@@ -36,7 +36,7 @@ impl EngineFixture {
     /// Fires an event and marks its messages as delivered.
     pub fn fire(&mut self, event: &str) -> FireResult {
         let fired = self.fire_native(&json!({"event": event, "input": {"command": "ls"}}));
-        mark_delivered(&self.ledger, &fired.decision).expect("delivered");
+        confirm_reply(&self.ledger, &fired.decision).expect("delivered");
         fired
     }
 

@@ -5,6 +5,7 @@
 mod custom_dialect;
 mod harness;
 mod missing_actions;
+mod queued_messages;
 mod rewrites;
 mod toy;
 #[cfg(feature = "js")]
