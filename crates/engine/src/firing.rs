@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Audience, Call, Carry, Decision, End, Event, Hook, Loss, Message, MomentKind, Order, Outcome,
-    PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered, Verdict, merge_patch,
+    Audience, Call, Carry, CutShort, Decision, End, Event, Hook, Loss, Message, MomentKind, Order,
+    Outcome, PatchRule, Program, Ruling, SessionState, Slot, Step, Undelivered, Verdict,
+    merge_patch,
 };
 
 use crate::budget::Budget;
@@ -449,7 +450,7 @@ impl<'f, 'a> Firing<'f, 'a> {
 /// The verdict of a gate hook without time: its timeout policy.
 fn gate_failure_verdict(event: &Event, candidate: &Candidate) -> Verdict {
     let Candidate { hook, row, .. } = candidate;
-    let cut = Some(format!("no time was left to ask {}", hook.title()));
+    let cut = Some(CutShort::Other(format!("no time was left to ask {}", hook.title())));
     let outcome = Outcome { cut_short_by: cut, ..Outcome::from_end(End::TimedOut) };
     let read = catch_unwind(AssertUnwindSafe(|| hook.dialect.read_outcome(event, hook, &outcome)));
     let late = read.unwrap_or_else(|_| {
@@ -480,15 +481,11 @@ fn collect_remarks(remark: String, outcome: &Outcome, verdict: &Verdict) -> Vec<
     why.extend(verdict.gate_failures.iter().cloned());
     why.extend(verdict.ruling_reasons().into_iter().map(str::to_owned));
     why.extend(outcome.remarks.iter().cloned());
-    let is_new = |cut: &&String| !why.iter().any(|known| known.contains(cut.as_str()));
-    why.extend(
-        outcome
-            .cut_short_by
-            .iter()
-            .filter(is_new)
-            .map(|cut| format!("cut short: {cut}"))
-            .collect::<Vec<_>>(),
-    );
+    if let Some(cut) = outcome.cut_short_by.as_ref().map(ToString::to_string)
+        && !why.iter().any(|known| known.contains(&cut))
+    {
+        why.push(format!("cut short: {cut}"));
+    }
     why
 }
 

@@ -6,6 +6,7 @@ mod custom_dialect;
 mod harness;
 mod missing_actions;
 mod rewrites;
+mod signals_return_to_the_host;
 mod toy;
 #[cfg(feature = "js")]
 mod wrapped_tools;
