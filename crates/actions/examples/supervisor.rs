@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use gambrel_actions::{
-    SUPERVISE_WORD, Settings, ShellAction, WATCHDOG_WORD, end_orphans, supervise_main,
-    watchdog_main,
+    SUPERVISE_WORD, Settings, ShellAction, SignalPolicy, WATCHDOG_WORD, end_orphans,
+    supervise_main, watchdog_main,
 };
 use gambrel_model::{Action, Call, Job, Outcome};
 
@@ -43,7 +43,8 @@ fn read_settings() -> io::Result<Settings> {
     let running_file = std::env::var_os("RUNNING_FILE").map(PathBuf::from);
     let kill_with_parent = std::env::var_os("KILL_WITH_PARENT").is_some();
     let isolate = std::env::var_os("ISOLATE").is_some();
-    let own = Settings { subreaper: true, handle_signals: true, ..Settings::default() };
+    let own =
+        Settings { subreaper: true, signals: SignalPolicy::ExitProcess, ..Settings::default() };
     Ok(Settings { supervisor, spill_dir, running_file, kill_with_parent, isolate, ..own })
 }
 

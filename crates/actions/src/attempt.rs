@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use gambrel_model::action::Job;
 use gambrel_model::async_marker::{AsyncMarker, AsyncRequest};
 use gambrel_model::call::{Call, Limits};
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::{CutShort, End, Outcome};
 use rustix::process::Pid;
 
 use crate::command::prepare_command;
 use crate::detach::PendingStart;
 use crate::error::ActionError;
 use crate::handoff;
-use crate::outcome::{captured, cut_short_text, end_of, time_limits};
+use crate::outcome::{captured, cut_short, end_of, time_limits};
 use crate::recheck::changed_file;
 use crate::sidefile;
 use gambrel_process::deadlines::{Deadlines, add_duration};
@@ -124,7 +124,7 @@ impl<'a> Attempt<'a> {
         if self.budget.is_some_and(|budget| context.now >= budget) {
             let reason = ActionError::NoTime;
             self.finish_call(Outcome {
-                cut_short_by: Some(reason.to_string()),
+                cut_short_by: Some(CutShort::Other(reason.to_string())),
                 ..Outcome::from_end(End::TimedOut)
             });
             return Err(reason);
@@ -184,7 +184,7 @@ impl<'a> Attempt<'a> {
             let outcome = Outcome {
                 stdout: captured(stdout),
                 stderr: captured(stderr),
-                cut_short_by: cut_short_by.map(cut_short_text),
+                cut_short_by: cut_short_by.map(cut_short),
                 ..Outcome::from_end(end_of(end))
             };
             self.finish_attempt(outcome, context);
@@ -262,8 +262,7 @@ impl<'a> Attempt<'a> {
         match &mut self.state {
             AttemptState::Running(process) => process.terminate_soon(context),
             AttemptState::Waiting(_) => {
-                let end = End::FailedToStart("a signal ended gambrel".to_owned());
-                self.finish_call(Outcome::from_end(end));
+                self.finish_call(Outcome::interrupted());
             }
             AttemptState::Done(_) | AttemptState::HandedOff(_) => {}
         }

@@ -15,7 +15,7 @@ use gambrel_process::orphans;
 use gambrel_process::process::{LoopContext, PollSource};
 use gambrel_process::process_table;
 use gambrel_process::running_file::RunningEntry;
-use gambrel_process::settings::Settings;
+use gambrel_process::settings::{Settings, SignalPolicy};
 use gambrel_process::signals::SignalGuard;
 use gambrel_process::watchdog_client::WatchdogClient;
 
@@ -56,12 +56,12 @@ pub(crate) fn drive_attempts<'a>(
     let mut context = LoopContext { settings, watchdog: guard, now, since, scratch, table: None };
     let mut events = Vec::with_capacity(4 * jobs.len().min(MAX_CONCURRENT_CHILDREN));
 
-    // Dropped last: if a signal arrived, this process ends there.
-    let signals = settings.handle_signals.then(SignalGuard::install).flatten();
+    let handles_signals = settings.signals != SignalPolicy::HostHandles;
+    let signals = handles_signals.then(SignalGuard::install).flatten();
     let mut pending_signals = signals.as_ref();
 
     loop {
-        if pending_signals.is_some_and(SignalGuard::triggered) {
+        if pending_signals.is_some_and(|guard| guard.triggered().is_some()) {
             // Its descriptor stays readable, so it is not polled again.
             pending_signals = None;
             terminate_soon(&mut jobs, &mut context);
@@ -79,7 +79,11 @@ pub(crate) fn drive_attempts<'a>(
             jobs.get_mut(index).into_iter().for_each(|job| job.add_remark(remark.clone()));
         }
     }
-    jobs.into_iter().map(Attempt::into_outcome).collect()
+    let outcomes = jobs.into_iter().map(Attempt::into_outcome).collect();
+    if let Some(guard) = signals.filter(|_| settings.signals == SignalPolicy::ExitProcess) {
+        guard.exit_if_triggered();
+    }
+    outcomes
 }
 
 /// Handles the events, starts the attempts that are due, and advances the others.

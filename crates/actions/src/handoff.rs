@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use gambrel_model::call::Call;
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::{CutShort, End, Outcome};
 use rustix::process::{Pid, Signal};
 
 use crate::attempt::Attempt;
@@ -109,7 +109,7 @@ pub(crate) fn run_adopted(
             "left running in the background, and not ended after {}",
             format_seconds(call.limits.timeout)
         );
-        outcome.cut_short_by.get_or_insert(reason);
+        outcome.cut_short_by.get_or_insert(CutShort::Other(reason));
     }
     outcome
 }

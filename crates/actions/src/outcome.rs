@@ -1,7 +1,7 @@
 //! Turns the result of a process into the terms of the model.
 
 use gambrel_model::call::Limits;
-use gambrel_model::outcome::{Captured, End, Outcome};
+use gambrel_model::outcome::{Captured, CutShort, End};
 use gambrel_process::capture::CapturedOutput;
 use gambrel_process::deadlines::TimeLimits;
 use gambrel_process::process::{CutReason, ProcessEnd};
@@ -30,9 +30,9 @@ pub(crate) fn captured(output: CapturedOutput) -> Captured {
 }
 
 /// Why a process ended before its own timeout.
-pub(crate) fn cut_short_text(reason: CutReason) -> String {
+pub(crate) fn cut_short(reason: CutReason) -> CutShort {
     match reason {
-        CutReason::Budget(after) => Outcome::budget_reason(after),
-        CutReason::Interrupted => "a signal ended gambrel".to_owned(),
+        CutReason::Budget(after) => CutShort::Budget(after),
+        CutReason::Interrupted => CutShort::Interrupted,
     }
 }

@@ -8,7 +8,8 @@ use gambrel_model::outcome::{End, Outcome};
 use crate::batch;
 use crate::detach::{self, PendingStart};
 use gambrel_process::orphans;
-use gambrel_process::settings::Settings;
+use gambrel_process::settings::{Settings, SignalPolicy};
+use gambrel_process::signals::is_interrupted;
 use gambrel_process::watchdog_client::{self, WatchdogClient};
 
 /// The action's name.
@@ -63,6 +64,9 @@ impl Action for ShellAction {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
+        if self.settings.signals == SignalPolicy::Return && is_interrupted() {
+            return jobs.iter().map(|_| Outcome::interrupted()).collect();
+        }
         self.become_subreaper();
         watchdog_client::reap_helpers();
         // Detached calls first: they start while the batch waits for the others.

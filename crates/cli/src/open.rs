@@ -6,6 +6,7 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use gambrel::actions::SignalPolicy;
 use gambrel::{Gambrel, Setup, TrustMode, real_path};
 
 use crate::args::{FireArgs, Sources, TrustArg, UsageError};
@@ -88,6 +89,7 @@ pub fn build_setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow
     setup.check_environment().map_err(StateDirRefused)?;
     setup.supervisor = std::env::current_exe().ok();
     setup.is_own_process = true;
+    setup.signals = SignalPolicy::ExitProcess;
     end_orphans(&setup);
     setup.caller = Some(std::os::unix::process::parent_id());
 

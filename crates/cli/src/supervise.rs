@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use gambrel::actions::SignalPolicy;
 use gambrel::{DIALECTS, Gambrel, Setup};
 use gambrel_engine::{DetachedHook, LeakRecord, record_detached_outcome};
 
@@ -35,6 +36,7 @@ pub fn run_watchdog() -> anyhow::Result<u8> {
 pub fn run_supervisor() -> anyhow::Result<u8> {
     let setup = Setup {
         is_own_process: true,
+        signals: SignalPolicy::ExitProcess,
         kill_with_parent: true,
         // A watchdog kills processes that the hook leaves running.
         supervisor: std::env::current_exe().ok(),

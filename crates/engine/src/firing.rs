@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Call, Carry, CarryUpdate, Decision, End, Event, Hook, HookAnswer, Loss, Message, MomentKind,
-    Order, Outcome, PatchRule, Program, Ruling, Slot, Step, Undelivered, Verdict, merge_patch,
+    Call, Carry, CarryUpdate, CutShort, Decision, End, Event, Hook, HookAnswer, Loss, Message,
+    MomentKind, Order, Outcome, PatchRule, Program, Ruling, Slot, Step, Undelivered, Verdict,
+    merge_patch,
 };
 
 use crate::budget::Budget;
@@ -412,7 +413,7 @@ fn read_answer(event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
 /// The verdict of a gate hook without time: its timeout policy.
 fn gate_failure_verdict(event: &Event, candidate: &Candidate) -> Verdict {
     let Candidate { hook, row, .. } = candidate;
-    let cut = Some(format!("no time was left to ask {}", hook.title()));
+    let cut = Some(CutShort::Other(format!("no time was left to ask {}", hook.title())));
     let outcome = Outcome { cut_short_by: cut, ..Outcome::from_end(End::TimedOut) };
     let late = read_answer(event, hook, &outcome).verdict;
     let Verdict { ruling, reasons, .. } =
@@ -440,15 +441,11 @@ fn collect_remarks(remark: String, outcome: &Outcome, verdict: &Verdict) -> Vec<
     why.extend(verdict.gate_failures.iter().cloned());
     why.extend(verdict.ruling_reasons().into_iter().map(str::to_owned));
     why.extend(outcome.remarks.iter().cloned());
-    let is_new = |cut: &&String| !why.iter().any(|known| known.contains(cut.as_str()));
-    why.extend(
-        outcome
-            .cut_short_by
-            .iter()
-            .filter(is_new)
-            .map(|cut| format!("cut short: {cut}"))
-            .collect::<Vec<_>>(),
-    );
+    if let Some(cut) = outcome.cut_short_by.as_ref().map(ToString::to_string)
+        && !why.iter().any(|known| known.contains(&cut))
+    {
+        why.push(format!("cut short: {cut}"));
+    }
     why
 }
 

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gambrel_model::{Hook, Outcome, Ruling};
+use gambrel_model::{CutShort, Hook, Outcome, Ruling};
 
 use crate::candidate::Candidate;
 use crate::firing::Firing;
@@ -21,10 +21,13 @@ impl Firing<'_, '_> {
         }
     }
 
-    /// Records an outcome, so that a repeated firing does not run the hook again. A hook whose
-    /// answer stops the run does not count as finished.
+    /// Records an outcome, so that a repeated firing does not run the hook again. A hook that a
+    /// signal ended or whose answer stops the run does not count as finished.
     pub fn record_outcome(&mut self, candidate: &Candidate, outcome: &Outcome) {
         let Some(key) = &self.event.firing_key else { return };
+        if outcome.cut_short_by == Some(CutShort::Interrupted) {
+            return;
+        }
         let hook = &candidate.hook;
         let read = || hook.format.read_outcome(self.event, hook, outcome).verdict.ruling;
         if catch_unwind(AssertUnwindSafe(read)).is_ok_and(|ruling| ruling == Ruling::Halt) {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use gambrel_actions::{ChildPipelineAction, Redact, RuleAction, Settings, ShellAction};
+use gambrel_actions::{
+    ChildPipelineAction, Redact, RuleAction, Settings, ShellAction, SignalGuard, SignalPolicy,
+};
 use gambrel_dialects::DIALECTS;
 use gambrel_engine::{Candidate, Engine, FireResult, Loaded, load_hooks, now_ms, read_text};
 use gambrel_ledger::{MemoryLedger, Redactor};
@@ -219,6 +221,9 @@ impl Gambrel {
 
     /// Fires hooks that were loaded before.
     pub fn fire_with_hooks(&self, event: ReceivedEvent, loaded: &Arc<Loaded>) -> FireResult {
+        // A signal ends the whole firing, not only the hooks that run at the moment.
+        let returns = self.setup.signals == SignalPolicy::Return;
+        let _signals = returns.then(SignalGuard::install);
         self.with_engine(loaded, |engine| engine.fire(&engine.open_event(event)))
     }
 
@@ -296,8 +301,7 @@ fn process_settings(setup: &Setup) -> Settings {
         spill_dir: state.map(|dir| dir.join("spill")),
         supervisor: setup.supervisor.clone(),
         subreaper: setup.is_own_process,
-        // A library host handles its own signals.
-        handle_signals: setup.is_own_process,
+        signals: setup.signals,
         kill_with_parent: setup.kill_with_parent,
         // Only for the binary: threads of a library host run other hooks.
         running_file: setup.running_file().filter(|_| setup.is_own_process),

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use gambrel_model::ledger::WatchTarget;
 use gambrel_model::ticket::AnswerKind;
 use gambrel_model::{Action, Job, Ledger, Outcome, Ticket};
+use gambrel_process::settings::SignalPolicy;
+use gambrel_process::signals::SignalGuard;
 use gambrel_process::watchdog_client::WatchdogClient;
 use gambrel_script::{
     AskFn, FetchFn, ModuleAction, Question, QuestionKind, ScriptSettings, TimeBoundModules,
@@ -34,15 +36,15 @@ pub fn build_module_action(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> B
         subreaper: setup.is_own_process,
         ..ScriptSettings::default()
     };
-    match setup.is_own_process {
-        // A program of its own must answer in time, whatever a module does.
-        true => Box::new(SignalAware(TimeBoundModules::new(settings))),
-        false => Box::new(ModuleAction::new(settings)),
+    match setup.signals {
+        SignalPolicy::HostHandles => Box::new(ModuleAction::new(settings)),
+        // A program that is told to end must do so in time, whatever a module does.
+        policy => Box::new(SignalAware(TimeBoundModules::new(settings), policy)),
     }
 }
 
-/// Modules in a program of its own: told to go, it goes, with the exit code that says so.
-struct SignalAware(TimeBoundModules);
+/// Modules whose calls a signal ends.
+struct SignalAware(TimeBoundModules, SignalPolicy);
 
 impl Action for SignalAware {
     fn name(&self) -> &'static str {
@@ -50,11 +52,13 @@ impl Action for SignalAware {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-        // Removed at the end; after a signal the process then exits.
-        let signals = gambrel_actions::SignalGuard::install();
-        let may_continue =
-            || !signals.as_ref().is_some_and(gambrel_actions::SignalGuard::triggered);
-        self.0.run_while(jobs, &may_continue)
+        let signals = SignalGuard::install();
+        let may_continue = || signals.as_ref().is_none_or(|guard| guard.triggered().is_none());
+        let outcomes = self.0.run_while(jobs, &may_continue);
+        if let Some(guard) = signals.filter(|_| self.1 == SignalPolicy::ExitProcess) {
+            guard.exit_if_triggered();
+        }
+        outcomes
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gambrel_dialects::StartPreferences;
 use gambrel_engine::Options;
 use gambrel_model::{Complaint, ReceivedEvent, SearchRoots};
+use gambrel_process::settings::SignalPolicy;
 
 use crate::path_cache::PathCache;
 
@@ -30,6 +31,8 @@ pub struct Setup {
     pub supervisor: Option<PathBuf>,
     /// Whether this process adopts orphans of hooks. Only for the gambrel binary.
     pub is_own_process: bool,
+    /// What SIGTERM, SIGINT and SIGHUP do while hooks run.
+    pub signals: SignalPolicy,
     /// Whether hooks end with this process even when it is killed, as far as the kernel can do that.
     /// Only for a program of its own that runs hooks on its main thread.
     pub kill_with_parent: bool,

@@ -53,7 +53,7 @@ pub use ledger::{
 };
 pub use matcher::{Matcher, MatcherText};
 pub use moment::{Moment, MomentKind};
-pub use outcome::{Captured, End, Outcome};
+pub use outcome::{Captured, CutShort, End, Outcome};
 pub use pass::Pass;
 pub use pattern::Pattern;
 pub use request::{

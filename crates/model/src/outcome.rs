@@ -1,6 +1,7 @@
 //! The result of a call, without judgement: a timeout is not a deny, and a failed start is neither.
 //! Actions write it, dialects read it.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub struct Outcome {
     pub changed: Option<String>,
     /// What ended the call before its own timeout, if anything did.
     #[serde(default, rename = "cut")]
-    pub cut_short_by: Option<String>,
+    pub cut_short_by: Option<CutShort>,
     /// How long all attempts took.
     #[serde(rename = "took")]
     pub elapsed: Duration,
@@ -36,6 +37,48 @@ pub struct Outcome {
     pub command: Vec<String>,
     /// Further remarks for the trail (`leak: …`, `killed 3 processes`).
     pub remarks: Vec<String>,
+}
+
+/// What ended a call before its own timeout. Stored as its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub enum CutShort {
+    /// The caller's budget was over after this time.
+    Budget(Duration),
+    /// A signal asked this process to end its hooks.
+    Interrupted,
+    /// Another reason.
+    Other(String),
+}
+
+const BUDGET_TEXT: &str = "the budget was over after ";
+const INTERRUPTED_TEXT: &str = "a signal ended gambrel";
+
+impl fmt::Display for CutShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Budget(after) => write!(f, "{BUDGET_TEXT}{} ms", after.as_millis()),
+            Self::Interrupted => f.write_str(INTERRUPTED_TEXT),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<CutShort> for String {
+    fn from(cut: CutShort) -> Self {
+        cut.to_string()
+    }
+}
+
+impl From<String> for CutShort {
+    fn from(text: String) -> Self {
+        let ms = text.strip_prefix(BUDGET_TEXT).and_then(|rest| rest.strip_suffix(" ms"));
+        match ms.and_then(|ms| ms.parse().ok()) {
+            Some(ms) => Self::Budget(Duration::from_millis(ms)),
+            None if text == INTERRUPTED_TEXT => Self::Interrupted,
+            None => Self::Other(text),
+        }
+    }
 }
 
 /// How a call ended.
@@ -149,9 +192,10 @@ impl Outcome {
         }
     }
 
-    /// The reason of a call whose caller no longer waits.
-    pub fn budget_reason(after: Duration) -> String {
-        format!("the budget was over after {} ms", after.as_millis())
+    /// The outcome of a call that a signal ended before it could start.
+    pub fn interrupted() -> Self {
+        let end = End::FailedToStart(INTERRUPTED_TEXT.to_owned());
+        Self { cut_short_by: Some(CutShort::Interrupted), ..Self::from_end(end) }
     }
 
     /// Why it timed out: by its own timeout, or cut short before.
@@ -169,5 +213,21 @@ impl Outcome {
                 self.end,
                 End::Exited(0) | End::Answered | End::NotApplicable | End::Detached
             )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::CutShort;
+
+    #[test]
+    fn cut_short_survives_its_text() {
+        let other = CutShort::Other("the budget was over after 3 ms; it asked".to_owned());
+        for cut in [CutShort::Budget(Duration::from_millis(7)), CutShort::Interrupted, other] {
+            let text = serde_json::to_string(&cut).unwrap();
+            assert_eq!(serde_json::from_str::<CutShort>(&text).unwrap(), cut, "{text}");
+        }
     }
 }

@@ -409,7 +409,7 @@ pub fn end_process_after(timeout: Duration) {
 }
 
 /// The first caught signal; 0 is none.
-static CAUGHT_SIGNAL: AtomicI32 = AtomicI32::new(0);
+pub(crate) static CAUGHT_SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// The descriptor that caught signals write to; none while negative.
 static SIGNAL_PIPE_FD: AtomicI32 = AtomicI32::new(-1);
 
@@ -444,11 +444,6 @@ pub fn catch_signal(number: c_int) -> bool {
 pub fn restore_signal(number: c_int) {
     // SAFETY: SIG_DFL is no handler, so no code of ours runs in signal context.
     unsafe { libc::signal(number, libc::SIG_DFL) };
-}
-
-/// The first caught signal.
-pub fn caught_signal() -> Option<c_int> {
-    Some(CAUGHT_SIGNAL.load(Ordering::SeqCst)).filter(|number| *number != 0)
 }
 
 /// Runs in signal context: one atomic, one write, and errno restored.

@@ -22,6 +22,20 @@ pub const SWEEP_TIMEOUT: Duration = Duration::from_millis(200);
 /// The longest grace after a signal asked this process to end.
 pub const SIGNAL_KILL_GRACE: Duration = Duration::from_millis(300);
 
+/// What SIGTERM, SIGINT and SIGHUP do while processes run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SignalPolicy {
+    /// Nothing here: the host handles them.
+    #[default]
+    HostHandles,
+    /// They end the processes and then this one, with exit code 128 + n. Only for a process of its
+    /// own.
+    ExitProcess,
+    /// They end the processes, and the call returns. The owner of the outermost
+    /// [`SignalGuard`](crate::signals::SignalGuard) decides what follows.
+    Return,
+}
+
 /// How an action runs processes.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -37,9 +51,8 @@ pub struct Settings {
     pub bypass_shell: bool,
     /// Redacts output before it is written to `spill_dir`; `None` writes it unchanged.
     pub redact: Option<Redact>,
-    /// SIGTERM, SIGINT and SIGHUP first end the running hooks and then this process, with exit code
-    /// 128 + n. Only for a process of its own: in a library the host handles signals.
-    pub handle_signals: bool,
+    /// What SIGTERM, SIGINT and SIGHUP do.
+    pub signals: SignalPolicy,
     /// Whether every hook is registered with the watchdog before it starts, not only one that runs
     /// for a while. For a process that no caller waits for.
     pub watch_at_once: bool,
@@ -63,7 +76,7 @@ impl Default for Settings {
             subreaper: false,
             bypass_shell: true,
             redact: None,
-            handle_signals: false,
+            signals: SignalPolicy::HostHandles,
             watch_at_once: false,
             kill_with_parent: false,
             running_file: None,

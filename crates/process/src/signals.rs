@@ -1,8 +1,9 @@
-//! Catches SIGTERM, SIGINT and SIGHUP while a batch runs. The last guard that is dropped after a
-//! signal ends the process.
+//! Catches SIGTERM, SIGINT and SIGHUP while processes run. The owner of the outermost guard decides
+//! what happens after a signal.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::exit;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -15,10 +16,11 @@ use crate::settings::{SIGNAL_KILL_GRACE, SWEEP_TIMEOUT};
 
 const SIGNALS: [i32; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 
-/// Keeps the signal handlers installed. Only for a process of its own: in a library the host
-/// handles signals.
+/// Keeps the signal handlers installed. The signal is forgotten when the last guard is dropped.
 pub struct SignalGuard {
     read_end: Arc<OwnedFd>,
+    /// Whether it still counts as a live guard.
+    installed: bool,
 }
 
 #[derive(Default)]
@@ -45,7 +47,7 @@ impl SignalGuard {
                 SIGNALS.into_iter().filter(|number| posix_spawn::catch_signal(*number)).collect();
         }
         state.guard_count += 1;
-        Some(Self { read_end })
+        Some(Self { read_end, installed: true })
     }
 
     /// Readable from the first signal on.
@@ -53,30 +55,57 @@ impl SignalGuard {
         &self.read_end
     }
 
-    /// Whether a signal has arrived.
-    pub fn triggered(&self) -> bool {
-        posix_spawn::caught_signal().is_some()
+    /// The first signal that has arrived while a guard was installed.
+    pub fn triggered(&self) -> Option<i32> {
+        caught_signal()
+    }
+
+    /// Removes the guard and ends this process with 128 + n if a signal has arrived. If other
+    /// guards are left, their owners get the time to end their processes.
+    pub fn exit_if_triggered(mut self) {
+        let (last, caught) = self.release();
+        let Some(number) = caught else { return };
+        if !last {
+            thread::sleep(SIGNAL_KILL_GRACE + SWEEP_TIMEOUT + Duration::from_millis(500));
+        }
+        exit(128 + number);
+    }
+
+    /// Removes the guard. Returns whether it was the last one, and the caught signal.
+    fn release(&mut self) -> (bool, Option<i32>) {
+        let mut state = lock_state();
+        if !std::mem::take(&mut self.installed) {
+            return (false, None);
+        }
+        state.guard_count = state.guard_count.saturating_sub(1);
+        if state.guard_count > 0 {
+            return (false, caught_signal());
+        }
+        state.caught.drain(..).for_each(posix_spawn::restore_signal);
+        // After the handlers are gone, so that no signal is lost in between.
+        let caught = caught_signal();
+        posix_spawn::CAUGHT_SIGNAL.store(0, Ordering::SeqCst);
+        if caught.is_some() {
+            let mut bytes = [0; 64];
+            while rustix::io::read(&*self.read_end, &mut bytes).is_ok_and(|count| count > 0) {}
+        }
+        (true, caught)
     }
 }
 
 impl Drop for SignalGuard {
     fn drop(&mut self) {
-        let last = {
-            let mut state = lock_state();
-            state.guard_count = state.guard_count.saturating_sub(1);
-            if state.guard_count == 0 {
-                state.caught.drain(..).for_each(posix_spawn::restore_signal);
-            }
-            state.guard_count == 0
-        };
-        // Checked after the handlers are gone, so that no signal is lost in between.
-        let Some(number) = posix_spawn::caught_signal() else { return };
-        if !last {
-            // Other batches are ending their hooks, too; the last guard ends the process.
-            thread::sleep(SIGNAL_KILL_GRACE + SWEEP_TIMEOUT + Duration::from_millis(500));
-        }
-        exit(128 + number);
+        self.release();
     }
+}
+
+/// Whether a signal has arrived whose guard is still installed.
+pub fn is_interrupted() -> bool {
+    caught_signal().is_some()
+}
+
+fn caught_signal() -> Option<i32> {
+    Some(posix_spawn::CAUGHT_SIGNAL.load(Ordering::SeqCst)).filter(|number| *number != 0)
 }
 
 impl SignalState {
@@ -84,6 +113,7 @@ impl SignalState {
         if self.pipe.is_none() {
             let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).ok()?;
             let (ours, theirs) = (move_above_stdio(ours), move_above_stdio(theirs));
+            set_nonblocking(&ours);
             set_nonblocking(&theirs);
             posix_spawn::set_signal_pipe(theirs.as_raw_fd());
             self.pipe = Some((Arc::new(ours), theirs));
@@ -123,7 +153,8 @@ mod tests {
         drop(second);
         assert_eq!(caught_mask(), 0);
         assert!(
-            SignalGuard::install().is_some_and(|guard| !guard.triggered() && caught_mask() != 0)
+            SignalGuard::install()
+                .is_some_and(|guard| guard.triggered().is_none() && caught_mask() != 0)
         );
         assert_eq!(caught_mask(), 0);
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Call, End, Job, Limits, Outcome};
+use gambrel_model::{Action, Call, CutShort, End, Job, Limits, Outcome};
 
 use crate::request::{HostOperation, ModuleRequest};
 use crate::runtime::answer::{self, CallSite};
@@ -98,11 +98,13 @@ fn internal_failure(request: &ModuleRequest<'_>, why: &str) -> Outcome {
 }
 
 /// Why the call was cut short, if the caller's budget ended it before its own timeout.
-fn budget_reason(outcome: &Outcome, limits: &Limits, elapsed: Duration) -> Option<String> {
+fn budget_reason(outcome: &Outcome, limits: &Limits, elapsed: Duration) -> Option<CutShort> {
     let budget_first = limits.budget.is_some_and(|budget| budget < limits.timeout);
-    let suffix = outcome.failure.iter().map(|failure| format!("; {failure}")).collect::<String>();
-    (outcome.end == End::TimedOut && budget_first)
-        .then(|| Outcome::budget_reason(elapsed) + &suffix)
+    let budget = CutShort::Budget(elapsed);
+    (outcome.end == End::TimedOut && budget_first).then(|| match &outcome.failure {
+        Some(failure) => CutShort::Other(format!("{budget}; {failure}")),
+        None => budget,
+    })
 }
 
 /// The limits that remain after waiting for the module.

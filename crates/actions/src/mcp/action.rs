@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
-use gambrel_model::outcome::{Captured, End, Outcome};
+use gambrel_model::outcome::{Captured, CutShort, End, Outcome};
 use gambrel_model::request::{ToolRequest, from_body};
 use tokio::time::timeout_at;
 
@@ -74,7 +74,7 @@ impl AsyncAction for McpCaller {
 
         let elapsed = started_at.elapsed();
         let cut = outcome.end == End::TimedOut && deadlines.by_budget;
-        let cut_short_by = cut.then(|| Outcome::budget_reason(elapsed));
+        let cut_short_by = cut.then_some(CutShort::Budget(elapsed));
         Outcome { elapsed, cut_short_by, ..outcome }
     }
 }

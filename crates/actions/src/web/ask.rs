@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gambrel_model::call::Limits;
 use gambrel_model::ledger::{Ledger, LedgerError, WatchTarget};
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::{CutShort, End, Outcome};
 use gambrel_model::request::{ApprovalRequest, WebhookRequest};
 use gambrel_model::ticket::{Answer, Ticket};
 use serde_json::json;
@@ -89,7 +89,7 @@ fn failed_to_ask(why: String) -> Outcome {
 /// Marks an unsent question as cut short, so that it does not count as unanswered.
 fn mark_unsent(mut outcome: Outcome) -> Outcome {
     if outcome.end == End::TimedOut {
-        let slow = || "its receiver did not accept the message in time".to_owned();
+        let slow = || CutShort::Other("its receiver did not accept the message in time".to_owned());
         outcome.cut_short_by.get_or_insert_with(slow);
     }
     outcome

@@ -4,16 +4,22 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use gambrel_model::action::Job;
 use gambrel_model::call::Call;
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::{CutShort, End, Outcome};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::detach::{self, PendingStart, RunInThread};
-use gambrel_process::settings::Settings;
+use gambrel_process::settings::{Settings, SignalPolicy};
+use gambrel_process::signals::is_interrupted;
 use gambrel_process::watchdog_client;
+
+/// Between two looks for a signal.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An action that runs its calls as tasks.
 pub(crate) trait AsyncAction: Sized + Send + Sync + 'static {
@@ -103,7 +109,7 @@ fn run_on_runtime<T: AsyncAction>(action: &Arc<T>, calls: Vec<Call>) -> Vec<Outc
         let mut tasks = JoinSet::new();
         for (index, call) in calls.into_iter().enumerate() {
             let own = Arc::clone(action);
-            tasks.spawn(async move { (index, own.execute(call).await) });
+            tasks.spawn(async move { (index, execute_interruptible(own, call).await) });
         }
         let mut ended = HashMap::with_capacity(count);
         while let Some(task) = tasks.join_next().await {
@@ -114,6 +120,26 @@ fn run_on_runtime<T: AsyncAction>(action: &Arc<T>, calls: Vec<Call>) -> Vec<Outc
     // Do not wait for a name that is still being resolved.
     runtime.shutdown_background();
     (0..count).map(|index| ended.remove(&index).unwrap_or_else(panicked_call)).collect()
+}
+
+/// Runs one call. If signals make calls return, one ends it.
+async fn execute_interruptible<T: AsyncAction>(action: Arc<T>, call: Call) -> Outcome {
+    if action.settings().signals != SignalPolicy::Return {
+        return action.execute(call).await;
+    }
+    let started_at = Instant::now();
+    let mut call = std::pin::pin!(action.execute(call));
+    loop {
+        match timeout(SIGNAL_INTERVAL, &mut call).await {
+            Ok(outcome) => return outcome,
+            Err(_) if is_interrupted() => {
+                let elapsed = started_at.elapsed();
+                let cut_short_by = Some(CutShort::Interrupted);
+                return Outcome { elapsed, cut_short_by, ..Outcome::from_end(End::TimedOut) };
+            }
+            Err(_) => {}
+        }
+    }
 }
 
 fn panicked_call() -> Outcome {

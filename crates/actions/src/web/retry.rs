@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use gambrel_model::call::Limits;
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::{CutShort, End, Outcome};
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,7 @@ pub(crate) async fn send_with_retries(
 
         let mut outcome = to_outcome(result);
         if outcome.end == End::TimedOut && limit < budget.exchange_limit() {
-            outcome.cut_short_by = Some(Outcome::budget_reason(begun.elapsed()));
+            outcome.cut_short_by = Some(CutShort::Budget(begun.elapsed()));
         }
 
         match delay.filter(|_| attempts <= budget.limits.retries) {

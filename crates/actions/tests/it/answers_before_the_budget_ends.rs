@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gambrel_model::{Call, End, Outcome};
+use gambrel_model::{Call, CutShort, End, Outcome};
 
 use crate::hook_fixture::{HookFixture, stdout_text};
 
@@ -17,7 +17,7 @@ fn run_in_budget(fixture: &HookFixture, call: &Call) -> Outcome {
 }
 
 fn is_cut_by_budget(outcome: &Outcome) -> bool {
-    outcome.cut_short_by.as_ref().is_some_and(|why| why.starts_with("the budget was over after "))
+    matches!(outcome.cut_short_by, Some(CutShort::Budget(_)))
 }
 
 #[test]

@@ -55,7 +55,10 @@ fn keeps_the_requested_timeout() {
     assert_eq!(fixture.wait_for_outcome(&fixture.path("outcome")).end, End::Detached);
     let outcome = fixture.wait_for_outcome(&record);
     assert_eq!(outcome.end, End::TimedOut, "{outcome:?}");
-    assert!(outcome.cut_short_by.as_ref().unwrap().contains("after 0.4 s"), "{outcome:?}");
+    assert!(
+        outcome.cut_short_by.as_ref().unwrap().to_string().contains("after 0.4 s"),
+        "{outcome:?}"
+    );
     fixture.assert_no_processes_left();
 }
 

@@ -84,7 +84,7 @@ pub fn timeout_verdict(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict
     if let Some(cut) = &outcome.cut_short_by {
         let either = policy.on_timeout.clone().then(policy.on_failure.clone());
         return either
-            .with_reason(&unsent_text(hook, cut))
+            .with_reason(&unsent_text(hook, &cut.to_string()))
             .with_gate_failure(format!("late: {cut}"));
     }
 

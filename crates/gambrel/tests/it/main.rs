@@ -7,6 +7,7 @@ mod harness;
 mod missing_actions;
 mod queued_messages;
 mod rewrites;
+mod signals_return_to_the_host;
 mod toy;
 #[cfg(feature = "js")]
 mod wrapped_tools;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Call, End, Job, Limits, Outcome};
+use gambrel_model::{Action, Call, CutShort, End, Job, Limits, Outcome};
 
 use super::answer;
 use crate::action::{ModuleAction, run_in_parallel};
@@ -118,7 +118,10 @@ impl TimeBoundModules {
                     return Outcome { elapsed: began.elapsed(), ..late };
                 }
                 Err(RecvTimeoutError::Timeout) if !goes_on() => {
-                    return answer::timed_out_outcome("stopped by a signal".into(), Vec::new());
+                    let stopped =
+                        answer::timed_out_outcome("stopped by a signal".into(), Vec::new());
+                    let cut_short_by = Some(CutShort::Interrupted);
+                    return Outcome { elapsed: began.elapsed(), cut_short_by, ..stopped };
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
