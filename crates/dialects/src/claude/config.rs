@@ -22,6 +22,7 @@ use super::kill_switches::KillSwitches;
 use super::matcher::{parse_matcher, warn_doubtful};
 use super::mcp_servers::{self, McpServers};
 use super::plugin::{self, PluginDataFolders};
+use super::settings_files::{CONFIG_DIR_VAR, SETTINGS_DIR};
 use crate::preferences::{self, Preferences};
 
 /// The administrator's settings file. `GAMBREL_CLAUDE_MANAGED` replaces it in tests.
@@ -78,8 +79,8 @@ pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
 
 /// `CLAUDE_CONFIG_DIR`, else `.claude` at home.
 pub fn user_folder(roots: &SearchRoots) -> Option<PathBuf> {
-    let named = roots.env_var("CLAUDE_CONFIG_DIR").map(|dir| roots.root.join(dir));
-    named.or_else(|| Some(roots.home.as_ref()?.join(".claude")))
+    let named = roots.env_var(CONFIG_DIR_VAR).map(|dir| roots.root.join(dir));
+    named.or_else(|| Some(roots.home.as_ref()?.join(SETTINGS_DIR)))
 }
 
 /// Reads the hooks of one file.
