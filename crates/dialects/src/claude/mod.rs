@@ -5,6 +5,7 @@ mod call;
 mod config;
 mod describe;
 mod ecmascript;
+mod event_row;
 mod events;
 mod field_types;
 mod frontmatter;
@@ -49,7 +50,7 @@ use crate::HOOK_PROPERTIES;
 /// The row of Claude Code.
 pub static CLAUDE: Dialect = Dialect {
     name: "claude",
-    events: || events::EVENTS,
+    events: events::event_specs,
     tools: tools::TOOLS,
     properties: DialectProperties { project_markers: &[".claude"], ..HOOK_PROPERTIES },
     caller: &Claude,
