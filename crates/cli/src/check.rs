@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gambrel::model::{Complaint, Dialect, Hook, Severity, SourceSpan};
 use gambrel::{DIALECTS, Gambrel, Loaded, Setup};
+use gambrel_dialects::claude::settings_files::PLUGIN_FILES;
 use gambrel_engine::describe_uncovered;
 use serde_json::{Value, json};
 
@@ -33,9 +34,6 @@ pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
     print_complaints(&complaints, hooks, waiting, args.json);
     Ok(u8::from(complaints.iter().any(|complaint| complaint.severity > Severity::Note)))
 }
-
-/// A folder with one of these is a Claude Code plugin.
-const PLUGIN_FILES: [&str; 2] = [".claude-plugin", "hooks/hooks.json"];
 
 /// Counts the hooks of a folder and collects all complaints.
 fn check_all(gambrel: &Gambrel, loaded: &Loaded) -> (usize, Vec<Complaint>) {
@@ -112,7 +110,7 @@ fn check_path(
         _ => "pipeline",
     };
     match name.as_str() {
-        ".iteratr.hooks.yml" => setup.folder = path.parent().map(Path::to_owned),
+        name if is_marker(name) => setup.folder = path.parent().map(Path::to_owned),
         _ => setup.extra_sources.push((word.into(), path.clone())),
     }
     let gambrel = Gambrel::new(Setup { notes: true, ..setup });
@@ -131,6 +129,11 @@ fn check_path(
     }
     wrong.retain(|complaint| here(&complaint.spot));
     Ok((hooks, wrong))
+}
+
+/// Whether a file marks the folder of a project, so that its hooks are found from there.
+fn is_marker(name: &str) -> bool {
+    DIALECTS.iter().any(|dialect| dialect.properties.project_markers.contains(&name))
 }
 
 fn print_complaints(complaints: &[Complaint], hooks: usize, waiting: usize, as_json: bool) {

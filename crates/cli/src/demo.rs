@@ -76,7 +76,9 @@ fn example_setup(folder: &Path) -> Setup {
     let mut setup = Setup::in_memory(folder);
     let mut env: BTreeMap<String, String> = (*setup.env).clone();
     env.retain(|name, _| !name.starts_with("PI_TEAMS_") && !name.starts_with("XDG_"));
-    env.remove("CLAUDE_PROJECT_DIR");
+    let variables =
+        gambrel::DIALECTS.iter().flat_map(|dialect| dialect.properties.project_dir_vars);
+    variables.for_each(|name| drop(env.remove(*name)));
 
     let hooks = folder.join("team-hooks").display().to_string();
     let switches = [

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
+use gambrel_dialects::claude::settings_files::{SETTINGS_DIR, user_settings_dir};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::json;
@@ -226,12 +227,11 @@ fn warn_unrecorded(recorded: anyhow::Result<()>) {
 fn settings_file(gambrel: &Gambrel, place: &SettingsFileArgs) -> anyhow::Result<PathBuf> {
     let setup = gambrel.setup();
     if place.user {
-        let named = setup.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-        let folder = named.or_else(|| Some(setup.home()?.join(".claude")));
+        let folder = user_settings_dir(&setup.env, setup.home());
         return Ok(folder.context("no home folder: set HOME")?.join("settings.json"));
     }
     let name = if place.local { "settings.local.json" } else { "settings.json" };
-    Ok(open::project_folder(setup).join(".claude").join(name))
+    Ok(open::project_folder(setup).join(SETTINGS_DIR).join(name))
 }
 
 /// An open settings file.

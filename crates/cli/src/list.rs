@@ -131,7 +131,7 @@ pub fn to_json(hook: &Hook, trust: Trust, covered: Option<&Coverage>) -> Value {
         "runs": draft.disabled.is_none() && draft.replaced_by.is_none(),
         "idle": draft.disabled.as_ref().map(|disabled| &disabled.why),
         "title": hook.title(),
-        "does": describe::summary(hook),
+        "does": hook.describe().summary,
         "status": draft.status,
         "config": draft.config,
         "files": files,

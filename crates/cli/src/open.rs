@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use gambrel::actions::SignalPolicy;
 use gambrel::{Gambrel, Setup, TrustMode, real_path};
+use gambrel_dialects::claude::settings_files::AGENT_VARIABLES;
 
 use crate::args::{FireArgs, Sources, TrustArg, UsageError};
 use crate::{ancestors, printer};
@@ -20,20 +21,14 @@ pub const TRUSTS_ALL_WARNING: &str =
     "GAMBREL_TRUST=all lets every hook of this project run, also untrusted ones";
 
 /// Variables that agents set for their child processes. Agents may not act for the user.
-const AGENT_VARIABLES: [&str; 7] = [
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "AI_AGENT",
-    "GEMINI_CLI",
-    "CODEX_SANDBOX",
-    "OPENCODE",
-    "GAMBREL_FIRING",
-];
+const OTHER_AGENT_VARIABLES: [&str; 5] =
+    ["AI_AGENT", "GEMINI_CLI", "CODEX_SANDBOX", "OPENCODE", "GAMBREL_FIRING"];
 
 /// Fails if a variable shows that an agent runs this command: only the user may do this.
 pub fn refuse_agents(gambrel: &Gambrel, what: &str) -> anyhow::Result<()> {
     let env = &gambrel.setup().env;
-    if let Some(mark) = AGENT_VARIABLES.iter().find(|mark| env.contains_key(**mark)) {
+    let mut marks = AGENT_VARIABLES.iter().chain(&OTHER_AGENT_VARIABLES);
+    if let Some(mark) = marks.find(|mark| env.contains_key(**mark)) {
         bail!("{mark} is set: an agent may not {what}; use your own terminal");
     }
     Ok(())

@@ -226,7 +226,7 @@ fn confirm_trust(chosen: &[TrustRow<'_>]) -> anyhow::Result<bool> {
 fn store_trust(gambrel: &Gambrel, chosen: &[TrustRow<'_>], denied: bool) -> anyhow::Result<()> {
     let at = now_ms();
     let entry = |row: &TrustRow<'_>| {
-        let shown = describe::summary(row.hook);
+        let shown = row.hook.describe().summary;
         (trust_key(row.hook), TrustEntry { denied, shown, at, ..row.record.clone() })
     };
 

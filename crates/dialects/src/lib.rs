@@ -13,10 +13,18 @@ pub mod run;
 pub mod teams;
 pub mod unified;
 
-use gambrel_model::Dialect;
+use gambrel_model::{Dialect, DialectProperties};
 
 pub use preferences::{StartPreferences, start_preferences, trust_files};
 pub use project_env::{Assignment, EnvFile, PROJECT_ENV_FILES};
+
+/// Properties of every dialect with hooks. Hooks of each may run inside Claude Code, which sets these
+/// variables.
+const HOOK_PROPERTIES: DialectProperties = DialectProperties {
+    project_dir_vars: &["CLAUDE_PROJECT_DIR"],
+    path_vars: &["CLAUDE_PLUGIN_ROOT"],
+    ..DialectProperties::DEFAULT
+};
 
 /// Every dialect, in the order in which their hooks run. The last two have no hooks.
 pub static DIALECTS: &[&Dialect] = &[

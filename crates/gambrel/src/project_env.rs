@@ -12,6 +12,7 @@ use crate::Setup;
 use crate::account::{account_home, real_path};
 use crate::path_cache::PathCache;
 use crate::setup::find_project;
+use crate::setup::project_dir_vars;
 
 /// A longer file cannot be read by a JavaScript program.
 const MAX_SETTINGS_BYTES: u64 = 1 << 30;
@@ -87,7 +88,8 @@ impl Setup {
     /// Why the state folder named by the environment must not be used: it is inside the event's
     /// project. The default folder is never refused.
     pub fn state_dir_refusal(&self, event: &ReceivedEvent) -> Option<String> {
-        let is_named = self.folder.is_some() || self.env.contains_key("CLAUDE_PROJECT_DIR");
+        let is_named =
+            self.folder.is_some() || project_dir_vars().any(|name| self.env.contains_key(name));
         if is_named || self.cwd.join(event.cwd()) == self.cwd {
             return None;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gambrel_dialects::StartPreferences;
+use gambrel_dialects::{DIALECTS, StartPreferences};
 use gambrel_engine::Options;
 use gambrel_model::{Complaint, ReceivedEvent, SearchRoots};
 use gambrel_process::settings::SignalPolicy;
@@ -145,7 +145,7 @@ impl Setup {
         self.folder.as_ref().map_or_else(|| self.cwd.clone(), |folder| self.cwd.join(folder))
     }
 
-    /// The project's root: `-C`, else CLAUDE_PROJECT_DIR, else the event's folder if it exists,
+    /// The project's root: `-C`, else the host's variable, else the event's folder if it exists,
     /// else the process's.
     pub fn project_root(&self, event: Option<&ReceivedEvent>) -> PathBuf {
         let root = self.unresolved_root(event);
@@ -155,7 +155,7 @@ impl Setup {
     pub(crate) fn unresolved_root(&self, event: Option<&ReceivedEvent>) -> PathBuf {
         let named = self.folder.as_ref().map(|folder| self.cwd.join(folder));
         named
-            .or_else(|| self.absolute_var("CLAUDE_PROJECT_DIR"))
+            .or_else(|| project_dir_vars().find_map(|name| self.absolute_var(name)))
             .or_else(|| event.map(|event| self.cwd.join(event.cwd())).filter(|dir| dir.is_dir()))
             .unwrap_or_else(|| self.cwd.clone())
     }
@@ -190,6 +190,11 @@ impl Setup {
     }
 }
 
+/// Variables by which hosts name the project's folder.
+pub(crate) fn project_dir_vars() -> impl Iterator<Item = &'static str> {
+    DIALECTS.iter().flat_map(|dialect| dialect.properties.project_dir_vars).copied()
+}
+
 /// The nearest existing folder above a deleted working directory; its hooks still run.
 fn nearest_existing_ancestor() -> Option<PathBuf> {
     let named = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -209,8 +214,11 @@ fn canonicalize_parent(path: PathBuf) -> PathBuf {
 
 /// The nearest folder that has hooks or a repository, from the root upwards; not home itself.
 pub(crate) fn find_project(root: &Path, home: Option<&Path>, paths: &mut PathCache) -> PathBuf {
-    const MARKS: [&str; 5] = [".claude", ".gambrel", ".omp", ".iteratr.hooks.yml", ".git"];
-    let mut is_marked = |folder: &&Path| MARKS.iter().any(|mark| paths.exists(folder.join(mark)));
+    let markers = || {
+        let of_dialects = DIALECTS.iter().flat_map(|dialect| dialect.properties.project_markers);
+        of_dialects.copied().chain([".git"])
+    };
+    let mut is_marked = |folder: &&Path| markers().any(|mark| paths.exists(folder.join(mark)));
     let mut folders = root.ancestors().take_while(|folder| home != Some(*folder));
     folders.find(|folder| is_marked(folder)).unwrap_or(root).to_owned()
 }

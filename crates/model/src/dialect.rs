@@ -8,6 +8,7 @@ use crate::complaint::Complaint;
 use crate::condition::Fact;
 use crate::config_path::{ConfigPath, LoadedFile, SearchRoots};
 use crate::decision::{Decision, Reply};
+use crate::description::Description;
 use crate::event::{CallerContext, Event, ParsedEvent, ReceivedEvent};
 use crate::hook::{ANY, Draft, Hook};
 use crate::outcome::Outcome;
@@ -39,12 +40,23 @@ pub struct DialectProperties {
     pub matches_caller_tool_names: bool,
     /// Whether the caller can express slots of other dialects.
     pub accepts_foreign_slots: bool,
+    /// Files and folders that mark a project.
+    pub project_markers: &'static [&'static str],
+    /// Variables that name the project's folder.
+    pub project_dir_vars: &'static [&'static str],
+    /// Variables that name the folder of a hook's plugin, at the start of a path in its command.
+    pub path_vars: &'static [&'static str],
 }
 
 impl DialectProperties {
     /// A dialect without special properties.
-    pub const DEFAULT: Self =
-        Self { matches_caller_tool_names: false, accepts_foreign_slots: false };
+    pub const DEFAULT: Self = Self {
+        matches_caller_tool_names: false,
+        accepts_foreign_slots: false,
+        project_markers: &[],
+        project_dir_vars: &[],
+        path_vars: &[],
+    };
 }
 
 impl Dialect {
@@ -149,6 +161,11 @@ pub trait HookFormat: Sync {
 
     /// Builds the call of a hook.
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call;
+
+    /// A hook in words, for lists and before the user trusts it.
+    fn describe(&self, draft: &Draft) -> Description {
+        Description::of_action(draft)
+    }
 
     /// Reads an outcome as a verdict, and the values for the dialect's next hook.
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::call::Limits;
 use crate::complaint::{Complaint, SourceSpan, SpannedText};
 use crate::condition::Condition;
+use crate::description::Description;
 use crate::dialect::{Dialect, HookFormat};
 use crate::event::Event;
 use crate::matcher::{Matcher, MatcherText};
@@ -368,17 +369,14 @@ impl Hook {
         self.draft.once.then(|| format!("once:{}", self.id))
     }
 
+    /// The hook in words.
+    pub fn describe(&self) -> Description {
+        self.format.describe(&self.draft)
+    }
+
     /// Its title: its name, else the beginning of its command.
     pub fn title(&self) -> String {
-        self.draft.name.clone().unwrap_or_else(|| {
-            let text = ["command", "url", "pipeline", "path", "tool", "prompt"]
-                .iter()
-                .find_map(|key| {
-                    self.draft.config.get(key)?.as_str().filter(|t| !t.trim().is_empty())
-                })
-                .unwrap_or(&self.draft.action);
-            text.chars().take(60).collect()
-        })
+        self.draft.name.clone().unwrap_or_else(|| self.describe().title)
     }
 }
 

@@ -1,9 +1,12 @@
-//! Checks that native event names appear only in the dialects crate.
+//! Checks that native event names, and the folders and variables of a dialect, appear only in the
+//! dialects crate.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use gambrel_dialects::DIALECTS;
+use gambrel_dialects::claude::settings_files::CONFIG_DIR_VAR;
+use gambrel_model::{Dialect, DialectProperties};
 use syn::LitStr;
 use syn::visit::Visit;
 
@@ -18,6 +21,23 @@ static EVENT_NAMES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
     names.filter(is_native).collect()
 });
 
+/// Words of one dialect that may be part of a text: its folders and its variables.
+static DIALECT_WORDS: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let of_dialect = |dialect: &&'static Dialect| {
+        let DialectProperties { project_markers, project_dir_vars, path_vars, .. } =
+            dialect.properties;
+        [project_markers, project_dir_vars, path_vars].concat()
+    };
+    let words = DIALECTS.iter().flat_map(of_dialect).filter(|word| *word != ".gambrel");
+    words.chain([CONFIG_DIR_VAR]).collect()
+});
+
+/// Files that name words of a dialect, each with the reason.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("crates/cli/src/init.rs", "writes the example files of one product"),
+    ("crates/cli/src/demo.rs", "writes the example files of several products"),
+];
+
 pub fn check(file: &SourceFile) -> Vec<String> {
     // The table of moments has neutral names, some of which are native names too.
     let is_exempt =
@@ -27,13 +47,17 @@ pub fn check(file: &SourceFile) -> Vec<String> {
     }
     let mut finder = LiteralFinder::default();
     finder.visit_file(&file.tree);
-    let native = finder.literals.iter().filter(|text| EVENT_NAMES.contains(text.value().as_str()));
+    let may_name_words = EXCEPTIONS.iter().any(|(path, _)| file.path == *path);
     let describe = |text: &LitStr| {
-        let message =
-            format!("the native event `{}` is named outside crates/dialects", text.value());
-        file.format_violation(text.span(), &message)
+        let value = text.value();
+        let event =
+            EVENT_NAMES.get(value.as_str()).map(|name| format!("the native event `{name}`"));
+        let word = DIALECT_WORDS.iter().find(|word| !may_name_words && value.contains(**word));
+        let what = event.or_else(|| word.map(|word| format!("`{word}` of a dialect")))?;
+        let message = format!("{what} is named outside crates/dialects");
+        Some(file.format_violation(text.span(), &message))
     };
-    native.map(describe).collect()
+    finder.literals.iter().filter_map(describe).collect()
 }
 
 #[derive(Default)]
@@ -78,6 +102,16 @@ mod tests {
         let found = check(&SourceFile::parse("crates/cli/src/a.rs", text)?);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(check(&SourceFile::parse("crates/dialects/src/claude/a.rs", text)?).is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn finds_folders_and_variables_of_a_dialect() -> syn::Result<()> {
+        let text = "fn f() { g(\".claude/settings.json\"); g(\"$CLAUDE_PROJECT_DIR/x\"); \
+                    g(\".omp\"); g(\".gambrel\"); g(\"claude\") }";
+        let found = check(&SourceFile::parse("crates/engine/src/a.rs", text)?);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(check(&SourceFile::parse("crates/cli/src/init.rs", text)?).is_empty());
         Ok(())
     }
 }

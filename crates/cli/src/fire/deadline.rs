@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gambrel::Setup;
-use gambrel_dialects::claude::self_reference;
+use gambrel_dialects::claude::{self_reference, settings_files};
 
 use crate::args::FireArgs;
 
@@ -29,7 +29,7 @@ pub fn arm_timer(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
     let began = Instant::now();
     gambrel::actions::end_process_after(SETTINGS_TIMEOUT);
 
-    let files = settings_files(folder);
+    let files = entry_files(folder);
     let timeouts = files
         .iter()
         .filter_map(|file| self_reference::entry_timeout(&read_small_file(file)?, event));
@@ -43,21 +43,9 @@ pub fn arm_timer(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
 }
 
 /// Settings files that may have the entry that called gambrel.
-fn settings_files(folder: Option<&Path>) -> Vec<PathBuf> {
+fn entry_files(folder: Option<&Path>) -> Vec<PathBuf> {
     let setup = Setup { folder: folder.map(Path::to_owned), ..Setup::from_env() };
-    let mut files = Vec::new();
-    if let Some(plugin) = setup.env.get("CLAUDE_PLUGIN_ROOT") {
-        files.push(Path::new(plugin).join("hooks/hooks.json"));
-    }
-
-    let project = setup.search_roots(None).project.join(".claude");
-    let user = setup.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let user = user.or_else(|| Some(setup.home()?.join(".claude")));
-    for folder in user.into_iter().chain([project]) {
-        files.push(folder.join("settings.json"));
-        files.push(folder.join("settings.local.json"));
-    }
-    files
+    settings_files::entry_files(&setup.env, setup.home(), &setup.search_roots(None).project)
 }
 
 /// The text of a regular file. A pipe is opened without waiting for a writer, and is not read.

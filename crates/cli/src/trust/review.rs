@@ -10,7 +10,7 @@ use gambrel_engine::{ABSENT, CoveredFile};
 use similar::TextDiff;
 
 use super::TrustRow;
-use crate::{describe, printer};
+use crate::printer;
 
 /// Longer scripts are named, but their text is not shown.
 const MAX_SHOWN_LINES: usize = 40;
@@ -41,12 +41,11 @@ impl<'v> HookReview<'v> {
             printer::single_line(&draft.event)
         );
 
+        let described = row.hook.describe();
         let mut lines =
-            vec![("from", draft.source.location()), ("runs", describe::summary(row.hook))];
-        lines.extend(describe::details(row.hook));
-        if let Some(earlier) =
-            row.earlier.filter(|earlier| earlier.shown != describe::summary(row.hook))
-        {
+            vec![("from", draft.source.location()), ("runs", described.summary.clone())];
+        lines.extend(described.details(draft));
+        if let Some(earlier) = row.earlier.filter(|earlier| earlier.shown != described.summary) {
             lines.push(("was", earlier.shown.clone()));
         }
         if let Some(other) = &row.identical_in {

@@ -8,7 +8,7 @@ use gambrel_model::{Call, Event, EventSpec, Hook, Program, Shell, SideFile, Subj
 use serde_json::Value;
 
 use super::CLAUDE;
-use super::events::has_env_file;
+use super::events::event_row;
 use super::hook_input::hook_input;
 use super::spill::{session_name, state_folder};
 use super::stdout::async_marker;
@@ -133,7 +133,7 @@ fn session_agent(event: &Event) -> Option<String> {
 /// state folder.
 fn env_file(event: &Event, row: &EventSpec) -> (Option<String>, Vec<SideFile>) {
     let given = event.context.env.get(ENV_FILE).is_some_and(|path| !path.is_empty());
-    let folder = state_folder(event).filter(|_| has_env_file(row) && !given);
+    let folder = state_folder(event).filter(|_| event_row(row).has_env_file && !given);
     let Some(folder) = folder else { return (None, Vec::new()) };
     let path = folder.join(SESSION_FILES).join(format!("{}.env", session_name(event)));
     let shown = path.display().to_string();
@@ -158,7 +158,7 @@ fn variables_to_remove(
     if env.get("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB").is_some_and(|value| value == "1") {
         names.extend(["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"].map(str::to_owned));
     }
-    if !has_env_file(row) {
+    if !event_row(row).has_env_file {
         names.push(ENV_FILE.to_owned());
     }
     if row.subject != Subject::Tool {

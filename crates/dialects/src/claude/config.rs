@@ -13,7 +13,7 @@ use gambrel_model::{
 };
 
 use super::CLAUDE;
-use super::events::EVENTS;
+use super::events::event_specs;
 use super::frontmatter::extract_frontmatter;
 use super::frontmatter_owner::{self, Owner};
 use super::handler::{MatcherGroup, read_handler};
@@ -22,6 +22,7 @@ use super::kill_switches::KillSwitches;
 use super::matcher::{parse_matcher, warn_doubtful};
 use super::mcp_servers::{self, McpServers};
 use super::plugin::{self, PluginDataFolders};
+use super::settings_files::{CONFIG_DIR_VAR, SETTINGS_DIR};
 use crate::preferences::{self, Preferences};
 
 /// The administrator's settings file. `GAMBREL_CLAUDE_MANAGED` replaces it in tests.
@@ -78,8 +79,8 @@ pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
 
 /// `CLAUDE_CONFIG_DIR`, else `.claude` at home.
 pub fn user_folder(roots: &SearchRoots) -> Option<PathBuf> {
-    let named = roots.env_var("CLAUDE_CONFIG_DIR").map(|dir| roots.root.join(dir));
-    named.or_else(|| Some(roots.home.as_ref()?.join(".claude")))
+    let named = roots.env_var(CONFIG_DIR_VAR).map(|dir| roots.root.join(dir));
+    named.or_else(|| Some(roots.home.as_ref()?.join(SETTINGS_DIR)))
 }
 
 /// Reads the hooks of one file.
@@ -213,7 +214,7 @@ impl<'r> SettingsReader<'r> {
 
     /// Reports events outside `hooks`, which Claude Code ignores silently.
     fn report_stray_events(&mut self, root: &'r DocumentNode) {
-        let event = |key: &str| EVENTS.iter().any(|row| !key.is_empty() && row.name == key);
+        let event = |key: &str| event_specs().iter().any(|row| !key.is_empty() && row.name == key);
         for (key, _) in root.entries().iter().filter(|(key, _)| key.text().is_some_and(event)) {
             let name = key.text().unwrap_or_default();
             let message = format!("`{name}` is outside `hooks`, so its hooks never run");
@@ -231,7 +232,7 @@ impl<'r> SettingsReader<'r> {
         for (key, value) in hooks.entries() {
             let name = key.text().unwrap_or_default();
             let name = self.owner.as_ref().map_or(name, |owner| owner.session_event(name));
-            if !EVENTS.iter().any(|row| row.name == name) {
+            if !event_specs().iter().any(|row| row.name == name) {
                 // Many unknown events are rarely typing mistakes.
                 let suggests = self.complaints.len() < MAX_SUGGESTION_COUNT;
                 self.complaints.push(unknown_event(name, self.document.span_of(key), suggests));
@@ -327,7 +328,7 @@ const LEVELS_HELP: &str =
 /// The complaint about an event that is not in the table: newer than the table, or mistyped.
 fn unknown_event(name: &str, spot: SourceSpan, suggests: bool) -> Complaint {
     let message = format!("unknown event `{name}`: its hooks run only if a caller sends that name");
-    let named = || EVENTS.iter().map(|row| row.name).filter(|name| !name.is_empty());
+    let named = || event_specs().iter().map(|row| row.name).filter(|name| !name.is_empty());
     match suggests.then(|| nearest_word(name, named())).flatten() {
         Some(near) => Complaint::error(spot, message).with_help(format!("did you mean `{near}`?")),
         None if !suggests => {

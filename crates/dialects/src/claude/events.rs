@@ -1,55 +1,20 @@
-//! The table of the 33 events: first version, native name, moment, subject of the matcher, powers
-//! and rewritable slots. Hooks and callers of this dialect have the same powers.
+//! The table of the 33 events: one row per event with every property. Hooks and callers of this
+//! dialect have the same powers. `event_row.rs` has the columns.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use gambrel_model::{Event, EventSpec, Moment, Order, PatchRule, Powers, Slot, Subject};
+use gambrel_model::{EventSpec, Moment, Powers, Slot, Subject};
 
-use Subject::{Cause, None as Anything, Tool};
+use Subject::{Cause, Tool};
 
-/// The timeout if neither the hook, its type nor its event sets another.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
-
-const fn row(
-    name: &'static str,
-    moment: Moment,
-    subject: Subject,
-    powers: Powers,
-    slots: &'static [Slot],
-) -> EventSpec {
-    let can_veto_end = matches!(
-        moment,
-        Moment::IterationEnd | Moment::SubagentStop | Moment::TaskCompleted | Moment::MemberIdle
-    );
-    EventSpec {
-        name,
-        subject,
-        order: Order::Parallel,
-        patch: PatchRule::Last,
-        rewritable: slots,
-        caller_accepts: slots,
-        hook_powers: powers,
-        caller_powers: powers,
-        duplicate_of_earlier: false,
-        can_veto_end,
-        // A hook of this event makes the worktree.
-        reportable: !matches!(name.as_bytes(), b"WorktreeCreate"),
-        input_needs_allow: matches!(moment, Moment::ToolPermission),
-        host_timeout: Some(host_timeout(name, &moment)),
-        moment,
-    }
-}
-
-/// How long Claude Code waits for hooks of an event.
-const fn host_timeout(name: &str, moment: &Moment) -> Duration {
-    match moment {
-        Moment::IterationStart => Duration::from_secs(30),
-        Moment::SessionEnd => Duration::from_millis(1_500),
-        _ if matches!(name.as_bytes(), b"MessageDisplay") => Duration::from_secs(10),
-        _ => DEFAULT_TIMEOUT,
-    }
-}
+use super::event_row::{ClaudeEvent, HandlerTypes, ReplyForm, StdoutUse, event};
+use super::hook_input;
+use super::schema::record::FieldShape::{
+    Any, Fields, Flag, List, Number, Object, Text, TextOrNull, Whole, Word,
+};
+use super::schema::record::{SchemaField, optional, required};
 
 /// A moment that only this dialect fires.
 const fn own_moment(name: &'static str) -> Moment {
@@ -68,202 +33,383 @@ const REQUEST: Powers = STOP.union(Powers::ALLOW);
 const SWITCH: Powers = STOP.union(Powers::ALLOW).union(Powers::ASK);
 const PERMIT: Powers = BLOCK.union(Powers::ALLOW).union(Powers::ASK).union(Powers::DEFER);
 
-const FIXED: &[Slot] = &[];
 const INPUT: &[Slot] = &[Slot::Input];
 const OUTPUT: &[Slot] = &[Slot::Output];
 
-/// Makes two tables from one list of rows: the event specs and the first versions. A first version
-/// is the first published 2.1 version of Claude Code that loads a hook for the event.
-macro_rules! events {
-    ($(row($since:literal, $($cell:expr),* $(,)?)),* $(,)?) => {
-        /// Every event. The last row, without a name, is for events newer than the table.
-        pub static EVENTS: &[EventSpec] = &[$(row($($cell),*)),*];
-        /// The first versions, in the order of the events.
-        const SINCE: &[&str] = &[$($since),*];
-    };
-}
+const MODES: &[&str] = &["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"];
+/// Only events in a turn of the agent have a mode.
+const MODE: SchemaField = optional("permission_mode", Word(MODES));
 
-// The version before the listed one rejects or ignores a hook for the event. The table has all
-// events of 2.1.325.
-events![
-    row("2.1.0", "SessionStart", Moment::SessionStart, Cause("source"), MESSAGES, FIXED),
-    row("2.1.10", "Setup", own_moment("setup"), Cause("trigger"), MESSAGES, FIXED),
-    row(
-        "2.1.64",
-        "InstructionsLoaded",
-        own_moment("instructions_loaded"),
-        Cause("load_reason"),
-        NO_OUTPUT,
-        FIXED
-    ),
-    row("2.1.0", "UserPromptSubmit", Moment::IterationStart, Anything, BLOCK, FIXED),
-    row(
-        "2.1.116",
-        "UserPromptExpansion",
-        own_moment("user_prompt_expansion"),
-        Cause("command_name"),
-        BLOCK,
-        FIXED
-    ),
-    row("2.1.152", "MessageDisplay", own_moment("message_display"), Anything, SHOW, FIXED),
-    row("2.1.0", "PreToolUse", Moment::ToolBefore, Tool, PERMIT, INPUT),
-    row("2.1.0", "PermissionRequest", Moment::ToolPermission, Tool, REQUEST, INPUT),
-    row("2.1.88", "PermissionDenied", own_moment("permission_denied"), Tool, SHOW, FIXED),
-    row("2.1.0", "PostToolUse", Moment::ToolAfter, Tool, BLOCK, OUTPUT),
-    row("2.1.0", "PostToolUseFailure", Moment::ToolFailed, Tool, BLOCK, FIXED),
-    row("2.1.118", "PostToolBatch", own_moment("post_tool_batch"), Anything, BLOCK, FIXED),
-    row(
-        "2.1.0",
-        "Notification",
-        Moment::Notification,
-        Cause("notification_type"),
-        NO_OUTPUT,
-        FIXED
-    ),
-    row("2.1.0", "SubagentStart", Moment::SubagentStart, Cause("agent_type"), MESSAGES, FIXED),
-    row("2.1.0", "SubagentStop", Moment::SubagentStop, Cause("agent_type"), BLOCK, FIXED),
-    row("2.1.84", "TaskCreated", Moment::TaskCreated, Anything, REFUSE, FIXED),
-    row("2.1.33", "TaskCompleted", Moment::TaskCompleted, Anything, STOP, FIXED),
-    row("2.1.33", "TeammateIdle", Moment::MemberIdle, Anything, STOP, FIXED),
-    row("2.1.0", "Stop", Moment::IterationEnd, Anything, BLOCK, FIXED),
-    row("2.1.78", "StopFailure", Moment::Error, Cause("error"), NO_OUTPUT, FIXED),
-    row("2.1.48", "ConfigChange", own_moment("config_change"), Cause("source"), STOP, FIXED),
-    row("2.1.83", "CwdChanged", own_moment("cwd_changed"), Anything, SHOW, FIXED),
-    row("2.1.219", "DirectoryAdded", own_moment("directory_added"), Cause("source"), SHOW, FIXED),
-    row("2.1.83", "FileChanged", own_moment("file_changed"), Cause("file_path"), SHOW, FIXED),
-    row("2.1.50", "WorktreeCreate", own_moment("worktree_create"), Anything, Powers::DENY, FIXED),
-    row("2.1.50", "WorktreeRemove", own_moment("worktree_remove"), Anything, NO_OUTPUT, FIXED),
-    row("2.1.0", "PreCompact", Moment::CompactBefore, Cause("trigger"), STOP, FIXED),
-    row("2.1.76", "PostCompact", Moment::CompactAfter, Cause("trigger"), SHOW, FIXED),
-    row(
-        "2.1.251",
-        "PreModelSwitch",
-        own_moment("pre_model_switch"),
-        Cause("to_model"),
-        SWITCH,
-        FIXED
-    ),
-    row(
-        "2.1.251",
-        "PostModelSwitch",
-        own_moment("post_model_switch"),
-        Cause("to_model"),
-        MESSAGES,
-        FIXED
-    ),
-    row("2.1.0", "SessionEnd", Moment::SessionEnd, Cause("reason"), NO_OUTPUT, FIXED),
-    row("2.1.63", "Elicitation", own_moment("elicitation"), Cause("mcp_server_name"), STOP, FIXED),
-    row(
-        "2.1.63",
-        "ElicitationResult",
-        own_moment("elicitation_result"),
-        Cause("mcp_server_name"),
-        STOP,
-        FIXED
-    ),
-    row("2.1.326", "", own_moment(""), Anything, SHOW, FIXED),
+const TOOL_NAME: SchemaField = required("tool_name", Text);
+const TOOL_INPUT: SchemaField = required("tool_input", Object);
+const TOOL_USE: SchemaField = required("tool_use_id", Text);
+const SERVER: SchemaField =
+    optional("mcp_server", Fields(&[optional("name", Text), optional("source", Text)]));
+const DURATION: SchemaField = optional("duration_ms", Number);
+const ACTIVE: SchemaField = required("stop_hook_active", Flag);
+const LAST_WORDS: SchemaField = optional("last_assistant_message", Text);
+const BACKGROUND: SchemaField = optional("background_tasks", List(&Any));
+const CRONS: SchemaField = optional("session_crons", List(&Any));
+const TRIGGER: SchemaField = required("trigger", Word(&["manual", "auto"]));
+const FORM: SchemaField = optional("mode", Word(&["form", "url"]));
+const SERVER_NAME: SchemaField = required("mcp_server_name", Text);
+const ELICITATION: SchemaField = optional("elicitation_id", Text);
+const FILE: SchemaField = required("file_path", Text);
+const AGENT: &[SchemaField] = &[required("agent_id", Text), required("agent_type", Text)];
+
+const TOOL: &[SchemaField] = &[MODE, TOOL_NAME, TOOL_INPUT, TOOL_USE, SERVER];
+const TASK: &[SchemaField] = &[
+    required("task_id", Text),
+    required("task_subject", Text),
+    optional("task_description", Text),
+    optional("teammate_name", Text),
+    optional("team_name", Text),
+];
+const SWITCH_FIELDS: &[SchemaField] = &[
+    required("from_model", Text),
+    required("to_model", Text),
+    optional("requested_model", TextOrNull),
+    optional("context_tokens", Whole),
+    optional("prompt_cache_warm", Flag),
+    optional("cache_ttl", Word(&["5m", "1h"])),
+    optional("estimated_cache_write_usd", Number),
+    optional("pricing", Word(&["configured", "catalog", "default"])),
+];
+const CALL: &[SchemaField] = &[TOOL_NAME, TOOL_INPUT, TOOL_USE, required("tool_response", Any)];
+
+const STARTS: &[&str] = &["startup", "resume", "clear", "compact", "fork"];
+const PROMPTERS: &[&str] =
+    &["user", "sdk", "system", "loop_wakeup", "schedule_wakeup", "poll_event"];
+const LOADS: &[&str] =
+    &["session_start", "nested_traversal", "path_glob_match", "include", "compact"];
+const SETTINGS: &[&str] =
+    &["user_settings", "project_settings", "local_settings", "policy_settings", "skills"];
+const ENDS: &[&str] = &["clear", "resume", "logout", "prompt_input_exit", "other"];
+const ERRORS: &[&str] = &[
+    "authentication_failed",
+    "oauth_org_not_allowed",
+    "account_on_hold",
+    "verification_required",
+    "billing_error",
+    "rate_limit",
+    "overloaded",
+    "invalid_request",
+    "model_not_found",
+    "server_error",
+    "unknown",
+    "max_output_tokens",
+    "cloud_credential_error",
 ];
 
-/// The first published 2.1 version of Claude Code that has an event. An event without a row is
-/// newer than the table.
-pub fn first_version(row: &EventSpec) -> &'static str {
-    let at = EVENTS.iter().position(|known| known.name == row.name);
-    let at = at.unwrap_or(EVENTS.len() - 1);
-    SINCE.get(at).copied().unwrap_or_default()
-}
+const WATCH: SchemaField = optional("watchPaths", List(&Text));
+const TITLE: SchemaField = optional("sessionTitle", Text);
+const SUPPRESS: SchemaField = optional("suppressOriginalPrompt", Flag);
 
-/// The form of the ruling in the reply to an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplyForm {
-    /// `hookSpecificOutput.permissionDecision`.
-    Permission,
-    /// `hookSpecificOutput.decision.behavior`.
-    Request,
-    /// `hookSpecificOutput.action`.
-    Action,
-    /// Only the exit code.
-    Exit,
-    /// `decision: "block"`.
-    Block,
-}
-
-/// The reply form of an event.
-pub fn reply_form(row: &EventSpec) -> ReplyForm {
-    match &row.moment {
-        Moment::ToolBefore => ReplyForm::Permission,
-        Moment::ToolPermission => ReplyForm::Request,
-        Moment::TaskCompleted | Moment::MemberIdle => ReplyForm::Exit,
-        Moment::Other(name) => match name.as_ref() {
-            "pre_model_switch" => ReplyForm::Permission,
-            "elicitation" | "elicitation_result" => ReplyForm::Action,
-            "worktree_create" => ReplyForm::Exit,
-            _ => ReplyForm::Block,
-        },
-        _ => ReplyForm::Block,
-    }
-}
-
-/// Whether an event accepts handlers of a type. Every event accepts commands.
-pub fn accepts_handler(row: &EventSpec, kind: &str) -> bool {
-    let first = row.moment == Moment::SessionStart || row.moment == own_moment("setup");
-    match kind {
-        "http" => !first,
-        "prompt" | "agent" => accepts_model_handlers(row),
-        _ => true,
-    }
-}
-
-fn accepts_model_handlers(row: &EventSpec) -> bool {
-    const OTHERS: [&str; 3] = ["user_prompt_expansion", "permission_denied", "post_tool_batch"];
-    match &row.moment {
-        Moment::Other(name) => OTHERS.contains(&name.as_ref()),
-        moment => matches!(
-            moment,
-            Moment::IterationStart
-                | Moment::ToolBefore
-                | Moment::ToolPermission
-                | Moment::ToolAfter
-                | Moment::ToolFailed
-                | Moment::SubagentStop
-                | Moment::TaskCreated
-                | Moment::TaskCompleted
-                | Moment::MemberIdle
-                | Moment::IterationEnd
+// A first version is the first published 2.1 version of Claude Code that loads a hook for the event.
+// The version before rejects or ignores it. The table has all events of 2.1.325.
+/// Every event. The last row, without a name, is for events newer than the table.
+pub static TABLE: &[ClaudeEvent] = &[
+    event("SessionStart", "2.1.0", Moment::SessionStart)
+        .subject(Cause("source"))
+        .powers(MESSAGES)
+        .stdout(StdoutUse::Context)
+        .handlers(HandlerTypes::Commands)
+        .env_file()
+        .usual_cause("startup")
+        .input(
+            &[],
+            &[
+                required("source", Word(STARTS)),
+                optional("model", Text),
+                optional("session_title", Text),
+                optional("seconds_since_last_response", Number),
+                optional("context_tokens", Whole),
+                optional("prompt_cache_likely_expired", Flag),
+                optional("estimated_cache_write_usd", Number),
+            ],
+        )
+        .output(&[
+            optional("initialUserMessage", Text),
+            TITLE,
+            WATCH,
+            optional("reloadSkills", Flag),
+        ]),
+    event("Setup", "2.1.10", own_moment("setup"))
+        .subject(Cause("trigger"))
+        .powers(MESSAGES)
+        .handlers(HandlerTypes::Commands)
+        .env_file()
+        .input(&[], &[required("trigger", Word(&["init", "maintenance"]))]),
+    event("InstructionsLoaded", "2.1.64", own_moment("instructions_loaded"))
+        .subject(Cause("load_reason"))
+        .powers(NO_OUTPUT)
+        .stdout(StdoutUse::Discarded)
+        .input(
+            &[FILE],
+            &[
+                required("memory_type", Word(&["User", "Project", "Local", "Managed"])),
+                required("load_reason", Word(LOADS)),
+                optional("globs", List(&Text)),
+                optional("trigger_file_path", Text),
+                optional("parent_file_path", Text),
+            ],
         ),
-    }
+    event("UserPromptSubmit", "2.1.0", Moment::IterationStart)
+        .powers(BLOCK)
+        .stdout(StdoutUse::Context)
+        .handlers(HandlerTypes::Models)
+        .host_timeout(Duration::from_secs(30))
+        .foreign_fields(hook_input::prompt_fields)
+        .input(
+            &[MODE],
+            &[
+                required("prompt", Text),
+                optional("source", Word(PROMPTERS)),
+                optional("session_title", Text),
+            ],
+        )
+        .output(&[TITLE, SUPPRESS]),
+    event("UserPromptExpansion", "2.1.116", own_moment("user_prompt_expansion"))
+        .subject(Cause("command_name"))
+        .powers(BLOCK)
+        .stdout(StdoutUse::Context)
+        .handlers(HandlerTypes::Models)
+        .input(
+            &[MODE],
+            &[
+                required("expansion_type", Text),
+                required("command_name", Text),
+                required("command_args", Text),
+                required("command_source", Text),
+                required("prompt", Text),
+            ],
+        )
+        .output(&[SUPPRESS]),
+    event("MessageDisplay", "2.1.152", own_moment("message_display"))
+        .powers(SHOW)
+        .host_timeout(Duration::from_secs(10))
+        .input(
+            &[],
+            &[
+                required("turn_id", Text),
+                required("message_id", Text),
+                required("index", Whole),
+                required("final", Flag),
+                required("delta", Text),
+            ],
+        )
+        .output(&[optional("displayContent", Text)]),
+    event("PreToolUse", "2.1.0", Moment::ToolBefore)
+        .subject(Tool)
+        .powers(PERMIT)
+        .rewrites(INPUT)
+        .reply(ReplyForm::Permission)
+        .handlers(HandlerTypes::Models)
+        .input(TOOL, &[]),
+    event("PermissionRequest", "2.1.0", Moment::ToolPermission)
+        .subject(Tool)
+        .powers(REQUEST)
+        .rewrites(INPUT)
+        .reply(ReplyForm::Request)
+        .handlers(HandlerTypes::Models)
+        .input_needs_allow()
+        .input(
+            &[MODE, TOOL_NAME, TOOL_INPUT, SERVER],
+            &[optional("permission_suggestions", List(&Object))],
+        ),
+    event("PermissionDenied", "2.1.88", own_moment("permission_denied"))
+        .subject(Tool)
+        .powers(SHOW)
+        .handlers(HandlerTypes::Models)
+        .input(&[TOOL_NAME, TOOL_INPUT, TOOL_USE, SERVER], &[required("reason", Text)])
+        .output(&[optional("retry", Flag)]),
+    event("PostToolUse", "2.1.0", Moment::ToolAfter)
+        .subject(Tool)
+        .powers(BLOCK)
+        .rewrites(OUTPUT)
+        .handlers(HandlerTypes::Models)
+        .input(TOOL, &[required("tool_response", Any), DURATION])
+        .output(&[optional("updatedMCPToolOutput", Any), optional("classifierContext", Text)]),
+    event("PostToolUseFailure", "2.1.0", Moment::ToolFailed)
+        .subject(Tool)
+        .powers(BLOCK)
+        .handlers(HandlerTypes::Models)
+        .input(TOOL, &[required("error", Text), optional("is_interrupt", Flag), DURATION]),
+    event("PostToolBatch", "2.1.118", own_moment("post_tool_batch"))
+        .powers(BLOCK)
+        .handlers(HandlerTypes::Models)
+        .input(&[MODE], &[required("tool_calls", List(&Fields(CALL)))]),
+    event("Notification", "2.1.0", Moment::Notification)
+        .subject(Cause("notification_type"))
+        .powers(NO_OUTPUT)
+        .foreign_fields(hook_input::notification_fields)
+        .input(
+            &[],
+            &[
+                required("message", Text),
+                optional("title", Text),
+                required("notification_type", Text),
+            ],
+        ),
+    event("SubagentStart", "2.1.0", Moment::SubagentStart)
+        .subject(Cause("agent_type"))
+        .powers(MESSAGES)
+        .foreign_fields(hook_input::subagent_fields)
+        .input(AGENT, &[]),
+    event("SubagentStop", "2.1.0", Moment::SubagentStop)
+        .subject(Cause("agent_type"))
+        .powers(BLOCK)
+        .handlers(HandlerTypes::Models)
+        .can_veto_end()
+        .foreign_fields(hook_input::subagent_stop_fields)
+        .input(
+            &[MODE, ACTIVE, LAST_WORDS, BACKGROUND, CRONS],
+            &[
+                required("agent_id", Text),
+                required("agent_type", Text),
+                required("agent_transcript_path", Text),
+            ],
+        ),
+    event("TaskCreated", "2.1.84", Moment::TaskCreated)
+        .powers(REFUSE)
+        .handlers(HandlerTypes::Models)
+        .foreign_fields(hook_input::task_fields)
+        .input(TASK, &[]),
+    event("TaskCompleted", "2.1.33", Moment::TaskCompleted)
+        .powers(STOP)
+        .reply(ReplyForm::Exit)
+        .handlers(HandlerTypes::Models)
+        .can_veto_end()
+        .foreign_fields(hook_input::task_fields)
+        .input(TASK, &[]),
+    event("TeammateIdle", "2.1.33", Moment::MemberIdle)
+        .powers(STOP)
+        .reply(ReplyForm::Exit)
+        .handlers(HandlerTypes::Models)
+        .can_veto_end()
+        .foreign_fields(hook_input::idle_fields)
+        .input(&[], &[required("teammate_name", Text), required("team_name", Text)]),
+    event("Stop", "2.1.0", Moment::IterationEnd)
+        .powers(BLOCK)
+        .handlers(HandlerTypes::Models)
+        .can_veto_end()
+        .foreign_fields(hook_input::stop_fields)
+        .input(&[MODE, ACTIVE, LAST_WORDS, BACKGROUND, CRONS], &[]),
+    event("StopFailure", "2.1.78", Moment::Error)
+        .subject(Cause("error"))
+        .powers(NO_OUTPUT)
+        .narrow_names()
+        .usual_cause("unknown")
+        .foreign_fields(hook_input::error_fields)
+        .input(&[LAST_WORDS], &[required("error", Word(ERRORS)), optional("error_details", Text)]),
+    event("ConfigChange", "2.1.48", own_moment("config_change"))
+        .subject(Cause("source"))
+        .powers(STOP)
+        .cannot_refuse("policy_settings")
+        .input(&[], &[required("source", Word(SETTINGS)), optional("file_path", Text)]),
+    event("CwdChanged", "2.1.83", own_moment("cwd_changed"))
+        .powers(SHOW)
+        .env_file()
+        .input(&[], &[required("old_cwd", Text), required("new_cwd", Text)])
+        .output(&[WATCH]),
+    event("DirectoryAdded", "2.1.219", own_moment("directory_added"))
+        .subject(Cause("source"))
+        .powers(SHOW)
+        .input(
+            &[],
+            &[
+                required("directory", Text),
+                required("source", Word(&["slash_command", "register_repo_root"])),
+            ],
+        ),
+    event("FileChanged", "2.1.83", own_moment("file_changed"))
+        .subject(Cause("file_path"))
+        .powers(SHOW)
+        .env_file()
+        .narrow_names()
+        .input(&[FILE], &[required("event", Word(&["change", "add", "unlink"]))])
+        .output(&[WATCH]),
+    event("WorktreeCreate", "2.1.50", own_moment("worktree_create"))
+        .powers(Powers::DENY)
+        .reply(ReplyForm::Exit)
+        .stdout(StdoutUse::WorktreePath)
+        .unreported()
+        .input(&[], &[required("name", Text)])
+        .output(&[optional("worktreePath", Text)]),
+    event("WorktreeRemove", "2.1.50", own_moment("worktree_remove"))
+        .powers(NO_OUTPUT)
+        .stdout(StdoutUse::Discarded)
+        .input(&[], &[required("worktree_path", Text)]),
+    event("PreCompact", "2.1.0", Moment::CompactBefore)
+        .subject(Cause("trigger"))
+        .powers(STOP)
+        .usual_cause("auto")
+        .foreign_fields(hook_input::instructions_fields)
+        .input(&[TRIGGER], &[required("custom_instructions", TextOrNull)]),
+    event("PostCompact", "2.1.76", Moment::CompactAfter)
+        .subject(Cause("trigger"))
+        .powers(SHOW)
+        .usual_cause("auto")
+        .foreign_fields(hook_input::summary_fields)
+        .input(&[TRIGGER], &[required("compact_summary", Text)]),
+    event("PreModelSwitch", "2.1.251", own_moment("pre_model_switch"))
+        .subject(Cause("to_model"))
+        .powers(SWITCH)
+        .reply(ReplyForm::Permission)
+        .input(SWITCH_FIELDS, &[required("source", Word(&["command", "picker", "sdk"]))]),
+    event("PostModelSwitch", "2.1.251", own_moment("post_model_switch"))
+        .subject(Cause("to_model"))
+        .powers(MESSAGES)
+        .input(
+            SWITCH_FIELDS,
+            &[required("source", Word(&["command", "picker", "sdk", "auto", "resume"]))],
+        ),
+    event("SessionEnd", "2.1.0", Moment::SessionEnd)
+        .subject(Cause("reason"))
+        .powers(NO_OUTPUT)
+        .stdout(StdoutUse::Discarded)
+        .host_timeout(Duration::from_millis(1_500))
+        .usual_cause("other")
+        .input(&[], &[required("reason", Word(ENDS))]),
+    event("Elicitation", "2.1.63", own_moment("elicitation"))
+        .subject(Cause("mcp_server_name"))
+        .powers(STOP)
+        .reply(ReplyForm::Action)
+        .input(
+            &[SERVER_NAME, FORM, ELICITATION],
+            &[
+                required("message", Text),
+                optional("url", Text),
+                optional("requested_schema", Object),
+            ],
+        ),
+    event("ElicitationResult", "2.1.63", own_moment("elicitation_result"))
+        .subject(Cause("mcp_server_name"))
+        .powers(STOP)
+        .reply(ReplyForm::Action)
+        .input(
+            &[SERVER_NAME, FORM, ELICITATION],
+            &[
+                required("action", Word(&["accept", "decline", "cancel"])),
+                optional("content", Object),
+            ],
+        ),
+    event("", "2.1.326", own_moment("")).powers(SHOW),
+];
+
+/// The part of the table that the engine reads.
+pub fn event_specs() -> &'static [EventSpec] {
+    static SPECS: OnceLock<Vec<EventSpec>> = OnceLock::new();
+    SPECS.get_or_init(|| TABLE.iter().map(|event| event.spec.clone()).collect())
 }
 
-/// Whether the agent receives plain text on stdout as context.
-pub fn plain_is_context(row: &EventSpec) -> bool {
-    matches!(row.moment, Moment::SessionStart | Moment::IterationStart)
-        || row.moment == own_moment("user_prompt_expansion")
+/// The whole row of an event. An event without a row is newer than the table.
+pub fn event_row(spec: &EventSpec) -> &'static ClaudeEvent {
+    let known = TABLE.iter().find(|event| event.spec.name == spec.name);
+    known.unwrap_or(&TABLE[TABLE.len() - 1])
 }
 
-/// Whether Claude Code discards all output of hooks, including terminal sequences.
-pub fn discards_output(row: &EventSpec) -> bool {
-    row.moment == Moment::SessionEnd
-        || [own_moment("instructions_loaded"), own_moment("worktree_remove")].contains(&row.moment)
-}
-
-/// Whether stdout is the path of a new worktree.
-pub fn makes_worktree(row: &EventSpec) -> bool {
-    row.moment == own_moment("worktree_create")
-}
-
-/// Whether a hook may set variables for the session in `CLAUDE_ENV_FILE`.
-pub fn has_env_file(row: &EventSpec) -> bool {
-    row.moment == Moment::SessionStart
-        || [own_moment("setup"), own_moment("cwd_changed"), own_moment("file_changed")]
-            .contains(&row.moment)
-}
-
-/// Whether a matcher is a list of names only if it uses the smaller set of characters.
-pub fn has_narrow_names(row: &EventSpec) -> bool {
-    row.moment == Moment::Error || row.moment == own_moment("file_changed")
-}
-
-/// Whether an event cannot be refused although its row allows it: a change of managed settings.
-pub fn cannot_refuse(row: &EventSpec, event: &Event) -> bool {
-    row.moment == own_moment("config_change")
-        && event.facts.cause.as_deref() == Some("policy_settings")
+/// The first published 2.1 version of Claude Code that has an event.
+pub fn first_version(spec: &EventSpec) -> &'static str {
+    event_row(spec).since
 }

@@ -6,7 +6,7 @@ use gambrel_model::{Complaint, Disabled, Draft, EventSpec, MatcherText, Source, 
 use serde_json::{Value, json};
 
 use super::config::SettingsReader;
-use super::events::accepts_handler;
+use super::events::event_row;
 use super::field_types::check_optional_fields;
 use super::frontmatter_owner::SKILL;
 use super::hook_policy::read_policy;
@@ -150,7 +150,7 @@ fn disabled_reason(
     let missing = check_required(fields, kind);
     let odd = check_optional_fields(fields, kind.name);
     let guarded = check_if_rule(fields, group.row);
-    let unsupported = (!accepts_handler(group.row, kind.name)).then(|| {
+    let unsupported = (!event_row(group.row).accepts_handler(kind.name)).then(|| {
         let event = if group.row.name.is_empty() { "an unknown event" } else { group.row.name };
         let why = format!("{event} takes no {} handlers, so it never runs", kind.name);
         fields.add_error("type", why.clone(), "use a command here");

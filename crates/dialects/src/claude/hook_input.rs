@@ -5,8 +5,12 @@ use gambrel_model::{Event, EventSpec, Hook, Moment, Slot, Subject};
 use serde_json::{Map, Value, json};
 
 use super::CLAUDE;
+use super::events::event_row;
 use super::tool_result::{apply_rewrite, foreign_response};
 use super::tools::TOOLS;
+
+/// The field of the agent's permission mode.
+const PERMISSION_MODE: &str = "permission_mode";
 
 /// The JSON that a hook reads on stdin.
 pub fn hook_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
@@ -37,28 +41,21 @@ fn build_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
     put("cwd", json!(event.cwd.display().to_string()));
     put("hook_event_name", json!(hook.draft.event));
     if has_permission_mode(row) {
-        put("permission_mode", json!("default"));
+        put(PERMISSION_MODE, json!("default"));
     }
     if let Subject::Cause(field) = row.subject {
         put(field, json!(event_cause(event, row)));
     }
     input.extend(tool_fields(event, row));
-    input.extend(other_fields(event, row));
+    input.extend(own_fields(event, row));
     Value::Object(input)
 }
 
-/// Whether the event has a `permission_mode`.
+/// Whether the event has a `permission_mode`. Only moments that other dialects share get one.
 fn has_permission_mode(row: &EventSpec) -> bool {
-    matches!(
-        row.moment,
-        Moment::IterationStart
-            | Moment::IterationEnd
-            | Moment::SubagentStop
-            | Moment::ToolBefore
-            | Moment::ToolAfter
-            | Moment::ToolFailed
-            | Moment::ToolPermission
-    )
+    let mut fields = event_row(row).input.into_iter().flatten();
+    let is_shared = !matches!(row.moment, Moment::Other(_));
+    is_shared && fields.any(|field| field.name == PERMISSION_MODE)
 }
 
 /// The cause of the event. A default value if the caller sends none.
@@ -67,14 +64,7 @@ fn event_cause(event: &Event, row: &EventSpec) -> String {
         Moment::SubagentStart | Moment::SubagentStop => event.facts.member.clone(),
         _ => None,
     });
-    let usual = match row.moment {
-        Moment::SessionStart => "startup",
-        Moment::CompactBefore | Moment::CompactAfter => "auto",
-        Moment::SessionEnd => "other",
-        Moment::Error => "unknown",
-        _ => "",
-    };
-    given.unwrap_or_else(|| usual.to_owned())
+    given.unwrap_or_else(|| event_row(row).usual_cause.to_owned())
 }
 
 fn tool_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
@@ -106,42 +96,71 @@ fn tool_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
     fields
 }
 
-fn other_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
-    let facts = &event.facts;
-    let team = facts.team.as_ref().map(|team| team.id.as_str()).filter(|id| !id.is_empty());
-    let agent = facts.agent.clone().or_else(|| facts.member.clone()).unwrap_or_default();
-    let fields = match &row.moment {
-        Moment::IterationStart => json!({"prompt": facts.prompt.clone().unwrap_or_default()}),
-        Moment::IterationEnd => json!({"stop_hook_active": facts.refusals > 0}),
-        Moment::SubagentStop => json!({
-            "stop_hook_active": facts.refusals > 0,
-            "agent_id": agent,
-            "agent_transcript_path": "",
-        }),
-        Moment::SubagentStart => json!({"agent_id": agent}),
-        Moment::Error => json!({"error_details": facts.error}),
-        Moment::Notification => json!({"message": facts.prompt.clone().unwrap_or_default()}),
-        Moment::CompactBefore => {
-            json!({"custom_instructions": facts.instructions.clone().unwrap_or_default()})
-        }
-        Moment::CompactAfter => {
-            json!({"compact_summary": facts.summary.clone().unwrap_or_default()})
-        }
-        Moment::TaskCreated | Moment::TaskCompleted => {
-            let task = facts.task.clone().unwrap_or_default();
-            let owner = task.owner.or_else(|| facts.member.clone());
-            json!({
-                "task_id": task.id, "task_subject": task.subject,
-                "task_description": task.description,
-                "teammate_name": owner, "team_name": team,
-            })
-        }
-        Moment::MemberIdle => json!({
-            "teammate_name": facts.member.clone().unwrap_or_default(),
-            "team_name": team.unwrap_or_default(),
-        }),
-        _ => Value::Null,
-    };
-    let Value::Object(fields) = fields else { return Map::new() };
+/// The fields of one event that are not null.
+fn own_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
+    let Value::Object(fields) = (event_row(row).foreign_fields)(event) else { return Map::new() };
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+// The fields of each event for a caller of another dialect, named in the event table.
+
+pub fn prompt_fields(event: &Event) -> Value {
+    json!({"prompt": event.facts.prompt.clone().unwrap_or_default()})
+}
+
+pub fn stop_fields(event: &Event) -> Value {
+    json!({"stop_hook_active": event.facts.refusals > 0})
+}
+
+pub fn subagent_stop_fields(event: &Event) -> Value {
+    json!({
+        "stop_hook_active": event.facts.refusals > 0,
+        "agent_id": agent_id(event),
+        "agent_transcript_path": "",
+    })
+}
+
+pub fn subagent_fields(event: &Event) -> Value {
+    json!({"agent_id": agent_id(event)})
+}
+
+pub fn error_fields(event: &Event) -> Value {
+    json!({"error_details": event.facts.error})
+}
+
+pub fn notification_fields(event: &Event) -> Value {
+    json!({"message": event.facts.prompt.clone().unwrap_or_default()})
+}
+
+pub fn instructions_fields(event: &Event) -> Value {
+    json!({"custom_instructions": event.facts.instructions.clone().unwrap_or_default()})
+}
+
+pub fn summary_fields(event: &Event) -> Value {
+    json!({"compact_summary": event.facts.summary.clone().unwrap_or_default()})
+}
+
+pub fn task_fields(event: &Event) -> Value {
+    let task = event.facts.task.clone().unwrap_or_default();
+    let owner = task.owner.or_else(|| event.facts.member.clone());
+    json!({
+        "task_id": task.id, "task_subject": task.subject, "task_description": task.description,
+        "teammate_name": owner, "team_name": team_name(event),
+    })
+}
+
+pub fn idle_fields(event: &Event) -> Value {
+    json!({
+        "teammate_name": event.facts.member.clone().unwrap_or_default(),
+        "team_name": team_name(event).unwrap_or_default(),
+    })
+}
+
+fn agent_id(event: &Event) -> String {
+    let facts = &event.facts;
+    facts.agent.clone().or_else(|| facts.member.clone()).unwrap_or_default()
+}
+
+fn team_name(event: &Event) -> Option<&str> {
+    event.facts.team.as_ref().map(|team| team.id.as_str()).filter(|id| !id.is_empty())
 }

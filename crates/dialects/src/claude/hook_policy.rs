@@ -5,7 +5,8 @@ use std::time::Duration;
 use gambrel_document::DocumentFields;
 use gambrel_model::{EventSpec, HookPolicy, Moment, MomentKind, Ruling, SearchRoots, Verdict};
 
-use super::events::{DEFAULT_TIMEOUT, ReplyForm, makes_worktree, reply_form};
+use super::event_row::{DEFAULT_TIMEOUT, ReplyForm, StdoutUse};
+use super::events::event_row;
 
 /// Maximum timeout at `SessionEnd`.
 const MAX_SESSION_END_TIMEOUT: Duration = Duration::from_secs(60);
@@ -27,9 +28,9 @@ pub fn read_policy(
     // The failure of a detached hook cannot refuse. Nor can a failure at a Close, where the session
     // would never end, or at a permission request, which ignores exit code 2. A failed worktree
     // hook always refuses.
-    let refusable = row.kind() != MomentKind::Close && reply_form(row) != ReplyForm::Request;
+    let refusable = row.kind() != MomentKind::Close && event_row(row).reply != ReplyForm::Request;
     let blocks = on_failure == Some("block") && !detached && refusable;
-    let failed = match blocks || makes_worktree(row) {
+    let failed = match blocks || event_row(row).stdout == StdoutUse::WorktreePath {
         true => Verdict { ruling: Ruling::Deny, ..Verdict::default() },
         false => Verdict::default(),
     };

@@ -8,7 +8,7 @@ use gambrel_model::moment::to_snake_case;
 use gambrel_model::{EventSpec, Powers};
 use serde_json::{Map, Value};
 
-use super::events::EVENTS;
+use super::events::event_specs;
 
 /// An agent that runs hooks of Claude Code's settings files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub fn claude_event_name(written: &str) -> String {
     let same = |row: &&EventSpec| {
         !row.name.is_empty() && to_snake_case(row.name) == to_snake_case(written)
     };
-    EVENTS.iter().find(same).map_or_else(|| written.to_owned(), |row| row.name.to_owned())
+    event_specs().iter().find(same).map_or_else(|| written.to_owned(), |row| row.name.to_owned())
 }
 
 fn translate_event(fields: &mut Map<String, Value>) {
@@ -181,7 +181,7 @@ pub fn spec_for_host(host: Host, row: &'static EventSpec) -> &'static EventSpec 
     if host != Host::Cursor {
         return row;
     }
-    let refusals_only = || EVENTS.iter().map(limit_to_refusals).collect();
+    let refusals_only = || event_specs().iter().map(limit_to_refusals).collect();
     let rows = CURSOR.get_or_init(refusals_only);
     rows.iter().find(|other| other.name == row.name).unwrap_or(row)
 }

@@ -3,7 +3,7 @@
 use gambrel_model::{Complaint, EventSpec, MatcherText, SpannedText, Subject};
 
 use super::ecmascript::translate_regex;
-use super::events::has_narrow_names;
+use super::events::event_row;
 use super::tools::ALIASES;
 
 /// Parses the matcher of an event. The error says why it is invalid.
@@ -14,7 +14,7 @@ pub fn parse_matcher(row: &EventSpec, written: SpannedText) -> Result<MatcherTex
     }
     let narrow = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '|');
     let wide = |c: char| narrow(c) || matches!(c, ' ' | ',' | '-');
-    let is_list = match has_narrow_names(row) {
+    let is_list = match event_row(row).has_narrow_names {
         true => text.chars().all(narrow),
         false => text.chars().all(wide),
     };

@@ -3,7 +3,9 @@
 
 mod call;
 mod config;
+mod describe;
 mod ecmascript;
+mod event_row;
 mod events;
 mod field_types;
 mod frontmatter;
@@ -26,6 +28,7 @@ mod remote_handlers;
 mod reply;
 pub mod schema;
 pub mod self_reference;
+pub mod settings_files;
 mod spill;
 mod stdout;
 #[cfg(test)]
@@ -37,17 +40,19 @@ mod verdict;
 pub use events::first_version;
 
 use gambrel_model::{
-    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
     DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
     ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
 
+use crate::HOOK_PROPERTIES;
+
 /// The row of Claude Code.
 pub static CLAUDE: Dialect = Dialect {
     name: "claude",
-    events: || events::EVENTS,
+    events: events::event_specs,
     tools: tools::TOOLS,
-    properties: DialectProperties::DEFAULT,
+    properties: DialectProperties { project_markers: &[".claude"], ..HOOK_PROPERTIES },
     caller: &Claude,
     hooks: Some(&Claude),
 };
@@ -101,6 +106,10 @@ impl HookFormat for Claude {
 
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         call::stage_call(event, hook)
+    }
+
+    fn describe(&self, draft: &Draft) -> Description {
+        describe::describe(draft)
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {

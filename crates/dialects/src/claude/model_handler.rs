@@ -6,7 +6,8 @@ use gambrel_model::{
 };
 use serde_json::Value;
 
-use super::events::{ReplyForm, reply_form};
+use super::event_row::ReplyForm;
+use super::events::event_row;
 use super::stdout::trim_javascript;
 use crate::event_parts::text_field;
 
@@ -79,7 +80,7 @@ pub fn parse_answer(stdout: &str) -> Result<ModelAnswer, String> {
 impl ModelAnswer {
     /// The verdict of the answer at an event.
     pub fn into_verdict(self, row: &EventSpec, hook: &Hook) -> Verdict {
-        if self.ok || reply_form(row) == ReplyForm::Request {
+        if self.ok || event_row(row).reply == ReplyForm::Request {
             return Verdict::default();
         }
         let reason = self.reason.as_deref().unwrap_or(UNMET_REASON);

@@ -4,7 +4,8 @@
 use gambrel_model::{Audience, EventSpec, Powers, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
-use super::events::{ReplyForm, discards_output, reply_form};
+use super::event_row::{ReplyForm, StdoutUse};
+use super::events::event_row;
 use super::schema;
 use super::tool_result::parse_tool_response;
 use super::tools::TOOLS;
@@ -80,7 +81,7 @@ fn read_common_fields(row: &EventSpec, fields: &JsonObject) -> Verdict {
         verdict = verdict.then(halt_verdict(row, text_of(fields, "stopReason")));
     }
 
-    let plain = matches!(reply_form(row), ReplyForm::Block | ReplyForm::Permission);
+    let plain = matches!(event_row(row).reply, ReplyForm::Block | ReplyForm::Permission);
     verdict = verdict.then(match text_of(fields, "decision") {
         Some("block") if plain => {
             Verdict::ruling_within_powers(row, Ruling::Deny, reason.unwrap_or(BLOCKED))
@@ -97,7 +98,9 @@ fn read_common_fields(row: &EventSpec, fields: &JsonObject) -> Verdict {
     if let Some(message) = text_of(fields, "systemMessage").filter(|message| !message.is_empty()) {
         verdict = verdict.then(Verdict::notice_within_powers(row, message));
     }
-    match text_of(fields, "terminalSequence").filter(|_| !discards_output(row)) {
+    match text_of(fields, "terminalSequence")
+        .filter(|_| event_row(row).stdout != StdoutUse::Discarded)
+    {
         Some(sequence) if is_harmless(sequence) => {
             verdict.with_rewrite(own_slot("terminalSequence"), json!(sequence))
         }
@@ -148,7 +151,7 @@ fn is_harmless(sequence: &str) -> bool {
 
 fn read_specific(answer_context: &AnswerContext<'_>, own: &JsonObject) -> Verdict {
     let row = answer_context.row;
-    let mut verdict = match reply_form(row) {
+    let mut verdict = match event_row(row).reply {
         ReplyForm::Permission => read_permission(answer_context, own),
         ReplyForm::Request => read_request(answer_context, own),
         ReplyForm::Action => read_action(row, own),

@@ -8,7 +8,7 @@ use gambrel_model::{
 use serde_json::Value;
 
 use super::CLAUDE;
-use super::events::EVENTS;
+use super::events::TABLE;
 use super::hosts::{
     Host, claude_event_name as foreign_event_name, host_of, spec_for_host, translate_payload,
 };
@@ -43,7 +43,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
 /// The event's name. An unknown name becomes the event with the same spelling, or the event that
 /// the caller gave separately. So a gate still runs in a host that spells the event differently.
 fn known_name(written: String, context: &CallerContext) -> String {
-    let is_known = |name: &str| EVENTS.iter().any(|row| !name.is_empty() && row.name == name);
+    let is_known = |name: &str| TABLE.iter().any(|row| !name.is_empty() && row.spec.name == name);
     if is_known(&written) {
         return written;
     }

@@ -7,7 +7,8 @@ use gambrel_model::{
 use serde_json::{Value, json};
 
 use super::CLAUDE;
-use super::events::{ReplyForm, makes_worktree, reply_form};
+use super::event_row::{ReplyForm, StdoutUse};
+use super::events::event_row;
 use super::hosts::{Host, host_of};
 use super::output::{
     BLOCKED, JsonObject, SLOT_PREFIX, UPDATED_INPUT, UPDATED_PERMISSIONS, WATCH_PATHS,
@@ -19,12 +20,14 @@ use super::tools::TOOLS;
 /// Writes the reply for a caller.
 pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
     let verdict = &decision.for_caller;
-    let worktree = makes_worktree(event.spec);
+    let worktree = event_row(event.spec).stdout == StdoutUse::WorktreePath;
     let host = host_of(&event.native, &event.context.env);
     if host == Host::Cursor && verdict.ruling.is_refusal() {
         return exit_code_reply(verdict, false, false);
     }
-    if reply_form(event.spec) == ReplyForm::Exit && (verdict.ruling == Ruling::Deny || worktree) {
+    if event_row(event.spec).reply == ReplyForm::Exit
+        && (verdict.ruling == Ruling::Deny || worktree)
+    {
         let asked = |step: &Step| step.ran && step.dialect == CLAUDE.name;
         return exit_code_reply(verdict, worktree, decision.trail.iter().any(asked));
     }
@@ -88,14 +91,14 @@ impl ReplyWriter<'_> {
         let ruling = self.verdict.ruling;
         if ruling == Ruling::Halt {
             // A refused elicitation has no field for a reason, so `stopReason` has all of them.
-            let form = reply_form(self.event.spec) == ReplyForm::Action;
+            let form = event_row(self.event.spec).reply == ReplyForm::Action;
             self.put_field("continue", json!(false));
             self.put_field(
                 "stopReason",
                 json!(if form { refusal_text(self.verdict) } else { ruling_text(self.verdict) }),
             );
         }
-        match reply_form(self.event.spec) {
+        match event_row(self.event.spec).reply {
             ReplyForm::Permission => self.write_permission(ruling),
             ReplyForm::Request => self.write_request(ruling),
             ReplyForm::Action if ruling.is_refusal() => {
@@ -179,7 +182,7 @@ impl ReplyWriter<'_> {
     }
 
     fn write_rewrites(&mut self) {
-        let form = reply_form(self.event.spec);
+        let form = event_row(self.event.spec).reply;
         let input = self.rewritten_input().filter(|_| form == ReplyForm::Permission);
         if let Some(input) = input.filter(|_| !self.verdict.ruling.is_refusal()) {
             self.put_specific("updatedInput", input);

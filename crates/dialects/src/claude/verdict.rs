@@ -5,7 +5,8 @@ use gambrel_model::{Audience, End, Event, EventSpec, Hook, MomentKind, Outcome, 
 use serde_json::{Value, json};
 
 use super::CLAUDE;
-use super::events::{ReplyForm, cannot_refuse, makes_worktree, plain_is_context, reply_form};
+use super::event_row::{ReplyForm, StdoutUse};
+use super::events::event_row;
 use super::model_handler;
 use super::output::{AnswerContext, WORKTREE_PATH, own_slot, read_answer};
 use super::partial_output::outer_fields;
@@ -34,7 +35,9 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let reader = OutcomeReader { hook, outcome, output, answer_context };
 
     let mut verdict = reader.read_verdict();
-    if cannot_refuse(row, event) && verdict.ruling == Ruling::Deny {
+    let fixed_cause = event_row(row).fixed_cause;
+    let is_fixed = fixed_cause.is_some() && event.facts.cause.as_deref() == fixed_cause;
+    if is_fixed && verdict.ruling == Ruling::Deny {
         // Hooks cannot refuse managed settings.
         verdict = verdict.reasons_to_notices(Audience::User);
     }
@@ -58,6 +61,10 @@ impl OutcomeReader<'_> {
         self.answer_context.row
     }
 
+    fn stdout_use(&self) -> StdoutUse {
+        event_row(self.row()).stdout
+    }
+
     fn read_verdict(&self) -> Verdict {
         let policy = &self.hook.draft.policy;
         match &self.outcome.end {
@@ -67,7 +74,9 @@ impl OutcomeReader<'_> {
                 self.missing_answer_verdict(&policy.on_failure, &why)
                     .then(Verdict::notice_within_powers(self.row(), &why))
             }
-            End::Exited(code) if makes_worktree(self.row()) => self.worktree_verdict(*code),
+            End::Exited(code) if self.stdout_use() == StdoutUse::WorktreePath => {
+                self.worktree_verdict(*code)
+            }
             End::Exited(code) => self.exit_verdict(*code),
             End::TimedOut => self.missing_answer_verdict(
                 &policy.on_timeout,
@@ -81,7 +90,7 @@ impl OutcomeReader<'_> {
                 .missing_answer_verdict(&policy.on_failure, &format!("ended by signal {signal}")),
             End::Answered => match &self.outcome.failure {
                 Some(fault) => self.missing_answer_verdict(&policy.on_failure, fault),
-                None if makes_worktree(self.row()) => self.answered_worktree(),
+                None if self.stdout_use() == StdoutUse::WorktreePath => self.answered_worktree(),
                 None => self.exit_verdict(0),
             },
             End::NotApplicable | End::Detached => Verdict::default(),
@@ -161,7 +170,7 @@ impl OutcomeReader<'_> {
     }
 
     fn text_verdict(&self, text: &str) -> Verdict {
-        let context = plain_is_context(self.row());
+        let context = self.stdout_use() == StdoutUse::Context;
         if !self.is_whole() {
             return self.long_text_verdict(context);
         }
@@ -197,7 +206,7 @@ impl OutcomeReader<'_> {
     /// Whether a gate's text probably contains a decision. Where text is context, it must also end
     /// like an object.
     fn is_doubtful(&self, text: &str, ends_like_object: bool) -> bool {
-        let context = plain_is_context(self.row());
+        let context = self.stdout_use() == StdoutUse::Context;
         let gate = self.row().kind() == MomentKind::Gate;
         gate && may_contain_decision(text) && (!context || ends_like_object)
     }
@@ -220,7 +229,7 @@ impl OutcomeReader<'_> {
     /// The verdict of exit code 2: a refusal, or a message for the user where nothing can be
     /// refused. A permission request ignores it.
     fn blocking_verdict(&self) -> Verdict {
-        match reply_form(self.row()) {
+        match event_row(self.row()).reply {
             ReplyForm::Request => Verdict::default(),
             _ => Verdict::ruling_within_powers(self.row(), Ruling::Deny, &self.refusal_text()),
         }

@@ -14,12 +14,14 @@ use gambrel_model::{
     Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
+use crate::HOOK_PROPERTIES;
+
 /// The row of iteratr.
 pub static ITERATR: Dialect = Dialect {
     name: "iteratr",
     events: || EVENTS,
     tools: &[],
-    properties: DialectProperties::DEFAULT,
+    properties: DialectProperties { project_markers: &[".iteratr.hooks.yml"], ..HOOK_PROPERTIES },
     caller: &Iteratr,
     hooks: Some(&Iteratr),
 };

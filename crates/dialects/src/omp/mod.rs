@@ -13,18 +13,21 @@ mod reply;
 mod results;
 mod verdict;
 
+use gambrel_model::description::value_text;
 use gambrel_model::{
-    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
     DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
     ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
+
+use crate::HOOK_PROPERTIES;
 
 /// The row of oh-my-pi and pi.
 pub static OMP: Dialect = Dialect {
     name: "omp",
     events: || events::EVENTS,
     tools: events::TOOLS,
-    properties: DialectProperties::DEFAULT,
+    properties: DialectProperties { project_markers: &[".omp"], ..HOOK_PROPERTIES },
     caller: &Omp,
     hooks: Some(&Omp),
 };
@@ -84,6 +87,11 @@ impl HookFormat for Omp {
 
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
         call::stage_call(event, hook, carry)
+    }
+
+    fn describe(&self, draft: &Draft) -> Description {
+        let path = value_text(&draft.config["path"]);
+        Description::new(draft, &["path"], path, &[])
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {

@@ -9,18 +9,21 @@ mod reply;
 mod tests;
 mod verdict;
 
+use gambrel_model::description::{join_words, value_text};
 use gambrel_model::{
-    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
-    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment,
-    Outcome, ParsedEvent, Powers, Reply, SearchRoots,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
+    Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment, Outcome,
+    ParsedEvent, Powers, Reply, SearchRoots,
 };
+
+use crate::HOOK_PROPERTIES;
 
 /// The row of pi-teams.
 pub static TEAMS: Dialect = Dialect {
     name: "teams",
     events: || EVENTS,
     tools: &[],
-    properties: DialectProperties::DEFAULT,
+    properties: HOOK_PROPERTIES,
     caller: &Teams,
     hooks: Some(&Teams),
 };
@@ -80,6 +83,11 @@ impl HookFormat for Teams {
 
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         payload::stage_call(event, hook)
+    }
+
+    fn describe(&self, draft: &Draft) -> Description {
+        let words = draft.config["argv"].as_array().into_iter().flatten().map(value_text);
+        Description::new(draft, &["path"], join_words(words), &[])
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {

@@ -5,6 +5,7 @@ mod action;
 mod answer;
 mod child_pipeline;
 mod config;
+mod describe;
 mod events;
 mod hook_policy;
 mod notes;
@@ -19,10 +20,12 @@ mod webhook;
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{
-    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
+    Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
     DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
     ParsedEvent, Reply, SearchRoots,
 };
+
+use crate::HOOK_PROPERTIES;
 
 use crate::neutral::payload::TOOLS;
 
@@ -31,7 +34,11 @@ pub static UNIFIED: Dialect = Dialect {
     name: NAME,
     events: events::event_table,
     tools: TOOLS,
-    properties: DialectProperties { matches_caller_tool_names: true, ..DialectProperties::DEFAULT },
+    properties: DialectProperties {
+        matches_caller_tool_names: true,
+        project_markers: &[".gambrel"],
+        ..HOOK_PROPERTIES
+    },
     caller: &Unified,
     hooks: Some(&Unified),
 };
@@ -79,6 +86,10 @@ impl HookFormat for Unified {
 
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call {
         payload::stage_call(event, hook, carry)
+    }
+
+    fn describe(&self, draft: &Draft) -> Description {
+        describe::describe(draft)
     }
 
     fn read_outcome(&self, event: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {

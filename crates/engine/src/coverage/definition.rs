@@ -23,6 +23,8 @@ pub struct Surroundings {
     pub(super) project: PathBuf,
     /// The folder of the plugin that it belongs to.
     pub(super) plugin: PathBuf,
+    /// The dialect's variables that name the project, and those that name the plugin.
+    pub(super) variables: (&'static [&'static str], &'static [&'static str]),
     /// The folders that an unknown beginning of a name may stand for.
     pub(super) unknown: Vec<PathBuf>,
     /// The user's home.
@@ -43,6 +45,7 @@ impl Surroundings {
         path: &str,
         trust_files: &[String],
     ) -> Self {
+        let properties = &hook.dialect.properties;
         let base = &hook.draft.source.base;
         let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
         let real = |path: &str| fs::canonicalize(path).unwrap_or_else(|_| path.into());
@@ -54,6 +57,7 @@ impl Surroundings {
             here: root.clone(),
             project: root.clone(),
             plugin: hook.draft.config["pluginRoot"].as_str().map_or_else(|| root.clone(), real),
+            variables: (properties.project_dir_vars, properties.path_vars),
             unknown: vec![root.clone()],
             home,
             path: path.split(':').filter_map(inside).collect(),
@@ -192,10 +196,16 @@ fn without_templates(text: &str) -> String {
 
 /// A program with its words, without a shell.
 fn follow_program(shell: &mut ShellReader<'_, '_>, words: Vec<&str>) {
-    let (project, plugin) = (&shell.collector.around.project, &shell.collector.around.plugin);
+    let around = shell.collector.around;
     let fill = |word: &str| {
-        let word = word.replace("${CLAUDE_PROJECT_DIR}", &project.display().to_string());
-        word.replace("${CLAUDE_PLUGIN_ROOT}", &plugin.display().to_string())
+        let put = |word: String, name: &str, folder: &Path| {
+            word.replace(&format!("${{{name}}}"), &folder.display().to_string())
+        };
+        let (project_vars, plugin_vars) = around.variables;
+        let word = project_vars
+            .iter()
+            .fold(word.to_owned(), |word, name| put(word, name, &around.project));
+        plugin_vars.iter().fold(word, |word, name| put(word, name, &around.plugin))
     };
     let filled: Vec<String> = words.iter().map(|word| fill(word)).collect();
     let made = |word: &String| match word.contains("${") || word.contains("{{") {

@@ -9,8 +9,7 @@ use super::substitution;
 use super::value::{Fields, Text};
 use super::word::{MAX_WORD_DEPTH, Segment, split_segments};
 
-const PROJECT_VARS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "GAMBREL_PROJECT_DIR"];
-const PLUGIN_VAR: &str = "CLAUDE_PLUGIN_ROOT";
+const PROJECT_VAR: &str = "GAMBREL_PROJECT_DIR";
 
 /// A word that is being put together.
 #[derive(Clone, Default)]
@@ -202,8 +201,9 @@ impl ShellReader<'_, '_> {
             }
             "PATH" => Some(vec![vec![Text::literal(INHERITED_PATH)]]),
             "HOME" => around.home.as_deref().map(path),
-            _ if PROJECT_VARS.contains(&name) => Some(path(&around.project)),
-            PLUGIN_VAR => Some(path(&around.plugin)),
+            PROJECT_VAR => Some(path(&around.project)),
+            _ if around.variables.0.contains(&name) => Some(path(&around.project)),
+            _ if around.variables.1.contains(&name) => Some(path(&around.plugin)),
             _ => {
                 let at: usize = name.parse().ok().filter(|at| *at > 0)?;
                 let args = state.args.as_ref()?;

@@ -1,4 +1,4 @@
-//! A new dialect is one folder and one row. The toy dialect works with all others as caller and as
+//! A new dialect is one folder and one row; a new action is one file and one row. The toy dialect works with all others as caller and as
 //! hook format, without a change in any other file.
 
 use gambrel::Ruling;
@@ -54,4 +54,12 @@ fn hooks_of_other_dialects_deny_its_callers() {
     let reply = json(&reply.stdout);
     assert_eq!(reply["go"], false);
     assert!(reply["why"][0].as_str().expect("a reason").contains("not today"));
+}
+
+#[test]
+fn its_hooks_run_with_a_custom_action() {
+    let folder = folder_with_files(&[("toy.txt", "about-to =no\n")]);
+    let (decision, _) = fire(TABLE, folder.path(), "claude", CLAUDE_EVENT);
+    assert_eq!(decision.merged.ruling, Ruling::Deny);
+    assert_eq!(decision.trail[0].action, "answer");
 }

@@ -9,6 +9,8 @@ use gambrel::model::{Action, CallerContext, Decision, Dialect, ReceivedEvent, Re
 use gambrel::{Options, TrustMode};
 use gambrel_engine::{Engine, load_hooks};
 
+use crate::toy::answer_action::AnswerAction;
+
 /// Fires one event of a caller at the hooks of a folder.
 pub fn fire(
     table: &'static [&'static Dialect],
@@ -23,7 +25,7 @@ pub fn fire(
     let roots =
         SearchRoots { root: folder.into(), project: folder.into(), ..SearchRoots::default() };
     let shell = ShellAction::new(Settings::default());
-    let actions: Vec<&dyn Action> = vec![&shell];
+    let actions: Vec<&dyn Action> = vec![&shell, &AnswerAction];
     let ledger = MemoryLedger::new();
     let engine = Engine {
         loaded: Arc::new(load_hooks(table, roots, None)),

@@ -3,7 +3,7 @@
 
 mod input;
 mod output;
-mod record;
+pub(super) mod record;
 #[cfg(test)]
 mod tests;
 mod validation;
@@ -11,7 +11,7 @@ mod validation;
 use gambrel_model::EventSpec;
 use serde_json::{Map, Value, json};
 
-use super::events::EVENTS;
+use super::events::{event_row, event_specs};
 
 /// The schema draft that editors and validators support.
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
@@ -71,7 +71,7 @@ pub(super) fn find_mismatch(
 
 /// The rows of named events. The row for newer events has no schema.
 fn named_rows() -> impl Iterator<Item = &'static EventSpec> {
-    EVENTS.iter().filter(|row| !row.name.is_empty())
+    event_specs().iter().filter(|row| !row.name.is_empty())
 }
 
 fn schema_pair(row: &EventSpec) -> Value {
@@ -83,7 +83,7 @@ fn schema_pair(row: &EventSpec) -> Value {
 /// The schema of an event, complete in itself.
 fn schema_document(row: &EventSpec, direction: Direction) -> Value {
     let record = match direction {
-        Direction::Input => input::input_record(row),
+        Direction::Input => input::input_record(event_row(row)),
         Direction::Output => output::output_record(row, row.name),
     };
     let mut schema = Map::new();

@@ -4,29 +4,10 @@
 use gambrel_model::{EventSpec, Powers, Ruling, Slot};
 use serde_json::{Value, json};
 
-use super::super::events::{ReplyForm, reply_form};
+use super::super::event_row::ReplyForm;
+use super::super::events::event_row;
 use super::record::FieldShape::{Any, Fields, Flag, List, Number, Object, Text, Word};
 use super::record::{RecordSchema, SchemaField, enum_schema, optional, required};
-
-const WATCH: SchemaField = optional("watchPaths", List(&Text));
-const TITLE: SchemaField = optional("sessionTitle", Text);
-const SUPPRESS: SchemaField = optional("suppressOriginalPrompt", Flag);
-
-/// Fields of `hookSpecificOutput` that only this dialect has.
-pub const NATIVE: &[(&str, &[SchemaField])] = &[
-    (
-        "SessionStart",
-        &[optional("initialUserMessage", Text), TITLE, WATCH, optional("reloadSkills", Flag)],
-    ),
-    ("UserPromptSubmit", &[TITLE, SUPPRESS]),
-    ("UserPromptExpansion", &[SUPPRESS]),
-    ("MessageDisplay", &[optional("displayContent", Text)]),
-    ("PermissionDenied", &[optional("retry", Flag)]),
-    ("PostToolUse", &[optional("updatedMCPToolOutput", Any), optional("classifierContext", Text)]),
-    ("CwdChanged", &[WATCH]),
-    ("FileChanged", &[WATCH]),
-    ("WorktreeCreate", &[optional("worktreePath", Text)]),
-];
 
 const REQUEST: &[SchemaField] = &[
     required("behavior", Word(&["allow", "deny"])),
@@ -46,7 +27,7 @@ const REST: &[SchemaField] = &[
 
 /// The output schema of an event. All events newer than the table share one row.
 pub fn output_record(row: &EventSpec, name: &str) -> RecordSchema {
-    let plain = matches!(reply_form(row), ReplyForm::Block | ReplyForm::Permission);
+    let plain = matches!(event_row(row).reply, ReplyForm::Block | ReplyForm::Permission);
     let halts = match row.hook_powers.contains(Powers::HALT) {
         true => "False stops everything, whatever `decision` says.",
         false => "Accepted; nothing is stopped at this event.",
@@ -72,7 +53,7 @@ pub fn output_record(row: &EventSpec, name: &str) -> RecordSchema {
 /// The schema of `hookSpecificOutput`.
 fn specific_record(row: &EventSpec, name: &str) -> RecordSchema {
     let named = RecordSchema::default().with_required("hookEventName", json!({"const": name}));
-    let mut own = match reply_form(row) {
+    let mut own = match event_row(row).reply {
         ReplyForm::Permission => named
             .with_optional("permissionDecision", enum_schema(&allowed_rulings(row)))
             .with_optional("permissionDecisionReason", Text.to_schema()),
@@ -81,7 +62,7 @@ fn specific_record(row: &EventSpec, name: &str) -> RecordSchema {
         ReplyForm::Exit | ReplyForm::Block => named,
     };
     // A permission request has its rewrite inside `decision`.
-    if reply_form(row) == ReplyForm::Permission && row.rewritable.contains(&Slot::Input) {
+    if event_row(row).reply == ReplyForm::Permission && row.rewritable.contains(&Slot::Input) {
         own = own.with_optional("updatedInput", Object.to_schema());
     }
     if row.rewritable.contains(&Slot::Output) {
@@ -90,8 +71,7 @@ fn specific_record(row: &EventSpec, name: &str) -> RecordSchema {
     if row.hook_powers.contains(Powers::MESSAGE_AGENT) {
         own = own.with_optional("additionalContext", Text.to_schema());
     }
-    let native = NATIVE.iter().find(|(name, _)| *name == row.name);
-    own.with_fields(native.map_or(&[], |(_, fields)| fields))
+    own.with_fields(event_row(row).output)
 }
 
 fn allowed_rulings(row: &EventSpec) -> Vec<&'static str> {

@@ -1,5 +1,7 @@
 //! A toy contract: one file `toy.txt` with lines `EVENT COMMAND`; a hook denies by printing `no`. A
-//! dialect needs one folder and one row.
+//! command that begins with `=` is the answer itself. A dialect needs one folder and one row.
+
+pub mod answer_action;
 
 use gambrel::model::{
     Audience, Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
@@ -82,7 +84,7 @@ impl HookFormat for Toy {
                 drafts.push(Draft {
                     event: event.into(),
                     source: Source { spot, scope: Scope::Project, base: file.base.clone() },
-                    action: "shell".into(),
+                    action: if command.starts_with('=') { "answer" } else { "shell" }.into(),
                     config: json!({"command": command}),
                     ..Draft::default()
                 });
@@ -94,6 +96,9 @@ impl HookFormat for Toy {
     fn stage_call(&self, event: &Event, hook: &Hook, _: &Carry) -> Call {
         let line = event.facts.tool.as_ref().map(|tool| tool.to_native(TOOLS).1);
         let text = hook.draft.config["command"].as_str().unwrap_or_default().to_owned();
+        if let Some(answer) = text.strip_prefix('=') {
+            return Call { body: json!(answer), cwd: event.cwd.clone(), ..Call::default() };
+        }
         Call {
             program: Program::Shell { shell: Shell::Sh, text },
             stdin: line.map(|line| line.to_string().into_bytes()),
