@@ -18,10 +18,10 @@ fn main() -> io::Result<()> {
     for _ in 0..2 {
         // The outermost guard: this host decides what follows a signal.
         let guard = SignalGuard::install();
-        let mut event = gambrel
+        let event = gambrel
             .receive("claude", EVENT)
             .map_err(|complaint| io::Error::other(complaint.message))?;
-        let fired = gambrel.fire(&mut event);
+        let fired = gambrel.fire(event);
         let signal = guard.and_then(|guard| guard.triggered());
         let trail: Vec<String> = fired.decision.trail.iter().map(|step| step.why.clone()).collect();
         writeln!(io::stdout(), "signal {}: {}", signal.unwrap_or(0), trail.join("; "))?;
