@@ -36,7 +36,7 @@ impl ChildPipelineAction {
 
     /// The call with its program, and its directory, which is created.
     fn prepare_call(&self, call: &Call) -> Result<(Call, PathBuf), String> {
-        let spawn: SpawnRequestBody = from_body(&call.body)?;
+        let spawn: SpawnRequestBody = from_body(&call.body).map_err(|error| error.to_string())?;
         let folder = create_child_dir(&spawn.children, &spawn.name)
             .map_err(|error| format!("{}: {error}", spawn.children.display()))?;
         let inputs = folder.join("inputs.json");

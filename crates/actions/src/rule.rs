@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::outcome::{End, Outcome};
-use gambrel_model::pattern::Pattern;
+use gambrel_model::pattern::{Pattern, PatternError};
 use gambrel_model::request::{RegexCheck, from_body};
 use serde_json::{Value, json};
 
@@ -22,7 +22,9 @@ pub struct RuleAction {
 impl RuleAction {
     fn run_check(&self, body: &Value) -> Outcome {
         let begun = Instant::now();
-        let checked = from_body::<RegexCheck>(body).and_then(|check| self.check_value(&check));
+        let checked = from_body::<RegexCheck>(body)
+            .map_err(|error| error.to_string())
+            .and_then(|check| self.check_value(&check).map_err(|error| error.to_string()));
         let outcome = match checked {
             Ok(answer) => Outcome { answer: Some(answer), ..Outcome::from_end(End::Answered) },
             Err(why) => Outcome::from_end(End::FailedToStart(why)),
@@ -30,7 +32,7 @@ impl RuleAction {
         Outcome { elapsed: begun.elapsed(), ..outcome }
     }
 
-    fn check_value(&self, check: &RegexCheck) -> Result<Value, String> {
+    fn check_value(&self, check: &RegexCheck) -> Result<Value, PatternError> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if !compiled.contains_key(&check.pattern) {
             if compiled.len() >= MAX_PATTERN_COUNT {

@@ -188,7 +188,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             let parts: Vec<&HookFile> = candidate.parts.iter().chain(&elsewhere).collect();
             let verified = self.engine.options.verified_exec;
             let watched = swap::watch_files(&candidate.hook, &parts, verified);
-            call.watched = Some(watched.map_err(Skip::fails_strict)?);
+            call.watched = Some(watched.map_err(|error| Skip::fails_strict(error.to_string()))?);
         }
         if let Some(left) = self.budget.time_left() {
             if left.is_zero() && call.limits.blocking {

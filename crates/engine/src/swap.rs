@@ -46,13 +46,20 @@ fn clock_step_left(identity: &FileIdentity) -> Option<Duration> {
     (next_step > now && changed < now + CLOCK_LEAD_WINDOW).then(|| next_step.saturating_sub(now))
 }
 
+/// A file whose hashed bytes cannot be executed.
+#[derive(Debug, thiserror::Error)]
+#[error("verified_exec: {} is too large or cannot be read, so its bytes are not known", path.display())]
+pub(crate) struct VerifyError {
+    path: PathBuf,
+}
+
 /// The files to compare when the hook has ended. With `verified`, also the bytes to execute; the
 /// error says why that is impossible.
 pub(crate) fn watch_files(
     hook: &Hook,
     parts: &[&HookFile],
     verified: bool,
-) -> Result<WatchedFiles, String> {
+) -> Result<WatchedFiles, VerifyError> {
     let base = &hook.draft.source.base;
     let is_real = parts.iter().any(|part| part.path.starts_with(base));
     let real = || fs::canonicalize(base).unwrap_or_else(|_| base.clone());
@@ -82,17 +89,14 @@ fn watched_folders(root: &Path, parts: &[&HookFile], verified: bool) -> BTreeSet
     parts.iter().flat_map(lead_to).collect()
 }
 
-fn verified_copies(root: &Path, parts: &[&HookFile]) -> Result<VerifiedCopies, String> {
+fn verified_copies(root: &Path, parts: &[&HookFile]) -> Result<VerifiedCopies, VerifyError> {
     let copy = |part: &&HookFile| match &part.mark {
         Fingerprint::Bytes(bytes) => Ok(VerifiedCopy {
             path: part.path.clone(),
             mode: file_mode(part),
             bytes: bytes.clone(),
         }),
-        Fingerprint::State(_) => Err(format!(
-            "verified_exec: {} is too large or cannot be read, so its bytes are not known",
-            part.path.display()
-        )),
+        Fingerprint::State(_) => Err(VerifyError { path: part.path.clone() }),
     };
     let files = parts.iter().map(copy).collect::<Result<_, _>>()?;
     Ok(VerifiedCopies { root: root.to_owned(), files })

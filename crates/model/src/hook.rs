@@ -353,14 +353,14 @@ impl Hook {
             MatcherText::Pattern(quoted) => quoted.spot.clone(),
             _ => self.draft.source.spot.clone(),
         };
-        Some(invalid_matcher(spot, last_line(why)))
+        Some(invalid_matcher(spot, why.last_line()))
     }
 
     /// Compiles the action's pattern and returns its error.
     pub fn pattern_complaint(&self) -> Option<Complaint> {
         let (field, pattern) = self.draft.pattern.as_ref()?;
         let why = Pattern::compile(&pattern.text).err()?;
-        let message = format!("`{field}` is not a valid regular expression: {}", last_line(&why));
+        let message = format!("`{field}` is not a valid regular expression: {}", why.last_line());
         Some(Complaint::error(pattern.spot.clone(), message))
     }
 
@@ -384,11 +384,6 @@ impl Hook {
 pub fn invalid_matcher(spot: SourceSpan, why: &str) -> Complaint {
     Complaint::error(spot, format!("the matcher is not a valid regular expression: {why}"))
         .with_help("the hook is skipped until this is put right")
-}
-
-/// The last line of a regex engine's message says what is wrong.
-pub fn last_line(text: &str) -> &str {
-    text.lines().last().unwrap_or(text)
 }
 
 /// FNV-1a over the definition and its file. It has no array index, so a change of another hook does

@@ -57,7 +57,7 @@ pub use matcher::{Matcher, MatcherText};
 pub use moment::{Moment, MomentKind};
 pub use outcome::{Captured, CutShort, End, Outcome};
 pub use pass::Pass;
-pub use pattern::Pattern;
+pub use pattern::{Pattern, PatternError};
 pub use request::{
     ApprovalRequest, FetchRequest, FetchResponse, RegexCheck, SpawnRequestBody, ToolRequest,
     WebhookRequest,

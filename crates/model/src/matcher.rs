@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use crate::complaint::SpannedText;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, PatternError};
 
 /// A matcher as written in a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -36,13 +36,12 @@ pub enum Matcher {
 #[derive(Debug, Clone)]
 pub struct LazyPattern {
     text: String,
-    compiled: OnceLock<Result<Pattern, String>>,
+    compiled: OnceLock<Result<Pattern, PatternError>>,
 }
 
 impl LazyPattern {
-    fn compiled_pattern(&self) -> Result<&Pattern, &str> {
-        let compiled = self.compiled.get_or_init(|| Pattern::compile(&self.text));
-        compiled.as_ref().map_err(String::as_str)
+    fn compiled_pattern(&self) -> Result<&Pattern, &PatternError> {
+        self.compiled.get_or_init(|| Pattern::compile(&self.text)).as_ref()
     }
 }
 
@@ -81,7 +80,7 @@ impl Matcher {
     }
 
     /// The regex engine's message about an invalid pattern.
-    pub fn pattern_error(&self) -> Option<&str> {
+    pub fn pattern_error(&self) -> Option<&PatternError> {
         match self {
             Self::All | Self::Names(_) => None,
             Self::Pattern(pattern) => pattern.compiled_pattern().err(),

@@ -19,13 +19,25 @@ pub enum Pattern {
     LooksAround(Box<fancy_regex::Regex>),
 }
 
+/// Why a text is not a pattern, in the words of the regex engine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PatternError(String);
+
+impl PatternError {
+    /// The last line of the message, which says what is wrong.
+    pub fn last_line(&self) -> &str {
+        self.0.lines().last().unwrap_or(&self.0)
+    }
+}
+
 impl Pattern {
-    /// Compiles a text. The error is the regex engine's.
-    pub fn compile(text: &str) -> Result<Self, String> {
+    /// Compiles a text.
+    pub fn compile(text: &str) -> Result<Self, PatternError> {
         let plain = RegexBuilder::new(text).size_limit(MAX_PROGRAM_BYTES).build();
         plain.map(Self::Plain).or_else(|plain| {
             if text.len() > MAX_LOOKAROUND_PATTERN_BYTES {
-                return Err(plain.to_string());
+                return Err(PatternError(plain.to_string()));
             }
             fancy_regex::RegexBuilder::new(text)
                 .backtrack_limit(100_000)
@@ -33,7 +45,7 @@ impl Pattern {
                 .delegate_dfa_size_limit(MAX_PROGRAM_BYTES)
                 .build()
                 .map(|regex| Self::LooksAround(Box::new(regex)))
-                .map_err(|_| plain.to_string())
+                .map_err(|_| PatternError(plain.to_string()))
         })
     }
 

@@ -136,9 +136,14 @@ pub struct SpawnRequestBody {
     pub inputs: Value,
 }
 
+/// The body of a call that its action does not understand.
+#[derive(Debug, thiserror::Error)]
+#[error("the call's body is not understood: {0}")]
+pub struct BodyError(#[from] serde_json::Error);
+
 /// Reads one back from a call's body.
-pub fn from_body<T: DeserializeOwned>(body: &Value) -> Result<T, String> {
-    T::deserialize(body).map_err(|error| format!("the call's body is not understood: {error}"))
+pub fn from_body<T: DeserializeOwned>(body: &Value) -> Result<T, BodyError> {
+    Ok(T::deserialize(body)?)
 }
 
 /// Puts one into a call's body.

@@ -69,7 +69,7 @@ impl AsyncAction for McpCaller {
                 Some(url) => self.call_over_http(url, &request, deadlines).await,
                 None => self.call_process(&call, &request, deadlines).await,
             },
-            Err(why) => failed_to_start(why),
+            Err(error) => failed_to_start(error.to_string()),
         };
 
         let elapsed = started_at.elapsed();

@@ -79,7 +79,8 @@ impl AsyncAction for WebhookPost {
         let started_at = Instant::now();
         let mut request = match from_body::<WebhookRequest>(&call.body) {
             Ok(request) => request,
-            Err(why) => {
+            Err(error) => {
+                let why = error.to_string();
                 return Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) };
             }
         };

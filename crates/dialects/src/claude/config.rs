@@ -13,6 +13,7 @@ use gambrel_model::{
 };
 
 use super::CLAUDE;
+use super::ecmascript::RegexSyntaxError;
 use super::events::event_specs;
 use super::frontmatter::extract_frontmatter;
 use super::frontmatter_owner::{self, Owner};
@@ -301,11 +302,11 @@ impl<'r> SettingsReader<'r> {
         &mut self,
         row: &EventSpec,
         written: SpannedText,
-    ) -> Result<MatcherText, String> {
+    ) -> Result<MatcherText, RegexSyntaxError> {
         let parsed = parse_matcher(row, written.clone());
         self.complaints.extend(match &parsed {
             Ok(parsed) => warn_doubtful(row, parsed, &written),
-            Err(why) => Some(invalid_matcher(written.spot, why)),
+            Err(why) => Some(invalid_matcher(written.spot, &why.to_string())),
         });
         parsed
     }

@@ -4,8 +4,29 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Translates an expression. The error says why it is invalid in JavaScript.
-pub fn translate_regex(text: &str) -> Result<String, String> {
+/// Why JavaScript refuses an expression.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegexSyntaxError {
+    #[error("a group is not closed")]
+    UnclosedGroup,
+    #[error("a group is closed and not opened")]
+    UnopenedGroup,
+    #[error("`(?{0}` is not a JavaScript group")]
+    UnknownGroup(String),
+    #[error("the name of a group is not closed")]
+    UnclosedName,
+    #[error("`{0}` has nothing to repeat")]
+    NothingToRepeat(String),
+    #[error("a backslash at the end")]
+    TrailingBackslash,
+    #[error("a class is not closed")]
+    UnclosedClass,
+    #[error("the range {0}-{1} is out of order")]
+    ReversedRange(char, char),
+}
+
+/// Translates an expression.
+pub fn translate_regex(text: &str) -> Result<String, RegexSyntaxError> {
     let mut reader = RegexReader {
         rest: text.chars().peekable(),
         out: String::new(),
@@ -17,7 +38,7 @@ pub fn translate_regex(text: &str) -> Result<String, String> {
     }
     match reader.depth {
         0 => Ok(reader.out),
-        _ => Err("a group is not closed".into()),
+        _ => Err(RegexSyntaxError::UnclosedGroup),
     }
 }
 
@@ -44,13 +65,13 @@ enum ClassMember {
 }
 
 impl RegexReader<'_> {
-    fn read_char(&mut self, c: char) -> Result<(), String> {
+    fn read_char(&mut self, c: char) -> Result<(), RegexSyntaxError> {
         let last = match c {
             '\\' => self.read_escape()?,
             '[' => self.read_class()?,
             '(' => self.open_group()?,
             ')' => {
-                self.depth = self.depth.checked_sub(1).ok_or("a group is closed and not opened")?;
+                self.depth = self.depth.checked_sub(1).ok_or(RegexSyntaxError::UnopenedGroup)?;
                 self.out.push(')');
                 LastAtom::Atom
             }
@@ -81,12 +102,12 @@ impl RegexReader<'_> {
         LastAtom::Atom
     }
 
-    fn write_quantifier(&mut self, sign: &str) -> Result<LastAtom, String> {
+    fn write_quantifier(&mut self, sign: &str) -> Result<LastAtom, RegexSyntaxError> {
         self.out.push_str(sign);
         match (self.last, sign) {
             (LastAtom::Atom, _) => Ok(LastAtom::Repeated),
             (LastAtom::Repeated, "?") => Ok(LastAtom::Nothing),
-            _ => Err(format!("`{sign}` has nothing to repeat")),
+            _ => Err(RegexSyntaxError::NothingToRepeat(sign.to_owned())),
         }
     }
 
@@ -104,7 +125,7 @@ impl RegexReader<'_> {
     }
 
     /// Reads the start of a group: capturing, named, non-capturing, or a lookaround.
-    fn open_group(&mut self) -> Result<LastAtom, String> {
+    fn open_group(&mut self) -> Result<LastAtom, RegexSyntaxError> {
         self.depth += 1;
         self.out.push('(');
         if self.rest.next_if_eq(&'?').is_none() {
@@ -119,7 +140,7 @@ impl RegexReader<'_> {
             Some(':' | '=' | '!') => {}
             Some('<') if named => {}
             Some(_) if flags && after == Some(':') => {}
-            _ => return Err(format!("`(?{ahead}` is not a JavaScript group")),
+            _ => return Err(RegexSyntaxError::UnknownGroup(ahead)),
         }
 
         self.out.push('?');
@@ -127,15 +148,15 @@ impl RegexReader<'_> {
         if ahead.starts_with("<=") || ahead.starts_with("<!") {
             head = 2;
         } else if ahead.starts_with('<') {
-            head = ahead.find('>').ok_or("the name of a group is not closed")? + 1;
+            head = ahead.find('>').ok_or(RegexSyntaxError::UnclosedName)? + 1;
         }
         self.out.extend(self.rest.by_ref().take(head));
         Ok(LastAtom::Nothing)
     }
 
-    fn read_escape(&mut self) -> Result<LastAtom, String> {
+    fn read_escape(&mut self) -> Result<LastAtom, RegexSyntaxError> {
         match self.rest.peek().copied() {
-            None => return Err("a backslash at the end".into()),
+            None => return Err(RegexSyntaxError::TrailingBackslash),
             Some(c @ ('b' | 'B')) => {
                 self.rest.next();
                 self.out.extend(['\\', c]);
@@ -159,8 +180,8 @@ impl RegexReader<'_> {
     }
 
     /// Reads the rest of an escape, in a class or outside.
-    fn read_member(&mut self) -> Result<ClassMember, String> {
-        let c = self.rest.next().ok_or("a backslash at the end")?;
+    fn read_member(&mut self) -> Result<ClassMember, RegexSyntaxError> {
+        let c = self.rest.next().ok_or(RegexSyntaxError::TrailingBackslash)?;
         Ok(match c {
             'd' => ClassMember::Many("0-9"),
             'w' => ClassMember::Many("0-9A-Za-z_"),
@@ -189,7 +210,7 @@ impl RegexReader<'_> {
     }
 
     /// Reads a class. `[]` matches nothing, and `[^]` matches everything.
-    fn read_class(&mut self) -> Result<LastAtom, String> {
+    fn read_class(&mut self) -> Result<LastAtom, RegexSyntaxError> {
         let excludes = self.rest.next_if_eq(&'^').is_some();
         let mut set = String::new();
         while let Some(first) = self.next_member()? {
@@ -200,10 +221,10 @@ impl RegexReader<'_> {
                 continue;
             }
             self.rest.next();
-            let last = self.next_member()?.ok_or("a class is not closed")?;
+            let last = self.next_member()?.ok_or(RegexSyntaxError::UnclosedClass)?;
             match (first, last) {
                 (ClassMember::One(a), ClassMember::One(b)) if a > b => {
-                    return Err(format!("the range {a}-{b} is out of order"));
+                    return Err(RegexSyntaxError::ReversedRange(a, b));
                 }
                 (ClassMember::One(a), ClassMember::One(b)) => {
                     push_escaped(&mut set, a);
@@ -227,8 +248,8 @@ impl RegexReader<'_> {
     }
 
     /// Reads the next member of a class; `None` at its end.
-    fn next_member(&mut self) -> Result<Option<ClassMember>, String> {
-        match self.rest.next().ok_or("a class is not closed")? {
+    fn next_member(&mut self) -> Result<Option<ClassMember>, RegexSyntaxError> {
+        match self.rest.next().ok_or(RegexSyntaxError::UnclosedClass)? {
             ']' => Ok(None),
             '\\' if self.rest.next_if_eq(&'b').is_some() => Ok(Some(ClassMember::One('\u{8}'))),
             '\\' => self.read_member().map(Some),

@@ -2,12 +2,15 @@
 
 use gambrel_model::{Complaint, EventSpec, MatcherText, SpannedText, Subject};
 
-use super::ecmascript::translate_regex;
+use super::ecmascript::{RegexSyntaxError, translate_regex};
 use super::events::event_row;
 use super::tools::ALIASES;
 
-/// Parses the matcher of an event. The error says why it is invalid.
-pub fn parse_matcher(row: &EventSpec, written: SpannedText) -> Result<MatcherText, String> {
+/// Parses the matcher of an event.
+pub fn parse_matcher(
+    row: &EventSpec,
+    written: SpannedText,
+) -> Result<MatcherText, RegexSyntaxError> {
     let text = written.text.as_str();
     if text.is_empty() || text == "*" {
         return Ok(MatcherText::All);

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::event_row::ReplyForm;
 use super::events::event_row;
+use super::output::AnswerError;
 use super::stdout::trim_javascript;
 use crate::event_parts::text_field;
 
@@ -58,20 +59,20 @@ pub struct ModelAnswer {
 
 /// Parses a model's answer: a JSON object, also inside a code fence or as the `result` of another
 /// object.
-pub fn parse_answer(stdout: &str) -> Result<ModelAnswer, String> {
+pub fn parse_answer(stdout: &str) -> Result<ModelAnswer, AnswerError> {
     let bare = trim_javascript(stdout);
     let fenced = bare.strip_prefix("```").and_then(|rest| {
         let inside = rest.split_once('\n')?.1;
         Some(inside.rsplit_once("```")?.0.trim())
     });
-    let value: Value = lossy_json::from_text(fenced.unwrap_or(bare))
-        .map_err(|_| "the model did not answer with one JSON object".to_owned())?;
+    let value: Value =
+        lossy_json::from_text(fenced.unwrap_or(bare)).map_err(|_| AnswerError::NoObject)?;
     if let (None, Some(inner)) = (value.get("ok"), value.get("result").and_then(Value::as_str)) {
         return parse_answer(inner);
     }
     let ok = value.get("ok").and_then(Value::as_bool);
     Ok(ModelAnswer {
-        ok: ok.ok_or("the model's answer has no `ok` that is true or false")?,
+        ok: ok.ok_or(AnswerError::NoOk)?,
         reason: text_field(&value, "reason").filter(|reason| !reason.trim().is_empty()),
         impossible: value.get("impossible").and_then(Value::as_bool).unwrap_or(false),
     })

@@ -54,13 +54,25 @@ pub struct AnswerContext<'s> {
     pub tool: Option<&'s str>,
 }
 
-/// The verdict of an answer. The error says why the answer does not fit its schema.
+/// Why an answer cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// It does not fit the schema of its event.
+    #[error("{0}")]
+    Mismatch(String),
+    #[error("the model did not answer with one JSON object")]
+    NoObject,
+    #[error("the model's answer has no `ok` that is true or false")]
+    NoOk,
+}
+
+/// The verdict of an answer.
 pub fn read_answer(
     answer_context: &AnswerContext<'_>,
     fields: &JsonObject,
-) -> Result<Verdict, String> {
+) -> Result<Verdict, AnswerError> {
     if let Some(why) = schema::find_mismatch(answer_context.row, answer_context.name, fields) {
-        return Err(why);
+        return Err(AnswerError::Mismatch(why));
     }
     let mut verdict = read_common_fields(answer_context.row, fields);
     if let Some(own) = object_of(fields, "hookSpecificOutput") {

@@ -102,7 +102,7 @@ impl OutcomeReader<'_> {
     fn model_verdict(&self) -> Verdict {
         match model_handler::parse_answer(self.output) {
             Ok(judgement) => judgement.into_verdict(self.row(), self.hook),
-            Err(why) => self.bad_output(&why, 0),
+            Err(error) => self.bad_output(&error.to_string(), 0),
         }
     }
 
@@ -122,7 +122,7 @@ impl OutcomeReader<'_> {
                         self.bad_output("a key is written twice", code)
                     }
                     Ok(verdict) => self.with_exit_code(verdict, code),
-                    Err(why) => self.bad_output(&why, code),
+                    Err(error) => self.bad_output(&error.to_string(), code),
                 }
             }
         }

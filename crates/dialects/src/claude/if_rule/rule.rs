@@ -43,25 +43,38 @@ enum SpecifierKind {
     Unknown,
 }
 
+/// Why a text is not a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IfRuleError {
+    #[error("a rule begins with the name of a tool")]
+    NoTool,
+    #[error("`if` is one rule, `Tool` or `Tool(…)`, and has `{0}` in it")]
+    OddCharacter(char),
+    #[error("the rule's parenthesis is not closed")]
+    Unclosed,
+    #[error("`if` is exactly one rule")]
+    SecondRule,
+}
+
 impl IfRule {
-    /// Parses a rule. The error says what is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Parses a rule.
+    pub fn parse(text: &str) -> Result<Self, IfRuleError> {
         let text = text.trim();
         let (tool, rest) = match text.find('(') {
             Some(at) => (text[..at].trim_end(), Some(&text[at + 1..])),
             None => (text, None),
         };
         if tool.is_empty() {
-            return Err("a rule begins with the name of a tool".into());
+            return Err(IfRuleError::NoTool);
         }
         if let Some(odd) = tool.chars().find(|c| !is_name_char(*c)) {
-            return Err(format!("`if` is one rule, `Tool` or `Tool(…)`, and has `{odd}` in it"));
+            return Err(IfRuleError::OddCharacter(odd));
         }
 
         let Some(rest) = rest else { return Ok(Self { tool: tool.to_owned(), spec: None }) };
-        let spec = rest.strip_suffix(')').ok_or("the rule's parenthesis is not closed")?;
+        let spec = rest.strip_suffix(')').ok_or(IfRuleError::Unclosed)?;
         if has_second_rule(spec) {
-            return Err("`if` is exactly one rule".into());
+            return Err(IfRuleError::SecondRule);
         }
         let spec = Some(spec.trim().to_owned()).filter(|spec| !spec.is_empty() && spec != "*");
         Ok(Self { tool: tool.to_owned(), spec })
