@@ -30,6 +30,9 @@ pub(super) fn append_lines(
     let mut file = folder
         .open_private(EVENTS_FILE, OpenOptions::new().read(true).append(true))
         .map_err(trouble)?;
+    if !file.metadata().map_err(trouble)?.is_file() {
+        return Err(corrupt_error("appending to", &path, "it is not a regular file"));
+    }
     with_lock(&mut file, LockKind::Exclusive, &path, |file| {
         let bytes = read_bytes(file).map_err(trouble)?;
         let (intact, torn) = split_torn(&bytes);

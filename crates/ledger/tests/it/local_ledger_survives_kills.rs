@@ -161,12 +161,29 @@ fn a_damaged_line_in_the_middle_is_an_error() {
 }
 
 #[test]
-fn a_failed_append_leaves_the_log_as_it_was() {
+fn a_full_disk_leaves_the_log_as_it_was() {
+    run_within(TEST_TIMEOUT, || {
+        let fixture = LedgerFixture::new();
+        let (ledger, log) = (fixture.ledger(), run_log(&fixture));
+        ledger.append(&log, 0, &[json!({"n": 1})]).unwrap();
+        let process = TestProcess::start("fill a run", &fixture.dir);
+        process.finish();
+        let read = ledger.read(&log).unwrap();
+        assert_eq!((read.lines.len(), read.torn), (1, None));
+        assert_eq!(ledger.append(&log, 1, &[json!({"n": 2})]).unwrap(), 2);
+    });
+}
+
+#[test]
+fn a_log_that_is_no_file_is_an_error() {
     let fixture = LedgerFixture::new();
     let (ledger, log) = (fixture.ledger(), run_log(&fixture));
-    std::fs::create_dir_all(log.folder.join("events.jsonl")).unwrap();
-    let error = ledger.append(&log, 0, &[json!(1)]).unwrap_err();
-    assert_eq!(error.kind, LedgerErrorKind::Unavailable);
+    std::fs::create_dir_all(&log.folder).unwrap();
+    std::os::unix::fs::symlink("/dev/full", log.folder.join("events.jsonl")).unwrap();
+    for error in [ledger.append(&log, 0, &[json!(1)]).unwrap_err(), ledger.read(&log).unwrap_err()]
+    {
+        assert_eq!(error.kind, LedgerErrorKind::Corrupt);
+    }
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use gambrel_model::ledger::{Boards, FiringPhase, Journal, Runs, Sessions, Task};
+use gambrel_model::ledger::{
+    Boards, FiringPhase, Journal, LedgerErrorKind, RunLog, Runs, Sessions, Task,
+};
 use serde_json::json;
 
 use crate::fixture;
@@ -118,6 +120,16 @@ fn runs_the_selected_mode() {
             for task in ledger.tasks("project").unwrap() {
                 crate::ledger_contract::claim_task(&ledger, &task.id, rest);
             }
+        }
+        "fill" => {
+            use rustix::process::{Resource, Rlimit, setrlimit};
+            // The limit ends a write in the middle, like a full disk.
+            let limit = Rlimit { current: Some(20), maximum: None };
+            setrlimit(Resource::Fsize, limit).unwrap();
+            let folder = Path::new(&dir).join(rest);
+            let log = RunLog { name: rest.to_owned(), folder };
+            let error = ledger.append(&log, 1, &[json!("a long line that does not fit")]);
+            assert_eq!(error.unwrap_err().kind, LedgerErrorKind::StorageFull);
         }
         "stall-session" => {
             let mut stall = |state: &mut gambrel_model::ledger::SessionState| {
