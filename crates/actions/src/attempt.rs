@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::action::Job;
 use gambrel_model::async_marker::{AsyncMarker, AsyncRequest};
-use gambrel_model::call::{Call, Limits};
+use gambrel_model::call::{Call, Limits, WatchdogStart};
 use gambrel_model::outcome::{CutShort, End, Outcome};
 use rustix::process::Pid;
 
@@ -346,6 +346,8 @@ fn start_process<'a>(
         stdin: call.stdin.as_deref(),
         may_detach: call.async_marker.is_some(),
         leak_record: call.leak_record.as_deref(),
+        tee_stdout: call.tee_stdout.as_deref(),
+        watch_at_once: call.limits.watchdog == WatchdogStart::Immediately,
     };
     Ok(Process::start(request, deadlines, context)?)
 }

@@ -16,6 +16,8 @@ pub(crate) enum ActionError {
     NoShell(&'static str),
     #[error("could not write `{}`: {source}", path.display())]
     SideFile { path: PathBuf, source: io::Error },
+    #[error("the supervisor received no request: {0}")]
+    NoRequest(io::Error),
     #[error("no time was left to start it")]
     NoTime,
     #[error(transparent)]

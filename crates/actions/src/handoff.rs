@@ -89,7 +89,9 @@ pub(crate) fn run_adopted(
     let unwritten = call.stdin.as_deref().unwrap_or_default();
     let limits = time_limits(&call.limits);
     let process = match Process::adopt(left, pipes, unwritten, &limits, settings) {
-        Ok(process) => process.with_leak_record(call.leak_record.as_deref()),
+        Ok(process) => process
+            .with_leak_record(call.leak_record.as_deref())
+            .with_tee(call.tee_stdout.as_deref()),
         Err(reason) => {
             on_start(Err(&reason.to_string()));
             return Outcome::from_end(End::FailedToStart(reason.to_string()));

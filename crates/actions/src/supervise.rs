@@ -10,6 +10,7 @@ use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
 use crate::detach::{SupervisorAnswer, SupervisorRequest};
+use crate::error::ActionError;
 use crate::handoff;
 use crate::shell::{NAME as SHELL, ShellAction};
 use gambrel_process::posix_spawn;
@@ -30,7 +31,7 @@ pub fn supervise_main(
 
     let request = match read_request(input) {
         Ok(order) => order,
-        Err(reason) => return send_answer(&SupervisorAnswer::FailedToStart(reason)),
+        Err(why) => return send_answer(&SupervisorAnswer::FailedToStart(why.to_string())),
     };
 
     // No other process would kill this hook if the supervisor is killed, so the watchdog gets it at
@@ -80,15 +81,12 @@ fn run_action(call: &Call, name: &str, actions: &[&dyn Action]) -> Outcome {
     action.run(&[Job { call, record: None }]).pop().unwrap_or_else(no_outcome)
 }
 
-fn read_request(input: impl Read) -> Result<SupervisorRequest, String> {
-    let no_request =
-        |error: &dyn std::fmt::Display| format!("the supervisor received no request: {error}");
-
+fn read_request(input: impl Read) -> Result<SupervisorRequest, ActionError> {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
-    input.read_until(b'\n', &mut line).map_err(|error| no_request(&error))?;
+    input.read_until(b'\n', &mut line).map_err(ActionError::NoRequest)?;
     let mut request: SupervisorRequest =
-        serde_json::from_slice(&line).map_err(|error| no_request(&error))?;
+        serde_json::from_slice(&line).map_err(|error| ActionError::NoRequest(error.into()))?;
 
     request.call.limits.blocking = true;
     // No caller waits here, so the hook cannot detach a second time.
@@ -96,7 +94,7 @@ fn read_request(input: impl Read) -> Result<SupervisorRequest, String> {
 
     let mut read_part = |length: usize| {
         let mut bytes = vec![0; length];
-        input.read_exact(&mut bytes).map(|()| bytes).map_err(|error| no_request(&error))
+        input.read_exact(&mut bytes).map(|()| bytes).map_err(ActionError::NoRequest)
     };
     request.call.stdin = request.stdin_length.map(&mut read_part).transpose()?;
     if let Some(child) = &mut request.child {

@@ -42,6 +42,10 @@ pub struct Call {
     /// process has ended.
     #[serde(default)]
     pub watched: Option<WatchedFiles>,
+    /// A file to which the stdout of a process is appended as it arrives, redacted, until the file
+    /// has 64 MiB.
+    #[serde(default)]
+    pub tee_stdout: Option<PathBuf>,
     /// An opaque text for the record about leftover processes that were killed.
     #[serde(default)]
     pub leak_record: Option<String>,
@@ -114,6 +118,20 @@ pub struct Limits {
     pub blocking: bool,
     /// Upper bound for all attempts, before their own timeouts.
     pub budget: Option<Duration>,
+    /// When the watchdog learns about the process.
+    #[serde(default)]
+    pub watchdog: WatchdogStart,
+}
+
+/// When the watchdog learns about a process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WatchdogStart {
+    /// After it has run for a moment: most hooks end before.
+    #[default]
+    AfterDelay,
+    /// Before it starts, so that it never outlives a killed gambrel.
+    Immediately,
 }
 
 impl Default for Limits {
@@ -126,6 +144,7 @@ impl Default for Limits {
             retry_delay: Duration::ZERO,
             blocking: true,
             budget: None,
+            watchdog: WatchdogStart::AfterDelay,
         }
     }
 }

@@ -234,7 +234,7 @@ impl HookPolicy {
             retries: self.retries,
             retry_delay: self.retry_delay,
             blocking: self.blocking,
-            budget: None,
+            ..Limits::default()
         }
     }
 }

@@ -38,7 +38,7 @@ pub mod watched;
 
 pub use action::{Action, Job};
 pub use async_marker::{AsyncMarker, AsyncRequest};
-pub use call::{Call, Limits, Program, Shell, SideFile, TrustedFiles};
+pub use call::{Call, Limits, Program, Shell, SideFile, TrustedFiles, WatchdogStart};
 pub use carry::{Carry, CarryUpdate, HookAnswer, PreviousHook};
 pub use complaint::{Complaint, Severity, SourceSpan, SpannedText};
 pub use config_path::{ConfigPath, DirEntry, Expect, LoadedFile, SearchRoots};

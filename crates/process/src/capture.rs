@@ -4,12 +4,14 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use rustix::io::{Errno, read};
 
 use crate::settings::Settings;
 use crate::spill::Spill;
+use crate::tee::Tee;
 
 /// Bytes kept from the beginning of a stream. A stream that may hold an answer keeps more.
 const MAX_HEAD_BYTES: usize = 1 << 20;
@@ -44,20 +46,26 @@ pub struct Capture<'a> {
     tail: VecDeque<u8>,
     total: u64,
     spill: Option<Spill<'a>>,
+    tee: Option<Tee<'a>>,
     error: Option<String>,
 }
 
 impl<'a> Capture<'a> {
     /// Captures a pipe that does not block.
     pub fn new(fd: OwnedFd, settings: &'a Settings) -> Self {
+        Self::empty(Some(fd), settings)
+    }
+
+    fn empty(fd: Option<OwnedFd>, settings: &'a Settings) -> Self {
         Self {
-            fd: Some(fd),
+            fd,
             settings,
             head: Vec::new(),
             max_head: MAX_HEAD_BYTES,
             tail: VecDeque::new(),
             total: 0,
             spill: None,
+            tee: None,
             error: None,
         }
     }
@@ -66,13 +74,39 @@ impl<'a> Capture<'a> {
     pub fn resume(fd: Option<OwnedFd>, read: Vec<u8>, settings: &'a Settings) -> Self {
         let (total, tail) = (read.len() as u64, VecDeque::new());
         let max_head = MAX_HEAD_BYTES.max(read.len());
-        Self { fd, settings, head: read, max_head, tail, total, spill: None, error: None }
+        Self { head: read, max_head, tail, total, ..Self::empty(fd, settings) }
     }
 
     /// Keeps as much as an answer may have.
     pub fn with_answer(mut self) -> Self {
         self.max_head = MAX_ANSWER_BYTES.max(self.head.len());
         self
+    }
+
+    /// Also appends everything that is read from now on to a file. A file that cannot be opened is
+    /// an error of the stream.
+    pub fn open_tee(&mut self, path: &Path) {
+        match Tee::open(path, self.settings.redact.as_ref()) {
+            Ok(tee) => self.tee = Some(tee),
+            Err(error) => self.error = Some(format!("tee: {}: {error}", path.display())),
+        }
+    }
+
+    /// When [`Self::flush_tee`] has something to do.
+    pub fn tee_flush_at(&self) -> Option<Instant> {
+        self.tee.as_ref().and_then(Tee::flush_at)
+    }
+
+    /// Writes what the tee kept back long enough.
+    pub fn flush_tee(&mut self, now: Instant) {
+        if let Some(tee) = &mut self.tee {
+            tee.flush_due(now);
+        }
+    }
+
+    /// Ends the tee, for a process that another one goes on reading.
+    pub fn close_tee(&mut self) {
+        self.tee.take().and_then(Tee::finish);
     }
 
     /// The bytes read so far, if all of them are kept here.
@@ -125,7 +159,8 @@ impl<'a> Capture<'a> {
     pub fn finish(self) -> (CapturedOutput, Option<String>) {
         let mut bytes = self.head;
         let mut tail: Vec<u8> = self.tail.into();
-        let (mut spill, mut error, mut partial) = (None, self.error, false);
+        let (mut spill, mut partial) = (None, false);
+        let mut error = self.error.or(self.tee.and_then(Tee::finish));
         if let Some(file) = self.spill {
             let (path, spill_error) = file.finish();
             (spill, partial) = (Some(path), spill_error.is_some());
@@ -153,6 +188,9 @@ impl<'a> Capture<'a> {
 
     fn keep_bytes(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
+        if let Some(tee) = &mut self.tee {
+            tee.append(bytes);
+        }
         let free_bytes = self.max_head - self.head.len();
         let (first, rest) = bytes.split_at(free_bytes.min(bytes.len()));
         if self.head.capacity() - self.head.len() < first.len() {

@@ -8,6 +8,7 @@ pub use ending::{LeftoverTrace, hand_to_watchdog};
 pub use handoff::{Handoff, PIPE_COUNT, RunningChild};
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -22,7 +23,7 @@ use crate::deadlines::Deadlines;
 use crate::error::StartError;
 use crate::orphans;
 use crate::process_table::{self, ProcessId, ProcessTable};
-use crate::settings::{Settings, WATCHDOG_DELAY};
+use crate::settings::Settings;
 use crate::watchdog_client::WatchdogClient;
 
 /// During this time after its start only its exit is polled.
@@ -104,6 +105,10 @@ pub struct ProcessRequest<'a> {
     pub may_detach: bool,
     /// Identifies it in the record of a leak.
     pub leak_record: Option<&'a str>,
+    /// The file to which its stdout is appended while it runs.
+    pub tee_stdout: Option<&'a Path>,
+    /// Whether the watchdog knows its tag before it starts.
+    pub watch_at_once: bool,
 }
 
 /// The result of a process.
@@ -139,8 +144,8 @@ pub struct Process<'a> {
     phase: ProcessPhase,
     exited: bool,
     watched: bool,
-    /// The age at which it is registered with the watchdog.
-    watchdog_delay: Duration,
+    /// Whether the watchdog knew its tag before it started.
+    watch_at_once: bool,
     /// Set for a child of another process: this process cannot reap it and knows it by its start
     /// time.
     foreign: Option<ProcessId>,
@@ -202,17 +207,20 @@ impl<'a> Process<'a> {
             [&stdin_end, &stdout_end, &stderr_end].map(|end| end.as_ref().map(AsFd::as_fd));
 
         let since = process_table::ticks_now();
-        let remarks = register_before_start(command.tag(), context);
+        let watch_at_once = request.watch_at_once || context.settings.watch_at_once;
+        let remarks = register_before_start(command.tag(), watch_at_once, context);
         let spawn_lock = orphans::lock_spawns();
         let StartedProcess { pid, command, tag } = command.start(streams)?;
         orphans::add_leader(pid, since);
         drop(spawn_lock);
 
+        let mut stdout = Capture::new(pipes.stdout, context.settings).with_answer();
+        request.tee_stdout.iter().for_each(|path| stdout.open_tee(path));
         Ok(Self {
             pid,
             pidfd: pidfd_open(pid, PidfdFlags::empty()).ok(),
             stdin: pipes.stdin,
-            stdout: Capture::new(pipes.stdout, context.settings).with_answer(),
+            stdout,
             stderr: Capture::new(pipes.stderr, context.settings),
             started_at: context.now,
             since,
@@ -220,7 +228,7 @@ impl<'a> Process<'a> {
             phase: ProcessPhase::Running,
             exited: false,
             watched: false,
-            watchdog_delay: watchdog_delay(context.settings),
+            watch_at_once,
             foreign: None,
             isolated: context.settings.isolate,
             leak_record: request.leak_record,
@@ -314,15 +322,10 @@ fn read_stream(stream: &mut Capture<'_>, flags: PollFlags, scratch: &mut Vec<u8>
     }
 }
 
-/// The age at which a process is registered with the watchdog.
-fn watchdog_delay(settings: &Settings) -> Duration {
-    if settings.watch_at_once { Duration::ZERO } else { WATCHDOG_DELAY }
-}
-
-/// Registers a process with the watchdog before its start, if the settings ask for it. Returns
+/// Registers a process with the watchdog before its start, if that is asked for. Returns
 /// remarks.
-fn register_before_start(tag: &str, context: &LoopContext<'_>) -> Vec<String> {
-    if !context.settings.watch_at_once || !context.watchdog.is_available() {
+fn register_before_start(tag: &str, watch_at_once: bool, context: &LoopContext<'_>) -> Vec<String> {
+    if !watch_at_once || !context.watchdog.is_available() {
         return Vec::new();
     }
     let registered = context.watchdog.expect_tag(tag);

@@ -65,6 +65,17 @@ impl<'a> RedactingWriter<'a> {
         Ok(())
     }
 
+    /// Passes the whole lines that are kept back to `write`, unless a secret spans their end.
+    pub fn flush_lines(&mut self, write: &mut dyn FnMut(&[u8])) {
+        let newline = self.pending.iter().rposition(|byte| *byte == b'\n');
+        let Some(end) = newline.map(|at| at + 1) else { return };
+        let clean = (self.redact.0)(&self.pending);
+        if let Some((cut, length)) = self.try_split_at(&clean, end, end) {
+            write(clean.get(..length).unwrap_or(&clean));
+            self.pending.drain(..cut);
+        }
+    }
+
     /// Redacts and returns the kept-back bytes at the end of the stream.
     pub fn finish(self) -> Vec<u8> {
         (self.redact.0)(&self.pending)

@@ -86,6 +86,7 @@ impl SignalGuard {
         let caught = caught_signal();
         posix_spawn::CAUGHT_SIGNAL.store(0, Ordering::SeqCst);
         if caught.is_some() {
+            set_nonblocking(&self.read_end);
             let mut bytes = [0; 64];
             while rustix::io::read(&*self.read_end, &mut bytes).is_ok_and(|count| count > 0) {}
         }
@@ -113,7 +114,6 @@ impl SignalState {
         if self.pipe.is_none() {
             let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).ok()?;
             let (ours, theirs) = (move_above_stdio(ours), move_above_stdio(theirs));
-            set_nonblocking(&ours);
             set_nonblocking(&theirs);
             posix_spawn::set_signal_pipe(theirs.as_raw_fd());
             self.pipe = Some((Arc::new(ours), theirs));

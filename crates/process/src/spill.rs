@@ -1,33 +1,24 @@
 //! Output too large for memory goes to a private file, up to a cap per stream and a cap for the
 //! directory.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use crate::redact::{Redact, RedactingWriter};
+use crate::redact::Redact;
+use crate::redacted_file::{MAX_STREAM_BYTES, RedactedFile};
 
-/// The most bytes of one stream that go to a file.
-const MAX_STREAM_BYTES: u64 = 64 << 20;
 /// The most bytes that the directory may hold.
 const MAX_DIR_BYTES: u64 = 1 << 30;
 const FILE_EXTENSION: &str = "spill";
 
-/// One stream's file. All bytes are redacted first, if there is a redact function.
+/// One stream's file.
 pub struct Spill<'a> {
-    file: SpillFile,
-    writer: Option<RedactingWriter<'a>>,
-}
-
-/// The file on disk.
-struct SpillFile {
     path: PathBuf,
-    file: File,
-    written: u64,
-    broken: Option<String>,
+    file: RedactedFile<'a>,
 }
 
 impl<'a> Spill<'a> {
@@ -43,49 +34,21 @@ impl<'a> Spill<'a> {
         let name = format!("{}-{}-{count}.{FILE_EXTENSION}", stamp.as_nanos(), std::process::id());
         let path = folder.join(name);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let file = SpillFile { path, file, written: 0, broken: None };
-        Ok(Self { file, writer: redact.map(RedactingWriter::new) })
+        Ok(Self { path, file: RedactedFile::new(file, 0, "spill", redact) })
     }
 
-    /// Appends up to the cap. A disk error ends the file, not the hook.
+    /// Appends up to the cap. A disk error ends the file, not the process.
     pub fn append(&mut self, bytes: &[u8]) {
-        let file = &mut self.file;
-        if file.broken.is_some() {
-            return;
-        }
-
-        let Some(writer) = &mut self.writer else { return file.append(bytes) };
-        if writer.push_bytes(bytes, &mut |clean| file.append(clean)).is_err() {
-            file.broken = Some("spill: cut at a secret that does not end".to_owned());
-        }
+        self.file.append(bytes);
     }
 
     /// The file's path, and why it is incomplete, if it is.
-    pub fn finish(mut self) -> (PathBuf, Option<String>) {
-        if let Some(writer) = self.writer.take().filter(|_| self.file.broken.is_none()) {
-            self.file.append(&writer.finish());
-        }
-        if let Some(folder) = self.file.path.parent() {
+    pub fn finish(self) -> (PathBuf, Option<String>) {
+        let broken = self.file.finish();
+        if let Some(folder) = self.path.parent() {
             prune_oldest(folder, MAX_DIR_BYTES);
         }
-        (self.file.path, self.file.broken)
-    }
-}
-
-impl SpillFile {
-    fn append(&mut self, bytes: &[u8]) {
-        if self.broken.is_some() {
-            return;
-        }
-        let free_bytes = usize::try_from(MAX_STREAM_BYTES - self.written).unwrap_or(usize::MAX);
-        let part = bytes.get(..free_bytes).unwrap_or(bytes);
-        match self.file.write_all(part) {
-            Ok(()) => self.written += part.len() as u64,
-            Err(error) => self.broken = Some(format!("spill: {error}")),
-        }
-        if part.len() < bytes.len() {
-            self.broken = Some(format!("spill: cut at {} MiB", MAX_STREAM_BYTES >> 20));
-        }
+        (self.path, broken)
     }
 }
 

@@ -45,6 +45,7 @@ mod runs_in_the_requested_shell;
 mod slow_receivers_do_not_delay_others;
 mod survives_hostile_hooks;
 mod sweeps_orphans_of_killed_processes;
+mod tees_stdout_to_a_file;
 mod watchdog_kills_hooks_of_a_killed_host;
 #[cfg(feature = "http")]
 mod webhook_caps_the_response;

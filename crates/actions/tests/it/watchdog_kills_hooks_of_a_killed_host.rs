@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use gambrel_model::WatchdogStart;
+
 use crate::hook_fixture::{HookFixture, wait_until};
 
 #[test]
@@ -19,6 +21,25 @@ fn kills_hooks_of_a_killed_host() {
     host.kill().unwrap();
     host.wait().unwrap();
     fixture.assert_no_processes_left();
+}
+
+/// The hook kills its host as its first act. After a delay the watchdog would learn about it too
+/// late.
+#[test]
+fn knows_a_hook_before_it_starts() {
+    for start in [WatchdogStart::Immediately, WatchdogStart::AfterDelay] {
+        let fixture = HookFixture::new();
+        let mut call = fixture.sh_call("kill -s KILL $PPID; setsid sleep 1000 & exec sleep 1000");
+        call.limits.watchdog = start;
+        let mut host = fixture.spawn_host(&call, None);
+        assert!(!host.wait().unwrap().success());
+        if start == WatchdogStart::Immediately {
+            fixture.assert_no_processes_left();
+        } else {
+            std::thread::sleep(Duration::from_secs(1));
+            assert!(!fixture.living_pids().is_empty(), "nobody knew it");
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::{
 use crate::orphans;
 use crate::posix_spawn;
 use crate::process_table::{self, ProcessId, ProcessSet};
-use crate::settings::{DRAIN_TIMEOUT, SIGNAL_KILL_GRACE, SWEEP_TIMEOUT};
+use crate::settings::{DRAIN_TIMEOUT, SIGNAL_KILL_GRACE, SWEEP_TIMEOUT, WATCHDOG_DELAY};
 
 /// Between two reads of the process table.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -26,20 +26,20 @@ impl<'a> Process<'a> {
                 self.deadlines.deadline.min(self.started_at + BUSY_WAIT_WINDOW)
             }
             ProcessPhase::Running if self.watched => self.deadlines.deadline,
-            ProcessPhase::Running => {
-                self.deadlines.deadline.min(self.started_at + self.watchdog_delay)
-            }
+            ProcessPhase::Running => self.deadlines.deadline.min(self.watchdog_time()),
             ProcessPhase::Draining(until) => until,
             ProcessPhase::Terminating { until, next_check } if self.exited => until.min(next_check),
             ProcessPhase::Terminating { until, .. } => until,
             ProcessPhase::Sweeping { until, next_check } => until.min(next_check),
         };
+        let due = self.stdout.tee_flush_at().map_or(due, |at| due.min(at));
         if self.pidfd.is_none() && !self.exited { due.min(now + POLL_INTERVAL / 4) } else { due }
     }
 
     /// Advances the attempt; true when it is over and `finish` may be called.
     pub fn advance(&mut self, context: &mut LoopContext<'a>) -> bool {
         self.check_exit();
+        self.stdout.flush_tee(context.now);
         match self.phase {
             ProcessPhase::Running => self.advance_running(context),
             ProcessPhase::Draining(until) => !self.has_open_output() || context.now >= until,
@@ -69,7 +69,7 @@ impl<'a> Process<'a> {
         let end = if late { self.reap_timed_out() } else { self.reap_exited() };
         orphans::remove_leader(self.pid);
         let leftovers = if killed { Vec::new() } else { self.hand_off_leftovers(context) };
-        let is_registered = self.watched || context.settings.watch_at_once;
+        let is_registered = self.watched || self.watch_at_once;
         if is_registered {
             context.watchdog.release_tag(&self.tag);
         }
@@ -146,10 +146,16 @@ impl<'a> Process<'a> {
                 self.remarks.push(format!("grace: cut to {length} ms"));
             }
             self.send_term(context, self.deadlines.grace_end(context.now));
-        } else if !self.watched && context.now >= self.started_at + self.watchdog_delay {
+        } else if !self.watched && context.now >= self.watchdog_time() {
             self.register_with_watchdog(context);
         }
         false
+    }
+
+    /// When it is registered with the watchdog.
+    fn watchdog_time(&self) -> Instant {
+        let delay = if self.watch_at_once { Duration::ZERO } else { WATCHDOG_DELAY };
+        self.started_at + delay
     }
 
     fn register_with_watchdog(&mut self, context: &LoopContext<'a>) {

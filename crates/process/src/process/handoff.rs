@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::io::fcntl_dupfd_cloexec;
@@ -111,6 +112,7 @@ impl<'a> Process<'a> {
             context.watchdog.release_tag(&self.tag);
         }
         self.stdin = None;
+        self.stdout.close_tee();
         self.stdout.close();
         self.stderr.close();
     }
@@ -118,6 +120,12 @@ impl<'a> Process<'a> {
     /// Its process id.
     pub fn pid(&self) -> Pid {
         self.pid
+    }
+
+    /// Appends its further stdout to a file, too.
+    pub fn with_tee(mut self, path: Option<&Path>) -> Self {
+        path.iter().for_each(|path| self.stdout.open_tee(path));
+        self
     }
 
     /// Names it in the record of a leak.
@@ -160,7 +168,7 @@ impl<'a> Process<'a> {
             phase: ProcessPhase::Running,
             exited: false,
             watched: false,
-            watchdog_delay: super::watchdog_delay(settings),
+            watch_at_once: settings.watch_at_once,
             foreign: Some(member),
             isolated: false,
             leak_record: None,
