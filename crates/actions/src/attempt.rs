@@ -13,7 +13,7 @@ use crate::command::prepare_command;
 use crate::detach::PendingStart;
 use crate::error::ActionError;
 use crate::handoff;
-use crate::outcome::{captured, cut_short, end_of, time_limits};
+use crate::outcome::{captured, cut_short, end_of, tee_file, time_limits};
 use crate::recheck::changed_file;
 use crate::sidefile;
 use gambrel_process::deadlines::{Deadlines, add_duration};
@@ -346,7 +346,7 @@ fn start_process<'a>(
         stdin: call.stdin.as_deref(),
         may_detach: call.async_marker.is_some(),
         leak_record: call.leak_record.as_deref(),
-        tee_stdout: call.tee_stdout.as_deref(),
+        tee_stdout: tee_file(call),
         watch_at_once: call.limits.watchdog == WatchdogStart::Immediately,
     };
     Ok(Process::start(request, deadlines, context)?)

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal};
 use crate::attempt::Attempt;
 use crate::batch;
 use crate::detach::{PendingStart, StartVia, SupervisorAnswer, SupervisorRequest};
-use crate::outcome::time_limits;
+use crate::outcome::{tee_file, time_limits};
 use crate::shell::NAME;
 use gambrel_process::orphans;
 use gambrel_process::process::{Handoff, PIPE_COUNT, Process, RunningChild};
@@ -89,9 +89,9 @@ pub(crate) fn run_adopted(
     let unwritten = call.stdin.as_deref().unwrap_or_default();
     let limits = time_limits(&call.limits);
     let process = match Process::adopt(left, pipes, unwritten, &limits, settings) {
-        Ok(process) => process
-            .with_leak_record(call.leak_record.as_deref())
-            .with_tee(call.tee_stdout.as_deref()),
+        Ok(process) => {
+            process.with_leak_record(call.leak_record.as_deref()).with_tee(tee_file(call))
+        }
         Err(reason) => {
             on_start(Err(&reason.to_string()));
             return Outcome::from_end(End::FailedToStart(reason.to_string()));

@@ -1,10 +1,11 @@
 //! Turns the result of a process into the terms of the model.
 
-use gambrel_model::call::Limits;
+use gambrel_model::call::{Call, Limits};
 use gambrel_model::outcome::{Captured, CutShort, End};
 use gambrel_process::capture::CapturedOutput;
 use gambrel_process::deadlines::TimeLimits;
 use gambrel_process::process::{CutReason, ProcessEnd};
+use gambrel_process::tee::TeeFile;
 
 /// The time limits of a call.
 pub(crate) fn time_limits(limits: &Limits) -> TimeLimits {
@@ -35,4 +36,10 @@ pub(crate) fn cut_short(reason: CutReason) -> CutShort {
         CutReason::Budget(after) => CutShort::Budget(after),
         CutReason::Interrupted => CutShort::Interrupted,
     }
+}
+
+/// Where a call's stdout is copied to.
+pub(crate) fn tee_file(call: &Call) -> Option<TeeFile<'_>> {
+    let target = call.tee_stdout.as_ref()?;
+    Some(TeeFile { path: &target.path, if_taken: target.if_taken.as_deref() })
 }

@@ -42,10 +42,9 @@ pub struct Call {
     /// process has ended.
     #[serde(default)]
     pub watched: Option<WatchedFiles>,
-    /// A file to which the stdout of a process is appended as it arrives, redacted, until the file
-    /// has 64 MiB.
+    /// Where stdout of a process is appended as it arrives, redacted, until the file has 64 MiB.
     #[serde(default)]
-    pub tee_stdout: Option<PathBuf>,
+    pub tee_stdout: Option<TeeTarget>,
     /// An opaque text for the record about leftover processes that were killed.
     #[serde(default)]
     pub leak_record: Option<String>,
@@ -121,6 +120,16 @@ pub struct Limits {
     /// When the watchdog learns about the process.
     #[serde(default)]
     pub watchdog: WatchdogStart,
+}
+
+/// A file that gets a copy of stdout. It is created at the first byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TeeTarget {
+    /// The file.
+    pub path: PathBuf,
+    /// The file that is used instead if the first one exists at the first byte.
+    #[serde(default)]
+    pub if_taken: Option<PathBuf>,
 }
 
 /// When the watchdog learns about a process.

@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use rustix::io::{Errno, read};
 
 use crate::settings::Settings;
 use crate::spill::Spill;
-use crate::tee::Tee;
+use crate::tee::{Tee, TeeFile};
 
 /// Bytes kept from the beginning of a stream. A stream that may hold an answer keeps more.
 const MAX_HEAD_BYTES: usize = 1 << 20;
@@ -85,11 +85,8 @@ impl<'a> Capture<'a> {
 
     /// Also appends everything that is read from now on to a file. A file that cannot be opened is
     /// an error of the stream.
-    pub fn open_tee(&mut self, path: &Path) {
-        match Tee::open(path, self.settings.redact.as_ref()) {
-            Ok(tee) => self.tee = Some(tee),
-            Err(error) => self.error = Some(format!("tee: {}: {error}", path.display())),
-        }
+    pub fn add_tee(&mut self, target: TeeFile<'_>) {
+        self.tee = Some(Tee::new(target, self.settings.redact.as_ref()));
     }
 
     /// When [`Self::flush_tee`] has something to do.

@@ -21,6 +21,6 @@ pub mod running_file;
 pub mod settings;
 pub mod signals;
 mod spill;
-mod tee;
+pub mod tee;
 pub mod watchdog;
 pub mod watchdog_client;

@@ -8,7 +8,6 @@ pub use ending::{LeftoverTrace, hand_to_watchdog};
 pub use handoff::{Handoff, PIPE_COUNT, RunningChild};
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -24,6 +23,7 @@ use crate::error::StartError;
 use crate::orphans;
 use crate::process_table::{self, ProcessId, ProcessTable};
 use crate::settings::Settings;
+use crate::tee::TeeFile;
 use crate::watchdog_client::WatchdogClient;
 
 /// During this time after its start only its exit is polled.
@@ -106,7 +106,7 @@ pub struct ProcessRequest<'a> {
     /// Identifies it in the record of a leak.
     pub leak_record: Option<&'a str>,
     /// The file to which its stdout is appended while it runs.
-    pub tee_stdout: Option<&'a Path>,
+    pub tee_stdout: Option<TeeFile<'a>>,
     /// Whether the watchdog knows its tag before it starts.
     pub watch_at_once: bool,
 }
@@ -215,7 +215,7 @@ impl<'a> Process<'a> {
         drop(spawn_lock);
 
         let mut stdout = Capture::new(pipes.stdout, context.settings).with_answer();
-        request.tee_stdout.iter().for_each(|path| stdout.open_tee(path));
+        request.tee_stdout.into_iter().for_each(|target| stdout.add_tee(target));
         Ok(Self {
             pid,
             pidfd: pidfd_open(pid, PidfdFlags::empty()).ok(),

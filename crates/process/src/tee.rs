@@ -1,9 +1,9 @@
 //! A copy of stdout in a file of the caller, appended while the process runs.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::redact::Redact;
@@ -12,25 +12,49 @@ use crate::redacted_file::RedactedFile;
 /// How long a line is kept back: a secret of several lines usually arrives within this time.
 const FLUSH_DELAY: Duration = Duration::from_millis(100);
 
+/// Where a copy of stdout goes. The file is created at the first byte.
+#[derive(Debug, Clone, Copy)]
+pub struct TeeFile<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// The file that is used instead if the first one exists at the first byte.
+    pub if_taken: Option<&'a Path>,
+}
+
 /// The file of one process.
 pub(crate) struct Tee<'a> {
-    file: RedactedFile<'a>,
+    file: TeeState<'a>,
     /// When bytes that were kept back are written.
     flush_at: Option<Instant>,
 }
 
+enum TeeState<'a> {
+    Waiting { path: PathBuf, if_taken: Option<PathBuf>, redact: Option<&'a Redact> },
+    Open(RedactedFile<'a>),
+    Failed(String),
+}
+
 impl<'a> Tee<'a> {
-    /// Opens or creates the file. It grows to the cap of a stream at most.
-    pub fn open(path: &Path, redact: Option<&'a Redact>) -> io::Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        let written = file.metadata()?.len();
-        Ok(Self { file: RedactedFile::new(file, written, "tee", redact), flush_at: None })
+    /// A copy that is not open yet. The file grows to the cap of a stream at most.
+    pub fn new(target: TeeFile<'_>, redact: Option<&'a Redact>) -> Self {
+        let (path, if_taken) = (target.path.to_owned(), target.if_taken.map(Path::to_owned));
+        Self { file: TeeState::Waiting { path, if_taken, redact }, flush_at: None }
     }
 
     /// Appends bytes that have just arrived.
     pub fn append(&mut self, bytes: &[u8]) {
-        self.file.append(bytes);
-        self.flush_at = Some(Instant::now() + FLUSH_DELAY);
+        if let TeeState::Waiting { path, if_taken, redact } = &self.file {
+            self.file = match open_file(path, if_taken.as_deref()) {
+                Ok((file, length)) => {
+                    TeeState::Open(RedactedFile::new(file, length, "tee", *redact))
+                }
+                Err(error) => TeeState::Failed(format!("tee: {}: {error}", path.display())),
+            };
+        }
+        if let TeeState::Open(file) = &mut self.file {
+            file.append(bytes);
+            self.flush_at = Some(Instant::now() + FLUSH_DELAY);
+        }
     }
 
     /// When [`Self::flush_due`] has something to do.
@@ -42,12 +66,35 @@ impl<'a> Tee<'a> {
     pub fn flush_due(&mut self, now: Instant) {
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush_at = None;
-            self.file.flush_lines();
+            if let TeeState::Open(file) = &mut self.file {
+                file.flush_lines();
+            }
         }
     }
 
     /// Writes the rest. Returns why the file is incomplete, if it is.
     pub fn finish(self) -> Option<String> {
-        self.file.finish()
+        match self.file {
+            TeeState::Waiting { .. } => None,
+            TeeState::Open(file) => file.finish(),
+            TeeState::Failed(why) => Some(why),
+        }
     }
+}
+
+/// Opens the file for appending, and returns its length.
+fn open_file(path: &Path, if_taken: Option<&Path>) -> io::Result<(File, u64)> {
+    let mut options = OpenOptions::new();
+    options.append(true).mode(0o600);
+    let file = match if_taken {
+        None => options.create(true).open(path)?,
+        Some(other) => match options.clone().create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                options.create(true).open(other)?
+            }
+            opened => opened?,
+        },
+    };
+    let length = file.metadata()?.len();
+    Ok((file, length))
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::io::fcntl_dupfd_cloexec;
@@ -15,6 +14,7 @@ use crate::deadlines::{Deadlines, TimeLimits};
 use crate::error::AdoptError;
 use crate::process_table::{self, ProcessId};
 use crate::settings::Settings;
+use crate::tee::TeeFile;
 
 /// Pipes handed over: this process's ends of the hook's stdin, stdout and stderr.
 pub const PIPE_COUNT: usize = 3;
@@ -123,8 +123,8 @@ impl<'a> Process<'a> {
     }
 
     /// Appends its further stdout to a file, too.
-    pub fn with_tee(mut self, path: Option<&Path>) -> Self {
-        path.iter().for_each(|path| self.stdout.open_tee(path));
+    pub fn with_tee(mut self, target: Option<TeeFile<'_>>) -> Self {
+        target.into_iter().for_each(|target| self.stdout.add_tee(target));
         self
     }
 
