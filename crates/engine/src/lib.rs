@@ -68,6 +68,10 @@ pub struct Engine<'a> {
 pub struct Options {
     /// Skip hooks of the calling dialect; the agent runs those itself.
     pub hosted: bool,
+    /// Whether the host works inside a run, whose runner fires the moments of the loop.
+    pub inside_run: bool,
+    /// Dialects whose hooks the agent of a run executes itself.
+    pub left_to_agent: Vec<&'static str>,
     /// Only hooks of these dialects, if any are named.
     pub only: Vec<String>,
     /// Deny when a gate hook is skipped, times out or fails to start.

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gambrel_model::{CutShort, Hook, Outcome, Ruling};
+use gambrel_model::{CutShort, Hook, Moment, Outcome, Ruling};
 
 use crate::candidate::Candidate;
 use crate::firing::Firing;
@@ -30,7 +30,12 @@ impl Firing<'_, '_> {
         }
         let hook = &candidate.hook;
         let read = || hook.format.read_outcome(self.event, hook, outcome).verdict.ruling;
-        if catch_unwind(AssertUnwindSafe(read)).is_ok_and(|ruling| ruling == Ruling::Halt) {
+        // A refusal of an iteration aborts the run.
+        let refuses = |ruling: Ruling| {
+            let aborts = self.event.moment == Moment::IterationStart && ruling.is_refusal();
+            aborts || ruling == Ruling::Halt
+        };
+        if catch_unwind(AssertUnwindSafe(read)).is_ok_and(refuses) {
             return;
         }
         let recorded = self.engine.ledger.record_outcome(key, &self.record_name(hook), outcome);

@@ -225,18 +225,14 @@ impl Selector<'_, '_> {
     }
 
     fn find_skip(&mut self, hook: &Hook) -> Option<Skip> {
-        let options = &self.engine.options;
         let own = self.event.is_from(hook.dialect);
         if self.depth >= MAX_NESTING_DEPTH {
             return Some(Skip::fails_strict(format!(
                 "inside {MAX_NESTING_DEPTH} other firings already"
             )));
         }
-        if !options.only.is_empty() && !options.only.iter().any(|o| o == hook.dialect.name) {
-            return Some(Skip::with_reason("left out by --only"));
-        }
-        if options.hosted && own {
-            return Some(Skip::with_reason("hosted: the host runs its own hooks"));
+        if let Some(why) = self.caller_skip(hook) {
+            return Some(Skip::with_reason(why));
         }
         if !own && self.already_fired {
             return Some(Skip::with_reason(format!(
@@ -278,6 +274,23 @@ impl Selector<'_, '_> {
         let first = self.dedup_keys.entry(key).or_insert_with(|| hook.id.clone());
         (*first != hook.id)
             .then(|| Skip::with_reason(format!("shadowed by {first}: the same command")))
+    }
+
+    /// Why the options of the caller leave a hook out.
+    fn caller_skip(&self, hook: &Hook) -> Option<&'static str> {
+        let options = &self.engine.options;
+        let name = hook.dialect.name;
+        if !options.only.is_empty() && !options.only.iter().any(|only| only == name) {
+            return Some("left out by --only");
+        }
+        if options.hosted && self.event.is_from(hook.dialect) {
+            return Some("hosted: the host runs its own hooks");
+        }
+        if options.left_to_agent.contains(&name) {
+            return Some("the agent of the run runs these hooks itself");
+        }
+        let is_left = options.inside_run && !belongs_to_agent(&self.event.moment);
+        is_left.then_some("inside a run: the runner fires this moment")
     }
 
     /// Why the pass of this firing leaves a hook out.
@@ -355,4 +368,20 @@ fn dry_run(
 
 fn other_moment(hook: &Hook, moment: &Moment) -> String {
     format!("is for {} ({}), not for {moment}", hook.draft.event, hook.moment_name())
+}
+
+/// Whether only the agent sees a moment, so that its host fires it inside a run.
+fn belongs_to_agent(moment: &Moment) -> bool {
+    matches!(
+        moment,
+        Moment::ToolBefore
+            | Moment::ToolAfter
+            | Moment::ToolFailed
+            | Moment::ToolPermission
+            | Moment::SubagentStart
+            | Moment::SubagentStop
+            | Moment::CompactBefore
+            | Moment::CompactAfter
+            | Moment::Notification
+    )
 }
