@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::{Call, Program, SideFile};
 use gambrel_model::outcome::{End, Outcome};
-use gambrel_model::request::{SpawnRequestBody, from_body};
-use serde_json::json;
+use gambrel_model::request::{BodyError, SpawnRequestBody, from_body};
+use serde_json::{Value, json};
 
 use crate::shell::ShellAction;
 use gambrel_process::settings::Settings;
 
 /// The action's name.
 const NAME: &str = "spawn";
+/// Names the firing that started a child.
+const PARENT_FILE: &str = "parent.json";
 /// The most children with one name.
 const MAX_CHILD_SUFFIX: u32 = 10_000;
 /// The most bytes of a child's output.
@@ -34,41 +36,56 @@ impl ChildPipelineAction {
         Self { runner, shell: ShellAction::new(settings) }
     }
 
-    /// The call with its program, and its directory, which is created.
-    fn prepare_call(&self, call: &Call) -> Result<(Call, PathBuf), String> {
-        let spawn: SpawnRequestBody = from_body(&call.body).map_err(|error| error.to_string())?;
-        let folder = create_child_dir(&spawn.children, &spawn.name)
-            .map_err(|error| format!("{}: {error}", spawn.children.display()))?;
+    /// The call with its program, and its directory.
+    fn prepare_call(&self, call: &Call) -> Result<PreparedChild, ChildError> {
+        let spawn: SpawnRequestBody = from_body(&call.body)?;
+        let key = spawn.firing_key.as_deref();
+        let known = key.and_then(|key| find_child(&spawn.children, &spawn.name, key));
+        let is_resumed = known.is_some();
+        let folder = match known {
+            Some(folder) => folder,
+            None => create_child_dir(&spawn.children, &spawn.name).map_err(|source| {
+                ChildError::Folder { path: spawn.children.display().to_string(), source }
+            })?,
+        };
         let inputs = folder.join("inputs.json");
         let text = |path: &Path| path.display().to_string();
-        let own = [
+        let mut own = vec![
             spawn.pipeline.clone(),
             "--session-dir".to_owned(),
             text(&folder),
             "--inputs".to_owned(),
             text(&inputs),
         ];
+        own.extend(is_resumed.then(|| "--resume".to_owned()));
 
         let mut call = call.clone();
         call.program = Program::Exec(self.runner.iter().cloned().chain(own).collect());
-        let given = SideFile {
-            path: inputs,
-            text: Some(format!("{}\n", spawn.inputs)),
+        let file = |path: PathBuf, value: &Value| SideFile {
+            path,
+            text: Some(format!("{value}\n")),
             temporary: false,
-            lasting: false,
+            lasting: true,
         };
-        call.files.push(given);
-        Ok((call, folder))
+        call.files.push(file(inputs, &spawn.inputs));
+        let parent = key.map(|key| json!({"firing_key": key}));
+        call.files.extend(parent.map(|parent| file(folder.join(PARENT_FILE), &parent)));
+        let is_complete = is_resumed && is_complete(&folder);
+        Ok(PreparedChild { call, folder, is_complete })
     }
 
     /// Runs one job. The directory is chosen before the call starts, so that children are numbered
     /// in the order of their calls.
     fn run_job(&self, job: &Job<'_>) -> Outcome {
-        let (call, folder) = match self.prepare_call(job.call) {
+        let PreparedChild { call, folder, is_complete } = match self.prepare_call(job.call) {
             Ok(prepared) => prepared,
-            Err(why) => return Outcome::from_end(End::FailedToStart(why)),
+            Err(error) => return Outcome::from_end(End::FailedToStart(error.to_string())),
         };
-        let ended = self.shell.run(&[Job { call: &call, record: job.record }]).pop();
+        // A child that has ended is not run again.
+        let ended = match is_complete {
+            true => Some(Outcome::from_end(End::Exited(0))),
+            false => self.shell.run(&[Job { call: &call, record: job.record }]).pop(),
+        };
         let mut outcome = ended.unwrap_or_else(|| {
             Outcome::from_end(End::FailedToStart("the call did not run".into()))
         });
@@ -77,6 +94,23 @@ impl ChildPipelineAction {
         outcome.answer = Some(json!({"folder": folder.display().to_string(), "output": output}));
         outcome
     }
+}
+
+/// A call that runs a child.
+struct PreparedChild {
+    call: Call,
+    folder: PathBuf,
+    /// Whether the child has ended already.
+    is_complete: bool,
+}
+
+/// Why a child cannot be started.
+#[derive(Debug, thiserror::Error)]
+enum ChildError {
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error("{path}: {source}")]
+    Folder { path: String, source: std::io::Error },
 }
 
 impl Action for ChildPipelineAction {
@@ -89,6 +123,31 @@ impl Action for ChildPipelineAction {
     }
 }
 
+/// The directory of the child that an earlier firing with this key started.
+fn find_child(children: &Path, name: &str, key: &str) -> Option<PathBuf> {
+    (1..MAX_CHILD_SUFFIX)
+        .map(|nth| child_dir(children, name, nth))
+        .take_while(|folder| folder.is_dir())
+        .find(|folder| read_json(&folder.join(PARENT_FILE))["firing_key"] == key)
+}
+
+/// Whether a child has ended well.
+fn is_complete(folder: &Path) -> bool {
+    read_json(&folder.join("state.json"))["status"] == "complete"
+}
+
+fn read_json(path: &Path) -> Value {
+    let bytes = fs::read(path).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+fn child_dir(children: &Path, name: &str, nth: u32) -> PathBuf {
+    match nth {
+        1 => children.join(name),
+        _ => children.join(format!("{name}-{nth}")),
+    }
+}
+
 /// Creates a new directory: `name`, `name-2`, `name-3` …
 fn create_child_dir(children: &Path, name: &str) -> std::io::Result<PathBuf> {
     let mut private = fs::DirBuilder::new();
@@ -97,10 +156,7 @@ fn create_child_dir(children: &Path, name: &str) -> std::io::Result<PathBuf> {
     private.recursive(false);
 
     for nth in 1..MAX_CHILD_SUFFIX {
-        let folder = match nth {
-            1 => children.join(name),
-            _ => children.join(format!("{name}-{nth}")),
-        };
+        let folder = child_dir(children, name, nth);
         match private.create(&folder) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             made => return made.map(|()| folder),

@@ -134,6 +134,9 @@ pub struct SpawnRequestBody {
     pub name: String,
     /// What the parent gives it.
     pub inputs: Value,
+    /// The key of a firing that may be repeated: a child that was cut off continues.
+    #[serde(default)]
+    pub firing_key: Option<String>,
 }
 
 /// The body of a call that its action does not understand.

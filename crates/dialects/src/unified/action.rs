@@ -136,7 +136,7 @@ pub fn read_action(
         source: Source {
             spot: reader.document.span_of(node),
             scope: reader.file.place.scope,
-            base: reader.file.base.clone(),
+            base: reader.base(),
         },
         name,
         matcher,

@@ -14,6 +14,8 @@ use crate::event_parts::text_field;
 
 /// The variable with the ids of the spawn hooks around a process, outermost first.
 const CHILD_VARIABLE: &str = "GAMBREL_CHILD";
+/// The variable with the agent of the parent's run.
+const AGENT_VARIABLE: &str = "GAMBREL_AGENT";
 /// Maximum nesting of child pipelines.
 const MAX_CHILD_DEPTH: usize = 3;
 /// Maximum length of a caller's text in a folder name.
@@ -52,6 +54,7 @@ pub fn stage_spawn(event: &Event, hook: &Hook, carry: &Carry) -> Call {
             path_component(iteration.as_deref().unwrap_or("0"))
         ),
         inputs: expand_json(&inputs, Style::Dollar, &lookup),
+        firing_key: event.firing_key.as_ref().map(|key| format!("{key}/{}", hook.id)),
     };
 
     let passed = string_list(config, "pass_env");
@@ -63,6 +66,9 @@ pub fn stage_spawn(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     };
     let mut env: Vec<(String, String)> = passed.iter().filter_map(secret).collect();
     env.push((CHILD_VARIABLE.to_owned(), hook_chain(event, hook)));
+    // A runner names its agent, which a child without one of its own uses.
+    let agent = event.facts.vars.get(AGENT_VARIABLE);
+    env.extend(agent.map(|agent| (AGENT_VARIABLE.to_owned(), agent.clone())));
     Call { env, inherit: Some(keep.collect()), body: to_body(&spawn), ..Call::default() }
 }
 

@@ -10,11 +10,14 @@ use gambrel_model::{
 };
 
 use super::action::read_action;
+use super::plan_commands::read_plan_commands;
 use super::{UNIFIED, events};
 use crate::preferences;
 
 /// Top-level keys of a file that contains only hooks.
 const TOP_LEVEL_KEYS: [&str; 3] = ["hooks", "version", DISABLE_GLOBAL_KEY];
+/// The tag of the project's `.gambrel/config.yaml`, which a run reads.
+const CONFIG_TAG: &str = "config";
 const DISABLE_GLOBAL_KEY: &str = "disable_global_hooks";
 
 /// The files in order: stage, pipeline, `.gambrel/hooks.yaml`, then the global ones.
@@ -22,9 +25,14 @@ pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
     let text = |path: PathBuf, scope, tag| ConfigPath { path, scope, expect: Expect::File, tag };
     let mut places = Vec::new();
     for tag in ["stage", "pipeline"] {
-        let paths = roots.sources_for(tag).map(|path| roots.root.join(path));
-        places.extend(paths.map(|path| text(path, Scope::User, tag)));
+        let place = |scope| move |path: &PathBuf| text(roots.root.join(path), scope, tag);
+        places.extend(roots.sources_for(tag).map(place(Scope::User)));
+        // A runner that found the file by name names it so.
+        let by_name = format!("project-{tag}");
+        places.extend(roots.sources_for(&by_name).map(place(Scope::Project)));
     }
+    let configs = roots.sources_for("project-config");
+    places.extend(configs.map(|path| text(path.clone(), Scope::Project, CONFIG_TAG)));
     places.push(text(".gambrel/hooks.yaml".into(), Scope::Project, "project"));
     if let Some(home) = &roots.config_home {
         let global = ["gambrel", "agent-pipelines"].map(|folder| home.join(folder));
@@ -49,8 +57,9 @@ pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Ve
         }
     }
 
-    let off =
-        files.iter().find(|(file, document)| is_run_file(file) && disables_global_hooks(document));
+    let off = files
+        .iter()
+        .find(|(file, document)| is_own_run_file(file) && disables_global_hooks(document));
     let off = off.map(|(file, _)| {
         format!("disabled: {DISABLE_GLOBAL_KEY} in {}", file.place.path.display())
     });
@@ -58,7 +67,13 @@ pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Ve
     for (file, document) in &files {
         let mut reader = ConfigReader::new(file, document, &reachable, roots);
         reader.disabled = off.clone().filter(|_| file.place.tag == "global");
-        drafts.append(&mut reader.read_hooks());
+        let is_config = file.place.tag == CONFIG_TAG;
+        if !is_config {
+            drafts.append(&mut reader.read_hooks());
+        }
+        if is_config || is_run_file(file) {
+            drafts.append(&mut read_plan_commands(&reader));
+        }
         complaints.append(&mut reader.complaints);
     }
     (drafts, complaints)
@@ -67,6 +82,11 @@ pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Ve
 /// Whether the file is a stage or a pipeline, which has other keys than hooks.
 fn is_run_file(file: &LoadedFile) -> bool {
     matches!(file.place.tag, "stage" | "pipeline")
+}
+
+/// Whether it is a stage or a pipeline that the user named by its path.
+fn is_own_run_file(file: &LoadedFile) -> bool {
+    is_run_file(file) && file.place.scope != Scope::Project
 }
 
 fn disables_global_hooks(document: &Document<'_>) -> bool {
@@ -98,6 +118,15 @@ impl<'r> ConfigReader<'r> {
         roots: &'r SearchRoots,
     ) -> Self {
         Self { file, document, reachable, roots, disabled: None, complaints: Vec::new() }
+    }
+
+    /// The folder that relative paths belong to: for a plan, the project.
+    pub fn base(&self) -> PathBuf {
+        if is_run_file(self.file) || self.file.place.tag == CONFIG_TAG {
+            self.roots.project.clone()
+        } else {
+            self.file.base.clone()
+        }
     }
 
     /// Adds an error at a node.
@@ -155,11 +184,12 @@ impl<'r> ConfigReader<'r> {
         }
 
         // A project must not be able to disable the user's hooks.
-        if switch == Some(true) && !is_run_file(self.file) {
+        if switch == Some(true) && !is_own_run_file(self.file) {
             let at = document.root.get(DISABLE_GLOBAL_KEY).unwrap_or(&document.root);
-            let message =
-                format!("`{DISABLE_GLOBAL_KEY}` counts only in a pipeline's or a stage's own file");
-            self.add_warning(at, message, "write it there");
+            let message = format!(
+                "`{DISABLE_GLOBAL_KEY}` counts only in a pipeline's or a stage's own file, named by its path"
+            );
+            self.add_warning(at, message, "write it there, and name that file by its path");
         }
     }
 

@@ -10,6 +10,7 @@ mod events;
 mod hook_policy;
 mod notes;
 mod payload;
+mod plan_commands;
 mod reply;
 mod rule;
 #[cfg(test)]
@@ -24,6 +25,8 @@ use gambrel_model::{
     DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
     ParsedEvent, Reply, SearchRoots,
 };
+
+pub use plan_commands::project_agent;
 
 use crate::HOOK_PROPERTIES;
 

@@ -234,6 +234,17 @@ fn pipelines_disable_global_hooks_and_projects_cannot() {
 }
 
 #[test]
+fn a_run_file_of_the_project_does_not_disable_global_hooks() {
+    let hooks = "hooks:\n  on_error: [{type: shell, command: x}]\n";
+    let global = found("global", "/home/.config/agent-pipelines/hooks.yaml", hooks);
+    let mut run = found("stage", "/s.yaml", "name: s\ndisable_global_hooks: true\n");
+    run.place.scope = gambrel_model::Scope::Project;
+    let (drafts, complaints) = Unified.load_hooks(&[run, global], &SearchRoots::default());
+    assert_eq!(drafts[0].disabled, None);
+    find_complaint(&complaints, "counts only in a pipeline's");
+}
+
+#[test]
 fn searches_files_in_the_order_of_the_contract() {
     let roots = SearchRoots {
         root: "/r".into(),
