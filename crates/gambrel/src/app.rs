@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,9 @@ use gambrel_actions::{
     ChildPipelineAction, Redact, RuleAction, Settings, ShellAction, SignalGuard, SignalPolicy,
 };
 use gambrel_dialects::DIALECTS;
-use gambrel_engine::{Candidate, Engine, FireResult, Loaded, load_hooks, now_ms, read_text};
+use gambrel_engine::{
+    Candidate, Engine, FireResult, Loaded, Options, load_hooks, now_ms, read_text,
+};
 use gambrel_ledger::{MemoryLedger, Redactor};
 use gambrel_model::{
     Action, Call, CallerContext, Complaint, Decision, Dialect, End, Job, Ledger, Outcome,
@@ -196,9 +199,19 @@ impl Gambrel {
 
     /// Loads the hooks for an event, or for the folder.
     pub fn load_hooks(&self, event: Option<&ReceivedEvent>) -> Arc<Loaded> {
+        self.load_hooks_with(event, &[])
+    }
+
+    /// Loads the hooks, with further sources besides those of the command line.
+    pub fn load_hooks_with(
+        &self,
+        event: Option<&ReceivedEvent>,
+        sources: &[(String, PathBuf)],
+    ) -> Arc<Loaded> {
         let names = || Arc::new(self.user_secrets().values.keys().cloned().collect());
         let notes = self.setup.notes.then(names);
-        let roots = SearchRoots { notes, ..self.setup.search_roots(event) };
+        let mut roots = SearchRoots { notes, ..self.setup.search_roots(event) };
+        roots.extra_sources.extend_from_slice(sources);
         let lost = self.setup.cwd_unknown && roots.root == self.setup.cwd;
         let mut loaded = load_hooks(DIALECTS, roots, self.load_deadline());
         loaded.complaints.extend(lost.then(unknown_folder_complaint));
@@ -221,15 +234,27 @@ impl Gambrel {
 
     /// Fires hooks that were loaded before.
     pub fn fire_with_hooks(&self, event: ReceivedEvent, loaded: &Arc<Loaded>) -> FireResult {
+        self.fire_with_options(event, loaded, self.setup.options.clone())
+    }
+
+    /// Fires hooks that were loaded before, with options of its own.
+    pub(crate) fn fire_with_options(
+        &self,
+        event: ReceivedEvent,
+        loaded: &Arc<Loaded>,
+        options: Options,
+    ) -> FireResult {
         // A signal ends the whole firing, not only the hooks that run at the moment.
         let returns = self.setup.signals == SignalPolicy::Return;
         let _signals = returns.then(SignalGuard::install);
-        self.with_engine(loaded, |engine| engine.fire(&engine.open_event(event)))
+        self.with_engine(loaded, options, |engine| engine.fire(&engine.open_event(event)))
     }
 
     /// Why each hook would or would not run.
     pub fn explain(&self, event: ReceivedEvent, loaded: &Arc<Loaded>) -> Vec<Candidate> {
-        self.with_engine(loaded, |engine| engine.explain(&engine.preview_event(event)))
+        self.with_engine(loaded, self.setup.options.clone(), |engine| {
+            engine.explain(&engine.preview_event(event))
+        })
     }
 
     /// Called once a reply has reached its caller.
@@ -265,7 +290,12 @@ impl Gambrel {
         })
     }
 
-    fn with_engine<T>(&self, loaded: &Arc<Loaded>, work: impl FnOnce(&Engine<'_>) -> T) -> T {
+    fn with_engine<T>(
+        &self,
+        loaded: &Arc<Loaded>,
+        options: Options,
+        work: impl FnOnce(&Engine<'_>) -> T,
+    ) -> T {
         let actions = self.actions();
         let engine = Engine {
             loaded: Arc::clone(loaded),
@@ -275,7 +305,7 @@ impl Gambrel {
             redact: &|value| {
                 self.redactor.iter().for_each(|redactor| redactor.redact_value(value));
             },
-            options: self.setup.options.clone(),
+            options,
         };
         work(&engine)
     }

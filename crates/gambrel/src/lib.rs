@@ -25,6 +25,7 @@ mod modules;
 mod network;
 mod path_cache;
 mod project_env;
+mod run;
 mod setup;
 #[cfg(feature = "js")]
 mod terminal;
@@ -34,16 +35,20 @@ pub use account::{account_home, real_path};
 pub use app::{Gambrel, fresh_key};
 pub use gambrel_actions as actions;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
+pub use gambrel_engine::now_ms;
 pub use gambrel_engine::{
     Candidate, Coverage, FireResult, Loaded, Options, Selection, Trust, TrustMode,
 };
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;
 pub use gambrel_model::{Complaint, Decision, Event, ReceivedEvent, Reply, Ruling, Verdict};
+pub use gambrel_process as process;
+pub use gambrel_runner as runner;
 #[cfg(feature = "js")]
 pub use gambrel_script as script;
 #[cfg(feature = "http")]
 pub use gambrel_server as server;
+pub use run::plan_sources;
 pub use setup::Setup;
 pub use wrap::{ToolCall, ToolError, ToolOutput};
 

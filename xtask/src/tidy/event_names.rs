@@ -36,6 +36,8 @@ static DIALECT_WORDS: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/cli/src/init.rs", "writes the example files of one product"),
     ("crates/cli/src/demo.rs", "writes the example files of several products"),
+    ("crates/runner/src/files/find.rs", "users of agent-pipelines keep their plans there"),
+    ("crates/runner/src/changed_files.rs", "agent-pipelines keeps its runs there"),
 ];
 
 pub fn check(file: &SourceFile) -> Vec<String> {

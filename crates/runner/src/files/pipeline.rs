@@ -1,0 +1,282 @@
+//! Reads a pipeline: its nodes as written, with the place of each name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
+use gambrel_model::{Complaint, SourceSpan, SpannedText};
+
+use super::stage::{note_unused_keys, read_commands, read_permissions};
+use super::termination::{WrittenTermination, read_positive};
+use crate::plan::{InputSelect, NodeInputs, PermissionDefault};
+
+const PIPELINE_KEYS: [&str; 14] = [
+    "name",
+    "description",
+    "version",
+    "inputs",
+    "commands",
+    "defaults",
+    "provider",
+    "model",
+    "nodes",
+    "stages",
+    "permissions",
+    "hooks",
+    "disable_global_hooks",
+    "output_parse",
+];
+const NODE_KEYS: [&str; 18] = [
+    "id",
+    "name",
+    "stage",
+    "loop",
+    "prompt",
+    "description",
+    "provider",
+    "model",
+    "context",
+    "runs",
+    "termination",
+    "inputs",
+    "delay",
+    "parallel",
+    "pipeline",
+    "items",
+    "output_parse",
+    "commands",
+];
+const INPUT_KEYS: [&str; 4] = ["from", "select", "from_initial", "from_parallel"];
+
+/// A pipeline as written.
+#[derive(Debug, Clone, Default)]
+pub struct PipelineFile {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Files, folders and patterns that every node receives.
+    pub inputs: Vec<String>,
+    /// Named commands for the agents.
+    pub commands: BTreeMap<String, String>,
+    /// `provider` of the pipeline.
+    pub provider: Option<SpannedText>,
+    /// `model` of the pipeline.
+    pub model: Option<String>,
+    /// `defaults.provider`.
+    pub default_provider: Option<SpannedText>,
+    /// `defaults.model`.
+    pub default_model: Option<String>,
+    /// What happens to a tool call about which no hook decides.
+    pub permissions: Option<PermissionDefault>,
+    /// The nodes, in order.
+    pub nodes: Vec<NodeFile>,
+}
+
+/// A node as written.
+#[derive(Debug, Clone, Default)]
+pub struct NodeFile {
+    /// Its id, if it has one.
+    pub id: Option<String>,
+    /// The name of its stage, if it has one.
+    pub stage: Option<String>,
+    /// The prompt, if it is written in the pipeline.
+    pub prompt: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The agent.
+    pub provider: Option<SpannedText>,
+    /// The model.
+    pub model: Option<String>,
+    /// The value of `${CONTEXT}`.
+    pub context: Option<String>,
+    /// `runs` as a number.
+    pub runs: Option<u32>,
+    /// When it ends.
+    pub termination: WrittenTermination,
+    /// What it reads of other nodes.
+    pub inputs: NodeInputs,
+    /// Where each name of `inputs.from` is written.
+    pub input_spans: Vec<SourceSpan>,
+    /// Seconds between two iterations.
+    pub delay: Option<f64>,
+    /// Where the node is written.
+    pub span: SourceSpan,
+}
+
+/// Parses the text of a pipeline. Errors do not stop it.
+pub fn parse_pipeline(path: &Path, text: &str) -> (PipelineFile, Vec<Complaint>) {
+    let mut document = match Document::parse(path, text, DocumentLanguage::Yaml) {
+        Ok(document) => document,
+        Err(complaint) => return (PipelineFile::default(), vec![complaint]),
+    };
+    let mut complaints = std::mem::take(&mut document.complaints);
+    if !matches!(document.root.content, NodeContent::Map(_)) {
+        let message = format!("the pipeline is {}, not a map", document.root.kind());
+        let complaint = Complaint::error(document.span_of(&document.root), message);
+        complaints.push(complaint.with_help("begin with `name:` and `nodes:`"));
+        return (PipelineFile::default(), complaints);
+    }
+    let pipeline = read_pipeline(&document, &mut complaints);
+    (pipeline, complaints)
+}
+
+fn read_pipeline(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> PipelineFile {
+    let mut fields = DocumentFields::new(document, &document.root);
+    fields.warn_unknown_keys(&PIPELINE_KEYS);
+    note_unused_keys(&mut fields, &["output_parse"]);
+    let (default_provider, default_model) = read_defaults(document, &mut fields);
+    let mut pipeline = PipelineFile {
+        name: fields.read_text("name").unwrap_or_default(),
+        description: fields.read_text("description").unwrap_or_default(),
+        inputs: fields.read_texts("inputs").unwrap_or_default(),
+        commands: read_commands(&mut fields),
+        provider: fields.read_spanned("provider"),
+        model: fields.read_text("model"),
+        default_provider,
+        default_model,
+        permissions: read_permissions(&mut fields),
+        nodes: Vec::new(),
+    };
+    if pipeline.name.is_empty() {
+        fields.add_error("name", "`name` is missing", "name the pipeline");
+    }
+    for node in node_list(&mut fields) {
+        pipeline.nodes.push(read_node(document, node, &mut fields.complaints));
+    }
+    complaints.append(&mut fields.complaints);
+    pipeline
+}
+
+fn read_defaults(
+    document: &Document<'_>,
+    fields: &mut DocumentFields<'_>,
+) -> (Option<SpannedText>, Option<String>) {
+    let Some(node) = fields.node("defaults") else { return (None, None) };
+    let mut inner = DocumentFields::new(document, node);
+    inner.warn_unknown_keys(&["provider", "model"]);
+    let defaults = (inner.read_spanned("provider"), inner.read_text("model"));
+    fields.complaints.append(&mut inner.complaints);
+    defaults
+}
+
+/// The list under `nodes`, or under the older `stages`.
+fn node_list<'d>(fields: &mut DocumentFields<'d>) -> &'d [DocumentNode] {
+    let key = if fields.has_key("nodes") { "nodes" } else { "stages" };
+    if let Some(old) = fields.node("stages") {
+        let ignored = if key == "nodes" { " and ignored beside `nodes`" } else { "" };
+        let message = format!("`stages` is an older word{ignored}");
+        let complaint = Complaint::warning(fields.span_of(old), message);
+        fields.complaints.push(complaint.with_help("write `nodes`"));
+    }
+
+    let items = fields.node(key).and_then(DocumentNode::items).unwrap_or_default();
+    if items.is_empty() {
+        let message = "the pipeline has no nodes";
+        fields.add_error(key, message, "write `nodes:` and a list with `- stage: NAME`");
+    }
+    items
+}
+
+fn read_node(
+    document: &Document<'_>,
+    node: &DocumentNode,
+    complaints: &mut Vec<Complaint>,
+) -> NodeFile {
+    let mut fields = DocumentFields::new(document, node);
+    if let Some(name) = node.text() {
+        let message = format!("the node `{name}` should be a map, but is {}", node.kind());
+        let complaint = Complaint::error(document.span_of(node), message);
+        complaints.push(complaint.with_help(format!("write `- stage: {name}`")));
+        return NodeFile::default();
+    }
+    fields.warn_unknown_keys(&NODE_KEYS);
+    note_unused_keys(&mut fields, &["items", "output_parse"]);
+    refuse_unbuilt(&mut fields);
+
+    let mut termination = read_node_termination(document, &mut fields, "termination");
+    let runs = read_runs(document, &mut fields, &mut termination);
+    let (inputs, input_spans) = read_inputs(document, &mut fields);
+    let read = NodeFile {
+        id: fields.read_text("id").or_else(|| fields.read_text("name")),
+        stage: fields.read_text("stage").or_else(|| fields.read_text("loop")),
+        prompt: fields.read_text("prompt"),
+        description: fields.read_text("description"),
+        provider: fields.read_spanned("provider"),
+        model: fields.read_text("model"),
+        context: fields.read_text("context"),
+        runs,
+        termination,
+        inputs,
+        input_spans,
+        delay: fields.read_seconds("delay").map(|delay| delay.as_secs_f64()),
+        span: document.span_of(node),
+    };
+    let is_other_kind = fields.has_key("parallel") || fields.has_key("pipeline");
+    if read.stage.is_none() && read.prompt.is_none() && !is_other_kind {
+        let help = "write `stage: NAME`, or `prompt: TEXT` for an inline stage";
+        fields.add_error("stage", "the node has neither `stage` nor `prompt`", help);
+    }
+    complaints.append(&mut fields.complaints);
+    read
+}
+
+/// Refuses what a run would need and cannot do.
+fn refuse_unbuilt(fields: &mut DocumentFields<'_>) {
+    for (key, what) in [("parallel", "a parallel block"), ("pipeline", "a pipeline node")] {
+        if fields.has_key(key) {
+            let message = format!("{what} cannot be run yet");
+            fields.add_error(key, message, "write its stages as nodes one after the other");
+        }
+    }
+}
+
+fn read_node_termination(
+    document: &Document<'_>,
+    fields: &mut DocumentFields<'_>,
+    key: &str,
+) -> WrittenTermination {
+    let Some(node) = fields.node(key) else { return WrittenTermination::default() };
+    WrittenTermination::read(document, node, &mut fields.complaints)
+}
+
+/// `runs` is a number, or a termination.
+fn read_runs(
+    document: &Document<'_>,
+    fields: &mut DocumentFields<'_>,
+    termination: &mut WrittenTermination,
+) -> Option<u32> {
+    let node = fields.node("runs")?;
+    if matches!(node.content, NodeContent::Map(_)) {
+        let runs = read_node_termination(document, fields, "runs");
+        *termination = runs.overridden_by(std::mem::take(termination));
+        return None;
+    }
+    read_positive(fields, "runs")
+}
+
+fn read_inputs(
+    document: &Document<'_>,
+    fields: &mut DocumentFields<'_>,
+) -> (NodeInputs, Vec<SourceSpan>) {
+    let Some(node) = fields.node("inputs") else { return (NodeInputs::default(), Vec::new()) };
+    let mut inner = DocumentFields::new(document, node);
+    inner.warn_unknown_keys(&INPUT_KEYS);
+    if inner.has_key("from_parallel") {
+        let help = "read the stages with `from` instead";
+        inner.add_error("from_parallel", "a parallel block cannot be run yet", help);
+    }
+    let select = match inner.read_word("select", &["latest", "all"]) {
+        Some("all") => InputSelect::All,
+        _ => InputSelect::Latest,
+    };
+    let names: Vec<&DocumentNode> = match inner.node("from") {
+        Some(list) => list.items().map_or_else(|| vec![list], |items| items.iter().collect()),
+        None => Vec::new(),
+    };
+    let from = names.iter().filter_map(|name| name.text()).map(str::to_owned).collect();
+    let spans = names.iter().map(|name| document.span_of(name)).collect();
+    let from_initial = inner.read_flag("from_initial").unwrap_or(true);
+    fields.complaints.append(&mut inner.complaints);
+    (NodeInputs { from, select, from_initial }, spans)
+}

@@ -1,0 +1,43 @@
+//! Runs plans: it drives an agent through iterations and stages, fires hooks at every point, and
+//! continues after a kill. It must not know dialects, stores by name, or how text is printed.
+
+mod agent;
+mod changed_files;
+mod compile;
+mod context;
+mod cursor;
+mod drive;
+mod facts;
+mod files;
+mod firing;
+mod folder;
+mod inputs;
+mod iteration_steps;
+mod log_line;
+mod plan;
+mod prompt;
+mod provider;
+mod result;
+mod run_log;
+mod session_steps;
+mod start;
+mod state;
+mod termination;
+mod utc_time;
+
+pub use compile::{CompiledPlan, PlanError, PlanRequest, compile_plan, is_session_name};
+pub use context::{FireHooks, FiringRequest, RunContext, RunError, RunResult, RunUpdate};
+pub use cursor::{Cursor, RunStep};
+pub use files::find::{PlanRoots, list_plan_files};
+pub use files::kind::is_plan_text;
+pub use files::termination::BEADS_COMMAND;
+pub use folder::RunFolder;
+pub use log_line::{LogKind, LogLine};
+pub use plan::{
+    InputSelect, NodeInputs, NodeProvider, PermissionDefault, PipelineInfo, Plan, PlanFile,
+    PlanNode, PlanSession, PlanSource, RunKind, Termination, TerminationKind,
+};
+pub use provider::AgentSpec;
+pub use start::{read_plan, read_state, run_plan, write_plan, write_state};
+pub use state::{HistoryEntry, RunFailure, RunState, RunStatus, StageState};
+pub use utc_time::{utc_name, utc_text};

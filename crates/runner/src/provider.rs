@@ -1,0 +1,87 @@
+//! Which agent a node uses: the names of providers, and the SPEC of each.
+
+/// The agent where nothing names one.
+const DEFAULT_PROVIDER: &str = "claude";
+const CODEX_DEFAULT_MODEL: &str = "gpt-5.2-codex";
+const CODEX_DEFAULT_EFFORT: &str = "high";
+const CLAUDE_DEFAULT_MODEL: &str = "opus";
+
+/// How an agent is driven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentSpec {
+    /// One process per prompt; a command line for the shell.
+    Command(String),
+    /// A scripted agent in a file.
+    Script(String),
+    /// An agent of the Agent Client Protocol.
+    Acp(String),
+}
+
+/// A name that is no provider.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an agent")]
+pub struct UnknownAgent(pub String);
+
+/// What to write where an agent is unknown.
+pub const AGENT_HELP: &str =
+    "write claude, codex, opencode, gemini, `command:CMD`, `script:FILE` or `acp:CMD`";
+
+impl AgentSpec {
+    /// Parses a SPEC.
+    pub fn parse(spec: &str) -> Result<Self, UnknownAgent> {
+        let (kind, rest) = spec.split_once(':').ok_or_else(|| UnknownAgent(spec.to_owned()))?;
+        let rest = rest.trim().to_owned();
+        match kind {
+            _ if rest.is_empty() => Err(UnknownAgent(spec.to_owned())),
+            "command" => Ok(Self::Command(rest)),
+            "script" => Ok(Self::Script(rest)),
+            "acp" => Ok(Self::Acp(rest)),
+            _ => Err(UnknownAgent(spec.to_owned())),
+        }
+    }
+}
+
+/// The first agent that something names, and whether nothing does.
+pub fn choose_provider<'a>(named: impl IntoIterator<Item = Option<&'a str>>) -> &'a str {
+    named.into_iter().flatten().find(|name| !name.trim().is_empty()).unwrap_or(DEFAULT_PROVIDER)
+}
+
+/// The SPEC of a provider's name, or of a SPEC, for a model. An empty model is the provider's own.
+pub fn provider_spec(name: &str, model: &str) -> Result<String, UnknownAgent> {
+    if AgentSpec::parse(name).is_ok() {
+        return Ok(name.to_owned());
+    }
+    match name.trim() {
+        "claude" | "claude-code" | "anthropic" => {
+            let model = quote_word(first_filled(model, CLAUDE_DEFAULT_MODEL));
+            Ok(format!("command:claude -p --model {model} --dangerously-skip-permissions"))
+        }
+        "codex" | "openai" => Ok(codex_spec(first_filled(model, CODEX_DEFAULT_MODEL))),
+        "opencode" => Ok("acp:opencode acp".to_owned()),
+        "gemini" => Ok("acp:gemini --acp".to_owned()),
+        other => Err(UnknownAgent(other.to_owned())),
+    }
+}
+
+fn first_filled<'a>(written: &'a str, default: &'a str) -> &'a str {
+    if written.is_empty() { default } else { written }
+}
+
+/// `model:effort` sets how long codex thinks.
+fn codex_spec(model: &str) -> String {
+    let (model, effort) = model.split_once(':').unwrap_or((model, CODEX_DEFAULT_EFFORT));
+    format!(
+        "command:codex exec --dangerously-bypass-approvals-and-sandbox -m {} -c {} -",
+        quote_word(model),
+        quote_word(&format!("model_reasoning_effort=\"{effort}\""))
+    )
+}
+
+/// Quotes a word for a shell. A word of safe characters stays as it is.
+fn quote_word(word: &str) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(is_safe) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
