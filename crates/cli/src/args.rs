@@ -14,6 +14,7 @@ use crate::commands::CommandArgs;
 use crate::init::InitArgs;
 use crate::open::StateDirRefused;
 use crate::printer;
+use crate::run::{ResumeArgs, RunArgs, StatusArgs, StopArgs};
 use crate::trust::{TrustArgs, UntrustArgs};
 
 /// Wrong usage or unusable configuration.
@@ -102,6 +103,16 @@ const EXPLAIN_JSON_HELP: &str =
 pub enum CliCommand {
     /// Run hooks for an event on stdin and print the reply.
     Fire(FireArgs),
+    /// Drive an agent through a pipeline, a stage or a prompt, with hooks at every step.
+    Run(RunArgs),
+    /// Continue a run that did not complete.
+    Resume(ResumeArgs),
+    /// Show the state of one run, or of all.
+    Status(StatusArgs),
+    /// List all runs of the project.
+    Runs(JsonArgs),
+    /// Cancel a run.
+    Stop(StopArgs),
     /// List all hooks, with source, trust and whether they run.
     List(ListArgs),
     /// Explain for each hook why it would run or not; run nothing.
@@ -442,6 +453,11 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
         CliCommand::Fire(args) => crate::fire::run(folder, &args),
         CliCommand::Explain(args) => crate::explain::run(folder, &args),
+        CliCommand::Run(args) => crate::run::run(folder, &args),
+        CliCommand::Resume(args) => crate::run::resume(folder, &args),
+        CliCommand::Status(args) => crate::run::show_status(folder, &args),
+        CliCommand::Runs(args) => crate::run::list_runs(folder, &args),
+        CliCommand::Stop(args) => crate::run::stop(folder, &args),
         CliCommand::List(args) => crate::list::run(folder, &args),
         CliCommand::Check(args) => crate::check::run(folder, &args),
         CliCommand::Doctor(args) => crate::doctor::run(folder, &args),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gambrel::model::{Complaint, Dialect, Hook, Severity, SourceSpan};
+use gambrel::runner::is_plan_text;
 use gambrel::{DIALECTS, Gambrel, Loaded, Setup};
 use gambrel_dialects::claude::settings_files::PLUGIN_FILES;
 use gambrel_engine::describe_uncovered;
@@ -42,6 +43,7 @@ fn check_all(gambrel: &Gambrel, loaded: &Loaded) -> (usize, Vec<Complaint>) {
     complaints.extend(commands::check_modules(gambrel, loaded));
     complaints.extend(warn_uncovered(loaded));
     complaints.extend(note_opaque(gambrel, loaded));
+    complaints.extend(gambrel.check_named_plans());
     (loaded.hooks.len(), complaints)
 }
 
@@ -128,6 +130,10 @@ fn check_path(
         wrong.extend(commands::check_modules(&gambrel, &loaded));
     }
     wrong.retain(|complaint| here(&complaint.spot));
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    if word == "pipeline" && is_plan_text(&text) {
+        wrong.extend(gambrel.check_plan(&path));
+    }
     Ok((hooks, wrong))
 }
 

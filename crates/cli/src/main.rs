@@ -1,6 +1,5 @@
 //! The binary `gambrel`: parses arguments, runs one command, returns its exit code.
 
-mod ancestors;
 mod approvals;
 mod args;
 mod check;
@@ -19,6 +18,7 @@ mod list;
 mod log;
 mod open;
 mod printer;
+mod run;
 mod schema;
 mod stdin;
 mod supervise;

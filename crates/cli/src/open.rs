@@ -1,5 +1,7 @@
 //! Builds the setup of a command from its arguments and the environment.
 
+mod ancestors;
+
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Once;
@@ -11,7 +13,7 @@ use gambrel::{Gambrel, Setup, TrustMode, real_path};
 use gambrel_dialects::claude::settings_files::AGENT_VARIABLES;
 
 use crate::args::{FireArgs, Sources, TrustArg, UsageError};
-use crate::{ancestors, printer};
+use crate::printer;
 
 /// The variable that lets all project hooks run, as lists and the journal name it.
 pub const TRUST_VARIABLE: &str = "GAMBREL_TRUST=all";
@@ -170,6 +172,7 @@ pub fn open_for_fire(
     let mut setup = build_setup(folder, Some(&args.sources))?;
     setup.kill_with_parent = true;
     setup.options.hosted = args.hosted;
+    setup.options.inside_run = args.hosted && setup.env.contains_key("GAMBREL_RUN_DIR");
     setup.options.budget = host_timeout;
     setup.options.began = Some(Instant::now());
     setup.event_name.clone_from(&args.event);

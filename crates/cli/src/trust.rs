@@ -69,7 +69,7 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     let mut setup = surroundings::build_setup(folder, None)?;
     setup.options.trust = TrustMode::Store;
     let gambrel = Gambrel::new(setup);
-    let loaded = gambrel.load_hooks(None);
+    let loaded = gambrel.load_hooks_with(None, &plan_files(&gambrel, &args.ids));
     let entries = gambrel.trust_store().trust_entries();
     let kept = entries.as_ref().cloned().unwrap_or_default();
 
@@ -116,12 +116,60 @@ pub fn run(folder: Option<PathBuf>, args: &TrustArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
+/// The plans that names lead to, and the files of other plans that the arguments name. Files of
+/// hooks load by themselves.
+fn plan_files(gambrel: &Gambrel, named: &[String]) -> Vec<(String, PathBuf)> {
+    let mut sources = gambrel.named_plan_sources();
+    let loaded = gambrel.load_hooks(None);
+    let is_known = |path: &Path| {
+        let mut hooks = loaded.hooks.iter();
+        hooks.any(|hook| hook.draft.source.spot.path == path)
+            || sources.iter().any(|(_, known)| known == path)
+    };
+    let is_plan = |path: &PathBuf| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        path.is_file() && matches!(ending, None | Some("yaml" | "yml")) && !is_known(path)
+    };
+    let paths = named.iter().map(|name| gambrel.setup().cwd.join(name));
+    let more: Vec<PathBuf> = paths.filter(is_plan).collect();
+    sources.extend(more.into_iter().map(|path| ("project-stage".to_owned(), path)));
+    sources
+}
+
+/// Asks the user on a terminal to trust what these files contain. `false` without a terminal, and
+/// where nothing was trusted.
+pub fn ask_trust(gambrel: &Gambrel, sources: &[(String, PathBuf)]) -> anyhow::Result<bool> {
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if !is_terminal || surroundings::refuse_agents(gambrel, "trust hooks").is_err() {
+        return Ok(false);
+    }
+    let loaded = gambrel.load_hooks_with(None, sources);
+    let entries = gambrel.trust_store().trust_entries().unwrap_or_default();
+    let mut chosen = project_rows(gambrel, &loaded, &entries);
+    let is_source = |path: &Path| sources.iter().any(|(_, source)| source == path);
+    chosen.retain(|row| {
+        row.needs_review()
+            && row.trust != Trust::Denied
+            && is_source(&row.hook.draft.source.spot.path)
+    });
+    if chosen.is_empty() {
+        return Ok(false);
+    }
+    let mut viewer = review::HookReview::new(gambrel);
+    chosen.iter().for_each(|row| printer::print_stderr(&viewer.describe_hook(row)));
+    if !confirm_trust(&chosen)? {
+        return Ok(false);
+    }
+    store_trust(gambrel, &chosen, false)?;
+    Ok(true)
+}
+
 /// Removes trust, or denies hooks permanently.
 pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(surroundings::build_setup(folder, None)?);
     surroundings::refuse_agents(&gambrel, "switch hooks off")?;
 
-    let loaded = gambrel.load_hooks(None);
+    let loaded = gambrel.load_hooks_with(None, &plan_files(&gambrel, &args.ids));
     let none = BTreeMap::new();
     let rows = project_rows(&gambrel, &loaded, &none);
     let chosen = choice::select_hooks(rows, &args.ids, args.all, &gambrel.setup().cwd)?;

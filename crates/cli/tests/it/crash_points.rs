@@ -19,7 +19,7 @@ const BASH: &str =
 const READ: &str = r#"{"type":"tool_call","toolName":"read","sessionId":"s","input":{"path":"a"}}"#;
 const PROMPT: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hi"}"#;
 
-fn can_trace() -> bool {
+pub fn can_trace() -> bool {
     let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
     let can = traced.is_ok_and(|output| output.status.success());
     if !can {

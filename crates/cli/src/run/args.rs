@@ -1,0 +1,103 @@
+//! Arguments of the commands about runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "TARGET is a pipeline file, a stage folder or file, or the name of one.
+Names are looked up in .gambrel/stages, .gambrel/pipelines, .claude/stages and .claude/pipelines.
+
+Agents:
+  claude, codex        the installed command-line agent
+  command:CMD          any command; the prompt is on its stdin
+  script:FILE          a scripted agent for demos and tests
+
+Examples:
+  gambrel run review --max 5           run the stage `review`, at most five iterations
+  gambrel run release.yaml --dry-run   show the plan and its hooks, run nothing
+  gambrel run --prompt 'Fix the failing test' --agent claude
+  gambrel resume                       continue the newest run that did not complete
+
+Exit codes: 0 complete, 1 failed or aborted, 64 wrong usage or an untrusted plan,
+130 after Ctrl-C.")]
+pub struct RunArgs {
+    /// Run this pipeline or stage.
+    pub target: Option<String>,
+    /// Name the session [default: the stage's name, or the pipeline's name and the time].
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
+    /// Use this agent.
+    #[arg(long, value_name = "SPEC")]
+    pub agent: Option<String>,
+    /// Use this model.
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Run at most this many iterations of a stage.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max: Option<u32>,
+    /// Pass this file, folder or pattern to every stage.
+    #[arg(long, value_name = "FILE")]
+    pub input: Vec<String>,
+    /// Run one stage with this prompt.
+    #[arg(long, value_name = "TEXT", conflicts_with = "target")]
+    pub prompt: Option<String>,
+    /// Set ${CONTEXT} in prompts.
+    #[arg(long, value_name = "TEXT")]
+    pub context: Option<String>,
+    /// Keep the files of the run in this folder.
+    #[arg(long, value_name = "DIR")]
+    pub session_dir: Option<PathBuf>,
+    /// Pass the values of this JSON file, as a parent run does.
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
+    /// Continue a run that did not complete.
+    #[arg(long, conflicts_with = "fresh")]
+    pub resume: bool,
+    /// Compile the plan again when the run continues.
+    #[arg(long, requires = "resume")]
+    pub recompile: bool,
+    /// Move an earlier run of this session away and start again.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Show the plan, its prompts and hooks; run nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Deny when a gate hook is skipped, times out or fails [env: GAMBREL_STRICT=1].
+    #[arg(long)]
+    pub strict: bool,
+    /// Print the lines of the run's log as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Continue this session [default: the newest that did not complete].
+    pub session: Option<String>,
+    /// Print the lines of the run's log as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show this session [default: all].
+    pub session: Option<String>,
+    /// Print the state as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `stop`.
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Cancel the run of this session.
+    pub session: String,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}

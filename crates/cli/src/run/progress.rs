@@ -1,0 +1,143 @@
+//! Plain lines of progress on stderr, and a summary at the end.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use gambrel::runner::{LogKind, LogLine, Plan, RunFolder, RunResult, RunUpdate};
+use serde_json::json;
+
+use crate::printer;
+
+/// Prints what a run does.
+pub struct ProgressPrinter<'p> {
+    plan: &'p Plan,
+    json: bool,
+    began: Instant,
+    iterations: BTreeMap<(String, u32), IterationCounts>,
+}
+
+#[derive(Default)]
+struct IterationCounts {
+    hooks: usize,
+    blocked: usize,
+    began: Option<Instant>,
+    elapsed: Duration,
+    decision: String,
+}
+
+impl<'p> ProgressPrinter<'p> {
+    /// A printer for a plan; with `json` it prints the lines of the log and nothing else.
+    pub fn new(plan: &'p Plan, json: bool) -> Self {
+        Self { plan, json, began: Instant::now(), iterations: BTreeMap::new() }
+    }
+
+    /// Shows one update.
+    pub fn show(&mut self, update: &RunUpdate<'_>) {
+        match update {
+            RunUpdate::Line(line) => {
+                self.count(line);
+                if self.json {
+                    printer::print(&format!("{}\n", json!(line)));
+                } else if let Some(text) = self.describe(line) {
+                    printer::print_stderr(&format!("{}\n", printer::replace_controls(&text)));
+                }
+            }
+            RunUpdate::Notice(text) => {
+                let text = printer::replace_controls(text);
+                printer::print_stderr(&format!("  note: {text}\n"));
+            }
+            RunUpdate::Waiting(delay) if !self.json => {
+                printer::print_stderr(&format!("  waiting {} s\n", delay.as_secs_f64()));
+            }
+            RunUpdate::Waiting(_) => {}
+        }
+    }
+
+    fn count(&mut self, line: &LogLine) {
+        let key = (line.cursor.node_path.clone(), line.cursor.iteration);
+        let counts = self.iterations.entry(key).or_default();
+        match line.kind {
+            LogKind::IterationStart => counts.began = Some(Instant::now()),
+            LogKind::HookComplete => {
+                counts.hooks += 1;
+                let is_tool = line.data["moment"] == "tool.before";
+                let is_refused = line.data["verdict"] == "deny" || line.data["verdict"] == "halt";
+                counts.blocked += usize::from(is_tool && is_refused);
+            }
+            LogKind::IterationComplete => {
+                counts.elapsed = counts.began.map(|began| began.elapsed()).unwrap_or_default();
+                counts.decision = line.data["decision"].as_str().unwrap_or_default().to_owned();
+            }
+            _ => {}
+        }
+    }
+
+    fn describe(&self, line: &LogLine) -> Option<String> {
+        let node = self.plan.nodes.get(line.cursor.node());
+        let stage = node.map(|node| node.id.as_str()).unwrap_or_default();
+        let max = node.map_or(0, |node| node.termination.max);
+        let text = |key: &str| line.data[key].as_str().unwrap_or_default().to_owned();
+        let iteration = line.cursor.iteration;
+        Some(match line.kind {
+            LogKind::SessionStart => format!("run {}: {}", line.session, text("pipeline")),
+            LogKind::Resumed => format!("run {}: continued at iteration {iteration}", line.session),
+            LogKind::NodeStart => format!("stage {stage}"),
+            LogKind::IterationStart => match line.cursor.attempt {
+                1 => format!("  iteration {iteration} of at most {max}"),
+                attempt => format!("  iteration {iteration} of at most {max}, attempt {attempt}"),
+            },
+            LogKind::HookComplete => {
+                format!("    hook {} ({} ms): {}", text("title"), line.data["ms"], text("verdict"))
+            }
+            LogKind::AgentStart => "    agent started".to_owned(),
+            LogKind::Stop => format!("    kept going by a hook: {}", line.data["reasons"]),
+            LogKind::IterationComplete => {
+                let reason = text("reason");
+                let reason = if reason.is_empty() { reason } else { format!(" ({reason})") };
+                format!("    decision: {}{reason}", text("decision"))
+            }
+            LogKind::NodeComplete => format!("  stage {stage} complete: {}", text("reason")),
+            LogKind::Delivery => "  final messages for the agent".to_owned(),
+            LogKind::Error => format!("  error: {}", text("message")),
+            LogKind::Cancelled => "cancelled; `gambrel resume` continues".to_owned(),
+            _ => return None,
+        })
+    }
+
+    /// Prints what each iteration did, and how the run ended.
+    pub fn print_summary(&self, result: &RunResult, folder: &RunFolder) {
+        if self.json {
+            return;
+        }
+        let rows: Vec<Vec<String>> = self
+            .iterations
+            .iter()
+            .filter(|((_, iteration), counts)| *iteration > 0 && !counts.decision.is_empty())
+            .map(|((node, iteration), counts)| {
+                let node = node.parse().ok().and_then(|index: usize| self.plan.nodes.get(index));
+                vec![
+                    node.map(|node| node.id.clone()).unwrap_or_default(),
+                    iteration.to_string(),
+                    counts.decision.clone(),
+                    counts.hooks.to_string(),
+                    counts.blocked.to_string(),
+                    format!("{:.1} s", counts.elapsed.as_secs_f64()),
+                ]
+            })
+            .collect();
+        if !rows.is_empty() {
+            let head = ["STAGE", "ITERATION", "DECISION", "HOOKS", "BLOCKED", "TIME"];
+            printer::print_stderr(&printer::format_table(&head, &rows));
+        }
+        let end = match result {
+            RunResult::Completed(reason) => format!("complete: {reason}"),
+            RunResult::Failed(failure) => {
+                format!("failed: {}", printer::replace_controls(&failure.message))
+            }
+            RunResult::Cancelled(signal) => format!("cancelled by signal {signal}"),
+        };
+        let seconds = self.began.elapsed().as_secs_f64();
+        let folder = folder.path.display();
+        printer::print_stderr(&format!("{end} after {seconds:.1} s; files in {folder}\n"));
+    }
+}

@@ -1,0 +1,201 @@
+//! `gambrel status`, `runs` and `stop`.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use gambrel::model::{LedgerErrorKind, ProcessOrigin};
+use gambrel::runner::{Plan, RunState, RunStatus, is_session_name, read_state};
+use gambrel::{Gambrel, real_path};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{StatusArgs, StopArgs};
+use crate::args::{JsonArgs, UsageError};
+use crate::{open, printer};
+
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The folder of the project's runs.
+pub fn runs_folder(gambrel: &Gambrel) -> PathBuf {
+    gambrel.project_folder().join(".gambrel/runs")
+}
+
+/// The folder of a session, with its links resolved: locks and keys contain it.
+pub fn run_folder(gambrel: &Gambrel, session: &str) -> PathBuf {
+    resolve_folder(&runs_folder(gambrel).join(session))
+}
+
+/// The one name of a folder that may not be there yet.
+pub fn resolve_folder(folder: &Path) -> PathBuf {
+    // Collected, because a join with nothing ends in a slash.
+    real_path(folder).components().collect()
+}
+
+/// A run of the project.
+struct KnownRun {
+    session: String,
+    plan: Plan,
+    state: RunState,
+    is_live: bool,
+}
+
+/// Shows one run, or all.
+pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    let Some(session) = &args.session else {
+        return print_runs(&gambrel, args.json);
+    };
+    let Some(run) = read_run(&gambrel, session)? else {
+        bail!(UsageError(format!("no run `{session}` is in {}", runs_folder(&gambrel).display())));
+    };
+    if args.json {
+        printer::print_json(&to_json(&run));
+        return Ok(0);
+    }
+    let state = &run.state;
+    let stage = run.plan.nodes.get(state.cursor.node()).map(|node| node.id.as_str());
+    let mut text = format!(
+        "session    {}\npipeline   {}\nstatus     {}\nstage      {}\niteration  {}\nstarted    {}\n",
+        run.session,
+        run.plan.pipeline.name,
+        status_word(state, run.is_live),
+        stage.unwrap_or_default(),
+        state.cursor.iteration,
+        state.started_at
+    );
+    if let Some(failure) = state.failure.as_ref().filter(|_| state.status == RunStatus::Failed) {
+        text.push_str(&format!("error      {}\n", printer::single_line(&failure.message)));
+    }
+    for entry in &state.history {
+        let summary = printer::single_line(&entry.summary);
+        text.push_str(&format!(
+            "  {} {}: {} {summary}\n",
+            entry.stage, entry.iteration, entry.decision
+        ));
+    }
+    printer::print(&text);
+    Ok(0)
+}
+
+/// Lists all runs of the project.
+pub fn list_runs(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    print_runs(&gambrel, args.json)
+}
+
+fn print_runs(gambrel: &Gambrel, json: bool) -> anyhow::Result<u8> {
+    let runs = all_runs(gambrel);
+    if json {
+        printer::print_json(&Value::Array(runs.iter().map(to_json).collect()));
+        return Ok(0);
+    }
+    if runs.is_empty() {
+        printer::print("no runs are here; `gambrel run` starts one\n");
+        return Ok(0);
+    }
+    let rows: Vec<Vec<String>> = runs
+        .iter()
+        .map(|run| {
+            vec![
+                run.session.clone(),
+                status_word(&run.state, run.is_live).to_owned(),
+                run.state.stages.len().to_string(),
+                run.state.cursor.iteration.to_string(),
+                run.state.started_at.clone(),
+            ]
+        })
+        .collect();
+    let head = ["SESSION", "STATUS", "STAGE", "ITERATION", "STARTED"];
+    printer::print(&printer::format_table(&head, &rows));
+    Ok(0)
+}
+
+/// Cancels a run that is live.
+pub fn stop(folder: Option<PathBuf>, args: &StopArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    let folder = run_folder(&gambrel, &args.session);
+    if !folder.is_dir() {
+        bail!(UsageError(format!("no run `{}` is in {}", args.session, folder.display())));
+    }
+    let Some(owner) = find_owner(&gambrel, &folder) else {
+        bail!("the run `{}` is not running", args.session);
+    };
+    let pid = i32::try_from(owner.pid).ok().and_then(Pid::from_raw);
+    let Some(pid) = pid else { bail!("the run `{}` has no process", args.session) };
+    kill_process(pid, Signal::TERM)?;
+
+    let end = Instant::now() + STOP_TIMEOUT;
+    while find_owner(&gambrel, &folder).is_some_and(|now| now == owner) {
+        if Instant::now() > end {
+            bail!("process {} did not end within {} s", owner.pid, STOP_TIMEOUT.as_secs());
+        }
+        std::thread::sleep(STOP_CHECK_INTERVAL);
+    }
+    match args.json {
+        true => printer::print_json(&json!({"session": args.session, "stopped": true})),
+        false => printer::print(&format!("stopped {}\n", args.session)),
+    }
+    Ok(0)
+}
+
+/// The newest run that did not complete and that nobody runs. Runs that were moved away do not
+/// count.
+pub fn newest_incomplete(gambrel: &Gambrel) -> Option<String> {
+    let can_continue = |run: &KnownRun| {
+        run.state.status != RunStatus::Complete && !run.is_live && is_session_name(&run.session)
+    };
+    let open = all_runs(gambrel).into_iter().filter(can_continue);
+    open.max_by(|a, b| a.state.started_at.cmp(&b.state.started_at)).map(|run| run.session)
+}
+
+/// The word for the status of a run.
+pub fn status_word(state: &RunState, is_live: bool) -> &'static str {
+    match state.status {
+        RunStatus::Complete => "complete",
+        RunStatus::Failed => "failed",
+        RunStatus::Running if is_live => "running",
+        RunStatus::Running if state.cancelled_at.is_some() => "cancelled",
+        RunStatus::Running => "interrupted",
+    }
+}
+
+fn all_runs(gambrel: &Gambrel) -> Vec<KnownRun> {
+    let entries = std::fs::read_dir(runs_folder(gambrel)).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let mut runs = Vec::new();
+    for name in names {
+        match read_run(gambrel, &name) {
+            Ok(run) => runs.extend(run),
+            Err(error) => printer::warn(&format!("gambrel: {error}")),
+        }
+    }
+    runs
+}
+
+fn read_run(gambrel: &Gambrel, session: &str) -> anyhow::Result<Option<KnownRun>> {
+    let folder = run_folder(gambrel, session);
+    let Some((plan, state)) = read_state(gambrel.ledger(), &folder)? else { return Ok(None) };
+    let is_live = state.status == RunStatus::Running && find_owner(gambrel, &folder).is_some();
+    Ok(Some(KnownRun { session: session.to_owned(), plan, state, is_live }))
+}
+
+/// The process that runs a session.
+pub fn find_owner(gambrel: &Gambrel, folder: &Path) -> Option<ProcessOrigin> {
+    let name = format!("run:{}", folder.display());
+    let error = gambrel.ledger().acquire_lock(&name, &ProcessOrigin::of_this_process()).err()?;
+    match error.kind {
+        LedgerErrorKind::Locked(owner) => Some(owner),
+        _ => None,
+    }
+}
+
+fn to_json(run: &KnownRun) -> Value {
+    let mut state = run.state.to_json(&run.plan);
+    state["session"] = json!(run.session);
+    state["live"] = json!(run.is_live);
+    state
+}
