@@ -259,7 +259,7 @@ impl Event {
         let ReceivedEvent { parsed, mut context } = received;
         context.raw_line = parsed.translated.or(context.raw_line);
         let session_key = match parsed.run_dir {
-            Some(folder) => format!("run:{folder}"),
+            Some(folder) => run_key(Path::new(&folder)),
             None => session_key(&parsed.session, &project),
         };
         Self {
@@ -333,6 +333,11 @@ impl Event {
 /// and may be empty.
 pub fn session_key(session: &str, project: &Path) -> String {
     format!("{session}@{}", project.display())
+}
+
+/// The key of a run in the ledger: of its messages, its lock and its log.
+pub fn run_key(folder: &Path) -> String {
+    format!("run:{}", folder.display())
 }
 
 fn rewrite_result(before: ToolResult, value: &Value) -> ToolResult {

@@ -33,6 +33,7 @@ pub mod spec;
 pub mod template;
 pub mod ticket;
 pub mod tool;
+pub mod utc_time;
 pub mod verdict;
 pub mod watched;
 
@@ -65,6 +66,7 @@ pub use request::{
 pub use spec::{EventSpec, Order, PatchRule, Powers, Subject};
 pub use ticket::{Answer, AnswerResult, OpenedTicket, Ticket, TicketState};
 pub use tool::{Tool, ToolKind, ToolResult, ToolWord};
+pub use utc_time::iso_time;
 pub use verdict::{
     Audience, Message, Patch, Reason, Ruling, SideEffect, Slot, Verdict, merge_patch,
 };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gambrel_engine::read_text;
 use gambrel_model::complaint::nearest_word;
-use gambrel_model::{Complaint, Severity, SourceSpan};
+use gambrel_model::{Complaint, Severity, SourceSpan, iso_time};
 use serde_json::Value;
 
 use crate::files::find::{FoundFile, PlanRoots, find_pipeline, find_stage};
@@ -13,11 +13,10 @@ use crate::files::pipeline::{NodeFile, PipelineFile, parse_pipeline};
 use crate::files::stage::{DEFAULT_DELAY_SECONDS, StageFile, parse_stage};
 use crate::inputs::expand_input;
 use crate::plan::{
-    NodeInputs, NodeProvider, PLAN_VERSION, PipelineInfo, Plan, PlanFile, PlanNode, PlanSession,
-    PlanSource, RunKind, hash_text,
+    NodeProvider, PLAN_VERSION, PipelineInfo, Plan, PlanFile, PlanNode, PlanSession, PlanSource,
+    RunKind, hash_text,
 };
 use crate::provider::{AGENT_HELP, AgentSpec, choose_provider, provider_spec};
-use crate::utc_time::{utc_name, utc_text};
 
 /// The most characters of a session's name.
 const MAX_SESSION_CHARS: usize = 64;
@@ -109,7 +108,7 @@ pub fn compile_plan(request: &PlanRequest) -> Result<CompiledPlan, PlanError> {
     let session = PlanSession {
         name: session,
         run_id: format!("{:x}", request.now_ms),
-        created_at: utc_text(request.now_ms),
+        created_at: iso_time(request.now_ms, false),
         inputs,
         from_parent: parent.map(|(_, values)| values.clone()).unwrap_or_default(),
     };
@@ -290,7 +289,7 @@ impl Compiler<'_> {
             stage: node.stage.clone().unwrap_or_default(),
             description: node.description.clone().unwrap_or_else(|| written.description.clone()),
             termination,
-            inputs: NodeInputs { ..node.inputs.clone() },
+            inputs: node.inputs.clone(),
             provider: self.choose_agent(node, stage, pipeline),
             prompt_path,
             prompt,
@@ -405,7 +404,7 @@ impl Compiler<'_> {
         }
         let name = clean_name(&info.name);
         let is_stage = info.kind == RunKind::Loop && self.request.target.is_some();
-        let dated = format!("{name}-{}", utc_name(self.request.now_ms));
+        let dated = format!("{name}-{}", time_in_name(self.request.now_ms));
         let name = if is_stage { name } else { dated };
         Ok(name.chars().take(MAX_SESSION_CHARS).collect())
     }
@@ -471,6 +470,11 @@ fn is_spec(path: &Path) -> bool {
 fn refuse_spec(path: &Path) -> PlanError {
     let complaint = Complaint::error(SourceSpan::of_file(path), "spec files cannot be run yet");
     PlanError::Invalid(vec![complaint.with_help("name a pipeline or a stage")])
+}
+
+/// A time as part of a name: `20261118-083000`.
+fn time_in_name(ms: u64) -> String {
+    iso_time(ms, false).replace(['-', ':', 'Z'], "").replace('T', "-")
 }
 
 /// Whether a text can be the name of a session.

@@ -2,7 +2,7 @@
 //! that something begins is written before its first effect; a line that says that something is
 //! done is written before the first effect of the next step.
 
-use gambrel_model::{Decision, Undelivered};
+use gambrel_model::{Decision, Undelivered, iso_time};
 use serde_json::{Value, json};
 
 use crate::changed_files::WorkTree;
@@ -15,7 +15,6 @@ use crate::plan::{Plan, PlanNode};
 use crate::run_log::RunLogWriter;
 use crate::start::write_state;
 use crate::state::{RunFailure, RunState};
-use crate::utc_time::utc_text;
 
 /// A run in progress.
 pub struct Driver<'r> {
@@ -92,9 +91,14 @@ impl Driver<'_> {
         Ok(RunResult::Cancelled(signal))
     }
 
+    /// Whether a signal asked the run to end.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        (self.context.interrupted)().is_some()
+    }
+
     /// The time as UTC text.
     pub(crate) fn now(&self) -> String {
-        utc_text((self.context.now_ms)())
+        iso_time((self.context.now_ms)(), false)
     }
 
     /// The node at the current position.
@@ -143,7 +147,7 @@ impl Driver<'_> {
     pub(crate) fn build_line(&self, kind: LogKind, cursor: Cursor, data: Value) -> LogLine {
         let ms = (self.context.now_ms)();
         let session = self.plan.session.name.clone();
-        LogLine { ts: utc_text(ms), ms, kind, session, cursor, data }
+        LogLine { ts: iso_time(ms, false), ms, kind, session, cursor, data }
     }
 
     /// Writes lines at once, and the view of them.

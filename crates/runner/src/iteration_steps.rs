@@ -56,7 +56,7 @@ impl Driver<'_> {
         let prompt = self.view().build_prompt(self.node(), &cursor);
         firing.facts = json!({"prompt": prompt});
         let fired = self.fire(firing)?;
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         // Nobody can be asked here, so a question stops the run as a refusal does.
@@ -108,7 +108,7 @@ impl Driver<'_> {
             }
             Err(error) => TurnEnd::Failed(error.to_string()),
         };
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         self.record_agent_end(end)
@@ -199,7 +199,7 @@ impl Driver<'_> {
         firing.pass = "veto";
         firing.key = format!("iteration.end/veto/{}", cursor.turn);
         let fired = self.fire(firing)?;
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         if fired.is_halt() {
@@ -248,7 +248,7 @@ impl Driver<'_> {
         firing.pass = "notify";
         firing.key = "iteration.end/notify".to_owned();
         let fired = self.fire(firing)?;
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         if fired.is_halt() {
@@ -266,7 +266,7 @@ impl Driver<'_> {
         }
         let end = Instant::now() + delay;
         while Instant::now() < end {
-            if (self.context.interrupted)().is_some() {
+            if self.is_interrupted() {
                 return Ok(StepEnd::Interrupted);
             }
             let left = end.saturating_duration_since(Instant::now());

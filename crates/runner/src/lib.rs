@@ -23,7 +23,6 @@ mod session_steps;
 mod start;
 mod state;
 mod termination;
-mod utc_time;
 
 pub use compile::{CompiledPlan, PlanError, PlanRequest, compile_plan, is_session_name};
 pub use context::{FireHooks, FiringRequest, RunContext, RunError, RunResult, RunUpdate};
@@ -40,4 +39,3 @@ pub use plan::{
 pub use provider::AgentSpec;
 pub use start::{read_plan, read_state, run_plan, write_plan, write_state};
 pub use state::{HistoryEntry, RunFailure, RunState, RunStatus, StageState};
-pub use utc_time::{utc_name, utc_text};

@@ -1,5 +1,7 @@
 //! Which agent a node uses: the names of providers, and the SPEC of each.
 
+use gambrel_model::template::{Style, expand_shell};
+
 /// The agent where nothing names one.
 const DEFAULT_PROVIDER: &str = "claude";
 const CODEX_DEFAULT_MODEL: &str = "gpt-5.2-codex";
@@ -53,10 +55,14 @@ pub fn provider_spec(name: &str, model: &str) -> Result<String, UnknownAgent> {
     }
     match name.trim() {
         "claude" | "claude-code" | "anthropic" => {
-            let model = quote_word(first_filled(model, CLAUDE_DEFAULT_MODEL));
-            Ok(format!("command:claude -p --model {model} --dangerously-skip-permissions"))
+            let model = first_filled(model, CLAUDE_DEFAULT_MODEL);
+            let command = "claude -p --model ${MODEL} --dangerously-skip-permissions";
+            Ok(format!("command:{}", fill_command(command, &[("MODEL", model)])))
         }
-        "codex" | "openai" => Ok(codex_spec(first_filled(model, CODEX_DEFAULT_MODEL))),
+        "codex" | "openai" => {
+            let model = first_filled(model, CODEX_DEFAULT_MODEL);
+            Ok(format!("command:{}", codex_command(model)))
+        }
         "opencode" => Ok("acp:opencode acp".to_owned()),
         "gemini" => Ok("acp:gemini --acp".to_owned()),
         other => Err(UnknownAgent(other.to_owned())),
@@ -68,20 +74,19 @@ fn first_filled<'a>(written: &'a str, default: &'a str) -> &'a str {
 }
 
 /// `model:effort` sets how long codex thinks.
-fn codex_spec(model: &str) -> String {
+fn codex_command(model: &str) -> String {
     let (model, effort) = model.split_once(':').unwrap_or((model, CODEX_DEFAULT_EFFORT));
-    format!(
-        "command:codex exec --dangerously-bypass-approvals-and-sandbox -m {} -c {} -",
-        quote_word(model),
-        quote_word(&format!("model_reasoning_effort=\"{effort}\""))
+    let effort = format!("model_reasoning_effort=\"{effort}\"");
+    fill_command(
+        "codex exec --dangerously-bypass-approvals-and-sandbox -m ${MODEL} -c ${EFFORT} -",
+        &[("MODEL", model), ("EFFORT", &effort)],
     )
 }
 
-/// Quotes a word for a shell. A word of safe characters stays as it is.
-fn quote_word(word: &str) -> String {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(is_safe) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+/// Fills a command line with values, each quoted for the shell.
+fn fill_command(command: &str, values: &[(&str, &str)]) -> String {
+    let lookup = |name: &str| {
+        values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    };
+    expand_shell(command, Style::Dollar, &lookup).text
 }

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use gambrel_engine::{mark_delivered, pending_delivery};
+use gambrel_model::event::run_key;
 use gambrel_model::{Audience, Call, End, Limits, Program, Shell};
 use serde_json::{Value, json};
 
@@ -29,7 +30,7 @@ impl Driver<'_> {
         let mut firing = RunFiring::of("session.start");
         firing.facts = json!({"cause": "startup"});
         let fired = self.fire(firing)?;
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         if fired.is_halt() {
@@ -57,7 +58,7 @@ impl Driver<'_> {
         self.create_stage()?;
         if self.node().termination.check_before {
             let answer = self.ask_queue();
-            if (self.context.interrupted)().is_some() {
+            if self.is_interrupted() {
                 return Ok(StepEnd::Interrupted);
             }
             if answer == QueueAnswer::Empty {
@@ -78,7 +79,7 @@ impl Driver<'_> {
         let node = self.node().clone();
         let history = self.state.history.clone();
         let progress = check_termination(&node, &history, &output, || self.ask_queue());
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         match progress {
@@ -148,7 +149,7 @@ impl Driver<'_> {
     /// The hooks of `stage.end`.
     pub(crate) fn end_stage(&mut self) -> Result<StepEnd, RunError> {
         let fired = self.fire(RunFiring::of("stage.end"))?;
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         if fired.is_halt() {
@@ -224,7 +225,7 @@ impl Driver<'_> {
     /// The hooks of `session.end`, and `output.json`.
     pub(crate) fn end_session(&mut self) -> Result<StepEnd, RunError> {
         let fired = self.fire(RunFiring::of("session.end"))?;
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         if fired.is_halt() {
@@ -251,7 +252,7 @@ impl Driver<'_> {
         firing.key = format!("error/{}", self.state.error_count);
         firing.facts = json!({"error": failure.message, "cause": failure.kind});
         let fired = self.fire(firing)?;
-        if (self.context.interrupted)().is_some() {
+        if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         self.write_output("failed", "", Some(&failure.message))?;
@@ -298,6 +299,6 @@ impl Driver<'_> {
 
     /// The key under which the ledger stores messages for this run.
     pub(crate) fn session_key(&self) -> String {
-        format!("run:{}", self.folder.path.display())
+        run_key(&self.folder.path)
     }
 }

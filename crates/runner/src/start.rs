@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use gambrel_model::event::run_key;
 use gambrel_model::ledger::{LedgerErrorKind, RunLock, RunLog};
 use gambrel_model::{ProcessOrigin, SessionState};
 use serde_json::{Value, json};
@@ -29,7 +30,7 @@ pub fn run_plan(
     on_update: &mut dyn FnMut(RunUpdate<'_>),
 ) -> Result<RunResult, RunError> {
     fs::create_dir_all(&folder.path).map_err(|error| RunError::of_file(&folder.path, error))?;
-    let name = format!("run:{}", folder.path.display());
+    let name = run_key(&folder.path);
     let _lock = take_lock(context, &name, owner)?;
     let log = RunLog { name, folder: folder.path.clone() };
     let (log, lines) = RunLogWriter::open(context.ledger, log)?;
@@ -123,7 +124,7 @@ pub fn read_state(
 ) -> Result<Option<(Plan, RunState)>, RunError> {
     let files = RunFolder::new(folder.to_owned());
     let Some(plan) = read_plan(&files)? else { return Ok(None) };
-    let log = RunLog { name: format!("run:{}", folder.display()), folder: folder.to_owned() };
+    let log = RunLog { name: run_key(folder), folder: folder.to_owned() };
     let (_, lines) = RunLogWriter::open(ledger, log)?;
     let state = RunState::fold(&plan, &lines as &Vec<LogLine>);
     Ok(Some((plan, state)))

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use gambrel::model::event::run_key;
 use gambrel::model::{LedgerErrorKind, ProcessOrigin};
 use gambrel::runner::{Plan, RunState, RunStatus, is_session_name, read_state};
 use gambrel::{Gambrel, real_path};
@@ -185,7 +186,7 @@ fn read_run(gambrel: &Gambrel, session: &str) -> anyhow::Result<Option<KnownRun>
 
 /// The process that runs a session.
 pub fn find_owner(gambrel: &Gambrel, folder: &Path) -> Option<ProcessOrigin> {
-    let name = format!("run:{}", folder.display());
+    let name = run_key(folder);
     let error = gambrel.ledger().acquire_lock(&name, &ProcessOrigin::of_this_process()).err()?;
     match error.kind {
         LedgerErrorKind::Locked(owner) => Some(owner),

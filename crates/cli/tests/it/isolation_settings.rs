@@ -1,7 +1,7 @@
 //! Only the user switches `isolate` on or off. It works for ordinary users and root. A hook that
 //! cannot be isolated is not started, and is reported.
 
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
 
@@ -66,27 +66,14 @@ fn project_files_do_not_switch_isolation() {
     assert_eq!(hook_pid(&project), 1);
 }
 
-/// Runs `gambrel` under `unshare` with these options, after a line of shell. `None` if this machine
-/// allows no user namespaces.
+/// Runs `gambrel` under `unshare`. `None` if this machine allows no user namespaces.
 fn run_under_unshare(
     project: &TestProject,
     options: &[&str],
     line: &str,
     args: &[&str],
 ) -> Option<Output> {
-    let made = Command::new("unshare").args(options).arg("true").status();
-    if !made.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: `unshare {}` does not work here", options.join(" "));
-        return None;
-    }
-    let mut command = Command::new("unshare");
-    command.args(options).args(["sh", "-c", &format!("{line} exec \"$@\""), "sh"]);
-    command.arg(env!("CARGO_BIN_EXE_gambrel")).args(args).current_dir(&project.root);
-    command.env_clear().envs(project.env.clone());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let event = BASH_LS.as_bytes();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), event).unwrap();
+    let child = project.start_under_unshare(options, line, args)?;
     Some(child.wait_with_output().unwrap())
 }
 

@@ -97,6 +97,29 @@ impl TestProject {
         script.spawn().unwrap()
     }
 
+    /// Starts `gambrel` under `unshare` with these options, after a line of shell. `None` if this
+    /// machine allows no user namespaces.
+    pub fn start_under_unshare(
+        &self,
+        options: &[&str],
+        line: &str,
+        args: &[&str],
+    ) -> Option<Child> {
+        let made = Command::new("unshare").args(options).arg("true").status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("SKIPPED: `unshare {}` does not work here", options.join(" "));
+            return None;
+        }
+        let mut command = Command::new("unshare");
+        command.args(options).args(["sh", "-c", &format!("{line} exec \"$@\""), "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_gambrel")).args(args).current_dir(&self.root);
+        command.env_clear().envs(self.env.clone());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(BASH_LS.as_bytes()).unwrap();
+        Some(child)
+    }
+
     pub fn run(&self, args: &[&str], stdin: &[u8]) -> Output {
         self.start(args, stdin).wait_with_output().unwrap()
     }

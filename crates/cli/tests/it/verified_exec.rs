@@ -2,7 +2,7 @@
 //! If the kernel refuses, the hook does not run.
 
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 
 use serde_json::Value;
 
@@ -151,30 +151,6 @@ fn leaves_the_rest_of_the_project_writable() {
     assert!(!project.root.join("hooks/beside").exists());
 }
 
-/// Starts `gambrel` under `unshare` with these options, after a line of shell. `None` if this
-/// machine allows no user namespaces.
-fn start_under_unshare(
-    project: &TestProject,
-    options: &[&str],
-    line: &str,
-    args: &[&str],
-) -> Option<Child> {
-    let made = Command::new("unshare").args(options).arg("true").status();
-    if !made.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: `unshare {}` does not work here", options.join(" "));
-        return None;
-    }
-    let mut command = Command::new("unshare");
-    command.args(options).args(["sh", "-c", &format!("{line} exec \"$@\""), "sh"]);
-    command.arg(env!("CARGO_BIN_EXE_gambrel")).args(args).current_dir(&project.root);
-    command.env_clear().envs(project.env.clone());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let event = BASH_LS.as_bytes();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), event).unwrap();
-    Some(child)
-}
-
 #[test]
 fn works_for_an_ordinary_user() {
     let project = waiting_project();
@@ -183,7 +159,7 @@ fn works_for_an_ordinary_user() {
     if !is_available(&project) {
         return;
     }
-    let Some(child) = start_under_unshare(&project, &ordinary, "", &fire) else { return };
+    let Some(child) = project.start_under_unshare(&ordinary, "", &fire) else { return };
     let reply = fire_and_swap(&project, child, &rename_script);
     assert!(reply.to_string().contains("good"), "{reply}");
 }
@@ -196,7 +172,7 @@ fn a_hook_that_cannot_be_verified_does_not_run() {
         project.guard("\"$CLAUDE_PROJECT_DIR\"/guard.sh", 10);
         assert!(project.run(&["trust", "--all", "--yes"], b"").status.success());
         let none = "echo 0 > /proc/sys/user/max_mnt_namespaces;";
-        let child = start_under_unshare(&project, &["--user", "--map-root-user"], none, args)?;
+        let child = project.start_under_unshare(&["--user", "--map-root-user"], none, args)?;
         let output = child.wait_with_output().unwrap();
         assert!(!project.root.join("guard.sh.ran").exists(), "{output:?}");
         Some(output)

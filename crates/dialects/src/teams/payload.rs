@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use gambrel_model::{
     Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, SourceSpan,
-    TaskFacts, TeamFacts,
+    TaskFacts, TeamFacts, iso_time,
 };
 use serde_json::{Map, Value, json};
 
 use super::TEAMS;
 use super::config::teams_root;
-use crate::event_parts::{event_name, iso_time, parse_object, text_field};
+use crate::event_parts::{event_name, parse_object, text_field};
 
 /// Limits of the context (`contracts/teams/CONTRACT.md#context`).
 const MAX_SUBJECT_CHARS: usize = 1_000;

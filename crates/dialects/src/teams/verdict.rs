@@ -1,10 +1,9 @@
 //! Reads the exit code of a script, and builds the log file of pi-teams.
 
-use gambrel_model::{Captured, End, Event, Hook, Outcome, SideEffect, Verdict};
+use gambrel_model::{Captured, End, Event, Hook, Outcome, SideEffect, Verdict, iso_time};
 use serde_json::{Map, Value, json};
 
 use super::payload::{event_timestamp, team_of};
-use crate::event_parts::iso_time;
 
 /// Maximum length of each stream in the result, in characters.
 const MAX_STREAM_CHARS: usize = 12_000;

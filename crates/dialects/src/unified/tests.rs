@@ -228,20 +228,14 @@ fn pipelines_disable_global_hooks_and_projects_cannot() {
         Some("disabled: disable_global_hooks in /p.yaml")
     );
     let own = found("project", "/h.yaml", "disable_global_hooks: true\n");
-    let (drafts, complaints) = Unified.load_hooks(&[own, global], &SearchRoots::default());
-    assert_eq!(drafts[0].disabled, None);
-    find_complaint(&complaints, "counts only in a pipeline's");
-}
-
-#[test]
-fn a_run_file_of_the_project_does_not_disable_global_hooks() {
-    let hooks = "hooks:\n  on_error: [{type: shell, command: x}]\n";
-    let global = found("global", "/home/.config/agent-pipelines/hooks.yaml", hooks);
-    let mut run = found("stage", "/s.yaml", "name: s\ndisable_global_hooks: true\n");
-    run.place.scope = gambrel_model::Scope::Project;
-    let (drafts, complaints) = Unified.load_hooks(&[run, global], &SearchRoots::default());
-    assert_eq!(drafts[0].disabled, None);
-    find_complaint(&complaints, "counts only in a pipeline's");
+    let mut by_name = found("stage", "/s.yaml", "name: s\ndisable_global_hooks: true\n");
+    by_name.place.scope = Scope::Project;
+    for file in [own, by_name] {
+        let (drafts, complaints) =
+            Unified.load_hooks(&[file, global.clone()], &SearchRoots::default());
+        assert_eq!(drafts[0].disabled, None);
+        find_complaint(&complaints, "counts only in a pipeline's");
+    }
 }
 
 #[test]

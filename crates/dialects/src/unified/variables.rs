@@ -2,11 +2,11 @@
 //! conditions.
 
 use gambrel_model::condition::Fact;
-use gambrel_model::{Carry, Event, Moment};
+use gambrel_model::{Carry, Event, Moment, iso_time};
 use serde_json::Value;
 
 use super::{NAME, UNIFIED};
-use crate::event_parts::{iso_time, value_as_text};
+use crate::event_parts::value_as_text;
 
 /// The variable that is set in `on_error` only.
 pub const ERROR: &str = "ERROR";

@@ -7,8 +7,6 @@ use crate::plan::{Termination, TerminationKind};
 
 /// The maximum of a stage that is run alone, where nothing sets it.
 pub const DEFAULT_MAX_ITERATIONS: u32 = 25;
-/// The iterations of a fixed stage that names no number.
-const DEFAULT_FIXED_ITERATIONS: u32 = 10;
 const DEFAULT_MIN_ITERATIONS: u32 = 2;
 const DEFAULT_CONSENSUS: u32 = 2;
 
@@ -149,10 +147,7 @@ impl WrittenTermination {
 impl Termination {
     /// After how many iterations a fixed stage ends.
     pub fn fixed_count(&self) -> u32 {
-        match self.kind {
-            TerminationKind::Fixed => self.iterations.unwrap_or(self.max),
-            TerminationKind::Judgment | TerminationKind::Queue => DEFAULT_FIXED_ITERATIONS,
-        }
+        self.iterations.unwrap_or(self.max)
     }
 }
 
