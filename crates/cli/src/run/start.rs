@@ -1,6 +1,7 @@
 //! Starts and resumes runs.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use gambrel::actions::{SignalGuard, SignalPolicy};
@@ -15,6 +16,10 @@ use super::progress::ProgressPrinter;
 use super::{ResumeArgs, RunArgs, plan_view, status};
 use crate::args::{USAGE_EXIT_CODE, UsageError};
 use crate::{diagnostic, open, printer, trust};
+
+/// How long a resumed child waits for the process that ran it before.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
+const RELEASE_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs a target, or continues its session.
 pub fn run(folder: Option<PathBuf>, args: &RunArgs) -> anyhow::Result<u8> {
@@ -100,6 +105,15 @@ fn refuse_live(gambrel: &Gambrel, session: &str, folder: &RunFolder) -> anyhow::
     }
 }
 
+/// Waits until the process that runs a child has ended. The watchdog of a parent that was killed
+/// ends its children after the parent can be resumed.
+fn await_release(gambrel: &Gambrel, folder: &RunFolder) {
+    let end = Instant::now() + RELEASE_TIMEOUT;
+    while status::find_owner(gambrel, &folder.path).is_some() && Instant::now() < end {
+        std::thread::sleep(RELEASE_CHECK_INTERVAL);
+    }
+}
+
 fn has_begun((_, state): &(Plan, RunState)) -> bool {
     state.line_count > 0
 }
@@ -121,6 +135,7 @@ fn find_session(gambrel: &Gambrel, args: &RunArgs) -> anyhow::Result<Option<(Str
         let folder =
             RunFolder::new(status::resolve_folder(&gambrel.setup().working_dir().join(dir)));
         let session = session_name(gambrel.setup(), args)?.unwrap_or_default();
+        await_release(gambrel, &folder);
         return keep_begun(gambrel, args, (session, folder));
     }
     if let Some(session) = &args.session {

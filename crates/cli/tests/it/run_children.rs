@@ -67,10 +67,11 @@ fn a_child_is_not_waited_for_where_the_author_says_so() {
 #[test]
 fn a_child_that_was_cut_off_continues_in_its_folder() {
     let project = project_with_child("{type: spawn, pipeline: review}");
+    // The agent decides to wait before it is seen in the trace: the file `go` appears after that.
     project.script(
         "agent.sh",
-        "#!/bin/sh\ncat > /dev/null\necho \"agent $STAGE\" >> trace\n\
-         [ \"$STAGE\" = look ] && [ ! -e go ] && sleep 60\n\
+        "#!/bin/sh\ncat > /dev/null\n[ -e go ] && go=yes\necho \"agent $STAGE\" >> trace\n\
+         [ \"$STAGE\" = look ] && [ -z \"$go\" ] && sleep 60\n\
          printf '{\"decision\":\"continue\"}' > \"$STATUS\"\n",
     );
     let mut parent = project.start(&["run", "work"], b"");
