@@ -43,16 +43,22 @@ struct KillCounts {
     runs: usize,
     hooks: usize,
     repeated: usize,
+    /// Kills after which a process lived longer than two seconds, which happens on a busy machine.
+    late: usize,
 }
+
+/// After this time a process that is left is a fault, however busy the machine is.
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Resumes until the run is complete, and checks what it did.
 fn resume_and_check(project: &TestProject, what: &str, counts: &mut KillCounts) {
     let token = &project.env.iter().find(|(name, _)| name == TOKEN).unwrap().1;
-    let end = Instant::now() + Duration::from_secs(2);
+    let killed_at = Instant::now();
     while !processes_with_token(token).is_empty() {
-        assert!(Instant::now() < end, "{what}: processes are left after 2 s");
+        assert!(killed_at.elapsed() < CLEANUP_TIMEOUT, "{what}: processes are left");
         std::thread::sleep(Duration::from_millis(20));
     }
+    counts.late += usize::from(killed_at.elapsed() > Duration::from_secs(2));
 
     let output = project.run(&["run", "work", "--resume"], b"");
     // A run that was killed after its last line is complete.
@@ -125,10 +131,10 @@ fn killed_at_random_moments_it_continues() {
 }
 
 fn print_counts(what: &str, counts: &KillCounts) {
-    let KillCounts { runs, hooks, repeated } = counts;
+    let KillCounts { runs, hooks, repeated, late } = counts;
     eprintln!(
         "killed {what}: {runs} runs, {} iterations, {hooks} hooks, {repeated} repeated after an \
-         unrecorded end, 0 processes left",
+         unrecorded end, processes left after 2 s: {late}, at the end: 0",
         runs * ITERATIONS
     );
 }
