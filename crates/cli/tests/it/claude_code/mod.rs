@@ -10,4 +10,5 @@ mod approvals;
 mod gate_failures;
 mod hook_effects;
 mod plugin;
+mod runs;
 mod untrusted_hooks;

@@ -82,22 +82,47 @@ impl Session {
 
     /// Starts Claude Code with a prompt; its model makes these calls of Bash, one after the other.
     pub fn prompt(&self, commands: &[&str], args: &[&str]) -> Answer {
-        let call = |command: &&str| ("Bash", json!({"command": command, "description": "d"}));
-        let model = ScriptedModel::start(commands.iter().map(call).collect());
+        let model = start_model(commands);
         let mut command = self.claude.command();
         command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]);
-        command.args(args).current_dir(&self.project.root).env_clear();
-        command.envs(self.project.env.clone());
-        command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", model.port));
-        command.envs([("ANTHROPIC_API_KEY", "none"), ("DISABLE_TELEMETRY", "1")]);
-        command.envs([("DISABLE_AUTOUPDATER", "1"), ("DISABLE_ERROR_REPORTING", "1")]);
-        command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+        command.args(args);
+        self.set_env(&mut command, &model);
         let (_, stdout, stderr) = run_to_end(&mut command, SESSION_TIMEOUT);
         let parse = |line: &str| serde_json::from_str(line).ok();
         let stream = stdout.lines().filter_map(parse).collect();
         let transcript = read_transcripts(&self.home().join(".claude/projects"));
         Answer { requests: model.requests(), stream, transcript, stderr }
     }
+
+    /// Starts `gambrel run` with `claude` on the PATH; the model makes these calls in each
+    /// iteration. Returns the exit code, stderr, and the requests to the model.
+    pub fn run(&self, commands: &[&str], args: &[&str]) -> (Option<i32>, String, Vec<Value>) {
+        let model = start_model(commands);
+        let claude = self.claude.command();
+        let words = std::iter::once(claude.get_program()).chain(claude.get_args());
+        let words: Vec<String> = words.map(|word| format!("'{}'", word.display())).collect();
+        let script = format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" "));
+        self.project.script(self.project.base.join("bin/claude").to_str().unwrap(), &script);
+        let mut command = Command::new(self.program());
+        command.arg("run").args(args);
+        self.set_env(&mut command, &model);
+        let (code, _, stderr) = run_to_end(&mut command, SESSION_TIMEOUT);
+        (code, stderr, model.requests())
+    }
+
+    fn set_env(&self, command: &mut Command, model: &ScriptedModel) {
+        command.current_dir(&self.project.root).env_clear().envs(self.project.env.clone());
+        command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", model.port));
+        command.envs([("ANTHROPIC_API_KEY", "none"), ("DISABLE_TELEMETRY", "1")]);
+        command.envs([("DISABLE_AUTOUPDATER", "1"), ("DISABLE_ERROR_REPORTING", "1")]);
+        command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+    }
+}
+
+/// A model that makes these calls of Bash, one after the other.
+fn start_model(commands: &[&str]) -> ScriptedModel {
+    let call = |command: &&str| ("Bash", json!({"command": command, "description": "d"}));
+    ScriptedModel::start(commands.iter().map(call).collect())
 }
 
 /// The result of a prompt.
