@@ -1,6 +1,8 @@
 //! The action `shell`: runs a batch of calls as processes. Blocking calls run in one loop; each
 //! other call goes to a supervisor.
 
+use std::sync::Arc;
+
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
@@ -18,13 +20,13 @@ pub(crate) const NAME: &str = "shell";
 /// Runs commands, directly or through a shell.
 pub struct ShellAction {
     settings: Settings,
-    watchdog: WatchdogClient,
+    watchdog: Arc<WatchdogClient>,
 }
 
 impl ShellAction {
     /// Creates the action. Starts and changes nothing before the first run.
     pub fn new(settings: Settings) -> Self {
-        let watchdog = WatchdogClient::new(settings.supervisor.clone());
+        let watchdog = settings.watchdog_client();
         Self { settings, watchdog }
     }
 

@@ -325,11 +325,13 @@ fn unknown_folder_complaint() -> Complaint {
     Complaint { closes_tool_gates: true, ..complaint.with_help("name the folder with -C") }
 }
 
-fn process_settings(setup: &Setup) -> Settings {
+pub(crate) fn process_settings(setup: &Setup) -> Settings {
     let state = setup.state_dir().filter(|_| !setup.in_memory);
     Settings {
         spill_dir: state.map(|dir| dir.join("spill")),
         supervisor: setup.supervisor.clone(),
+        watchdog: setup.watchdog.clone(),
+        watch_at_once: setup.watchdog.is_some(),
         subreaper: setup.is_own_process,
         signals: setup.signals,
         kill_with_parent: setup.kill_with_parent,

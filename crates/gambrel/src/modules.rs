@@ -10,13 +10,13 @@ use gambrel_model::ticket::AnswerKind;
 use gambrel_model::{Action, Job, Ledger, Outcome, Ticket};
 use gambrel_process::settings::SignalPolicy;
 use gambrel_process::signals::SignalGuard;
-use gambrel_process::watchdog_client::WatchdogClient;
 use gambrel_script::{
     AskFn, FetchFn, ModuleAction, Question, QuestionKind, ScriptSettings, TimeBoundModules,
 };
 use serde_json::{Value, json};
 
 use crate::Setup;
+use crate::app::process_settings;
 use crate::terminal::Terminal;
 
 /// How long a ticket of a module waits.
@@ -32,7 +32,7 @@ pub fn build_module_action(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> B
     let settings = ScriptSettings {
         ask,
         fetch,
-        watchdog: Arc::new(WatchdogClient::new(setup.supervisor.clone())),
+        watchdog: process_settings(setup).watchdog_client(),
         subreaper: setup.is_own_process,
         ..ScriptSettings::default()
     };

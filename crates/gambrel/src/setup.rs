@@ -9,6 +9,7 @@ use gambrel_dialects::{DIALECTS, StartPreferences};
 use gambrel_engine::Options;
 use gambrel_model::{Complaint, ReceivedEvent, SearchRoots};
 use gambrel_process::settings::SignalPolicy;
+use gambrel_process::watchdog_client::WatchdogClient;
 
 use crate::path_cache::PathCache;
 
@@ -36,6 +37,9 @@ pub struct Setup {
     /// Whether hooks end with this process even when it is killed, as far as the kernel can do that.
     /// Only for a program of its own that runs hooks on its main thread.
     pub kill_with_parent: bool,
+    /// The one watchdog of a run: it knows every process before it starts. `None` starts a watchdog
+    /// when a hook has run for a while.
+    pub watchdog: Option<Arc<WatchdogClient>>,
     /// The native event's name, for a payload that does not name it (`--event`).
     pub event_name: Option<String>,
     /// Whether loading also collects notes.
@@ -54,6 +58,11 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Has one watchdog know every process before it starts. For a program that runs for long.
+    pub fn share_watchdog(&mut self) {
+        self.watchdog = Some(Arc::new(WatchdogClient::new(self.supervisor.clone())));
+    }
+
     /// The context of this process.
     pub fn from_env() -> Self {
         let env = std::env::vars_os().filter_map(|(name, value)| {

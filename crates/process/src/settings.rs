@@ -2,9 +2,11 @@
 //! configuration file can change them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::redact::Redact;
+use crate::watchdog_client::WatchdogClient;
 
 /// First argument of the program when it is re-executed as a watchdog.
 pub const WATCHDOG_WORD: &str = "__watchdog";
@@ -44,6 +46,8 @@ pub struct Settings {
     /// The program to re-execute with [`WATCHDOG_WORD`] or [`SUPERVISE_WORD`]. `None` in hosts that
     /// cannot be re-executed: no hook outlives such a host under supervision.
     pub supervisor: Option<PathBuf>,
+    /// The watchdog that all actions share; `None` gives each action its own.
+    pub watchdog: Option<Arc<WatchdogClient>>,
     /// Orphans of hooks become children of this process. Only for a process whose children are all
     /// hooks or helpers.
     pub subreaper: bool,
@@ -73,6 +77,7 @@ impl Default for Settings {
         Self {
             spill_dir: None,
             supervisor: None,
+            watchdog: None,
             subreaper: false,
             bypass_shell: true,
             redact: None,
@@ -82,5 +87,13 @@ impl Default for Settings {
             running_file: None,
             isolate: false,
         }
+    }
+}
+
+impl Settings {
+    /// The shared watchdog, else a new one that starts with its first order.
+    pub fn watchdog_client(&self) -> Arc<WatchdogClient> {
+        let own = || Arc::new(WatchdogClient::new(self.supervisor.clone()));
+        self.watchdog.clone().unwrap_or_else(own)
     }
 }

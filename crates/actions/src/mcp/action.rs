@@ -32,7 +32,7 @@ impl McpAction {
     /// run.
     pub fn new(settings: WebSettings) -> Self {
         let clients = HttpClients::new(&settings);
-        let watchdog = WatchdogClient::new(settings.settings.supervisor.clone());
+        let watchdog = settings.settings.watchdog_client();
         Self { caller: Arc::new(McpCaller { clients, watchdog, settings: settings.settings }) }
     }
 }
@@ -49,7 +49,7 @@ impl Action for McpAction {
 
 struct McpCaller {
     clients: HttpClients,
-    watchdog: WatchdogClient,
+    watchdog: Arc<WatchdogClient>,
     settings: Settings,
 }
 

@@ -55,6 +55,7 @@ fn open_for_run(folder: Option<PathBuf>, strict: bool) -> anyhow::Result<Gambrel
     let mut setup = open::build_setup(folder, None)?;
     setup.options.strict |= strict;
     setup.signals = SignalPolicy::Return;
+    setup.share_watchdog();
     Ok(Gambrel::new(setup))
 }
 

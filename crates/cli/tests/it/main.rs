@@ -78,6 +78,7 @@ mod run_resume;
 mod run_sessions;
 mod run_trouble;
 mod run_trust;
+mod run_watchdog;
 mod schemas;
 mod session_end_leftovers;
 mod session_lock;
