@@ -45,6 +45,8 @@ pub enum RunUpdate<'u> {
     Line(&'u LogLine),
     /// A hook has a message for the user.
     Notice(&'u str),
+    /// A tool call waits for a person's answer.
+    Question(&'u gambrel_model::Ticket),
     /// The run waits before its next iteration.
     Waiting(std::time::Duration),
 }

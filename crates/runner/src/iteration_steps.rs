@@ -6,7 +6,7 @@ use gambrel_engine::{mark_delivered, pending_delivery};
 use gambrel_model::{Call, End, Limits, Program, Ruling, Slot};
 use serde_json::{Value, json};
 
-use crate::agent::{AgentJob, ToolUse, TurnEnd, prompt_agent};
+use crate::agent::{AgentJob, TurnEnd, prompt_agent};
 use crate::changed_files::{WorkTree, list_changes};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
@@ -14,7 +14,6 @@ use crate::drive::{Driver, StepEnd};
 use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::log_line::{LogKind, LogLine};
-use crate::plan::PermissionDefault;
 use crate::provider::AgentSpec;
 use crate::result::read_result;
 
@@ -103,7 +102,7 @@ impl Driver<'_> {
                 let context = self.context;
                 prompt_agent(&spec, context, &job, &mut |tool| {
                     calls += 1;
-                    self.fire_tool(tool, calls)
+                    self.use_tool(tool, calls)
                 })
             }
             Err(error) => TurnEnd::Failed(error.to_string()),
@@ -145,44 +144,6 @@ impl Driver<'_> {
                 lines.push(error);
                 self.append_lines(&lines)
             }
-        }
-    }
-
-    /// Fires the hooks of a tool call; the reason when it is refused.
-    fn fire_tool(&mut self, tool: &ToolUse, number: u32) -> Option<String> {
-        let turn = self.state.cursor.turn;
-        let firing = RunFiring {
-            moment: "tool.before",
-            pass: "all",
-            key: format!("tool.before/{turn}/{number}"),
-            facts: json!({"tool": {"kind": tool.tool, "args": tool.args}}),
-        };
-        let fired = match self.fire(firing) {
-            Err(error) => return Some(error.to_string()),
-            Ok(fired) => fired,
-        };
-        let is_halt = fired.is_halt();
-        self.tool_hooks.extend(fired.hooks);
-        let verdict = &fired.decision.for_caller;
-        let reasons: Vec<&str> =
-            verdict.reasons.iter().map(|reason| reason.text.as_str()).collect();
-        let refusal = match verdict.ruling {
-            Ruling::Allow => None,
-            Ruling::Silent => self.refuse_by_default(),
-            _ => Some(reasons.join("; ")),
-        };
-        if is_halt {
-            self.tool_halt = Some(fired.decision);
-        }
-        refusal
-    }
-
-    /// Why a tool call about which no hook decides is refused, if it is.
-    fn refuse_by_default(&self) -> Option<String> {
-        match self.plan.permissions {
-            PermissionDefault::Allow => None,
-            PermissionDefault::Ask => Some("nobody can be asked here".to_owned()),
-            PermissionDefault::Deny => Some("`permissions: deny` of the plan".to_owned()),
         }
     }
 

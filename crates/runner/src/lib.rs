@@ -14,6 +14,7 @@ mod folder;
 mod inputs;
 mod iteration_steps;
 mod log_line;
+mod permissions;
 mod plan;
 mod prompt;
 mod provider;

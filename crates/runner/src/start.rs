@@ -14,6 +14,7 @@ use crate::cursor::Cursor;
 use crate::drive::Driver;
 use crate::folder::{RunFolder, write_json};
 use crate::log_line::{LogKind, LogLine};
+use crate::permissions::close_questions;
 use crate::plan::Plan;
 use crate::run_log::RunLogWriter;
 use crate::state::RunState;
@@ -63,6 +64,7 @@ pub fn run_plan(
         let data = json!({"pipeline": plan.pipeline.name});
         driver.write_line(LogKind::SessionStart, cursor, data)?;
     } else {
+        close_questions(context.ledger, &folder.path)?;
         let cursor = driver.state.resume_cursor();
         driver.write_line(LogKind::Resumed, cursor, Value::Null)?;
     }

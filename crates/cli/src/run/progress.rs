@@ -46,6 +46,13 @@ impl<'p> ProgressPrinter<'p> {
                 let text = printer::replace_controls(text);
                 printer::print_stderr(&format!("  note: {text}\n"));
             }
+            RunUpdate::Question(ticket) => {
+                let title = printer::replace_controls(&ticket.title);
+                printer::print_stderr(&format!(
+                    "  question {id}: {title}\n    gambrel approve {id}, or gambrel deny {id}\n",
+                    id = ticket.id
+                ));
+            }
             RunUpdate::Waiting(delay) if !self.json => {
                 printer::print_stderr(&format!("  waiting {} s\n", delay.as_secs_f64()));
             }

@@ -74,6 +74,7 @@ mod run_children;
 mod run_fixture;
 mod run_kill;
 mod run_loop;
+mod run_permissions;
 mod run_resume;
 mod run_sessions;
 mod run_trouble;

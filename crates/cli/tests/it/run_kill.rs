@@ -21,7 +21,8 @@ const MAX_POINT_COUNT: usize = 2_000;
 /// A run of three iterations with six hooks each. Every hook appends its firing and its name.
 fn project_with_six_hooks(token: &str) -> TestProject {
     let stage = format!("termination: {{type: fixed, iterations: {ITERATIONS}}}");
-    let project = project_with_stage(&stage).with(TOKEN, token);
+    let project =
+        project_with_stage(&stage).with(TOKEN, &format!("{token}-{}", std::process::id()));
     let shell = |name: &str| {
         let command = format!("echo \"$GAMBREL_FIRING {name}\" >> trace");
         json!({"type": "shell", "await": true, "command": command})

@@ -39,7 +39,7 @@ fn watchdogs(token: &str) -> Vec<i32> {
 
 #[test]
 fn one_watchdog_serves_a_whole_run() {
-    let token = "run-one-watchdog";
+    let token = &format!("run-one-watchdog-{}", std::process::id());
     let project = project_with_waits(token);
     let run = project.start(&["run", "work"], b"");
     wait_until("the hook waits", || project.root.join("hook-waits").exists());

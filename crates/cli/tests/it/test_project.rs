@@ -154,7 +154,7 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 /// Waits until a condition holds, with a generous deadline.
-pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !holds() {
         assert!(Instant::now() < deadline, "never: {what}");

@@ -23,6 +23,10 @@ pub struct ToolUse {
     pub tool: String,
     /// Its arguments.
     pub args: Value,
+    /// What it returns.
+    pub output: Option<String>,
+    /// Why it fails.
+    pub error: Option<String>,
 }
 
 /// Plays the entry of the script for this prompt. The last entry repeats.
@@ -138,9 +142,12 @@ fn read_pairs(fields: &DocumentFields<'_>) -> Vec<(String, String)> {
 
 fn read_tools(fields: &DocumentFields<'_>) -> Vec<ToolUse> {
     let items = fields.node("tools").and_then(DocumentNode::items).unwrap_or_default();
+    let text = |item: &DocumentNode, key: &str| item.get(key)?.text().map(str::to_owned);
     let tool = |item: &DocumentNode| ToolUse {
-        tool: item.get("tool").and_then(DocumentNode::text).unwrap_or("shell").to_owned(),
+        tool: text(item, "tool").unwrap_or_else(|| "shell".to_owned()),
         args: item.get("args").map(DocumentNode::to_value).unwrap_or_default(),
+        output: text(item, "output"),
+        error: text(item, "error"),
     };
     items.iter().map(tool).collect()
 }
