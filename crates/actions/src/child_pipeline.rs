@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::{Call, Program, SideFile};
@@ -12,6 +13,7 @@ use gambrel_model::outcome::{End, Outcome};
 use gambrel_model::request::{BodyError, SpawnRequestBody, from_body};
 use serde_json::{Value, json};
 
+use crate::parent_pause::ParentPause;
 use crate::shell::ShellAction;
 use gambrel_process::settings::Settings;
 
@@ -71,20 +73,25 @@ impl ChildPipelineAction {
         let parent = key.map(|key| json!({"firing_key": key}));
         call.files.extend(parent.map(|parent| file(folder.join(PARENT_FILE), &parent)));
         let is_complete = is_resumed && is_complete(&folder);
-        Ok(PreparedChild { call, folder, is_complete })
+        Ok(PreparedChild { call, folder, is_complete, is_in_run: key.is_some() })
     }
 
     /// Runs one job. The directory is chosen before the call starts, so that children are numbered
     /// in the order of their calls.
     fn run_job(&self, job: &Job<'_>) -> Outcome {
-        let PreparedChild { call, folder, is_complete } = match self.prepare_call(job.call) {
-            Ok(prepared) => prepared,
-            Err(error) => return Outcome::from_end(End::FailedToStart(error.to_string())),
-        };
+        let PreparedChild { call, folder, is_complete, is_in_run } =
+            match self.prepare_call(job.call) {
+                Ok(prepared) => prepared,
+                Err(error) => return Outcome::from_end(End::FailedToStart(error.to_string())),
+            };
         // A child that has ended is not run again.
         let ended = match is_complete {
             true => Some(Outcome::from_end(End::Exited(0))),
-            false => self.shell.run(&[Job { call: &call, record: job.record }]).pop(),
+            false => {
+                let waits = is_in_run && call.limits.blocking;
+                let _pause = waits.then(|| begin_pause(&folder));
+                self.shell.run(&[Job { call: &call, record: job.record }]).pop()
+            }
         };
         let mut outcome = ended.unwrap_or_else(|| {
             Outcome::from_end(End::FailedToStart("the call did not run".into()))
@@ -102,6 +109,15 @@ struct PreparedChild {
     folder: PathBuf,
     /// Whether the child has ended already.
     is_complete: bool,
+    /// Whether its parent is a run of gambrel.
+    is_in_run: bool,
+}
+
+/// Marks the parent as paused while it waits for the child in `folder`.
+fn begin_pause(folder: &Path) -> Option<ParentPause> {
+    let parent = folder.parent()?.parent()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    ParentPause::begin(parent, folder, u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Why a child cannot be started.

@@ -11,6 +11,7 @@ mod handoff;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod outcome;
+mod parent_pause;
 mod recheck;
 mod rule;
 mod shell;

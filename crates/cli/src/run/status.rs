@@ -40,6 +40,17 @@ struct KnownRun {
     plan: Plan,
     state: RunState,
     is_live: bool,
+    /// `paused_at` and `child_session` while it waits for a child.
+    pause: Option<(Value, Value)>,
+}
+
+impl KnownRun {
+    fn status_word(&self) -> &'static str {
+        match self.pause {
+            Some(_) => "paused",
+            None => status_word(&self.state, self.is_live),
+        }
+    }
 }
 
 /// Shows one run, or all.
@@ -61,11 +72,14 @@ pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result
         "session    {}\npipeline   {}\nstatus     {}\nstage      {}\niteration  {}\nstarted    {}\n",
         run.session,
         run.plan.pipeline.name,
-        status_word(state, run.is_live),
+        run.status_word(),
         stage.unwrap_or_default(),
         state.cursor.iteration,
         state.started_at
     );
+    if let Some((_, child)) = &run.pause {
+        text.push_str(&format!("child      {}\n", child.as_str().unwrap_or_default()));
+    }
     if let Some(failure) = state.failure.as_ref().filter(|_| state.status == RunStatus::Failed) {
         text.push_str(&format!("error      {}\n", printer::single_line(&failure.message)));
     }
@@ -101,7 +115,7 @@ fn print_runs(gambrel: &Gambrel, json: bool) -> anyhow::Result<u8> {
         .map(|run| {
             vec![
                 run.session.clone(),
-                status_word(&run.state, run.is_live).to_owned(),
+                run.status_word().to_owned(),
                 run.state.stages.len().to_string(),
                 run.state.cursor.iteration.to_string(),
                 run.state.started_at.clone(),
@@ -181,7 +195,16 @@ fn read_run(gambrel: &Gambrel, session: &str) -> anyhow::Result<Option<KnownRun>
     let folder = run_folder(gambrel, session);
     let Some((plan, state)) = read_state(gambrel.ledger(), &folder)? else { return Ok(None) };
     let is_live = state.status == RunStatus::Running && find_owner(gambrel, &folder).is_some();
-    Ok(Some(KnownRun { session: session.to_owned(), plan, state, is_live }))
+    let pause = if is_live { read_pause(&folder) } else { None };
+    Ok(Some(KnownRun { session: session.to_owned(), plan, state, is_live, pause }))
+}
+
+/// What `state.json` says while the run waits for a child.
+fn read_pause(folder: &Path) -> Option<(Value, Value)> {
+    let bytes = std::fs::read(folder.join("state.json")).ok()?;
+    let mut state: Value = serde_json::from_slice(&bytes).ok()?;
+    let is_paused = state["status"] == "paused";
+    is_paused.then(|| (state["paused_at"].take(), state["child_session"].take()))
 }
 
 /// The process that runs a session.
@@ -198,5 +221,10 @@ fn to_json(run: &KnownRun) -> Value {
     let mut state = run.state.to_json(&run.plan);
     state["session"] = json!(run.session);
     state["live"] = json!(run.is_live);
+    if let Some((paused_at, child)) = &run.pause {
+        state["status"] = json!("paused");
+        state["paused_at"] = paused_at.clone();
+        state["child_session"] = child.clone();
+    }
     state
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::run_fixture::{project_with_stage, run_folder, run_to, trace};
+use crate::run_fixture::{project_with_stage, run_folder, run_to, state, trace};
 use crate::test_project::{TestProject, text, wait_until};
 
 /// A parent whose iteration starts the pipeline `review`.
@@ -89,4 +89,31 @@ fn a_child_that_was_cut_off_continues_in_its_folder() {
     let lines = trace(&project);
     let count = |wanted: &str| lines.iter().filter(|line| *line == wanted).count();
     assert_eq!((count("agent work"), count("agent look")), (1, 2), "{lines:?}");
+}
+
+#[test]
+fn a_parent_is_paused_while_it_waits_for_a_child() {
+    let project = project_with_child("{type: spawn, pipeline: review}");
+    project.script(
+        "agent.sh",
+        "#!/bin/sh\ncat > /dev/null\necho \"agent $STAGE\" >> trace\n\
+         [ \"$STAGE\" = look ] && until test -e go; do sleep 0.02; done\n\
+         printf '{\"decision\":\"continue\"}' > \"$STATUS\"\n",
+    );
+    let parent = project.start(&["run", "work"], b"");
+    wait_until("the child's agent runs", || trace(&project).contains(&"agent look".to_owned()));
+    let paused = state(&project, "work");
+    assert_eq!(paused["status"], "paused");
+    assert!(paused["paused_at"].as_str().unwrap().ends_with('Z'), "{paused}");
+    assert_eq!(paused["child_session"], json!(child_folder(&project)));
+    let shown = project.run(&["status", "work", "--json"], b"");
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!((&shown["status"], &shown["live"]), (&json!("paused"), &json!(true)), "{shown}");
+
+    project.file("go", "");
+    let output = parent.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let ended = state(&project, "work");
+    assert_eq!(ended["status"], "complete");
+    assert!(ended.get("paused_at").is_none() && ended.get("child_session").is_none(), "{ended}");
 }
