@@ -10,6 +10,7 @@ pub mod modules;
 mod one_hook;
 mod parallel;
 mod resident;
+mod runner;
 
 use std::path::Path;
 
@@ -42,6 +43,7 @@ const GOALS: &[(&str, Goal)] = &[
     ("11", journal::measure),
     ("12", modules::measure),
     ("languages", languages::measure),
+    ("run", runner::measure),
 ];
 
 /// Measures the selected goals.

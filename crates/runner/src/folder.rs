@@ -152,20 +152,38 @@ fn progress_text(plan: &Plan) -> String {
     }
 }
 
-/// Writes a file so that it is either the old one or the new one after a crash.
+/// Writes a file so that it is either the old one or the new one after a crash of the machine.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_file(path, bytes, fs::File::sync_data)
+}
+
+/// Writes a file so that it is either the old one or the new one after a kill. For a view that can
+/// be written again.
+pub fn write_view(path: &Path, value: &Value) -> io::Result<()> {
+    replace_file(path, &to_json_bytes(value)?, |_| Ok(()))
+}
+
+fn replace_file(
+    path: &Path,
+    bytes: &[u8],
+    sync: impl FnOnce(&fs::File) -> io::Result<()>,
+) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);
     let mut file = fs::File::create(&temporary)?;
     file.write_all(bytes)?;
-    file.sync_data()?;
+    sync(&file)?;
     fs::rename(&temporary, path)
 }
 
 /// Writes a value as indented JSON.
 pub fn write_json(path: &Path, value: &Value) -> io::Result<()> {
+    write_durably(path, &to_json_bytes(value)?)
+}
+
+fn to_json_bytes(value: &Value) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
     text.push(b'\n');
-    write_durably(path, &text)
+    Ok(text)
 }

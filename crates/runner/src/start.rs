@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::context::{RunContext, RunError, RunResult, RunUpdate};
 use crate::cursor::Cursor;
 use crate::drive::Driver;
-use crate::folder::{RunFolder, write_json};
+use crate::folder::{RunFolder, write_json, write_view};
 use crate::log_line::{LogKind, LogLine};
 use crate::permissions::close_questions;
 use crate::plan::Plan;
@@ -100,7 +100,7 @@ pub fn write_plan(plan: &Plan, folder: &RunFolder) -> Result<(), RunError> {
 /// Writes `state.json`, which a killed run may have left behind its log.
 pub fn write_state(plan: &Plan, state: &RunState, folder: &RunFolder) -> Result<(), RunError> {
     let path = folder.state_file();
-    write_json(&path, &state.to_json(plan)).map_err(|error| RunError::of_file(&path, error))
+    write_view(&path, &state.to_json(plan)).map_err(|error| RunError::of_file(&path, error))
 }
 
 /// Reads `plan.json`; `None` where the run has not begun.

@@ -38,6 +38,7 @@ use serde_json::Value;
 
 use crate::pid_alive;
 use crate::redact::Redactor;
+use run_log::LogEnds;
 use session::{SessionFiles, SessionLockWait};
 use spool::SpoolWriter;
 use state_dir::StateDir;
@@ -53,6 +54,7 @@ pub struct LocalLedger {
     /// Tickets with answers that this process uses and has not spent yet.
     taken: Mutex<Vec<String>>,
     import_due: AtomicBool,
+    log_ends: LogEnds,
 }
 
 /// How much the ledger stores.
@@ -98,7 +100,8 @@ impl LocalLedger {
         let lock_wait = SessionLockWait::new(lock::LOCK_TIMEOUT);
         let (folder, spool, taken) = (StateDir::new(dir), SpoolWriter::default(), Mutex::default());
         let import_due = AtomicBool::new(false);
-        Self { folder, redactor, spool, limits, lock_wait, taken, import_due }
+        let log_ends = LogEnds::default();
+        Self { folder, redactor, spool, limits, lock_wait, taken, import_due, log_ends }
     }
 
     /// Sets the maximum wait for the lock of a session.
@@ -257,7 +260,7 @@ impl Runs for LocalLedger {
     }
 
     fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> Result<u64, LedgerError> {
-        run_log::append_lines(log, &self.redactor, after, lines)
+        run_log::append_lines(log, &self.redactor, &self.log_ends, after, lines)
     }
 
     fn read(&self, log: &RunLog) -> Result<LogLines, LedgerError> {

@@ -1,9 +1,11 @@
 //! The log of a run: `events.jsonl` in its folder, one JSON value per line. Writers lock the file,
 //! check that nobody else has appended, and sync it. A kill leaves at most one torn last line.
 
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gambrel_model::ledger::{LedgerError, LogLines, RunLog, TornLine};
 use serde_json::Value;
@@ -17,10 +19,43 @@ use crate::run_error::conflict_error;
 /// The file in the folder of a run.
 pub(super) const EVENTS_FILE: &str = "events.jsonl";
 
+/// Where a log ends.
+#[derive(Debug, Clone, Copy)]
+struct LogEnd {
+    lines: u64,
+    bytes: u64,
+    is_torn: bool,
+}
+
+/// Where the logs end that this process has written. A log of another length has another writer and
+/// is read again.
+#[derive(Debug, Default)]
+pub(super) struct LogEnds(Mutex<HashMap<PathBuf, LogEnd>>);
+
+impl LogEnds {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, LogEnd>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The end of a log, from memory if nobody else has changed its length.
+    fn find_end(&self, path: &Path, file: &mut File) -> io::Result<LogEnd> {
+        let length = file.metadata()?.len();
+        let known = self.lock().get(path).copied().filter(|end| end.bytes == length);
+        if let Some(end) = known {
+            return Ok(end);
+        }
+        let bytes = read_bytes(file)?;
+        let (intact, torn) = split_torn(&bytes);
+        let (lines, bytes) = (count_lines(intact), intact.len() as u64);
+        Ok(LogEnd { lines, bytes, is_torn: torn.is_some() })
+    }
+}
+
 /// Appends lines with one write, if the log ends with line `after`.
 pub(super) fn append_lines(
     log: &RunLog,
     redactor: &Redactor,
+    ends: &LogEnds,
     after: u64,
     lines: &[Value],
 ) -> Result<u64, LedgerError> {
@@ -34,24 +69,27 @@ pub(super) fn append_lines(
         return Err(corrupt_error("appending to", &path, "it is not a regular file"));
     }
     with_lock(&mut file, LockKind::Exclusive, &path, |file| {
-        let bytes = read_bytes(file).map_err(trouble)?;
-        let (intact, torn) = split_torn(&bytes);
-        let last = count_lines(intact);
-        if last != after {
-            return Err(conflict_error(path.display(), after, last));
+        let end = ends.find_end(&path, file).map_err(trouble)?;
+        if end.lines != after {
+            return Err(conflict_error(path.display(), after, end.lines));
         }
-        if torn.is_some() {
-            file.set_len(intact.len() as u64).map_err(trouble)?;
+        if end.is_torn {
+            file.set_len(end.bytes).map_err(trouble)?;
         }
-        let written = write_once(file, to_text(lines, redactor).as_bytes())
+        let text = to_text(lines, redactor);
+        let is_first = end.bytes == 0;
+        let written = write_once(file, text.as_bytes())
             .and_then(|()| file.sync_data())
-            .and_then(|()| if intact.is_empty() { folder.sync_folders_of(&path) } else { Ok(()) });
+            .and_then(|()| if is_first { folder.sync_folders_of(&path) } else { Ok(()) });
         written.map_err(|error| {
             // The caller may append the same lines again.
-            let _ = file.set_len(intact.len() as u64);
+            let _ = file.set_len(end.bytes);
             trouble(error)
         })?;
-        Ok(after + lines.len() as u64)
+        let lines = after + lines.len() as u64;
+        let bytes = end.bytes + text.len() as u64;
+        ends.lock().insert(path.clone(), LogEnd { lines, bytes, is_torn: false });
+        Ok(lines)
     })
 }
 
