@@ -15,6 +15,7 @@ use crate::init::InitArgs;
 use crate::open::StateDirRefused;
 use crate::printer;
 use crate::run::{ResumeArgs, RunArgs, StatusArgs, StopArgs};
+use crate::task::TaskArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 
 /// Wrong usage or unusable configuration.
@@ -113,6 +114,8 @@ pub enum CliCommand {
     Runs(JsonArgs),
     /// Cancel a run.
     Stop(StopArgs),
+    /// Work on the project's tasks.
+    Task(TaskArgs),
     /// List all hooks, with source, trust and whether they run.
     List(ListArgs),
     /// Explain for each hook why it would run or not; run nothing.
@@ -458,6 +461,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Status(args) => crate::run::show_status(folder, &args),
         CliCommand::Runs(args) => crate::run::list_runs(folder, &args),
         CliCommand::Stop(args) => crate::run::stop(folder, &args),
+        CliCommand::Task(args) => crate::task::run(folder, &args),
         CliCommand::List(args) => crate::list::run(folder, &args),
         CliCommand::Check(args) => crate::check::run(folder, &args),
         CliCommand::Doctor(args) => crate::doctor::run(folder, &args),

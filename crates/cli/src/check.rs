@@ -10,7 +10,8 @@ use gambrel_engine::describe_uncovered;
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
-use crate::{commands, diagnostic, open, printer, trust};
+use crate::printer::{self, diagnostic};
+use crate::{commands, open, trust};
 
 /// Checks all configuration used here, or the named files.
 pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {

@@ -10,7 +10,7 @@ use gambrel::{FireResult, Gambrel, Setup, TrustMode};
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
-use crate::{decision_table, printer};
+use crate::printer::{self, decision_table};
 
 /// Files of the example: path and text.
 macro_rules! example {

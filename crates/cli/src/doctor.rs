@@ -11,7 +11,8 @@ use gambrel::model::{SessionState, Severity};
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
-use crate::{diagnostic, open, printer};
+use crate::open;
+use crate::printer::{self, diagnostic};
 
 /// The default `callback_port` of agent-pipelines.
 const CALLBACK_PORT: u16 = 8765;

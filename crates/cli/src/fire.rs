@@ -15,7 +15,8 @@ use self::unparsable::UnparsableEvent;
 use crate::args::{FireArgs, USAGE_EXIT_CODE};
 use crate::open::StateDirRefused;
 use crate::printer::with_stdout_redirected;
-use crate::{diagnostic, open, printer, stdin};
+use crate::printer::{self, diagnostic};
+use crate::{open, stdin};
 
 /// Reads the event, fires it and prints the reply.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {

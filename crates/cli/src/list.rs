@@ -10,7 +10,8 @@ use gambrel_engine::{CoveredFile, describe_uncovered};
 use serde_json::{Value, json};
 
 use crate::args::ListArgs;
-use crate::{describe, diagnostic, open, printer, trust};
+use crate::printer::{self, diagnostic};
+use crate::{describe, open, trust};
 
 /// Lists all hooks.
 pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {

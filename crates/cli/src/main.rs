@@ -5,10 +5,8 @@ mod args;
 mod check;
 mod commands;
 mod completions;
-mod decision_table;
 mod demo;
 mod describe;
-mod diagnostic;
 mod doctor;
 mod explain;
 mod fire;
@@ -22,6 +20,7 @@ mod run;
 mod schema;
 mod stdin;
 mod supervise;
+mod task;
 mod trust;
 
 fn main() -> std::process::ExitCode {

@@ -18,6 +18,7 @@
 
 mod account;
 mod app;
+mod board;
 mod coverage;
 #[cfg(feature = "js")]
 mod modules;

@@ -11,6 +11,7 @@ use gambrel_runner::{
 };
 
 use gambrel_engine::FireResult;
+use serde_json::Value;
 
 use crate::app::Gambrel;
 
@@ -110,11 +111,19 @@ impl Gambrel {
     }
 
     fn fire_for_run(&self, request: &FiringRequest<'_>) -> Result<Decision, Complaint> {
-        let bytes = request.event.to_string().into_bytes();
-        let event = self.receive("run", &bytes)?;
         let sources = plan_sources(request.stage_file, request.pipeline_file);
-        let loaded = self.load_hooks_with(Some(&event), &sources);
-        let left_to_agent = native_dialects(request.agent);
+        self.fire_run_event(&request.event, &sources, native_dialects(request.agent))
+    }
+
+    /// Fires an event of the dialect `run`.
+    pub(crate) fn fire_run_event(
+        &self,
+        event: &Value,
+        sources: &[(String, PathBuf)],
+        left_to_agent: Vec<&'static str>,
+    ) -> Result<Decision, Complaint> {
+        let event = self.receive("run", event.to_string().as_bytes())?;
+        let loaded = self.load_hooks_with(Some(&event), sources);
         let options = Options { left_to_agent, ..self.setup().options.clone() };
         let FireResult { decision, .. } = self.fire_with_options(event, &loaded, options);
         Ok(decision)

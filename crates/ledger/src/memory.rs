@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
-    Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal, JournalRecord,
-    Ledger, LedgerError, LedgerErrorKind, LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog,
-    Runs, SessionState, Sessions, Task, TaskUpdate, Tickets, TrustEntry, TrustStore, Undelivered,
-    WatchTarget,
+    BoardNote, Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal,
+    JournalRecord, Ledger, LedgerError, LedgerErrorKind, LogLines, NoteFill, ProcessOrigin,
+    RecentFirings, RunLock, RunLog, Runs, SessionState, Sessions, Task, TaskUpdate, Tickets,
+    TrustEntry, TrustStore, Undelivered, WatchTarget,
 };
 use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::firing::{self, build_firing};
 use crate::open_ticket::is_over;
 use crate::pid_alive;
 use crate::run_error::{conflict_error, locked_error};
-use crate::task::change_task;
+use crate::task::{change_task, fill_note};
 use crate::token::{TicketToken, new_secret};
 
 /// Maximum length of one wait: a change before the wait is not seen.
@@ -43,6 +43,7 @@ struct MemoryState {
     tickets: Vec<(String, Ticket)>,
     logs: BTreeMap<RunLog, Vec<Value>>,
     tasks: BTreeMap<String, Vec<Task>>,
+    notes: BTreeMap<String, Vec<BoardNote>>,
     messages: BTreeMap<String, Vec<InboxMessage>>,
 }
 
@@ -340,6 +341,20 @@ impl Boards for MemoryLedger {
             None => tasks.push(task.clone()),
         }
         Ok(task)
+    }
+
+    fn notes(&self, board: &str) -> Result<Vec<BoardNote>, LedgerError> {
+        Ok(self.lock_state().notes.get(board).cloned().unwrap_or_default())
+    }
+
+    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError> {
+        let mut state = self.change_state();
+        let tasks = state.tasks.get(board).cloned().unwrap_or_default();
+        let notes = state.notes.entry(board.to_owned()).or_default();
+        fill_note(board, &tasks, notes, fill)?;
+        let note = fill_note(board, &tasks, notes, fill)?;
+        notes.push(note.clone());
+        Ok(note)
     }
 
     fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError> {

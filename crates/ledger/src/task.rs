@@ -1,6 +1,6 @@
 //! Changes of tasks, for every ledger.
 
-use gambrel_model::ledger::{LedgerError, LedgerErrorKind, Task, TaskUpdate};
+use gambrel_model::ledger::{BoardNote, LedgerError, LedgerErrorKind, NoteFill, Task, TaskUpdate};
 
 use crate::open_ticket::now_ms;
 
@@ -12,23 +12,43 @@ pub(crate) fn change_task(
     id: Option<&str>,
     change: &mut TaskUpdate<'_>,
 ) -> Result<Task, LedgerError> {
-    let refused = |doing: String, why: &str| LedgerError::new(LedgerErrorKind::Refused, doing, why);
     let now = now_ms();
     let before = match id {
-        None => Task { id: next_id(tasks), created: now, ..Task::default() },
+        None => {
+            Task { id: next_id(tasks.iter().map(|task| &task.id)), created: now, ..Task::default() }
+        }
         Some(id) => tasks.iter().find(|task| task.id == id).cloned().ok_or_else(|| {
-            refused(format!("changing task {id} of `{board}`"), "there is no such task")
+            refuse(format!("changing task {id} of `{board}`"), "there is no such task")
         })?,
     };
     let mut task = before.clone();
     change(tasks, &mut task).map_err(|refusal| {
-        refused(format!("changing task {} of `{board}`", task.id), &refusal.why)
+        refuse(format!("changing task {} of `{board}`", task.id), &refusal.why)
     })?;
     let Task { id, created, revision, .. } = before;
     Ok(Task { id, created, revision: revision + 1, updated: now, ..task })
 }
 
-fn next_id(tasks: &[Task]) -> String {
-    let last = tasks.iter().filter_map(|task| task.id.parse::<u64>().ok()).max();
+/// Calls `fill` with a new note. Returns the note to store.
+pub(crate) fn fill_note(
+    board: &str,
+    tasks: &[Task],
+    notes: &[BoardNote],
+    fill: &mut NoteFill<'_>,
+) -> Result<BoardNote, LedgerError> {
+    let id = next_id(notes.iter().map(|note| &note.id));
+    let created = now_ms();
+    let mut note = BoardNote::default();
+    fill(tasks, notes, &mut note)
+        .map_err(|refusal| refuse(format!("adding a note to `{board}`"), &refusal.why))?;
+    Ok(BoardNote { id, created, ..note })
+}
+
+fn refuse(doing: String, why: &str) -> LedgerError {
+    LedgerError::new(LedgerErrorKind::Refused, doing, why)
+}
+
+fn next_id<'i>(ids: impl Iterator<Item = &'i String>) -> String {
+    let last = ids.filter_map(|id| id.parse::<u64>().ok()).max();
     (last.unwrap_or_default() + 1).to_string()
 }

@@ -2,6 +2,7 @@
 //! continues after a kill. It must not know dialects, stores by name, or how text is printed.
 
 mod agent;
+mod board;
 mod changed_files;
 mod compile;
 mod context;
@@ -25,6 +26,10 @@ mod start;
 mod state;
 mod termination;
 
+pub use board::{
+    Board, BoardChange, BoardError, DEFAULT_PRIORITY, FireBoardEvent, MAX_PRIORITY, NewTask,
+    TaskEdit, TaskRule, find_blocker, refuse, status_word,
+};
 pub use compile::{CompiledPlan, PlanError, PlanRequest, compile_plan, is_session_name};
 pub use context::{FireHooks, FiringRequest, RunContext, RunError, RunResult, RunUpdate};
 pub use cursor::{Cursor, RunStep};

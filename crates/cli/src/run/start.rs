@@ -15,7 +15,8 @@ use serde_json::Value;
 use super::progress::ProgressPrinter;
 use super::{ResumeArgs, RunArgs, plan_view, status};
 use crate::args::{USAGE_EXIT_CODE, UsageError};
-use crate::{diagnostic, open, printer, trust};
+use crate::printer::{self, diagnostic};
+use crate::{open, trust};
 
 /// How long a resumed child waits for the process that ran it before.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);

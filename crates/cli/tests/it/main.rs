@@ -24,6 +24,7 @@ mod markdown;
 mod message_delivery;
 mod processes;
 mod runner_comparison;
+mod task_board;
 mod test_project;
 
 mod agent_detection;

@@ -125,7 +125,13 @@ fn variable_value(event: &Event, name: &str, own_name: &str) -> Option<String> {
     Some(foreign.unwrap_or_default())
 }
 
+/// The subject, followed by the description. A description that begins with the subject is the
+/// whole text.
 fn task_text(task: &TaskFacts) -> String {
-    let text = if task.description.is_empty() { &task.subject } else { &task.description };
-    text.clone()
+    let TaskFacts { subject, description, .. } = task;
+    match description.starts_with(subject.as_str()) {
+        true => description.clone(),
+        false if description.is_empty() => subject.clone(),
+        false => format!("{subject}\n{description}"),
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gambrel_model::ledger::{InboxMessage, LedgerError, Task, TaskUpdate};
+use gambrel_model::ledger::{BoardNote, InboxMessage, LedgerError, NoteFill, Task, TaskUpdate};
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::database::{self, DatabaseFailure};
 use super::state_dir::{StateDir, corrupt_error, refused_error};
 use crate::redact::Redactor;
-use crate::task::change_task;
+use crate::task::{change_task, fill_note};
 
 pub(super) const BOARDS_FILE: &str = "boards.db";
 /// Maximum wait for other writers. Nobody waits for a board within a firing.
@@ -20,7 +20,8 @@ const BOARDS_TIMEOUT: Duration = Duration::from_secs(10);
 /// The parts of a task or message with texts of users and agents.
 const TEXT_PARTS: [&str; 4] = ["subject", "description", "metadata", "text"];
 
-const MIGRATIONS: [&str; 1] = ["CREATE TABLE tasks (
+const MIGRATIONS: [&str; 2] = [
+    "CREATE TABLE tasks (
          board TEXT NOT NULL,
          number INTEGER NOT NULL,
          json TEXT NOT NULL,
@@ -34,10 +35,21 @@ const MIGRATIONS: [&str; 1] = ["CREATE TABLE tasks (
          json TEXT NOT NULL,
          UNIQUE (board, id)
      ) STRICT;
-     CREATE INDEX messages_of_member ON messages (board, member, place);"];
+     CREATE INDEX messages_of_member ON messages (board, member, place);",
+    "CREATE TABLE notes (
+         board TEXT NOT NULL,
+         number INTEGER NOT NULL,
+         json TEXT NOT NULL,
+         PRIMARY KEY (board, number)
+     ) STRICT;",
+];
 
 pub(super) fn list_tasks(folder: &StateDir, board: &str) -> Result<Vec<Task>, LedgerError> {
     with_boards(folder, "reading", Vec::new(), |connection| read_tasks(folder, connection, board))
+}
+
+pub(super) fn list_notes(folder: &StateDir, board: &str) -> Result<Vec<BoardNote>, LedgerError> {
+    with_boards(folder, "reading", Vec::new(), |connection| read_notes(folder, connection, board))
 }
 
 pub(super) fn list_messages(
@@ -67,6 +79,24 @@ pub(super) fn update_task(
                    VALUES (?1, CAST(?2 AS INTEGER), ?3)";
         connection.execute(sql, params![board, task.id, json])?;
         Ok(task)
+    })
+}
+
+/// Adds a note in one transaction.
+pub(super) fn add_note(
+    folder: &StateDir,
+    redactor: &Redactor,
+    board: &str,
+    fill: &mut NoteFill<'_>,
+) -> Result<BoardNote, LedgerError> {
+    change_boards(folder, |connection| {
+        let tasks = read_tasks(folder, connection, board)?;
+        let notes = read_notes(folder, connection, board)?;
+        let note = fill_note(board, &tasks, &notes, fill)?;
+        let (note, json) = redact(folder, redactor, &note)?;
+        let sql = "INSERT INTO notes (board, number, json) VALUES (?1, CAST(?2 AS INTEGER), ?3)";
+        connection.execute(sql, params![board, note.id, json])?;
+        Ok(note)
     })
 }
 
@@ -126,6 +156,15 @@ fn read_tasks(
     board: &str,
 ) -> Result<Vec<Task>, DatabaseFailure> {
     let sql = "SELECT CAST(number AS TEXT), json FROM tasks WHERE board = ?1 ORDER BY number";
+    read_rows(folder, connection, sql, &[&board])
+}
+
+fn read_notes(
+    folder: &StateDir,
+    connection: &Connection,
+    board: &str,
+) -> Result<Vec<BoardNote>, DatabaseFailure> {
+    let sql = "SELECT CAST(number AS TEXT), json FROM notes WHERE board = ?1 ORDER BY number";
     read_rows(folder, connection, sql, &[&board])
 }
 

@@ -28,10 +28,10 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
-    Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal, JournalRecord,
-    Ledger, LedgerError, LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog, Runs,
-    SessionState, Sessions, Task, TaskUpdate, Tickets, TrustEntry, TrustStore, Undelivered,
-    WatchTarget,
+    BoardNote, Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal,
+    JournalRecord, Ledger, LedgerError, LogLines, NoteFill, ProcessOrigin, RecentFirings, RunLock,
+    RunLog, Runs, SessionState, Sessions, Task, TaskUpdate, Tickets, TrustEntry, TrustStore,
+    Undelivered, WatchTarget,
 };
 use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use serde_json::Value;
@@ -280,6 +280,14 @@ impl Boards for LocalLedger {
         change: &mut TaskUpdate<'_>,
     ) -> Result<Task, LedgerError> {
         boards::update_task(&self.folder, &self.redactor, board, id, change)
+    }
+
+    fn notes(&self, board: &str) -> Result<Vec<BoardNote>, LedgerError> {
+        boards::list_notes(&self.folder, board)
+    }
+
+    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError> {
+        boards::add_note(&self.folder, &self.redactor, board, fill)
     }
 
     fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError> {

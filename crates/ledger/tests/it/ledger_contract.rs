@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gambrel_ledger::MemoryLedger;
 use gambrel_model::ledger::{
-    Claim, FiringPhase, FiringQuery, FiringState, InboxMessage, Ledger, LedgerErrorKind,
+    Claim, FiringPhase, FiringQuery, FiringState, InboxMessage, Ledger, LedgerErrorKind, NoteKind,
     ProcessOrigin, RunLog, SessionState, TaskRefusal, TaskStatus, TrustEntry, TrustStore,
     Undelivered, WatchTarget,
 };
@@ -61,6 +61,7 @@ test_all_ledgers!(
     tasks_have_small_ids_and_revisions,
     a_refused_change_changes_nothing,
     a_task_is_claimed_once,
+    notes_have_small_ids,
     messages_are_stored_once,
     trust_is_stored_and_changed,
     waits_end_at_a_change_or_at_the_deadline,
@@ -339,6 +340,29 @@ fn a_task_is_claimed_once(ledger: &dyn TestedLedger) {
     });
     assert_eq!(claimed.load(Ordering::SeqCst), 1);
     assert_eq!(ledger.tasks("project").unwrap()[0].revision, 2);
+}
+
+fn notes_have_small_ids(ledger: &dyn TestedLedger) {
+    ledger.update_task("project", None, &mut |_, _| Ok(())).unwrap();
+    for number in 1..=11 {
+        let added = ledger
+            .add_note("project", &mut |tasks, notes, note| {
+                assert_eq!((tasks.len(), notes.len()), (1, number - 1));
+                note.id = "99".to_owned();
+                note.kind = NoteKind::Tip;
+                note.text = format!("note {number}");
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(added.id, number.to_string());
+        assert!(added.created > 0);
+    }
+    let refused = ledger
+        .add_note("project", &mut |_, _, _| Err(TaskRefusal { why: "one is enough".to_owned() }));
+    assert_eq!(refused.unwrap_err().detail, "one is enough");
+    let notes = ledger.notes("project").unwrap();
+    assert_eq!((notes.len(), notes[10].text.as_str()), (11, "note 11"));
+    assert_eq!(ledger.notes("other project").unwrap(), []);
 }
 
 fn messages_are_stored_once(ledger: &dyn TestedLedger) {

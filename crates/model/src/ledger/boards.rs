@@ -20,6 +20,13 @@ pub trait Boards {
         change: &mut TaskUpdate<'_>,
     ) -> Result<Task, LedgerError>;
 
+    /// All notes of a board, oldest first.
+    fn notes(&self, board: &str) -> Result<Vec<BoardNote>, LedgerError>;
+
+    /// Adds a note exclusively. `fill` gets all tasks and notes of the board, and may be called again
+    /// after a conflict. A refusal adds nothing, as with a task. The ledger sets the id and the time.
+    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError>;
+
     /// Stores a message for a member. A message with an id that is stored already is dropped.
     fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError>;
 
@@ -93,6 +100,48 @@ pub struct TaskChange {
     pub by: String,
     /// What changed, for people.
     pub text: String,
+}
+
+/// Fills a note, or refuses to. Gets all tasks and notes of the board.
+pub type NoteFill<'c> =
+    dyn FnMut(&[Task], &[BoardNote], &mut BoardNote) -> Result<(), TaskRefusal> + 'c;
+
+/// A note of an agent about its work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BoardNote {
+    /// A small number, unique on the board.
+    pub id: String,
+    /// What it is.
+    pub kind: NoteKind,
+    /// The session that it belongs to; empty for none.
+    pub session: String,
+    /// The iteration of a run in which it was written.
+    pub iteration: Option<u64>,
+    /// The note.
+    pub text: String,
+    /// When it was added, milliseconds since the epoch.
+    #[serde(rename = "createdAt")]
+    pub created: u64,
+}
+
+/// What a note is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// Something learned.
+    #[default]
+    Learning,
+    /// Something that holds up the work.
+    Stuck,
+    /// Advice for later iterations.
+    Tip,
+    /// A decision.
+    Decision,
+    /// What an iteration did.
+    Summary,
+    /// The agent says that the session is complete.
+    SessionComplete,
 }
 
 /// Why a task is not changed.

@@ -11,7 +11,10 @@ mod trust;
 
 use std::time::Instant;
 
-pub use boards::{Boards, InboxMessage, Task, TaskChange, TaskRefusal, TaskStatus, TaskUpdate};
+pub use boards::{
+    BoardNote, Boards, InboxMessage, NoteFill, NoteKind, Task, TaskChange, TaskRefusal, TaskStatus,
+    TaskUpdate,
+};
 pub use error::{LedgerError, LedgerErrorKind};
 pub use journal::{
     FiringPhase, FiringQuery, FiringRecord, FiringState, Imported, Journal, JournalRecord,

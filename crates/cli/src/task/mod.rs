@@ -1,0 +1,241 @@
+//! `gambrel task`: the board of the project.
+
+mod args;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use gambrel::Gambrel;
+use gambrel::model::ledger::{Task, TaskStatus, WatchTarget};
+use gambrel::runner::{
+    Board, BoardChange, BoardError, NewTask, TaskEdit, find_blocker, status_word,
+};
+use serde_json::{Value, json};
+
+pub use args::TaskArgs;
+use args::{
+    AddTaskArgs, BoardArgs, ClaimTaskArgs, FailTaskArgs, ListTasksArgs, NamedTaskArgs, TaskCommand,
+    UpdateTaskArgs, WatchTasksArgs,
+};
+
+use crate::{open, printer};
+
+const MAX_SUBJECT_WIDTH: usize = 60;
+/// The longest time between a change and its line in `task watch`.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Runs a command about tasks.
+pub fn run(folder: Option<PathBuf>, args: &TaskArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    match &args.command {
+        TaskCommand::Add(args) => add_task(&gambrel, args),
+        TaskCommand::List(args) => list_tasks(&gambrel, args),
+        TaskCommand::Show(args) => show_task(&gambrel, args),
+        TaskCommand::Claim(args) => claim_task(&gambrel, args),
+        TaskCommand::Done(args) => complete_task(&gambrel, &args.id, &args.board),
+        TaskCommand::Fail(args) => fail_task(&gambrel, args),
+        TaskCommand::Update(args) => update_task(&gambrel, args),
+        TaskCommand::Watch(args) => watch_tasks(&gambrel, args),
+    }
+}
+
+fn add_task(gambrel: &Gambrel, args: &AddTaskArgs) -> anyhow::Result<u8> {
+    let new = NewTask {
+        subject: args.text.clone(),
+        description: args.description.clone(),
+        owner: args.owner.clone(),
+        priority: args.priority,
+        status: TaskStatus::Pending,
+        blocked_by: args.blocked_by.clone(),
+    };
+    change_board(gambrel, &args.board, "added", |board| board.add_task(&new, &|_, _| Ok(())))
+}
+
+fn claim_task(gambrel: &Gambrel, args: &ClaimTaskArgs) -> anyhow::Result<u8> {
+    change_board(gambrel, &args.board, "claimed", |board| {
+        let owner = args.owner.clone().unwrap_or_else(|| default_owner(gambrel, board));
+        board.claim_task(&args.id, &owner)
+    })
+}
+
+/// The session, else the user.
+fn default_owner(gambrel: &Gambrel, board: &Board<'_>) -> String {
+    let user = || gambrel.setup().env.get("USER").filter(|name| !name.is_empty()).cloned();
+    let session = Some(board.session.clone()).filter(|session| !session.is_empty());
+    session.or_else(user).unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn complete_task(gambrel: &Gambrel, id: &str, args: &BoardArgs) -> anyhow::Result<u8> {
+    change_board(gambrel, args, "completed", |board| board.complete_task(id, &|_, _| Ok(())))
+}
+
+fn fail_task(gambrel: &Gambrel, args: &FailTaskArgs) -> anyhow::Result<u8> {
+    change_board(gambrel, &args.board, "given back", |board| {
+        board.fail_task(&args.id, &args.reason)
+    })
+}
+
+fn update_task(gambrel: &Gambrel, args: &UpdateTaskArgs) -> anyhow::Result<u8> {
+    let status = args.status.map(args::StatusArg::to_status);
+    let blocked_by = args.blocked_by.as_ref();
+    let edit = TaskEdit {
+        subject: args.subject.clone(),
+        description: args.description.clone(),
+        owner: args.owner.clone(),
+        priority: args.priority,
+        status: status.filter(|status| *status != TaskStatus::Completed),
+        blocked_by: blocked_by.map(|ids| ids.iter().filter(|id| !id.is_empty()).cloned().collect()),
+    };
+    change_board(gambrel, &args.board, "changed", |board| {
+        let changed = board.edit_task(&args.id, &edit, &|_, _| Ok(()))?;
+        match status {
+            Some(TaskStatus::Completed) => board.complete_task(&args.id, &|_, _| Ok(())),
+            _ => Ok(changed),
+        }
+    })
+}
+
+/// Changes the board and prints the task. A refusal exits 1.
+fn change_board(
+    gambrel: &Gambrel,
+    args: &BoardArgs,
+    what: &str,
+    work: impl FnOnce(&Board<'_>) -> Result<BoardChange, BoardError>,
+) -> anyhow::Result<u8> {
+    let done = gambrel.with_board(args.session.as_deref(), "gambrel task", work);
+    let changed = match done {
+        Ok(changed) => changed,
+        Err(BoardError::Refused(why)) => {
+            match args.json {
+                true => printer::print_json(&json!({"error": why})),
+                false => printer::warn(&format!("gambrel: {}", printer::replace_controls(&why))),
+            }
+            return Ok(1);
+        }
+        Err(error) => bail!(error),
+    };
+    for notice in &changed.notices {
+        printer::warn(&printer::replace_controls(notice));
+    }
+    let task = &changed.task;
+    match args.json {
+        true => printer::print_json(&to_json(task)),
+        false => {
+            let what = if changed.is_changed { what } else { "was completed before" };
+            printer::print(&format!("{} {what}: {}\n", task.id, subject_line(task)));
+        }
+    }
+    Ok(0)
+}
+
+fn list_tasks(gambrel: &Gambrel, args: &ListTasksArgs) -> anyhow::Result<u8> {
+    let session = args.board.session.as_deref();
+    let all = gambrel.with_board(session, "", |board| board.tasks())?;
+    let wanted = args.status.map(args::StatusArg::to_status);
+    let is_wanted = |task: &&Task| wanted.is_none_or(|status| task.status == status);
+    let tasks: Vec<&Task> = all.iter().filter(is_wanted).collect();
+    if args.board.json {
+        printer::print_json(&tasks.iter().map(|task| to_json(task)).collect());
+        return Ok(0);
+    }
+    if tasks.is_empty() {
+        printer::print("no tasks are here; `gambrel task add TEXT` adds one\n");
+        return Ok(0);
+    }
+    let row = |task: &&Task| {
+        let waits = find_blocker(&all, task).map(|blocker| format!(", waits for {}", blocker.id));
+        vec![
+            task.id.clone(),
+            format!("{}{}", status_word(task.status), waits.unwrap_or_default()),
+            task.priority.to_string(),
+            task.owner.clone().unwrap_or_default(),
+            subject_line(task),
+        ]
+    };
+    let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
+    let head = ["ID", "STATUS", "PRIORITY", "OWNER", "SUBJECT"];
+    printer::print(&printer::format_table(&head, &rows));
+    Ok(0)
+}
+
+fn show_task(gambrel: &Gambrel, args: &NamedTaskArgs) -> anyhow::Result<u8> {
+    let session = args.board.session.as_deref();
+    let task = match gambrel.with_board(session, "", |board| board.find_task(&args.id)) {
+        Ok(task) => task,
+        Err(error) => bail!(error),
+    };
+    if args.board.json {
+        let mut shown = to_json(&task);
+        shown["history"] = json!(task.history);
+        printer::print_json(&shown);
+        return Ok(0);
+    }
+    let mut text = format!(
+        "id           {}\nsubject      {}\nstatus       {}\npriority     {}\nowner        {}\n",
+        task.id,
+        printer::single_line(&task.subject),
+        status_word(task.status),
+        task.priority,
+        printer::single_line(task.owner.as_deref().unwrap_or("nobody")),
+    );
+    for (name, ids) in [("blocked by   ", &task.blocked_by), ("blocks       ", &task.blocks)] {
+        if !ids.is_empty() {
+            text.push_str(&format!("{name}{}\n", ids.join(", ")));
+        }
+    }
+    if !task.description.is_empty() {
+        text.push_str(&format!("\n{}\n", printer::replace_controls(&task.description)));
+    }
+    text.push_str("\nhistory\n");
+    for change in &task.history {
+        let time = gambrel::model::iso_time(change.at, false);
+        let (by, what) = (printer::single_line(&change.by), printer::single_line(&change.text));
+        text.push_str(&format!("  {time}  {what} ({by})\n"));
+    }
+    printer::print(&text);
+    Ok(0)
+}
+
+/// Prints tasks as they change, until a signal or a closed pipe ends it.
+fn watch_tasks(gambrel: &Gambrel, args: &WatchTasksArgs) -> anyhow::Result<u8> {
+    let mut known: BTreeMap<String, u64> = BTreeMap::new();
+    loop {
+        let tasks = gambrel.with_board(None, "", |board| board.tasks())?;
+        for task in tasks {
+            if known.insert(task.id.clone(), task.revision) == Some(task.revision) {
+                continue;
+            }
+            let line = match args.json {
+                true => to_json(&task).to_string(),
+                false => format!(
+                    "{:>4}  {:<11}  {}",
+                    task.id,
+                    status_word(task.status),
+                    subject_line(&task)
+                ),
+            };
+            if !printer::try_print(&format!("{line}\n")) {
+                return Ok(0);
+            }
+        }
+        let board = gambrel.project_folder().display().to_string();
+        let soon = Instant::now() + WATCH_INTERVAL;
+        gambrel.ledger().wait_for_change(WatchTarget::Board(&board), soon);
+    }
+}
+
+fn subject_line(task: &Task) -> String {
+    printer::truncate_line(&task.subject, MAX_SUBJECT_WIDTH)
+}
+
+/// A task as the interface describes it.
+fn to_json(task: &Task) -> Value {
+    json!({
+        "id": task.id, "subject": task.subject, "description": task.description,
+        "owner": task.owner, "status": status_word(task.status), "priority": task.priority,
+        "blocks": task.blocks, "blockedBy": task.blocked_by, "metadata": task.metadata,
+        "createdAt": task.created, "updatedAt": task.updated,
+    })
+}
