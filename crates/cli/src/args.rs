@@ -15,7 +15,7 @@ use crate::init::InitArgs;
 use crate::open::StateDirRefused;
 use crate::printer;
 use crate::run::{ResumeArgs, RunArgs, StatusArgs, StopArgs};
-use crate::task::TaskArgs;
+use crate::task::{McpArgs, TaskArgs};
 use crate::trust::{TrustArgs, UntrustArgs};
 
 /// Wrong usage or unusable configuration.
@@ -116,6 +116,8 @@ pub enum CliCommand {
     Stop(StopArgs),
     /// Work on the project's tasks.
     Task(TaskArgs),
+    /// Serve the project's tasks to an agent over MCP, on stdin and stdout.
+    Mcp(McpArgs),
     /// List all hooks, with source, trust and whether they run.
     List(ListArgs),
     /// Explain for each hook why it would run or not; run nothing.
@@ -462,6 +464,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Runs(args) => crate::run::list_runs(folder, &args),
         CliCommand::Stop(args) => crate::run::stop(folder, &args),
         CliCommand::Task(args) => crate::task::run(folder, &args),
+        CliCommand::Mcp(args) => crate::task::serve_mcp(folder, &args),
         CliCommand::List(args) => crate::list::run(folder, &args),
         CliCommand::Check(args) => crate::check::run(folder, &args),
         CliCommand::Doctor(args) => crate::doctor::run(folder, &args),

@@ -1,12 +1,20 @@
 //! The board of the project for a caller: its session, the run of that session, and its hooks.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "mcp")]
+use std::{sync::Arc, time::Duration};
 
 use gambrel_engine::now_ms;
 use gambrel_runner::Board;
+#[cfg(feature = "mcp")]
+use gambrel_runner::mcp::{BoardSource, McpError, serve_board};
 use serde_json::Value;
 
 use crate::app::Gambrel;
+
+/// How long a call that is running may take after the client has gone away.
+#[cfg(feature = "mcp")]
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Gambrel {
     /// Works on the project's board. `session` is the caller's session, else `GAMBREL_SESSION`; `by`
@@ -52,4 +60,31 @@ fn read_iteration(run_dir: &Path) -> Option<u64> {
     let bytes = std::fs::read(run_dir.join("state.json")).ok()?;
     let state: Value = serde_json::from_slice(&bytes).ok()?;
     state["iteration"].as_u64().filter(|iteration| *iteration > 0)
+}
+
+/// Serves the project's board over MCP on stdin and stdout, until the client goes away.
+#[cfg(feature = "mcp")]
+pub fn serve_mcp(gambrel: Gambrel, session: Option<String>) -> Result<(), McpError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| McpError::Server(error.to_string()))?;
+    let source = Arc::new(McpBoard { gambrel, session });
+    let served = runtime.block_on(serve_board(source, tokio::io::stdin(), tokio::io::stdout()));
+    // A read of stdin cannot be ended; a call that is running ends first.
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    served
+}
+
+#[cfg(feature = "mcp")]
+struct McpBoard {
+    gambrel: Gambrel,
+    session: Option<String>,
+}
+
+#[cfg(feature = "mcp")]
+impl BoardSource for McpBoard {
+    fn with_board(&self, work: &mut dyn FnMut(&Board<'_>)) {
+        self.gambrel.with_board(self.session.as_deref(), "gambrel mcp", work);
+    }
 }

@@ -34,6 +34,8 @@ mod wrap;
 
 pub use account::{account_home, real_path};
 pub use app::{Gambrel, fresh_key};
+#[cfg(feature = "mcp")]
+pub use board::serve_mcp;
 pub use gambrel_actions as actions;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
 pub use gambrel_engine::now_ms;

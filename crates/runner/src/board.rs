@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 pub const DEFAULT_PRIORITY: u8 = 2;
 /// The least urgent priority.
 pub const MAX_PRIORITY: u8 = 4;
+/// The most bytes of a task's text or description, and of a note.
+const MAX_TEXT_BYTES: usize = 64 << 10;
 /// The key in a task's metadata that names its session.
 const SESSION_KEY: &str = "session";
 
@@ -59,7 +61,7 @@ pub struct NewTask {
 }
 
 /// A change of a task. Parts that are `None` stay.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TaskEdit {
     /// The subject.
     pub subject: Option<String>,
@@ -73,6 +75,15 @@ pub struct TaskEdit {
     pub status: Option<TaskStatus>,
     /// Ids of tasks that it waits for.
     pub blocked_by: Option<Vec<String>>,
+    /// A value to store in its metadata.
+    pub metadata: Option<(String, Value)>,
+}
+
+impl TaskEdit {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A task after a change, and what hooks say about it.
@@ -218,7 +229,7 @@ impl Board<'_> {
         self.change_task(id, &mut |tasks, task| {
             let before = task.clone();
             apply_edit(task, edit);
-            check_links(tasks, task)?;
+            check_task(tasks, task)?;
             rule(tasks, task)?;
             let what = describe_change(&before, task);
             self.note_change(task, &what);
@@ -240,6 +251,7 @@ impl Board<'_> {
     ) -> Result<BoardNote, BoardError> {
         let note = self.ledger.add_note(&self.name, &mut |tasks, notes, note| {
             rule(tasks, notes)?;
+            check_length("a note", text)?;
             note.kind = kind;
             note.session.clone_from(&self.session);
             note.iteration = self.iteration;
@@ -348,7 +360,21 @@ fn check_new(tasks: &[Task], draft: &Task) -> Result<(), TaskRefusal> {
     if draft.subject.is_empty() {
         return Err(refuse("a task needs a text"));
     }
-    check_links(tasks, draft)
+    check_task(tasks, draft)
+}
+
+/// The rules of every task: bounded texts, and links that lead to other tasks.
+fn check_task(tasks: &[Task], task: &Task) -> Result<(), TaskRefusal> {
+    check_length("the text of a task", &task.subject)?;
+    check_length("the description of a task", &task.description)?;
+    check_links(tasks, task)
+}
+
+fn check_length(what: &str, text: &str) -> Result<(), TaskRefusal> {
+    match text.len() <= MAX_TEXT_BYTES {
+        true => Ok(()),
+        false => Err(refuse(format!("{what} has at most {MAX_TEXT_BYTES} bytes"))),
+    }
 }
 
 /// A task waits only for other tasks of the board, and never for itself.
@@ -420,6 +446,9 @@ fn apply_edit(task: &mut Task, edit: &TaskEdit) {
     }
     if let Some(blocked_by) = &edit.blocked_by {
         task.blocked_by.clone_from(blocked_by);
+    }
+    if let Some((key, value)) = &edit.metadata {
+        task.metadata.insert(key.clone(), value.clone());
     }
 }
 

@@ -15,6 +15,8 @@ mod folder;
 mod inputs;
 mod iteration_steps;
 mod log_line;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod permissions;
 mod plan;
 mod prompt;

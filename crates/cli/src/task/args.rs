@@ -154,6 +154,20 @@ pub struct WatchTasksArgs {
     pub json: bool,
 }
 
+/// Arguments of `mcp`.
+#[derive(Debug, Args)]
+#[command(after_help = "An agent starts this program. In the settings of an MCP host:
+  {\"mcpServers\": {\"gambrel\": {\"command\": \"gambrel\", \"args\": [\"mcp\"]}}}
+For Claude Code, `gambrel install claude --mcp` writes that to .mcp.json.
+
+Tools: task-add, task-update, task-list, task-next, note-add, note-list,
+iteration-summary, session-complete.")]
+pub struct McpArgs {
+    /// Work in this session [env: GAMBREL_SESSION].
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
+}
+
 /// A status on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]

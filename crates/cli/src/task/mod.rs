@@ -14,11 +14,11 @@ use gambrel::runner::{
 };
 use serde_json::{Value, json};
 
-pub use args::TaskArgs;
 use args::{
     AddTaskArgs, BoardArgs, ClaimTaskArgs, FailTaskArgs, ListTasksArgs, NamedTaskArgs, TaskCommand,
     UpdateTaskArgs, WatchTasksArgs,
 };
+pub use args::{McpArgs, TaskArgs};
 
 use crate::{open, printer};
 
@@ -39,6 +39,21 @@ pub fn run(folder: Option<PathBuf>, args: &TaskArgs) -> anyhow::Result<u8> {
         TaskCommand::Update(args) => update_task(&gambrel, args),
         TaskCommand::Watch(args) => watch_tasks(&gambrel, args),
     }
+}
+
+/// Serves the board to an agent.
+#[cfg(feature = "mcp")]
+pub fn serve_mcp(folder: Option<PathBuf>, args: &McpArgs) -> anyhow::Result<u8> {
+    let mut setup = open::build_setup(folder, None)?;
+    setup.share_watchdog();
+    gambrel::serve_mcp(Gambrel::new(setup), args.session.clone())?;
+    Ok(0)
+}
+
+/// Serves the board to an agent.
+#[cfg(not(feature = "mcp"))]
+pub fn serve_mcp(_: Option<PathBuf>, _: &McpArgs) -> anyhow::Result<u8> {
+    bail!("this build of gambrel has no MCP server")
 }
 
 fn add_task(gambrel: &Gambrel, args: &AddTaskArgs) -> anyhow::Result<u8> {
@@ -87,6 +102,7 @@ fn update_task(gambrel: &Gambrel, args: &UpdateTaskArgs) -> anyhow::Result<u8> {
         priority: args.priority,
         status: status.filter(|status| *status != TaskStatus::Completed),
         blocked_by: blocked_by.map(|ids| ids.iter().filter(|id| !id.is_empty()).cloned().collect()),
+        metadata: None,
     };
     change_board(gambrel, &args.board, "changed", |board| {
         let changed = board.edit_task(&args.id, &edit, &|_, _| Ok(()))?;

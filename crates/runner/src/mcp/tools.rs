@@ -1,0 +1,418 @@
+//! The tools of the task board that an agent calls. A refusal is a text that begins with `error: `.
+
+use gambrel_model::ledger::{BoardNote, NoteKind, Task, TaskRefusal, TaskStatus};
+use serde_json::{Value, json};
+
+use crate::board::{
+    Board, BoardError, DEFAULT_PRIORITY, MAX_PRIORITY, NewTask, TaskEdit, find_blocker, refuse,
+};
+
+/// The prefix of a task's id in tools.
+const ID_PREFIX: &str = "TAS-";
+/// The prefix of a note's id in tools.
+const NOTE_PREFIX: &str = "NOT-";
+/// The shortest prefix that names a task.
+const MIN_PREFIX_CHARS: usize = 3;
+/// The key in a task's metadata that says in which iteration of which session it was started.
+const STARTED_KEY: &str = "started";
+const STATUS_WORDS: [&str; 5] = ["remaining", "in_progress", "completed", "blocked", "cancelled"];
+const NOTE_WORDS: [&str; 4] = ["learning", "stuck", "tip", "decision"];
+
+/// A tool, for the list that an agent reads.
+pub struct BoardTool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub description: &'static str,
+    /// The JSON Schema of its arguments.
+    pub schema: Value,
+}
+
+/// All tools.
+pub fn list_tools() -> Vec<BoardTool> {
+    let text = || json!({"type": "string"});
+    let priority = json!({"type": "integer", "minimum": 0, "maximum": MAX_PRIORITY});
+    let task = object(
+        json!({"content": text(), "status": {"enum": STATUS_WORDS}, "priority": priority}),
+        &["content"],
+    );
+    let note = object(json!({"content": text(), "type": {"enum": NOTE_WORDS}}), &["content"]);
+    let tool = |name, description, schema| BoardTool { name, description, schema };
+    vec![
+        tool(
+            "task-add",
+            "Add tasks to the board. Priority 0 is the most urgent; the default is 2.",
+            object(json!({"tasks": {"type": "array", "items": task, "minItems": 1}}), &["tasks"]),
+        ),
+        tool(
+            "task-update",
+            "Change the status, priority or dependencies of a task. Only one task may be in progress, \
+             and only one may be started in an iteration.",
+            object(
+                json!({
+                    "id": {"type": "string", "description": "the id, or its first 3 characters or more"},
+                    "status": {"enum": STATUS_WORDS}, "priority": priority,
+                    "depends_on": {"type": "array", "items": text()},
+                }),
+                &["id"],
+            ),
+        ),
+        tool("task-list", "List all tasks of the board.", object(json!({}), &[])),
+        tool("task-next", "Show the most urgent task that can be started.", object(json!({}), &[])),
+        tool(
+            "note-add",
+            "Add notes for later iterations: either `notes`, or one `content` with its `type`.",
+            object(
+                json!({
+                    "notes": {"type": "array", "items": note}, "content": text(),
+                    "type": {"enum": NOTE_WORDS},
+                }),
+                &[],
+            ),
+        ),
+        tool(
+            "note-list",
+            "List the notes of the board.",
+            object(json!({"type": {"enum": NOTE_WORDS}}), &[]),
+        ),
+        tool(
+            "iteration-summary",
+            "Say what this iteration did, once, at its end.",
+            object(json!({"summary": text()}), &["summary"]),
+        ),
+        tool(
+            "session-complete",
+            "End the session. Every task must be completed, blocked or cancelled.",
+            object(json!({}), &[]),
+        ),
+    ]
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+/// Calls a tool. `Err` is the text of a refusal; `None` means that there is no such tool.
+pub fn call_tool(board: &Board<'_>, name: &str, args: &Value) -> Option<Result<Value, String>> {
+    let called = match name {
+        "task-add" => add_tasks(board, args),
+        "task-update" => update_task(board, args),
+        "task-list" => list_tasks(board),
+        "task-next" => next_task(board),
+        "note-add" => add_notes(board, args),
+        "note-list" => list_notes(board, args),
+        "iteration-summary" => add_summary(board, args),
+        "session-complete" => complete_session(board),
+        _ => return None,
+    };
+    Some(called.map_err(|error| format!("error: {error}")))
+}
+
+type ToolResult = Result<Value, BoardError>;
+
+fn add_tasks(board: &Board<'_>, args: &Value) -> ToolResult {
+    let items = args["tasks"].as_array().filter(|items| !items.is_empty());
+    let items = items.ok_or_else(|| wrong("`tasks` is a list of {content, status, priority}"))?;
+    let new: Vec<NewTask> = items.iter().map(read_new_task).collect::<Result<_, _>>()?;
+    let known = board.tasks()?;
+    for (index, task) in new.iter().enumerate() {
+        let earlier = new[..index].iter().any(|other| is_same(&other.subject, &task.subject));
+        if earlier {
+            return Err(wrong(format!("the task `{}` is in the list twice", task.subject.trim())));
+        }
+        check_duplicate(&known, &task.subject).map_err(|refusal| wrong(refusal.why))?;
+    }
+    let mut added = Vec::new();
+    for task in &new {
+        let rule = |tasks: &[Task], _: &Task| check_duplicate(tasks, &task.subject);
+        let change = board.add_task(task, &rule).map_err(|error| after_some(error, &added))?;
+        added.push(describe_task(&change.task));
+    }
+    Ok(json!({"added": added}))
+}
+
+/// A refusal after some tasks were added names them.
+fn after_some(error: BoardError, added: &[Value]) -> BoardError {
+    let ids: Vec<&str> = added.iter().filter_map(|task| task["id"].as_str()).collect();
+    match (ids.is_empty(), error) {
+        (false, BoardError::Refused(why)) => wrong(format!("{why}; added: {}", ids.join(", "))),
+        (_, error) => error,
+    }
+}
+
+fn read_new_task(item: &Value) -> Result<NewTask, BoardError> {
+    let content = item["content"].as_str().or(item.as_str()).unwrap_or_default().trim();
+    if content.is_empty() {
+        return Err(wrong("a task needs `content`"));
+    }
+    let priority = read_priority(&item["priority"])?;
+    let status = read_status(&item["status"])?.unwrap_or_default();
+    Ok(NewTask {
+        subject: content.to_owned(),
+        priority: Some(priority.unwrap_or(DEFAULT_PRIORITY)),
+        status,
+        ..NewTask::default()
+    })
+}
+
+fn update_task(board: &Board<'_>, args: &Value) -> ToolResult {
+    let tasks = board.tasks()?;
+    let task = find_by_prefix(&tasks, args["id"].as_str().unwrap_or_default())?;
+    let status = read_status(&args["status"])?;
+    let priority = read_priority(&args["priority"])?;
+    let depends_on = args["depends_on"].as_array().map(|ids| read_ids(&tasks, ids)).transpose()?;
+    if status.is_none() && priority.is_none() && depends_on.is_none() {
+        return Err(wrong("give `status`, `priority` or `depends_on`"));
+    }
+    let starts = status == Some(TaskStatus::InProgress) && task.status != TaskStatus::InProgress;
+    let session = Some(board.session.clone()).filter(|session| !session.is_empty());
+    let edit = TaskEdit {
+        priority,
+        status: status.filter(|status| *status != TaskStatus::Completed),
+        blocked_by: depends_on,
+        owner: if starts { session } else { None },
+        metadata: starts.then(|| (STARTED_KEY.to_owned(), start_mark(board))),
+        ..TaskEdit::default()
+    };
+    let rule = |tasks: &[Task], task: &Task| match starts {
+        true => check_start(board, tasks, task),
+        false => Ok(()),
+    };
+    let mut changed = None;
+    if !edit.is_empty() {
+        changed = Some(board.edit_task(&task.id, &edit, &rule)?.task);
+    }
+    if status == Some(TaskStatus::Completed) {
+        changed = Some(board.complete_task(&task.id, &|_, _| Ok(()))?.task);
+    }
+    Ok(describe_task(changed.as_ref().unwrap_or(task)))
+}
+
+/// One task in progress at a time, and one started in an iteration.
+fn check_start(board: &Board<'_>, tasks: &[Task], task: &Task) -> Result<(), TaskRefusal> {
+    let stored = tasks.iter().find(|stored| stored.id == task.id);
+    if let Some(taken) = stored.filter(|stored| stored.status == TaskStatus::InProgress) {
+        let owner = taken.owner.as_deref().unwrap_or("somebody");
+        return Err(refuse(format!("{} is in progress, owner {owner}", tool_id(taken))));
+    }
+    let others = || tasks.iter().filter(|other| other.id != task.id && board.is_own(other));
+    if let Some(busy) = others().find(|other| other.status == TaskStatus::InProgress) {
+        return Err(refuse(format!("{ID_PREFIX}{} is in progress: only one task may be", busy.id)));
+    }
+    if let Some(blocker) = find_blocker(tasks, task) {
+        let (id, blocker) = (&task.id, &blocker.id);
+        return Err(refuse(format!("{ID_PREFIX}{id} depends on {ID_PREFIX}{blocker}")));
+    }
+    let mark = start_mark(board);
+    let is_started = |other: &&Task| other.metadata.get(STARTED_KEY) == Some(&mark);
+    match others().find(is_started).filter(|_| board.iteration.is_some()) {
+        Some(other) => Err(refuse(format!(
+            "{ID_PREFIX}{} was started in this iteration: only one task may be",
+            other.id
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn start_mark(board: &Board<'_>) -> Value {
+    json!([board.session, board.iteration])
+}
+
+fn list_tasks(board: &Board<'_>) -> ToolResult {
+    let tasks = board.tasks()?;
+    Ok(json!({"tasks": tasks.iter().map(describe_task).collect::<Vec<_>>()}))
+}
+
+fn next_task(board: &Board<'_>) -> ToolResult {
+    let tasks = board.tasks()?;
+    let is_ready =
+        |task: &&Task| task.status == TaskStatus::Pending && find_blocker(&tasks, task).is_none();
+    let number = |task: &Task| task.id.parse::<u64>().unwrap_or(u64::MAX);
+    let next = tasks.iter().filter(is_ready).min_by_key(|task| (task.priority, number(task)));
+    Ok(json!({"task": next.map(describe_task)}))
+}
+
+fn add_notes(board: &Board<'_>, args: &Value) -> ToolResult {
+    let one = std::slice::from_ref(args);
+    let items = args["notes"].as_array().map_or(one, Vec::as_slice);
+    let read = |item: &Value| {
+        let content = item["content"].as_str().unwrap_or_default().trim().to_owned();
+        if content.is_empty() {
+            return Err(wrong("a note needs `content`"));
+        }
+        Ok((read_note_kind(&item["type"])?.unwrap_or_default(), content))
+    };
+    let notes: Vec<(NoteKind, String)> = items.iter().map(read).collect::<Result<_, _>>()?;
+    let mut added = Vec::new();
+    for (kind, content) in &notes {
+        added.push(describe_note(&board.add_note(*kind, content, &|_, _| Ok(()))?));
+    }
+    Ok(json!({"added": added}))
+}
+
+fn list_notes(board: &Board<'_>, args: &Value) -> ToolResult {
+    let wanted = read_note_kind(&args["type"])?;
+    let is_wanted = |note: &&BoardNote| {
+        note_word(note.kind).is_some() && wanted.is_none_or(|kind| note.kind == kind)
+    };
+    let notes = board.notes()?;
+    Ok(json!({"notes": notes.iter().filter(is_wanted).map(describe_note).collect::<Vec<_>>()}))
+}
+
+fn add_summary(board: &Board<'_>, args: &Value) -> ToolResult {
+    let summary = args["summary"].as_str().unwrap_or_default().trim();
+    if summary.is_empty() {
+        return Err(wrong("`summary` is a text that is not empty"));
+    }
+    let note = board.add_note(NoteKind::Summary, summary, &|_, notes| {
+        let is_same = |note: &BoardNote| {
+            note.kind == NoteKind::Summary
+                && note.session == board.session
+                && note.iteration == board.iteration
+        };
+        match board.iteration.is_some() && notes.iter().any(is_same) {
+            true => Err(refuse("this iteration has a summary")),
+            false => Ok(()),
+        }
+    })?;
+    Ok(json!({"summary": note.text, "iteration": note.iteration}))
+}
+
+fn complete_session(board: &Board<'_>) -> ToolResult {
+    let is_open = |task: &&Task| {
+        board.is_own(task) && matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress)
+    };
+    board.add_note(NoteKind::SessionComplete, "", &|tasks, _| {
+        let open: Vec<String> = tasks.iter().filter(is_open).map(tool_id).collect();
+        match open.len() {
+            0 => Ok(()),
+            count => Err(refuse(format!(
+                "cannot complete session: {count} task(s) not in terminal state \
+                 (completed/blocked/cancelled). Open: {}",
+                open.join(", ")
+            ))),
+        }
+    })?;
+    Ok(json!({"session": board.session, "complete": true}))
+}
+
+/// The task with this id, or the only one whose id begins with it.
+fn find_by_prefix<'t>(tasks: &'t [Task], id: &str) -> Result<&'t Task, BoardError> {
+    let exact = |task: &&Task| task.id == id || tool_id(task).eq_ignore_ascii_case(id);
+    if let Some(task) = tasks.iter().find(exact) {
+        return Ok(task);
+    }
+    let upper = id.to_ascii_uppercase();
+    let mut found = tasks.iter().filter(|task| tool_id(task).starts_with(&upper));
+    match (found.next(), found.next()) {
+        _ if id.chars().count() < MIN_PREFIX_CHARS => {
+            Err(wrong(format!("there is no task `{id}`")))
+        }
+        (Some(task), None) => Ok(task),
+        (Some(_), Some(_)) => Err(wrong(format!("several tasks begin with `{id}`"))),
+        (None, _) => Err(wrong(format!("there is no task `{id}`"))),
+    }
+}
+
+fn read_ids(tasks: &[Task], ids: &[Value]) -> Result<Vec<String>, BoardError> {
+    let find = |id: &Value| {
+        find_by_prefix(tasks, id.as_str().unwrap_or_default()).map(|task| task.id.clone())
+    };
+    ids.iter().map(find).collect()
+}
+
+fn read_priority(value: &Value) -> Result<Option<u8>, BoardError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let number = value.as_u64().and_then(|number| u8::try_from(number).ok());
+    match number.filter(|number| *number <= MAX_PRIORITY) {
+        Some(number) => Ok(Some(number)),
+        None => Err(wrong(format!("`priority` is a number from 0 to {MAX_PRIORITY}"))),
+    }
+}
+
+fn read_status(value: &Value) -> Result<Option<TaskStatus>, BoardError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    Ok(Some(match value.as_str().unwrap_or_default() {
+        "remaining" | "pending" => TaskStatus::Pending,
+        "in_progress" => TaskStatus::InProgress,
+        "completed" => TaskStatus::Completed,
+        "blocked" => TaskStatus::Blocked,
+        "cancelled" => TaskStatus::Cancelled,
+        _ => return Err(wrong(format!("`status` is one of {}", STATUS_WORDS.join(", ")))),
+    }))
+}
+
+fn read_note_kind(value: &Value) -> Result<Option<NoteKind>, BoardError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    Ok(Some(match value.as_str().unwrap_or_default() {
+        "learning" => NoteKind::Learning,
+        "stuck" => NoteKind::Stuck,
+        "tip" => NoteKind::Tip,
+        "decision" => NoteKind::Decision,
+        _ => return Err(wrong(format!("`type` is one of {}", NOTE_WORDS.join(", ")))),
+    }))
+}
+
+/// The word of a note; `None` for what is no note of the agent.
+pub fn note_word(kind: NoteKind) -> Option<&'static str> {
+    match kind {
+        NoteKind::Learning => Some("learning"),
+        NoteKind::Stuck => Some("stuck"),
+        NoteKind::Tip => Some("tip"),
+        NoteKind::Decision => Some("decision"),
+        NoteKind::Summary | NoteKind::SessionComplete => None,
+    }
+}
+
+/// The word of a status in tools.
+pub fn tool_status(status: TaskStatus) -> &'static str {
+    match status {
+        TaskStatus::Pending => "remaining",
+        TaskStatus::InProgress => "in_progress",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Blocked => "blocked",
+        TaskStatus::Cancelled => "cancelled",
+    }
+}
+
+/// The id of a task in tools.
+pub fn tool_id(task: &Task) -> String {
+    format!("{ID_PREFIX}{}", task.id)
+}
+
+fn describe_task(task: &Task) -> Value {
+    let depends_on: Vec<String> =
+        task.blocked_by.iter().map(|id| format!("{ID_PREFIX}{id}")).collect();
+    json!({
+        "id": tool_id(task), "content": task.subject, "status": tool_status(task.status),
+        "priority": task.priority, "depends_on": depends_on, "iteration": task.iteration,
+    })
+}
+
+fn describe_note(note: &BoardNote) -> Value {
+    json!({
+        "id": format!("{NOTE_PREFIX}{}", note.id), "type": note_word(note.kind),
+        "content": note.text, "iteration": note.iteration,
+    })
+}
+
+fn check_duplicate(tasks: &[Task], subject: &str) -> Result<(), TaskRefusal> {
+    match tasks.iter().find(|task| is_same(&task.subject, subject)) {
+        Some(task) => Err(refuse(format!("{} has the same content", tool_id(task)))),
+        None => Ok(()),
+    }
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    one.trim().to_lowercase() == other.trim().to_lowercase()
+}
+
+fn wrong(why: impl Into<String>) -> BoardError {
+    BoardError::Refused(why.into())
+}
