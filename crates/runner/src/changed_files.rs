@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -87,8 +87,15 @@ impl WorkTree {
 /// Paths without those of runs, sorted, each once.
 pub fn list_changes(paths: impl IntoIterator<Item = String>) -> Vec<String> {
     let is_own = |path: &String| RUN_FOLDERS.iter().any(|folder| path.starts_with(folder));
-    let paths: BTreeSet<String> = paths.into_iter().filter(|path| !is_own(path)).collect();
+    let paths = paths.into_iter().map(|path| plain_path(&path));
+    let paths: BTreeSet<String> = paths.filter(|path| !path.is_empty() && !is_own(path)).collect();
     paths.into_iter().collect()
+}
+
+/// A path as git writes it, without `.` parts.
+fn plain_path(path: &str) -> String {
+    let parts = Path::new(path).components().filter(|part| *part != Component::CurDir);
+    parts.collect::<PathBuf>().display().to_string()
 }
 
 /// The project's folder inside the repository, with a slash at the end; empty for its root.

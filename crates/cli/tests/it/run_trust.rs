@@ -1,5 +1,7 @@
 //! A plan that was found by name runs nothing without trust.
 
+use std::io::Write;
+
 use crate::run_fixture::{TRACE_HOOKS, project_with_stage, run, run_folder, run_to, trace};
 use crate::test_project::{TestProject, text};
 
@@ -134,4 +136,17 @@ fn an_agent_of_the_project_needs_trust() {
     assert_eq!(project.run(&["trust", "--all", "--yes"], b"").status.code(), Some(0));
     run_to(&project, &["--prompt", "Go", "--session", "s"], 0);
     assert_eq!(trace(&project), ["agent prompt 1"]);
+}
+
+#[test]
+fn a_terminal_is_asked() {
+    let project = project_with_commands();
+    for (answer, code, ran) in [("n", 64, false), ("y", 0, true)] {
+        let mut terminal = project.start_in_terminal("run work");
+        terminal.stdin.take().unwrap().write_all(format!("{answer}\n").as_bytes()).unwrap();
+        let output = terminal.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{answer}: {}", text(&output.stdout));
+        assert!(text(&output.stdout).contains("cat left"), "{}", text(&output.stdout));
+        assert_eq!(!trace(&project).is_empty(), ran, "{answer}");
+    }
 }

@@ -61,7 +61,7 @@ const ACTION_TYPES: [ActionType; 4] = [
     ActionType {
         name: "spawn",
         required_field: "pipeline",
-        optional_fields: &["inputs", "pass_env"],
+        optional_fields: &["inputs", "pass_env", "trust_files"],
         waits: true,
         timeout: Duration::from_secs(3_600),
         retries: 0,
@@ -214,8 +214,10 @@ fn check_own_fields(
         let message = format!("a {} action needs `{need}`", kind.name);
         fields.add_error(need, message, &format!("add `{need}: \"…\"`"));
     }
-    if kind.optional_fields.contains(&"pass_env") {
-        let _ = fields.read_texts("pass_env");
+    for key in ["pass_env", "trust_files"] {
+        if kind.optional_fields.contains(&key) {
+            let _ = fields.read_texts(key);
+        }
     }
     match kind.name {
         "webhook" => webhook::read_fields(fields),
@@ -223,7 +225,6 @@ fn check_own_fields(
         _ => {
             check_map(fields, "env");
             let _ = fields.read_text("cwd");
-            let _ = fields.read_texts("trust_files");
         }
     }
     None
@@ -323,11 +324,10 @@ fn warn_stray_fields(
     node: &DocumentNode,
     kind: Option<&ActionType>,
 ) {
-    let other = |key: &str| {
-        ACTION_TYPES
-            .iter()
-            .find(|other| other.required_field == key || other.optional_fields.contains(&key))
+    let has_field = |kind: &ActionType, key: &str| {
+        kind.required_field == key || kind.optional_fields.contains(&key)
     };
+    let other = |key: &str| ACTION_TYPES.iter().find(|other| has_field(other, key));
     let mut known = COMMON_FIELDS.to_vec();
     known.extend(
         ACTION_TYPES
@@ -339,7 +339,7 @@ fn warn_stray_fields(
     reader.complaints.append(&mut fields.complaints);
     for (key, _) in node.entries() {
         let name = key.text().unwrap_or_default();
-        let Some((owner, kind)) = other(name).zip(kind).filter(|(o, k)| o.name != k.name) else {
+        let Some((owner, kind)) = other(name).zip(kind).filter(|(_, k)| !has_field(k, name)) else {
             continue;
         };
         let message = format!("`{name}` belongs to `type: {}`", owner.name);

@@ -13,6 +13,8 @@ use super::config::ConfigReader;
 use super::variables::{ERROR, is_known, known_names};
 
 const CALLBACK_VARIABLE: &str = "CALLBACK_URL";
+/// The end of the names of API keys.
+const API_KEY_ENDING: &str = "_API_KEY";
 const SET_VARIABLE_HELP: &str = "set it in ~/.config/gambrel/secrets.env, or in the environment";
 
 /// Adds the notes about one action.
@@ -30,6 +32,7 @@ pub fn add_notes(
         "shell" => {
             writer.command_notes().into_iter().chain(writer.never_blocks_note(policy)).collect()
         }
+        "spawn" => writer.missing_keys_note().into_iter().collect(),
         _ => Vec::new(),
     };
     reader.complaints.extend(notes);
@@ -100,6 +103,22 @@ impl NoteWriter<'_, '_> {
             !ours || self.is_set(name, in_env) || given(name) || is_used_otherwise(text, name)
         };
         self.unset_notes(node, &is_set, &|_| "the shell expands it to nothing".to_owned())
+    }
+
+    /// A note about API keys of the environment that the child pipeline does not receive.
+    fn missing_keys_note(&self) -> Option<Complaint> {
+        let passed = self.node.get("pass_env").and_then(DocumentNode::items).unwrap_or_default();
+        let is_passed = |name: &str| passed.iter().any(|item| item.text() == Some(name));
+        let names = self.reader.roots.env.keys().chain(self.secrets);
+        let keys: BTreeSet<&str> = names
+            .map(String::as_str)
+            .filter(|name| name.ends_with(API_KEY_ENDING) && !is_passed(name))
+            .collect();
+        let first = keys.first()?;
+        let listed: Vec<String> = keys.iter().map(|name| format!("`{name}`")).collect();
+        let message = format!("the child pipeline does not receive {}", listed.join(", "));
+        let help = format!("if its agent needs a key, write `pass_env: [{first}]`");
+        Some(Complaint::note(self.reader.document.span_of(self.node), message).with_help(help))
     }
 
     fn is_set(&self, name: &str, in_env: bool) -> bool {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::run::{CommandStep, ExpectedRun};
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -28,12 +30,14 @@ pub struct Case {
     /// `mcp:server/tool` (in the file `mcp-server.py`).
     #[serde(default)]
     pub hooks: BTreeMap<String, Behaviour>,
-    /// One event…
+    /// One event or one command…
     #[serde(default)]
     pub fire: Option<Fire>,
     #[serde(default)]
+    pub run: Option<CommandStep>,
+    #[serde(default)]
     pub expect: Expect,
-    /// …or several, which share one session's state.
+    /// …or several, which share the project and its state.
     #[serde(default)]
     pub steps: Vec<Step>,
 }
@@ -74,7 +78,11 @@ pub struct Behaviour {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    pub fire: Fire,
+    /// Either an event or a command.
+    #[serde(default)]
+    pub fire: Option<Fire>,
+    #[serde(default)]
+    pub run: Option<CommandStep>,
     #[serde(default)]
     pub expect: Expect,
 }
@@ -119,6 +127,8 @@ pub struct Expect {
     pub files: BTreeMap<String, String>,
     /// Files that must not be there.
     pub absent: Vec<String>,
+    /// What a command must leave.
+    pub run: Option<ExpectedRun>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -156,8 +166,15 @@ pub struct Reply {
 
 impl Case {
     pub fn all_steps(&self) -> Vec<Step> {
-        let single = self.fire.clone().map(|fire| Step { fire, expect: self.expect.clone() });
+        let (fire, run) = (self.fire.clone(), self.run.clone());
+        let is_single = fire.is_some() || run.is_some();
+        let single = is_single.then(|| Step { fire, run, expect: self.expect.clone() });
         single.into_iter().chain(self.steps.clone()).collect()
+    }
+
+    /// Whether a step needs the built program.
+    pub fn runs_commands(&self) -> bool {
+        self.all_steps().iter().any(|step| step.run.is_some())
     }
 }
 

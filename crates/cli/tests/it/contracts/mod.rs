@@ -1,11 +1,13 @@
 //! The contracts as data. Every claim has a case, and every case runs twice: scripted, with the
-//! engine as a library and scripted hooks; and real, with scripts on disk and the built binary.
+//! engine as a library and scripted hooks; and real, with scripts on disk and the built binary. A
+//! case with a `run` step runs only for real.
 
 mod case;
 mod check;
 mod claims;
 mod real;
 mod receiver;
+mod run;
 mod scripted;
 mod tools;
 

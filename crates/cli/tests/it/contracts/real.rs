@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::case::{Behaviour, Case, Fire};
 use super::check::{HookInput, Observed, differences};
 use super::receiver::{self, is_path};
-use super::tools;
+use super::{run as commands, tools};
 
 /// The folders of a case. The project's path contains a space.
 pub struct CaseProject {
@@ -49,7 +49,7 @@ impl CaseProject {
         }
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -59,6 +59,7 @@ impl CaseProject {
         text.replace("@ROOT@", &self.root.to_string_lossy())
             .replace("@HOME@", &self.home.to_string_lossy())
             .replace("@PORT@", &self.port.to_string())
+            .replace("@GAMBREL@", env!("CARGO_BIN_EXE_gambrel"))
     }
 
     pub fn substitute_json(&self, value: &Value) -> Value {
@@ -109,16 +110,28 @@ pub fn run(case: &Case) -> Vec<String> {
     }
     let mut wrong = Vec::new();
     for (n, step) in case.all_steps().iter().enumerate() {
-        let observed = fire(&project, case, &step.fire);
+        let observed = match (&step.fire, &step.run) {
+            (Some(event), None) => fire(&project, case, event),
+            (None, Some(command)) => run_step(&project, case, command),
+            _ => panic!("a step needs either `fire` or `run`"),
+        };
         let expect: super::case::Expect = step.expect.clone();
         let expect = substitute_expect(&project, expect);
-        wrong.extend(
-            differences(&expect, &observed, &project.root)
-                .into_iter()
-                .map(|w| format!("real, step {}: {w}", n + 1)),
-        );
+        let mut found = differences(&expect, &observed, &project.root);
+        if step.run.is_some() {
+            let expected = expect.run.unwrap_or_default();
+            found.extend(commands::differences(&project, &expected, &observed));
+        }
+        wrong.extend(found.into_iter().map(|w| format!("real, step {}: {w}", n + 1)));
     }
     wrong
+}
+
+/// Runs a command once.
+fn run_step(project: &CaseProject, case: &Case, command: &commands::CommandStep) -> Observed {
+    let before = read_all_inputs(project, case);
+    let observed = commands::run_command(project, case, command);
+    Observed { given: runs_since(&before, read_all_inputs(project, case)), ..observed }
 }
 
 /// Fills in the case's folders in expectations.
