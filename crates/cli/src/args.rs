@@ -14,7 +14,7 @@ use crate::commands::CommandArgs;
 use crate::init::InitArgs;
 use crate::open::StateDirRefused;
 use crate::printer;
-use crate::run::{ResumeArgs, RunArgs, StatusArgs, StopArgs};
+use crate::run::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs};
 use crate::task::{McpArgs, TaskArgs};
 use crate::trust::{TrustArgs, UntrustArgs};
 
@@ -114,6 +114,10 @@ pub enum CliCommand {
     Runs(JsonArgs),
     /// Cancel a run.
     Stop(StopArgs),
+    /// Hold a run before its next iteration; `resume` lets it go on.
+    Pause(StopArgs),
+    /// Give the agent of a run a message with its next prompt.
+    Say(SayArgs),
     /// Work on the project's tasks.
     Task(TaskArgs),
     /// Serve the project's tasks to an agent over MCP, on stdin and stdout.
@@ -463,6 +467,8 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Status(args) => crate::run::show_status(folder, &args),
         CliCommand::Runs(args) => crate::run::list_runs(folder, &args),
         CliCommand::Stop(args) => crate::run::stop(folder, &args),
+        CliCommand::Pause(args) => crate::run::pause(folder, &args),
+        CliCommand::Say(args) => crate::run::say(folder, &args),
         CliCommand::Task(args) => crate::task::run(folder, &args),
         CliCommand::Mcp(args) => crate::task::serve_mcp(folder, &args),
         CliCommand::List(args) => crate::list::run(folder, &args),

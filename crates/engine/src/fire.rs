@@ -154,7 +154,8 @@ fn clear_session(
 
 /// Executes side effects, stores undelivered messages and records the decision.
 fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
-    for SideEffect::WriteFile { path, text } in &decision.for_caller.side_effects {
+    for effect in &decision.for_caller.side_effects {
+        let SideEffect::WriteFile { path, text } = effect else { continue };
         if let Err(error) = write_private(path, &redacted_text(engine, path, text)) {
             decision.warnings.push(format!("{}: not written: {error}", path.display()));
         }

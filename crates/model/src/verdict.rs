@@ -109,6 +109,8 @@ pub enum SideEffect {
         /// What.
         text: String,
     },
+    /// Let a run go on after its agent has failed.
+    Recover,
 }
 
 /// A part of an event that a hook can rewrite.

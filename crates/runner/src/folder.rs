@@ -56,6 +56,11 @@ impl RunFolder {
         self.path.join("output.json")
     }
 
+    /// The file that holds the run before its next iteration while it exists.
+    pub fn pause_file(&self) -> PathBuf {
+        self.path.join("pause")
+    }
+
     /// The folder of a node.
     pub fn stage_folder(&self, plan: &Plan, node: usize) -> PathBuf {
         let id = plan.nodes.get(node).map(|node| node.id.as_str()).unwrap_or_default();

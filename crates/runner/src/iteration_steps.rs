@@ -16,6 +16,7 @@ use crate::folder::write_json;
 use crate::log_line::{LogKind, LogLine};
 use crate::provider::AgentSpec;
 use crate::result::read_result;
+use crate::session_steps::AGENT_FAILURE;
 
 /// How often hooks may keep one iteration going, whatever their own limits are.
 const MAX_FOLLOW_UPS: u32 = 100;
@@ -25,6 +26,9 @@ const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 impl Driver<'_> {
     /// The folder of an iteration and its `context.json`.
     pub(crate) fn start_iteration(&mut self) -> Result<StepEnd, RunError> {
+        if let StepEnd::Interrupted = self.wait_while_paused()? {
+            return Ok(StepEnd::Interrupted);
+        }
         let cursor = self.state.cursor.at(RunStep::IterationHooks);
         let data = json!({"attempt": cursor.attempt});
         self.write_line(LogKind::IterationStart, cursor.clone(), data)?;
@@ -45,6 +49,24 @@ impl Driver<'_> {
             // A resumed run compares with it. Without it, the agent's own report counts.
             let _stored = tree.store(&files.folder);
         }
+        Ok(StepEnd::Next)
+    }
+
+    /// Waits while a user holds the run.
+    fn wait_while_paused(&mut self) -> Result<StepEnd, RunError> {
+        let pause_file = self.folder.pause_file();
+        if !pause_file.exists() {
+            return Ok(StepEnd::Next);
+        }
+        let cursor = self.state.cursor.clone();
+        self.write_line(LogKind::Paused, cursor.clone(), Value::Null)?;
+        while pause_file.exists() {
+            if self.is_interrupted() {
+                return Ok(StepEnd::Interrupted);
+            }
+            std::thread::sleep(INTERRUPT_CHECK_INTERVAL);
+        }
+        self.write_line(LogKind::Unpaused, cursor, Value::Null)?;
         Ok(StepEnd::Next)
     }
 
@@ -139,7 +161,7 @@ impl Driver<'_> {
                     .into_iter()
                     .map(|hook| self.build_line(LogKind::HookComplete, cursor.clone(), hook));
                 let mut lines: Vec<LogLine> = hooks.collect();
-                let error = self.error_line("exit_code", why, None);
+                let error = self.error_line(AGENT_FAILURE, why, None);
                 lines.push(self.build_line(LogKind::AgentEnd, error.cursor.clone(), data));
                 lines.push(error);
                 self.append_lines(&lines)

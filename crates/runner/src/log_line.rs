@@ -63,8 +63,14 @@ pub enum LogKind {
     SessionComplete,
     /// Something failed.
     Error,
+    /// The iteration starts again after its agent failed.
+    Recovered,
     /// The run has failed.
     Failed,
+    /// The run waits before its next iteration.
+    Paused,
+    /// A paused run goes on.
+    Unpaused,
     /// The run was cancelled.
     Cancelled,
     /// The run goes on.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gambrel_engine::{mark_delivered, pending_delivery};
 use gambrel_model::event::run_key;
-use gambrel_model::{Audience, Call, End, Limits, Program, Shell};
+use gambrel_model::{Audience, Call, End, Limits, Program, Shell, SideEffect};
 use serde_json::{Value, json};
 
 use crate::agent::{AgentJob, TurnEnd, prompt_agent};
@@ -19,6 +19,10 @@ use crate::plan::{RunKind, TerminationKind};
 use crate::provider::AgentSpec;
 use crate::termination::{NodeProgress, QueueAnswer, check_termination};
 
+/// The kind of failure of an agent that did not end well.
+pub(crate) const AGENT_FAILURE: &str = "exit_code";
+/// How often one iteration starts again after its agent failed.
+const MAX_RECOVERIES: u32 = 3;
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most bytes of an output that are searched for a signal.
 const MAX_PRINTED_BYTES: u64 = 64 << 20;
@@ -245,7 +249,8 @@ impl Driver<'_> {
         }
     }
 
-    /// The hooks of `error`. A failed run stays failed whatever they answer.
+    /// The hooks of `error`. If one of them can recover the agent, the iteration starts again as a
+    /// new attempt, and their messages are in its prompt; otherwise the run has failed.
     pub(crate) fn fire_error(&mut self) -> Result<StepEnd, RunError> {
         let failure = self.state.failure.clone().unwrap_or_default();
         let mut firing = RunFiring::of("error");
@@ -254,6 +259,13 @@ impl Driver<'_> {
         let fired = self.fire(firing)?;
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
+        }
+        let has_recovery = fired.decision.for_caller.side_effects.contains(&SideEffect::Recover);
+        if has_recovery && failure.kind == AGENT_FAILURE && self.state.recoveries < MAX_RECOVERIES {
+            let cursor = &self.state.cursor;
+            let cursor = cursor.at_iteration(cursor.iteration, cursor.attempt + 1);
+            let data = json!({"attempt": cursor.attempt});
+            return self.write_lines(&fired.hooks, LogKind::Recovered, cursor, data);
         }
         self.write_output("failed", "", Some(&failure.message))?;
         let cursor = self.state.cursor.at(RunStep::Failed);

@@ -16,6 +16,8 @@ pub enum RunStatus {
     /// It runs, or was cut off.
     #[default]
     Running,
+    /// A user holds it before its next iteration.
+    Paused,
     /// It has ended well.
     Complete,
     /// It has failed.
@@ -105,6 +107,8 @@ pub struct RunState {
     pub failure: Option<RunFailure>,
     /// When it was cancelled.
     pub cancelled_at: Option<String>,
+    /// When a user paused it.
+    pub paused_at: Option<String>,
     /// When it last went on.
     pub resumed_at: Option<String>,
     /// How often an agent has ended, which is the position of a scripted agent.
@@ -121,6 +125,8 @@ pub struct RunState {
     pub finished_hooks: BTreeSet<(String, String)>,
     /// How many errors the run has had.
     pub error_count: usize,
+    /// How often the current iteration was started again after its agent failed.
+    pub recoveries: u32,
     /// When the newest line was written, in milliseconds since the epoch.
     pub last_ms: u64,
     /// How many lines the log has.
@@ -153,6 +159,7 @@ impl RunState {
             }
             LogKind::IterationComplete => {
                 self.iteration_started = None;
+                self.recoveries = 0;
                 self.iteration_completed = line.cursor.iteration;
                 let entry = serde_json::from_value(line.data["history"].clone());
                 self.history.push(entry.unwrap_or_default());
@@ -175,6 +182,19 @@ impl RunState {
                 self.status = RunStatus::Failed;
                 self.failure = serde_json::from_value(line.data.clone()).ok();
                 self.end_stage(line, RunStatus::Failed);
+            }
+            LogKind::Recovered => {
+                self.recoveries += 1;
+                self.failure = None;
+            }
+            LogKind::Paused => {
+                self.status = RunStatus::Paused;
+                self.paused_at = Some(line.ts.clone());
+            }
+            LogKind::Unpaused => {
+                // The time in which nothing ran does not count.
+                self.node_started_ms += pause_ms;
+                self.end_pause();
             }
             LogKind::Cancelled => self.cancelled_at = Some(line.ts.clone()),
             LogKind::Resumed => {
@@ -199,6 +219,7 @@ impl RunState {
 
     fn start_stage(&mut self, plan: &Plan, line: &LogLine) {
         self.iteration_completed = 0;
+        self.recoveries = 0;
         self.node_started_ms = line.ms;
         let index = line.cursor.node();
         let name = plan.nodes.get(index).map(|node| node.id.clone()).unwrap_or_default();
@@ -217,8 +238,13 @@ impl RunState {
         }
     }
 
-    fn resume(&mut self, line: &LogLine) {
+    fn end_pause(&mut self) {
         self.status = RunStatus::Running;
+        self.paused_at = None;
+    }
+
+    fn resume(&mut self, line: &LogLine) {
+        self.end_pause();
         if line.cursor.step != RunStep::ErrorHooks {
             self.failure = None;
         }
@@ -259,6 +285,7 @@ impl RunState {
             ("completed_at", &self.completed_at),
             ("completion_reason", &self.completion_reason),
             ("cancelled_at", &self.cancelled_at),
+            ("paused_at", &self.paused_at),
             ("resumed_at", &self.resumed_at),
         ];
         for (key, value) in optional {

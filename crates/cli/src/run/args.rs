@@ -92,11 +92,23 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
-/// Arguments of `stop`.
+/// Arguments of `stop` and `pause`.
 #[derive(Debug, Args)]
 pub struct StopArgs {
-    /// Cancel the run of this session.
+    /// The session of the run.
     pub session: String,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `say`.
+#[derive(Debug, Args)]
+pub struct SayArgs {
+    /// The session of the run.
+    pub session: String,
+    /// What the agent shall read.
+    pub text: String,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,4 +1,4 @@
-//! `gambrel run`, `resume`, `status`, `runs` and `stop`.
+//! `gambrel run`, `resume`, `status`, `runs`, `stop`, `pause` and `say`.
 
 mod args;
 mod plan_view;
@@ -6,6 +6,6 @@ mod progress;
 mod start;
 mod status;
 
-pub use args::{ResumeArgs, RunArgs, StatusArgs, StopArgs};
+pub use args::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs};
 pub use start::{resume, run};
-pub use status::{list_runs, show_status, stop};
+pub use status::{list_runs, pause, say, show_status, stop};

@@ -106,6 +106,8 @@ impl<'p> ProgressPrinter<'p> {
             LogKind::NodeComplete => format!("  stage {stage} complete: {}", text("reason")),
             LogKind::Delivery => "  final messages for the agent".to_owned(),
             LogKind::Error => format!("  error: {}", text("message")),
+            LogKind::Recovered => "  the iteration starts again".to_owned(),
+            LogKind::Paused => "paused; `gambrel resume` lets it go on".to_owned(),
             LogKind::Cancelled => "cancelled; `gambrel resume` continues".to_owned(),
             _ => return None,
         })

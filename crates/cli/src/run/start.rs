@@ -128,6 +128,11 @@ pub fn resume(folder: Option<PathBuf>, args: &ResumeArgs) -> anyhow::Result<u8> 
         None => newest_session(&gambrel)?,
     };
     let (_, run_folder) = named_session(&gambrel, &session);
+    let was_paused = std::fs::remove_file(run_folder.pause_file()).is_ok();
+    if was_paused && status::find_owner(&gambrel, &run_folder.path).is_some() {
+        printer::warn(&format!("the run `{session}` goes on"));
+        return Ok(0);
+    }
     resume_folder(&gambrel, &session, &run_folder, args.json)
 }
 

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use gambrel::model::event::run_key;
-use gambrel::model::{LedgerErrorKind, ProcessOrigin};
-use gambrel::runner::{Plan, RunState, RunStatus, is_session_name, read_state};
-use gambrel::{Gambrel, real_path};
+use gambrel::model::{Audience, LedgerErrorKind, Message, ProcessOrigin};
+use gambrel::runner::{Plan, RunFolder, RunState, RunStatus, is_session_name, read_state};
+use gambrel::{Gambrel, now_ms, real_path};
+use gambrel_engine::queue_messages;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{StatusArgs, StopArgs};
+use super::{SayArgs, StatusArgs, StopArgs};
 use crate::args::{JsonArgs, UsageError};
 use crate::{open, printer};
 
@@ -127,13 +128,53 @@ fn print_runs(gambrel: &Gambrel, json: bool) -> anyhow::Result<u8> {
     Ok(0)
 }
 
+/// Holds a live run before its next iteration.
+pub fn pause(folder: Option<PathBuf>, args: &StopArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    let folder = known_folder(&gambrel, &args.session)?;
+    if find_owner(&gambrel, &folder).is_none() {
+        bail!("the run `{}` is not running", args.session);
+    }
+    std::fs::write(RunFolder::new(folder).pause_file(), "")?;
+    match args.json {
+        true => printer::print_json(&json!({"session": args.session, "paused": true})),
+        false => printer::print(&format!("{} holds before its next iteration\n", args.session)),
+    }
+    Ok(0)
+}
+
+/// Stores a message for the next prompt of a run.
+pub fn say(folder: Option<PathBuf>, args: &SayArgs) -> anyhow::Result<u8> {
+    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    let folder = known_folder(&gambrel, &args.session)?;
+    let state = read_state(gambrel.ledger(), &folder)?.map(|(_, state)| state);
+    if state.is_none_or(|state| state.status == RunStatus::Complete) {
+        bail!("the run `{}` has no next iteration", args.session);
+    }
+    let id = format!("say-{}-{}", now_ms(), std::process::id());
+    let message =
+        Message { to: Audience::AgentNextTurn, text: args.text.clone(), hook: String::new() };
+    queue_messages(gambrel.ledger(), &run_key(&folder), id, "gambrel say", vec![message])?;
+    match args.json {
+        true => printer::print_json(&json!({"session": args.session, "stored": true})),
+        false => printer::print(&format!("stored for the next iteration of {}\n", args.session)),
+    }
+    Ok(0)
+}
+
+/// The folder of a session that exists.
+fn known_folder(gambrel: &Gambrel, session: &str) -> anyhow::Result<PathBuf> {
+    let folder = run_folder(gambrel, session);
+    if !is_session_name(session) || !folder.is_dir() {
+        bail!(UsageError(format!("no run `{session}` is in {}", runs_folder(gambrel).display())));
+    }
+    Ok(folder)
+}
+
 /// Cancels a run that is live.
 pub fn stop(folder: Option<PathBuf>, args: &StopArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
-    let folder = run_folder(&gambrel, &args.session);
-    if !folder.is_dir() {
-        bail!(UsageError(format!("no run `{}` is in {}", args.session, folder.display())));
-    }
+    let folder = known_folder(&gambrel, &args.session)?;
     let Some(owner) = find_owner(&gambrel, &folder) else {
         bail!("the run `{}` is not running", args.session);
     };
@@ -170,9 +211,10 @@ pub fn status_word(state: &RunState, is_live: bool) -> &'static str {
     match state.status {
         RunStatus::Complete => "complete",
         RunStatus::Failed => "failed",
+        RunStatus::Paused if is_live => "paused",
         RunStatus::Running if is_live => "running",
-        RunStatus::Running if state.cancelled_at.is_some() => "cancelled",
-        RunStatus::Running => "interrupted",
+        RunStatus::Running | RunStatus::Paused if state.cancelled_at.is_some() => "cancelled",
+        RunStatus::Running | RunStatus::Paused => "interrupted",
     }
 }
 
@@ -194,8 +236,10 @@ fn all_runs(gambrel: &Gambrel) -> Vec<KnownRun> {
 fn read_run(gambrel: &Gambrel, session: &str) -> anyhow::Result<Option<KnownRun>> {
     let folder = run_folder(gambrel, session);
     let Some((plan, state)) = read_state(gambrel.ledger(), &folder)? else { return Ok(None) };
-    let is_live = state.status == RunStatus::Running && find_owner(gambrel, &folder).is_some();
-    let pause = if is_live { read_pause(&folder) } else { None };
+    let is_open = matches!(state.status, RunStatus::Running | RunStatus::Paused);
+    let is_live = is_open && find_owner(gambrel, &folder).is_some();
+    let is_running = state.status == RunStatus::Running;
+    let pause = if is_live && is_running { read_pause(&folder) } else { None };
     Ok(Some(KnownRun { session: session.to_owned(), plan, state, is_live, pause }))
 }
 

@@ -73,6 +73,7 @@ mod readme_commands;
 mod run_caller;
 mod run_children;
 mod run_fixture;
+mod run_iteratr;
 mod run_kill;
 mod run_loop;
 mod run_permissions;

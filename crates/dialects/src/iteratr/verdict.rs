@@ -1,15 +1,19 @@
 //! Turns the output of a command into a message for the agent. Failures and timeouts are part of
 //! the message.
 
-use gambrel_model::{Audience, End, Event, Hook, Moment, Outcome, Verdict};
+use gambrel_model::{Audience, End, Event, Hook, Moment, Outcome, SideEffect, Verdict};
 
 /// Reads an outcome. Only a hook with `pipe_output` sends a message; no hook refuses.
-pub fn read_outcome(_: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
+/// A hook of `on_error` lets the run go on.
+pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     let text = output_text(hook, outcome);
-    let verdict = match hook.draft.policy.forwards_output && !text.is_empty() {
+    let mut verdict = match hook.draft.policy.forwards_output && !text.is_empty() {
         true => Verdict::with_only_message(output_audience(hook), text),
         false => Verdict::default(),
     };
+    if event.moment == Moment::Error {
+        verdict.side_effects.push(SideEffect::Recover);
+    }
     match &outcome.end {
         End::TimedOut => verdict.with_gate_failure("late: it was killed at its deadline"),
         End::FailedToStart(why) => verdict.with_gate_failure(format!("not started: {why}")),

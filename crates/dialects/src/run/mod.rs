@@ -29,16 +29,15 @@ const STOP: Powers = SHOW.union(Powers::HALT);
 const REFUSE: Powers = SHOW.union(Powers::DENY);
 const END: Powers = STOP.union(Powers::DENY);
 const START: Powers = END.union(Powers::ASK).union(Powers::MESSAGE_AGENT);
-const RECOVER: Powers = STOP.union(Powers::MESSAGE_AGENT);
 const PERMIT: Powers = END.union(Powers::ALLOW).union(Powers::ASK);
 
 /// What the runner can receive at a moment.
 fn caller_powers(moment: &Moment) -> Powers {
     match moment {
-        Moment::SessionStart | Moment::StageEnd | Moment::SessionEnd => STOP,
+        // Messages for the agent at an error are stored: they are in the prompt of the next attempt.
+        Moment::SessionStart | Moment::StageEnd | Moment::SessionEnd | Moment::Error => STOP,
         Moment::IterationStart => START,
         Moment::IterationEnd | Moment::TaskCompleted | Moment::MemberIdle => END,
-        Moment::Error => RECOVER,
         Moment::ToolBefore | Moment::ToolPermission => PERMIT,
         Moment::TaskCreated => REFUSE,
         _ => SHOW,
