@@ -12,14 +12,13 @@ use crate::files::kind::is_pipeline;
 use crate::files::pipeline::{NodeFile, PipelineFile, parse_pipeline};
 use crate::files::stage::{DEFAULT_DELAY_SECONDS, StageFile, parse_stage};
 use crate::inputs::expand_input;
+use crate::names::{MAX_SESSION_CHARS, clean_name, is_session_name, time_in_name};
 use crate::plan::{
     NodeProvider, PLAN_VERSION, PipelineInfo, Plan, PlanFile, PlanNode, PlanSession, PlanSource,
-    RunKind, hash_text,
+    RunKind, SpecText, TerminationKind, hash_text,
 };
 use crate::provider::{AGENT_HELP, AgentSpec, choose_provider, provider_spec};
-
-/// The most characters of a session's name.
-const MAX_SESSION_CHARS: usize = 64;
+use crate::spec::read_spec_settings;
 
 /// What the command line says about a run.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +41,8 @@ pub struct PlanRequest {
     pub inputs: Vec<String>,
     /// The value of `${CONTEXT}`.
     pub context: Option<String>,
+    /// What the user adds to the prompt of a spec.
+    pub extra: Option<String>,
     /// The file of a parent's values, and the values.
     pub from_parent: Option<(PathBuf, Value)>,
     /// The agent of the project's `config.yaml`.
@@ -133,7 +134,7 @@ impl Compiler<'_> {
         let typed = roots.cwd.join(target);
         let pipeline = if typed.is_dir() { Err(Vec::new()) } else { find_pipeline(roots, target) };
         let mut tried = match pipeline {
-            Ok(found) if is_spec(&found.path) => return Err(refuse_spec(&found.path)),
+            Ok(found) if is_spec(&found.path) => return self.compile_spec(&found.path),
             Ok(found) => {
                 let text = self.read_file(&found.path)?;
                 return match is_pipeline(&found.path, &text) {
@@ -170,6 +171,26 @@ impl Compiler<'_> {
             ..PipelineInfo::default()
         };
         Ok((info, stage.permissions.unwrap_or_default(), vec![PlanNode { termination, ..built }]))
+    }
+
+    /// A spec file: one stage that ends when the agent says so.
+    fn compile_spec(&mut self, path: &Path) -> Result<Compiled, PlanError> {
+        let text = self.read_file(path)?;
+        let settings = read_spec_settings(&self.request.roots.project)
+            .map_err(|complaint| PlanError::Invalid(vec![complaint]))?;
+        let stem = path.file_stem().map(|stem| clean_name(&stem.to_string_lossy()));
+        let name = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "spec".to_owned());
+        let node = NodeFile { prompt: Some(settings.template), ..NodeFile::default() };
+        let mut built = self.build_node(0, &name, &node, None, &PipelineFile::default());
+        let limit = [settings.iterations, self.request.max.unwrap_or(0)];
+        built.termination.kind = TerminationKind::Session;
+        built.termination.max = limit.into_iter().filter(|max| *max > 0).min().unwrap_or(u32::MAX);
+        built.prompt_path = settings.template_path;
+        built.delay = 0.0;
+        let extra = self.request.extra.clone().unwrap_or_default();
+        built.spec = Some(SpecText { path: path.to_owned(), text, extra });
+        let info = PipelineInfo { name, ..PipelineInfo::default() };
+        Ok((info, crate::plan::PermissionDefault::default(), vec![built]))
     }
 
     /// A prompt of the command line.
@@ -298,6 +319,7 @@ impl Compiler<'_> {
             delay: node.delay.or(written.delay).unwrap_or(DEFAULT_DELAY_SECONDS),
             max_runtime_seconds: written.max_runtime_seconds,
             commands: written.commands.clone(),
+            spec: None,
             hook_file: found
                 .map(|found| PlanFile { path: found.path.clone(), by_name: found.by_name }),
         }
@@ -465,29 +487,4 @@ fn prompt_paths(folder: &Path, named: Option<&str>) -> Vec<PathBuf> {
 
 fn is_spec(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "md")
-}
-
-fn refuse_spec(path: &Path) -> PlanError {
-    let complaint = Complaint::error(SourceSpan::of_file(path), "spec files cannot be run yet");
-    PlanError::Invalid(vec![complaint.with_help("name a pipeline or a stage")])
-}
-
-/// A time as part of a name: `20261118-083000`.
-fn time_in_name(ms: u64) -> String {
-    iso_time(ms, false).replace(['-', ':', 'Z'], "").replace('T', "-")
-}
-
-/// Whether a text can be the name of a session.
-pub fn is_session_name(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    !name.is_empty() && name.len() <= MAX_SESSION_CHARS && name.chars().all(is_plain)
-}
-
-/// A name with only the characters that a folder and a session may have.
-fn clean_name(name: &str) -> String {
-    let clean = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }
-    };
-    let name: String = name.chars().take(MAX_SESSION_CHARS).map(clean).collect();
-    if name.is_empty() { "stage".to_owned() } else { name }
 }

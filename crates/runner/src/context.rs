@@ -76,6 +76,9 @@ pub enum RunError {
         /// Why.
         source: std::io::Error,
     },
+    /// The task board failed.
+    #[error("the task board: {0}")]
+    Board(#[source] crate::board::BoardError),
     /// An event could not be fired.
     #[error("{0}")]
     Firing(Complaint),

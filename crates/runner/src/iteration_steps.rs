@@ -15,7 +15,7 @@ use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::log_line::{LogKind, LogLine};
 use crate::provider::AgentSpec;
-use crate::result::read_result;
+use crate::result::{read_result, read_spec_result};
 use crate::session_steps::AGENT_FAILURE;
 
 /// How often hooks may keep one iteration going, whatever their own limits are.
@@ -106,7 +106,10 @@ impl Driver<'_> {
             blocks.push(self.messages.join("\n"));
         }
         let prompt = self.rewritten_prompt.clone();
-        blocks.push(prompt.unwrap_or_else(|| self.view().build_prompt(self.node(), &cursor)));
+        blocks.push(match prompt {
+            Some(prompt) => prompt,
+            None => self.build_iteration_prompt(&cursor)?,
+        });
         let job = AgentJob {
             blocks,
             env: self.view().agent_env(&cursor, &self.now()),
@@ -173,7 +176,10 @@ impl Driver<'_> {
     pub(crate) fn check_stop(&mut self) -> Result<StepEnd, RunError> {
         let cursor = self.state.cursor.clone();
         let files = self.folder.iteration_files(self.plan, cursor.node(), cursor.iteration);
-        let read = read_result(&files);
+        let read = match self.node().spec {
+            Some(_) => read_spec_result(&files, self.find_summary()?),
+            None => read_result(&files),
+        };
         write_json(&files.result, &read.result)
             .map_err(|error| RunError::of_file(&files.result, error))?;
         self.find_changed_files(&read.history.files_touched);

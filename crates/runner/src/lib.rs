@@ -3,6 +3,7 @@
 
 mod agent;
 mod board;
+mod board_tools;
 mod changed_files;
 mod compile;
 mod context;
@@ -17,13 +18,16 @@ mod iteration_steps;
 mod log_line;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod names;
 mod permissions;
 mod plan;
 mod prompt;
 mod provider;
 mod result;
+mod run_board;
 mod run_log;
 mod session_steps;
+mod spec;
 mod start;
 mod state;
 mod termination;
@@ -32,7 +36,7 @@ pub use board::{
     Board, BoardChange, BoardError, DEFAULT_PRIORITY, FireBoardEvent, MAX_PRIORITY, NewTask,
     TaskEdit, TaskRule, find_blocker, refuse, status_word,
 };
-pub use compile::{CompiledPlan, PlanError, PlanRequest, compile_plan, is_session_name};
+pub use compile::{CompiledPlan, PlanError, PlanRequest, compile_plan};
 pub use context::{FireHooks, FiringRequest, RunContext, RunError, RunResult, RunUpdate};
 pub use cursor::{Cursor, RunStep};
 pub use files::find::{PlanRoots, list_plan_files};
@@ -40,9 +44,10 @@ pub use files::kind::is_plan_text;
 pub use files::termination::BEADS_COMMAND;
 pub use folder::RunFolder;
 pub use log_line::{LogKind, LogLine};
+pub use names::is_session_name;
 pub use plan::{
     InputSelect, NodeInputs, NodeProvider, PermissionDefault, PipelineInfo, Plan, PlanFile,
-    PlanNode, PlanSession, PlanSource, RunKind, Termination, TerminationKind,
+    PlanNode, PlanSession, PlanSource, RunKind, SpecText, Termination, TerminationKind,
 };
 pub use provider::AgentSpec;
 pub use start::{read_plan, read_state, run_plan, write_plan, write_state};

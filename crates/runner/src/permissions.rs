@@ -8,6 +8,7 @@ use gambrel_model::{Answer, Decision, Ledger, LedgerError, Ruling, Ticket};
 use serde_json::{Value, json};
 
 use crate::agent::ToolUse;
+use crate::board_tools::refusal_text;
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
 use crate::firing::RunFiring;
@@ -27,12 +28,19 @@ impl Driver<'_> {
             Ok(refusal) => refusal,
             Err(error) => Some(error.to_string()),
         };
-        if refusal.is_none()
-            && let Err(error) = self.fire_tool_end(tool, number)
-        {
+        if refusal.is_some() {
+            return refusal;
+        }
+        let mut ended = tool.clone();
+        match self.call_board(&tool.tool, &tool.args) {
+            Some(Ok(output)) => ended.output = Some(output.to_string()),
+            Some(Err(error)) => ended.error = Some(refusal_text(&error)),
+            None => {}
+        }
+        if let Err(error) = self.fire_tool_end(&ended, number) {
             (self.on_update)(RunUpdate::Notice(&error.to_string()));
         }
-        refusal
+        ended.error.filter(|_| tool.error.is_none())
     }
 
     fn fire_tool_before(

@@ -170,9 +170,24 @@ pub struct PlanNode {
     /// Named commands for the agent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, String>,
+    /// The spec that the agent works through, for a spec file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<SpecText>,
     /// The stage's own file, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_file: Option<PlanFile>,
+}
+
+/// A spec file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpecText {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// What the user adds to the prompt with `--extra`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub extra: String,
 }
 
 /// When a node ends.
@@ -210,6 +225,8 @@ pub enum TerminationKind {
     Judgment,
     /// When a command prints nothing.
     Queue,
+    /// When the agent calls the tool `session-complete`.
+    Session,
 }
 
 /// What a node reads of other nodes.

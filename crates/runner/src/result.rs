@@ -31,6 +31,29 @@ enum AgentFile {
     Object(Map<String, Value>),
 }
 
+/// Reads what the agent left. An agent that works through a spec may leave nothing: it goes on.
+pub fn read_spec_result(files: &IterationFiles, summary: String) -> IterationResult {
+    let is_written = |path: &Path| !matches!(read_object(path), AgentFile::Missing);
+    let is_derived = matches!(
+        read_object(&files.result),
+        AgentFile::Object(result) if result.contains_key(DERIVED_KEY)
+    );
+    if is_written(&files.status) || (is_written(&files.result) && !is_derived) {
+        let mut read = read_result(files);
+        if read.history.summary.is_empty() {
+            read.history.summary = summary;
+        }
+        return read;
+    }
+    let mut read = error_result(String::new());
+    read.history.decision = "continue".to_owned();
+    read.history.summary.clone_from(&summary);
+    read.result["summary"] = json!(summary);
+    read.result["signals"]["risk"] = json!("low");
+    read.history.signals = read.result["signals"].clone();
+    read
+}
+
 /// Reads what the agent left.
 pub fn read_result(files: &IterationFiles) -> IterationResult {
     let status = read_object(&files.status);

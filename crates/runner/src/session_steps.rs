@@ -78,11 +78,13 @@ impl Driver<'_> {
         let cursor = self.state.cursor.clone();
         let output = match self.node().termination.kind {
             TerminationKind::Queue => self.read_printed(&cursor),
-            TerminationKind::Fixed | TerminationKind::Judgment => String::new(),
+            _ => String::new(),
         };
         let node = self.node().clone();
         let history = self.state.history.clone();
-        let progress = check_termination(&node, &history, &output, || self.ask_queue());
+        let is_complete = node.spec.is_some() && self.is_session_complete()?;
+        let progress =
+            check_termination(&node, &history, &output, is_complete, || self.ask_queue());
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }

@@ -95,6 +95,8 @@ pub struct RunState {
     pub stages: Vec<StageState>,
     /// When the run began.
     pub started_at: String,
+    /// The same, in milliseconds since the epoch.
+    pub started_ms: u64,
     /// When the running iteration began.
     pub iteration_started: Option<String>,
     /// The last iteration of the current node that ended.
@@ -149,7 +151,10 @@ impl RunState {
         self.cursor = line.cursor.clone();
         let pause_ms = line.ms.saturating_sub(std::mem::replace(&mut self.last_ms, line.ms));
         match line.kind {
-            LogKind::SessionStart => self.started_at.clone_from(&line.ts),
+            LogKind::SessionStart => {
+                self.started_at.clone_from(&line.ts);
+                self.started_ms = line.ms;
+            }
             LogKind::NodeStart => self.start_stage(plan, line),
             LogKind::IterationStart => self.iteration_started = Some(line.ts.clone()),
             LogKind::AgentEnd => self.agent_ends += 1,
@@ -174,6 +179,35 @@ impl RunState {
                 self.node_reason = line.data["reason"].as_str().unwrap_or_default().to_owned();
                 self.end_stage(line, RunStatus::Complete);
             }
+            LogKind::Error
+            | LogKind::Failed
+            | LogKind::Recovered
+            | LogKind::Paused
+            | LogKind::Unpaused
+            | LogKind::Cancelled => self.apply_trouble(line, pause_ms),
+            LogKind::Resumed => {
+                // The time in which nothing ran does not count.
+                self.node_started_ms += pause_ms;
+                self.resume(line);
+            }
+            LogKind::SessionComplete => {
+                self.status = RunStatus::Complete;
+                self.completed_at = Some(line.ts.clone());
+                self.completion_reason = line.data["reason"].as_str().map(str::to_owned);
+            }
+            LogKind::SessionStarted
+            | LogKind::AgentStart
+            | LogKind::Stop
+            | LogKind::IterationHooksDone
+            | LogKind::StageHooksDone
+            | LogKind::Delivery
+            | LogKind::Delivered => {}
+        }
+    }
+
+    /// Changes the state by a line about an error or a pause.
+    fn apply_trouble(&mut self, line: &LogLine, pause_ms: u64) {
+        match line.kind {
             LogKind::Error => {
                 self.error_count += 1;
                 self.failure = serde_json::from_value(line.data.clone()).ok();
@@ -197,23 +231,7 @@ impl RunState {
                 self.end_pause();
             }
             LogKind::Cancelled => self.cancelled_at = Some(line.ts.clone()),
-            LogKind::Resumed => {
-                // The time in which nothing ran does not count.
-                self.node_started_ms += pause_ms;
-                self.resume(line);
-            }
-            LogKind::SessionComplete => {
-                self.status = RunStatus::Complete;
-                self.completed_at = Some(line.ts.clone());
-                self.completion_reason = line.data["reason"].as_str().map(str::to_owned);
-            }
-            LogKind::SessionStarted
-            | LogKind::AgentStart
-            | LogKind::Stop
-            | LogKind::IterationHooksDone
-            | LogKind::StageHooksDone
-            | LogKind::Delivery
-            | LogKind::Delivered => {}
+            _ => {}
         }
     }
 

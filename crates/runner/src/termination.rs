@@ -31,6 +31,7 @@ pub fn check_termination(
     node: &PlanNode,
     history: &[HistoryEntry],
     output: &str,
+    is_session_complete: bool,
     ask_queue: impl FnOnce() -> QueueAnswer,
 ) -> NodeProgress {
     let own: Vec<&HistoryEntry> = history.iter().filter(|entry| entry.stage == node.id).collect();
@@ -51,6 +52,7 @@ pub fn check_termination(
             complete("completion_signal")
         }
         TerminationKind::Queue if ask_queue() == QueueAnswer::Empty => complete("queue_empty"),
+        TerminationKind::Session if is_session_complete => complete("session_complete"),
         _ if reached => complete("max_iterations"),
         _ => NodeProgress::Continue,
     }

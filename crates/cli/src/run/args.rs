@@ -6,7 +6,8 @@ use clap::Args;
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-#[command(after_help = "TARGET is a pipeline file, a stage folder or file, or the name of one.
+#[command(
+    after_help = "TARGET is a pipeline file, a stage folder or file, the name of one, or a spec in Markdown.
 Names are looked up in .gambrel/stages, .gambrel/pipelines, .claude/stages and .claude/pipelines.
 
 Agents:
@@ -21,7 +22,8 @@ Examples:
   gambrel resume                       continue the newest run that did not complete
 
 Exit codes: 0 complete, 1 failed or aborted, 64 wrong usage or an untrusted plan,
-130 after Ctrl-C.")]
+130 after Ctrl-C."
+)]
 pub struct RunArgs {
     /// Run this pipeline or stage.
     pub target: Option<String>,
@@ -46,6 +48,9 @@ pub struct RunArgs {
     /// Set ${CONTEXT} in prompts.
     #[arg(long, value_name = "TEXT")]
     pub context: Option<String>,
+    /// Add this text to the prompt of a spec.
+    #[arg(long, value_name = "TEXT")]
+    pub extra: Option<String>,
     /// Keep the files of the run in this folder.
     #[arg(long, value_name = "DIR")]
     pub session_dir: Option<PathBuf>,

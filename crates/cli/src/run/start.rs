@@ -288,6 +288,7 @@ fn build_request(gambrel: &Gambrel, args: &RunArgs) -> anyhow::Result<PlanReques
         max: args.max,
         inputs: args.input.clone(),
         context: args.context.clone(),
+        extra: args.extra.clone(),
         from_parent: read_parent_inputs(setup, args)?,
         project_agent: gambrel.project_agent(),
         now_ms: now_ms(),

@@ -79,6 +79,7 @@ mod run_loop;
 mod run_permissions;
 mod run_resume;
 mod run_sessions;
+mod run_spec;
 mod run_trouble;
 mod run_trust;
 mod run_watchdog;

@@ -20,6 +20,7 @@ impl ProjectFixture {
         let folder = root.path().canonicalize().unwrap();
         let roots = PlanRoots { project: folder.clone(), cwd: folder, env: BTreeMap::new() };
         let request = PlanRequest {
+            extra: None,
             roots,
             target: None,
             prompt: None,

@@ -92,9 +92,9 @@ fn object(properties: Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-/// Calls a tool. `Err` is the text of a refusal; `None` means that there is no such tool.
-pub fn call_tool(board: &Board<'_>, name: &str, args: &Value) -> Option<Result<Value, String>> {
-    let called = match name {
+/// Calls a tool; `None` means that there is no such tool.
+pub fn call_tool(board: &Board<'_>, name: &str, args: &Value) -> Option<ToolResult> {
+    Some(match name {
         "task-add" => add_tasks(board, args),
         "task-update" => update_task(board, args),
         "task-list" => list_tasks(board),
@@ -104,11 +104,16 @@ pub fn call_tool(board: &Board<'_>, name: &str, args: &Value) -> Option<Result<V
         "iteration-summary" => add_summary(board, args),
         "session-complete" => complete_session(board),
         _ => return None,
-    };
-    Some(called.map_err(|error| format!("error: {error}")))
+    })
 }
 
-type ToolResult = Result<Value, BoardError>;
+/// What a tool returns, or why it refuses.
+pub type ToolResult = Result<Value, BoardError>;
+
+/// The text of a refusal.
+pub fn refusal_text(error: &BoardError) -> String {
+    format!("error: {error}")
+}
 
 fn add_tasks(board: &Board<'_>, args: &Value) -> ToolResult {
     let items = args["tasks"].as_array().filter(|items| !items.is_empty());

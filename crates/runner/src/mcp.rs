@@ -1,7 +1,5 @@
 //! The task board as an MCP server on a reader and a writer.
 
-mod tools;
-
 use std::sync::Arc;
 
 use rmcp::model::{
@@ -13,9 +11,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use tools::{note_word, tool_id, tool_status};
-
 use crate::board::Board;
+use crate::board_tools;
 
 const INSTRUCTIONS: &str = "The task board of this project. Add the tasks that you find, start one \
     with task-update before you work on it, and set it to completed when it is done. A hook may \
@@ -75,7 +72,7 @@ impl ServerHandler for BoardServer {
             Value::Object(object) => object,
             _ => JsonObject::new(),
         };
-        let tools = tools::list_tools().into_iter();
+        let tools = board_tools::list_tools().into_iter();
         let tools = tools.map(|tool| Tool::new(tool.name, tool.description, schema(tool.schema)));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
@@ -92,7 +89,7 @@ impl ServerHandler for BoardServer {
         let args = Value::Object(request.arguments.unwrap_or_default());
         let work = tokio::task::spawn_blocking(move || {
             let mut called = None;
-            board.with_board(&mut |board| called = tools::call_tool(board, &name, &args));
+            board.with_board(&mut |board| called = board_tools::call_tool(board, &name, &args));
             called.ok_or_else(|| {
                 ErrorData::invalid_params(format!("there is no tool `{name}`"), None)
             })
@@ -102,7 +99,9 @@ impl ServerHandler for BoardServer {
         })??;
         let result = match called {
             Ok(value) => CallToolResult::success(vec![ContentBlock::text(value.to_string())]),
-            Err(text) => CallToolResult::error(vec![ContentBlock::text(text)]),
+            Err(error) => {
+                CallToolResult::error(vec![ContentBlock::text(board_tools::refusal_text(&error))])
+            }
         };
         Ok(result.into())
     }
