@@ -12,7 +12,7 @@ use tokio::time::timeout_at;
 
 use super::http_transport::HttpTransport;
 use super::server::McpServer;
-use super::session::{self, McpFailure};
+use super::session::{self, McpError};
 use crate::outcome::time_limits;
 use crate::sidefile;
 use crate::web::{AsyncAction, HttpClients, MAX_BODY_BYTES, Target, WebSettings, check_headers};
@@ -90,7 +90,7 @@ impl McpCaller {
             .and_then(|target| Ok((target, check_headers(&request.headers)?)));
         let (target, headers) = match ready {
             Ok(ready) => ready,
-            Err(why) => return failed_to_start(why),
+            Err(why) => return failed_to_start(why.to_string()),
         };
 
         let command = vec![target.redacted_url(), request.tool.clone()];
@@ -166,11 +166,11 @@ fn failed_to_start(why: String) -> Outcome {
 }
 
 fn to_outcome(
-    result: Result<session::McpToolOutcome, McpFailure>,
+    result: Result<session::McpToolOutcome, McpError>,
     request: &ToolRequest,
     stderr: &str,
 ) -> Outcome {
-    let failure_message = |why: &str| {
+    let failure_message = |why: &McpError| {
         let stderr_text = stderr.trim_end();
         let tail = if stderr_text.is_empty() {
             String::new()
@@ -186,7 +186,7 @@ fn to_outcome(
             failure: outcome.failure,
             ..Outcome::from_end(End::Answered)
         },
-        Err(McpFailure(why)) => Outcome::from_end(End::FailedToStart(failure_message(&why))),
+        Err(why) => Outcome::from_end(End::FailedToStart(failure_message(&why))),
     }
 }
 

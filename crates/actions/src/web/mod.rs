@@ -6,6 +6,7 @@ mod address;
 mod ask;
 mod async_action;
 mod client;
+mod error;
 mod exchange;
 mod fetch;
 mod prepared_request;
@@ -15,13 +16,11 @@ mod signature;
 mod target;
 
 pub use action::WebhookAction;
+pub use error::{ExchangeError, RequestError, TlsError};
 pub use fetch::Fetcher;
 pub use settings::{ApprovalChannel, ListenFn, ListenerHandle, ResolveFn, WebSettings};
 #[cfg(feature = "mcp")]
 pub(crate) use {
-    async_action::AsyncAction,
-    client::{ClientError, HttpClients},
-    exchange::{MAX_BODY_BYTES, failure_reason},
-    prepared_request::check_headers,
-    target::Target,
+    async_action::AsyncAction, client::HttpClients, exchange::MAX_BODY_BYTES,
+    prepared_request::check_headers, target::Target,
 };
