@@ -61,7 +61,7 @@ impl SourceSpan {
 
     /// A range of bytes of a text.
     pub fn of_range(path: &Path, text: &str, start: usize, end: usize) -> Self {
-        let start = floor_char_boundary(text, start);
+        let start = text.floor_char_boundary(start);
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         Self {
@@ -69,17 +69,9 @@ impl SourceSpan {
             line: before.bytes().filter(|b| *b == b'\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
             start,
-            end: floor_char_boundary(text, end.max(start)),
+            end: text.floor_char_boundary(end.max(start)),
         }
     }
-}
-
-fn floor_char_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// A text from a file that knows the position of each of its bytes, so that an error inside it has

@@ -333,12 +333,7 @@ fn truncate_text(text: &mut String) {
     if text.len() <= MAX_MESSAGE_BYTES {
         return;
     }
-    let (mut head, mut tail) = (MAX_MESSAGE_BYTES * 3 / 4, text.len() - MAX_MESSAGE_BYTES / 4);
-    while !text.is_char_boundary(head) {
-        head -= 1;
-    }
-    while !text.is_char_boundary(tail) {
-        tail += 1;
-    }
+    let head = text.floor_char_boundary(MAX_MESSAGE_BYTES * 3 / 4);
+    let tail = text.ceil_char_boundary(text.len() - MAX_MESSAGE_BYTES / 4);
     *text = format!("{}\n… {} bytes left out …\n{}", &text[..head], tail - head, &text[tail..]);
 }
