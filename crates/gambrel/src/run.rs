@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use gambrel_dialects::unified::project_agent;
 use gambrel_engine::{Options, now_ms};
-use gambrel_model::{Call, Complaint, Decision, End, Outcome, ProcessOrigin, SourceSpan, sha256};
+use gambrel_model::{
+    Call, Complaint, Decision, End, Outcome, ProcessOrigin, SourceSpan, sha256, to_hex,
+};
 use gambrel_runner::{
     FiringRequest, Plan, PlanError, PlanFile, PlanRequest, PlanRoots, RunContext, RunError,
     RunFolder, RunResult, RunUpdate, compile_plan, list_plan_files, run_plan,
@@ -151,7 +153,7 @@ fn plan_hash(plan: &Plan) -> String {
     let text = serde_json::to_string(plan).unwrap_or_default();
     let read: Option<Plan> = serde_json::from_str(&text).ok();
     let text = read.and_then(|plan| serde_json::to_string(&plan).ok()).unwrap_or(text);
-    sha256(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&sha256(text))
 }
 
 /// The files of a plan as sources of hooks. What was found by name is the project's.

@@ -174,23 +174,8 @@ pub fn nearest_word<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) ->
     words
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(word.len()) <= limit)
-        .map(|candidate| (edit_distance(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (strsim::levenshtein(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(far, _)| *far <= limit)
         .min_by_key(|(far, _)| *far)
         .map(|(_, candidate)| candidate)
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

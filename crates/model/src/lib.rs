@@ -49,7 +49,7 @@ pub use decision::{Decision, Reply, Step};
 pub use degrade::{Degraded, Loss};
 pub use description::Description;
 pub use dialect::{Caller, Dialect, DialectProperties, HookFormat, SessionMemory};
-pub use digest::sha256;
+pub use digest::{sha256, to_hex};
 pub use event::{CallerContext, Event, Facts, ParsedEvent, ReceivedEvent, TaskFacts, TeamFacts};
 pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, Scope, Source};
 pub use ledger::{

@@ -1,5 +1,5 @@
 //! Text functions that all crates share: cutting a text, cleaning foreign text before it is shown,
-//! and quoting a word for a shell.
+//! and quoting a value for a shell or a URL.
 
 /// A text of at most `max` characters as it is; of a longer one the beginning, then `mark`.
 pub fn truncate_chars(text: &str, max: usize, mark: &str) -> String {
@@ -41,6 +41,21 @@ pub fn join_lines(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The signs that no part of a URL needs encoded.
+pub const UNRESERVED: &[u8] = b"-._~";
+
+/// Percent-encodes all bytes but letters, digits and those in `plain`.
+pub fn percent_encode(bytes: &[u8], plain: &[u8]) -> String {
+    let mut encoded = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte.is_ascii_alphanumeric() || plain.contains(byte) {
+            true => encoded.push(char::from(*byte)),
+            false => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
 /// A word in single quotes, for every shell.
 pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
@@ -64,6 +79,11 @@ mod tests {
         assert_eq!(remove_controls(text), "a[31mbc\n\td");
         assert_eq!(replace_controls(text), "a�[31mb�c��\n\td�");
         assert_eq!(replace_controls("👩\u{200d}💻"), "👩\u{200d}💻");
+    }
+
+    #[test]
+    fn encodes_all_but_plain_bytes() {
+        assert_eq!(percent_encode("a/é b".as_bytes(), b"/"), "a/%C3%A9%20b");
     }
 
     #[test]

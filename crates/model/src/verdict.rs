@@ -46,7 +46,7 @@ impl Ruling {
     /// The power that a caller needs to receive it.
     pub fn required_power(self) -> Powers {
         match self {
-            Self::Silent => Powers::NONE,
+            Self::Silent => Powers::empty(),
             Self::Allow => Powers::ALLOW,
             Self::Ask => Powers::ASK,
             Self::Defer => Powers::DEFER,

@@ -4,6 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gambrel_model::request::{CALLBACK_MARKER, FetchRequest, WebhookRequest};
+use gambrel_model::text::{UNRESERVED, percent_encode};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::Value;
@@ -123,15 +124,7 @@ fn parse_method(word: &str) -> Result<Method, RequestError> {
 
 /// Puts the callback link, or nothing, in place of its marker.
 pub(crate) fn fill_callback(request: &mut WebhookRequest, link: &str) {
-    let encoded_link: String = link
-        .bytes()
-        .map(|byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect();
+    let encoded_link = percent_encode(link.as_bytes(), UNRESERVED);
     request.url =
         request.url.replace(CALLBACK_MARKER, &encoded_link).replace(ENCODED_MARKER, &encoded_link);
     for (_, value) in &mut request.headers {
