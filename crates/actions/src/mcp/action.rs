@@ -18,8 +18,9 @@ use crate::sidefile;
 use crate::web::{AsyncAction, HttpClients, MAX_BODY_BYTES, Target, WebSettings, check_headers};
 use gambrel_process::deadlines::{Deadlines, add_duration};
 use gambrel_process::environ::tag_prefix;
+use gambrel_process::owner::ProcessOwner;
 use gambrel_process::running_file::RunningEntry;
-use gambrel_process::settings::{Settings, WATCHDOG_DELAY};
+use gambrel_process::settings::Settings;
 use gambrel_process::watchdog_client::WatchdogClient;
 
 /// Calls tools of MCP servers.
@@ -118,18 +119,14 @@ impl McpCaller {
         }
 
         let _running = RunningEntry::register_process(&self.settings, tag_prefix());
-        let started = McpServer::start(call, self.settings.isolate);
+        let owner = ProcessOwner::new(Arc::clone(&self.watchdog), self.settings.subreaper);
+        let started = McpServer::start(call, &owner, self.settings.isolate);
         let outcome = match started {
             Ok((server, streams)) => {
-                let command = server.command.clone();
-                let transport = session::pipe_transport(streams);
-                let (result, watched) = self
-                    .wait_for_session(&server, session::call_tool(transport, request), deadlines)
-                    .await;
+                let command = server.command();
+                let session = session::call_tool(session::pipe_transport(streams), request);
+                let result = timeout_at(deadlines.deadline.into(), session).await.ok();
                 let (stderr, remarks) = server.shut_down(deadlines, result.is_none()).await;
-                if let Some(tag) = watched {
-                    self.watchdog.release_tag(&tag);
-                }
                 let outcome = match result {
                     Some(result) => to_outcome(result, request, &stderr.to_text()),
                     None => Outcome::from_end(End::TimedOut),
@@ -140,24 +137,6 @@ impl McpCaller {
         };
         sidefile::remove_temporary(&call.files);
         outcome
-    }
-
-    /// Waits for the session until the deadline. A server that runs for a while is registered with
-    /// the watchdog, so that it is killed if gambrel dies. The second value identifies that
-    /// registration.
-    async fn wait_for_session<T>(
-        &self,
-        server: &McpServer,
-        session: impl Future<Output = T>,
-        deadlines: Deadlines,
-    ) -> (Option<T>, Option<String>) {
-        let mut session = std::pin::pin!(session);
-        let soon = add_duration(Instant::now(), WATCHDOG_DELAY).min(deadlines.deadline);
-        if let Ok(result) = timeout_at(soon.into(), &mut session).await {
-            return (Some(result), None);
-        }
-        let watched = server.register_with_watchdog(&self.watchdog);
-        (timeout_at(deadlines.deadline.into(), &mut session).await.ok(), watched)
     }
 }
 
