@@ -189,15 +189,15 @@ pub fn signal_all(members: &[ProcessId], signal: Signal) {
 }
 
 /// Kills the processes that `find_members` returns until there is none, for at most the sweep
-/// timeout.
+/// timeout, and at least once.
 pub(crate) fn kill_until_gone(mut find_members: impl FnMut() -> Vec<ProcessId>) {
     let until = Instant::now() + SWEEP_TIMEOUT;
     loop {
         let members = find_members();
+        signal_all(&members, Signal::KILL);
         if members.is_empty() || Instant::now() >= until {
             return;
         }
-        signal_all(&members, Signal::KILL);
         std::thread::sleep(KILL_INTERVAL);
     }
 }
