@@ -1,5 +1,9 @@
 //! The action `webhook`: sends HTTP requests to checked addresses only. Depends on requests,
 //! outcomes and tickets of the model.
+//!
+//! A request resolves its host once, checks every address against private ranges and connects to
+//! the checked address. A question opens a ticket in the ledger, which stores only the hash of its
+//! token. A question that could not be asked is a failure, never "nobody answered".
 
 mod action;
 mod address;
