@@ -11,6 +11,7 @@ use anyhow::{bail, ensure};
 use gambrel::model::FiringPhase;
 use gambrel::model::ledger::{FiringQuery, FiringRecord};
 use gambrel::{Gambrel, Loaded};
+use gambrel_dialects::claude::CLAUDE;
 use gambrel_engine::describe_uncovered;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -18,9 +19,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::Finding;
 
 /// The dialect of the checked agent.
-const DIALECT: &str = "claude";
+const DIALECT: &str = CLAUDE.name;
 /// The agent's program.
-const PROGRAM: &str = "claude";
+const PROGRAM: &str = CLAUDE.properties.agents[0];
 /// Time limit of `claude --version`.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
