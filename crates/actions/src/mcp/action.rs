@@ -70,7 +70,7 @@ impl AsyncAction for McpCaller {
                 Some(url) => self.call_over_http(url, &request, deadlines).await,
                 None => self.call_process(&call, &request, deadlines).await,
             },
-            Err(error) => failed_to_start(error.to_string()),
+            Err(error) => Outcome::not_attempted(error),
         };
 
         let elapsed = started_at.elapsed();
@@ -91,7 +91,7 @@ impl McpCaller {
             .and_then(|target| Ok((target, check_headers(&request.headers)?)));
         let (target, headers) = match ready {
             Ok(ready) => ready,
-            Err(why) => return failed_to_start(why.to_string()),
+            Err(why) => return Outcome::not_attempted(why),
         };
 
         let command = vec![target.redacted_url(), request.tool.clone()];
@@ -115,7 +115,7 @@ impl McpCaller {
         deadlines: Deadlines,
     ) -> Outcome {
         if let Err(why) = sidefile::write_side_files(&call.files) {
-            return failed_to_start(why.to_string());
+            return Outcome::not_attempted(why);
         }
 
         let _running = RunningEntry::register_process(&self.settings, tag_prefix());
@@ -133,15 +133,11 @@ impl McpCaller {
                 };
                 Outcome { command, stderr, remarks, ..outcome }
             }
-            Err(why) => failed_to_start(why.to_string()),
+            Err(why) => Outcome::not_attempted(why),
         };
         sidefile::remove_temporary(&call.files);
         outcome
     }
-}
-
-fn failed_to_start(why: String) -> Outcome {
-    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
 }
 
 fn to_outcome(

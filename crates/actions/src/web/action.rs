@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::{Call, Limits};
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::Outcome;
 use gambrel_model::request::{WebhookRequest, from_body, to_body};
 
 use super::ask;
@@ -79,7 +79,7 @@ impl AsyncAction for WebhookPost {
         let request = from_body::<WebhookRequest>(&call.body).map_err(RequestError::Call);
         let mut request = match request.and_then(check_refused) {
             Ok(request) => request,
-            Err(why) => return unsent_request(&why),
+            Err(why) => return Outcome::not_attempted(why),
         };
 
         let deadline = budget_end(&call.limits, started_at);
@@ -127,7 +127,7 @@ impl WebhookPost {
 
         match prepared {
             Ok(prepared) => retry::send_with_retries(&self.net, &prepared, &budget).await,
-            Err(why) => unsent_request(&why),
+            Err(why) => Outcome::not_attempted(why),
         }
     }
 }
@@ -135,10 +135,6 @@ impl WebhookPost {
 /// Returns the request, unless its author's dialect refused it.
 fn check_refused(mut request: WebhookRequest) -> Result<WebhookRequest, RequestError> {
     request.refused.take().map_or(Ok(request), |why| Err(RequestError::Refused(why)))
-}
-
-fn unsent_request(why: &RequestError) -> Outcome {
-    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why.to_string())) }
 }
 
 /// The deadline for an answer, a little before the end of the budget.

@@ -31,13 +31,13 @@ pub(super) async fn ask_question(
     budget: Option<Instant>,
 ) -> Outcome {
     let Some(approvals) = sender.approvals.clone() else {
-        return failed_to_ask(&AskError::NoChannel);
+        return Outcome::not_attempted(AskError::NoChannel);
     };
     let new_ticket = build_ticket(question, limits.timeout);
     let opened =
         match with_ledger(&approvals.ledger, move |ledger| ledger.open_ticket(&new_ticket)).await {
             Ok(opened) => opened,
-            Err(why) => return failed_to_ask(&why),
+            Err(why) => return Outcome::not_attempted(why),
         };
 
     let wait = AnswerWait::for_ticket(&approvals, &opened.ticket, limits.timeout, budget);
@@ -55,7 +55,7 @@ pub(super) async fn ask_question(
         Err(why) if opened.ticket.sent => (None, Some(format!("callback: {why}"))),
         Err(why) => {
             wait.close_ticket().await;
-            return failed_to_ask(&why);
+            return Outcome::not_attempted(why);
         }
     };
 
@@ -81,10 +81,6 @@ pub(super) async fn ask_question(
 
 fn port_of(base: &str) -> Option<u16> {
     base.trim_end_matches('/').rsplit_once(':')?.1.parse().ok()
-}
-
-fn failed_to_ask(why: &AskError) -> Outcome {
-    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why.to_string())) }
 }
 
 /// Marks an unsent question as cut short, so that it does not count as unanswered.

@@ -55,10 +55,7 @@ pub(crate) trait AsyncAction: Sized + Send + Sync + 'static {
         sent.into_iter()
             .map(|sent| match sent {
                 Some(Ok(sent)) => sent.confirm_start(),
-                Some(Err(why)) => {
-                    let end = End::FailedToStart(why.to_string());
-                    Outcome { attempts: 0, ..Outcome::from_end(end) }
-                }
+                Some(Err(why)) => Outcome::not_attempted(why),
                 None => outcomes.next().unwrap_or_else(panicked_call),
             })
             .collect()
