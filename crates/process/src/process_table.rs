@@ -231,3 +231,23 @@ fn read_row(pid: i32) -> Option<ProcessRow> {
     let start = fields.nth(15)?.parse().ok()?;
     Some(ProcessRow { pid, parent, group, session, start, dead: matches!(state, "Z" | "X" | "x") })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    use super::{ProcessId, SWEEP_TIMEOUT, kill_until_gone, start_time};
+
+    #[test]
+    fn kills_a_process_that_a_slow_scan_finds() {
+        let mut child = Command::new("sleep").arg("20").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let member = ProcessId { pid, start: start_time(pid).unwrap() };
+        kill_until_gone(|| {
+            std::thread::sleep(SWEEP_TIMEOUT);
+            vec![member]
+        });
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+    }
+}
