@@ -9,6 +9,7 @@ use gambrel_model::outcome::Outcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::attempt::Attempt;
+use crate::error::ActionError;
 use gambrel_process::capture::READ_CHUNK_BYTES;
 use gambrel_process::environ::tag_prefix;
 use gambrel_process::orphans;
@@ -23,7 +24,7 @@ use gambrel_process::watchdog_client::WatchdogClient;
 const MAX_CONCURRENT_CHILDREN: usize = 128;
 
 /// Called with the command of each started attempt, or why it did not start.
-pub(crate) type OnStart<'a> = &'a mut dyn FnMut(Result<&[String], &str>);
+pub(crate) type OnStart<'a> = &'a mut dyn FnMut(Result<&[String], &ActionError>);
 
 /// Runs all jobs at once and returns their outcomes in the same order.
 pub(crate) fn run_jobs<'a>(
@@ -111,7 +112,7 @@ fn run_turn<'a>(
             context.now = Instant::now();
             catch_panics(job, context, |job, context| match job.start_attempt(context) {
                 Ok(command) => on_start(Ok(command)),
-                Err(reason) => on_start(Err(&reason.to_string())),
+                Err(reason) => on_start(Err(&reason)),
             });
             running += usize::from(job.running_process().is_some());
         } else if job.running_process().is_some() {
@@ -187,6 +188,7 @@ mod tests {
     use gambrel_model::outcome::End;
 
     use super::run_jobs;
+    use crate::error::ActionError;
     use gambrel_process::settings::Settings;
     use gambrel_process::watchdog_client::WatchdogClient;
 
@@ -198,7 +200,7 @@ mod tests {
             ..Call::default()
         };
         let (faulty, fine) = (call("1000"), call("0.1"));
-        let mut on_start = |start: Result<&[String], &str>| {
+        let mut on_start = |start: Result<&[String], &ActionError>| {
             assert!(!start.unwrap().contains(&"1000".to_owned()), "a fault, on purpose");
         };
         let (settings, guard) = (Settings::default(), WatchdogClient::default());

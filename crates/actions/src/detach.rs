@@ -15,6 +15,8 @@ use rustix::io::{Errno, read, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
+use crate::batch::OnStart;
+use crate::error::ActionError;
 use gambrel_process::process::{RunningChild, move_above_stdio, set_nonblocking};
 use gambrel_process::settings::{SUPERVISE_WORD, Settings};
 use gambrel_process::watchdog_client::spawn_helper;
@@ -65,7 +67,7 @@ pub(crate) enum StartVia {
 }
 
 /// Runs a call to its end in a host without a supervisor, and reports its start.
-pub(crate) type RunInThread = Box<dyn FnOnce(Call, &mut dyn FnMut(Result<&[String], &str>)) + Send>;
+pub(crate) type RunInThread = Box<dyn FnOnce(Call, OnStart<'_>) + Send>;
 
 /// Sends a call to a supervisor or a thread.
 pub(crate) fn send_call(
@@ -184,10 +186,10 @@ fn start_thread(call: &Call, run_in_thread: RunInThread) -> StartVia {
 
 impl SupervisorAnswer {
     /// From the report of a start.
-    pub fn from_start(start: Result<&[String], &str>) -> Self {
+    pub fn from_start(start: Result<&[String], &ActionError>) -> Self {
         match start {
             Ok(command) => Self::Started(command.to_vec()),
-            Err(reason) => Self::FailedToStart(reason.to_owned()),
+            Err(reason) => Self::FailedToStart(reason.to_string()),
         }
     }
 

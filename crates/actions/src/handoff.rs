@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal};
 use crate::attempt::Attempt;
 use crate::batch;
 use crate::detach::{PendingStart, StartVia, SupervisorAnswer, SupervisorRequest};
+use crate::error::ActionError;
 use crate::outcome::{tee_file, time_limits};
 use crate::shell::NAME;
 use gambrel_process::orphans;
@@ -93,7 +94,8 @@ pub(crate) fn run_adopted(
             process.with_leak_record(call.leak_record.as_deref()).with_tee(tee_file(call))
         }
         Err(reason) => {
-            on_start(Err(&reason.to_string()));
+            let reason = ActionError::Adopt(reason);
+            on_start(Err(&reason));
             return Outcome::from_end(End::FailedToStart(reason.to_string()));
         }
     };

@@ -37,5 +37,6 @@ pub use shell::ShellAction;
 pub use supervise::supervise_main;
 #[cfg(feature = "http")]
 pub use web::{
-    ApprovalChannel, Fetcher, ListenFn, ListenerHandle, ResolveFn, WebSettings, WebhookAction,
+    ApprovalChannel, ExchangeError, Fetcher, ListenFn, ListenerHandle, RequestError, ResolveFn,
+    TlsError, WebSettings, WebhookAction,
 };

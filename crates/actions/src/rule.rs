@@ -7,11 +7,20 @@ use std::time::Instant;
 use gambrel_model::action::{Action, Job};
 use gambrel_model::outcome::{End, Outcome};
 use gambrel_model::pattern::{Pattern, PatternError};
-use gambrel_model::request::{RegexCheck, from_body};
+use gambrel_model::request::{BodyError, RegexCheck, from_body};
 use serde_json::{Value, json};
 
 /// Compiled patterns kept; beyond that all are dropped.
 const MAX_PATTERN_COUNT: usize = 1_000;
+
+/// Why a value cannot be checked.
+#[derive(Debug, thiserror::Error)]
+enum RuleError {
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+}
 
 /// Checks values with regular expressions.
 #[derive(Default)]
@@ -22,14 +31,15 @@ pub struct RuleAction {
 impl RuleAction {
     fn run_check(&self, body: &Value) -> Outcome {
         let begun = Instant::now();
-        let checked = from_body::<RegexCheck>(body)
-            .map_err(|error| error.to_string())
-            .and_then(|check| self.check_value(&check).map_err(|error| error.to_string()));
-        let outcome = match checked {
+        let outcome = match self.check_body(body) {
             Ok(answer) => Outcome { answer: Some(answer), ..Outcome::from_end(End::Answered) },
-            Err(why) => Outcome::from_end(End::FailedToStart(why)),
+            Err(why) => Outcome::from_end(End::FailedToStart(why.to_string())),
         };
         Outcome { elapsed: begun.elapsed(), ..outcome }
+    }
+
+    fn check_body(&self, body: &Value) -> Result<Value, RuleError> {
+        Ok(self.check_value(&from_body::<RegexCheck>(body)?)?)
     }
 
     fn check_value(&self, check: &RegexCheck) -> Result<Value, PatternError> {

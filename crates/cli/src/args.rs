@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use gambrel::StateDirError;
 use gambrel_dialects::claude::schema;
 
 use crate::approvals::serve::ServeArgs;
 use crate::approvals::tickets::{AnswerArgs, ApprovalsArgs};
 use crate::commands::CommandArgs;
 use crate::init::InitArgs;
-use crate::open::StateDirRefused;
 use crate::printer;
 use crate::run::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs};
 use crate::task::{McpArgs, TaskArgs};
@@ -417,7 +417,7 @@ pub fn run() -> u8 {
 
     let code = run_command(cli).unwrap_or_else(|error| {
         printer::warn(&format!("gambrel: {error:#}"));
-        if error.is::<UsageError>() || error.is::<StateDirRefused>() { USAGE_EXIT_CODE } else { 1 }
+        if error.is::<UsageError>() || error.is::<StateDirError>() { USAGE_EXIT_CODE } else { 1 }
     });
     check_stdout(code)
 }

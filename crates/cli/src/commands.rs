@@ -45,7 +45,7 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
             }
             Err(why) => {
                 broken = true;
-                warn_skipped(hook, &why);
+                warn_skipped(hook, &why.to_string());
             }
         }
     }
@@ -82,7 +82,7 @@ pub fn run_command(folder: Option<PathBuf>, args: &CommandArgs) -> anyhow::Resul
     let has = |hook: &&&Hook| match list_commands(&gambrel, hook) {
         Ok(all) => all.iter().any(|command| command.0 == name),
         Err(why) => {
-            warn_skipped(hook, &why);
+            warn_skipped(hook, &why.to_string());
             false
         }
     };
@@ -181,10 +181,10 @@ fn modules_with_trust<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hoo
 }
 
 /// Loads a module; returns names and descriptions of its commands.
-fn list_commands(gambrel: &Gambrel, hook: &Hook) -> Result<Vec<(String, String)>, String> {
+fn list_commands(gambrel: &Gambrel, hook: &Hook) -> anyhow::Result<Vec<(String, String)>> {
     let outcome = call_module(gambrel, hook, json!({"op": "commands"}), LOAD_TIMEOUT);
     if let Some(why) = collect_failures(&outcome).into_iter().next() {
-        return Err(why);
+        bail!(why);
     }
     let answer = outcome.answer.unwrap_or_default();
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();

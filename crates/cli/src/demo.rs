@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gambrel::{FireResult, Gambrel, Setup, TrustMode};
+use gambrel_dialects::claude::CLAUDE;
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
@@ -57,7 +58,8 @@ fn fire_example(folder: &Path, as_json: bool) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for (path, title) in EXAMPLE_EVENTS {
         let native = std::fs::read(folder.join(path))?;
-        let event = gambrel.receive("claude", &native).map_err(|c| anyhow::anyhow!(c.message))?;
+        let event =
+            gambrel.receive(CLAUDE.name, &native).map_err(|c| anyhow::anyhow!(c.message))?;
         let fired = gambrel.fire(event);
         match as_json {
             true => all.push(fired.decision.to_json()),

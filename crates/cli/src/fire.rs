@@ -8,12 +8,11 @@ mod unparsable;
 use std::path::PathBuf;
 
 use gambrel::model::{Complaint, EventSpec, Powers, Reply, Severity};
-use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup};
+use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup, StateDirError};
 use serde_json::json;
 
 use self::unparsable::UnparsableEvent;
 use crate::args::{FireArgs, USAGE_EXIT_CODE};
-use crate::open::StateDirRefused;
 use crate::printer::with_stdout_redirected;
 use crate::printer::{self, diagnostic};
 use crate::{open, stdin};
@@ -22,7 +21,7 @@ use crate::{open, stdin};
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     let host_timeout = deadline::arm_timer(folder.as_deref(), args);
     let gambrel = match open::open_for_fire(folder.clone(), args, host_timeout) {
-        Err(error) if args.hosted && error.is::<StateDirRefused>() => {
+        Err(error) if args.hosted && error.is::<StateDirError>() => {
             return refuse_state_dir(folder, args, &error.to_string());
         }
         opened => opened?,
@@ -34,9 +33,9 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     };
 
     let code = match gambrel.receive(&args.from, &bytes) {
-        Ok(event) => match gambrel.setup().state_dir_refusal(&event) {
-            Some(why) => print_refusal(&gambrel, args, &bytes, &why),
-            None => fire_event(&gambrel, args, event),
+        Ok(event) => match gambrel.setup().check_state_dir(&event) {
+            Err(why) => print_refusal(&gambrel, args, &bytes, &why.to_string()),
+            Ok(()) => fire_event(&gambrel, args, event),
         },
         Err(complaint) => answer_unreadable(&gambrel, args, &bytes, &complaint),
     };

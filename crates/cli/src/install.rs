@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
+use gambrel_dialects::claude::CLAUDE;
 use gambrel_dialects::claude::settings_files::{SETTINGS_DIR, user_settings_dir};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
@@ -22,7 +23,7 @@ use crate::args::{InstallArgs, SettingsFileArgs, UninstallArgs};
 use crate::{open, printer, trust};
 
 /// The caller's dialect.
-const DIALECT: &str = "claude";
+const DIALECT: &str = CLAUDE.name;
 /// The key of the events.
 const HOOKS_KEY: &str = "hooks";
 /// A byte order mark.

@@ -54,18 +54,6 @@ pub fn refuse_agent_above(gambrel: &Gambrel, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The state folder is refused, with the reason.
-#[derive(Debug)]
-pub struct StateDirRefused(pub String);
-
-impl std::fmt::Display for StateDirRefused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for StateDirRefused {}
-
 /// The folder for files of the project: the folder of `-C`, otherwise that of its hooks or
 /// repository.
 pub fn project_folder(setup: &Setup) -> PathBuf {
@@ -83,7 +71,7 @@ pub fn build_setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow
     }
 
     setup.folder = folder;
-    setup.check_environment().map_err(StateDirRefused)?;
+    setup.check_environment()?;
     setup.supervisor = std::env::current_exe().ok();
     setup.is_own_process = true;
     setup.signals = SignalPolicy::ExitProcess;

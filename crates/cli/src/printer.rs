@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use gambrel::actions::stdout_was_closed;
+pub use gambrel::model::text::replace_controls;
+use gambrel::model::text::{join_lines, truncate_chars};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr, write};
 use serde_json::Value;
@@ -106,13 +108,6 @@ pub fn warn(text: &str) {
     print_stderr(&format!("{}\n", replace_controls(text)));
 }
 
-/// Replaces control and bidirectional characters, except line breaks and tabs.
-pub fn replace_controls(text: &str) -> String {
-    let keep = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-    let hidden = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if keep(c) && !hidden(c) { c } else { '\u{fffd}' }).collect()
-}
-
 /// Puts text on one line and replaces control characters.
 pub fn single_line(text: &str) -> String {
     replace_controls(text).replace(['\n', '\t'], " ")
@@ -120,11 +115,7 @@ pub fn single_line(text: &str) -> String {
 
 /// Puts text on one line, replaces control characters and cuts it to a width.
 pub fn truncate_line(text: &str, width: usize) -> String {
-    let flat = replace_controls(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(width) {
-        Some((at, _)) => format!("{}…", &flat[..at]),
-        None => flat,
-    }
+    truncate_chars(&join_lines(&replace_controls(text)), width, "…")
 }
 
 /// Formats rows in aligned columns. Line breaks in a cell become blanks.

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use gambrel_document::{Document, DocumentLanguage};
+use gambrel_model::shell_quotes::{QuoteReader, ShellChar, ShellSign};
 
 /// A variable that a file sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,17 +76,16 @@ struct EnvWord {
 
 fn split_words(line: &str) -> Vec<EnvWord> {
     let mut words = vec![EnvWord::default()];
-    let mut quote = None;
-    let mut letters = line.trim_end_matches('\r').chars();
-    while let Some(c) = letters.next() {
+    for ShellChar { quote, sign, .. } in QuoteReader::new(line.trim_end_matches('\r')) {
         let Some(word) = words.last_mut() else { break };
-        match (c, quote) {
-            (c, Some(open)) if c == open => quote = None,
-            ('\'' | '"', None) => quote = Some(c),
-            ('\\', None | Some('"')) => word.text.extend(letters.next()),
-            ('#', None) if word.text.is_empty() => break,
-            (' ' | '\t' | ';' | '&' | '|', None) => words.push(EnvWord::default()),
-            _ => {
+        match (sign, quote) {
+            (ShellSign::Open | ShellSign::Close, _) => {}
+            (ShellSign::Escaped(c) | ShellSign::Backslashed(c), _) => word.text.push(c),
+            (ShellSign::Plain('#'), None) if word.text.is_empty() => break,
+            (ShellSign::Plain(' ' | '\t' | ';' | '&' | '|'), None) => {
+                words.push(EnvWord::default())
+            }
+            (ShellSign::Plain(c), _) => {
                 let home = c == '~' && quote.is_none() && word.text.ends_with('=');
                 word.computed |= home || (matches!(c, '$' | '`') && quote != Some('\''));
                 word.text.push(c);

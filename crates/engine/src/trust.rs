@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::{Hook, TrustEntry, TrustedFiles, sha256};
+use gambrel_model::{Hook, TrustEntry, TrustedFiles, sha256, to_hex};
 
 use crate::coverage::{Coverage, Surroundings, expand_glob, work_out};
 use crate::covered::{Fingerprint, HookFile};
@@ -298,13 +298,6 @@ fn digest_of(mark: &Fingerprint) -> String {
         Fingerprint::Bytes(bytes) => to_hex(&sha256(bytes)),
         Fingerprint::State(text) => format!("state {}", to_hex(&sha256(text))),
     }
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-    bytes.iter().flat_map(digits).collect()
 }
 
 /// Finds a file that a hook would run in this folder instead of a trusted one, else the equal files

@@ -16,7 +16,7 @@ use gambrel_engine::{
 use gambrel_ledger::{MemoryLedger, Redactor};
 use gambrel_model::{
     Action, Call, CallerContext, Complaint, Decision, Dialect, End, Job, Ledger, Outcome,
-    ReceivedEvent, SearchRoots, SourceSpan, TrustStore,
+    ReceivedEvent, SearchRoots, SourceSpan, TrustStore, to_hex,
 };
 
 use crate::Setup;
@@ -393,7 +393,7 @@ fn parse_secret_pairs(text: &str) -> Vec<(String, String)> {
 pub fn fresh_key() -> std::io::Result<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(to_hex(&bytes))
 }
 
 /// An id for a firing: sorted by time, hard to guess.
@@ -402,6 +402,5 @@ fn new_id() -> String {
     if getrandom::fill(&mut bytes).is_err() {
         bytes[..4].copy_from_slice(&std::process::id().to_le_bytes());
     }
-    let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{:011x}-{random}", now_ms())
+    format!("{:011x}-{}", now_ms(), to_hex(&bytes))
 }

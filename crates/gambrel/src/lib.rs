@@ -51,6 +51,7 @@ pub use gambrel_runner as runner;
 pub use gambrel_script as script;
 #[cfg(feature = "http")]
 pub use gambrel_server as server;
+pub use project_env::StateDirError;
 pub use run::plan_sources;
 pub use setup::Setup;
 pub use wrap::{ToolCall, ToolError, ToolOutput};

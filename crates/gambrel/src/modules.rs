@@ -67,10 +67,10 @@ fn build_fetch() -> FetchFn {
     #[cfg(feature = "http")]
     {
         let fetcher = gambrel_actions::Fetcher::new(&gambrel_actions::WebSettings::default());
-        Arc::new(move |wanted| fetcher.fetch(wanted))
+        Arc::new(move |wanted| Ok(fetcher.fetch(wanted)?))
     }
     #[cfg(not(feature = "http"))]
-    Arc::new(|_| Err("this build of gambrel makes no requests".to_owned()))
+    Arc::new(|_| Err("this build of gambrel makes no requests".into()))
 }
 
 /// `tty`, `page` or `none`: as the user says; without a word a terminal where stderr is one.

@@ -26,7 +26,7 @@ fn approval_channel(ledger: &Arc<dyn Ledger>) -> ApprovalChannel {
     // Nothing of it is made before somebody waits.
     let listen = move |port: u16| {
         let ours = approval_server(&ours);
-        let listening = gambrel_server::listen(&ours, port).map_err(|error| error.to_string())?;
+        let listening = gambrel_server::listen(&ours, port)?;
         Ok(ListenerHandle { base: listening.base().to_owned(), guard: Box::new(listening) })
     };
     ApprovalChannel { ledger: Arc::clone(ledger), listen: Arc::new(listen) }

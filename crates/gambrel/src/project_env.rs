@@ -20,11 +20,30 @@ const MAX_SETTINGS_BYTES: u64 = 1 << 30;
 /// Variables that gambrel sets for hooks.
 const OWN_MARKS: [&str; 3] = ["GAMBREL_FIRING", "GAMBREL_CALL", "GAMBREL_HANDLER"];
 
+/// Why the state folder must not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StateDirError {
+    /// The project could change what gambrel remembers.
+    #[error(
+        "{variable} puts gambrel's state folder inside the project ({}): name a folder outside of {}",
+        folder.display(),
+        project.display()
+    )]
+    InProject {
+        /// The variable that names the folder.
+        variable: &'static str,
+        /// The state folder.
+        folder: PathBuf,
+        /// The project's folder.
+        project: PathBuf,
+    },
+}
+
 impl Setup {
     /// Removes variables that a project file sets to their present value, with a complaint about
     /// each. `HOME` is replaced by the home of the user database. The error says why the state
-    /// folder must not be used, see [`Self::state_dir_refusal`].
-    pub fn check_environment(&mut self) -> Result<(), String> {
+    /// folder must not be used, see [`Self::check_state_dir`].
+    pub fn check_environment(&mut self) -> Result<(), StateDirError> {
         if !self.env.iter().any(|(name, value)| is_relevant(name, value)) {
             return Ok(());
         }
@@ -44,7 +63,7 @@ impl Setup {
                 self.ignore_variable(&path, &name, value.as_deref(), home.as_deref());
             }
         }
-        self.refusal_within(&project).map_or(Ok(()), Err)
+        self.check_outside(&project)
     }
 
     /// The assignments of a file. A file that only others can read may set any variable.
@@ -85,16 +104,18 @@ impl Setup {
         self.complaints.push(Complaint { reported_by_fire: true, ..complaint });
     }
 
-    /// Why the state folder named by the environment must not be used: it is inside the event's
-    /// project. The default folder is never refused.
-    pub fn state_dir_refusal(&self, event: &ReceivedEvent) -> Option<String> {
+    /// Refuses a state folder that the environment names and that is inside the event's project.
+    /// The default folder is never refused.
+    pub fn check_state_dir(&self, event: &ReceivedEvent) -> Result<(), StateDirError> {
         let is_named =
             self.folder.is_some() || project_dir_vars().any(|name| self.env.contains_key(name));
         if is_named || self.cwd.join(event.cwd()) == self.cwd {
-            return None;
+            return Ok(());
         }
-        self.state_variable()?;
-        self.refusal_within(&self.search_roots(Some(event)).project)
+        if self.state_variable().is_none() {
+            return Ok(());
+        }
+        self.check_outside(&self.search_roots(Some(event)).project)
     }
 
     /// The variable that names the state folder.
@@ -103,23 +124,18 @@ impl Setup {
         ["GAMBREL_STATE_DIR", "XDG_STATE_HOME"].into_iter().find(is_set)
     }
 
-    fn refusal_within(&self, project: &Path) -> Option<String> {
-        let name = self.state_variable()?;
-        let folder = self.state_dir().filter(|_| !self.in_memory)?;
+    fn check_outside(&self, project: &Path) -> Result<(), StateDirError> {
+        let Some(variable) = self.state_variable() else { return Ok(()) };
+        let Some(folder) = self.state_dir().filter(|_| !self.in_memory) else { return Ok(()) };
         let home = self.home();
         let is_default = |home: &PathBuf| folder == home.join(".local/state/gambrel");
         if home.as_ref().is_some_and(is_default) || !real_path(&folder).starts_with(project) {
-            return None;
+            return Ok(());
         }
-        let is_above_home = home.is_some_and(|home| real_path(&home).starts_with(project));
-        (!is_above_home).then(|| {
-            format!(
-                "{name} puts gambrel's state folder inside the project ({}): name a folder \
-                 outside of {}",
-                folder.display(),
-                project.display()
-            )
-        })
+        if home.is_some_and(|home| real_path(&home).starts_with(project)) {
+            return Ok(());
+        }
+        Err(StateDirError::InProject { variable, folder, project: project.to_path_buf() })
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use gambrel_dialects::DIALECTS;
 use gambrel_dialects::unified::project_agent;
 use gambrel_engine::{Options, now_ms};
-use gambrel_model::{Call, Complaint, Decision, End, Outcome, ProcessOrigin, SourceSpan, sha256};
+use gambrel_model::{
+    Call, Complaint, Decision, Dialect, End, Outcome, ProcessOrigin, SourceSpan, sha256, to_hex,
+};
 use gambrel_runner::{
     FiringRequest, Plan, PlanError, PlanFile, PlanRequest, PlanRoots, RunContext, RunError,
     RunFolder, RunResult, RunUpdate, compile_plan, list_plan_files, run_plan,
@@ -130,16 +133,14 @@ impl Gambrel {
     }
 }
 
-/// The dialects whose hooks an agent runs itself: each row is a program and its dialect.
-const NATIVE_HOOKS: [(&str, &str); 4] =
-    [("claude", "claude"), ("claude-agent-acp", "claude"), ("omp", "omp"), ("pi", "omp")];
-
+/// The dialects whose hooks an agent runs itself.
 fn native_dialects(agent: &str) -> Vec<&'static str> {
     let command = agent.split_once(':').map_or(agent, |(_, command)| command);
     let program = command.split_whitespace().find(|word| !word.contains('='));
     let program = program.and_then(|word| Path::new(word).file_name()?.to_str());
-    let rows = NATIVE_HOOKS.iter().filter(|(known, _)| program == Some(known));
-    rows.map(|(_, dialect)| *dialect).collect()
+    let runs_it =
+        |dialect: &&Dialect| program.is_some_and(|p| dialect.properties.agents.contains(&p));
+    DIALECTS.iter().copied().filter(runs_it).map(|dialect| dialect.name).collect()
 }
 
 fn plan_key(folder: &RunFolder) -> String {
@@ -151,7 +152,7 @@ fn plan_hash(plan: &Plan) -> String {
     let text = serde_json::to_string(plan).unwrap_or_default();
     let read: Option<Plan> = serde_json::from_str(&text).ok();
     let text = read.and_then(|plan| serde_json::to_string(&plan).ok()).unwrap_or(text);
-    sha256(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&sha256(text))
 }
 
 /// The files of a plan as sources of hooks. What was found by name is the project's.

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
+use gambrel_model::text::remove_controls;
 use gambrel_script::{Question, QuestionHandle, QuestionKind};
 use rustix::fs::OFlags;
 use rustix::termios::{QueueSelector, tcflush};
@@ -133,15 +134,15 @@ fn question_text(ask: &Question) -> String {
     let mut text = format!(
         "\n{} asks: {}\n{}\n",
         ask.module,
-        strip_controls(&ask.title),
-        strip_controls(message)
+        remove_controls(&ask.title),
+        remove_controls(message)
     );
     for (nth, option) in ask.options.iter().enumerate() {
-        text += &format!("  {}) {}\n", nth + 1, strip_controls(option));
+        text += &format!("  {}) {}\n", nth + 1, remove_controls(option));
     }
     let there = ask.placeholder.as_deref().unwrap_or_default();
     if !there.is_empty() {
-        text += &format!("{}\n", strip_controls(there));
+        text += &format!("{}\n", remove_controls(there));
     }
     text + match ask.kind {
         QuestionKind::Confirm => "[y/N] ",
@@ -151,8 +152,4 @@ fn question_text(ask: &Question) -> String {
             "(end with a line of one dot; that line alone leaves the text as it is)\n"
         }
     }
-}
-
-fn strip_controls(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
 }

@@ -5,6 +5,7 @@ use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use gambrel_model::to_hex;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -57,8 +58,4 @@ pub(crate) fn new_secret() -> io::Result<LedgerSecret> {
     let mut secret = LedgerSecret::default();
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
     Ok(secret)
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

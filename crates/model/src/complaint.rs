@@ -61,7 +61,7 @@ impl SourceSpan {
 
     /// A range of bytes of a text.
     pub fn of_range(path: &Path, text: &str, start: usize, end: usize) -> Self {
-        let start = floor_char_boundary(text, start);
+        let start = text.floor_char_boundary(start);
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         Self {
@@ -69,17 +69,9 @@ impl SourceSpan {
             line: before.bytes().filter(|b| *b == b'\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
             start,
-            end: floor_char_boundary(text, end.max(start)),
+            end: text.floor_char_boundary(end.max(start)),
         }
     }
-}
-
-fn floor_char_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// A text from a file that knows the position of each of its bytes, so that an error inside it has
@@ -182,23 +174,8 @@ pub fn nearest_word<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) ->
     words
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(word.len()) <= limit)
-        .map(|candidate| (edit_distance(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (strsim::levenshtein(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(far, _)| *far <= limit)
         .min_by_key(|(far, _)| *far)
         .map(|(_, candidate)| candidate)
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

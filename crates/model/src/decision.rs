@@ -12,6 +12,7 @@ use crate::complaint::Complaint;
 use crate::degrade::Loss;
 use crate::ledger::Undelivered;
 use crate::outcome::{End, Outcome};
+use crate::text::truncate_bytes;
 use crate::verdict::{Audience, Ruling, Verdict};
 
 /// The decision of all hooks.
@@ -135,14 +136,7 @@ impl Step {
 const MAX_EXCERPT_BYTES: usize = 2_000;
 
 fn text_excerpt(text: &str) -> String {
-    if text.len() <= MAX_EXCERPT_BYTES {
-        return text.to_owned();
-    }
-    let mut end = MAX_EXCERPT_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}… ({} bytes in all)", &text[..end], text.len())
+    truncate_bytes(text, MAX_EXCERPT_BYTES, &format!("… ({} bytes in all)", text.len()))
 }
 
 impl Decision {

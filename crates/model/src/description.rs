@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::hook::Draft;
+use crate::text::{quote, truncate_chars};
 
 /// Maximum length of a title.
 const MAX_TITLE_CHARS: usize = 60;
@@ -35,7 +36,7 @@ impl Description {
             let text =
                 |key: &&str| draft.config.get(*key)?.as_str().filter(|t| !t.trim().is_empty());
             let text = keys.iter().find_map(text).unwrap_or(&draft.action);
-            text.chars().take(MAX_TITLE_CHARS).collect()
+            truncate_chars(text, MAX_TITLE_CHARS, "")
         });
         // A hook without a summary cannot run; its whole configuration is shown.
         let is_empty = summary.trim().is_empty();
@@ -75,7 +76,7 @@ pub fn join_words(words: impl Iterator<Item = String>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "%+,-./:=@_".contains(c);
     let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
         true => word,
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+        false => quote(&word),
     };
     words.map(quoted).collect::<Vec<_>>().join(" ")
 }

@@ -46,6 +46,14 @@ pub struct DialectProperties {
     pub project_dir_vars: &'static [&'static str],
     /// Variables that name the folder of a hook's plugin, at the start of a path in its command.
     pub path_vars: &'static [&'static str],
+    /// The key of a hook's configuration that holds this folder.
+    pub plugin_dir_key: Option<&'static str>,
+    /// Keys of a native event that hold its name.
+    pub event_keys: &'static [&'static str],
+    /// Keys of a native event that hold its session.
+    pub session_keys: &'static [&'static str],
+    /// Programs of agents that run hooks of this dialect themselves.
+    pub agents: &'static [&'static str],
 }
 
 impl DialectProperties {
@@ -56,6 +64,10 @@ impl DialectProperties {
         project_markers: &[],
         project_dir_vars: &[],
         path_vars: &[],
+        plugin_dir_key: None,
+        event_keys: &[],
+        session_keys: &[],
+        agents: &[],
     };
 }
 

@@ -175,6 +175,12 @@ impl Captured {
 }
 
 impl Outcome {
+    /// The outcome of a call that was never attempted.
+    pub fn not_attempted(why: impl ToString) -> Self {
+        let end = End::FailedToStart(why.to_string());
+        Self { attempts: 0, ..Self::from_end(end) }
+    }
+
     /// An outcome with nothing but its end.
     pub fn from_end(end: End) -> Self {
         Self {

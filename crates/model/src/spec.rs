@@ -50,8 +50,8 @@ impl EventSpec {
             patch: PatchRule::Never,
             rewritable: &[],
             caller_accepts: &[],
-            hook_powers: Powers::NONE,
-            caller_powers: Powers::NONE,
+            hook_powers: Powers::empty(),
+            caller_powers: Powers::empty(),
             duplicate_of_earlier: false,
             can_veto_end: false,
             reportable: true,
@@ -162,38 +162,25 @@ pub enum PatchRule {
     Chain,
 }
 
-/// A set of rulings and messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Powers(u16);
-
-impl Powers {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
-    /// Allow.
-    pub const ALLOW: Self = Self(1);
-    /// Ask the user.
-    pub const ASK: Self = Self(2);
-    /// Defer.
-    pub const DEFER: Self = Self(4);
-    /// Deny.
-    pub const DENY: Self = Self(8);
-    /// Halt the session.
-    pub const HALT: Self = Self(16);
-    /// Messages for the agent, now.
-    pub const MESSAGE_AGENT: Self = Self(32);
-    /// Messages for the agent at its next turn.
-    pub const MESSAGE_NEXT_TURN: Self = Self(64);
-    /// Messages for the user.
-    pub const MESSAGE_USER: Self = Self(128);
-
-    /// The union of both sets.
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether all of `other` is in here.
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+bitflags::bitflags! {
+    /// A set of rulings and messages.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct Powers: u16 {
+        /// Allow.
+        const ALLOW = 1;
+        /// Ask the user.
+        const ASK = 2;
+        /// Defer.
+        const DEFER = 4;
+        /// Deny.
+        const DENY = 8;
+        /// Halt the session.
+        const HALT = 16;
+        /// Messages for the agent, now.
+        const MESSAGE_AGENT = 32;
+        /// Messages for the agent at its next turn.
+        const MESSAGE_NEXT_TURN = 64;
+        /// Messages for the user.
+        const MESSAGE_USER = 128;
     }
 }

@@ -46,7 +46,7 @@ impl Ruling {
     /// The power that a caller needs to receive it.
     pub fn required_power(self) -> Powers {
         match self {
-            Self::Silent => Powers::NONE,
+            Self::Silent => Powers::empty(),
             Self::Allow => Powers::ALLOW,
             Self::Ask => Powers::ASK,
             Self::Defer => Powers::DEFER,
@@ -335,12 +335,7 @@ fn truncate_text(text: &mut String) {
     if text.len() <= MAX_MESSAGE_BYTES {
         return;
     }
-    let (mut head, mut tail) = (MAX_MESSAGE_BYTES * 3 / 4, text.len() - MAX_MESSAGE_BYTES / 4);
-    while !text.is_char_boundary(head) {
-        head -= 1;
-    }
-    while !text.is_char_boundary(tail) {
-        tail += 1;
-    }
+    let head = text.floor_char_boundary(MAX_MESSAGE_BYTES * 3 / 4);
+    let tail = text.ceil_char_boundary(text.len() - MAX_MESSAGE_BYTES / 4);
     *text = format!("{}\n… {} bytes left out …\n{}", &text[..head], tail - head, &text[tail..]);
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
+use crate::command::StartedProcess;
 use crate::orphans;
 use crate::owner::ProcessOwner;
 use crate::process::{LeftoverTrace, ProcessEnd};
@@ -21,6 +22,7 @@ pub(crate) struct GroupMembers {
     owner: ProcessOwner,
     pid: Pid,
     start: Option<u64>,
+    command: Vec<String>,
     tag: String,
     since: u64,
     state: Mutex<GroupState>,
@@ -43,9 +45,11 @@ impl From<Arc<GroupMembers>> for ProcessGroup {
 }
 
 impl ProcessGroup {
-    pub(crate) fn new(owner: ProcessOwner, pid: Pid, tag: String, since: u64) -> Self {
-        let start = process_table::start_time(pid.as_raw_nonzero().get());
-        Self(Arc::new(GroupMembers { owner, pid, start, tag, since, state: Mutex::default() }))
+    pub(crate) fn new(owner: ProcessOwner, started: StartedProcess, since: u64) -> Self {
+        let start = process_table::start_time(started.pid.as_raw_nonzero().get());
+        let StartedProcess { pid, command, tag } = started;
+        let state = Mutex::default();
+        Self(Arc::new(GroupMembers { owner, pid, start, command, tag, since, state }))
     }
 
     pub(crate) fn downgrade(&self) -> Weak<GroupMembers> {
@@ -57,11 +61,27 @@ impl ProcessGroup {
         self.0.pid.as_raw_nonzero().get()
     }
 
+    /// The executed command.
+    pub fn command(&self) -> &[String] {
+        &self.0.command
+    }
+
     /// Signals the whole group.
     pub fn signal(&self, signal: Signal) {
         if !self.lock_state().reaped {
             process_table::signal_group(self.0.pid, signal);
         }
+    }
+
+    /// Signals all its processes, also those that left the group.
+    pub fn signal_tree(&self, signal: Signal) {
+        self.signal(signal);
+        process_table::signal_all(&self.find_members(), signal);
+    }
+
+    /// Whether all its processes were killed.
+    pub fn is_swept(&self) -> bool {
+        self.lock_state().swept
     }
 
     /// Kills all its processes, also those that left the group.

@@ -1,5 +1,8 @@
 //! Starts processes and ends them with all their descendants: spawn, tags, capture, deadlines,
 //! signals, the sweep and the watchdog. It knows programs and times; not hooks, calls or verdicts.
+//!
+//! `SignalPolicy` decides what SIGTERM, SIGINT and SIGHUP do: the host handles them, they end the
+//! processes and then this one, or they end the processes and the call returns.
 
 pub mod capture;
 pub mod command;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::command::{ProcessCommand, StartedProcess};
+use crate::command::ProcessCommand;
 use crate::error::StartError;
 use crate::group::{GroupMembers, ProcessGroup};
 use crate::orphans;
@@ -89,12 +89,11 @@ impl ProcessOwner {
         let spawn_lock = orphans::lock_spawns();
         let streams = theirs.each_ref().map(|end| end.as_ref().map(AsFd::as_fd));
         let started = command.start(streams);
-        let StartedProcess { pid, tag, .. } =
-            started.inspect_err(|_| self.0.watchdog.release_tag(&tag))?;
-        orphans::add_leader(pid, since);
+        let started = started.inspect_err(|_| self.0.watchdog.release_tag(&tag))?;
+        orphans::add_leader(started.pid, since);
         drop(spawn_lock);
 
-        let group = ProcessGroup::new(self.clone(), pid, tag, since);
+        let group = ProcessGroup::new(self.clone(), started, since);
         group.watch();
         let owned = OwnedGroup { name: name.map(str::to_owned), group: group.downgrade() };
         self.lock_state().groups.push(owned);

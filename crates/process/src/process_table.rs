@@ -189,15 +189,15 @@ pub fn signal_all(members: &[ProcessId], signal: Signal) {
 }
 
 /// Kills the processes that `find_members` returns until there is none, for at most the sweep
-/// timeout.
+/// timeout, and at least once.
 pub(crate) fn kill_until_gone(mut find_members: impl FnMut() -> Vec<ProcessId>) {
     let until = Instant::now() + SWEEP_TIMEOUT;
     loop {
         let members = find_members();
+        signal_all(&members, Signal::KILL);
         if members.is_empty() || Instant::now() >= until {
             return;
         }
-        signal_all(&members, Signal::KILL);
         std::thread::sleep(KILL_INTERVAL);
     }
 }
@@ -230,4 +230,24 @@ fn read_row(pid: i32) -> Option<ProcessRow> {
     // starttime is field 22; the four above were fields 3 to 6.
     let start = fields.nth(15)?.parse().ok()?;
     Some(ProcessRow { pid, parent, group, session, start, dead: matches!(state, "Z" | "X" | "x") })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    use super::{ProcessId, SWEEP_TIMEOUT, kill_until_gone, start_time};
+
+    #[test]
+    fn kills_a_process_that_a_slow_scan_finds() {
+        let mut child = Command::new("sleep").arg("20").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let member = ProcessId { pid, start: start_time(pid).unwrap() };
+        kill_until_gone(|| {
+            std::thread::sleep(SWEEP_TIMEOUT);
+            vec![member]
+        });
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+    }
 }

@@ -1,5 +1,6 @@
 //! The variables of agent-pipelines at a position of a run, and the environment of an agent.
 
+use gambrel_model::text::truncate_bytes;
 use serde_json::{Value, json};
 
 use crate::cursor::Cursor;
@@ -93,9 +94,8 @@ impl RunView<'_> {
 const MAX_ENV_BYTES: usize = 120 * 1024;
 
 /// The beginning of a value that is too long for an environment.
-fn limit_value(mut value: String) -> String {
-    value.truncate(value.floor_char_boundary(MAX_ENV_BYTES));
-    value
+fn limit_value(value: String) -> String {
+    truncate_bytes(&value, MAX_ENV_BYTES, "")
 }
 
 #[expect(clippy::ptr_arg, reason = "it maps over lists of paths")]

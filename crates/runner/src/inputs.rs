@@ -66,8 +66,8 @@ fn collect_matches(folder: &Path, parts: &[&str], found: &mut Vec<PathBuf>) {
 
     for path in entries_of(folder) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_hidden = name.starts_with('.') && !part.starts_with('.');
-        if is_hidden || !glob_matches(part, &name) || found.len() >= MAX_INPUT_FILES {
+        let is_display_control = name.starts_with('.') && !part.starts_with('.');
+        if is_display_control || !glob_matches(part, &name) || found.len() >= MAX_INPUT_FILES {
             continue;
         }
         if rest.is_empty() && path.is_file() {

@@ -41,7 +41,7 @@ impl ModuleAction {
     fn run_call(&self, call: &Call) -> Outcome {
         let request = match ModuleRequest::parse(&call.body) {
             Ok(request) => request,
-            Err(why) => return Outcome::from_end(End::FailedToStart(why)),
+            Err(why) => return Outcome::from_end(End::FailedToStart(why.to_string())),
         };
 
         let lock = self.find_module(request.path);
@@ -146,7 +146,7 @@ pub fn run_in_parallel(
 
     let no_thread = |job: &Job<'_>| match ModuleRequest::parse(&job.call.body) {
         Ok(request) => internal_failure(&request, "cannot start a thread for the module"),
-        Err(why) => Outcome::from_end(End::FailedToStart(why)),
+        Err(why) => Outcome::from_end(End::FailedToStart(why.to_string())),
     };
 
     std::thread::scope(|scope| {

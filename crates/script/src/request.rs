@@ -1,6 +1,6 @@
 //! The request of a `module` call, borrowed from the call's body.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -67,17 +67,37 @@ pub struct ModulePolicy<'a> {
     then: &'a Value,
 }
 
+/// Why the body of a call is no request to a module.
+#[derive(Debug, thiserror::Error)]
+pub enum ModuleRequestError {
+    /// It names no file.
+    #[error("the module call has no path")]
+    NoPath,
+    /// Its file depends on the working directory.
+    #[error("the module path `{}` is not absolute", .0.display())]
+    RelativePath(PathBuf),
+    /// It names no command to run.
+    #[error("the module call has no command name")]
+    NoCommand,
+    /// Its event has no name.
+    #[error("the event of the module call has no type")]
+    NoEventType,
+    /// No such operation.
+    #[error("unknown module operation `{0}`")]
+    UnknownOperation(String),
+}
+
 impl<'a> ModuleRequest<'a> {
     /// Parses a call's body.
-    pub fn parse(body: &'a Value) -> Result<Self, String> {
+    pub fn parse(body: &'a Value) -> Result<Self, ModuleRequestError> {
         // The body has few short keys: a linear search costs less than hashing.
         let field = |name: &str| body.as_object()?.iter().find(|(key, _)| *key == name);
         let field = |name: &str| field(name).map_or(&Value::Null, |(_, value)| value);
         let text = |name: &str| field(name).as_str();
 
-        let path = Path::new(text("path").ok_or("the module call has no path")?);
+        let path = Path::new(text("path").ok_or(ModuleRequestError::NoPath)?);
         if !path.is_absolute() {
-            return Err(format!("the module path `{}` is not absolute", path.display()));
+            return Err(ModuleRequestError::RelativePath(path.to_path_buf()));
         }
 
         let ctx = field("ctx");
@@ -85,18 +105,19 @@ impl<'a> ModuleRequest<'a> {
             Some("read") => HostOperation::Read,
             Some("load" | "commands") => HostOperation::Load,
             Some("command") => {
-                let name = text("name").ok_or("the module call has no command name")?;
+                let name = text("name").ok_or(ModuleRequestError::NoCommand)?;
                 HostOperation::Command(name, text("args").unwrap_or_default())
             }
             Some("emit") => {
                 let event = field("event");
                 if !event["type"].is_string() {
-                    return Err("the event of the module call has no type".into());
+                    return Err(ModuleRequestError::NoEventType);
                 }
                 HostOperation::Emit(event, build_policy(field, ctx))
             }
             other => {
-                return Err(format!("unknown module operation `{}`", other.unwrap_or_default()));
+                let word = other.unwrap_or_default().to_owned();
+                return Err(ModuleRequestError::UnknownOperation(word));
             }
         };
 

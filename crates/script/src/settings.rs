@@ -1,6 +1,7 @@
 //! Settings of modules: functions for questions and requests, and limits. Knows no engine.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,9 +15,10 @@ use serde_json::Value;
 /// `None` is the answer without a user.
 pub type AskFn = Arc<dyn Fn(&Question) -> Option<Value> + Send + Sync>;
 
-/// Makes the HTTP requests of modules. Blocks until the response is complete. The error text is for
-/// the author of the module.
-pub type FetchFn = Arc<dyn Fn(&FetchRequest) -> Result<FetchResponse, String> + Send + Sync>;
+/// Makes the HTTP requests of modules. Blocks until the response is complete. The error's text is
+/// for the author of the module.
+pub type FetchFn =
+    Arc<dyn Fn(&FetchRequest) -> Result<FetchResponse, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
 /// How modules run.
 #[derive(Clone)]

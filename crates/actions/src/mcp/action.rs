@@ -12,14 +12,15 @@ use tokio::time::timeout_at;
 
 use super::http_transport::HttpTransport;
 use super::server::McpServer;
-use super::session::{self, McpFailure};
+use super::session::{self, McpError};
 use crate::outcome::time_limits;
 use crate::sidefile;
 use crate::web::{AsyncAction, HttpClients, MAX_BODY_BYTES, Target, WebSettings, check_headers};
 use gambrel_process::deadlines::{Deadlines, add_duration};
 use gambrel_process::environ::tag_prefix;
+use gambrel_process::owner::ProcessOwner;
 use gambrel_process::running_file::RunningEntry;
-use gambrel_process::settings::{Settings, WATCHDOG_DELAY};
+use gambrel_process::settings::Settings;
 use gambrel_process::watchdog_client::WatchdogClient;
 
 /// Calls tools of MCP servers.
@@ -69,7 +70,7 @@ impl AsyncAction for McpCaller {
                 Some(url) => self.call_over_http(url, &request, deadlines).await,
                 None => self.call_process(&call, &request, deadlines).await,
             },
-            Err(error) => failed_to_start(error.to_string()),
+            Err(error) => Outcome::not_attempted(error),
         };
 
         let elapsed = started_at.elapsed();
@@ -90,7 +91,7 @@ impl McpCaller {
             .and_then(|target| Ok((target, check_headers(&request.headers)?)));
         let (target, headers) = match ready {
             Ok(ready) => ready,
-            Err(why) => return failed_to_start(why),
+            Err(why) => return Outcome::not_attempted(why),
         };
 
         let command = vec![target.redacted_url(), request.tool.clone()];
@@ -114,63 +115,37 @@ impl McpCaller {
         deadlines: Deadlines,
     ) -> Outcome {
         if let Err(why) = sidefile::write_side_files(&call.files) {
-            return failed_to_start(why.to_string());
+            return Outcome::not_attempted(why);
         }
 
         let _running = RunningEntry::register_process(&self.settings, tag_prefix());
-        let started = McpServer::start(call, self.settings.isolate);
+        let owner = ProcessOwner::new(Arc::clone(&self.watchdog), self.settings.subreaper);
+        let started = McpServer::start(call, &owner, self.settings.isolate);
         let outcome = match started {
             Ok((server, streams)) => {
-                let command = server.command.clone();
-                let transport = session::pipe_transport(streams);
-                let (result, watched) = self
-                    .wait_for_session(&server, session::call_tool(transport, request), deadlines)
-                    .await;
+                let command = server.command();
+                let session = session::call_tool(session::pipe_transport(streams), request);
+                let result = timeout_at(deadlines.deadline.into(), session).await.ok();
                 let (stderr, remarks) = server.shut_down(deadlines, result.is_none()).await;
-                if let Some(tag) = watched {
-                    self.watchdog.release_tag(&tag);
-                }
                 let outcome = match result {
                     Some(result) => to_outcome(result, request, &stderr.to_text()),
                     None => Outcome::from_end(End::TimedOut),
                 };
                 Outcome { command, stderr, remarks, ..outcome }
             }
-            Err(why) => failed_to_start(why.to_string()),
+            Err(why) => Outcome::not_attempted(why),
         };
         sidefile::remove_temporary(&call.files);
         outcome
     }
-
-    /// Waits for the session until the deadline. A server that runs for a while is registered with
-    /// the watchdog, so that it is killed if gambrel dies. The second value identifies that
-    /// registration.
-    async fn wait_for_session<T>(
-        &self,
-        server: &McpServer,
-        session: impl Future<Output = T>,
-        deadlines: Deadlines,
-    ) -> (Option<T>, Option<String>) {
-        let mut session = std::pin::pin!(session);
-        let soon = add_duration(Instant::now(), WATCHDOG_DELAY).min(deadlines.deadline);
-        if let Ok(result) = timeout_at(soon.into(), &mut session).await {
-            return (Some(result), None);
-        }
-        let watched = server.register_with_watchdog(&self.watchdog);
-        (timeout_at(deadlines.deadline.into(), &mut session).await.ok(), watched)
-    }
-}
-
-fn failed_to_start(why: String) -> Outcome {
-    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
 }
 
 fn to_outcome(
-    result: Result<session::McpToolOutcome, McpFailure>,
+    result: Result<session::McpToolOutcome, McpError>,
     request: &ToolRequest,
     stderr: &str,
 ) -> Outcome {
-    let failure_message = |why: &str| {
+    let failure_message = |why: &McpError| {
         let stderr_text = stderr.trim_end();
         let tail = if stderr_text.is_empty() {
             String::new()
@@ -186,7 +161,7 @@ fn to_outcome(
             failure: outcome.failure,
             ..Outcome::from_end(End::Answered)
         },
-        Err(McpFailure(why)) => Outcome::from_end(End::FailedToStart(failure_message(&why))),
+        Err(why) => Outcome::from_end(End::FailedToStart(failure_message(&why))),
     }
 }
 

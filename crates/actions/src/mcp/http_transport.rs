@@ -13,8 +13,8 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout_at;
 
-use super::session::{MAX_MESSAGE_BYTES, McpFailure};
-use crate::web::{ClientError, HttpClients, Target, failure_reason};
+use super::session::MAX_MESSAGE_BYTES;
+use crate::web::{ExchangeError, HttpClients, Target};
 
 const SESSION_HEADER: &str = "mcp-session-id";
 const VERSION_HEADER: &str = "mcp-protocol-version";
@@ -45,10 +45,8 @@ impl HttpTransport {
         target: Target,
         given: HeaderMap,
         deadline: Instant,
-    ) -> Result<Self, McpFailure> {
-        let client = clients.client_for(&target).await.map_err(|error| match error {
-            ClientError::Refused(why) | ClientError::Failed(why) => McpFailure(why),
-        })?;
+    ) -> Result<Self, ExchangeError> {
+        let client = clients.client_for(&target).await?;
         let (delivered, incoming) = unbounded_channel();
         let agreed = Mutex::default();
         let sender = MessagePoster {
@@ -98,7 +96,8 @@ impl MessagePoster {
             .body(body)
             .send()
             .await
-            .map_err(|error| io::Error::other(failure_reason(&self.target.authority(), &error)))?;
+            .map_err(|error| ExchangeError::no_response(self.target.authority(), error))
+            .map_err(io::Error::other)?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(());

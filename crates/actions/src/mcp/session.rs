@@ -1,6 +1,8 @@
 //! One session with a server: the handshake, one tool call, the shutdown. Independent of the
 //! transport and of deadlines.
 
+use std::error::Error;
+
 use gambrel_model::request::ToolRequest;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ContentBlock,
@@ -15,6 +17,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::timeout;
 
 use super::action::SHUTDOWN_TIMEOUT;
+use crate::web::ExchangeError;
 
 /// The longest message accepted from a server.
 pub(super) const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -27,8 +30,21 @@ pub(super) struct McpToolOutcome {
 }
 
 /// Why there is no result.
-#[derive(Debug)]
-pub(super) struct McpFailure(pub String);
+#[derive(Debug, thiserror::Error)]
+pub(super) enum McpError {
+    #[error("the tool's input is not an object")]
+    InputNotObject,
+    #[error(transparent)]
+    Http(#[from] ExchangeError),
+    #[error("it ended before it answered the handshake")]
+    EndedInHandshake,
+    #[error("no handshake: {0}")]
+    NoHandshake(#[source] Box<dyn Error + Send + Sync>),
+    #[error("it ended before it answered")]
+    EndedInCall,
+    #[error(transparent)]
+    NoAnswer(Box<dyn Error + Send + Sync>),
+}
 
 /// Messages as lines over two pipes.
 pub(super) fn pipe_transport(
@@ -41,20 +57,19 @@ pub(super) fn pipe_transport(
 pub(super) async fn call_tool<T>(
     transport: T,
     request: &ToolRequest,
-) -> Result<McpToolOutcome, McpFailure>
+) -> Result<McpToolOutcome, McpError>
 where
     T: Transport<RoleClient> + 'static,
 {
     let arguments = match &request.input {
         Value::Object(fields) => fields.clone(),
         Value::Null => serde_json::Map::new(),
-        _ => return Err(McpFailure("the tool's input is not an object".to_owned())),
+        _ => return Err(McpError::InputNotObject),
     };
 
     let own = Implementation::new("gambrel", env!("CARGO_PKG_VERSION"));
     let client = ClientConfig::new(ClientCapabilities::default(), own);
-    let service =
-        client.serve(transport).await.map_err(|error| McpFailure(handshake_failure(&error)))?;
+    let service = client.serve(transport).await.map_err(handshake_error)?;
 
     let params = CallToolRequestParams::new(request.tool.clone()).with_arguments(arguments);
     let result = service.call_tool(params).await;
@@ -64,23 +79,17 @@ where
     match result {
         Ok(result) => Ok(tool_outcome(&result)),
         Err(ServiceError::McpError(error)) => Ok(refused_outcome(&request.tool, &error)),
-        Err(ServiceError::TransportClosed) => {
-            Err(McpFailure("it ended before it answered".to_owned()))
-        }
-        Err(ServiceError::TransportSend(error)) => Err(McpFailure(error.error.to_string())),
-        Err(other) => Err(McpFailure(other.to_string())),
+        Err(ServiceError::TransportClosed) => Err(McpError::EndedInCall),
+        Err(ServiceError::TransportSend(error)) => Err(McpError::NoAnswer(error.error)),
+        Err(other) => Err(McpError::NoAnswer(other.into())),
     }
 }
 
-fn handshake_failure(error: &ClientInitializeError) -> String {
+fn handshake_error(error: ClientInitializeError) -> McpError {
     match error {
-        ClientInitializeError::ConnectionClosed(_) => {
-            "it ended before it answered the handshake".to_owned()
-        }
-        ClientInitializeError::TransportError { error, .. } => {
-            format!("no handshake: {}", error.error)
-        }
-        other => format!("no handshake: {other}"),
+        ClientInitializeError::ConnectionClosed(_) => McpError::EndedInHandshake,
+        ClientInitializeError::TransportError { error, .. } => McpError::NoHandshake(error.error),
+        other => McpError::NoHandshake(other.into()),
     }
 }
 

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::{Call, Limits};
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::Outcome;
 use gambrel_model::request::{WebhookRequest, from_body, to_body};
 
 use super::ask;
 use super::async_action::AsyncAction;
 use super::client::HttpClients;
+use super::error::RequestError;
 use super::prepared_request::{PreparedRequest, fill_callback};
 use super::retry::{self, RetryBudget};
 use super::settings::{ApprovalChannel, WebSettings};
@@ -66,27 +67,20 @@ impl AsyncAction for WebhookPost {
     }
 
     /// Reports a request that cannot be sent at once, before it goes to a supervisor.
-    fn refusal_reason(&self, call: &Call) -> Option<String> {
-        let mut request = from_body::<WebhookRequest>(&call.body).ok()?;
-        if request.refused.is_some() {
-            return request.refused;
-        }
+    fn check_call(&self, call: &Call) -> Result<(), RequestError> {
+        let Ok(request) = from_body::<WebhookRequest>(&call.body) else { return Ok(()) };
+        let mut request = check_refused(request)?;
         fill_callback(&mut request, "");
-        PreparedRequest::from_webhook(&request, "").err()
+        PreparedRequest::from_webhook(&request, "").map(drop)
     }
 
     async fn execute(self: Arc<Self>, call: Call) -> Outcome {
         let started_at = Instant::now();
-        let mut request = match from_body::<WebhookRequest>(&call.body) {
+        let request = from_body::<WebhookRequest>(&call.body).map_err(RequestError::Call);
+        let mut request = match request.and_then(check_refused) {
             Ok(request) => request,
-            Err(error) => {
-                let why = error.to_string();
-                return Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) };
-            }
+            Err(why) => return Outcome::not_attempted(why),
         };
-        if let Some(why) = request.refused.take() {
-            return Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) };
-        }
 
         let deadline = budget_end(&call.limits, started_at);
         let outcome = match request.ask.take() {
@@ -133,9 +127,14 @@ impl WebhookPost {
 
         match prepared {
             Ok(prepared) => retry::send_with_retries(&self.net, &prepared, &budget).await,
-            Err(why) => Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) },
+            Err(why) => Outcome::not_attempted(why),
         }
     }
+}
+
+/// Returns the request, unless its author's dialect refused it.
+fn check_refused(mut request: WebhookRequest) -> Result<WebhookRequest, RequestError> {
+    request.refused.take().map_or(Ok(request), |why| Err(RequestError::Refused(why)))
 }
 
 /// The deadline for an answer, a little before the end of the budget.

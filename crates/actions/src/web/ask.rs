@@ -13,6 +13,7 @@ use gambrel_model::ticket::{Answer, Ticket};
 use serde_json::json;
 
 use super::action::{WebhookPolicy, WebhookPost};
+use super::error::AskError;
 use super::settings::{ApprovalChannel, ListenerHandle};
 use gambrel_process::deadlines::add_duration;
 
@@ -30,13 +31,13 @@ pub(super) async fn ask_question(
     budget: Option<Instant>,
 ) -> Outcome {
     let Some(approvals) = sender.approvals.clone() else {
-        return failed_to_ask("this host cannot listen for answers".to_owned());
+        return Outcome::not_attempted(AskError::NoChannel);
     };
     let new_ticket = build_ticket(question, limits.timeout);
     let opened =
         match with_ledger(&approvals.ledger, move |ledger| ledger.open_ticket(&new_ticket)).await {
             Ok(opened) => opened,
-            Err(why) => return failed_to_ask(why),
+            Err(why) => return Outcome::not_attempted(why),
         };
 
     let wait = AnswerWait::for_ticket(&approvals, &opened.ticket, limits.timeout, budget);
@@ -54,7 +55,7 @@ pub(super) async fn ask_question(
         Err(why) if opened.ticket.sent => (None, Some(format!("callback: {why}"))),
         Err(why) => {
             wait.close_ticket().await;
-            return failed_to_ask(why);
+            return Outcome::not_attempted(why);
         }
     };
 
@@ -82,10 +83,6 @@ fn port_of(base: &str) -> Option<u16> {
     base.trim_end_matches('/').rsplit_once(':')?.1.parse().ok()
 }
 
-fn failed_to_ask(why: String) -> Outcome {
-    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
-}
-
 /// Marks an unsent question as cut short, so that it does not count as unanswered.
 fn mark_unsent(mut outcome: Outcome) -> Outcome {
     if outcome.end == End::TimedOut {
@@ -110,20 +107,22 @@ fn build_ticket(question: &ApprovalRequest, timeout: Duration) -> Ticket {
     }
 }
 
-async fn start_listener(approvals: &ApprovalChannel, port: u16) -> Result<ListenerHandle, String> {
+async fn start_listener(
+    approvals: &ApprovalChannel,
+    port: u16,
+) -> Result<ListenerHandle, AskError> {
     let listen = Arc::clone(&approvals.listen);
     let work = tokio::task::spawn_blocking(move || listen(port));
-    work.await.map_err(|error| format!("could not listen for the answer: {error}"))?
+    work.await.map_err(AskError::NoListenerThread)?.map_err(AskError::Listener)
 }
 
 /// Calls the ledger on another thread: it may wait for a disk or a lock.
 async fn with_ledger<T: Send + 'static>(
     ledger: &SharedLedger,
     work: impl FnOnce(&SharedLedger) -> Result<T, LedgerError> + Send + 'static,
-) -> Result<T, String> {
+) -> Result<T, AskError> {
     let ledger = Arc::clone(ledger);
-    let done = tokio::task::spawn_blocking(move || work(&ledger)).await;
-    done.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    Ok(tokio::task::spawn_blocking(move || work(&ledger)).await??)
 }
 
 /// The wait for one ticket.
@@ -200,7 +199,7 @@ impl AnswerWait {
     async fn claim_answer(&self, answer: &Answer, mut outcome: Outcome) -> Outcome {
         let id = self.id.clone();
         let claimed = with_ledger(&self.ledger, move |ledger| ledger.take_answer(&id)).await;
-        outcome.remarks.extend(claimed.err());
+        outcome.remarks.extend(claimed.err().map(|error| error.to_string()));
 
         let answer_json = json!({
             "action": answer.action,
@@ -212,7 +211,7 @@ impl AnswerWait {
         Outcome { end: End::Answered, answer: Some(answer_json), ..outcome }
     }
 
-    async fn read_ticket(&self) -> Result<Option<Ticket>, String> {
+    async fn read_ticket(&self) -> Result<Option<Ticket>, AskError> {
         let id = self.id.clone();
         with_ledger(&self.ledger, move |ledger| ledger.find_ticket(&id)).await
     }

@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::error::RequestError;
 use crate::detach::{self, PendingStart, RunInThread};
 use gambrel_process::settings::{Settings, SignalPolicy};
 use gambrel_process::signals::is_interrupted;
@@ -34,9 +35,9 @@ pub(crate) trait AsyncAction: Sized + Send + Sync + 'static {
         call.clone()
     }
 
-    /// Why a detached call is refused before it is sent, if it is.
-    fn refusal_reason(&self, _call: &Call) -> Option<String> {
-        None
+    /// Checks a detached call before it is sent.
+    fn check_call(&self, _call: &Call) -> Result<(), RequestError> {
+        Ok(())
     }
 
     /// Runs one call to its end.
@@ -45,11 +46,8 @@ pub(crate) trait AsyncAction: Sized + Send + Sync + 'static {
     /// Runs all jobs at once; detached ones are sent first.
     fn run_jobs(self: &Arc<Self>, jobs: &[Job<'_>]) -> Vec<Outcome> {
         watchdog_client::reap_helpers();
-        let detach = |job: &Job<'_>| match self.refusal_reason(job.call) {
-            Some(why) => Err(why),
-            None => Ok(send_detached(self, job)),
-        };
-        let sent: Vec<Option<Result<PendingStart, String>>> =
+        let detach = |job: &Job<'_>| self.check_call(job.call).map(|()| send_detached(self, job));
+        let sent: Vec<Option<Result<PendingStart, RequestError>>> =
             jobs.iter().map(|job| (!job.call.limits.blocking).then(|| detach(job))).collect();
 
         let blocking = jobs.iter().map(|job| job.call).filter(|call| call.limits.blocking);
@@ -57,9 +55,7 @@ pub(crate) trait AsyncAction: Sized + Send + Sync + 'static {
         sent.into_iter()
             .map(|sent| match sent {
                 Some(Ok(sent)) => sent.confirm_start(),
-                Some(Err(why)) => {
-                    Outcome { attempts: 0, ..Outcome::from_end(End::FailedToStart(why)) }
-                }
+                Some(Err(why)) => Outcome::not_attempted(why),
                 None => outcomes.next().unwrap_or_else(panicked_call),
             })
             .collect()

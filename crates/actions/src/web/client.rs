@@ -13,6 +13,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
+use super::error::{ExchangeError, TlsError};
 use super::settings::{ResolveFn, WebSettings};
 use super::target::Target;
 
@@ -25,15 +26,7 @@ pub(crate) struct HttpClients {
     resolve: Option<ResolveFn>,
     roots: Vec<Vec<u8>>,
     /// Built once: the machine has many certificates.
-    tls_config: Arc<OnceLock<Result<ClientConfig, String>>>,
-}
-
-/// Why there is no client.
-pub(crate) enum ClientError {
-    /// The target is forbidden; a retry would not help.
-    Refused(String),
-    /// A retry may help.
-    Failed(String),
+    tls_config: Arc<OnceLock<Result<ClientConfig, TlsError>>>,
 }
 
 impl HttpClients {
@@ -44,23 +37,22 @@ impl HttpClients {
     }
 
     /// A client that reaches the addresses behind this target and nothing else.
-    pub async fn client_for(&self, target: &Target) -> Result<Client, ClientError> {
+    pub async fn client_for(&self, target: &Target) -> Result<Client, ExchangeError> {
         let resolved = match target.host_name() {
-            Some(name) => self.resolve_host(name).await.map_err(|error| {
-                ClientError::Failed(format!("`{}` was not found: {error}", target.authority()))
+            Some(name) => self.resolve_host(name).await.map_err(|source| {
+                ExchangeError::HostNotFound { authority: target.authority(), source }
             })?,
             None => Vec::new(),
         };
 
-        let addresses = target.check_addresses(&resolved).map_err(ClientError::Refused)?;
+        let addresses = target.check_addresses(&resolved)?;
         let tls = match target.url.scheme() {
             "https" => self.tls_config.get_or_init(|| tls_with_roots(&self.roots)).clone(),
             _ => base_tls_config(RootCertStore::empty()),
         };
-        let tls = tls.map_err(ClientError::Failed)?;
 
         let builder = Client::builder()
-            .tls_backend_preconfigured(tls)
+            .tls_backend_preconfigured(tls?)
             .dns_resolver(Arc::new(CheckedResolver(addresses)))
             .no_proxy()
             .redirect(redirect::Policy::none())
@@ -68,7 +60,7 @@ impl HttpClients {
             .referer(false)
             .connect_timeout(CONNECT_TIMEOUT)
             .http1_only();
-        builder.build().map_err(|error| ClientError::Failed(error.without_url().to_string()))
+        builder.build().map_err(|error| ExchangeError::NoClient(error.without_url()))
     }
 
     async fn resolve_host(&self, name: &str) -> io::Result<Vec<IpAddr>> {
@@ -95,21 +87,21 @@ impl Resolve for CheckedResolver {
     }
 }
 
-fn tls_with_roots(roots: &[Vec<u8>]) -> Result<ClientConfig, String> {
-    let why = |error: rustls::Error| format!("no trust store: {error}");
+fn tls_with_roots(roots: &[Vec<u8>]) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let roots = roots.iter().map(|root| CertificateDer::from(root.clone()));
-    let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider)).map_err(why)?;
+    let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider))
+        .map_err(TlsError::NoTrustStore)?;
     let mut config = base_tls_config(RootCertStore::empty())?;
     config.dangerous().set_certificate_verifier(Arc::new(verifier));
     Ok(config)
 }
 
-fn base_tls_config(roots: RootCertStore) -> Result<ClientConfig, String> {
+fn base_tls_config(roots: RootCertStore) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| format!("no TLS: {error}"))?;
+        .map_err(TlsError::NoProtocol)?;
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)

@@ -5,7 +5,8 @@ use gambrel_model::request::{FetchRequest, FetchResponse};
 use tokio::runtime::Builder;
 
 use super::client::HttpClients;
-use super::exchange::{ExchangeError, HttpResponse, MAX_BODY_BYTES, send_once};
+use super::error::ExchangeError;
+use super::exchange::{HttpResponse, send_once};
 use super::prepared_request::PreparedRequest;
 use super::settings::WebSettings;
 
@@ -20,23 +21,20 @@ impl Fetcher {
         Self { clients: HttpClients::new(settings) }
     }
 
-    /// Sends a request and waits for the whole response; the error is a message for the module's
-    /// author.
-    pub fn fetch(&self, request: &FetchRequest) -> Result<FetchResponse, String> {
+    /// Sends a request and waits for the whole response; the error's text is for the
+    /// module's author.
+    pub fn fetch(&self, request: &FetchRequest) -> Result<FetchResponse, ExchangeError> {
         let prepared = PreparedRequest::from_fetch(request)?;
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no async runtime: {error}"))?;
+        let runtime = runtime.map_err(ExchangeError::NoRuntime)?;
         let result = runtime.block_on(send_once(&self.clients, &prepared, request.limit));
         // Do not wait for a name that is still being resolved.
         runtime.shutdown_background();
-        match result {
-            Ok(response) if response.body.is_truncated() => {
-                Err(format!("the answer is longer than {} MiB", MAX_BODY_BYTES >> 20))
-            }
-            Ok(response) => Ok(to_fetch_response(response)),
-            Err(ExchangeError::Refused(why) | ExchangeError::Failed(why)) => Err(why),
-            Err(ExchangeError::TimedOut) => Err(format!("no answer within {:?}", request.limit)),
+        let response = result?;
+        if response.body.is_truncated() {
+            return Err(ExchangeError::LongAnswer);
         }
+        Ok(to_fetch_response(response))
     }
 }
 

@@ -4,10 +4,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gambrel_model::request::{CALLBACK_MARKER, FetchRequest, WebhookRequest};
+use gambrel_model::text::{UNRESERVED, percent_encode};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::Value;
 
+use super::error::RequestError;
 use super::signature;
 use super::target::Target;
 
@@ -33,12 +35,12 @@ pub(crate) struct PreparedRequest {
 impl PreparedRequest {
     /// From a request whose markers are filled in; the error says why it cannot be sent. `id` is
     /// its message id, unless it already has one.
-    pub fn from_webhook(request: &WebhookRequest, id: &str) -> Result<Self, String> {
+    pub fn from_webhook(request: &WebhookRequest, id: &str) -> Result<Self, RequestError> {
         let target = Target::parse(&request.url, &request.allow)?;
         let method = parse_method(&request.method)?;
         let body = match &request.body {
             Value::Null => None,
-            body => Some(serde_json::to_vec(body).map_err(|error| error.to_string())?),
+            body => Some(serde_json::to_vec(body)?),
         };
 
         let mut headers = check_headers(&request.headers)?;
@@ -53,7 +55,7 @@ impl PreparedRequest {
     }
 
     /// From a request that is sent unchanged, without message id and signature.
-    pub fn from_fetch(request: &FetchRequest) -> Result<Self, String> {
+    pub fn from_fetch(request: &FetchRequest) -> Result<Self, RequestError> {
         Ok(Self {
             target: Target::parse(&request.url, &request.allow)?,
             method: parse_method(&request.method)?,
@@ -92,14 +94,13 @@ impl PreparedRequest {
 }
 
 /// Checks the given headers and adds a user agent.
-pub(crate) fn check_headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
+pub(crate) fn check_headers(given: &[(String, String)]) -> Result<HeaderMap, RequestError> {
     let mut headers = HeaderMap::new();
     for (name, text) in given {
-        let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
-            format!("refused: `{}` is not a valid header name", name.escape_debug())
-        })?;
+        let known = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|error| RequestError::HeaderName(name.clone(), error))?;
         if RESERVED_HEADERS.contains(&known.as_str()) {
-            return Err(format!("refused: the header `{name}` cannot be set"));
+            return Err(RequestError::ReservedHeader(name.clone()));
         }
         headers.append(known, header_value(name, text)?);
     }
@@ -108,31 +109,22 @@ pub(crate) fn check_headers(given: &[(String, String)]) -> Result<HeaderMap, Str
     Ok(headers)
 }
 
-fn header_value(name: &str, text: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| {
-        format!("refused: the header `{name}` has a line break or a control character in it")
-    })
+fn header_value(name: &str, text: &str) -> Result<HeaderValue, RequestError> {
+    HeaderValue::from_bytes(text.as_bytes())
+        .map_err(|error| RequestError::HeaderValue(name.to_owned(), error))
 }
 
-fn parse_method(word: &str) -> Result<Method, String> {
+fn parse_method(word: &str) -> Result<Method, RequestError> {
     let word = if word.is_empty() { "POST".to_owned() } else { word.to_ascii_uppercase() };
     match Method::from_bytes(word.as_bytes()) {
         Ok(method) if method != Method::CONNECT && method != Method::TRACE => Ok(method),
-        _ => Err(format!("refused: `{}` is not a supported HTTP method", word.escape_debug())),
+        _ => Err(RequestError::Method(word)),
     }
 }
 
 /// Puts the callback link, or nothing, in place of its marker.
 pub(crate) fn fill_callback(request: &mut WebhookRequest, link: &str) {
-    let encoded_link: String = link
-        .bytes()
-        .map(|byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect();
+    let encoded_link = percent_encode(link.as_bytes(), UNRESERVED);
     request.url =
         request.url.replace(CALLBACK_MARKER, &encoded_link).replace(ENCODED_MARKER, &encoded_link);
     for (_, value) in &mut request.headers {

@@ -10,7 +10,8 @@ use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use serde_json::{Map, Value, json};
 
 use super::client::HttpClients;
-use super::exchange::{ExchangeError, HttpResponse, send_once};
+use super::error::ExchangeError;
+use super::exchange::{HttpResponse, send_once};
 use super::prepared_request::PreparedRequest;
 use gambrel_process::deadlines::add_duration;
 
@@ -92,7 +93,7 @@ fn delay_after(result: &Result<HttpResponse, ExchangeError>) -> Option<Duration>
     match result {
         Ok(response) if is_transient(response.status) => Some(retry_after(&response.headers)),
         Ok(_) | Err(ExchangeError::Refused(_)) => None,
-        Err(ExchangeError::Failed(_) | ExchangeError::TimedOut) => Some(Duration::ZERO),
+        Err(_) => Some(Duration::ZERO),
     }
 }
 
@@ -126,10 +127,8 @@ fn to_outcome(result: Result<HttpResponse, ExchangeError>) -> Outcome {
             outcome.stdout = response.body;
             outcome
         }
-        Err(ExchangeError::Refused(why) | ExchangeError::Failed(why)) => {
-            Outcome::from_end(End::FailedToStart(why))
-        }
-        Err(ExchangeError::TimedOut) => Outcome::from_end(End::TimedOut),
+        Err(ExchangeError::TimedOut(_)) => Outcome::from_end(End::TimedOut),
+        Err(why) => Outcome::from_end(End::FailedToStart(why.to_string())),
     }
 }
 

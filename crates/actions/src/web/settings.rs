@@ -2,6 +2,7 @@
 //! The program that builds the actions sets them; no configuration file can change them.
 
 use std::any::Any;
+use std::error::Error;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,8 +13,9 @@ use gambrel_process::settings::Settings;
 
 /// Resolves a host name; it may block.
 pub type ResolveFn = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
-/// Starts to listen on a port of this machine; the error is a message for the user.
-pub type ListenFn = Arc<dyn Fn(u16) -> Result<ListenerHandle, String> + Send + Sync>;
+/// Starts to listen on a port of this machine; the error's text is for the user.
+pub type ListenFn =
+    Arc<dyn Fn(u16) -> Result<ListenerHandle, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
 /// How an action sends requests.
 #[derive(Clone, Default)]

@@ -5,16 +5,16 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use super::error::RequestError;
+
 /// The prefix of a secret in base64.
-const SECRET_PREFIX: &str = "whsec_";
+pub(super) const SECRET_PREFIX: &str = "whsec_";
 
 /// The keys of secrets, in base64 or as plain text.
-pub(crate) fn parse_keys(secrets: &[String]) -> Result<Vec<Vec<u8>>, String> {
+pub(crate) fn parse_keys(secrets: &[String]) -> Result<Vec<Vec<u8>>, RequestError> {
     let key = |secret: &String| match secret.strip_prefix(SECRET_PREFIX) {
-        Some(text) => STANDARD.decode(text).map_err(|_| {
-            format!("a signing secret begins with `{SECRET_PREFIX}`, but the rest is not base64")
-        }),
-        None if secret.is_empty() => Err("a signing secret is empty".to_owned()),
+        Some(text) => STANDARD.decode(text).map_err(RequestError::SecretEncoding),
+        None if secret.is_empty() => Err(RequestError::EmptySecret),
         None => Ok(secret.clone().into_bytes()),
     };
     secrets.iter().map(key).collect()
@@ -32,9 +32,9 @@ pub(crate) fn sign_message(keys: &[Vec<u8>], id: &str, seconds: u64, body: &[u8]
 }
 
 /// A new message id.
-pub(crate) fn new_message_id() -> Result<String, String> {
+pub(crate) fn new_message_id() -> Result<String, RequestError> {
     let mut random = [0; 18];
-    getrandom::fill(&mut random).map_err(|error| format!("no random numbers: {error}"))?;
+    getrandom::fill(&mut random)?;
     Ok(format!("msg_{}", URL_SAFE_NO_PAD.encode(random)))
 }
 
@@ -59,6 +59,6 @@ mod tests {
     fn rejects_invalid_and_empty_secrets() {
         assert!(parse_keys(&["whsec_?".to_owned()]).is_err());
         assert!(parse_keys(&[String::new()]).is_err());
-        assert_eq!(parse_keys(&["plain".to_owned()]), Ok(vec![b"plain".to_vec()]));
+        assert_eq!(parse_keys(&["plain".to_owned()]).unwrap(), [b"plain".to_vec()]);
     }
 }

@@ -6,9 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::Url;
 
 use super::address::{Allowlist, private_kind};
-
-/// The end of every refusal.
-const ALLOW_HELP: &str = "only the user's own configuration can allow it";
+use super::error::RequestError;
 
 /// A URL that a request may go to.
 #[derive(Debug, Clone)]
@@ -30,15 +28,13 @@ enum TargetKind {
 
 impl Target {
     /// Parses a URL, or returns why nothing is sent to it.
-    pub fn parse(text: &str, allow: &[String]) -> Result<Self, String> {
+    pub fn parse(text: &str, allow: &[String]) -> Result<Self, RequestError> {
         if text.chars().any(|character| character.is_control() || character == ' ') {
-            return Err("refused: the URL contains a space or a control character".to_owned());
+            return Err(RequestError::UrlCharacters);
         }
-        let url = Url::parse(text).map_err(|error| format!("refused: not a URL: {error}"))?;
+        let url = Url::parse(text).map_err(RequestError::NotUrl)?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("refused: the URL contains a user name or a password; \
-                send them in a header"
-                .to_owned());
+            return Err(RequestError::UrlCredentials);
         }
 
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -46,8 +42,8 @@ impl Target {
         match url.scheme() {
             "https" => {}
             "http" if kind == TargetKind::Loopback => {}
-            "http" => return Err("refused: http is for this machine only; use https".to_owned()),
-            other => return Err(format!("refused: `{other}` is not https")),
+            "http" => return Err(RequestError::PlainHttp),
+            other => return Err(RequestError::Scheme(other.to_owned())),
         }
         let port = url.port_or_known_default().unwrap_or_default();
         Ok(Self { url, allowed: Allowlist::parse(allow), kind, host, port })
@@ -72,7 +68,7 @@ impl Target {
 
     /// The addresses to connect to: those of the URL, or those of its resolved name. One forbidden
     /// address refuses them all.
-    pub fn check_addresses(&self, resolved: &[IpAddr]) -> Result<Vec<SocketAddr>, String> {
+    pub fn check_addresses(&self, resolved: &[IpAddr]) -> Result<Vec<SocketAddr>, RequestError> {
         let own = match self.kind {
             TargetKind::Loopback => loopback_addresses(&self.host),
             TargetKind::Address(address) => vec![address],
@@ -84,13 +80,13 @@ impl Target {
         Ok(own.into_iter().map(|address| SocketAddr::new(address, self.port)).collect())
     }
 
-    fn check_address(&self, address: IpAddr) -> Result<(), String> {
+    fn check_address(&self, address: IpAddr) -> Result<(), RequestError> {
         let Some(kind) = private_kind(address) else { return Ok(()) };
         if self.allowed.allows_host(&self.host) || self.allowed.allows_address(address) {
             return Ok(());
         }
-        let whose = self.host_name().map(|name| format!(" ({name})")).unwrap_or_default();
-        Err(format!("refused: {address}{whose} is {kind}; {ALLOW_HELP}"))
+        let host = self.host_name().map(str::to_owned);
+        Err(RequestError::PrivateAddress { address, host, kind })
     }
 }
 

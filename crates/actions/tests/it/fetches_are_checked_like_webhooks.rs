@@ -19,7 +19,7 @@ fn fetch(url: &str, limit: Duration) -> Result<FetchResponse, String> {
         limit,
         ..FetchRequest::default()
     };
-    Fetcher::new(&WebSettings::default()).fetch(&wanted)
+    Fetcher::new(&WebSettings::default()).fetch(&wanted).map_err(|error| error.to_string())
 }
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(20);

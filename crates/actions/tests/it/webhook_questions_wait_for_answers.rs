@@ -47,7 +47,7 @@ impl TestChannel {
         let count = Arc::clone(&self.listening);
         let listen = Arc::new(move |port: u16| {
             if port == 1 {
-                return Err("port 1 is not ours".to_owned());
+                return Err("port 1 is not ours".into());
             }
             count.fetch_add(1, Ordering::SeqCst);
             let keep = Box::new(CountGuard(Arc::clone(&count)));

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use anyhow::{bail, ensure};
 use gambrel::model::FiringPhase;
 use gambrel::model::ledger::{FiringQuery, FiringRecord};
 use gambrel::{Gambrel, Loaded};
+use gambrel_dialects::claude::CLAUDE;
 use gambrel_engine::describe_uncovered;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -17,9 +19,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::Finding;
 
 /// The dialect of the checked agent.
-const DIALECT: &str = "claude";
+const DIALECT: &str = CLAUDE.name;
 /// The agent's program.
-const PROGRAM: &str = "claude";
+const PROGRAM: &str = CLAUDE.properties.agents[0];
 /// Time limit of `claude --version`.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -50,36 +52,38 @@ fn check_agent_program(path: &str) -> Finding {
 }
 
 /// Runs `claude --version` and returns its output.
-fn read_version(file: &Path) -> Result<String, String> {
+fn read_version(file: &Path) -> anyhow::Result<String> {
     let mut command = Command::new(file);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     // A group of its own, so that its children can be killed with it.
     command.process_group(0);
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let mut child = command.spawn()?;
 
     let deadline = Instant::now() + VERSION_TIMEOUT;
-    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+    while child.try_wait()?.is_none() {
         if Instant::now() > deadline {
-            return Err(kill_program(&mut child));
+            kill_program(&mut child);
+            bail!("`{PROGRAM} --version` did not answer within {} s", VERSION_TIMEOUT.as_secs());
         }
         std::thread::sleep(POLL_INTERVAL);
     }
 
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let output = child.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    match output.status.success() && !text.is_empty() {
-        true => Ok(text),
-        false => Err(format!("`{PROGRAM} --version` failed: {}", output.status)),
-    }
+    ensure!(
+        output.status.success() && !text.is_empty(),
+        "`{PROGRAM} --version` failed: {}",
+        output.status
+    );
+    Ok(text)
 }
 
-fn kill_program(child: &mut Child) -> String {
+fn kill_program(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
         let _gone = kill_process_group(group, Signal::KILL);
     }
     let _status = child.wait();
-    format!("`{PROGRAM} --version` did not answer within {} s", VERSION_TIMEOUT.as_secs())
 }
 
 fn check_entries(loaded: &Loaded) -> Finding {

@@ -9,12 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gambrel::Setup;
-use gambrel_dialects::claude::{self_reference, settings_files};
+use gambrel_dialects::claude::{CLAUDE, DEFAULT_TIMEOUT, self_reference, settings_files};
 
 use crate::args::FireArgs;
 
-/// How long Claude Code waits for a hook whose entry names no `timeout`.
-const DEFAULT_HOST_TIMEOUT: Duration = Duration::from_secs(600);
 /// Time limit for reading the settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(2);
 /// The timer fires at most this much before the agent's timeout, which started earlier.
@@ -25,7 +23,7 @@ const MAX_SETTINGS_BYTES: u64 = 8 * 1024 * 1024;
 /// Sets the timer if an agent calls for a known event. Returns the `timeout` of gambrel's entry,
 /// which becomes the budget of the firing.
 pub fn arm_timer(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
-    let event = args.event.as_deref().filter(|_| args.hosted && args.from == "claude")?;
+    let event = args.event.as_deref().filter(|_| args.hosted && args.from == CLAUDE.name)?;
     let began = Instant::now();
     gambrel::actions::end_process_after(SETTINGS_TIMEOUT);
 
@@ -35,7 +33,7 @@ pub fn arm_timer(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
         .filter_map(|file| self_reference::entry_timeout(&read_small_file(file)?, event));
     let found = timeouts.min();
 
-    let host_timeout = found.unwrap_or(DEFAULT_HOST_TIMEOUT);
+    let host_timeout = found.unwrap_or(DEFAULT_TIMEOUT);
     let lead = (host_timeout / 20).min(MAX_LEAD_WINDOW);
     let left = (host_timeout - lead).saturating_sub(began.elapsed());
     gambrel::actions::end_process_after(left);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gambrel::model::event::session_key;
 use gambrel::model::{Audience, Event, Moment, MomentKind, Reply, Ruling, Verdict};
-use gambrel::{Decision, Gambrel};
+use gambrel::{DIALECTS, Decision, Gambrel};
 use gambrel_engine::{GAMBREL, Unreadable, now_ms, queue_messages, record_unreadable};
 use serde_json::{Map, Value};
 
@@ -13,10 +13,6 @@ use serde_json::{Map, Value};
 const MAX_SCAN_BYTES: usize = 64 * 1024;
 /// Longer texts are not names.
 const MAX_NAME_BYTES: usize = 200;
-
-/// Keys under which callers of all dialects name an event.
-const EVENT_KEYS: [&str; 7] =
-    ["hook_event_name", "hookName", "type", "event", "hook", "hook_point", "moment"];
 
 /// The parts of an unparsable event that could be found.
 pub struct UnparsableEvent {
@@ -33,11 +29,12 @@ impl UnparsableEvent {
         let mut fields = scan_string_fields(&bytes[..bytes.len().min(MAX_SCAN_BYTES)]);
         // `--event` of the agent's entry is more reliable than the bytes.
         if gambrel.setup().event_name.is_some() {
-            fields.retain(|key, _| !EVENT_KEYS.contains(&key.as_str()));
+            let names = DIALECTS.iter().flat_map(|dialect| dialect.properties.event_keys);
+            fields.retain(|key, _| !names.clone().any(|name| name == key));
         }
 
-        let session =
-            ["session_id", "sessionId", "session"].iter().find_map(|key| fields.get(*key));
+        let mut keys = DIALECTS.iter().flat_map(|dialect| dialect.properties.session_keys);
+        let session = keys.find_map(|key| fields.get(*key));
         let session = session.and_then(Value::as_str).unwrap_or_default().to_owned();
 
         let native = Value::Object(fields).to_string();

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use gambrel::model::text::quote;
 use gambrel::model::{EventSpec, Moment};
 use gambrel::{Gambrel, Loaded, Setup};
 use gambrel_dialects::claude::self_reference;
@@ -152,9 +153,7 @@ pub fn program_name(setup: &Setup, is_shared: bool) -> anyhow::Result<String> {
              or use --local (this project, not shared) or --user (all your projects)"
                 .into()
         )),
-        Some(own) if first.as_ref() != Some(&own) => {
-            Ok(format!("'{}'", own.display().to_string().replace('\'', r"'\''")))
-        }
+        Some(own) if first.as_ref() != Some(&own) => Ok(quote(&own.display().to_string())),
         _ => Ok("gambrel".to_owned()),
     }
 }

@@ -1,6 +1,7 @@
 //! Describes the text of a settings file before `install` by ranges of the text after it, and by
 //! the blanks and brackets between them. No other text is stored, so no secret is.
 
+use gambrel::model::to_hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -49,7 +50,7 @@ pub fn restore_text(record: &Value, now: &str) -> Option<String> {
 }
 
 fn hash_text(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&Sha256::digest(text.as_bytes()))
 }
 
 /// Splits text into runs of letters and digits, and single other characters.

@@ -1,6 +1,7 @@
 //! Formats a complaint: under the source text, or on one line.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use gambrel::model::text::is_display_control;
 use gambrel::model::{Complaint, Severity};
 
 use crate::printer;
@@ -58,8 +59,8 @@ pub fn draw_snippet(complaint: &Complaint) -> String {
 /// Replaces control characters and keeps all byte offsets.
 fn replace_controls_in_place(text: &str) -> String {
     let stand_in = |c: char| match c {
-        '\n' | '\r' | '\t' => c,
-        _ if printer::replace_controls(c.encode_utf8(&mut [0; 4])) != "\u{fffd}" => c,
+        '\r' => c,
+        _ if !is_display_control(c) => c,
         _ => match c.len_utf8() {
             1 => '?',
             2 => '\u{b7}',

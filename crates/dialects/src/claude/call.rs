@@ -7,11 +7,11 @@ use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{Call, Event, EventSpec, Hook, Program, Shell, SideFile, Subject};
 use serde_json::Value;
 
-use super::CLAUDE;
 use super::events::event_row;
 use super::hook_input::hook_input;
 use super::spill::{session_name, state_folder};
 use super::stdout::async_marker;
+use super::{CLAUDE, PLUGIN_DIR_KEY};
 use super::{model_handler, remote_handlers};
 use crate::event_parts::text_field;
 
@@ -94,7 +94,7 @@ pub fn folder_variables(event: &Event, config: &Value) -> Vec<(&'static str, Str
     let written = |key: &str| config.get(key)?.as_str().map(str::to_owned);
     let all = [
         (PROJECT_DIR, Some(event.project.display().to_string())),
-        (PLUGIN_ROOT, written("pluginRoot")),
+        (PLUGIN_ROOT, written(PLUGIN_DIR_KEY)),
         (PLUGIN_DATA, written("pluginData")),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
@@ -164,7 +164,7 @@ fn variables_to_remove(
     if row.subject != Subject::Tool {
         names.push(EFFORT.to_owned());
     }
-    for (key, name) in [("pluginRoot", PLUGIN_ROOT), ("pluginData", PLUGIN_DATA)] {
+    for (key, name) in [(PLUGIN_DIR_KEY, PLUGIN_ROOT), ("pluginData", PLUGIN_DATA)] {
         if config.get(key).is_none() {
             names.push(name.to_owned());
         }

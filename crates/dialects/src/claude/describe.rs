@@ -1,6 +1,7 @@
 //! Describes a handler for the user before it runs.
 
 use gambrel_model::description::{ShownFields, join_words, value_text};
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{Description, Draft};
 use serde_json::Value;
 
@@ -42,8 +43,6 @@ fn describe_handler(config: &Value) -> (String, ShownFields) {
 }
 
 fn truncate_prompt(prompt: &str) -> String {
-    match prompt.char_indices().nth(MAX_PROMPT_CHARS) {
-        Some((at, _)) => format!("{}… ({} characters)", &prompt[..at], prompt.chars().count()),
-        None => prompt.to_owned(),
-    }
+    let mark = format!("… ({} characters)", prompt.chars().count());
+    truncate_chars(prompt, MAX_PROMPT_CHARS, &mark)
 }

@@ -22,7 +22,7 @@ const fn own_moment(name: &'static str) -> Moment {
 }
 
 /// Claude Code discards the output of hooks.
-const NO_OUTPUT: Powers = Powers::NONE;
+const NO_OUTPUT: Powers = Powers::empty();
 const SHOW: Powers = Powers::MESSAGE_USER;
 const MESSAGES: Powers = Powers::MESSAGE_AGENT.union(SHOW);
 /// A hook may refuse; Claude Code ignores `continue: false`.

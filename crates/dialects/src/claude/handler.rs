@@ -5,6 +5,7 @@ use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
 use gambrel_model::{Complaint, Disabled, Draft, EventSpec, MatcherText, Source, Subject};
 use serde_json::{Value, json};
 
+use super::PLUGIN_DIR_KEY;
 use super::config::SettingsReader;
 use super::events::event_row;
 use super::field_types::check_optional_fields;
@@ -314,7 +315,7 @@ fn dedup_key(config: &Value) -> String {
     let keys =
         ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
     let mut text = String::new();
-    for key in keys.iter().chain(&["pluginRoot", "owner"]) {
+    for key in keys.iter().chain(&[PLUGIN_DIR_KEY, "owner"]) {
         match config.get(*key) {
             Some(Value::String(part)) => text.push_str(part),
             Some(part) => text.push_str(&part.to_string()),

@@ -187,6 +187,6 @@ pub fn spec_for_host(host: Host, row: &'static EventSpec) -> &'static EventSpec 
 }
 
 fn limit_to_refusals(row: &EventSpec) -> EventSpec {
-    let can = if row.caller_powers.contains(Powers::DENY) { Powers::DENY } else { Powers::NONE };
+    let can = if row.caller_powers.contains(Powers::DENY) { Powers::DENY } else { Powers::empty() };
     EventSpec { caller_powers: can, caller_accepts: &[], ..row.clone() }
 }

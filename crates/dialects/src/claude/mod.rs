@@ -37,6 +37,7 @@ mod tool_result;
 mod tools;
 mod verdict;
 
+pub use event_row::DEFAULT_TIMEOUT;
 pub use events::first_version;
 
 use gambrel_model::{
@@ -47,12 +48,22 @@ use gambrel_model::{
 
 use crate::HOOK_PROPERTIES;
 
+/// The key of a hook's configuration that holds the folder of its plugin.
+const PLUGIN_DIR_KEY: &str = "pluginRoot";
+
 /// The row of Claude Code.
 pub static CLAUDE: Dialect = Dialect {
     name: "claude",
     events: events::event_specs,
     tools: tools::TOOLS,
-    properties: DialectProperties { project_markers: &[".claude"], ..HOOK_PROPERTIES },
+    properties: DialectProperties {
+        project_markers: &[".claude"],
+        plugin_dir_key: Some(PLUGIN_DIR_KEY),
+        event_keys: &["hook_event_name", "hookName"],
+        session_keys: &["session_id"],
+        agents: &["claude", "claude-agent-acp"],
+        ..HOOK_PROPERTIES
+    },
     caller: &Claude,
     hooks: Some(&Claude),
 };

@@ -10,6 +10,7 @@ use gambrel_model::{
 };
 use serde_json::{Value, json};
 
+use super::PLUGIN_DIR_KEY;
 use super::config::{SettingsReader, user_folder};
 
 /// The tag of a plugin's hooks file among the configuration paths.
@@ -67,7 +68,7 @@ impl PluginDataFolders {
 
     /// Adds the plugin's folder and its data folder to a hook's config.
     pub fn add_to_config(&self, config: &mut Value, folder: &Path) {
-        config["pluginRoot"] = json!(folder);
+        config[PLUGIN_DIR_KEY] = json!(folder);
         if let Some(Some(data)) = self.0.get(folder) {
             config["pluginData"] = json!(data);
         }

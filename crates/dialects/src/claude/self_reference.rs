@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gambrel_document::{Document, DocumentLanguage, DocumentNode};
+use gambrel_model::shell_quotes::{QuoteReader, ShellChar, ShellSign};
 
 /// The text after the command at a tool gate. Old versions of Claude Code let a tool run when its
 /// hook is missing, crashes or hangs; only exit code 2 blocks on every version. A refusal with exit
@@ -79,29 +80,23 @@ fn without_fallback(command: &str) -> &str {
 fn split_words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut previous = ' ';
-    let mut chars = command.trim().chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
-            (Some('\''), _) => word.get_or_insert_default().push(c),
-            (_, '`') => return None,
-            (_, '(') if previous == '$' => return None,
-            (Some(_), _) => word.get_or_insert_default().push(c),
-            (None, '"' | '\'') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, ';' | '&' | '|' | '\n' | '<' | '>' | '(' | ')') => return None,
-            (None, _) if c.is_whitespace() => words.extend(word.take()),
-            (None, _) => word.get_or_insert_default().push(c),
+    let mut reader = QuoteReader::new(command.trim());
+    while let Some(ShellChar { quote, sign, .. }) = reader.next() {
+        match (quote, sign) {
+            (_, ShellSign::Close) => {}
+            (_, ShellSign::Open) => drop(word.get_or_insert_default()),
+            (_, ShellSign::Escaped(c) | ShellSign::Backslashed(c))
+            | (Some('\''), ShellSign::Plain(c)) => word.get_or_insert_default().push(c),
+            (_, ShellSign::Plain('`')) => return None,
+            (_, ShellSign::Plain('$')) if reader.rest().starts_with('(') => return None,
+            (Some(_), ShellSign::Plain(c)) => word.get_or_insert_default().push(c),
+            (None, ShellSign::Plain(c)) if ";&|\n<>()".contains(c) => return None,
+            (None, ShellSign::Plain(c)) if c.is_whitespace() => words.extend(word.take()),
+            (None, ShellSign::Plain(c)) => word.get_or_insert_default().push(c),
         }
-        previous = c;
     }
     words.extend(word);
-    quote.is_none().then_some(words)
+    reader.quote().is_none().then_some(words)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads the outcome of a hook: its exit code, and its JSON output, which counts with every exit
 //! code.
 
+use gambrel_model::text::join_lines;
 use gambrel_model::{Audience, End, Event, EventSpec, Hook, MomentKind, Outcome, Ruling, Verdict};
 use serde_json::{Value, json};
 
@@ -307,7 +308,7 @@ impl OutcomeReader<'_> {
         let verdict = Verdict::with_only_message(Audience::AgentNow, text);
         match written("rewakeSummary") {
             Some(summary) => {
-                let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
+                let line = join_lines(summary);
                 verdict.with_message(Audience::User, line)
             }
             None => verdict,

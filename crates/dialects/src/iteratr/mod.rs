@@ -21,7 +21,11 @@ pub static ITERATR: Dialect = Dialect {
     name: "iteratr",
     events: || EVENTS,
     tools: &[],
-    properties: DialectProperties { project_markers: &[".iteratr.hooks.yml"], ..HOOK_PROPERTIES },
+    properties: DialectProperties {
+        project_markers: &[".iteratr.hooks.yml"],
+        event_keys: &["hook"],
+        ..HOOK_PROPERTIES
+    },
     caller: &Iteratr,
     hooks: Some(&Iteratr),
 };

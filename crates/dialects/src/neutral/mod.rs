@@ -18,6 +18,8 @@ pub static NEUTRAL: Dialect = Dialect {
     properties: DialectProperties {
         // A neutral caller receives the whole decision.
         accepts_foreign_slots: true,
+        event_keys: &["moment"],
+        session_keys: &["session"],
         ..DialectProperties::DEFAULT
     },
     caller: &Neutral,

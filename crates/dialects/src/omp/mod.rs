@@ -27,7 +27,13 @@ pub static OMP: Dialect = Dialect {
     name: "omp",
     events: || events::EVENTS,
     tools: events::TOOLS,
-    properties: DialectProperties { project_markers: &[".omp"], ..HOOK_PROPERTIES },
+    properties: DialectProperties {
+        project_markers: &[".omp"],
+        event_keys: &["type"],
+        session_keys: &["sessionId", "session"],
+        agents: &["omp", "pi"],
+        ..HOOK_PROPERTIES
+    },
     caller: &Omp,
     hooks: Some(&Omp),
 };

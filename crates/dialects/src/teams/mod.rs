@@ -12,8 +12,8 @@ mod verdict;
 use gambrel_model::description::{join_words, value_text};
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment, Outcome,
-    ParsedEvent, Powers, Reply, SearchRoots,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment,
+    Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
 use crate::HOOK_PROPERTIES;
@@ -23,7 +23,7 @@ pub static TEAMS: Dialect = Dialect {
     name: "teams",
     events: || EVENTS,
     tools: &[],
-    properties: HOOK_PROPERTIES,
+    properties: DialectProperties { event_keys: &["event"], ..HOOK_PROPERTIES },
     caller: &Teams,
     hooks: Some(&Teams),
 };

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gambrel_model::text::truncate_bytes;
 use gambrel_model::{
     Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, SourceSpan,
     TaskFacts, TeamFacts, iso_time,
@@ -262,9 +263,5 @@ fn flat_variables(event: &Event, own_name: &str) -> Vec<(&'static str, String)> 
 
 /// Cuts a subject to the limit of the kernel. The contract itself has no limit.
 fn limit_subject(subject: &str) -> String {
-    let mut end = subject.len().min(MAX_ENV_BYTES);
-    while !subject.is_char_boundary(end) {
-        end -= 1;
-    }
-    subject[..end].to_owned()
+    truncate_bytes(subject, MAX_ENV_BYTES, "")
 }

@@ -1,5 +1,6 @@
 //! Reads the exit code of a script, and builds the log file of pi-teams.
 
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{Captured, End, Event, Hook, Outcome, SideEffect, Verdict, iso_time};
 use serde_json::{Map, Value, json};
 
@@ -39,8 +40,7 @@ pub fn failure_summary(outcome: &Outcome) -> String {
     let stderr = outcome.stderr.to_text();
     if let Some(line) = stderr.lines().map(str::trim).find(|line| !line.is_empty()) {
         let long = line.chars().count() > 180;
-        let cut = |n| line.chars().take(n).collect::<String>();
-        parts.push(if long { cut(179) + "…" } else { line.to_owned() });
+        parts.push(if long { truncate_chars(line, 179, "…") } else { line.to_owned() });
     }
     match parts.is_empty() {
         true => "hook failed".into(),
@@ -87,7 +87,7 @@ fn limit_stream(captured: &Captured) -> String {
     if text.chars().count() <= MAX_STREAM_CHARS && !captured.is_truncated() {
         return text.into_owned();
     }
-    let kept: String = text.chars().take(MAX_STREAM_CHARS).collect();
+    let kept = truncate_chars(&text, MAX_STREAM_CHARS, "");
     let omitted = captured.total.saturating_sub(kept.len() as u64);
     format!("{kept}\n… (truncated, {omitted} bytes omitted)")
 }

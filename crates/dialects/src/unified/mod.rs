@@ -40,6 +40,8 @@ pub static UNIFIED: Dialect = Dialect {
     properties: DialectProperties {
         matches_caller_tool_names: true,
         project_markers: &[".gambrel"],
+        event_keys: &["hook_point"],
+        session_keys: &["session"],
         ..HOOK_PROPERTIES
     },
     caller: &Unified,

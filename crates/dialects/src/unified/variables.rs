@@ -2,6 +2,7 @@
 //! conditions.
 
 use gambrel_model::condition::Fact;
+use gambrel_model::text::truncate_bytes;
 use gambrel_model::{Carry, Event, Moment, iso_time};
 use serde_json::Value;
 
@@ -166,12 +167,8 @@ fn is_free(event: &Event, name: &str) -> bool {
 /// must see the whole command.
 fn limit_value(name: &str, value: String) -> String {
     let value = value.replace('\0', "");
-    if value.len() <= MAX_ENV_BYTES || name.starts_with("TOOL_") {
+    if name.starts_with("TOOL_") {
         return value;
     }
-    let mut end = MAX_ENV_BYTES;
-    while !value.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", &value[..end])
+    truncate_bytes(&value, MAX_ENV_BYTES, "…")
 }

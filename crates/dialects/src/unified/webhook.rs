@@ -4,6 +4,7 @@
 use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
 use gambrel_model::request::{CALLBACK_MARKER, strip_callback_marker, to_body};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variable_names};
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{ApprovalRequest, Call, Carry, Complaint, Event, Hook, WebhookRequest};
 use serde_json::{Value, json};
 
@@ -243,10 +244,7 @@ pub fn shows_whole_input(event: &Event) -> bool {
 
 /// Shortens a long value and marks the cut.
 fn shorten_value(text: &str) -> String {
-    match text.char_indices().nth(MAX_SHOWN_CHARS) {
-        Some((end, _)) => format!("{}… (the rest is not shown)", &text[..end]),
-        None => text.to_owned(),
-    }
+    truncate_chars(text, MAX_SHOWN_CHARS, "… (the rest is not shown)")
 }
 
 fn request_method(config: &Value) -> String {

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
+use gambrel_model::text::{join_lines, truncate_chars};
+
 use super::definition::Surroundings;
 use super::glob::expand_glob;
 use crate::covered::{Fingerprint, HookFile};
@@ -103,15 +105,12 @@ impl<'s> Collector<'s> {
 
     /// Notes something that runs and cannot be seen.
     pub fn cannot_see(&mut self, what: &str) {
-        let what: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut what: String = match self.scripts.last() {
+        let what = join_lines(what);
+        let what = match self.scripts.last() {
             Some(script) => format!("{}: {what}", self.around.display_path(script).display()),
             None => what,
         };
-        if let Some((at, _)) = what.char_indices().nth(MAX_REASON_CHARS) {
-            what.truncate(at);
-            what.push('…');
-        }
+        let what = truncate_chars(&what, MAX_REASON_CHARS, "…");
         if self.reasons.len() < MAX_REASON_COUNT && !self.reasons.contains(&what) {
             self.reasons.push(what);
         }

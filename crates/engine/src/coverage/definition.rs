@@ -53,10 +53,11 @@ impl Surroundings {
             let folder = super::collector::normalize_path(&root.join(entry));
             (!entry.is_empty() && folder.starts_with(&root)).then_some(folder)
         };
+        let plugin = properties.plugin_dir_key.and_then(|key| hook.draft.config[key].as_str());
         Self {
             here: root.clone(),
             project: root.clone(),
-            plugin: hook.draft.config["pluginRoot"].as_str().map_or_else(|| root.clone(), real),
+            plugin: plugin.map_or_else(|| root.clone(), real),
             variables: (properties.project_dir_vars, properties.path_vars),
             unknown: vec![root.clone()],
             home,

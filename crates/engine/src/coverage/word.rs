@@ -1,6 +1,8 @@
 //! The stretches of a shell word as it is written: quoted text, globs, expansions. It takes a text
 //! apart and expands nothing.
 
+use gambrel_model::shell_quotes::{QuoteReader, ShellChar, ShellSign};
+
 use super::value::glob_length;
 
 /// Words are taken apart inside of each other so deep.
@@ -233,18 +235,12 @@ fn read_backticks(text: &str) -> (String, &str) {
 /// nothing; without a closing one all of it is inside.
 pub(super) fn split_balanced(text: &str, open: char, close: char) -> (&str, &str) {
     let mut depth = 1_usize;
-    let mut quote = None;
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match (quote, c) {
-            (Some('\''), '\'') => quote = None,
-            (Some('\''), _) => {}
-            (_, '\\') => drop(chars.next()),
-            (Some('"'), '"') => quote = None,
-            (None, '\'' | '"') => quote = Some(c),
+    for ShellChar { at, quote, sign } in QuoteReader::new(text) {
+        match sign {
+            ShellSign::Plain(_) if quote == Some('\'') => {}
             // Inside of double quotes an expansion begins anew; its brackets come in pairs.
-            (_, c) if c == open => depth += 1,
-            (_, c) if c == close => {
+            ShellSign::Plain(c) if c == open => depth += 1,
+            ShellSign::Plain(c) if c == close => {
                 depth -= 1;
                 if depth == 0 {
                     return (&text[..at], &text[at + close.len_utf8()..]);

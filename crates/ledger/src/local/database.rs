@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gambrel_model::ledger::{JournalRecord, LedgerError, LedgerErrorKind};
+use gambrel_model::text::percent_encode;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement, Transaction, params};
 
 use super::record_line::{RecordKey, RecordLine};
@@ -180,7 +181,8 @@ pub(super) fn open_to_read(folder: &StateDir) -> Result<Option<Connection>, Data
 
     // WAL needs side files, which SQLite cannot create in a read-only folder.
     let uri = flags | rusqlite::OpenFlags::SQLITE_OPEN_URI;
-    let address = format!("file:{}?immutable=1", percent_encode(&path));
+    let path = percent_encode(path.as_os_str().as_encoded_bytes(), b"/-_.");
+    let address = format!("file:{path}?immutable=1");
     Ok(Some(Connection::open_with_flags(address, uri).and_then(check_readable)?))
 }
 
@@ -240,16 +242,4 @@ fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
     let sql = "SELECT (page_count - freelist_count) * page_size
                FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
     connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
-}
-
-fn percent_encode(path: &Path) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
-    path.as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .map(|byte| match *byte {
-            byte if plain(byte) => char::from(byte).to_string(),
-            byte => format!("%{byte:02X}"),
-        })
-        .collect()
 }

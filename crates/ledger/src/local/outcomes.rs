@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use gambrel_model::ledger::{LedgerError, SESSION_FILES};
-use gambrel_model::{Captured, Outcome, sha256};
+use gambrel_model::{Captured, Outcome, sha256, to_hex};
 use serde::{Deserialize, Serialize};
 
 use super::state_dir::{StateDir, io_error, refused_error};
@@ -96,6 +96,6 @@ pub(super) fn recorded_outcomes(
 }
 
 fn file_name(key: &str) -> String {
-    let hash: String = sha256(key).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let hash = to_hex(&sha256(key)[..16]);
     format!("{SESSION_FILES}/firing-{hash}.jsonl")
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use gambrel_model::ledger::{LedgerError, SESSION_FILES, SessionState, Undelivered};
-use gambrel_model::sha256;
 use gambrel_model::verdict::Verdict;
+use gambrel_model::{sha256, to_hex};
 
 use super::lock::FileLock;
 use super::side_entries::{self, SideEntries, SideRead};
@@ -124,7 +124,7 @@ pub(super) fn file_stem(name: &str, redactor: &Redactor) -> String {
     let legible: String =
         redactor.redact_text(name).chars().take(MAX_LEGIBLE_CHARS).map(safe).collect();
     let hash = sha256(name);
-    let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let short = to_hex(&hash[..8]);
     format!("{legible}-{short}")
 }
 

@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gambrel_model::ledger::{LedgerError, SessionState, Undelivered};
+use gambrel_model::to_hex;
 
 use super::state_dir::{StateDir, busy_error, corrupt_error, io_error, refused_error};
 use crate::redact::{Redactor, redact_state};
@@ -175,6 +176,6 @@ pub(super) fn session_stems(folder: &StateDir) -> Vec<String> {
 fn entry_name(entry: &Undelivered) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let hash = gambrel_model::sha256(&entry.id);
-    let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let short = to_hex(&hash[..8]);
     format!("{:016x}-{short}", now.as_micros())
 }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use super::Style;
 use super::context::{QuoteContext, QuotedPlace, TemplateSurvey, survey_template};
 use super::scan::{is_name_byte, split_template};
+use crate::text;
 
 /// A command ready for the shell, and the environment that it leans on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -128,7 +129,7 @@ impl<'t> Filler<'t> {
             quotes if self.evaluates && is_subscript(value) => refusal_text(quotes, place.name),
             QuoteContext::Single => value.replace('\'', r"'\''"),
             QuoteContext::Double if self.follows_name(place.start) => {
-                format!("\"{}\"", quote_single(value))
+                format!("\"{}\"", text::quote(value))
             }
             QuoteContext::Double => quote_double(value),
             QuoteContext::Bare => self.quote_bare(place, value),
@@ -173,7 +174,7 @@ impl<'t> Filler<'t> {
         if plain && !touches && !spreads && !self.follows_name(place.start) {
             return value.to_owned();
         }
-        quote_single(value)
+        text::quote(value)
     }
 
     /// Whether a value would be the subscript of an array, which bash evaluates even when quoted.
@@ -203,10 +204,6 @@ const RESERVED: &[&str] = &[
 
 fn is_safe(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_@%+:,./-".contains(&byte)
-}
-
-fn quote_single(value: &str) -> String {
-    format!("'{}'", value.replace('\'', r"'\''"))
 }
 
 fn quote_double(value: &str) -> String {

@@ -1,10 +1,9 @@
 //! Fills a URL. A value cannot add a separator, a host or a path step; only a URL that begins with
 //! a variable takes that one as it is, for there the author says that the value is an address.
 
-use std::fmt::Write;
-
 use super::Style;
 use super::scan::{TemplatePiece, split_template};
+use crate::text::{UNRESERVED, percent_encode};
 
 /// Fills a URL: a leading variable as it is, every other value percent-encoded.
 pub fn expand_url(text: &str, style: Style, lookup: &dyn Fn(&str) -> Option<String>) -> String {
@@ -23,7 +22,7 @@ pub fn expand_url(text: &str, style: Style, lookup: &dyn Fn(&str) -> Option<Stri
             // `..` needs no reserved character, and encoded once it is still a step up.
             out.push_str(&"%252E".repeat(value.len()));
         } else {
-            percent_encode(&value, &mut out);
+            out.push_str(&percent_encode(value.as_bytes(), UNRESERVED));
         }
     }
     out
@@ -35,17 +34,5 @@ fn is_address(next: Option<&TemplatePiece<'_>>) -> bool {
         None => true,
         Some(TemplatePiece { name: Some(_), .. }) => true,
         Some(piece) => piece.text.starts_with(['/', '?', '#']),
-    }
-}
-
-fn percent_encode(value: &str, out: &mut String) {
-    for byte in value.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(byte));
-            }
-            // Writing to a String cannot fail.
-            _ => drop(write!(out, "%{byte:02X}")),
-        }
     }
 }

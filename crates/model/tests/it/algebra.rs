@@ -66,7 +66,7 @@ pub fn powers() -> impl Strategy<Value = Powers> {
         Just(Powers::MESSAGE_USER),
     ];
     proptest::collection::vec(one, 0..8)
-        .prop_map(|all| all.into_iter().fold(Powers::NONE, Powers::union))
+        .prop_map(|all| all.into_iter().fold(Powers::empty(), Powers::union))
 }
 
 pub fn event_spec() -> impl Strategy<Value = EventSpec> {

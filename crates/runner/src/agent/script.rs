@@ -2,11 +2,12 @@
 //! each prompt.
 
 use std::fs;
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
+use gambrel_model::Complaint;
 use serde_json::{Value, json};
 
 use super::{AgentJob, TurnEnd};
@@ -39,7 +40,7 @@ pub fn run_script(
     let path = job.cwd.join(file);
     let turn = match read_turn(&path, job.position) {
         Ok(turn) => turn,
-        Err(why) => return TurnEnd::Failed(why),
+        Err(why) => return TurnEnd::Failed(why.to_string()),
     };
     if !wait_for(context, turn.sleep, job.timeout) {
         let is_interrupted = (context.interrupted)().is_some();
@@ -48,6 +49,23 @@ pub fn run_script(
     match turn.play(job, use_tool) {
         Ok(()) => turn.fail.map_or(TurnEnd::Completed, TurnEnd::Failed),
         Err(error) => TurnEnd::Failed(format!("the scripted agent cannot write: {error}")),
+    }
+}
+
+/// Why a script cannot be played.
+#[derive(Debug, thiserror::Error)]
+enum ScriptError {
+    #[error("the scripted agent {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Mistake(Box<Complaint>),
+    #[error("{}: `turns` has no entries", .0.display())]
+    NoTurns(PathBuf),
+}
+
+impl From<Complaint> for ScriptError {
+    fn from(complaint: Complaint) -> Self {
+        Self::Mistake(Box::new(complaint))
     }
 }
 
@@ -107,14 +125,13 @@ fn wait_for(context: &RunContext<'_>, sleep: Duration, timeout: Option<Duration>
     !is_too_long
 }
 
-fn read_turn(path: &Path, position: usize) -> Result<ScriptTurn, String> {
+fn read_turn(path: &Path, position: usize) -> Result<ScriptTurn, ScriptError> {
     let text = fs::read_to_string(path)
-        .map_err(|error| format!("the scripted agent {}: {error}", path.display()))?;
-    let document = Document::parse(path, &text, DocumentLanguage::Yaml)
-        .map_err(|complaint| complaint.to_string())?;
+        .map_err(|source| ScriptError::Unreadable { path: path.to_path_buf(), source })?;
+    let document = Document::parse(path, &text, DocumentLanguage::Yaml)?;
     let turns = document.root.get("turns").and_then(DocumentNode::items).unwrap_or_default();
     let Some(node) = turns.get(position).or(turns.last()) else {
-        return Err(format!("{}: `turns` has no entries", path.display()));
+        return Err(ScriptError::NoTurns(path.to_path_buf()));
     };
     let mut fields = DocumentFields::new(&document, node);
     fields.warn_unknown_keys(&TURN_KEYS);
@@ -127,7 +144,7 @@ fn read_turn(path: &Path, position: usize) -> Result<ScriptTurn, String> {
         fail: fields.read_text("fail"),
     };
     match fields.complaints.first() {
-        Some(complaint) => Err(complaint.to_string()),
+        Some(complaint) => Err(complaint.clone().into()),
         None => Ok(turn),
     }
 }

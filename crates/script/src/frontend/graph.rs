@@ -24,6 +24,18 @@ pub struct LoadError {
     pub at: Option<String>,
 }
 
+/// Why a file is not the one that the user trusted.
+#[derive(Debug, thiserror::Error)]
+enum UntrustedFileError {
+    #[error("the file has changed since it was trusted: run `gambrel trust` to look again")]
+    Changed,
+    #[error(
+        "the file was not covered when the module was trusted: import it by a literal relative \
+         path and run `gambrel trust`"
+    )]
+    NotCovered,
+}
+
 impl LoadError {
     pub(crate) fn new(message: impl Into<String>, file: &Path, at: Option<SourcePoint>) -> Self {
         let at = match at {
@@ -199,7 +211,8 @@ fn read_unit(
 
     let bytes = std::fs::read(path).map_err(failed)?;
     if let Some(trusted) = trusted {
-        check_trusted(path, &bytes, trusted).map_err(|why| LoadError::new(why, path, None))?;
+        check_trusted(path, &bytes, trusted)
+            .map_err(|why| LoadError::new(why.to_string(), path, None))?;
     }
 
     let text = String::from_utf8(bytes)
@@ -209,15 +222,16 @@ fn read_unit(
         .map_err(|r| LoadError::new(r.message, path, r.at))
 }
 
-fn check_trusted(path: &Path, bytes: &[u8], trusted: &TrustedFiles) -> Result<(), &'static str> {
+fn check_trusted(
+    path: &Path,
+    bytes: &[u8],
+    trusted: &TrustedFiles,
+) -> Result<(), UntrustedFileError> {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match trusted.get(&real) {
         Some(known) if Sha256::digest(bytes)[..] == known[..] => Ok(()),
-        Some(_) => {
-            Err("the file has changed since it was trusted: run `gambrel trust` to look again")
-        }
-        None => Err("the file was not covered when the module was trusted: \
-                     import it by a literal relative path and run `gambrel trust`"),
+        Some(_) => Err(UntrustedFileError::Changed),
+        None => Err(UntrustedFileError::NotCovered),
     }
 }
 

@@ -100,11 +100,8 @@ impl ScriptEngine {
     }
 
     /// The error for an import that the builtins do not export, if there is one.
-    pub fn missing_export_error(&self, graph: &Graph) -> Option<String> {
-        let (specifier, name) = self.first_missing(&graph.named_exports, |_, _| false)?;
-        Some(format!(
-            "The requested module '{specifier}' does not provide an export named '{name}'"
-        ))
+    pub fn missing_export(&self, graph: &Graph) -> Option<(String, String)> {
+        self.first_missing(&graph.named_exports, |_, _| false).cloned()
     }
 
     /// Whether the module may use a member that the builtins do not have.

@@ -1,9 +1,11 @@
 //! A loaded module, either in the embedded engine or in a sidecar.
 
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gambrel_model::lossy_json;
+use gambrel_process::error::StartError;
 use serde_json::Value;
 
 use super::clock::Clock;
@@ -32,6 +34,19 @@ pub enum LoadFailure {
     Stuck(Vec<Value>),
 }
 
+/// Why a module has nothing to run in.
+#[derive(Debug, thiserror::Error)]
+enum InstanceError {
+    #[error("{0} needs bun or node, and neither is available")]
+    NoFullHost(String),
+    #[error("cannot start `{}`: {source}", program.display())]
+    Sidecar { program: PathBuf, source: StartError },
+    #[error("cannot create the JavaScript engine: {0}")]
+    NoEngine(#[source] rquickjs::Error),
+    #[error("The requested module '{specifier}' does not provide an export named '{name}'")]
+    NoExport { specifier: String, name: String },
+}
+
 impl Instance {
     /// Loads a module and runs its factory. Also starts the clock of the call.
     pub fn load_module(
@@ -42,7 +57,7 @@ impl Instance {
         limits: &gambrel_model::Limits,
     ) -> Result<(Self, Clock), LoadFailure> {
         let to_failure =
-            |why: String| LoadFailure::Failed(load_error(&why, root, None), Vec::new());
+            |why: InstanceError| LoadFailure::Failed(load_error(&why, root, None), Vec::new());
         let instance =
             Self::create_instance(root, graph, settings, call_env).map_err(to_failure)?;
 
@@ -73,26 +88,26 @@ impl Instance {
         graph: &Arc<Graph>,
         settings: &ScriptSettings,
         call_env: CallEnv,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, InstanceError> {
         let program = sidecar::find_program(&settings.full_host);
         let start_sidecar = |program: &Path, call_env: CallEnv| {
             Sidecar::start(program, root, graph, settings, call_env)
                 .map(Self::Sidecar)
-                .map_err(|e| format!("cannot start `{}`: {e}", program.display()))
+                .map_err(|source| InstanceError::Sidecar { program: program.to_path_buf(), source })
         };
 
         match (graph.missing.as_ref(), graph.may_miss.as_ref(), program) {
-            (Some(lack), _, None) => {
-                Err(format!("{lack} needs bun or node, and neither is available"))
-            }
+            (Some(lack), _, None) => Err(InstanceError::NoFullHost(lack.clone())),
             (Some(_), _, Some(program)) | (None, Some(_), Some(program)) => {
                 start_sidecar(&program, call_env)
             }
             (None, _, program) => {
-                let engine = ScriptEngine::new(root, graph, settings)
-                    .map_err(|error| format!("cannot create the JavaScript engine: {error}"))?;
-                match (engine.missing_export_error(graph), program) {
-                    (Some(lack), None) => return Err(lack),
+                let engine =
+                    ScriptEngine::new(root, graph, settings).map_err(InstanceError::NoEngine)?;
+                match (engine.missing_export(graph), program) {
+                    (Some((specifier, name)), None) => {
+                        return Err(InstanceError::NoExport { specifier, name });
+                    }
                     (Some(_), Some(program)) => return start_sidecar(&program, call_env),
                     (None, Some(program)) if engine.may_need_full_host(graph) => {
                         return start_sidecar(&program, call_env);
@@ -157,7 +172,7 @@ fn check_load_report(text: &str, root: &Path, graph: &Graph) -> Result<(), LoadE
     }
 }
 
-fn load_error(message: &str, root: &Path, at: Option<String>) -> LoadError {
+fn load_error(message: impl Display, root: &Path, at: Option<String>) -> LoadError {
     let at = at.unwrap_or_else(|| root.display().to_string());
     LoadError { message: format!("Failed to load hook: {message}"), at: Some(at) }
 }

@@ -2,16 +2,19 @@
 //! packages.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use gambrel_model::text::percent_encode;
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Result};
 
 use crate::frontend::{Graph, LoadError, module_text, resolve};
 use crate::node::builtin_lookup::{self, BuiltinKind};
+
+/// Signs of a path that need no encoding in a file URL.
+const URL_PATH_SIGNS: &[u8] = b"/-_.~@";
 
 /// Resolver and loader for the files of one graph.
 #[derive(Clone)]
@@ -58,7 +61,7 @@ impl ModuleCache {
         let folder = path.parent().map(|p| p.display().to_string()).unwrap_or_default();
 
         let meta = module.meta()?;
-        meta.set("url", format!("file://{}", encode_url_path(name)))?;
+        meta.set("url", format!("file://{}", percent_encode(name.as_bytes(), URL_PATH_SIGNS)))?;
         meta.set("dir", folder.as_str())?;
         meta.set("dirname", folder.as_str())?;
         meta.set("filename", name)?;
@@ -117,7 +120,10 @@ fn resolve_url(ctx: &Ctx<'_>, base: &Path, wanted: &str) -> Result<String> {
     if resolve::is_file(wanted) {
         let found = resolve::resolve_file(base, wanted)
             .unwrap_or_else(|| resolve::spelled_path(base, wanted));
-        return Ok(format!("file://{}", encode_url_path(&found.display().to_string())));
+        return Ok(format!(
+            "file://{}",
+            percent_encode(found.display().to_string().as_bytes(), URL_PATH_SIGNS)
+        ));
     }
     match builtin_lookup::classify_specifier(wanted) {
         BuiltinKind::Builtin(bare) if builtin_lookup::find_builtin(bare).is_some() => {
@@ -129,18 +135,4 @@ fn resolve_url(ctx: &Ctx<'_>, base: &Path, wanted: &str) -> Result<String> {
 
 fn missing_module_error(ctx: &Ctx<'_>, name: &str) -> Error {
     Exception::throw_message(ctx, &format!("Cannot find module '{name}'"))
-}
-
-/// Percent-encodes a path for a URL.
-fn encode_url_path(path: &str) -> String {
-    let mut url = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b'@' => {
-                url.push(char::from(byte));
-            }
-            _ => _ = write!(url, "%{byte:02X}"),
-        }
-    }
-    url
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use gambrel_model::text::is_display_control;
 use serde_json::{Value, json};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -39,8 +40,7 @@ impl Statuses {
 /// One line without escape sequences, control characters and repeated spaces.
 fn clean_line(text: &str) -> String {
     let plain = strip_escape_sequences(text);
-    let hidden = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let parts = plain.split(|c: char| c == ' ' || c.is_control() || hidden(c));
+    let parts = plain.split(|c: char| c == ' ' || c.is_control() || is_display_control(c));
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 

@@ -21,7 +21,7 @@ fn prepare_dir(
     let notes = Arc::clone(&asked);
     let fetch_fn: FetchFn = Arc::new(move |wanted| {
         notes.lock().unwrap().push(wanted.clone());
-        answer(wanted)
+        Ok(answer(wanted)?)
     });
     let settings = ScriptSettings { fetch: Some(fetch_fn), ..ScriptSettings::default() };
     (ModuleDir::with_settings(settings), asked)

@@ -1,5 +1,6 @@
 //! Formats times for users: the date, the hour and the distance from now.
 
+use gambrel_model::iso_time;
 use maud::{Markup, html};
 
 const SECOND_MS: u64 = 1000;
@@ -36,27 +37,10 @@ fn format_distance(at: u64, now: u64) -> String {
 
 /// Date, hour and minute, second.
 fn format_utc(at: u64) -> (String, String, String) {
-    let (days, rest) = (at / DAY_MS, at % DAY_MS);
-    let (year, month, day) = civil_date(days);
-    let clock = format!("{:02}:{:02}", rest / HOUR_MS, rest % HOUR_MS / MINUTE_MS);
-    (
-        format!("{year:04}-{month:02}-{day:02}"),
-        clock,
-        format!("{:02}", rest % MINUTE_MS / SECOND_MS),
-    )
-}
-
-/// Year, month and day of a day since 1970. Years begin in March here, so that the leap day is the
-/// last.
-fn civil_date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    (year + era * 400 + u64::from(month <= 2), month, day)
+    let text = iso_time(at, false);
+    let (date, time) = text.trim_end_matches('Z').split_once('T').unwrap_or_default();
+    let (clock, second) = time.rsplit_once(':').unwrap_or_default();
+    (date.to_owned(), clock.to_owned(), second.to_owned())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Evaluates a word of a command as the shell would, as far as this is possible without running it.
 
+use gambrel_model::shell_quotes::{QuoteReader, ShellChar, ShellSign};
 use rable::{Node, NodeKind};
 
 use super::wildcard::TextCell;
@@ -93,26 +94,23 @@ impl<'n> WordReader<'_, 'n> {
             self.inside.texts.push(inner.to_owned());
             return self.cells.push(TextCell::Any);
         }
-        let mut chars = text.chars().peekable();
-        while let Some(c) = chars.next() {
-            let next = chars.peek().copied();
-            match (self.quote, c) {
-                (Some(open), _) if c == open => self.quote = None,
-                (Some('\''), _) => self.cells.push(TextCell::Char(c)),
-                (None, '\'' | '"') => self.quote = Some(c),
-                (quote, '\\') => {
-                    let escapes = quote.is_none()
-                        || next.is_some_and(|c| matches!(c, '$' | '`' | '"' | '\\' | '\n'));
-                    let kept = if escapes { chars.next() } else { Some(c) };
-                    self.cells.extend(kept.filter(|c| *c != '\n').map(TextCell::Char));
+        let mut reader = QuoteReader::with_quote(text, self.quote);
+        while let Some(ShellChar { quote, sign, .. }) = reader.next() {
+            let opens = reader.rest().starts_with('(');
+            match (quote, sign) {
+                (_, ShellSign::Open | ShellSign::Close | ShellSign::Escaped('\n')) => {}
+                (_, ShellSign::Escaped(c)) | (Some('\''), ShellSign::Plain(c)) => {
+                    self.cells.push(TextCell::Char(c));
                 }
-                (_, '`') => self.inside.doubtful = true,
-                (_, '$') if next == Some('(') => self.inside.doubtful = true,
-                (None, '<' | '>') if next == Some('(') => self.inside.doubtful = true,
-                (None, '*' | '?' | '[') => self.cells.push(TextCell::Any),
-                _ => self.cells.push(TextCell::Char(c)),
+                (_, ShellSign::Backslashed(c)) => self.cells.extend(['\\', c].map(TextCell::Char)),
+                (_, ShellSign::Plain('`')) => self.inside.doubtful = true,
+                (_, ShellSign::Plain('$')) if opens => self.inside.doubtful = true,
+                (None, ShellSign::Plain('<' | '>')) if opens => self.inside.doubtful = true,
+                (None, ShellSign::Plain('*' | '?' | '[')) => self.cells.push(TextCell::Any),
+                (_, ShellSign::Plain(c)) => self.cells.push(TextCell::Char(c)),
             }
         }
+        self.quote = reader.quote();
     }
 }
 
@@ -127,18 +125,10 @@ fn has_escapes_in_backticks(word: &str) -> bool {
     if !word.contains('`') || !word.contains('\\') {
         return false;
     }
-    let mut quote = None;
-    let mut chars = word.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some('\''), '\'') => quote = None,
-            (Some('\''), _) => {}
-            (_, '\\') => drop(chars.next()),
-            (_, '`') => return chars.as_str().contains('\\'),
-            (None, '\'' | '"') => quote = Some(c),
-            (Some('"'), '"') => quote = None,
-            _ => {}
-        }
+    let mut reader = QuoteReader::new(word);
+    let is_tick = |c: &ShellChar| c.quote != Some('\'') && c.sign == ShellSign::Plain('`');
+    if reader.by_ref().any(|c| is_tick(&c)) {
+        return reader.rest().contains('\\');
     }
     // Quotes inside a substitution are independent of the outer ones, which this loop ignores.
     may_substitute(&word.replace('`', ""))

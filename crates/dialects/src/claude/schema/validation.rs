@@ -1,5 +1,6 @@
 //! Validates a document against a schema. Supports only the keywords of this folder's schemas.
 
+use gambrel_model::text::truncate_chars;
 use serde_json::{Map, Value};
 
 /// The first mistake in an object; `None` if it fits.
@@ -90,8 +91,5 @@ fn type_name(kind: &str) -> &str {
 fn shorten_value(value: &Value) -> String {
     const MAX_SHOWN_CHARS: usize = 60;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    match text.char_indices().nth(MAX_SHOWN_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    truncate_chars(&text, MAX_SHOWN_CHARS, "…")
 }

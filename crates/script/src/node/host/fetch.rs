@@ -25,7 +25,10 @@ pub fn fetch_url(state: &HostState, args: Value, sink: Sink) {
     let left = state.tripwire.deadline().map(|at| at.saturating_duration_since(Instant::now()));
     let limit = left.map_or(FETCH_TIMEOUT, |left| left.min(FETCH_TIMEOUT));
     let request = FetchRequest { allow: state.call_env().reachable, limit, ..build_request(&args) };
-    sink.run_in_thread(move || fetch_fn(&request).map(response_to_json).map_err(OpError::new));
+    sink.run_in_thread(move || {
+        let response = fetch_fn(&request).map_err(|error| OpError::new(error.to_string()))?;
+        Ok(response_to_json(response))
+    });
 }
 
 fn build_request(args: &Value) -> FetchRequest {

@@ -1,0 +1,93 @@
+//! Text functions that all crates share: cutting a text, cleaning foreign text before it is shown,
+//! and quoting a value for a shell or a URL.
+
+/// A text of at most `max` characters as it is; of a longer one the beginning, then `mark`.
+pub fn truncate_chars(text: &str, max: usize, mark: &str) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{}{mark}", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A text of at most `max` bytes as it is; of a longer one the beginning, then `mark`.
+pub fn truncate_bytes(text: &str, max: usize, mark: &str) -> String {
+    match text.len() > max {
+        true => format!("{}{mark}", &text[..text.floor_char_boundary(max)]),
+        false => text.to_owned(),
+    }
+}
+
+/// Whether a character must not reach a terminal or a page: it controls a terminal, has no width
+/// or changes the direction of the text. Line breaks, tabs and joiners may.
+pub fn is_display_control(c: char) -> bool {
+    let misleads = matches!(c,
+        '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' |
+        '\u{2060}'..='\u{206f}' | '\u{feff}');
+    misleads || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+/// Puts a visible sign in place of each of these characters.
+pub fn replace_controls(text: &str) -> String {
+    text.chars().map(|c| if is_display_control(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Removes these characters.
+pub fn remove_controls(text: &str) -> String {
+    text.chars().filter(|c| !is_display_control(*c)).collect()
+}
+
+/// Puts a text on one line, with one blank between words.
+pub fn join_lines(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The signs that no part of a URL needs encoded.
+pub const UNRESERVED: &[u8] = b"-._~";
+
+/// Percent-encodes all bytes but letters, digits and those in `plain`.
+pub fn percent_encode(bytes: &[u8], plain: &[u8]) -> String {
+    let mut encoded = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte.is_ascii_alphanumeric() || plain.contains(byte) {
+            true => encoded.push(char::from(*byte)),
+            false => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// A word in single quotes, for every shell.
+pub fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_between_characters() {
+        assert_eq!(truncate_chars("éàü", 2, "…"), "éà…");
+        assert_eq!(truncate_chars("éàü", 3, "…"), "éàü");
+        assert_eq!(truncate_bytes("éàü", 3, "…"), "é…");
+        assert_eq!(truncate_bytes("éàü", 6, "…"), "éàü");
+    }
+
+    #[test]
+    fn finds_control_and_direction_characters() {
+        let text = "a\u{1b}[31mb\u{202e}c\u{200b}\r\n\td\u{9b}";
+        assert_eq!(remove_controls(text), "a[31mbc\n\td");
+        assert_eq!(replace_controls(text), "a�[31mb�c��\n\td�");
+        assert_eq!(replace_controls("👩\u{200d}💻"), "👩\u{200d}💻");
+    }
+
+    #[test]
+    fn encodes_all_but_plain_bytes() {
+        assert_eq!(percent_encode("a/é b".as_bytes(), b"/"), "a/%C3%A9%20b");
+    }
+
+    #[test]
+    fn quotes_quotes() {
+        assert_eq!(quote("it's"), r"'it'\''s'");
+    }
+}
