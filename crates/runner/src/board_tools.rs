@@ -93,7 +93,7 @@ fn object(properties: Value, required: &[&str]) -> Value {
 }
 
 /// Calls a tool; `None` means that there is no such tool.
-pub fn call_tool(board: &Board<'_>, name: &str, args: &Value) -> Option<ToolResult> {
+pub fn call_tool(board: &Board<'_>, name: &str, args: &Value) -> Option<BoardToolResult> {
     Some(match name {
         "task-add" => add_tasks(board, args),
         "task-update" => update_task(board, args),
@@ -108,14 +108,14 @@ pub fn call_tool(board: &Board<'_>, name: &str, args: &Value) -> Option<ToolResu
 }
 
 /// What a tool returns, or why it refuses.
-pub type ToolResult = Result<Value, BoardError>;
+pub type BoardToolResult = Result<Value, BoardError>;
 
 /// The text of a refusal.
 pub fn refusal_text(error: &BoardError) -> String {
     format!("error: {error}")
 }
 
-fn add_tasks(board: &Board<'_>, args: &Value) -> ToolResult {
+fn add_tasks(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let items = args["tasks"].as_array().filter(|items| !items.is_empty());
     let items = items.ok_or_else(|| wrong("`tasks` is a list of {content, status, priority}"))?;
     let new: Vec<NewTask> = items.iter().map(read_new_task).collect::<Result<_, _>>()?;
@@ -160,7 +160,7 @@ fn read_new_task(item: &Value) -> Result<NewTask, BoardError> {
     })
 }
 
-fn update_task(board: &Board<'_>, args: &Value) -> ToolResult {
+fn update_task(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let tasks = board.tasks()?;
     let task = find_by_prefix(&tasks, args["id"].as_str().unwrap_or_default())?;
     let status = read_status(&args["status"])?;
@@ -223,12 +223,12 @@ fn start_mark(board: &Board<'_>) -> Value {
     json!([board.session, board.iteration])
 }
 
-fn list_tasks(board: &Board<'_>) -> ToolResult {
+fn list_tasks(board: &Board<'_>) -> BoardToolResult {
     let tasks = board.tasks()?;
     Ok(json!({"tasks": tasks.iter().map(describe_task).collect::<Vec<_>>()}))
 }
 
-fn next_task(board: &Board<'_>) -> ToolResult {
+fn next_task(board: &Board<'_>) -> BoardToolResult {
     let tasks = board.tasks()?;
     let is_ready =
         |task: &&Task| task.status == TaskStatus::Pending && find_blocker(&tasks, task).is_none();
@@ -237,7 +237,7 @@ fn next_task(board: &Board<'_>) -> ToolResult {
     Ok(json!({"task": next.map(describe_task)}))
 }
 
-fn add_notes(board: &Board<'_>, args: &Value) -> ToolResult {
+fn add_notes(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let one = std::slice::from_ref(args);
     let items = args["notes"].as_array().map_or(one, Vec::as_slice);
     let read = |item: &Value| {
@@ -255,7 +255,7 @@ fn add_notes(board: &Board<'_>, args: &Value) -> ToolResult {
     Ok(json!({"added": added}))
 }
 
-fn list_notes(board: &Board<'_>, args: &Value) -> ToolResult {
+fn list_notes(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let wanted = read_note_kind(&args["type"])?;
     let is_wanted = |note: &&BoardNote| {
         note_word(note.kind).is_some() && wanted.is_none_or(|kind| note.kind == kind)
@@ -264,7 +264,7 @@ fn list_notes(board: &Board<'_>, args: &Value) -> ToolResult {
     Ok(json!({"notes": notes.iter().filter(is_wanted).map(describe_note).collect::<Vec<_>>()}))
 }
 
-fn add_summary(board: &Board<'_>, args: &Value) -> ToolResult {
+fn add_summary(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let summary = args["summary"].as_str().unwrap_or_default().trim();
     if summary.is_empty() {
         return Err(wrong("`summary` is a text that is not empty"));
@@ -283,7 +283,7 @@ fn add_summary(board: &Board<'_>, args: &Value) -> ToolResult {
     Ok(json!({"summary": note.text, "iteration": note.iteration}))
 }
 
-fn complete_session(board: &Board<'_>) -> ToolResult {
+fn complete_session(board: &Board<'_>) -> BoardToolResult {
     let is_open = |task: &&Task| {
         board.is_own(task) && matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress)
     };

@@ -4,7 +4,7 @@ use gambrel_model::ledger::{BoardNote, NoteKind};
 use serde_json::Value;
 
 use crate::board::{Board, BoardError};
-use crate::board_tools::{self, ToolResult};
+use crate::board_tools::{self, BoardToolResult};
 use crate::context::{FiringRequest, RunError};
 use crate::cursor::Cursor;
 use crate::drive::Driver;
@@ -46,7 +46,7 @@ impl Driver<'_> {
     }
 
     /// Calls a tool of the board for a scripted agent; `None` if it is no tool of the board.
-    pub(crate) fn call_board(&self, tool: &str, args: &Value) -> Option<ToolResult> {
+    pub(crate) fn call_board(&self, tool: &str, args: &Value) -> Option<BoardToolResult> {
         let name = tool.strip_prefix(TOOL_PREFIX)?;
         self.with_board(|board| board_tools::call_tool(board, name, args))
     }
