@@ -46,7 +46,12 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
 
 fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
     let spec = event.parsed.spec;
-    let FireResult { decision, reply } = with_stdout_redirected(|| gambrel.fire(event));
+    let loaded = gambrel.load_hooks(Some(&event));
+    // Only modules run code of others inside this process.
+    let has_module = loaded.hooks.iter().any(|hook| hook.draft.action == "module");
+    let fire = || gambrel.fire_with_hooks(event, &loaded);
+    let FireResult { decision, reply } =
+        if has_module { with_stdout_redirected(fire) } else { fire() };
 
     let printed = match args.json {
         true => printer::write_reply(format!("{}\n", decision.to_json()).as_bytes()),
