@@ -1,5 +1,8 @@
 //! The binary `gambrel`: parses arguments, runs one command, returns its exit code.
 
+// Only with glibc are the arguments known without Rust's own entry.
+#![cfg_attr(all(target_env = "gnu", not(test)), no_main)]
+
 mod approvals;
 mod args;
 mod check;
@@ -8,6 +11,8 @@ mod completions;
 mod demo;
 mod describe;
 mod doctor;
+#[cfg(all(target_env = "gnu", not(test)))]
+mod entry;
 mod explain;
 mod fire;
 mod init;
@@ -23,7 +28,13 @@ mod supervise;
 mod task;
 mod trust;
 
+/// Rust's own entry.
+#[cfg(not(all(target_env = "gnu", not(test))))]
 fn main() -> std::process::ExitCode {
+    run_program().into()
+}
+
+fn run_program() -> u8 {
     gambrel::actions::reset_signals();
-    args::run().into()
+    args::run()
 }
