@@ -50,9 +50,16 @@ fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
     // Only modules run code of others inside this process.
     let has_module = loaded.hooks.iter().any(|hook| hook.draft.action == "module");
     let fire = || gambrel.fire_with_hooks(event, &loaded);
-    let FireResult { decision, reply } =
-        if has_module { with_stdout_redirected(fire) } else { fire() };
+    let result = if has_module { with_stdout_redirected(fire) } else { fire() };
+    let code = print_result(gambrel, args, spec, &result);
+    // The process ends now, so its memory is not freed piece by piece.
+    std::mem::forget((result, loaded));
+    code
+}
 
+/// Prints the reply and the warnings, and marks the messages of the reply as delivered.
+fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &FireResult) -> u8 {
+    let FireResult { decision, reply } = result;
     let printed = match args.json {
         true => printer::write_reply(format!("{}\n", decision.to_json()).as_bytes()),
         false => printer::write_reply(&reply.stdout),
@@ -60,21 +67,21 @@ fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
 
     printer::print_stderr(&printer::replace_controls(&reply.stderr));
     if args.verbose {
-        console::print_console(&decision);
+        console::print_console(decision);
     }
 
-    print_warnings(gambrel, &decision, spec, &reply);
+    print_warnings(gambrel, decision, spec, reply);
     if let Err(error) = printed {
         // The messages of an unwritten reply stay undelivered, and the exit code reports the
         // failure.
         printer::warn(&format!("gambrel: the reply could not be written: {error}"));
 
-        if let Err(error) = gambrel.release_claims(&decision) {
+        if let Err(error) = gambrel.release_claims(decision) {
             printer::warn(&format!("gambrel: {error}"));
         }
         return 1;
     }
-    mark_delivered(gambrel, &decision);
+    mark_delivered(gambrel, decision);
     match args.json {
         true => 0,
         false => u8::try_from(reply.exit).unwrap_or(1),
