@@ -449,7 +449,8 @@ fn print_parse_error(error: &clap::Error) -> u8 {
 fn run_command(cli: Cli) -> anyhow::Result<u8> {
     let folder = cli.folder;
     match cli.command {
-        CliCommand::Fire(args) => crate::fire::run(folder, &args),
+        // The arguments are not freed: the process ends after a firing.
+        CliCommand::Fire(args) => crate::fire::run(folder, &std::mem::ManuallyDrop::new(args)),
         CliCommand::Explain(args) => crate::explain::run(folder, &args),
         CliCommand::Run(args) => crate::run::run(folder, &args),
         CliCommand::Resume(args) => crate::run::resume(folder, &args),

@@ -35,7 +35,7 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     let code = match gambrel.receive(&args.from, &bytes) {
         Ok(event) => match gambrel.setup().check_state_dir(&event) {
             Err(why) => print_refusal(&gambrel, args, &bytes, &why.to_string()),
-            Ok(()) => fire_event(&gambrel, args, event),
+            Ok(()) => fire_event(gambrel, args, event),
         },
         Err(complaint) => answer_unreadable(&gambrel, args, &bytes, &complaint),
     };
@@ -44,16 +44,23 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
+fn fire_event(gambrel: Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
     let spec = event.parsed.spec;
     let loaded = gambrel.load_hooks(Some(&event));
-    // Only modules run code of others inside this process.
-    let has_module = loaded.hooks.iter().any(|hook| hook.draft.action == "module");
+    let actions = || loaded.hooks.iter().map(|hook| hook.draft.action.as_str());
     let fire = || gambrel.fire_with_hooks(event, &loaded);
+    // Only modules run code of others inside this process.
+    let has_module = actions().any(|action| action == "module");
     let result = if has_module { with_stdout_redirected(fire) } else { fire() };
-    let code = print_result(gambrel, args, spec, &result);
-    // The process ends now, so its memory is not freed piece by piece.
+    let code = print_result(&gambrel, args, spec, &result);
+
+    // Other actions may end processes and listeners when they are dropped. These have nothing but
+    // memory, and the process ends now.
+    let is_memory = actions().all(|action| matches!(action, "shell" | "rule"));
     std::mem::forget((result, loaded));
+    if is_memory {
+        std::mem::forget(gambrel);
+    }
     code
 }
 
