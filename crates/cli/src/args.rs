@@ -1,6 +1,8 @@
 //! Command line arguments and the call of each command. Wrong usage exits 64, never 2: in Claude
 //! Code exit code 2 means "block".
 
+#[cfg(all(target_env = "gnu", not(test)))]
+mod entry;
 mod fire_words;
 
 use std::path::PathBuf;
@@ -395,6 +397,7 @@ pub enum SchemaDialect {
 /// Parses the command line and runs the command. Errors become a message and an exit code other
 /// than 2.
 pub fn run() -> u8 {
+    gambrel::actions::reset_signals();
     let cli = match parse_args() {
         Ok(cli) => cli,
         Err(error) => {

@@ -1,6 +1,4 @@
 //! The binary `gambrel`: parses arguments, runs one command, returns its exit code.
-
-// Only with glibc are the arguments known without Rust's own entry.
 #![cfg_attr(all(target_env = "gnu", not(test)), no_main)]
 
 mod approvals;
@@ -11,8 +9,6 @@ mod completions;
 mod demo;
 mod describe;
 mod doctor;
-#[cfg(all(target_env = "gnu", not(test)))]
-mod entry;
 mod explain;
 mod fire;
 mod init;
@@ -28,13 +24,6 @@ mod supervise;
 mod task;
 mod trust;
 
-/// Rust's own entry.
-#[cfg(not(all(target_env = "gnu", not(test))))]
-fn main() -> std::process::ExitCode {
-    run_program().into()
-}
-
-fn run_program() -> u8 {
-    gambrel::actions::reset_signals();
-    args::run()
+fn main() {
+    std::process::exit(args::run().into())
 }
