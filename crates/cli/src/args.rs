@@ -1,6 +1,10 @@
 //! Command line arguments and the call of each command. Wrong usage exits 64, never 2: in Claude
 //! Code exit code 2 means "block".
 
+#[cfg(all(target_env = "gnu", not(test)))]
+mod entry;
+mod fire_words;
+
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -9,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use gambrel::StateDirError;
 use gambrel_dialects::claude::schema;
 
+use self::fire_words::read_fire_words;
 use crate::approvals::serve::ServeArgs;
 use crate::approvals::tickets::{AnswerArgs, ApprovalsArgs};
 use crate::commands::CommandArgs;
@@ -58,27 +63,13 @@ pub struct Cli {
     pub command: CliCommand,
 }
 
-/// Arguments of `gambrel fire` alone. Agents call it at every step, so it is parsed without
-/// building the tree of all commands.
-#[derive(Debug, Parser)]
-struct FireOnly {
-    #[arg(short = 'C')]
-    folder: Option<PathBuf>,
-    #[arg(long, default_value = "auto")]
-    color: Color,
-    #[command(flatten)]
-    args: FireArgs,
-}
-
-/// Parses the command line. Anything but a valid `fire` takes the full parser.
+/// Parses the command line. A usual `fire` is read without clap.
 fn parse_args() -> Result<Cli, clap::Error> {
-    let fire = std::env::args_os().nth(1).is_some_and(|word| word == "fire");
-
-    let fire_only =
-        fire.then(|| FireOnly::try_parse_from(std::env::args_os().skip(1)).ok()).flatten();
-    match fire_only {
-        Some(FireOnly { folder, color, args }) => {
-            Ok(Cli { folder, color, command: CliCommand::Fire(args) })
+    let mut words = std::env::args_os().skip(1);
+    let is_fire = words.next().is_some_and(|word| word == "fire");
+    match is_fire.then(|| read_fire_words(words)).flatten() {
+        Some((folder, args)) => {
+            Ok(Cli { folder, color: Color::Auto, command: CliCommand::Fire(args) })
         }
         None => Cli::try_parse(),
     }
@@ -406,6 +397,7 @@ pub enum SchemaDialect {
 /// Parses the command line and runs the command. Errors become a message and an exit code other
 /// than 2.
 pub fn run() -> u8 {
+    gambrel::actions::reset_signals();
     let cli = match parse_args() {
         Ok(cli) => cli,
         Err(error) => {
@@ -460,7 +452,8 @@ fn print_parse_error(error: &clap::Error) -> u8 {
 fn run_command(cli: Cli) -> anyhow::Result<u8> {
     let folder = cli.folder;
     match cli.command {
-        CliCommand::Fire(args) => crate::fire::run(folder, &args),
+        // The arguments are not freed: the process ends after a firing.
+        CliCommand::Fire(args) => crate::fire::run(folder, &std::mem::ManuallyDrop::new(args)),
         CliCommand::Explain(args) => crate::explain::run(folder, &args),
         CliCommand::Run(args) => crate::run::run(folder, &args),
         CliCommand::Resume(args) => crate::run::resume(folder, &args),

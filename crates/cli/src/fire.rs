@@ -35,7 +35,7 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     let code = match gambrel.receive(&args.from, &bytes) {
         Ok(event) => match gambrel.setup().check_state_dir(&event) {
             Err(why) => print_refusal(&gambrel, args, &bytes, &why.to_string()),
-            Ok(()) => fire_event(&gambrel, args, event),
+            Ok(()) => fire_event(gambrel, args, event),
         },
         Err(complaint) => answer_unreadable(&gambrel, args, &bytes, &complaint),
     };
@@ -44,10 +44,29 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
+fn fire_event(gambrel: Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
     let spec = event.parsed.spec;
-    let FireResult { decision, reply } = with_stdout_redirected(|| gambrel.fire(event));
+    let loaded = gambrel.load_hooks(Some(&event));
+    let actions = || loaded.hooks.iter().map(|hook| hook.draft.action.as_str());
+    let fire = || gambrel.fire_with_hooks(event, &loaded);
+    // Only modules run code of others inside this process.
+    let has_module = actions().any(|action| action == "module");
+    let result = if has_module { with_stdout_redirected(fire) } else { fire() };
+    let code = print_result(&gambrel, args, spec, &result);
 
+    // Other actions may end processes and listeners when they are dropped. These have nothing but
+    // memory, and the process ends now.
+    let is_memory = actions().all(|action| matches!(action, "shell" | "rule"));
+    std::mem::forget((result, loaded));
+    if is_memory {
+        std::mem::forget(gambrel);
+    }
+    code
+}
+
+/// Prints the reply and the warnings, and marks the messages of the reply as delivered.
+fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &FireResult) -> u8 {
+    let FireResult { decision, reply } = result;
     let printed = match args.json {
         true => printer::write_reply(format!("{}\n", decision.to_json()).as_bytes()),
         false => printer::write_reply(&reply.stdout),
@@ -55,21 +74,21 @@ fn fire_event(gambrel: &Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
 
     printer::print_stderr(&printer::replace_controls(&reply.stderr));
     if args.verbose {
-        console::print_console(&decision);
+        console::print_console(decision);
     }
 
-    print_warnings(gambrel, &decision, spec, &reply);
+    print_warnings(gambrel, decision, spec, reply);
     if let Err(error) = printed {
         // The messages of an unwritten reply stay undelivered, and the exit code reports the
         // failure.
         printer::warn(&format!("gambrel: the reply could not be written: {error}"));
 
-        if let Err(error) = gambrel.release_claims(&decision) {
+        if let Err(error) = gambrel.release_claims(decision) {
             printer::warn(&format!("gambrel: {error}"));
         }
         return 1;
     }
-    mark_delivered(gambrel, &decision);
+    mark_delivered(gambrel, decision);
     match args.json {
         true => 0,
         false => u8::try_from(reply.exit).unwrap_or(1),

@@ -1,4 +1,5 @@
 //! The binary `gambrel`: parses arguments, runs one command, returns its exit code.
+#![cfg_attr(all(target_env = "gnu", not(test)), no_main)]
 
 mod approvals;
 mod args;
@@ -23,7 +24,6 @@ mod supervise;
 mod task;
 mod trust;
 
-fn main() -> std::process::ExitCode {
-    gambrel::actions::reset_signals();
-    args::run().into()
+fn main() {
+    std::process::exit(args::run().into())
 }

@@ -99,6 +99,9 @@ pub fn print_json(value: &Value) {
 
 /// Prints text on stderr, unchanged.
 pub fn print_stderr(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let mut stderr = anstream::stderr().lock();
     let _gone = stderr.write_all(text.as_bytes());
 }

@@ -1,9 +1,11 @@
 //! JSON with comments, parsed by `jsonc-parser`. Stricter than that crate's default, because the
 //! products' own parsers are stricter too.
 
+use std::collections::HashMap;
+
 use gambrel_model::{Complaint, lossy_json};
 use jsonc_parser::ast::Value as Ast;
-use jsonc_parser::common::Ranged;
+use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{
     CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast,
 };
@@ -25,6 +27,9 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
 
 const COLLECT_OPTIONS: CollectOptions =
     CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+
+/// Up to this number of keys a search is faster than a hash table.
+const MAX_SEARCHED_KEYS: usize = 16;
 
 /// Parses a JSON text. An empty text is an empty map.
 pub fn parse_jsonc(document: &mut Document<'_>) -> Result<DocumentNode, Complaint> {
@@ -64,32 +69,69 @@ fn convert_value(value: Ast<'_>, document: &mut Document<'_>) -> DocumentNode {
             array.elements.into_iter().map(|v| convert_value(v, document)).collect(),
         ),
         Ast::Object(object) => {
-            let mut entries: Vec<(DocumentNode, DocumentNode)> =
-                Vec::with_capacity(object.properties.len());
-            let mut seen = std::collections::HashMap::new();
+            let count = object.properties.len();
+            let mut entries: Vec<(DocumentNode, DocumentNode)> = Vec::with_capacity(count);
+            let mut seen = (count > MAX_SEARCHED_KEYS).then(HashMap::new);
             for property in object.properties {
                 let range = property.name.range();
                 let name = property.name.into_string();
                 let value = convert_value(property.value, document);
-                let content = NodeContent::Scalar { text: name.clone(), bare: false };
-                let key = DocumentNode { start: range.start, end: range.end, content };
-                match seen.get(&name) {
+                let first = match &mut seen {
+                    Some(seen) => known_place(seen, &name, entries.len()),
+                    None => entries.iter().position(|(key, _)| key.text() == Some(&name)),
+                };
+                match first {
                     // The last one counts, as in JSON.parse.
                     Some(first) => {
                         let spot = document.span_at(range.start, range.end);
                         let message = format!("`{name}` is written twice; only this one counts");
                         document.complaints.push(Complaint::error(spot, message));
-                        let first: usize = *first;
-                        entries[first] = (key, value);
+                        entries[first] = (key_node(range, name), value);
                     }
-                    None => {
-                        seen.insert(name, entries.len());
-                        entries.push((key, value));
-                    }
+                    None => entries.push((key_node(range, name), value)),
                 }
             }
             NodeContent::Map(entries)
         }
     };
     DocumentNode { start: range.start, end: range.end, content }
+}
+
+fn key_node(range: Range, name: String) -> DocumentNode {
+    let content = NodeContent::Scalar { text: name, bare: false };
+    DocumentNode { start: range.start, end: range.end, content }
+}
+
+/// The place of an earlier key with this name. Without one, `place` becomes its place.
+fn known_place(seen: &mut HashMap<String, usize>, name: &str, place: usize) -> Option<usize> {
+    if let Some(first) = seen.get(name) {
+        return Some(*first);
+    }
+    seen.insert(name.to_owned(), place);
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::MAX_SEARCHED_KEYS;
+    use crate::node::{Document, DocumentLanguage};
+
+    #[test]
+    fn the_last_of_equal_keys_counts_in_objects_of_every_size() {
+        for others in [0, 1, MAX_SEARCHED_KEYS - 2, MAX_SEARCHED_KEYS - 1, 4 * MAX_SEARCHED_KEYS] {
+            let middle: String = (0..others).map(|n| format!(r#""k{n}": {n}, "#)).collect();
+            let text = format!(r#"{{"a": 1, {middle}"a": 2}}"#);
+            let document =
+                Document::parse(Path::new("x.json"), &text, DocumentLanguage::Jsonc).unwrap();
+            let value = document.root.to_value();
+            assert_eq!(value["a"], 2, "{others}");
+            assert_eq!(value.as_object().unwrap().keys().next().unwrap(), "a", "{others}");
+            assert_eq!(value.as_object().unwrap().len(), others + 1);
+            let complaints: Vec<&str> =
+                document.complaints.iter().map(|c| c.message.as_str()).collect();
+            assert_eq!(complaints, ["`a` is written twice; only this one counts"], "{others}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::budget::Budget;
 use crate::firing::{Firing, selected_to_run};
 use crate::select::{SelectedHooks, select_hooks};
-use crate::{Engine, journal, undelivered};
+use crate::{Engine, journal, notices, undelivered};
 
 /// Fires every matching hook and returns the decision.
 pub fn fire_event(engine: &Engine<'_>, event: &Event) -> Decision {
@@ -24,7 +24,12 @@ pub fn fire_event(engine: &Engine<'_>, event: &Event) -> Decision {
     let SelectedHooks { candidates, unmatched, complaints } =
         select_hooks(engine, event, &budget, &mut troubles);
     let asked: Vec<&str> = selected_to_run(&candidates).map(|c| c.hook.id.as_str()).collect();
-    journal::record_accepted(engine, event, &asked, &mut troubles);
+    let mut unwritten = journal::accepted_records(engine, event, &asked);
+    // Without a hook to run, one append at the end is enough.
+    if !asked.is_empty() {
+        troubles.extend(journal::append_records(engine.ledger, &unwritten));
+        unwritten.clear();
+    }
     let mut fold = Firing::new(engine, event, budget, troubles);
     fold.decision.complaints.extend(complaints);
     fold.load_recorded_outcomes();
@@ -40,6 +45,10 @@ pub fn fire_event(engine: &Engine<'_>, event: &Event) -> Decision {
     let mut decision = fold.into_decision(delivered);
     decision.unmatched = Some(unmatched);
     finish_firing(engine, event, &mut decision);
+    unwritten.push(journal::finished_record(event, &decision));
+    if let Some(trouble) = journal::append_records(engine.ledger, &unwritten) {
+        notices::add_late_warning(event, &mut decision, trouble);
+    }
     decision
 }
 
@@ -152,7 +161,7 @@ fn clear_session(
     }
 }
 
-/// Executes side effects, stores undelivered messages and records the decision.
+/// Executes side effects and stores undelivered messages.
 fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     for effect in &decision.for_caller.side_effects {
         let SideEffect::WriteFile { path, text } = effect else { continue };
@@ -172,7 +181,6 @@ fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     for error in [kept.err(), spent.err()].into_iter().flatten() {
         report_lost(engine, event, decision, error.to_string());
     }
-    journal::record_finished(engine.ledger, event, decision);
 }
 
 /// State for later events could not be stored: tells the user, and denies at a gate under

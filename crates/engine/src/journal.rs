@@ -31,14 +31,8 @@ pub fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Records that an event was parsed and which hooks are about to run.
-pub fn record_accepted(
-    engine: &Engine<'_>,
-    event: &Event,
-    hooks: &[&str],
-    troubles: &mut Vec<String>,
-) {
-    let ledger = engine.ledger;
+/// The records of an event that was parsed, and of the hooks that are about to run.
+pub fn accepted_records(engine: &Engine<'_>, event: &Event, hooks: &[&str]) -> Vec<JournalRecord> {
     let mut body = json!({
         "hosted": engine.options.hosted,
         "from": event.dialect.name, "event": event.name, "moment": event.moment.name(),
@@ -52,7 +46,7 @@ pub fn record_accepted(
     if !hooks.is_empty() {
         records.push(new_record(event, FiringPhase::Started, json!({"hooks": hooks})));
     }
-    append_records(ledger, &records, troubles);
+    records
 }
 
 /// Records an event that could not be parsed.
@@ -89,8 +83,8 @@ pub struct Unreadable<'a> {
     pub why: &'a str,
 }
 
-/// Records the decision.
-pub fn record_finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decision) {
+/// The record of a decision.
+pub fn finished_record(event: &Event, decision: &Decision) -> JournalRecord {
     let steps = recorded_steps(&decision.trail);
     let missing = decision.trail.len() - steps.len();
     let missing = (missing > 0).then(|| format!("{missing} steps are not in the journal"));
@@ -103,8 +97,7 @@ pub fn record_finished(ledger: &dyn Ledger, event: &Event, decision: &mut Decisi
         "paid": decision.delivered.iter().map(|entry| &entry.id).collect::<Vec<_>>(),
         "rewrote": decision.merged.patch.keys().collect::<Vec<_>>(),
     });
-    let record = new_record(event, FiringPhase::Finished, body);
-    append_records(ledger, &[record], &mut decision.warnings);
+    new_record(event, FiringPhase::Finished, body)
 }
 
 /// The recorded steps: all up to the limit; above it refusing steps come first.
@@ -122,11 +115,8 @@ fn recorded_steps(trail: &[Step]) -> Vec<&Step> {
     trail.iter().filter(|step| is_kept(step)).take(MAX_STEP_COUNT).collect()
 }
 
-fn append_records(ledger: &dyn Ledger, records: &[JournalRecord], troubles: &mut Vec<String>) {
-    if let Err(error) = ledger.append_journal(records) {
-        let trouble = format!("not in the journal: {error}");
-        if !troubles.contains(&trouble) {
-            troubles.push(trouble);
-        }
-    }
+/// Appends records with one write. Returns why they are not in the journal.
+pub fn append_records(ledger: &dyn Ledger, records: &[JournalRecord]) -> Option<String> {
+    let error = ledger.append_journal(records).err()?;
+    Some(format!("not in the journal: {error}"))
 }

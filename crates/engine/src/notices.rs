@@ -6,12 +6,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use gambrel_model::{
-    Audience, Complaint, Dialect, Disabled, End, EventSpec, Hook, MatcherText, Message, Moment,
-    MomentKind, Powers, Scope, Severity, Step,
+    Audience, Complaint, Decision, Dialect, Disabled, End, Event, EventSpec, Hook, MatcherText,
+    Message, Moment, MomentKind, Powers, Scope, Severity, Step, Verdict,
 };
 
 use crate::firing::Firing;
 use crate::trust::{Trust, TrustMode};
+use crate::undelivered::GAMBREL;
 use crate::{Engine, Loaded};
 
 /// Maximum number of notices of one kind; the rest is counted.
@@ -61,9 +62,7 @@ impl Firing<'_, '_> {
             notices.extend(self.uncovered_notice());
             notices.extend(self.trust_all_notice());
         }
-        if matches!(self.event.kind(), MomentKind::Gate)
-            || self.event.moment == Moment::SessionStart
-        {
+        if shows_warnings(self.event) {
             notices.extend(self.complaint_notices());
             notices.extend(self.warning_notices());
         }
@@ -176,6 +175,31 @@ impl Firing<'_, '_> {
         let text = describe_uncovered(&self.engine.loaded, self.event.dialect)?;
         Some(Notice::new("uncovered", &text, text.clone()))
     }
+}
+
+/// Adds a warning that came after the other notices. The user sees it at the same events and as
+/// often as those.
+pub(crate) fn add_late_warning(event: &Event, decision: &mut Decision, text: String) {
+    if decision.warnings.contains(&text) {
+        return;
+    }
+    let Notice { key, text: shown, .. } = Notice::new("trouble", &text, format!("gambrel: {text}"));
+    decision.warnings.push(text);
+    let is_known = !event.session.is_empty() && event.session_counts.contains_key(&key);
+    if !shows_warnings(event) || is_known {
+        return;
+    }
+    let more = Verdict::with_only_message(Audience::User, shown).attributed_to(GAMBREL);
+    decision.merged = std::mem::take(&mut decision.merged).then(more.clone());
+    decision.for_caller =
+        std::mem::take(&mut decision.for_caller).then(more.degrade_for(event.spec).now);
+    decision.session_flags.push(key);
+}
+
+/// Whether the reply to this event shows complaints and warnings.
+fn shows_warnings(event: &Event) -> bool {
+    let is_shown = event.kind() == MomentKind::Gate || event.moment == Moment::SessionStart;
+    is_shown && event.spec.caller_powers.contains(Powers::MESSAGE_USER)
 }
 
 /// Describes events with hooks for which the host has no gambrel entry, and the command that adds

@@ -20,6 +20,7 @@ use gambrel_model::{
 };
 
 use crate::Setup;
+use crate::lazy_action::LazyAction;
 
 /// First argument of the program when it is started again to import the journal.
 const IMPORT_WORD: &str = "__import";
@@ -51,20 +52,40 @@ impl UserSecrets {
     }
 }
 
+/// What actions are built of.
+struct ActionParts {
+    setup: Setup,
+    settings: Settings,
+    ledger: Option<Arc<dyn Ledger>>,
+}
+
 /// The table `ACTIONS`: one row per way to run a call.
 fn build_actions(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> Vec<Box<dyn Action>> {
     let settings = process_settings(setup);
-    let mut actions: Vec<Box<dyn Action>> = vec![
-        Box::new(ShellAction::new(settings.clone())),
+    let shell = ShellAction::new(settings.clone());
+    let parts = ActionParts { setup: setup.clone(), settings, ledger: ledger.cloned() };
+    let parts = Arc::new(parts);
+    let lazy = |name, build| Box::new(LazyAction::new(name, &parts, build)) as Box<dyn Action>;
+    vec![
+        Box::new(shell),
         Box::new(RuleAction::default()),
-        Box::new(ChildPipelineAction::new(settings.clone(), setup.runner_command())),
-    ];
-    #[cfg(feature = "js")]
-    actions.push(crate::modules::build_module_action(setup, ledger));
-    #[cfg(feature = "http")]
-    actions.extend(crate::network::network_actions(settings, ledger));
-    let _ = (&mut actions, ledger);
-    actions
+        lazy("spawn", |parts: &ActionParts| {
+            let runner = parts.setup.runner_command();
+            Box::new(ChildPipelineAction::new(parts.settings.clone(), runner))
+        }),
+        #[cfg(feature = "js")]
+        lazy("module", |parts| {
+            crate::modules::build_module_action(&parts.setup, parts.ledger.as_ref())
+        }),
+        #[cfg(feature = "mcp")]
+        lazy("mcp_tool", |parts| {
+            crate::network::build_tool_action(parts.settings.clone(), parts.ledger.as_ref())
+        }),
+        #[cfg(feature = "http")]
+        lazy("webhook", |parts| {
+            crate::network::build_webhook_action(parts.settings.clone(), parts.ledger.as_ref())
+        }),
+    ]
 }
 
 impl Gambrel {

@@ -20,6 +20,7 @@ mod account;
 mod app;
 mod board;
 mod coverage;
+mod lazy_action;
 #[cfg(feature = "js")]
 mod modules;
 #[cfg(feature = "http")]

@@ -6,18 +6,23 @@ use std::sync::Arc;
 use gambrel_actions::{ApprovalChannel, ListenerHandle, Settings, WebSettings, WebhookAction};
 use gambrel_model::{Action, Ledger};
 
-/// The rows of requests, and of tools where they are built in.
-pub fn network_actions(
+/// The row of requests.
+pub fn build_webhook_action(
     settings: Settings,
     ledger: Option<&Arc<dyn Ledger>>,
-) -> Vec<Box<dyn Action>> {
+) -> Box<dyn Action> {
+    Box::new(WebhookAction::new(web_settings(settings, ledger)))
+}
+
+/// The row of tools.
+#[cfg(feature = "mcp")]
+pub fn build_tool_action(settings: Settings, ledger: Option<&Arc<dyn Ledger>>) -> Box<dyn Action> {
+    Box::new(gambrel_actions::McpAction::new(web_settings(settings, ledger)))
+}
+
+fn web_settings(settings: Settings, ledger: Option<&Arc<dyn Ledger>>) -> WebSettings {
     let approvals = ledger.map(approval_channel);
-    let web = WebSettings { settings, approvals, ..WebSettings::default() };
-    vec![
-        #[cfg(feature = "mcp")]
-        Box::new(gambrel_actions::McpAction::new(web.clone())),
-        Box::new(WebhookAction::new(web)),
-    ]
+    WebSettings { settings, approvals, ..WebSettings::default() }
 }
 
 /// Where answers come in while somebody waits for one.

@@ -30,6 +30,11 @@ impl PathCache {
         found
     }
 
+    /// Whether an earlier lookup found nothing at this path. Does not look.
+    pub(crate) fn is_known_absent(&self, path: &Path) -> bool {
+        find_entry(&self.present, path).is_some_and(|(_, known)| !known)
+    }
+
     /// The path with its links resolved, or the path itself if that fails.
     pub(crate) fn canonicalize(&mut self, path: PathBuf) -> PathBuf {
         if let Some((_, known)) = find_entry(&self.real, &path) {
@@ -64,11 +69,15 @@ mod tests {
     fn remembers_what_it_has_looked_up() {
         let folder = std::env::temp_dir().join(format!("path-cache-{}", std::process::id()));
         let mut cache = PathCache::default();
+        assert!(!cache.is_known_absent(&folder), "nobody has looked");
         assert!(!cache.exists(folder.clone()));
+        assert!(cache.is_known_absent(&folder));
 
         std::fs::create_dir_all(&folder).unwrap();
         assert!(!cache.exists(folder.clone()), "the first result stays");
-        assert!(PathCache::default().exists(folder.clone()), "a new cache looks again");
+        let mut fresh = PathCache::default();
+        assert!(fresh.exists(folder.clone()), "a new cache looks again");
+        assert!(!fresh.is_known_absent(&folder));
         std::fs::remove_dir(&folder).unwrap();
         assert_eq!(cache.into_known_paths(), [(folder, false)]);
     }

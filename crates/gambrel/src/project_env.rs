@@ -51,18 +51,23 @@ impl Setup {
         let mut paths = PathCache::default();
         let root = paths.canonicalize(self.unresolved_root(None));
         let project = find_project(&root, home.as_deref(), &mut paths);
-        self.path_cache = Arc::new(Mutex::new(paths));
         let mut folders = vec![project.clone(), root];
         folders.dedup();
         // Files in the user's home belong to the user.
         folders.retain(|folder| Some(folder) != home.as_ref());
         let files = |folder| PROJECT_ENV_FILES.iter().map(move |file| (folder, file));
         for (folder, file) in folders.iter().flat_map(files) {
+            // The search for the project has looked for most folders of these files.
+            let head = file.name.split('/').next().unwrap_or_default();
+            if paths.is_known_absent(&folder.join(head)) {
+                continue;
+            }
             let path = folder.join(file.name);
             for Assignment { name, value } in self.read_assignments(&path, file) {
                 self.ignore_variable(&path, &name, value.as_deref(), home.as_deref());
             }
         }
+        self.path_cache = Arc::new(Mutex::new(paths));
         self.check_outside(&project)
     }
 

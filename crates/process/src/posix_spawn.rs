@@ -335,15 +335,16 @@ unsafe fn close_from(first: c_int) {
     }
 }
 
-/// Sets two signals as a program that runs hooks needs them. An ignored SIGCHLD would lose every
-/// exit code. SIGXFSZ would end this process where a file may not grow; it is caught, not ignored,
-/// because programs inherit ignored signals. Only for a process of its own: in a library the host
-/// handles signals.
+/// Sets three signals as a program that runs hooks needs them. An ignored SIGCHLD would lose every
+/// exit code. SIGPIPE and SIGXFSZ would end this process where a reader is gone or a file may not
+/// grow; the latter is caught, not ignored, because programs that others start inherit ignored
+/// signals. Only for a process of its own: in a library the host handles signals.
 pub fn reset_signals() {
     let handler: extern "C" fn(c_int) = ignore_signal;
-    // SAFETY: SIG_DFL is no handler, and `ignore_signal` does nothing.
+    // SAFETY: SIG_DFL and SIG_IGN are no handlers, and `ignore_signal` does nothing.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
         libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t);
     }
 }

@@ -9,6 +9,7 @@ const MEANINGLESS_NAMES: &[&str] = &[
 ];
 /// The only files with `unsafe` code.
 const UNSAFE_FILES: &[&str] = &[
+    "crates/cli/src/args/entry.rs",
     "crates/process/src/posix_spawn.rs",
     "crates/script/src/runtime/compiled.rs",
     "bench/src/floor.rs",

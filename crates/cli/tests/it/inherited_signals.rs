@@ -1,5 +1,5 @@
-//! gambrel inherits ignored signals and limits from the host. An ignored SIGCHLD must not lose a
-//! hook's exit code, and a file size limit must not end gambrel with SIGXFSZ.
+//! gambrel inherits ignored signals, limits and closed streams from the host. An ignored SIGCHLD must
+//! not lose a hook's exit code, and a file size limit must not end gambrel with SIGXFSZ.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -45,4 +45,15 @@ fn resets_ignored_signals_for_hooks() {
     let mask = u64::from_str_radix(seen.split_whitespace().last().unwrap(), 16).unwrap();
     // 32 and 33 belong to the C library's threads.
     assert_eq!(mask & !(0b11 << 31), 0, "{seen}");
+}
+
+#[test]
+fn writes_no_message_into_a_file_when_stderr_is_closed() {
+    let project = TestProject::new();
+    project.file(".claude/settings.json", "{ not JSON");
+    let output = project.run_in_shell("\"$0\" fire --from claude 2>&-", BASH_LS.as_bytes());
+    assert!(output.status.code().is_some(), "{output:?}");
+
+    let journal = std::fs::read_to_string(project.base.join("state/spool.jsonl")).unwrap();
+    assert!(!journal.is_empty() && journal.lines().all(|l| l.starts_with("{\"id\":")), "{journal}");
 }

@@ -42,6 +42,27 @@ fn marks_a_killed_firing_as_interrupted() {
 }
 
 #[test]
+fn tells_the_user_once_that_a_firing_is_not_recorded() {
+    let project = TestProject::new();
+    // The journal cannot be written, and the state of the session can.
+    std::fs::create_dir_all(project.base.join("state/spool.jsonl")).unwrap();
+    let fire = |event: &str| {
+        let output = project.run(&["fire", "--from", "claude"], event.as_bytes());
+        let (reply, warnings) = (text(&output.stdout), text(&output.stderr));
+        assert!(warnings.contains("not in the journal"), "{warnings}");
+        reply.contains("not in the journal")
+    };
+    assert!(fire(BASH_LS), "the first firing tells it");
+    assert!(!fire(BASH_LS), "the second does not");
+    assert!(fire(&BASH_LS.replace("\"s\"", "\"other\"")), "another session has not been told");
+
+    // It is told in the same way when a hook runs.
+    project.guard("true", 5);
+    assert!(!fire(BASH_LS));
+    assert!(fire(&BASH_LS.replace("\"s\"", "\"third\"")));
+}
+
+#[test]
 fn redacts_secrets_in_the_state_folder() {
     let project = TestProject::new().with("MY_API_KEY", "canary-4711-secret");
     project.guard("echo \"key is $MY_API_KEY\" >&2; exit 2", 5);

@@ -314,9 +314,11 @@ fn add_shared_settings(reader: &SettingsReader<'_>, config: &mut Value, kind: &H
 fn dedup_key(config: &Value) -> String {
     let keys =
         ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
+    // A handler has few fields: comparing them is faster than hashing every key.
+    let field = |key: &str| config.as_object()?.iter().find(|(name, _)| *name == key);
     let mut text = String::new();
     for key in keys.iter().chain(&[PLUGIN_DIR_KEY, "owner"]) {
-        match config.get(*key) {
+        match field(key).map(|(_, value)| value) {
             Some(Value::String(part)) => text.push_str(part),
             Some(part) => text.push_str(&part.to_string()),
             None => {}

@@ -15,6 +15,9 @@ const FALLBACK_TEXT: (&str, &str) = (" || { [ $? = 2 ] || echo '", "' >&2; exit 
 const NO_ANSWER_MESSAGE: &str = "gambrel did not answer, so this call is blocked: run gambrel doctor, or \
      remove the gambrel entries from the settings";
 
+/// The name of the program, or its beginning.
+const PROGRAM: &str = "gambrel";
+
 /// The command of a plain entry. `program` is quoted for the shell.
 pub fn plain_command(program: &str) -> String {
     format!("{program} fire --from claude --hosted")
@@ -30,6 +33,8 @@ pub fn fail_closed_command(program: &str, event: &str) -> String {
 pub fn is_gambrel_entry(command: &str, args: Option<&[String]>) -> bool {
     let words = match args {
         Some(args) => std::iter::once(command.to_owned()).chain(args.iter().cloned()).collect(),
+        // Without quotes the words stand in the text as they are.
+        None if !command.contains(PROGRAM) && !command.contains(['"', '\'', '\\']) => return false,
         None => match split_words(without_fallback(command)) {
             Some(words) => words,
             None => return false,
@@ -42,7 +47,7 @@ pub fn is_gambrel_entry(command: &str, args: Option<&[String]>) -> bool {
     };
     let mut words = words.iter().skip_while(|word| assignment(word) || word.as_str() == "exec");
     let program = words.next().map(|word| word.rsplit('/').next().unwrap_or(word));
-    let program = program.and_then(|name| name.strip_prefix("gambrel"));
+    let program = program.and_then(|name| name.strip_prefix(PROGRAM));
     let named = program.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '_']));
     named && words.any(|word| word == "fire")
 }
@@ -108,8 +113,10 @@ mod tests {
         let plain = plain_command("'/opt/a b/gambrel'");
         let closed = fail_closed_command("gambrel", "PreToolUse");
         let older = "gambrel fire --from claude --hosted || { [ $? = 2 ] || echo 'other words' >&2; exit 2; }";
-        for command in [plain.as_str(), &closed, older, "exec gambrel fire --from claude --hosted"]
-        {
+        let quoted = r#"gam"bre"l fire --from claude"#;
+        let escaped = r"ga\mbrel fire --from claude";
+        let exec = "exec gambrel fire --from claude --hosted";
+        for command in [plain.as_str(), &closed, older, exec, quoted, escaped] {
             assert!(is_gambrel_entry(command, None), "{command}");
         }
         for command in [
