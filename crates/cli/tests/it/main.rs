@@ -21,6 +21,8 @@ mod hostile_values;
 mod http_server;
 mod large_context;
 mod markdown;
+mod mcp_client;
+mod mcp_server;
 mod message_delivery;
 mod processes;
 mod runner_comparison;
