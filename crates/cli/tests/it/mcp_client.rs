@@ -76,12 +76,16 @@ impl McpClient {
         }
     }
 
-    /// Sends a request and returns its answer.
+    /// Sends a request and returns its answer. Answers to what was no request have no id.
     pub fn request(&mut self, method: &str, params: &Value) -> Value {
         let id = self.send(method, params);
-        let answer = self.read_message();
-        assert_eq!(answer["id"], id, "{answer}");
-        answer
+        loop {
+            let answer = self.read_message();
+            if answer.get("id").is_some_and(|id| !id.is_null()) {
+                assert_eq!(answer["id"], id, "{answer}");
+                return answer;
+            }
+        }
     }
 
     /// Calls a tool and returns the whole answer.
