@@ -60,6 +60,7 @@ mod journal;
 mod journal_import;
 mod killed_fire_cleanup;
 mod list_and_explain;
+mod mcp_official_client;
 mod module_background_programs;
 mod module_boundaries;
 mod module_commands;
