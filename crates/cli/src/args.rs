@@ -335,6 +335,9 @@ pub struct InstallArgs {
     /// Add entries for every event, also those without hooks.
     #[arg(long)]
     pub all_events: bool,
+    /// Add the task board as an MCP server to this project's .mcp.json.
+    #[arg(long, conflicts_with = "user")]
+    pub mcp: bool,
     /// Print the changes as JSON.
     #[arg(long)]
     pub json: bool,
@@ -344,7 +347,7 @@ pub struct InstallArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "A file that did not change since `install` is restored byte for byte. Otherwise gambrel's entries
-are removed, and everything else stays."
+are removed, and everything else stays. Without --user, the MCP server in .mcp.json is removed too."
 )]
 pub struct UninstallArgs {
     /// Uninstall from this agent.

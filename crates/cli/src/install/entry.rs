@@ -112,7 +112,8 @@ impl SettingsEntry {
 
 const ON_FAILURE: &str = "onFailure";
 
-fn string_value(object: &CstObject, key: &str) -> Option<String> {
+/// The text of a property.
+pub fn string_value(object: &CstObject, key: &str) -> Option<String> {
     object.get(key)?.value()?.as_string_lit()?.decoded_value().ok()
 }
 

@@ -53,6 +53,7 @@ mod hook_timeouts;
 mod hostile_input;
 mod inherited_signals;
 mod install_events;
+mod install_mcp_server;
 mod install_settings;
 mod isolation_cleanup;
 mod isolation_settings;
