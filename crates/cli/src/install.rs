@@ -1,6 +1,7 @@
 //! `gambrel install` and `uninstall`: adds and removes entries in an agent's settings that call
 //! gambrel. Comments, order and all other content stay.
 
+mod args;
 mod entry;
 mod install_records;
 mod mcp_entry;
@@ -18,10 +19,11 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::json;
 
+use self::args::SettingsFileArgs;
+pub use self::args::{InstallArgs, UninstallArgs};
 use self::entry::{SettingsEntry, own_handlers};
 use self::install_records::{InstallRecords, SettingsChange};
 use self::mcp_entry::ServerEdit;
-use crate::args::{InstallArgs, SettingsFileArgs, UninstallArgs};
 use crate::{open, printer, trust};
 
 /// The caller's dialect.
