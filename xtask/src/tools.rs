@@ -1,5 +1,5 @@
-//! Packages for comparison tests: a TypeScript compiler, bun, oh-my-pi and Claude Code. They are
-//! always installed in `target/tools`.
+//! Packages for comparison tests: a TypeScript compiler, bun, oh-my-pi, the official MCP client and
+//! Claude Code. They are always installed in `target/tools`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,20 @@ use anyhow::{Context, bail};
 use crate::{machine, shell};
 
 /// Exact versions, so that comparisons are repeatable.
-const PACKAGES: &[&str] = &["typescript@7.0.2", "bun@1.4.4", "@oh-my-pi/pi-coding-agent@18.2.3"];
+const PACKAGES: &[&str] = &[
+    "typescript@7.0.2",
+    "bun@1.4.4",
+    "@oh-my-pi/pi-coding-agent@18.2.3",
+    "@modelcontextprotocol/sdk@1.32.2",
+];
 const CLAUDE_CODE: &str = "@anthropic-ai/claude-code";
 /// The first installable 2.1, one without `onFailure`, and one with it.
 const CLAUDE_VERSIONS: &[&str] = &["2.1.0", "2.1.197", "2.1.325"];
 /// Folder of the version that `--claude` names.
 const REQUESTED_CLAUDE: &str = "claude-latest";
 /// What is not tested without the packages.
-const UNTESTED: &str = "types for module authors, agreement with the real hook runner, and hooks \
-                       inside the real Claude Code";
+const UNTESTED: &str = "types for module authors, agreement with the real hook runner, the official \
+                        MCP client, and hooks inside the real Claude Code";
 
 /// One version of Claude Code, in its own folder, so that several can be installed.
 struct ClaudeCode {

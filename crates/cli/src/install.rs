@@ -1,8 +1,10 @@
 //! `gambrel install` and `uninstall`: adds and removes entries in an agent's settings that call
 //! gambrel. Comments, order and all other content stay.
 
+mod args;
 mod entry;
 mod install_records;
+mod mcp_entry;
 mod restore;
 
 use std::fs;
@@ -17,9 +19,11 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::json;
 
+use self::args::SettingsFileArgs;
+pub use self::args::{InstallArgs, UninstallArgs};
 use self::entry::{SettingsEntry, own_handlers};
 use self::install_records::{InstallRecords, SettingsChange};
-use crate::args::{InstallArgs, SettingsFileArgs, UninstallArgs};
+use self::mcp_entry::ServerEdit;
 use crate::{open, printer, trust};
 
 /// The caller's dialect.
@@ -37,6 +41,7 @@ pub fn run(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
         gambrel.setup(),
         !args.settings_file.user && !args.settings_file.local,
     )?;
+    let server = args.mcp.then(|| ServerEdit::prepare(&gambrel, &program)).transpose()?;
     let settings = SettingsEdit::open(settings_file(&gambrel, &args.settings_file)?)?;
     let hooks = settings.hooks_object()?;
     let mut empty: Vec<&str> = settings.had_empty_hooks.then_some(HOOKS_KEY).into_iter().collect();
@@ -74,6 +79,9 @@ pub fn run(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
         warn_unrecorded(installed.record_install(&settings.path, &found));
     }
 
+    if let Some(server) = server {
+        changes.server = Some((server.write(&gambrel)?, server.is_added));
+    }
     changes.waiting = trust::count_waiting(&gambrel, &loaded);
     changes.print_changes(&settings.path, args.json);
     Ok(0)
@@ -84,6 +92,8 @@ pub fn run(folder: Option<PathBuf>, args: &InstallArgs) -> anyhow::Result<u8> {
 struct Changes {
     added: Vec<&'static str>,
     updated: Vec<&'static str>,
+    /// The file of the MCP server, and whether its entry is new.
+    server: Option<(PathBuf, bool)>,
     /// How many hooks wait for `gambrel trust`.
     waiting: usize,
 }
@@ -94,11 +104,15 @@ impl Changes {
     }
 
     fn print_changes(&self, path: &Path, as_json: bool) {
-        let Self { added, updated, waiting } = self;
+        let Self { added, updated, server, waiting } = self;
         if as_json {
-            return printer::print_json(&json!({
+            let mut shown = json!({
                 "file": path, "added": added, "updated": updated, "waiting_for_trust": waiting,
-            }));
+            });
+            if let Some((file, is_added)) = server {
+                shown["mcp"] = json!({"file": file, "added": is_added});
+            }
+            return printer::print_json(&shown);
         }
         let path = path.display();
         if self.is_empty() {
@@ -118,6 +132,10 @@ impl Changes {
                 format_entry_count(updated.len())
             ));
         }
+        if let Some((file, is_added)) = server {
+            let what = if *is_added { "added the server gambrel" } else { "nothing to do" };
+            printer::print(&format!("{}: {what}\n", file.display()));
+        }
         printer::print(&trust::waiting_line(*waiting));
     }
 }
@@ -127,9 +145,19 @@ impl Changes {
 pub fn uninstall(folder: Option<PathBuf>, args: &UninstallArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
     let settings = SettingsEdit::open(settings_file(&gambrel, &args.settings_file)?)?;
+    let server = match args.settings_file.user {
+        true => None,
+        false => mcp_entry::remove_server(&gambrel).unwrap_or_else(|error| {
+            printer::warn(&format!("gambrel: the MCP server is not removed: {error:#}"));
+            None
+        }),
+    };
+    let server = server.as_deref();
     let mut installed = InstallRecords::open(gambrel.setup());
     if let Some(original) = installed.original_text(&settings.path, &settings.before) {
-        return restore_original(&settings, &mut installed, &original, args);
+        let removed = restore_original(&settings, &mut installed, &original)?;
+        print_removed(args, &settings.path, &removed, server);
+        return Ok(0);
     }
 
     let keeps = |name: &str| installed.was_empty(&settings.path, name);
@@ -165,25 +193,22 @@ pub fn uninstall(folder: Option<PathBuf>, args: &UninstallArgs) -> anyhow::Resul
         );
     }
 
-    let bare = settings.root.to_string().split_whitespace().collect::<String>() == "{}";
-    match bare && installed.was_created(&settings.path) {
+    match settings.is_bare() && installed.was_created(&settings.path) {
         true => settings.remove_file()?,
         false => drop(settings.write_changes()?),
     }
 
     warn_unrecorded(installed.remove_record(&settings.path));
-    let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
-    print_removed(args, &settings.path, "removed", &removed);
+    print_removed(args, &settings.path, &removed, server);
     Ok(0)
 }
 
-/// Restores a file that did not change since `install`, byte for byte.
+/// Restores a file that did not change since `install`, byte for byte. Returns the events.
 fn restore_original(
     settings: &SettingsEdit,
     installed: &mut InstallRecords,
     original: &str,
-    args: &UninstallArgs,
-) -> anyhow::Result<u8> {
+) -> anyhow::Result<Vec<String>> {
     let hooks = settings.root.object_value().and_then(|top| top.object_value(HOOKS_KEY));
     let lists = hooks.iter().flat_map(CstObject::properties);
     let own = lists.filter(|list| {
@@ -197,9 +222,7 @@ fn restore_original(
     }
 
     warn_unrecorded(installed.remove_record(&settings.path));
-    let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
-    print_removed(args, &settings.path, "removed", &removed);
-    Ok(0)
+    Ok(removed)
 }
 
 /// Removes a list or map that became empty. Keeps it if the user wrote it or if it has comments.
@@ -260,6 +283,11 @@ impl SettingsEdit {
         let hooks = root.object_value().and_then(|top| top.object_value(HOOKS_KEY));
         let had_empty_hooks = hooks.is_some_and(|hooks| hooks.properties().is_empty());
         Ok(Self { path, before, had_empty_hooks, root })
+    }
+
+    /// Whether nothing is left in it.
+    fn is_bare(&self) -> bool {
+        self.root.to_string().split_whitespace().collect::<String>() == "{}"
     }
 
     fn display_path(&self) -> impl std::fmt::Display {
@@ -332,12 +360,20 @@ fn remove_handlers(groups: &CstArray) -> bool {
     any
 }
 
-fn print_removed(args: &UninstallArgs, path: &Path, what: &str, events: &[&str]) {
+/// Prints the events whose entries are removed, and the file whose MCP server is.
+fn print_removed(args: &UninstallArgs, path: &Path, events: &[String], server: Option<&Path>) {
     if args.json {
-        return printer::print_json(&json!({"file": path, what: events}));
+        let mut shown = json!({"file": path, "removed": events});
+        if let Some(file) = server {
+            shown["mcp"] = json!({"file": file, "removed": true});
+        }
+        return printer::print_json(&shown);
     }
     match events.len() {
         0 => printer::print(&format!("{}: nothing to do\n", path.display())),
-        n => printer::print(&format!("{}: {what} {}\n", path.display(), format_entry_count(n))),
+        n => printer::print(&format!("{}: removed {}\n", path.display(), format_entry_count(n))),
+    }
+    if let Some(file) = server {
+        printer::print(&format!("{}: removed the server gambrel\n", file.display()));
     }
 }

@@ -71,7 +71,7 @@ pub struct TaskEdit {
     pub owner: Option<String>,
     /// The priority.
     pub priority: Option<u8>,
-    /// The status, but not `Completed`.
+    /// The status; hooks hear of `Completed` only through `complete_task`.
     pub status: Option<TaskStatus>,
     /// Ids of tasks that it waits for.
     pub blocked_by: Option<Vec<String>>,
@@ -149,10 +149,10 @@ impl Board<'_> {
     pub fn add_task(&self, new: &NewTask, rule: &TaskRule<'_>) -> Result<BoardChange, BoardError> {
         let draft = self.build_task(new);
         let tasks = self.ledger.tasks(&self.name)?;
-        check_new(&tasks, &draft).and_then(|()| rule(&tasks, &draft)).map_err(to_board_error)?;
+        check_task(&tasks, &draft).and_then(|()| rule(&tasks, &draft)).map_err(to_board_error)?;
         let notices = self.ask_hooks("task.created", "all", &draft)?;
         let task = self.ledger.update_task(&self.name, None, &mut |tasks, task| {
-            check_new(tasks, &draft)?;
+            check_task(tasks, &draft)?;
             rule(tasks, &draft)?;
             let (id, created) = (task.id.clone(), task.created);
             *task = Task { id, created, ..draft.clone() };
@@ -173,22 +173,24 @@ impl Board<'_> {
         })
     }
 
-    /// Completes a task, unless a hook refuses. A task that is complete stays as it is, and nothing
-    /// fires.
-    pub fn complete_task(&self, id: &str, rule: &TaskRule<'_>) -> Result<BoardChange, BoardError> {
+    /// Completes a task with other changes, unless a hook refuses; then all of it stays as it was.
+    /// If the task is complete already, nothing fires.
+    pub fn complete_task(&self, id: &str, edit: &TaskEdit) -> Result<BoardChange, BoardError> {
         let task = self.find_task(id)?;
         if task.status == TaskStatus::Completed {
-            return Ok(BoardChange { task, is_changed: false, notices: Vec::new() });
+            return self.edit_completed(task, edit);
         }
-        rule(&self.ledger.tasks(&self.name)?, &task).map_err(to_board_error)?;
-        let done = Task { status: TaskStatus::Completed, ..task };
+        let edit = TaskEdit { status: Some(TaskStatus::Completed), ..edit.clone() };
+        let mut done = task;
+        apply_edit(&mut done, &edit);
+        check_task(&self.ledger.tasks(&self.name)?, &done).map_err(to_board_error)?;
         let mut notices = self.ask_hooks("task.completed", "veto", &done)?;
         let mut is_changed = false;
         let task = self.ledger.update_task(&self.name, Some(id), &mut |tasks, task| {
             is_changed = task.status != TaskStatus::Completed;
+            apply_edit(task, &edit);
+            check_task(tasks, task)?;
             if is_changed {
-                rule(tasks, task)?;
-                task.status = TaskStatus::Completed;
                 self.note_change(task, "completed");
             }
             Ok(())
@@ -197,6 +199,13 @@ impl Board<'_> {
             notices.extend(self.tell_hooks("task.completed", "notify", &task)?);
         }
         Ok(BoardChange { task, is_changed, notices })
+    }
+
+    fn edit_completed(&self, task: Task, edit: &TaskEdit) -> Result<BoardChange, BoardError> {
+        if edit.is_empty() {
+            return Ok(BoardChange { task, is_changed: false, notices: Vec::new() });
+        }
+        self.edit_task(&task.id, edit, &|_, _| Ok(()))
     }
 
     /// Gives a task back: it is pending again and has no owner.
@@ -356,15 +365,11 @@ fn user_messages(decision: &Decision) -> Vec<String> {
     decision.for_caller.messages_for(Audience::User).map(str::to_owned).collect()
 }
 
-fn check_new(tasks: &[Task], draft: &Task) -> Result<(), TaskRefusal> {
-    if draft.subject.is_empty() {
+/// The rules of every task: a text, bounded texts, and links that lead to other tasks.
+fn check_task(tasks: &[Task], task: &Task) -> Result<(), TaskRefusal> {
+    if task.subject.is_empty() {
         return Err(refuse("a task needs a text"));
     }
-    check_task(tasks, draft)
-}
-
-/// The rules of every task: bounded texts, and links that lead to other tasks.
-fn check_task(tasks: &[Task], task: &Task) -> Result<(), TaskRefusal> {
     check_length("the text of a task", &task.subject)?;
     check_length("the description of a task", &task.description)?;
     check_links(tasks, task)

@@ -119,6 +119,16 @@ fn add_tasks(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let items = args["tasks"].as_array().filter(|items| !items.is_empty());
     let items = items.ok_or_else(|| wrong("`tasks` is a list of {content, status, priority}"))?;
     let new: Vec<NewTask> = items.iter().map(read_new_task).collect::<Result<_, _>>()?;
+    check_list(board, &new)?;
+    let mut added = Vec::new();
+    for task in &new {
+        add_task(board, task, &mut added).map_err(|error| after_some(error, &added))?;
+    }
+    Ok(json!({"added": added}))
+}
+
+/// Refuses a list before any of its tasks is added.
+fn check_list(board: &Board<'_>, new: &[NewTask]) -> Result<(), BoardError> {
     let known = board.tasks()?;
     for (index, task) in new.iter().enumerate() {
         let earlier = new[..index].iter().any(|other| is_same(&other.subject, &task.subject));
@@ -127,18 +137,33 @@ fn add_tasks(board: &Board<'_>, args: &Value) -> BoardToolResult {
         }
         check_duplicate(&known, &task.subject).map_err(|refusal| wrong(refusal.why))?;
     }
-    let mut added = Vec::new();
-    for task in &new {
-        let rule = |tasks: &[Task], _: &Task| check_duplicate(tasks, &task.subject);
-        let change = board.add_task(task, &rule).map_err(|error| after_some(error, &added))?;
-        added.push(describe_task(&change.task));
+    match new.iter().filter(|task| task.status == TaskStatus::InProgress).count() {
+        0 => Ok(()),
+        1 => check_start(board, &known, &Task::default()).map_err(|refusal| wrong(refusal.why)),
+        _ => Err(wrong("only one task may be in progress")),
     }
-    Ok(json!({"added": added}))
 }
 
-/// A refusal after some tasks were added names them.
+/// Adds a task. One that is in progress or completed is added as pending and then changed, so that
+/// the rules of a start and the hooks of a completed task hold for it.
+fn add_task(board: &Board<'_>, new: &NewTask, added: &mut Vec<Value>) -> Result<(), BoardError> {
+    let is_later = matches!(new.status, TaskStatus::InProgress | TaskStatus::Completed);
+    let status = if is_later { TaskStatus::Pending } else { new.status };
+    let rule = |tasks: &[Task], _: &Task| check_duplicate(tasks, &new.subject);
+    let task = board.add_task(&NewTask { status, ..new.clone() }, &rule)?.task;
+    added.push(describe_task(&task));
+    if is_later {
+        let edit = TaskEdit { status: Some(new.status), ..TaskEdit::default() };
+        let changed = change_task(board, &task, edit)?;
+        added.pop();
+        added.push(describe_task(&changed));
+    }
+    Ok(())
+}
+
+/// A refusal after some tasks or notes were added names them.
 fn after_some(error: BoardError, added: &[Value]) -> BoardError {
-    let ids: Vec<&str> = added.iter().filter_map(|task| task["id"].as_str()).collect();
+    let ids: Vec<&str> = added.iter().filter_map(|item| item["id"].as_str()).collect();
     match (ids.is_empty(), error) {
         (false, BoardError::Refused(why)) => wrong(format!("{why}; added: {}", ids.join(", "))),
         (_, error) => error,
@@ -165,32 +190,39 @@ fn update_task(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let task = find_by_prefix(&tasks, args["id"].as_str().unwrap_or_default())?;
     let status = read_status(&args["status"])?;
     let priority = read_priority(&args["priority"])?;
-    let depends_on = args["depends_on"].as_array().map(|ids| read_ids(&tasks, ids)).transpose()?;
+    let depends_on = read_ids(&tasks, &args["depends_on"])?;
     if status.is_none() && priority.is_none() && depends_on.is_none() {
         return Err(wrong("give `status`, `priority` or `depends_on`"));
     }
-    let starts = status == Some(TaskStatus::InProgress) && task.status != TaskStatus::InProgress;
-    let session = Some(board.session.clone()).filter(|session| !session.is_empty());
-    let edit = TaskEdit {
-        priority,
-        status: status.filter(|status| *status != TaskStatus::Completed),
-        blocked_by: depends_on,
-        owner: if starts { session } else { None },
-        metadata: starts.then(|| (STARTED_KEY.to_owned(), start_mark(board))),
-        ..TaskEdit::default()
+    let edit = TaskEdit { priority, status, blocked_by: depends_on, ..TaskEdit::default() };
+    Ok(describe_task(&change_task(board, task, edit)?))
+}
+
+/// Changes a task. A start obeys the rules of the session, and hooks decide about a completed task.
+fn change_task(board: &Board<'_>, task: &Task, edit: TaskEdit) -> Result<Task, BoardError> {
+    let changed = match edit.status {
+        Some(TaskStatus::Completed) => {
+            board.complete_task(&task.id, &TaskEdit { status: None, ..edit })?
+        }
+        Some(TaskStatus::InProgress) if !is_current(board, task) => {
+            let session = Some(board.session.clone()).filter(|session| !session.is_empty());
+            let metadata = Some((STARTED_KEY.to_owned(), start_mark(board)));
+            let edit = TaskEdit { owner: session, metadata, ..edit };
+            board.edit_task(&task.id, &edit, &|tasks, task| check_start(board, tasks, task))?
+        }
+        _ => board.edit_task(&task.id, &edit, &|_, _| Ok(()))?,
     };
-    let rule = |tasks: &[Task], task: &Task| match starts {
-        true => check_start(board, tasks, task),
-        false => Ok(()),
+    Ok(changed.task)
+}
+
+/// Whether this session works on a task, whoever added it. Without a session, it is one that a
+/// caller without a session started.
+fn is_current(board: &Board<'_>, task: &Task) -> bool {
+    let is_by_session = match board.session.is_empty() {
+        true => task.metadata.get(STARTED_KEY).is_some_and(|mark| mark[0] == ""),
+        false => task.owner.as_ref() == Some(&board.session),
     };
-    let mut changed = None;
-    if !edit.is_empty() {
-        changed = Some(board.edit_task(&task.id, &edit, &rule)?.task);
-    }
-    if status == Some(TaskStatus::Completed) {
-        changed = Some(board.complete_task(&task.id, &|_, _| Ok(()))?.task);
-    }
-    Ok(describe_task(changed.as_ref().unwrap_or(task)))
+    task.status == TaskStatus::InProgress && is_by_session
 }
 
 /// One task in progress at a time, and one started in an iteration.
@@ -200,20 +232,19 @@ fn check_start(board: &Board<'_>, tasks: &[Task], task: &Task) -> Result<(), Tas
         let owner = taken.owner.as_deref().unwrap_or("somebody");
         return Err(refuse(format!("{} is in progress, owner {owner}", tool_id(taken))));
     }
-    let others = || tasks.iter().filter(|other| other.id != task.id && board.is_own(other));
-    if let Some(busy) = others().find(|other| other.status == TaskStatus::InProgress) {
-        return Err(refuse(format!("{ID_PREFIX}{} is in progress: only one task may be", busy.id)));
+    let others = || tasks.iter().filter(|other| other.id != task.id);
+    if let Some(busy) = others().find(|other| is_current(board, other)) {
+        return Err(refuse(format!("{} is in progress: only one task may be", tool_id(busy))));
     }
     if let Some(blocker) = find_blocker(tasks, task) {
-        let (id, blocker) = (&task.id, &blocker.id);
-        return Err(refuse(format!("{ID_PREFIX}{id} depends on {ID_PREFIX}{blocker}")));
+        return Err(refuse(format!("{} depends on {}", tool_id(task), tool_id(blocker))));
     }
     let mark = start_mark(board);
     let is_started = |other: &&Task| other.metadata.get(STARTED_KEY) == Some(&mark);
     match others().find(is_started).filter(|_| board.iteration.is_some()) {
         Some(other) => Err(refuse(format!(
-            "{ID_PREFIX}{} was started in this iteration: only one task may be",
-            other.id
+            "{} was started in this iteration: only one task may be",
+            tool_id(other)
         ))),
         None => Ok(()),
     }
@@ -250,7 +281,8 @@ fn add_notes(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let notes: Vec<(NoteKind, String)> = items.iter().map(read).collect::<Result<_, _>>()?;
     let mut added = Vec::new();
     for (kind, content) in &notes {
-        added.push(describe_note(&board.add_note(*kind, content, &|_, _| Ok(()))?));
+        let note = board.add_note(*kind, content, &|_, _| Ok(()));
+        added.push(describe_note(&note.map_err(|error| after_some(error, &added))?));
     }
     Ok(json!({"added": added}))
 }
@@ -285,7 +317,8 @@ fn add_summary(board: &Board<'_>, args: &Value) -> BoardToolResult {
 
 fn complete_session(board: &Board<'_>) -> BoardToolResult {
     let is_open = |task: &&Task| {
-        board.is_own(task) && matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress)
+        let is_open = matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress);
+        is_open && (board.is_own(task) || is_current(board, task))
     };
     board.add_note(NoteKind::SessionComplete, "", &|tasks, _| {
         let open: Vec<String> = tasks.iter().filter(is_open).map(tool_id).collect();
@@ -319,11 +352,15 @@ fn find_by_prefix<'t>(tasks: &'t [Task], id: &str) -> Result<&'t Task, BoardErro
     }
 }
 
-fn read_ids(tasks: &[Task], ids: &[Value]) -> Result<Vec<String>, BoardError> {
+fn read_ids(tasks: &[Task], value: &Value) -> Result<Option<Vec<String>>, BoardError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let ids = value.as_array().ok_or_else(|| wrong("`depends_on` is a list of ids"))?;
     let find = |id: &Value| {
         find_by_prefix(tasks, id.as_str().unwrap_or_default()).map(|task| task.id.clone())
     };
-    ids.iter().map(find).collect()
+    ids.iter().map(find).collect::<Result<_, _>>().map(Some)
 }
 
 fn read_priority(value: &Value) -> Result<Option<u8>, BoardError> {

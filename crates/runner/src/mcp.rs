@@ -41,7 +41,7 @@ pub async fn serve_board(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), McpError> {
-    let service = BoardServer { board, calls: tokio::sync::Mutex::default() }
+    let service = BoardServer { board, calls: Arc::default() }
         .serve((input, output))
         .await
         .map_err(|error| McpError::Handshake(error.to_string()))?;
@@ -51,8 +51,9 @@ pub async fn serve_board(
 
 struct BoardServer {
     board: Arc<dyn BoardSource>,
-    /// Calls run in the order in which they came.
-    calls: tokio::sync::Mutex<()>,
+    /// Held by a call until its work ends, also if the client cancels it: calls run in the order in
+    /// which they came.
+    calls: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl ServerHandler for BoardServer {
@@ -83,11 +84,12 @@ impl ServerHandler for BoardServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let _turn = self.calls.lock().await;
+        let turn = Arc::clone(&self.calls).lock_owned().await;
         let board = Arc::clone(&self.board);
         let name = request.name.to_string();
         let args = Value::Object(request.arguments.unwrap_or_default());
         let work = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
             let mut called = None;
             board.with_board(&mut |board| called = board_tools::call_tool(board, &name, &args));
             called.ok_or_else(|| {

@@ -9,8 +9,8 @@ use gambrel_dialects::claude::self_reference;
 use gambrel_engine::hooked_events;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject};
 
-use super::DIALECT;
-use crate::args::{InstallArgs, UsageError};
+use super::{DIALECT, InstallArgs};
+use crate::args::UsageError;
 
 /// Events that get an entry: a fixed set that gambrel always needs, and every event that a hook
 /// uses here.
@@ -112,7 +112,8 @@ impl SettingsEntry {
 
 const ON_FAILURE: &str = "onFailure";
 
-fn string_value(object: &CstObject, key: &str) -> Option<String> {
+/// The text of a property.
+pub fn string_value(object: &CstObject, key: &str) -> Option<String> {
     object.get(key)?.value()?.as_string_lit()?.decoded_value().ok()
 }
 

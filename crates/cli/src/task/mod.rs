@@ -83,7 +83,7 @@ fn default_owner(gambrel: &Gambrel, board: &Board<'_>) -> String {
 }
 
 fn complete_task(gambrel: &Gambrel, id: &str, args: &BoardArgs) -> anyhow::Result<u8> {
-    change_board(gambrel, args, "completed", |board| board.complete_task(id, &|_, _| Ok(())))
+    change_board(gambrel, args, "completed", |board| board.complete_task(id, &TaskEdit::default()))
 }
 
 fn fail_task(gambrel: &Gambrel, args: &FailTaskArgs) -> anyhow::Result<u8> {
@@ -104,12 +104,9 @@ fn update_task(gambrel: &Gambrel, args: &UpdateTaskArgs) -> anyhow::Result<u8> {
         blocked_by: blocked_by.map(|ids| ids.iter().filter(|id| !id.is_empty()).cloned().collect()),
         metadata: None,
     };
-    change_board(gambrel, &args.board, "changed", |board| {
-        let changed = board.edit_task(&args.id, &edit, &|_, _| Ok(()))?;
-        match status {
-            Some(TaskStatus::Completed) => board.complete_task(&args.id, &|_, _| Ok(())),
-            _ => Ok(changed),
-        }
+    change_board(gambrel, &args.board, "changed", |board| match status {
+        Some(TaskStatus::Completed) => board.complete_task(&args.id, &edit),
+        _ => board.edit_task(&args.id, &edit, &|_, _| Ok(())),
     })
 }
 

@@ -9,6 +9,7 @@ mod versions;
 mod approvals;
 mod gate_failures;
 mod hook_effects;
+mod mcp_tools;
 mod plugin;
 mod runs;
 mod untrusted_hooks;

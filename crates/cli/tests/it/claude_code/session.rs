@@ -82,11 +82,19 @@ impl Session {
 
     /// Starts Claude Code with a prompt; its model makes these calls of Bash, one after the other.
     pub fn prompt(&self, commands: &[&str], args: &[&str]) -> Answer {
-        let model = start_model(commands);
+        self.prompt_model(&start_model(commands), args)
+    }
+
+    /// The same with calls of any tool: its name and its input.
+    pub fn prompt_calls(&self, calls: Vec<(&'static str, Value)>, args: &[&str]) -> Answer {
+        self.prompt_model(&ScriptedModel::start(calls), args)
+    }
+
+    fn prompt_model(&self, model: &ScriptedModel, args: &[&str]) -> Answer {
         let mut command = self.claude.command();
         command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]);
         command.args(args);
-        self.set_env(&mut command, &model);
+        self.set_env(&mut command, model);
         let (_, stdout, stderr) = run_to_end(&mut command, SESSION_TIMEOUT);
         let parse = |line: &str| serde_json::from_str(line).ok();
         let stream = stdout.lines().filter_map(parse).collect();
