@@ -1,6 +1,8 @@
 //! `gambrel mcp` as an agent sees it: every tool, every rule with its text, hooks that decide, and
 //! clients that misbehave.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::mcp_client::McpClient;
@@ -8,6 +10,8 @@ use crate::test_project::{TestProject, text, wait_until};
 
 /// The most bytes of a task's text.
 const MAX_TEXT_BYTES: usize = 64 << 10;
+/// Longer than the protocol's library waits for calls of a client that has gone.
+const LIBRARY_DELAY: Duration = Duration::from_secs(7);
 
 fn list(project: &TestProject) -> Vec<Value> {
     project.json(&["task", "list", "--json"]).as_array().unwrap().clone()
@@ -414,6 +418,8 @@ fn a_call_ends_after_its_client_has_gone() {
     client.send("tools/call", &json!({"name": "task-update", "arguments": args}));
     wait_until("the hook runs", || !lines(&project, "asked").is_empty());
     client.disconnect();
+    // The protocol's library waits 5 s for calls; the server waits longer.
+    std::thread::sleep(LIBRARY_DELAY);
     assert_eq!(status(&project, "1"), "pending");
     assert!(client.is_running(), "the server waits for the hook");
     project.file("go", "");
