@@ -192,18 +192,20 @@ impl Board<'_> {
             check_task(tasks, task)?;
             if is_changed {
                 self.note_change(task, "completed");
+                self.mark_hooks_due(task);
             }
             Ok(())
         })?;
-        if is_changed {
-            notices.extend(self.tell_hooks("task.completed", "notify", &task)?);
-        }
+        let (task, more) = self.fire_due_hooks(task)?;
+        notices.extend(more);
         Ok(BoardChange { task, is_changed, notices })
     }
 
+    /// Changes a completed task. Hooks that a killed process left out run now.
     fn edit_completed(&self, task: Task, edit: &TaskEdit) -> Result<BoardChange, BoardError> {
+        let (task, notices) = self.fire_due_hooks(task)?;
         if edit.is_empty() {
-            return Ok(BoardChange { task, is_changed: false, notices: Vec::new() });
+            return Ok(BoardChange { task, is_changed: false, notices });
         }
         self.edit_task(&task.id, edit, &|_, _| Ok(()))
     }
@@ -223,7 +225,7 @@ impl Board<'_> {
             Ok(())
         })?;
         if let Some(failed) = failed {
-            change.notices = self.tell_hooks("task.failed", "all", &failed)?;
+            change.notices = self.tell_hooks("task.failed", ("all", None), &failed)?;
         }
         Ok(change)
     }
@@ -309,7 +311,7 @@ impl Board<'_> {
 
     /// Fires hooks that may refuse. Returns messages for the user.
     fn ask_hooks(&self, moment: &str, pass: &str, task: &Task) -> Result<Vec<String>, BoardError> {
-        let decision = self.fire_event(moment, pass, task)?;
+        let decision = self.fire_event(moment, (pass, None), task)?;
         let verdict = &decision.for_caller;
         if verdict.ruling.is_refusal() {
             let reasons: Vec<&str> =
@@ -319,12 +321,23 @@ impl Board<'_> {
         Ok(user_messages(&decision))
     }
 
-    /// Fires hooks that only hear of the change. Returns messages for the user.
-    fn tell_hooks(&self, moment: &str, pass: &str, task: &Task) -> Result<Vec<String>, BoardError> {
+    /// Fires hooks that only hear of the change, with a pass and perhaps a firing key. Returns
+    /// messages for the user.
+    pub(crate) fn tell_hooks(
+        &self,
+        moment: &str,
+        pass: (&str, Option<&str>),
+        task: &Task,
+    ) -> Result<Vec<String>, BoardError> {
         Ok(user_messages(&self.fire_event(moment, pass, task)?))
     }
 
-    fn fire_event(&self, moment: &str, pass: &str, task: &Task) -> Result<Decision, BoardError> {
+    fn fire_event(
+        &self,
+        moment: &str,
+        (pass, firing_key): (&str, Option<&str>),
+        task: &Task,
+    ) -> Result<Decision, BoardError> {
         let facts = json!({
             "task": {
                 "id": task.id, "subject": task.subject, "description": task.description,
@@ -335,7 +348,7 @@ impl Board<'_> {
         });
         let event = json!({
             "moment": moment, "session": self.session, "cwd": self.project, "pass": pass,
-            "run_dir": self.run_dir, "facts": facts,
+            "run_dir": self.run_dir, "firing_key": firing_key, "facts": facts,
         });
         (self.fire)(event).map_err(BoardError::Firing)
     }

@@ -3,9 +3,11 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use crate::test_project::{BASH_LS, TestProject};
+use crate::test_project::{BASH_LS, TestProject, wait_until};
 
 const GUARD: &str =
     r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"exit 2"}]}]}}"#;
@@ -46,24 +48,42 @@ fn accepts_files_with_a_comment_or_an_empty_map() {
     }
 }
 
+/// gambrel waits 50 ms for a file that is being rewritten. A writer that a busy machine held up for
+/// longer than this proves nothing.
+const REWRITE_WINDOW: Duration = Duration::from_millis(25);
+
 #[test]
 fn waits_for_a_file_that_is_being_rewritten() {
     let project = TestProject::new();
     let path = project.file(".claude/settings.json", &GUARD[..40]);
+    let slowest_ms = Arc::new(AtomicU64::new(0));
+    let count = Arc::new(AtomicU64::new(0));
     let writer = std::thread::spawn({
-        let path = path.clone();
-        move || loop {
-            std::fs::write(&path, &GUARD[..40]).unwrap();
-            std::thread::sleep(Duration::from_millis(4));
-            std::fs::write(&path, GUARD).unwrap();
-            std::thread::sleep(Duration::from_millis(40));
-            if path.with_extension("done").exists() {
-                return;
+        let (path, slowest_ms) = (path.clone(), Arc::clone(&slowest_ms));
+        let count = Arc::clone(&count);
+        move || {
+            while !path.with_extension("done").exists() {
+                let began = Instant::now();
+                std::fs::write(&path, &GUARD[..40]).unwrap();
+                std::thread::sleep(Duration::from_millis(4));
+                std::fs::write(&path, GUARD).unwrap();
+                let took = u64::try_from(began.elapsed().as_millis()).unwrap();
+                slowest_ms.fetch_max(took, Ordering::SeqCst);
+                count.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(40));
             }
         }
     });
     for _ in 0..20 {
-        assert_eq!(project.decide("claude", BASH_LS)["ruling"], "deny");
+        slowest_ms.store(0, Ordering::SeqCst);
+        let ruling = project.decide("claude", BASH_LS)["ruling"].clone();
+        if ruling != "deny" {
+            // The rewrite that was running then must have ended.
+            let seen = count.load(Ordering::SeqCst);
+            wait_until("two more rewrites", || count.load(Ordering::SeqCst) >= seen + 2);
+            let slowest = Duration::from_millis(slowest_ms.load(Ordering::SeqCst));
+            assert!(slowest > REWRITE_WINDOW, "{ruling} although a rewrite took {slowest:?}");
+        }
     }
     std::fs::write(path.with_extension("done"), "").unwrap();
     writer.join().unwrap();

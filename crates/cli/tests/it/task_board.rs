@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::test_project::{TestProject, text};
+use crate::test_project::{TestProject, text, wait_until};
 
 fn task(project: &TestProject, args: &[&str], code: i32) -> Value {
     let output = project.run(&[&["task"], args, &["--json"]].concat(), b"");
@@ -227,4 +227,31 @@ fn many_processes_share_a_board() {
     let listed = task(&project, &["list", "--status", "completed"], 0);
     assert_eq!(listed.as_array().unwrap().len(), tasks);
     eprintln!("{WORKER_COUNT} processes completed {tasks} tasks, each once");
+}
+
+#[test]
+fn hooks_of_a_killed_completion_run_at_the_next_one() {
+    let project = TestProject::new();
+    project.file(
+        ".iteratr.hooks.yml",
+        "version: 1\nhooks:\n  on_task_complete:\n    \
+         - {command: 'echo {{task_id}} >> first'}\n    \
+         - {command: 'echo {{task_id}} >> begun; until test -e go; do sleep 0.02; done; echo {{task_id}} >> ended'}\n",
+    );
+    add(&project, "Write it");
+    let mut completion = project.start(&["task", "done", "1"], b"");
+    wait_until("the hook runs", || !read(&project, "begun").is_empty());
+    let meanwhile = task(&project, &["done", "1"], 0);
+    assert_eq!(meanwhile["status"], "completed");
+    completion.kill().unwrap();
+    completion.wait().unwrap();
+    assert_eq!(task(&project, &["show", "1"], 0)["status"], "completed");
+    project.file("go", "");
+    task(&project, &["done", "1"], 0);
+    assert_eq!(read(&project, "ended"), "1\n");
+    assert_eq!(read(&project, "first"), "1\n", "a finished hook does not run again");
+    task(&project, &["done", "1"], 0);
+    assert_eq!(read(&project, "ended"), "1\n", "nothing is due any more");
+    let shown = task(&project, &["show", "1"], 0);
+    assert_eq!(shown["metadata"], json!({}));
 }
