@@ -144,15 +144,15 @@ fn check_list(board: &Board<'_>, new: &[NewTask]) -> Result<(), BoardError> {
     }
 }
 
-/// Adds a task. One that is in progress or completed is added as pending and then changed, so that
-/// the rules of a start and the hooks of a completed task hold for it.
+/// Adds a task. One that is in progress is added as pending and then started, so that the rules of a
+/// start hold for it. One that is added as completed fires no hooks of a completed task.
 fn add_task(board: &Board<'_>, new: &NewTask, added: &mut Vec<Value>) -> Result<(), BoardError> {
-    let is_later = matches!(new.status, TaskStatus::InProgress | TaskStatus::Completed);
-    let status = if is_later { TaskStatus::Pending } else { new.status };
+    let is_started = new.status == TaskStatus::InProgress;
+    let status = if is_started { TaskStatus::Pending } else { new.status };
     let rule = |tasks: &[Task], _: &Task| check_duplicate(tasks, &new.subject);
     let task = board.add_task(&NewTask { status, ..new.clone() }, &rule)?.task;
     added.push(describe_task(&task));
-    if is_later {
+    if is_started {
         let edit = TaskEdit { status: Some(new.status), ..TaskEdit::default() };
         let changed = change_task(board, &task, edit)?;
         added.pop();
