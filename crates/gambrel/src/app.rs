@@ -56,6 +56,10 @@ impl UserSecrets {
 struct ActionParts {
     setup: Setup,
     settings: Settings,
+    #[cfg_attr(
+        not(any(feature = "http", feature = "js")),
+        expect(dead_code, reason = "only modules and requests use it")
+    )]
     ledger: Option<Arc<dyn Ledger>>,
 }
 

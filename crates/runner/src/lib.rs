@@ -37,6 +37,7 @@ pub use board::{
     Board, BoardChange, BoardError, DEFAULT_PRIORITY, FireBoardEvent, MAX_PRIORITY, NewTask,
     TaskEdit, TaskRule, find_blocker, refuse, status_word,
 };
+pub use board_tools::{BoardTool, BoardToolResult, call_tool, list_tools};
 pub use compile::{CompiledPlan, PlanError, PlanRequest, compile_plan};
 pub use context::{FireHooks, FiringRequest, RunContext, RunError, RunResult, RunUpdate};
 pub use cursor::{Cursor, RunStep};
