@@ -10,13 +10,17 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::database::{self, DatabaseFailure};
+use super::lock::FileLock;
 use super::state_dir::{StateDir, corrupt_error, refused_error};
 use crate::redact::Redactor;
 use crate::task::{change_task, fill_note};
 
 pub(super) const BOARDS_FILE: &str = "boards.db";
+/// Writers queue for this lock in the kernel: SQLite's own wait tries again and again, and among many
+/// writers one may never get its turn.
+const LOCK_FILE: &str = "boards.lock";
 /// Maximum wait for other writers. Nobody waits for a board within a firing.
-const BOARDS_TIMEOUT: Duration = Duration::from_secs(10);
+const BOARDS_TIMEOUT: Duration = Duration::from_secs(60);
 /// The parts of a task or message with texts of users and agents.
 const TEXT_PARTS: [&str; 4] = ["subject", "description", "metadata", "text"];
 
@@ -135,6 +139,7 @@ fn change_boards<T>(
     folder: &StateDir,
     work: impl FnOnce(&Connection) -> Result<T, DatabaseFailure>,
 ) -> Result<T, LedgerError> {
+    let _turn = FileLock::wait_removable(folder, LOCK_FILE, BOARDS_TIMEOUT)?;
     let change = || {
         let mut connection = open_boards(folder)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
