@@ -91,3 +91,11 @@ fn a_broken_log_is_an_error_with_its_line() {
     std::fs::write(&log, good).unwrap();
     assert_eq!(state(&project, "work")["status"], "failed");
 }
+
+#[test]
+fn a_queue_command_is_ended_after_a_minute() {
+    let project = project_with_stage("termination: {type: queue, command: 'sleep 600', max: 1}");
+    let output = run_to(&project, &["work"], 0);
+    assert!(text(&output.stderr).contains("the queue command failed"), "{}", text(&output.stderr));
+    assert_eq!(state(&project, "work")["completion_reason"], "max_iterations");
+}
