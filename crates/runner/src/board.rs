@@ -9,6 +9,8 @@ use gambrel_model::ledger::{
 use gambrel_model::{Audience, Complaint, Decision, Ledger, LedgerError, LedgerErrorKind};
 use serde_json::{Value, json};
 
+use crate::board_notify::without_mark;
+
 /// The priority of a task without one.
 pub const DEFAULT_PRIORITY: u8 = 2;
 /// The least urgent priority.
@@ -129,7 +131,8 @@ pub type NoteRule<'r> = dyn Fn(&[Task], &[BoardNote]) -> Result<(), TaskRefusal>
 impl Board<'_> {
     /// All tasks, oldest first, each with the tasks that wait for it.
     pub fn tasks(&self) -> Result<Vec<Task>, BoardError> {
-        let mut tasks = self.ledger.tasks(&self.name)?;
+        let mut tasks: Vec<Task> =
+            self.ledger.tasks(&self.name)?.into_iter().map(without_mark).collect();
         let waiting: Vec<(String, Vec<String>)> =
             tasks.iter().map(|task| (task.id.clone(), task.blocked_by.clone())).collect();
         for task in &mut tasks {
@@ -141,8 +144,7 @@ impl Board<'_> {
 
     /// The task with this id.
     pub fn find_task(&self, id: &str) -> Result<Task, BoardError> {
-        let found = self.tasks()?.into_iter().find(|task| task.id == id);
-        found.ok_or_else(|| BoardError::Refused(format!("there is no task {id}")))
+        pick_task(self.tasks()?, id)
     }
 
     /// Adds a task, unless a hook or `rule` refuses.
@@ -176,7 +178,7 @@ impl Board<'_> {
     /// Completes a task with other changes, unless a hook refuses; then all of it stays as it was.
     /// If the task is complete already, nothing fires.
     pub fn complete_task(&self, id: &str, edit: &TaskEdit) -> Result<BoardChange, BoardError> {
-        let task = self.find_task(id)?;
+        let task = pick_task(self.ledger.tasks(&self.name)?, id)?;
         if task.status == TaskStatus::Completed {
             return self.edit_completed(task, edit);
         }
@@ -225,7 +227,7 @@ impl Board<'_> {
             Ok(())
         })?;
         if let Some(failed) = failed {
-            change.notices = self.tell_hooks("task.failed", ("all", None), &failed)?;
+            change.notices = self.notify_hooks("task.failed", ("all", None), &failed)?;
         }
         Ok(change)
     }
@@ -321,9 +323,9 @@ impl Board<'_> {
         Ok(user_messages(&decision))
     }
 
-    /// Fires hooks that only hear of the change, with a pass and perhaps a firing key. Returns
+    /// Fires hooks that only receive the change, with a pass and perhaps a firing key. Returns
     /// messages for the user.
-    pub(crate) fn tell_hooks(
+    pub(crate) fn notify_hooks(
         &self,
         moment: &str,
         pass: (&str, Option<&str>),
@@ -368,6 +370,11 @@ pub fn status_word(status: TaskStatus) -> &'static str {
 /// A refusal with its reason.
 pub fn refuse(why: impl Into<String>) -> TaskRefusal {
     TaskRefusal { why: why.into() }
+}
+
+fn pick_task(tasks: Vec<Task>, id: &str) -> Result<Task, BoardError> {
+    let found = tasks.into_iter().find(|task| task.id == id);
+    found.ok_or_else(|| BoardError::Refused(format!("there is no task {id}")))
 }
 
 fn to_board_error(refusal: TaskRefusal) -> BoardError {

@@ -1,5 +1,5 @@
-//! The hooks that hear of a completed task. The task says that they are due until they have run, so
-//! that a process that was killed in between does not leave them out.
+//! The hooks that only receive a completed task. The task says that they are due until they have run,
+//! so that a process that was killed in between does not leave them out.
 
 use gambrel_model::ledger::{Task, TaskStatus};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ impl Board<'_> {
         };
         let key = due["key"].as_str().unwrap_or_default().to_owned();
         let shown = without_mark(task);
-        let notices = self.tell_hooks("task.completed", ("notify", Some(&key)), &shown)?;
+        let notices = self.notify_hooks("task.completed", ("notify", Some(&key)), &shown)?;
         let stored = self.ledger.update_task(&self.name, Some(&shown.id), &mut |_, task| {
             let is_same = task.metadata.get(DUE_KEY).is_some_and(|due| due["key"] == *key);
             if is_same && task.status == TaskStatus::Completed {

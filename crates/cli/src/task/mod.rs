@@ -213,11 +213,13 @@ fn show_task(gambrel: &Gambrel, args: &NamedTaskArgs) -> anyhow::Result<u8> {
 
 /// Prints tasks as they change, until a signal or a closed pipe ends it.
 fn watch_tasks(gambrel: &Gambrel, args: &WatchTasksArgs) -> anyhow::Result<u8> {
-    let mut known: BTreeMap<String, u64> = BTreeMap::new();
+    // Every change adds an entry to the task's history.
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
     loop {
         let tasks = gambrel.with_board(None, "", |board| board.tasks())?;
         for task in tasks {
-            if known.insert(task.id.clone(), task.revision) == Some(task.revision) {
+            let changes = task.history.len();
+            if known.insert(task.id.clone(), changes) == Some(changes) {
                 continue;
             }
             let line = match args.json {

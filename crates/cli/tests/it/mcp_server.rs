@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::mcp_client::McpClient;
+use crate::task_board::add_task_hooks;
 use crate::test_project::{TestProject, text, wait_until};
 
 /// The most bytes of a task's text.
@@ -309,24 +310,10 @@ fn a_wrong_word_is_refused() {
     assert_eq!(client.call("note-list", json!({}))["notes"], json!([]));
 }
 
-/// Hooks at a completed task: Claude Code's refuses while the file `refuse` exists, iteratr's
-/// reports.
-fn add_hooks(project: &TestProject) {
-    let command = "cat > asked.json; [ ! -e refuse ] || { echo 'tests are red' >&2; exit 2; }";
-    let hook = json!({"type": "command", "command": command});
-    let settings = json!({"hooks": {"TaskCompleted": [{"hooks": [hook]}]}});
-    project.file(".claude/settings.json", &settings.to_string());
-    project.file(
-        ".iteratr.hooks.yml",
-        "version: 1\nhooks:\n  on_task_complete:\n    \
-         - command: 'echo {{task_id}} {{task_content}} {{session}} >> reports'\n",
-    );
-}
-
 #[test]
 fn hooks_decide_about_a_completed_task() {
     let project = TestProject::new();
-    add_hooks(&project);
+    add_task_hooks(&project);
     let mut client = McpClient::in_session(&project, "night");
     client.add("Write it");
     project.file("refuse", "");
@@ -352,7 +339,7 @@ fn hooks_decide_about_a_completed_task() {
 #[test]
 fn a_task_that_is_added_as_completed_fires_nothing() {
     let project = TestProject::new();
-    add_hooks(&project);
+    add_task_hooks(&project);
     let mut client = McpClient::in_session(&project, "night");
     project.file("refuse", "");
     let add = json!({"tasks": [{"content": "Done before", "status": "completed"}]});

@@ -7,6 +7,7 @@ use crate::approval_fixture::TIMEOUT_SECS;
 use crate::http_server::{HttpServer, free_port, post_answer};
 use crate::run_fixture::{project_with_stage, run_folder, run_to, state, trace};
 use crate::test_project::{TestProject, text, wait_until};
+use crate::value_injection::CALLER_VARIABLES;
 
 /// A project whose stage `work` runs some iterations and has these hooks, by hook point. The hooks
 /// belong to the stage, so they do not fire in the children that it starts. The pipeline `review`
@@ -139,22 +140,12 @@ fn conditions_evaluate() {
     assert_eq!(trace(&project), expected);
 }
 
-/// The variables of the point `on_iteration_complete` that have a value there.
-const VARIABLES: [&str; 11] = [
-    "SESSION",
-    "STAGE",
-    "NEXT_STAGE",
-    "ITERATION",
-    "MAX_ITERATIONS",
-    "PROGRESS",
-    "STATUS",
-    "CTX",
-    "LAST_DECISION",
-    "CHANGED_FILES",
-    "STAGE_OUTPUTS",
-];
+/// The variables of the point `on_iteration_complete` that have a value there: all but the error.
+fn set_variables() -> Vec<&'static str> {
+    CALLER_VARIABLES.into_iter().filter(|name| *name != "ERROR").collect()
+}
 
-/// The values of [`VARIABLES`] at the end of the first iteration of `plan` in the run `night`.
+/// The values of [`set_variables`] at the end of the first iteration of `plan` in the run `night`.
 fn first_values(project: &TestProject) -> Value {
     let stage = run_folder(project, "night").join("stage-00-plan");
     let iteration = stage.join("iterations/001");
@@ -170,10 +161,11 @@ fn first_values(project: &TestProject) -> Value {
 #[test]
 fn variables_resolve_in_all_contexts() {
     let server = HttpServer::start();
+    let variables = set_variables();
     let templates: serde_json::Map<String, Value> =
-        VARIABLES.iter().map(|name| ((*name).to_owned(), json!(format!("${{{name}}}")))).collect();
-    let placed: Vec<String> = VARIABLES.iter().map(|name| format!("${{{name}}}")).collect();
-    let named: Vec<String> = VARIABLES.iter().map(|name| format!("\"${name}\"")).collect();
+        variables.iter().map(|name| ((*name).to_owned(), json!(format!("${{{name}}}")))).collect();
+    let placed: Vec<String> = variables.iter().map(|name| format!("${{{name}}}")).collect();
+    let named: Vec<String> = variables.iter().map(|name| format!("\"${name}\"")).collect();
     let hooks = json!({
         "on_iteration_complete": [
             shell(&format!("printf '%s\\0' {} > templates", placed.join(" "))),
@@ -199,7 +191,7 @@ fn variables_resolve_in_all_contexts() {
 
     let values = first_values(&project);
     let lines: String =
-        VARIABLES.iter().map(|name| format!("{}\0", values[name].as_str().unwrap())).collect();
+        variables.iter().map(|name| format!("{}\0", values[name].as_str().unwrap())).collect();
     assert_eq!(read_file(&project, "templates"), lines);
     assert_eq!(read_file(&project, "environment"), lines);
     assert_eq!(read_file(&project, "status"), "success\n");

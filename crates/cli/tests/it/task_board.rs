@@ -94,8 +94,9 @@ fn a_task_waits_for_others() {
     );
 }
 
-/// Hooks of three dialects at a completed task.
-fn add_hooks(project: &TestProject) {
+/// Hooks at a completed task: Claude Code's refuses while the file `refuse` exists, iteratr's
+/// reports.
+pub fn add_task_hooks(project: &TestProject) {
     let command = "cat > asked.json; [ ! -e refuse ] || { echo 'tests are red' >&2; exit 2; }";
     let hook = json!({"type": "command", "command": command});
     let settings = json!({"hooks": {"TaskCompleted": [{"hooks": [hook]}]}});
@@ -105,16 +106,16 @@ fn add_hooks(project: &TestProject) {
         "version: 1\nhooks:\n  on_task_complete:\n    \
          - command: 'echo {{task_id}} {{task_content}} {{session}} >> reports'\n",
     );
-    project.file(
-        ".gambrel/hooks.yaml",
-        "hooks:\n  on_task_completed: [{type: shell, await: true, command: 'echo unified >> reports'}]\n",
-    );
 }
 
 #[test]
 fn hooks_of_every_dialect_receive_a_completed_task() {
     let project = TestProject::new();
-    add_hooks(&project);
+    add_task_hooks(&project);
+    project.file(
+        ".gambrel/hooks.yaml",
+        "hooks:\n  on_task_completed: [{type: shell, await: true, command: 'echo unified >> reports'}]\n",
+    );
     let id = task(&project, &["add", "Write it", "--description", "whole"], 0)["id"].clone();
     let id = id.as_str().unwrap();
     project.file("refuse", "");

@@ -14,7 +14,7 @@ use crate::http_server::{HttpServer, Received, free_port, post_answer};
 use crate::test_project::{TestProject, text, wait_until};
 
 /// Every variable of agent-pipelines that a caller sets.
-const NAMES: [&str; 12] = [
+pub const CALLER_VARIABLES: [&str; 12] = [
     "SESSION",
     "STAGE",
     "NEXT_STAGE",
@@ -42,7 +42,7 @@ fn quote_each(names: &[&str]) -> String {
 }
 
 fn for_each_name<T>(make: impl Fn(&str) -> T) -> impl Iterator<Item = (String, T)> {
-    NAMES.into_iter().map(move |name| (name.to_owned(), make(name)))
+    CALLER_VARIABLES.into_iter().map(move |name| (name.to_owned(), make(name)))
 }
 
 fn shell(command: &str) -> Value {
@@ -60,8 +60,8 @@ fn hooks(server: &HttpServer) -> Value {
         for_each_name(|name| format!("{name}=${{{name}}}")).map(|(_, p)| p).collect();
     let url = server.url(&format!("/body/${{N}}?{}", query.join("&")));
     json!({"hooks": {"on_error": [
-        shell(&format!("printf '%s\\0' {} > shell.out", quote_each(&NAMES))),
-        shell(&format!("./record.sh {}", quote_each(&NAMES))),
+        shell(&format!("printf '%s\\0' {} > shell.out", quote_each(&CALLER_VARIABLES))),
+        shell(&format!("./record.sh {}", quote_each(&CALLER_VARIABLES))),
         {"type": "webhook", "url": url, "retries": 0,
             "body": {"outer": [body, {"said": "<${ERROR}>"}], "n": 1}},
         {"type": "webhook", "url": server.url("/header/${N}"), "retries": 0, "headers": headers},
@@ -107,8 +107,18 @@ fn check_commands(project: &TestProject, value: &str, reply: &Value) {
     for nth in [0, 1] {
         assert_eq!(reply["actions"][nth]["status"], "success", "{value:?}: {reply}");
     }
-    assert_recorded(&project.root.join("shell.out"), value, NAMES.len() * 3, NAMES.len());
-    assert_recorded(&project.root.join("direct.out"), value, NAMES.len() * 3, NAMES.len());
+    assert_recorded(
+        &project.root.join("shell.out"),
+        value,
+        CALLER_VARIABLES.len() * 3,
+        CALLER_VARIABLES.len(),
+    );
+    assert_recorded(
+        &project.root.join("direct.out"),
+        value,
+        CALLER_VARIABLES.len() * 3,
+        CALLER_VARIABLES.len(),
+    );
     assert_nothing_ran(project, value);
 }
 
@@ -157,7 +167,7 @@ fn check_query(request: &Received, value: &str) {
     let (_, query) = request.target.split_once('?').unwrap();
     let pairs: Vec<(&str, &str)> = query.split('&').map(|p| p.split_once('=').unwrap()).collect();
     let names: Vec<&str> = pairs.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, NAMES, "{value:?}");
+    assert_eq!(names, CALLER_VARIABLES, "{value:?}");
     for (_, written) in pairs {
         assert_eq!(percent_decode(written), value.as_bytes(), "{value:?}");
     }
@@ -174,7 +184,7 @@ fn percent_decode(written: &str) -> Vec<u8> {
 }
 
 fn check_headers(request: &Received, value: &str) {
-    for name in NAMES {
+    for name in CALLER_VARIABLES {
         let header = request.header(&format!("x-{name}").to_lowercase());
         let header = header.unwrap_or_else(|| panic!("{value:?}: no {name}"));
         assert_eq!(text(header), format!("<{value}>"));
