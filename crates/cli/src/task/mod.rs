@@ -28,7 +28,10 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Runs a command about tasks.
 pub fn run(folder: Option<PathBuf>, args: &TaskArgs) -> anyhow::Result<u8> {
-    let gambrel = Gambrel::new(open::build_setup(folder, None)?);
+    let mut setup = open::build_setup(folder, None)?;
+    // Hooks of a task end with this process, however short they ran.
+    setup.share_watchdog();
+    let gambrel = Gambrel::new(setup);
     match &args.command {
         TaskCommand::Add(args) => add_task(&gambrel, args),
         TaskCommand::List(args) => list_tasks(&gambrel, args),

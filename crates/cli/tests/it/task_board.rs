@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::processes::{TOKEN, processes_with_token};
 use crate::test_project::{TestProject, text, wait_until};
 
 fn task(project: &TestProject, args: &[&str], code: i32) -> Value {
@@ -232,7 +233,8 @@ fn many_processes_share_a_board() {
 
 #[test]
 fn hooks_of_a_killed_completion_run_at_the_next_one() {
-    let project = TestProject::new();
+    let token = &format!("task-killed-{}", std::process::id());
+    let project = TestProject::new().with(TOKEN, token);
     project.file(
         ".iteratr.hooks.yml",
         "version: 1\nhooks:\n  on_task_complete:\n    \
@@ -246,6 +248,7 @@ fn hooks_of_a_killed_completion_run_at_the_next_one() {
     assert_eq!(meanwhile["status"], "completed");
     completion.kill().unwrap();
     completion.wait().unwrap();
+    wait_until("its hook has ended", || processes_with_token(token).is_empty());
     assert_eq!(task(&project, &["show", "1"], 0)["status"], "completed");
     project.file("go", "");
     task(&project, &["done", "1"], 0);
