@@ -63,7 +63,7 @@ pub fn record_detached_outcome(
     };
     let mut draft = detached.draft;
     // Also a hook that asked to continue in the background.
-    draft.policy.blocking = false;
+    draft.policy.limits.blocking = false;
     let (Some(hook), _) = Hook::from_draft(dialect, draft) else { return Ok(()) };
     let verdict = hook.format.read_outcome(&event, &hook, outcome).verdict;
     let verdict = match &outcome.changed {

@@ -163,7 +163,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         if let Some(by) = self.refused_by(candidate) {
             return Err(Skip::with_reason(format!("denied already by {by}")));
         }
-        if self.budget.is_over() && candidate.hook.draft.policy.blocking {
+        if self.budget.is_over() && candidate.hook.draft.policy.limits.blocking {
             return Err(Skip::out_of_time(NO_TIME));
         }
         let remark = check_condition(event, &candidate.hook, &self.carry)?;

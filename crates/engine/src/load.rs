@@ -60,7 +60,7 @@ impl Loaded {
         let own = |entry: &&(&'static Dialect, Draft)| {
             event.is_from(entry.0) && entry.1.event == event.spec.name
         };
-        self.host_entries.iter().filter(own).map(|(_, draft)| draft.policy.timeout).min()
+        self.host_entries.iter().filter(own).map(|(_, draft)| draft.policy.limits.timeout).min()
     }
 
     /// Trust keys of all hooks.

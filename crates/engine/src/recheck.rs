@@ -33,7 +33,8 @@ impl Firing<'_, '_> {
         self.recheck = true;
         let again = select_hooks(self.engine, &event, &self.budget, &mut self.decision.warnings);
         let again = again.candidates;
-        let asks = |c: &&Candidate| !informed.contains(&c.hook.id) && c.hook.draft.policy.blocking;
+        let asks =
+            |c: &&Candidate| !informed.contains(&c.hook.id) && c.hook.draft.policy.limits.blocking;
         let runs = |c: &&Candidate| self.check_replaced(c).is_ok();
         let again: Vec<&Candidate> = again.iter().filter(asks).filter(runs).collect();
         for candidate in again {

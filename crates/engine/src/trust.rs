@@ -264,7 +264,7 @@ fn relative_pattern(pattern: &str, root: &Path) -> String {
 fn definition_hash(hook: &Hook) -> String {
     let mut text = Vec::new();
     hook.draft.hash_into(&mut |part| text.extend_from_slice(part));
-    text.extend_from_slice(&hook.draft.policy.timeout.as_millis().to_le_bytes());
+    text.extend_from_slice(&hook.draft.policy.limits.timeout.as_millis().to_le_bytes());
     to_hex(&sha256(text))
 }
 

@@ -2,7 +2,6 @@
 //! with its reason.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -196,21 +195,10 @@ impl Scope {
 
 /// Limits of a hook, and the verdicts to use when it fails, times out or is rejected. A policy is a
 /// value; no code branches on its name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HookPolicy {
-    /// Whether the firing waits for it.
-    pub blocking: bool,
-    /// How long one attempt may take.
-    pub timeout: Duration,
-    /// Maximum lifetime of leftover background processes; defaults to `timeout`.
-    #[serde(default)]
-    pub leftover_timeout: Option<Duration>,
-    /// Between the polite signal and the last one.
-    pub kill_grace: Duration,
-    /// Attempts after the first.
-    pub retries: u32,
-    /// Between two attempts.
-    pub retry_delay: Duration,
+    /// Timeout, retries, kill grace and blocking mode of its calls.
+    pub limits: Limits,
     /// Whether its output goes to the agent.
     pub forwards_output: bool,
     /// The verdict on failure; empty texts are filled in when it happens.
@@ -222,39 +210,6 @@ pub struct HookPolicy {
     pub on_reject: Verdict,
     /// How often in a row it may refuse the same subject.
     pub max_refusals_in_row: Option<u64>,
-}
-
-impl HookPolicy {
-    /// The limits of one call.
-    pub fn call_limits(&self) -> Limits {
-        Limits {
-            timeout: self.timeout,
-            leftover_timeout: self.leftover_timeout,
-            kill_grace: self.kill_grace,
-            retries: self.retries,
-            retry_delay: self.retry_delay,
-            blocking: self.blocking,
-            ..Limits::default()
-        }
-    }
-}
-
-impl Default for HookPolicy {
-    fn default() -> Self {
-        Self {
-            blocking: true,
-            timeout: Duration::from_secs(60),
-            leftover_timeout: None,
-            kill_grace: Duration::from_millis(300),
-            retries: 0,
-            retry_delay: Duration::ZERO,
-            forwards_output: false,
-            on_failure: Verdict::default(),
-            on_timeout: Verdict::default(),
-            on_reject: Verdict::default(),
-            max_refusals_in_row: None,
-        }
-    }
 }
 
 /// A hook as it can run.

@@ -53,7 +53,7 @@ pub fn stage_call(event: &Event, hook: &Hook) -> Call {
     // Variables of the call take precedence: a server's plugin may differ from its hook's plugin.
     let own = build_env(event, folder_variables(event, &hook.draft.config));
     call.env.splice(0..0, own);
-    Call { cwd: event.cwd.clone(), limits: hook.draft.policy.call_limits(), ..call }
+    Call { cwd: event.cwd.clone(), limits: hook.draft.policy.limits.clone(), ..call }
 }
 
 /// A command, in shell form or in exec form.
@@ -71,8 +71,8 @@ fn stage_command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
         remove_env: variables_to_remove(row, &hook.draft.config, &event.context.env),
         stdin: Some(input_line(event, hook, row)),
         cwd: event.cwd.clone(),
-        limits: policy.call_limits(),
-        async_marker: policy.blocking.then(async_marker),
+        limits: policy.limits.clone(),
+        async_marker: policy.limits.blocking.then(async_marker),
         ..Call::default()
     }
 }

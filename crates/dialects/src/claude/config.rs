@@ -174,11 +174,11 @@ pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Ve
 
 /// At `SessionEnd`, all blocking hooks without a timeout of their own get the longest timeout.
 fn share_session_end_timeout(drafts: &mut [Draft]) {
-    let ends = |draft: &Draft| draft.event == "SessionEnd" && draft.policy.blocking;
-    let longest = drafts.iter().filter(|d| ends(d)).map(|d| d.policy.timeout).max();
+    let ends = |draft: &Draft| draft.event == "SessionEnd" && draft.policy.limits.blocking;
+    let longest = drafts.iter().filter(|d| ends(d)).map(|d| d.policy.limits.timeout).max();
     for draft in drafts.iter_mut().filter(|d| ends(d)) {
         if draft.config.get("timeout").is_none() {
-            draft.policy.timeout = longest.unwrap_or(draft.policy.timeout);
+            draft.policy.limits.timeout = longest.unwrap_or(draft.policy.limits.timeout);
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use gambrel_document::DocumentFields;
-use gambrel_model::{EventSpec, HookPolicy, Moment, MomentKind, Ruling, SearchRoots, Verdict};
+use gambrel_model::{
+    EventSpec, HookPolicy, Limits, Moment, MomentKind, Ruling, SearchRoots, Verdict,
+};
 
 use super::event_row::{DEFAULT_TIMEOUT, ReplyForm, StdoutUse};
 use super::events::event_row;
@@ -37,13 +39,16 @@ pub fn read_policy(
 
     let written = read_timeout(fields);
     HookPolicy {
-        blocking: !detached,
-        timeout: match detached {
-            true => written.unwrap_or(type_timeout(kind)),
-            false => blocking_timeout(written, row, kind, roots),
+        limits: Limits {
+            blocking: !detached,
+            timeout: match detached {
+                true => written.unwrap_or(type_timeout(kind)),
+                false => blocking_timeout(written, row, kind, roots),
+            },
+            // The event's default timeout applies to the hook, not to its background processes.
+            leftover_timeout: written.is_none().then_some(type_timeout(kind)),
+            ..Limits::default()
         },
-        // The event's default timeout applies to the hook, not to its background processes.
-        leftover_timeout: written.is_none().then_some(type_timeout(kind)),
         on_timeout: failed.clone(),
         on_failure: failed,
         max_refusals_in_row: refusal_cap(row, roots),

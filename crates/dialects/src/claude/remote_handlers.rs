@@ -27,7 +27,7 @@ pub fn stage_http(hook: &Hook, input: Value, env: &BTreeMap<String, String>) -> 
             .collect(),
         body: input,
         allow: string_list(config, "reachable"),
-        exchange_ms: u64::try_from(hook.draft.policy.timeout.as_millis()).unwrap_or(0),
+        exchange_ms: u64::try_from(hook.draft.policy.limits.timeout.as_millis()).unwrap_or(0),
         ..WebhookRequest::default()
     };
     Call { body: to_body(&request), ..Call::default() }

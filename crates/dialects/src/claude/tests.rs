@@ -99,7 +99,7 @@ fn bad_entries_do_not_stop_others_from_loading() {
     );
     let calls_gambrel: Vec<bool> = drafts.iter().map(|d| d.calls_gambrel).collect();
     assert_eq!(calls_gambrel, [false, false, false, false, false, false, false, true]);
-    assert!(drafts.iter().all(|d| d.policy.timeout.as_secs() == 600));
+    assert!(drafts.iter().all(|d| d.policy.limits.timeout.as_secs() == 600));
 }
 
 #[test]
@@ -250,7 +250,10 @@ fn detached_hooks_have_the_timeout_of_their_type() {
         let mut own = json!({"type": "command", "command": "x"});
         own.as_object_mut().unwrap().extend(handler.as_object().unwrap().clone());
         let policy = self::handler(event, own).draft.policy;
-        (policy.timeout.as_millis(), policy.leftover_timeout.map(|time| time.as_millis()))
+        (
+            policy.limits.timeout.as_millis(),
+            policy.limits.leftover_timeout.map(|time| time.as_millis()),
+        )
     };
     assert_eq!(time("SessionEnd", json!({})), (1_500, Some(600_000)));
     assert_eq!(time("SessionEnd", json!({"timeout": 90})), (60_000, None));

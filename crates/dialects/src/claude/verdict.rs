@@ -42,7 +42,7 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         // Hooks cannot refuse managed settings.
         verdict = verdict.reasons_to_notices(Audience::User);
     }
-    let verdict = match hook.draft.policy.blocking && later.is_none() {
+    let verdict = match hook.draft.policy.limits.blocking && later.is_none() {
         true => verdict,
         false => reader.detached_verdict(verdict),
     };
@@ -81,7 +81,7 @@ impl OutcomeReader<'_> {
             End::Exited(code) => self.exit_verdict(*code),
             End::TimedOut => self.missing_answer_verdict(
                 &policy.on_timeout,
-                &self.outcome.timeout_reason(policy.timeout),
+                &self.outcome.timeout_reason(policy.limits.timeout),
             ),
             End::FailedToStart(why) => self.missing_answer_verdict(
                 &policy.on_failure,

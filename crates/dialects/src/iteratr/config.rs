@@ -7,8 +7,8 @@ use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode,
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, variable_names};
 use gambrel_model::{
-    Complaint, ConfigPath, Disabled, Draft, EventSpec, Expect, HookPolicy, LoadedFile, Moment,
-    Scope, SearchRoots, Severity, Source, SpannedText,
+    Complaint, ConfigPath, Disabled, Draft, EventSpec, Expect, HookPolicy, Limits, LoadedFile,
+    Moment, Scope, SearchRoots, Severity, Source, SpannedText,
 };
 
 use super::EVENTS;
@@ -147,7 +147,7 @@ impl ConfigReader<'_> {
         self.warn_doubtful(row, node, command.as_ref(), (timeout, pipes));
         let forwards_output = pipes && row.moment != Moment::SessionEnd;
         let policy = HookPolicy {
-            timeout: timeout_or_default(timeout),
+            limits: Limits { timeout: timeout_or_default(timeout), ..Limits::default() },
             forwards_output,
             ..HookPolicy::default()
         };

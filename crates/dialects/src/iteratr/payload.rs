@@ -97,7 +97,7 @@ pub fn stage_call(event: &Event, hook: &Hook) -> Call {
         program: Program::Shell { shell: Shell::Sh, text: filled.text },
         env: filled.env,
         cwd: event.project.clone(),
-        limits: policy.call_limits(),
+        limits: policy.limits.clone(),
         ..Call::default()
     }
 }

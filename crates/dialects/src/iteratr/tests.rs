@@ -64,11 +64,11 @@ hooks:
     assert_eq!(complaints, []);
     assert_eq!(drafts.len(), 3);
     assert_eq!(
-        (drafts[0].policy.timeout, drafts[0].policy.forwards_output),
+        (drafts[0].policy.limits.timeout, drafts[0].policy.forwards_output),
         (Duration::from_secs(60), true)
     );
     assert_eq!(
-        (drafts[2].policy.timeout, drafts[2].policy.forwards_output),
+        (drafts[2].policy.limits.timeout, drafts[2].policy.forwards_output),
         (Duration::from_secs(30), false)
     );
 }
@@ -110,7 +110,7 @@ hooks:
         .filter_map(|d| d.config["command"].as_str())
         .collect();
     assert_eq!(commands, ["b", "d {{iteration}} {{itertion}} {{task_id}}", "e"]);
-    assert_eq!(drafts[0].policy.timeout, Duration::from_secs(30));
+    assert_eq!(drafts[0].policy.limits.timeout, Duration::from_secs(30));
     assert!(drafts.iter().all(|draft| !draft.policy.forwards_output));
 }
 

@@ -41,11 +41,11 @@ fn output_text(hook: &Hook, outcome: &Outcome) -> String {
     match &outcome.end {
         // The text of a timeout does not include stderr.
         End::TimedOut if outcome.cut_short_by.is_some() => {
-            let why = outcome.timeout_reason(hook.draft.policy.timeout);
+            let why = outcome.timeout_reason(hook.draft.policy.limits.timeout);
             format!("[Hook {why}]\nPartial output:\n{stdout}")
         }
         End::TimedOut => {
-            let seconds = hook.draft.policy.timeout.as_secs();
+            let seconds = hook.draft.policy.limits.timeout.as_secs();
             format!("[Hook timed out after {seconds}s]\nPartial output:\n{stdout}")
         }
         End::Exited(0)

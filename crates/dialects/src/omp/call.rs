@@ -46,7 +46,7 @@ pub fn stage_call(event: &Event, hook: &Hook, carry: &Carry) -> Call {
 
 /// The limits of each handler.
 pub fn handler_limits(row: &EventSpec, hook: &Hook) -> Limits {
-    let mut limits = hook.draft.policy.call_limits();
+    let mut limits = hook.draft.policy.limits.clone();
     if is_extensions(hook) {
         let own = hook.draft.config.get(TOOL_CALL_TIMEOUT_KEY).and_then(Value::as_u64);
         match result_rule(row) {

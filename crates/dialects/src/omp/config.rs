@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use gambrel_model::hook::ANY;
 use gambrel_model::{
-    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, LoadedFile, Scope,
-    SearchRoots, Source, SourceSpan,
+    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, Limits, LoadedFile,
+    Scope, SearchRoots, Source, SourceSpan,
 };
 use serde_json::{Value, json};
 
@@ -151,7 +151,10 @@ fn build_draft(
         name: Some(name.to_owned()),
         action: "module".into(),
         config: config.clone(),
-        policy: HookPolicy { timeout: DEFAULT_TIMEOUT, ..HookPolicy::default() },
+        policy: HookPolicy {
+            limits: Limits { timeout: DEFAULT_TIMEOUT, ..Limits::default() },
+            ..HookPolicy::default()
+        },
         replaced_by,
         ..Draft::default()
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gambrel_model::{
-    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, LoadedFile, Scope,
-    SearchRoots, Source, SourceSpan,
+    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, Limits, LoadedFile,
+    Scope, SearchRoots, Source, SourceSpan,
 };
 use serde_json::json;
 
@@ -117,8 +117,11 @@ fn build_draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &Searc
         action: "shell".into(),
         config: json!({"argv": command, "path": path, "policy": policy.name()}),
         policy: HookPolicy {
-            timeout: read_timeout(roots),
-            kill_grace: KILL_GRACE,
+            limits: Limits {
+                timeout: read_timeout(roots),
+                kill_grace: KILL_GRACE,
+                ..Limits::default()
+            },
             on_timeout: failed.clone(),
             on_failure: failed,
             max_refusals_in_row: Some(max_reopens(roots)),

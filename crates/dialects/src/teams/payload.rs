@@ -195,7 +195,7 @@ pub fn stage_call(event: &Event, hook: &Hook) -> Call {
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         cwd: event.cwd.clone(),
         files: vec![SideFile { path: file, text: Some(whole), temporary: true, lasting: false }],
-        limits: policy.call_limits(),
+        limits: policy.limits.clone(),
         ..Call::default()
     }
 }

@@ -118,7 +118,7 @@ pub fn read_action(
     let idle = off.or(broken.map(|complaint| Disabled::broken(&complaint.message)));
     // A question that cannot be sent because of a mistake denies too
     // (`contracts/unified/CONTRACT.md#approvals-at-gates`).
-    let asks = kind.is_some_and(|kind| kind.name == "webhook") && policy.blocking;
+    let asks = kind.is_some_and(|kind| kind.name == "webhook") && policy.limits.blocking;
     let lax = fields.node("on_failure").and_then(DocumentNode::text) == Some("continue");
     let strict = strict || (broken.is_some() && asks && !lax && events::is_neutral_gate(row));
     if kind.is_some_and(|kind| kind.name == "webhook") {

@@ -15,7 +15,7 @@ const REJECTIONS: [&str; 3] = ["reject", "deny", "abort"];
 
 /// Whether a hook sends a question and waits for the answer.
 pub fn sends_question(hook: &Hook) -> bool {
-    hook.draft.action == "webhook" && hook.draft.policy.blocking
+    hook.draft.action == "webhook" && hook.draft.policy.limits.blocking
 }
 
 fn answer_action(answer: &Value) -> Option<String> {
@@ -88,7 +88,7 @@ pub fn timeout_verdict(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict
             .with_gate_failure(format!("late: {cut}"));
     }
 
-    let seconds = policy.timeout.as_secs_f64();
+    let seconds = policy.limits.timeout.as_secs_f64();
     let unit = if seconds == 1.0 { "second" } else { "seconds" };
     let nobody = format!("nobody answered `{}` within {seconds} {unit}", hook.title());
     policy.on_timeout.with_reason(&nobody).with_gate_failure("late: nobody answered in time")

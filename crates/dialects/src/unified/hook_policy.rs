@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gambrel_document::DocumentFields;
-use gambrel_model::{EventSpec, HookPolicy, MomentKind, Ruling, Severity, Verdict};
+use gambrel_model::{EventSpec, HookPolicy, Limits, MomentKind, Ruling, Severity, Verdict};
 
 use super::action::ActionType;
 use super::events::{is_neutral_gate, is_pipeline_point};
@@ -44,11 +44,14 @@ pub fn read_policy(
     }
 
     HookPolicy {
-        blocking: waits,
         on_reject: rejection_verdict(fields, kind, row, policy, &failed).unwrap_or_default(),
-        timeout: read_timeout(fields, kind),
-        retries,
-        retry_delay,
+        limits: Limits {
+            blocking: waits,
+            timeout: read_timeout(fields, kind),
+            retries,
+            retry_delay,
+            ..Limits::default()
+        },
         on_timeout: timeout_verdict(fields, kind, row).unwrap_or_else(|| failed.clone()),
         on_failure: failed,
         ..HookPolicy::default()

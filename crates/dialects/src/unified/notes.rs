@@ -28,7 +28,7 @@ pub fn add_notes(
     let Some(secrets) = reader.roots.notes.clone() else { return };
     let writer = NoteWriter { reader, secrets: &secrets, row, node };
     let notes = match kind.name {
-        "webhook" => writer.webhook_notes(policy.blocking),
+        "webhook" => writer.webhook_notes(policy.limits.blocking),
         "shell" => {
             writer.command_notes().into_iter().chain(writer.never_blocks_note(policy)).collect()
         }
@@ -161,7 +161,7 @@ impl NoteWriter<'_, '_> {
         if self.row.moment.kind() != MomentKind::Gate || is_explicit {
             return None;
         }
-        let (why, help) = match (hook_policy.blocking, policy) {
+        let (why, help) = match (hook_policy.limits.blocking, policy) {
             (false, _) => ("nobody waits for it", "add `await: true` and `on_failure: abort`"),
             (true, None) => ("its failure is ignored", "add `on_failure: abort`"),
             (true, _) => ("the run goes on after its last attempt", "write `on_failure: abort`"),

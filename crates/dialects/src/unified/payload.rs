@@ -122,7 +122,7 @@ pub fn stage_call(event: &Event, hook: &Hook, carry: &Carry) -> Call {
         "rule" => rule::stage_rule(event, hook, carry),
         _ => return stage_command(event, hook, carry),
     };
-    Call { cwd: working_folder(event, hook), limits: hook.draft.policy.call_limits(), ..call }
+    Call { cwd: working_folder(event, hook), limits: hook.draft.policy.limits.clone(), ..call }
 }
 
 /// Builds the call of a command: bash if it is installed, else sh. Variables are expanded in the
@@ -157,7 +157,7 @@ fn stage_command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
         env,
         remove_env: unset,
         cwd: config.get("cwd").map_or(cwd.clone(), |path| cwd.join(plain(path))),
-        limits: hook.draft.policy.call_limits(),
+        limits: hook.draft.policy.limits.clone(),
         ..Call::default()
     }
 }

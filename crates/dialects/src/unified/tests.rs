@@ -63,14 +63,14 @@ fn find_complaint(complaints: &[Complaint], message: &str) -> Complaint {
 #[test]
 fn defaults_match_the_contract() {
     let terms = at("on_error", "command: x").draft.policy;
-    assert!(!terms.blocking);
-    assert_eq!((terms.timeout, terms.retries), (Duration::from_secs(300), 0));
+    assert!(!terms.limits.blocking);
+    assert_eq!((terms.limits.timeout, terms.limits.retries), (Duration::from_secs(300), 0));
     let terms = at("on_error", "command: x, on_failure: retry").draft.policy;
-    assert_eq!((terms.retries, terms.retry_delay), (3, Duration::from_secs(5)));
+    assert_eq!((terms.limits.retries, terms.limits.retry_delay), (3, Duration::from_secs(5)));
     assert_eq!(terms.on_failure, Verdict::default());
     let (drafts, _) = load("hooks:\n  on_error:\n    - {type: spawn, pipeline: p}\n");
-    assert!(drafts[0].policy.blocking);
-    assert_eq!(drafts[0].policy.timeout, Duration::from_secs(3_600));
+    assert!(drafts[0].policy.limits.blocking);
+    assert_eq!(drafts[0].policy.limits.timeout, Duration::from_secs(3_600));
     assert_eq!(drafts[0].disabled, None);
 }
 

@@ -47,7 +47,7 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
             .with_reason(&sentence())
             .with_gate_failure("late: it was killed at its deadline"),
         // The failure of a detached hook has no effect.
-        End::FailedToStart(why) if !policy.blocking => {
+        End::FailedToStart(why) if !policy.limits.blocking => {
             Verdict::default().with_gate_failure(format!("not started: {why}"))
         }
         End::FailedToStart(why) => policy
@@ -60,7 +60,7 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
             .with_reason(&sentence())
             .with_gate_failure(format!("not started: exit code {code}")),
         // A signal is no answer.
-        End::Signalled(number) if policy.blocking => policy
+        End::Signalled(number) if policy.limits.blocking => policy
             .on_failure
             .with_reason(&sentence())
             .with_gate_failure(format!("ended by signal {number}")),
@@ -89,10 +89,10 @@ fn failure_summary(hook: &Hook, outcome: &Outcome) -> String {
         End::Exited(code) => format!("exit code {code}"),
         End::Signalled(number) => format!("ended by signal {number}"),
         End::TimedOut if outcome.cut_short_by.is_some() => {
-            outcome.timeout_reason(hook.draft.policy.timeout)
+            outcome.timeout_reason(hook.draft.policy.limits.timeout)
         }
         End::TimedOut => {
-            format!("not done after {} seconds", hook.draft.policy.timeout.as_secs_f64())
+            format!("not done after {} seconds", hook.draft.policy.limits.timeout.as_secs_f64())
         }
         End::FailedToStart(why) => why.clone(),
         End::Answered => outcome.failure.clone().unwrap_or_default(),

@@ -85,7 +85,7 @@ fn warn_plain_buttons(fields: &mut DocumentFields<'_>) {
 /// Builds the call with the request, and with the question if the hook waits.
 pub fn stage_webhook(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let config = &hook.draft.config;
-    let asks = hook.draft.policy.blocking;
+    let asks = hook.draft.policy.limits.blocking;
     let lookup = |name: &str| lookup_name(event, carry, name, asks);
     let url = text_field(config, "url").unwrap_or_default();
     let unset = variable_names(&url, Style::Dollar).into_iter().find(|name| lookup(name).is_none());

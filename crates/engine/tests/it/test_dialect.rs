@@ -100,7 +100,7 @@ impl HookFormat for TestFormat {
             "name": hook.title(), "answer": hook.draft.config["answer"], "input": input,
             "previous": carry.previous_of(hook.dialect.name).ok,
         });
-        Call { body, limits: hook.draft.policy.call_limits(), ..Call::default() }
+        Call { body, limits: hook.draft.policy.limits.clone(), ..Call::default() }
     }
 
     fn read_outcome(&self, _: &Event, hook: &Hook, outcome: &Outcome) -> HookAnswer {
