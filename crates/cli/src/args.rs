@@ -22,6 +22,7 @@ use crate::install::{InstallArgs, UninstallArgs};
 use crate::printer;
 use crate::run::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs};
 use crate::task::{McpArgs, TaskArgs};
+use crate::team::TeamArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 
 /// Wrong usage or unusable configuration.
@@ -112,6 +113,8 @@ pub enum CliCommand {
     Say(SayArgs),
     /// Work on the project's tasks.
     Task(TaskArgs),
+    /// Lead a team of pi-teams: hooks of idle members, quality gates, status.
+    Team(TeamArgs),
     /// Serve the project's tasks to an agent over MCP, on stdin and stdout.
     Mcp(McpArgs),
     /// List all hooks, with source, trust and whether they run.
@@ -404,6 +407,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Pause(args) => crate::run::pause(folder, &args),
         CliCommand::Say(args) => crate::run::say(folder, &args),
         CliCommand::Task(args) => crate::task::run(folder, &args),
+        CliCommand::Team(args) => crate::team::run(folder, &args),
         CliCommand::Mcp(args) => crate::task::serve_mcp(folder, &args),
         CliCommand::List(args) => crate::list::run(folder, &args),
         CliCommand::Check(args) => crate::check::run(folder, &args),

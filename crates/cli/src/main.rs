@@ -22,6 +22,7 @@ mod schema;
 mod stdin;
 mod supervise;
 mod task;
+mod team;
 mod trust;
 
 fn main() {

@@ -1,20 +1,16 @@
 //! One firing, from a parsed event to a recorded decision. It only orders the steps; it knows no
 //! dialect, action or store by name.
 
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-
 use gambrel_model::event::session_key;
 use gambrel_model::{
     Audience, Decision, Event, LedgerError, Moment, MomentKind, Powers, Ruling, SessionState,
-    SideEffect, Undelivered, Verdict,
+    Undelivered, Verdict,
 };
-use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::firing::{Firing, selected_to_run};
 use crate::select::{SelectedHooks, select_hooks};
+use crate::side_files::write_files;
 use crate::{Engine, journal, notices, undelivered};
 
 /// Fires every matching hook and returns the decision.
@@ -161,14 +157,9 @@ fn clear_session(
     }
 }
 
-/// Executes side effects and stores undelivered messages.
+/// Writes files and stores undelivered messages.
 fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
-    for effect in &decision.for_caller.side_effects {
-        let SideEffect::WriteFile { path, text } = effect else { continue };
-        if let Err(error) = write_private(path, &redacted_text(engine, path, text)) {
-            decision.warnings.push(format!("{}: not written: {error}", path.display()));
-        }
-    }
+    write_files(engine, event, decision);
     decision.session_flags.retain(|name| !event.session_counts.contains_key(name));
     let refused = decision.merged.ruling == Ruling::Deny;
     if let Err(error) = undelivered::keep_undelivered(engine.ledger, event, decision) {
@@ -222,33 +213,4 @@ fn set_session_flags(
             *kept.counts.entry(name.clone()).or_default() += 1;
         }
     })
-}
-
-/// Redacts secrets from a text. JSON stays valid JSON, also where a number is a secret.
-fn redacted_text(engine: &Engine<'_>, path: &Path, text: &str) -> String {
-    let json = path.extension().is_some_and(|ending| ending == "json");
-    let read = json.then(|| serde_json::from_str(text).ok()).flatten();
-    let before = read.unwrap_or_else(|| Value::from(text));
-    let mut value = before.clone();
-    (engine.redact)(&mut value);
-    match value {
-        value if value == before => text.to_owned(),
-        Value::String(clean) => clean,
-        value => format!("{value:#}\n"),
-    }
-}
-
-/// Writes a file that only the user can read, because hook output may contain anything.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(folder)?;
-    }
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
 }

@@ -18,6 +18,7 @@ mod recheck;
 mod recorded;
 mod run_calls;
 mod select;
+mod side_files;
 mod stage;
 mod swap;
 mod trust;

@@ -27,17 +27,22 @@ mod modules;
 mod network;
 mod path_cache;
 mod project_env;
+mod quality_gate;
 mod run;
 mod setup;
+mod team;
 #[cfg(feature = "js")]
 mod terminal;
 mod wrap;
 
 pub use account::{account_home, real_path};
 pub use app::{Gambrel, fresh_key};
+pub use board::BoardRequest;
 #[cfg(feature = "mcp")]
 pub use board::serve_mcp;
 pub use gambrel_actions as actions;
+pub use gambrel_dialects::teams::HOOK_CONTRACT_VERSION;
+pub use gambrel_dialects::teams::leader::IdleReport;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
 pub use gambrel_engine::now_ms;
 pub use gambrel_engine::{
@@ -55,6 +60,7 @@ pub use gambrel_server as server;
 pub use project_env::StateDirError;
 pub use run::plan_sources;
 pub use setup::Setup;
+pub use team::{IdleResult, TeamError, TeamHookResult};
 pub use wrap::{ToolCall, ToolError, ToolOutput};
 
 /// The example of the library guide, compiled with the tests.

@@ -9,11 +9,13 @@ mod pid_alive;
 mod redact;
 mod run_error;
 mod task;
+mod team_dir;
 mod token;
 
 pub use local::{LocalLedger, RetentionLimits};
 pub use memory::MemoryLedger;
 pub use redact::Redactor;
+pub use team_dir::{TeamDir, TeamMember, TeamMessage};
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -25,6 +25,11 @@ pub(crate) fn is_alive(origin: &ProcessOrigin) -> bool {
     wrote_record(origin, u64::MAX / 2)
 }
 
+/// True while process `pid` runs.
+pub(crate) fn is_pid_running(pid: u32) -> bool {
+    is_running(pid, u64::MAX / 2)
+}
+
 /// True while process `pid` runs. A process that started after `at` reuses the pid and does not
 /// count.
 fn is_running(pid: u32, at: u64) -> bool {

@@ -44,7 +44,7 @@ pub(crate) fn fill_note(
     Ok(BoardNote { id, created, ..note })
 }
 
-fn refuse(doing: String, why: &str) -> LedgerError {
+pub(crate) fn refuse(doing: String, why: &str) -> LedgerError {
     LedgerError::new(LedgerErrorKind::Refused, doing, why)
 }
 

@@ -27,6 +27,7 @@ pub mod moment;
 pub mod outcome;
 pub mod pass;
 pub mod pattern;
+pub mod quality_gate;
 pub mod request;
 pub mod shell_bound;
 pub mod shell_quotes;
@@ -61,6 +62,7 @@ pub use moment::{Moment, MomentKind};
 pub use outcome::{Captured, CutShort, End, Outcome};
 pub use pass::Pass;
 pub use pattern::{Pattern, PatternError};
+pub use quality_gate::{FailureAction, FollowupOwner, QualityGatePolicy, QualityGateResult};
 pub use request::{
     ApprovalRequest, FetchRequest, FetchResponse, RegexCheck, SpawnRequestBody, ToolRequest,
     WebhookRequest,
@@ -68,7 +70,7 @@ pub use request::{
 pub use spec::{EventSpec, Order, PatchRule, Powers, Subject};
 pub use ticket::{Answer, AnswerResult, OpenedTicket, Ticket, TicketState};
 pub use tool::{Tool, ToolKind, ToolResult, ToolWord};
-pub use utc_time::iso_time;
+pub use utc_time::{iso_time, parse_iso_time};
 pub use verdict::{
     Audience, Message, Patch, Reason, Ruling, SideEffect, Slot, Verdict, merge_patch,
 };

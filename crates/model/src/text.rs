@@ -61,6 +61,12 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Replaces every character outside `[a-zA-Z0-9_-]` by `-`, so that a name leads to no other folder.
+pub fn sanitize_name(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
+    name.chars().map(safe).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::quality_gate::QualityGateResult;
 use crate::spec::Powers;
 
 /// The ordered answer to an event; merging takes the maximum.
@@ -109,8 +110,17 @@ pub enum SideEffect {
         /// What.
         text: String,
     },
+    /// Write a file beside those that are there: an existing name gets a number.
+    AddFile {
+        /// Where.
+        path: PathBuf,
+        /// What.
+        text: String,
+    },
     /// Let a run go on after its agent has failed.
     Recover,
+    /// Record the result of a quality gate in its task, and do what its policy says.
+    QualityGate(QualityGateResult),
 }
 
 /// A part of an event that a hook can rewrite.

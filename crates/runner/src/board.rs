@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use gambrel_model::ledger::{
-    BoardNote, NoteKind, Task, TaskChange, TaskRefusal, TaskStatus, TaskUpdate,
+    BoardNote, Boards, NoteKind, Task, TaskChange, TaskRefusal, TaskStatus, TaskUpdate,
 };
-use gambrel_model::{Audience, Complaint, Decision, Ledger, LedgerError, LedgerErrorKind};
+use gambrel_model::{Audience, Complaint, Decision, LedgerError, LedgerErrorKind};
 use serde_json::{Value, json};
 
 use crate::board_notify::without_mark;
@@ -26,7 +26,7 @@ pub type FireBoardEvent<'b> = dyn Fn(Value) -> Result<Decision, Complaint> + 'b;
 /// The board of a project, for one caller.
 pub struct Board<'b> {
     /// Where it is stored.
-    pub ledger: &'b dyn Ledger,
+    pub ledger: &'b dyn Boards,
     /// Its name: the project's folder.
     pub name: String,
     /// The project's folder.

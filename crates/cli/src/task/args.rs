@@ -1,5 +1,7 @@
 //! Arguments of the commands about tasks.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 use gambrel::model::ledger::TaskStatus;
 use gambrel::runner::MAX_PRIORITY;
@@ -50,6 +52,9 @@ pub struct BoardArgs {
     /// Work in this session: hooks reach its agent [env: GAMBREL_SESSION].
     #[arg(long, value_name = "NAME")]
     pub session: Option<String>,
+    /// Work on the folder of a pi-teams team instead of the project's board.
+    #[arg(long, value_name = "DIR")]
+    pub team: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -149,6 +154,9 @@ pub struct UpdateTaskArgs {
 /// Arguments of `task watch`.
 #[derive(Debug, Args)]
 pub struct WatchTasksArgs {
+    /// Watch the folder of a pi-teams team instead of the project's board.
+    #[arg(long, value_name = "DIR")]
+    pub team: Option<PathBuf>,
     /// Print one JSON object per change.
     #[arg(long)]
     pub json: bool,

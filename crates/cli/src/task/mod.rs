@@ -3,15 +3,16 @@
 mod args;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use gambrel::Gambrel;
+use gambrel::ledger::TeamDir;
 use gambrel::model::ledger::{Task, TaskStatus, WatchTarget};
 use gambrel::runner::{
     Board, BoardChange, BoardError, NewTask, TaskEdit, find_blocker, status_word,
 };
+use gambrel::{BoardRequest, Gambrel};
 use serde_json::{Value, json};
 
 use args::{
@@ -20,6 +21,7 @@ use args::{
 };
 pub use args::{McpArgs, TaskArgs};
 
+use crate::team::open_team;
 use crate::{open, printer};
 
 const MAX_SUBJECT_WIDTH: usize = 60;
@@ -120,7 +122,7 @@ fn change_board(
     what: &str,
     work: impl FnOnce(&Board<'_>) -> Result<BoardChange, BoardError>,
 ) -> anyhow::Result<u8> {
-    let done = gambrel.with_board(args.session.as_deref(), "gambrel task", work);
+    let done = use_board(gambrel, args, "gambrel task", work)?;
     let changed = match done {
         Ok(changed) => changed,
         Err(BoardError::Refused(why)) => {
@@ -146,9 +148,30 @@ fn change_board(
     Ok(0)
 }
 
+/// Works on the board that the arguments name.
+fn use_board<T>(
+    gambrel: &Gambrel,
+    args: &BoardArgs,
+    by: &str,
+    work: impl FnOnce(&Board<'_>) -> T,
+) -> anyhow::Result<T> {
+    let team = find_team(gambrel, args.team.as_deref())?;
+    let session = args.session.as_deref();
+    Ok(gambrel.with_board(BoardRequest { session, by, team: team.as_ref() }, work))
+}
+
+/// Opens the team that the arguments name, and warns of its damaged tasks.
+fn find_team(gambrel: &Gambrel, dir: Option<&Path>) -> anyhow::Result<Option<TeamDir>> {
+    let Some(dir) = dir else { return Ok(None) };
+    let team = open_team(gambrel, dir)?;
+    for error in team.read_tasks()?.1 {
+        printer::warn(&format!("gambrel: {}", printer::replace_controls(&error.to_string())));
+    }
+    Ok(Some(team))
+}
+
 fn list_tasks(gambrel: &Gambrel, args: &ListTasksArgs) -> anyhow::Result<u8> {
-    let session = args.board.session.as_deref();
-    let all = gambrel.with_board(session, "", |board| board.tasks())?;
+    let all = use_board(gambrel, &args.board, "", |board| board.tasks())??;
     let wanted = args.status.map(args::StatusArg::to_status);
     let is_wanted = |task: &&Task| wanted.is_none_or(|status| task.status == status);
     let tasks: Vec<&Task> = all.iter().filter(is_wanted).collect();
@@ -177,11 +200,7 @@ fn list_tasks(gambrel: &Gambrel, args: &ListTasksArgs) -> anyhow::Result<u8> {
 }
 
 fn show_task(gambrel: &Gambrel, args: &NamedTaskArgs) -> anyhow::Result<u8> {
-    let session = args.board.session.as_deref();
-    let task = match gambrel.with_board(session, "", |board| board.find_task(&args.id)) {
-        Ok(task) => task,
-        Err(error) => bail!(error),
-    };
+    let task = use_board(gambrel, &args.board, "", |board| board.find_task(&args.id))??;
     if args.board.json {
         let mut shown = to_json(&task);
         shown["history"] = json!(task.history);
@@ -216,12 +235,15 @@ fn show_task(gambrel: &Gambrel, args: &NamedTaskArgs) -> anyhow::Result<u8> {
 
 /// Prints tasks as they change, until a signal or a closed pipe ends it.
 fn watch_tasks(gambrel: &Gambrel, args: &WatchTasksArgs) -> anyhow::Result<u8> {
+    let team = find_team(gambrel, args.team.as_deref())?;
     // Every change adds an entry to the task's history.
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut known: BTreeMap<String, u64> = BTreeMap::new();
     loop {
-        let tasks = gambrel.with_board(None, "", |board| board.tasks())?;
+        let request = BoardRequest { team: team.as_ref(), ..BoardRequest::default() };
+        let tasks = gambrel.with_board(request, |board| board.tasks())?;
         for task in tasks {
-            let changes = task.history.len();
+            // Files of a team have no history.
+            let changes = if team.is_some() { task.updated } else { task.history.len() as u64 };
             if known.insert(task.id.clone(), changes) == Some(changes) {
                 continue;
             }

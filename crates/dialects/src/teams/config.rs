@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use gambrel_model::{
     Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, Limits, LoadedFile,
-    Scope, SearchRoots, Source, SourceSpan,
+    QualityGatePolicy, Scope, SearchRoots, Source, SourceSpan,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::policy::{FailurePolicy, max_reopens};
+use super::policy::{failure_verdict, read_policy};
 
 /// Endings of file names after `on_<event>`, in the order of precedence.
 const ENDINGS: [&str; 4] = ["", ".sh", ".js", ".mjs"];
@@ -22,15 +22,28 @@ const KILL_GRACE: Duration = Duration::from_secs(1);
 /// The variable that enables hooks if it is exactly 1.
 const ENABLED_VARIABLE: &str = "PI_TEAMS_HOOKS_ENABLED";
 
-/// The folder of the scripts. It is read even if hooks are disabled, so that they are listed.
+/// The option word of a source that names the folder of a team.
+pub const TEAM_SOURCE: &str = "team";
+
+/// The folder of the scripts and the configuration of a named team. The folder is read even if hooks
+/// are disabled, so that they are listed.
 pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
-    let place = |path| ConfigPath { path, scope: Scope::User, expect: Expect::Dir, tag: "hooks" };
-    hooks_dir(roots).map(place).into_iter().collect()
+    let place = |path, expect, tag| ConfigPath { path, scope: Scope::User, expect, tag };
+    let hooks = hooks_dir(roots).map(|path| place(path, Expect::Dir, "hooks"));
+    let teams = roots.sources_for(TEAM_SOURCE);
+    let configs = teams.map(|dir| place(dir.join("config.json"), Expect::File, TEAM_SOURCE));
+    hooks.into_iter().chain(configs).collect()
 }
 
-/// `PI_TEAMS_HOOKS_DIR`, absolute or below the teams' root; else `_hooks` below it.
+/// `PI_TEAMS_HOOKS_DIR`, absolute or below the teams' root; else `_hooks` below it. A team that is
+/// named by its folder is in its root.
 fn hooks_dir(roots: &SearchRoots) -> Option<PathBuf> {
-    let under = |dir: &str| Some(teams_root(&roots.env)?.join(dir));
+    let named = || roots.sources_for(TEAM_SOURCE).next()?.parent().map(Path::to_owned);
+    let root = match roots.env_var("PI_TEAMS_ROOT_DIR") {
+        Some(_) => teams_root(&roots.env),
+        None => named().or_else(|| teams_root(&roots.env)),
+    };
+    let under = |dir: &str| Some(root?.join(dir));
     match roots.env_var("PI_TEAMS_HOOKS_DIR") {
         Some(dir) if Path::new(dir).is_absolute() => Some(dir.into()),
         Some(dir) => under(dir),
@@ -56,9 +69,10 @@ pub fn teams_root(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
     let mut drafts = Vec::new();
     let mut complaints = Vec::new();
-    for folder in found {
+    let policy = read_policy(roots, &team_policy(found, &mut complaints));
+    for folder in found.iter().filter(|folder| folder.place.tag != TEAM_SOURCE) {
         for row in super::EVENTS {
-            if let Some(draft) = find_script(folder, row.name, roots, &mut complaints) {
+            if let Some(draft) = find_script(folder, row.name, (roots, policy), &mut complaints) {
                 drafts.push(draft);
             }
         }
@@ -73,10 +87,26 @@ pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Ve
     (drafts, complaints)
 }
 
+/// `hooks` of the team's configuration.
+fn team_policy(found: &[LoadedFile], complaints: &mut Vec<Complaint>) -> Value {
+    let Some(config) = found.iter().find(|file| file.place.tag == TEAM_SOURCE) else {
+        return Value::Null;
+    };
+    match serde_json::from_str::<Value>(&config.text) {
+        Ok(mut value) => value["hooks"].take(),
+        Err(error) => {
+            let message = format!("the policy of this team is not used: {error}");
+            let spot = SourceSpan::of_file(&config.place.path);
+            complaints.push(Complaint::warning(spot, message));
+            Value::Null
+        }
+    }
+}
+
 fn find_script(
     folder: &LoadedFile,
     event: &str,
-    roots: &SearchRoots,
+    settings: (&SearchRoots, QualityGatePolicy),
     complaints: &mut Vec<Complaint>,
 ) -> Option<Draft> {
     for ending in ENDINGS {
@@ -92,20 +122,24 @@ fn find_script(
             );
             continue;
         }
-        return Some(build_draft(folder, entry, event, roots));
+        return Some(build_draft(folder, entry, event, settings));
     }
     None
 }
 
-fn build_draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &SearchRoots) -> Draft {
+fn build_draft(
+    folder: &LoadedFile,
+    entry: &DirEntry,
+    event: &str,
+    (roots, policy): (&SearchRoots, QualityGatePolicy),
+) -> Draft {
     let path = entry.path.display().to_string();
     let command = match entry.path.extension().and_then(|e| e.to_str()) {
         Some("sh") => vec!["bash".to_owned(), path.clone()],
         Some("js" | "mjs") => vec!["node".to_owned(), path.clone()],
         _ => vec![path.clone()],
     };
-    let policy = FailurePolicy::from_env(roots);
-    let failed = policy.failure_verdict(event);
+    let failed = failure_verdict(policy.action, event);
     Draft {
         event: event.to_owned(),
         source: Source {
@@ -115,7 +149,7 @@ fn build_draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &Searc
         },
         name: Some(format!("on_{event}")),
         action: "shell".into(),
-        config: json!({"argv": command, "path": path, "policy": policy.name()}),
+        config: json!({"argv": command, "path": path, "policy": policy}),
         policy: HookPolicy {
             limits: Limits {
                 timeout: read_timeout(roots),
@@ -124,7 +158,7 @@ fn build_draft(folder: &LoadedFile, entry: &DirEntry, event: &str, roots: &Searc
             },
             on_timeout: failed.clone(),
             on_failure: failed,
-            max_refusals_in_row: Some(max_reopens(roots)),
+            max_refusals_in_row: Some(policy.max_reopens),
             ..HookPolicy::default()
         },
         ..Draft::default()

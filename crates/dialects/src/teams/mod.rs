@@ -2,6 +2,8 @@
 //! the exit code as quality gate. It has three events with one hook each.
 
 mod config;
+pub mod gate;
+pub mod leader;
 mod payload;
 mod policy;
 mod reply;
@@ -17,6 +19,13 @@ use gambrel_model::{
 };
 
 use crate::HOOK_PROPERTIES;
+
+pub use config::TEAM_SOURCE;
+pub use policy::read_policy;
+pub use verdict::failure_summary;
+
+/// The version of the contract between pi-teams and hook scripts.
+pub const HOOK_CONTRACT_VERSION: u64 = 1;
 
 /// The row of pi-teams.
 pub static TEAMS: Dialect = Dialect {

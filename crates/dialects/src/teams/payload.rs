@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use gambrel_model::text::truncate_bytes;
+use gambrel_model::text::{sanitize_name, truncate_bytes};
 use gambrel_model::{
     Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, SourceSpan,
     TaskFacts, TeamFacts, iso_time,
 };
 use serde_json::{Map, Value, json};
 
-use super::TEAMS;
 use super::config::teams_root;
+use super::{HOOK_CONTRACT_VERSION, TEAMS};
 use crate::event_parts::{event_name, parse_object, text_field};
 
 /// Limits of the context (`contracts/teams/CONTRACT.md#context`).
@@ -84,12 +84,6 @@ pub fn team_of(event: &Event) -> TeamFacts {
     TeamFacts { list: or(named.list, &id), style: or(named.style, "normal"), id, dir }
 }
 
-/// Replaces every character outside `[a-zA-Z0-9_-]` by `-`.
-fn sanitize_name(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
-    name.chars().map(safe).collect()
-}
-
 /// Builds the context, within the limits of pi-teams.
 pub fn build_context(event: &Event, own_name: &str) -> Value {
     let team = team_of(event);
@@ -98,7 +92,7 @@ pub fn build_context(event: &Event, own_name: &str) -> Value {
         _ => event.facts.task.as_ref().map_or(Value::Null, |task| task_json(task, event)),
     };
     let own = json!({
-        "version": 1,
+        "version": HOOK_CONTRACT_VERSION,
         "event": own_name,
         "team": {"id": team.id, "dir": team.dir, "taskListId": team.list, "style": team.style},
         "member": event.facts.member,
@@ -109,6 +103,18 @@ pub fn build_context(event: &Event, own_name: &str) -> Value {
         true => with_unknown(own, &event.native),
         false => own,
     }
+}
+
+/// A warning for the log if the caller's context has another version than hooks receive.
+pub fn version_warning(event: &Event) -> Option<String> {
+    let version = event.native.get("version").filter(|_| event.is_from(&TEAMS))?;
+    let is_same = version.as_u64() == Some(HOOK_CONTRACT_VERSION);
+    (!is_same).then(|| {
+        format!(
+            "contract version {version} is not supported; the hook received version \
+             {HOOK_CONTRACT_VERSION}"
+        )
+    })
 }
 
 /// Adds the caller's unknown fields, so that a hook receives the fields of newer callers.
@@ -136,7 +142,7 @@ pub fn event_timestamp(event: &Event) -> Option<String> {
 fn task_json(task: &TaskFacts, event: &Event) -> Value {
     let mut object: Map<String, Value> = match &task.native {
         Value::Object(native) if event.is_from(&TEAMS) => native.clone(),
-        _ => Map::new(),
+        native => board_fields(native),
     };
     let time = iso_time(event.at, true);
     let default = |object: &mut Map<String, Value>, key: &str, value: Value| {
@@ -155,6 +161,18 @@ fn task_json(task: &TaskFacts, event: &Event) -> Value {
     default(&mut object, "createdAt", json!(time));
     default(&mut object, "updatedAt", json!(time));
     Value::Object(object)
+}
+
+/// The fields of a task on another board that pi-teams has, too.
+fn board_fields(native: &Value) -> Map<String, Value> {
+    let field = |key: &'static str| Some((key.to_owned(), native.get(key)?.clone()));
+    let time = |key: &'static str| {
+        let at = native.get(key)?.as_u64()?;
+        Some((key.to_owned(), json!(iso_time(at, true))))
+    };
+    let lists = ["blockedBy", "blocks", "metadata"].into_iter().filter_map(field);
+    let fields = lists.filter(|(_, value)| value.is_array() || value.is_object());
+    fields.chain(["createdAt", "updatedAt"].into_iter().filter_map(time)).collect()
 }
 
 /// Cuts a text above the limit to one unit less and an ellipsis, in UTF-16 units.
@@ -181,7 +199,7 @@ pub fn stage_call(event: &Event, hook: &Hook) -> Call {
     let file = context_file(event);
     let mut env = vec![
         ("PI_TEAMS_HOOK_EVENT", own_name.clone()),
-        ("PI_TEAMS_HOOK_CONTEXT_VERSION", "1".into()),
+        ("PI_TEAMS_HOOK_CONTEXT_VERSION", HOOK_CONTRACT_VERSION.to_string()),
         ("PI_TEAMS_HOOK_CONTEXT_JSON", context_for_env(context, &whole)),
         ("PI_TEAMS_HOOK_CONTEXT_FILE", file.display().to_string()),
     ];

@@ -1,63 +1,47 @@
-//! Reads the failure policy of gates from the environment. The owner of the task board reopens
-//! tasks and creates follow-ups.
+//! Reads the failure policy of gates: the team's configuration, then the environment, then defaults.
 
-use gambrel_model::{Audience, Ruling, SearchRoots, Verdict};
+use gambrel_model::{
+    Audience, FailureAction, FollowupOwner, QualityGatePolicy, Ruling, SearchRoots, Verdict,
+};
+use serde_json::Value;
 
-/// `PI_TEAMS_HOOKS_FAILURE_ACTION` and its older form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailurePolicy {
-    /// Warn the user.
-    Warn,
-    /// Warn the user and create a new task.
-    Followup,
-    /// Reopen the task.
-    Reopen,
-    /// Reopen the task and create a new one.
-    ReopenFollowup,
-}
+/// Reads the policy. `team` is `hooks` of the team's configuration. Values that are not valid are
+/// ignored, as in pi-teams.
+pub fn read_policy(roots: &SearchRoots, team: &Value) -> QualityGatePolicy {
+    let default = QualityGatePolicy::default();
+    let word = |key: &str| team[key].as_str();
+    let variable = |name: &str| roots.env_var(name);
 
-impl FailurePolicy {
-    /// Reads the policy. Invalid values are ignored, as in pi-teams.
-    pub fn from_env(roots: &SearchRoots) -> Self {
-        let word = roots.env_var("PI_TEAMS_HOOKS_FAILURE_ACTION").unwrap_or_default();
-        match word.trim().to_lowercase().as_str() {
-            "warn" => Self::Warn,
-            "followup" => Self::Followup,
-            "reopen" => Self::Reopen,
-            "reopen_followup" => Self::ReopenFollowup,
-            _ if roots.env_var("PI_TEAMS_HOOKS_CREATE_TASK_ON_FAILURE") == Some("1") => {
-                Self::Followup
-            }
-            _ => Self::Warn,
-        }
-    }
-
-    /// Its value in the environment.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::Followup => "followup",
-            Self::Reopen => "reopen",
-            Self::ReopenFollowup => "reopen_followup",
-        }
-    }
-
-    /// The verdict of a failure: reopening is a deny, everything else is a message for the user.
-    pub fn failure_verdict(self, event: &str) -> Verdict {
-        match self {
-            Self::Reopen | Self::ReopenFollowup if event == "task_completed" => {
-                Verdict { ruling: Ruling::Deny, ..Verdict::default() }
-            }
-            _ => Verdict::with_only_message(Audience::User, ""),
-        }
+    let action = word("failureAction")
+        .and_then(FailureAction::parse)
+        .or_else(|| FailureAction::parse(variable("PI_TEAMS_HOOKS_FAILURE_ACTION")?))
+        .or_else(|| {
+            let legacy = variable("PI_TEAMS_HOOKS_CREATE_TASK_ON_FAILURE") == Some("1");
+            legacy.then_some(FailureAction::Followup)
+        });
+    let max_reopens = team["maxReopensPerTask"].as_f64().and_then(to_count).or_else(|| {
+        let text = variable("PI_TEAMS_HOOKS_MAX_REOPENS_PER_TASK")?;
+        text.trim().parse::<f64>().ok().and_then(to_count)
+    });
+    let followup_owner = word("followupOwner")
+        .and_then(FollowupOwner::parse)
+        .or_else(|| FollowupOwner::parse(variable("PI_TEAMS_HOOKS_FOLLOWUP_OWNER")?));
+    QualityGatePolicy {
+        action: action.unwrap_or(default.action),
+        max_reopens: max_reopens.unwrap_or(default.max_reopens),
+        followup_owner: followup_owner.unwrap_or(default.followup_owner),
     }
 }
 
-/// How often in a row a task may be reopened: `PI_TEAMS_HOOKS_MAX_REOPENS_PER_TASK`, else 3.
-pub fn max_reopens(roots: &SearchRoots) -> u64 {
-    let written = roots.env_var("PI_TEAMS_HOOKS_MAX_REOPENS_PER_TASK");
-    written
-        .and_then(|text| text.trim().parse::<f64>().ok())
-        .filter(|n| *n >= 0.0)
-        .map_or(3, |n| n as u64)
+/// A limit that is written as a number of 0 or more.
+fn to_count(number: f64) -> Option<u64> {
+    (number >= 0.0).then_some(number as u64)
+}
+
+/// The verdict of a failure: reopening is a deny, everything else is a message for the user.
+pub fn failure_verdict(action: FailureAction, event: &str) -> Verdict {
+    match action.reopens_task() && event == "task_completed" {
+        true => Verdict { ruling: Ruling::Deny, ..Verdict::default() },
+        false => Verdict::with_only_message(Audience::User, ""),
+    }
 }

@@ -3,6 +3,7 @@
 use gambrel_model::{Decision, Event, Message, Reply, Ruling, Step};
 use serde_json::{Value, json};
 
+use super::HOOK_CONTRACT_VERSION;
 use super::verdict::result_json;
 
 /// The result of the pi-teams hook. Messages of other dialects' hooks are added to its stdout, and
@@ -41,7 +42,7 @@ fn own_result(step: &Step) -> Value {
 fn nothing_ran() -> Value {
     json!({
         "ran": false, "timedOut": false, "exitCode": null, "durationMs": 0,
-        "stdout": "", "stderr": "", "contractVersion": 1,
+        "stdout": "", "stderr": "", "contractVersion": HOOK_CONTRACT_VERSION,
     })
 }
 

@@ -34,7 +34,9 @@ fn names_logs_by_time_and_event() {
     let verdict = Teams
         .read_outcome(&event, &hook("on_task_completed.sh"), &Outcome::from_end(End::Exited(0)))
         .verdict;
-    let [SideEffect::WriteFile { path, .. }] = verdict.side_effects.as_slice() else {
+    let [SideEffect::AddFile { path, .. }, SideEffect::QualityGate(_)] =
+        verdict.side_effects.as_slice()
+    else {
         panic!("one log, not {:?}", verdict.side_effects);
     };
     let name = "/teams/a/hook-logs/2026-11-15T12-00-01-023Z_task_completed.json";

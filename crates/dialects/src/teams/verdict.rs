@@ -1,10 +1,13 @@
 //! Reads the exit code of a script, and builds the log file of pi-teams.
 
 use gambrel_model::text::truncate_chars;
-use gambrel_model::{Captured, End, Event, Hook, Outcome, SideEffect, Verdict, iso_time};
+use gambrel_model::{
+    Captured, End, Event, Hook, Outcome, QualityGateResult, SideEffect, Verdict, iso_time,
+};
 use serde_json::{Map, Value, json};
 
-use super::payload::{event_timestamp, team_of};
+use super::HOOK_CONTRACT_VERSION;
+use super::payload::{event_timestamp, team_of, version_warning};
 
 /// Maximum length of each stream in the result, in characters.
 const MAX_STREAM_CHARS: usize = 12_000;
@@ -17,7 +20,28 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         _ => hook.draft.policy.on_failure.with_reason(&failure_text(hook, outcome)),
     };
     verdict.side_effects.push(log_file(event, hook, outcome));
+    if hook.draft.event != "idle" {
+        verdict.side_effects.push(SideEffect::QualityGate(gate_result(hook, outcome)));
+    }
     verdict
+}
+
+/// The result for the owner of the task board, who applies the policy.
+fn gate_result(hook: &Hook, outcome: &Outcome) -> QualityGateResult {
+    let policy = serde_json::from_value(hook.draft.config["policy"].clone());
+    QualityGateResult {
+        hook: format!("on_{}", hook.draft.event),
+        policy: policy.unwrap_or_default(),
+        failure: (outcome.end != End::Exited(0)).then(|| failure_summary(outcome)),
+        elapsed_ms: elapsed_ms(outcome),
+        command: display_command(&outcome.command).into_iter().map(str::to_owned).collect(),
+        stdout: limit_stream(&outcome.stdout),
+        stderr: limit_stream(&outcome.stderr),
+    }
+}
+
+fn elapsed_ms(outcome: &Outcome) -> u64 {
+    u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn failure_text(hook: &Hook, outcome: &Outcome) -> String {
@@ -63,13 +87,13 @@ pub fn result_json(path: &str, outcome: &Outcome) -> Value {
         },
     );
     put("timedOut", json!(outcome.end == End::TimedOut));
-    put("durationMs", json!(u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX)));
+    put("durationMs", json!(elapsed_ms(outcome)));
     put("stdout", json!(limit_stream(&outcome.stdout)));
     put("stderr", json!(limit_stream(&outcome.stderr)));
     if let End::FailedToStart(why) = &outcome.end {
         put("error", json!(why));
     }
-    put("contractVersion", json!(1));
+    put("contractVersion", json!(HOOK_CONTRACT_VERSION));
     Value::Object(result)
 }
 
@@ -101,7 +125,7 @@ fn log_file(event: &Event, hook: &Hook, outcome: &Outcome) -> SideEffect {
         _ => super::payload::build_context(event, own_name)["task"].clone(),
     };
     let path = hook.draft.config.get("path").and_then(Value::as_str).unwrap_or_default();
-    let log = json!({
+    let mut log = json!({
         "invocation": {
             "event": own_name,
             "teamId": team.id,
@@ -114,9 +138,12 @@ fn log_file(event: &Event, hook: &Hook, outcome: &Outcome) -> SideEffect {
         },
         "result": result_json(path, outcome),
     });
+    if let Some(warning) = version_warning(event) {
+        log["result"]["warning"] = json!(warning);
+    }
     let stamp = iso_time(event.at, true).replace([':', '.'], "-");
     let text = serde_json::to_string_pretty(&log).unwrap_or_default() + "\n";
-    SideEffect::WriteFile {
+    SideEffect::AddFile {
         path: team.dir.join("hook-logs").join(format!("{stamp}_{own_name}.json")),
         text,
     }

@@ -1,0 +1,78 @@
+//! Tasks of pi-teams as files. Keys that gambrel does not know stay as they are.
+
+use gambrel_model::ledger::{Task, TaskStatus};
+use gambrel_model::{iso_time, parse_iso_time};
+use serde_json::{Map, Value, json};
+
+/// The priority of every task of a team: pi-teams has none.
+pub(super) const TEAM_PRIORITY: u8 = 2;
+
+/// Reads a task, or says why it is none.
+pub(super) fn read_task(value: &Value) -> Result<Task, String> {
+    let text = |key: &str| {
+        let text = value[key].as_str();
+        text.map(str::to_owned).ok_or_else(|| format!("`{key}` is no text"))
+    };
+    let list = |key: &str| {
+        let items = value[key].as_array().into_iter().flatten();
+        items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
+    };
+    let time = |key: &str| value[key].as_str().and_then(parse_iso_time).unwrap_or_default();
+    Ok(Task {
+        id: text("id")?,
+        subject: text("subject")?,
+        description: text("description")?,
+        owner: value["owner"].as_str().map(str::to_owned),
+        status: read_status(&value["status"])?,
+        priority: TEAM_PRIORITY,
+        blocks: list("blocks"),
+        blocked_by: list("blockedBy"),
+        metadata: value["metadata"].as_object().cloned().unwrap_or_default(),
+        created: time("createdAt"),
+        updated: time("updatedAt"),
+        ..Task::default()
+    })
+}
+
+fn read_status(value: &Value) -> Result<TaskStatus, String> {
+    match value.as_str() {
+        Some("pending") => Ok(TaskStatus::Pending),
+        Some("in_progress") => Ok(TaskStatus::InProgress),
+        Some("completed") => Ok(TaskStatus::Completed),
+        _ => Err(format!("`status` is {value}")),
+    }
+}
+
+/// Puts a task into the file that it was read from, or into a new one.
+pub(super) fn write_task(before: Option<Value>, task: &Task, now: u64) -> Result<Value, String> {
+    let status = match task.status {
+        TaskStatus::Pending => "pending",
+        TaskStatus::InProgress => "in_progress",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Blocked | TaskStatus::Cancelled => {
+            return Err("a task of a team is pending, in_progress or completed".to_owned());
+        }
+    };
+    if task.priority != TEAM_PRIORITY {
+        return Err(format!("a task of a team has the priority {TEAM_PRIORITY}"));
+    }
+    let mut file = match before {
+        Some(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let mut put = |key: &str, value: Value| drop(file.insert(key.to_owned(), value));
+    put("id", json!(task.id));
+    put("subject", json!(task.subject));
+    put("description", json!(task.description));
+    put("status", json!(status));
+    put("blocks", json!(task.blocks));
+    put("blockedBy", json!(task.blocked_by));
+    put("metadata", json!(task.metadata));
+    put("updatedAt", json!(iso_time(now, true)));
+    match &task.owner {
+        Some(owner) => put("owner", json!(owner)),
+        None => drop(file.remove("owner")),
+    }
+    file.entry("createdAt").or_insert_with(|| json!(iso_time(now, true)));
+    Ok(Value::Object(file))
+}
