@@ -238,8 +238,9 @@ fn describe_trail(decision: &Decision, done: &mut IdleResult) {
             elapsed_ms: u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX),
         })
     };
-    done.hooks.extend(decision.trail.iter().filter(|step| step.ran).filter_map(add_hook));
-    let skipped = decision.trail.iter().filter(|step| !step.ran && step.dialect == TEAMS.name);
+    done.hooks.extend(decision.trail.iter().filter_map(add_hook));
+    let is_skipped = |step: &&Step| step.outcome.is_none() && step.dialect == TEAMS.name;
+    let skipped = decision.trail.iter().filter(is_skipped);
     done.notices.extend(skipped.map(|step| format!("{} did not run: {}", step.title, step.why)));
     done.notices.extend(decision.warnings.iter().cloned());
     done.notices.extend(decision.complaints.iter().map(ToString::to_string));

@@ -27,6 +27,7 @@ mod message_delivery;
 mod processes;
 mod runner_comparison;
 mod task_board;
+mod team_leader;
 mod test_project;
 
 mod agent_detection;

@@ -9,7 +9,9 @@ use super::verdict::result_json;
 /// The result of the pi-teams hook. Messages of other dialects' hooks are added to its stdout, and
 /// their refusals make it fail.
 pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
-    let own = decision.trail.iter().find(|step| step.ran && step.dialect == event.dialect.name);
+    // An outcome that was recorded by an earlier firing with the same key counts, too.
+    let is_own = |step: &&Step| step.outcome.is_some() && step.dialect == event.dialect.name;
+    let own = decision.trail.iter().find(is_own);
     let mut result = own.map_or_else(nothing_ran, own_result);
     let (own_notices, words) = split_messages(event, decision);
     if !words.is_empty() {

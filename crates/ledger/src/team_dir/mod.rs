@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use gambrel_model::iso_time;
 use gambrel_model::ledger::{
-    BoardNote, Boards, InboxMessage, LedgerError, NoteFill, Task, TaskUpdate,
+    BoardNote, Boards, InboxMessage, LedgerError, NoteFill, Task, TaskStatus, TaskUpdate,
 };
 use gambrel_model::text::sanitize_name;
 use serde_json::Value;
@@ -228,13 +228,14 @@ impl Boards for TeamDir {
             }
             _ => return Err(refuse(doing(&id), "there is no such task")),
         };
-        let waited_for = task.blocked_by.clone();
+        let before = task.clone();
         let known = self.read_tasks()?.0;
         change(&known, &mut task).map_err(|refusal| refuse(doing(&id), &refusal.why))?;
+        check_start(&before, &task, &known).map_err(|why| refuse(doing(&id), &why))?;
         task.id.clone_from(&id);
         self.store_task(&path, value, &task)?;
         drop(lock);
-        self.link_blockers(&waited_for, &task)?;
+        self.link_blockers(&before.blocked_by, &task)?;
         let (_, stored) = self.read_task_file(&path)?.unwrap_or((Value::Null, task));
         Ok(stored)
     }
@@ -267,6 +268,23 @@ impl Boards for TeamDir {
             at: gambrel_model::parse_iso_time(&entry.timestamp).unwrap_or_default(),
         };
         Ok(entries.into_iter().enumerate().map(to_message).collect())
+    }
+}
+
+/// A member starts only a task that is its own or nobody's, and that waits for no task. It waits for
+/// a task that is missing.
+fn check_start(before: &Task, task: &Task, known: &[Task]) -> Result<(), String> {
+    let starts = before.status == TaskStatus::Pending && task.status == TaskStatus::InProgress;
+    if !starts {
+        return Ok(());
+    }
+    if let Some(owner) = before.owner.as_ref().filter(|_| before.owner != task.owner) {
+        return Err(format!("task {} belongs to {owner}", task.id));
+    }
+    let is_known = |id: &&String| known.iter().any(|task| task.id == **id);
+    match task.blocked_by.iter().find(|id| !is_known(id)) {
+        Some(id) => Err(format!("task {} waits for task {id}, which is missing", task.id)),
+        None => Ok(()),
     }
 }
 
