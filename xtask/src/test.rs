@@ -10,6 +10,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let (claude, args) = take_claude_version(args)?;
     machine::install_missing(machine::REQUIRED_PROGRAMS)?;
     tools::prepare_packages(claude)?;
+    tools::prepare_pi_teams();
     let mut all = vec!["test", "--workspace"];
     all.extend(args);
     shell::run("cargo", &all)

@@ -15,6 +15,8 @@ const PACKAGES: &[&str] = &[
     "@oh-my-pi/pi-coding-agent@18.2.3",
     "@modelcontextprotocol/sdk@1.32.2",
 ];
+/// A package that a registry may lack. Without it one test is skipped with a notice, in CI, too.
+const PI_TEAMS: (&str, &str) = ("@tmustier/pi-agent-teams", "0.5.4");
 const CLAUDE_CODE: &str = "@anthropic-ai/claude-code";
 /// The first installable 2.1, one without `onFailure`, and one with it.
 const CLAUDE_VERSIONS: &[&str] = &["2.1.0", "2.1.197", "2.1.325"];
@@ -72,6 +74,28 @@ impl ClaudeCode {
             true => Ok(()),
             false => bail!("{program} printed {output:?}, expected {}", self.version),
         }
+    }
+}
+
+/// Installs pi-teams in its own folder, if npm has it.
+pub fn prepare_pi_teams() {
+    let (name, version) = PI_TEAMS;
+    let folder = tools_folder().join("pi-teams");
+    if folder.join("node_modules").join(name).exists() || machine::find_program("npm").is_none() {
+        return;
+    }
+    let manifest = fs::create_dir_all(&folder)
+        .and_then(|()| fs::write(folder.join("package.json"), "{\"private\": true}\n"));
+    if let Err(error) = manifest {
+        eprintln!("not tested here: files that pi-teams and gambrel share ({error})");
+        return;
+    }
+    let (place, package) = (folder.display().to_string(), format!("{name}@{version}"));
+    let mut args = vec!["install", "--prefix", &place, "--no-audit", "--no-fund", "--no-save"];
+    // Only its own files are used.
+    args.extend(["--ignore-scripts", "--legacy-peer-deps", "--omit=peer", "--loglevel=silent"]);
+    if let Err(error) = shell::run("npm", &[&args[..], &[&package]].concat()) {
+        eprintln!("not tested here: files that pi-teams and gambrel share ({error:#})");
     }
 }
 

@@ -27,6 +27,8 @@ mod message_delivery;
 mod processes;
 mod runner_comparison;
 mod task_board;
+mod team_contract_version;
+mod team_interoperation;
 mod team_leader;
 mod test_project;
 

@@ -271,3 +271,23 @@ fn a_full_disk_loses_no_message() {
     // The hooks of the first attempt were recorded.
     assert_eq!(trace(&project), ["idle m1", "completed 1"]);
 }
+
+#[test]
+fn the_shipped_team_does_what_its_readme_says() {
+    let project = TestProject::new().with("PI_TEAMS_HOOKS_ENABLED", "1");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/team/teams");
+    let mut copy = Command::new("cp");
+    copy.args(["-r", example, "."]).current_dir(&project.root);
+    assert!(copy.status().unwrap().success());
+    let idle = ["team", "idle", "--team", "teams/build", "--member", "ada", "--task", "1"];
+    let output = project.run(&idle, b"");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("NOTES.md is missing or empty"));
+    let status = project.json(&["team", "status", "--team", "teams/build", "--json"]);
+    let states: Vec<&Value> =
+        status["tasks"].as_array().unwrap().iter().map(|task| &task["status"]).collect();
+    assert_eq!(states, [&json!("pending"), &json!("pending")], "{status}");
+    project.file("NOTES.md", "first release\n");
+    let done = ["task", "update", "1", "--status", "completed", "--team", "teams/build", "--json"];
+    assert_eq!(project.json(&done)["status"], "completed");
+}

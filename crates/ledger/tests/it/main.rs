@@ -43,6 +43,8 @@ mod single_bit_flips_are_detected;
 #[cfg(test)]
 mod spool_is_rotated;
 #[cfg(test)]
+mod team_files_are_shared;
+#[cfg(test)]
 mod test_process;
 #[cfg(test)]
 mod test_tickets;
