@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::changed_files::WorkTree;
 use crate::context::{RunContext, RunError, RunResult, RunUpdate};
+use crate::counts::TurnCounts;
 use crate::cursor::{Cursor, RunStep};
 use crate::facts::RunView;
 use crate::folder::RunFolder;
@@ -38,6 +39,8 @@ pub struct Driver<'r> {
     pub(crate) tool_hooks: Vec<Value>,
     /// The decision of a tool hook that stops the run.
     pub(crate) tool_halt: Option<Decision>,
+    /// What the current turn of the agent adds to the counts.
+    pub(crate) turn_counts: TurnCounts,
 }
 
 /// What a step led to.
@@ -87,7 +90,8 @@ impl Driver<'_> {
     /// Ends the run after a signal. No hook fires, and the position stays.
     fn cancel(mut self, signal: i32) -> Result<RunResult, RunError> {
         let cursor = self.state.cursor.clone();
-        self.write_line(LogKind::Cancelled, cursor, json!({"signal": signal}))?;
+        let data = self.with_turn_counts(json!({"signal": signal}));
+        self.write_line(LogKind::Cancelled, cursor, data)?;
         Ok(RunResult::Cancelled(signal))
     }
 
@@ -190,9 +194,15 @@ impl Driver<'_> {
     }
 
     /// The line of an error.
-    pub(crate) fn error_line(&self, kind: &str, message: String, step: Option<RunStep>) -> LogLine {
+    pub(crate) fn error_line(
+        &mut self,
+        kind: &str,
+        message: String,
+        step: Option<RunStep>,
+    ) -> LogLine {
         let failure = RunFailure { kind: kind.to_owned(), message, timestamp: self.now(), step };
         let data = serde_json::to_value(&failure).unwrap_or_default();
+        let data = self.with_turn_counts(data);
         self.build_line(LogKind::Error, self.state.cursor.at(RunStep::ErrorHooks), data)
     }
 }

@@ -17,6 +17,7 @@ use crate::log_line::{LogKind, LogLine};
 use crate::provider::AgentSpec;
 use crate::result::{read_result, read_spec_result};
 use crate::session_steps::AGENT_FAILURE;
+use crate::turn_report::TurnWatch;
 
 /// How often hooks may keep one iteration going, whatever their own limits are.
 const MAX_FOLLOW_UPS: u32 = 100;
@@ -120,6 +121,7 @@ impl Driver<'_> {
             timeout: self.remaining_runtime(),
             position: self.state.agent_ends,
         };
+        let watch = TurnWatch::start(&self.node().provider.spec, &job, &files.result);
         let spec = AgentSpec::parse(&self.node().provider.spec);
         let mut calls = 0;
         let end = match spec {
@@ -135,6 +137,7 @@ impl Driver<'_> {
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
+        self.count_usage(watch);
         self.record_agent_end(end)
     }
 
@@ -147,19 +150,19 @@ impl Driver<'_> {
         match end {
             TurnEnd::Interrupted => Ok(StepEnd::Interrupted),
             TurnEnd::Completed => {
-                let data = json!({"stop": "end"});
+                let data = self.with_turn_counts(json!({"stop": "end"}));
                 let cursor = cursor.at(RunStep::StopCheck);
                 self.write_lines(&hooks, LogKind::AgentEnd, cursor, data)
             }
             TurnEnd::TimedOut => {
                 // The agent has received them.
                 self.mark_prompt_delivered()?;
-                let data = json!({"stop": "max_runtime"});
+                let data = self.with_turn_counts(json!({"stop": "max_runtime"}));
                 self.write_lines(&hooks, LogKind::AgentEnd, cursor, data)?;
                 self.complete_node("max_runtime")
             }
             TurnEnd::Failed(why) => {
-                let data = json!({"stop": "failed", "message": why});
+                let data = self.with_turn_counts(json!({"stop": "failed", "message": why}));
                 let hooks = hooks
                     .into_iter()
                     .map(|hook| self.build_line(LogKind::HookComplete, cursor.clone(), hook));
@@ -208,10 +211,11 @@ impl Driver<'_> {
         history.iteration = cursor.iteration;
         history.timestamp = self.now();
         history.stage.clone_from(&self.node().id);
+        history.counts = self.state.totals.iteration_counts((self.context.now_ms)());
         let data = json!({
             "decision": history.decision, "reason": history.reason,
             "result_file": files.result, "history": history,
-            "changed_files": self.changed_files,
+            "changed_files": self.changed_files, "counts": history.counts,
         });
         let cursor = cursor.at(RunStep::IterationEnd);
         self.write_lines(&fired.hooks, LogKind::IterationComplete, cursor, data)

@@ -8,6 +8,7 @@ mod board_tools;
 mod changed_files;
 mod compile;
 mod context;
+mod counts;
 mod cursor;
 mod drive;
 mod facts;
@@ -32,6 +33,9 @@ mod spec;
 mod start;
 mod state;
 mod termination;
+mod turn_report;
+mod usage;
+mod usage_format;
 
 pub use board::{
     Board, BoardChange, BoardError, DEFAULT_PRIORITY, FireBoardEvent, MAX_PRIORITY, NewTask,
@@ -40,6 +44,7 @@ pub use board::{
 pub use board_tools::{BoardTool, BoardToolResult, call_tool, list_tools};
 pub use compile::{CompiledPlan, PlanError, PlanRequest, compile_plan};
 pub use context::{FireHooks, FiringRequest, RunContext, RunError, RunResult, RunUpdate};
+pub use counts::{CountTotals, RunCounts, TurnCounts};
 pub use cursor::{Cursor, RunStep};
 pub use files::find::{PlanRoots, list_plan_files};
 pub use files::kind::is_plan_text;
@@ -54,3 +59,4 @@ pub use plan::{
 pub use provider::AgentSpec;
 pub use start::{read_plan, read_state, run_plan, write_plan, write_state};
 pub use state::{HistoryEntry, RunFailure, RunState, RunStatus, StageState};
+pub use usage::{AgentUsage, UsdAmount};

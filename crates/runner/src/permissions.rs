@@ -28,7 +28,9 @@ impl Driver<'_> {
             Ok(refusal) => refusal,
             Err(error) => Some(error.to_string()),
         };
+        self.turn_counts.tool_calls += 1;
         if refusal.is_some() {
+            self.turn_counts.blocked_calls += 1;
             return refusal;
         }
         let mut ended = tool.clone();

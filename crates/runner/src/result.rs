@@ -69,6 +69,14 @@ pub fn read_result(files: &IterationFiles) -> IterationResult {
     }
 }
 
+/// `usage` of a file that the agent wrote. A file that cannot be read reports nothing.
+pub(crate) fn read_usage_field(path: &Path) -> Option<Value> {
+    match read_object(path) {
+        AgentFile::Object(mut object) => object.remove("usage"),
+        AgentFile::Missing | AgentFile::Invalid(_) => None,
+    }
+}
+
 fn read_object(path: &Path) -> AgentFile {
     let file = match fs::File::open(path) {
         Ok(file) => file,

@@ -18,6 +18,7 @@ use crate::log_line::LogKind;
 use crate::plan::{RunKind, TerminationKind};
 use crate::provider::AgentSpec;
 use crate::termination::{NodeProgress, QueueAnswer, check_termination};
+use crate::turn_report::TurnWatch;
 
 /// The kind of failure of an agent that did not end well.
 pub(crate) const AGENT_FAILURE: &str = "exit_code";
@@ -196,6 +197,8 @@ impl Driver<'_> {
             timeout: None,
             position: self.state.agent_ends,
         };
+        let result = self.folder.path.join("delivery-result.json");
+        let watch = TurnWatch::start(&self.node().provider.spec, &job, &result);
         let turn = match AgentSpec::parse(&self.node().provider.spec) {
             Ok(spec) => prompt_agent(&spec, self.context, &job, &mut |_| None),
             Err(error) => TurnEnd::Failed(error.to_string()),
@@ -207,7 +210,8 @@ impl Driver<'_> {
             let text = format!("the agent failed at the final messages ({why}): {shown}");
             (self.on_update)(RunUpdate::Notice(&text));
         }
-        let data = json!({"completed": turn == TurnEnd::Completed});
+        self.count_usage(watch);
+        let data = self.with_turn_counts(json!({"completed": turn == TurnEnd::Completed}));
         self.write_line(LogKind::Delivered, end, data)?;
         mark_delivered(self.context.ledger, &session_key, &pending.entries)?;
         Ok(StepEnd::Next)

@@ -10,6 +10,7 @@ use gambrel_model::{ProcessOrigin, SessionState};
 use serde_json::{Value, json};
 
 use crate::context::{RunContext, RunError, RunResult, RunUpdate};
+use crate::counts::TurnCounts;
 use crate::cursor::Cursor;
 use crate::drive::Driver;
 use crate::folder::{RunFolder, write_json, write_view};
@@ -51,6 +52,7 @@ pub fn run_plan(
         rewritten_prompt: None,
         tool_hooks: Vec::new(),
         tool_halt: None,
+        turn_counts: TurnCounts::default(),
         state,
     };
     if is_fresh {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::counts::{CountTotals, RunCounts};
 use crate::cursor::{Cursor, RunStep};
 use crate::log_line::{LogKind, LogLine};
 use crate::plan::Plan;
@@ -51,6 +52,9 @@ pub struct HistoryEntry {
     /// Further signals of the agent.
     #[serde(default)]
     pub signals: Value,
+    /// What it counted.
+    #[serde(default)]
+    pub counts: RunCounts,
 }
 
 /// Why a run failed.
@@ -129,6 +133,8 @@ pub struct RunState {
     pub error_count: usize,
     /// How often the current iteration was started again after its agent failed.
     pub recoveries: u32,
+    /// The counts of the run.
+    pub totals: CountTotals,
     /// When the newest line was written, in milliseconds since the epoch.
     pub last_ms: u64,
     /// How many lines the log has.
@@ -150,6 +156,7 @@ impl RunState {
         self.line_count += 1;
         self.cursor = line.cursor.clone();
         let pause_ms = line.ms.saturating_sub(std::mem::replace(&mut self.last_ms, line.ms));
+        self.totals.apply(line, pause_ms);
         match line.kind {
             LogKind::SessionStart => {
                 self.started_at.clone_from(&line.ts);
@@ -296,6 +303,7 @@ impl RunState {
             "iteration_started": self.iteration_started,
             "stages": self.stages,
             "history": self.history,
+            "counts": self.totals.run,
             "event_offset": self.line_count,
             "cursor": self.cursor,
         });

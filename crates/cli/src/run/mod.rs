@@ -1,6 +1,7 @@
 //! `gambrel run`, `resume`, `status`, `runs`, `stop`, `pause` and `say`.
 
 mod args;
+mod counts_view;
 mod plan_view;
 mod progress;
 mod start;

@@ -1,11 +1,12 @@
 //! Plain lines of progress on stderr, and a summary at the end.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use gambrel::runner::{LogKind, LogLine, Plan, RunFolder, RunResult, RunUpdate};
+use gambrel::runner::{LogKind, LogLine, Plan, RunCounts, RunFolder, RunResult, RunUpdate};
 use serde_json::json;
 
+use super::counts_view::{cost_text, describe_counts, tokens_text};
 use crate::printer;
 
 /// Prints what a run does.
@@ -13,16 +14,46 @@ pub struct ProgressPrinter<'p> {
     plan: &'p Plan,
     json: bool,
     began: Instant,
-    iterations: BTreeMap<(String, u32), IterationCounts>,
+    iterations: BTreeMap<(String, u32), IterationRow>,
 }
 
 #[derive(Default)]
-struct IterationCounts {
+struct IterationRow {
     hooks: usize,
-    blocked: usize,
-    began: Option<Instant>,
-    elapsed: Duration,
     decision: String,
+    counts: RunCounts,
+}
+
+const TABLE_HEAD: [&str; 10] = [
+    "STAGE",
+    "ITERATION",
+    "DECISION",
+    "HOOKS",
+    "TURNS",
+    "CALLS",
+    "BLOCKED",
+    "TIME",
+    "TOKENS",
+    "COST",
+];
+
+impl IterationRow {
+    fn to_cells(&self, stage: String, iteration: u32) -> Vec<String> {
+        let counts = &self.counts;
+        let unknown = || "-".to_owned();
+        vec![
+            stage,
+            iteration.to_string(),
+            self.decision.clone(),
+            self.hooks.to_string(),
+            counts.turns.to_string(),
+            counts.sum.tool_calls.to_string(),
+            counts.sum.blocked_calls.to_string(),
+            format!("{:.1} s", counts.wall_seconds),
+            tokens_text(counts).unwrap_or_else(unknown),
+            cost_text(counts).unwrap_or_else(unknown),
+        ]
+    }
 }
 
 impl<'p> ProgressPrinter<'p> {
@@ -62,18 +93,13 @@ impl<'p> ProgressPrinter<'p> {
 
     fn count(&mut self, line: &LogLine) {
         let key = (line.cursor.node_path.clone(), line.cursor.iteration);
-        let counts = self.iterations.entry(key).or_default();
+        let row = self.iterations.entry(key).or_default();
         match line.kind {
-            LogKind::IterationStart => counts.began = Some(Instant::now()),
-            LogKind::HookComplete => {
-                counts.hooks += 1;
-                let is_tool = line.data["moment"] == "tool.before";
-                let is_refused = line.data["verdict"] == "deny" || line.data["verdict"] == "halt";
-                counts.blocked += usize::from(is_tool && is_refused);
-            }
+            LogKind::HookComplete => row.hooks += 1,
             LogKind::IterationComplete => {
-                counts.elapsed = counts.began.map(|began| began.elapsed()).unwrap_or_default();
-                counts.decision = line.data["decision"].as_str().unwrap_or_default().to_owned();
+                row.decision = line.data["decision"].as_str().unwrap_or_default().to_owned();
+                let counts = serde_json::from_value(line.data["counts"].clone());
+                row.counts = counts.unwrap_or_default();
             }
             _ => {}
         }
@@ -113,30 +139,25 @@ impl<'p> ProgressPrinter<'p> {
         })
     }
 
-    /// Prints what each iteration did, and how the run ended.
-    pub fn print_summary(&self, result: &RunResult, folder: &RunFolder) {
+    /// Prints what each iteration did, the counts of the whole run, and how it ended.
+    pub fn print_summary(&self, result: &RunResult, folder: &RunFolder, total: &RunCounts) {
         if self.json {
             return;
         }
-        let rows: Vec<Vec<String>> = self
-            .iterations
-            .iter()
-            .filter(|((_, iteration), counts)| *iteration > 0 && !counts.decision.is_empty())
-            .map(|((node, iteration), counts)| {
-                let node = node.parse().ok().and_then(|index: usize| self.plan.nodes.get(index));
-                vec![
-                    node.map(|node| node.id.clone()).unwrap_or_default(),
-                    iteration.to_string(),
-                    counts.decision.clone(),
-                    counts.hooks.to_string(),
-                    counts.blocked.to_string(),
-                    format!("{:.1} s", counts.elapsed.as_secs_f64()),
-                ]
-            })
-            .collect();
+        let is_shown = |((_, iteration), row): &(&(String, u32), &IterationRow)| {
+            *iteration > 0 && !row.decision.is_empty()
+        };
+        let rows = self.iterations.iter().filter(is_shown).map(|((node, iteration), row)| {
+            let node = node.parse().ok().and_then(|index: usize| self.plan.nodes.get(index));
+            let stage = node.map(|node| node.id.clone()).unwrap_or_default();
+            row.to_cells(stage, *iteration)
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
         if !rows.is_empty() {
-            let head = ["STAGE", "ITERATION", "DECISION", "HOOKS", "BLOCKED", "TIME"];
-            printer::print_stderr(&printer::format_table(&head, &rows));
+            printer::print_stderr(&printer::format_table(&TABLE_HEAD, &rows));
+        }
+        if total.turns > 0 {
+            printer::print_stderr(&format!("total: {}\n", describe_counts(total)));
         }
         let end = match result {
             RunResult::Completed(reason) => format!("complete: {reason}"),

@@ -268,7 +268,9 @@ fn drive(gambrel: &Gambrel, plan: &Plan, folder: &RunFolder, json: bool) -> anyh
             progress.show(&update);
         },
     )?;
-    progress.print_summary(&result, folder);
+    let state = read_state(gambrel.ledger(), &folder.path)?.map(|(_, state)| state);
+    let total = state.map(|state| state.totals.run).unwrap_or_default();
+    progress.print_summary(&result, folder, &total);
     Ok(match result {
         RunResult::Completed(_) => 0,
         RunResult::Failed(_) => 1,

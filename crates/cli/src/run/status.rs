@@ -12,6 +12,7 @@ use gambrel_engine::queue_messages;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::counts_view::describe_counts;
 use super::{SayArgs, StatusArgs, StopArgs};
 use crate::args::{JsonArgs, UsageError};
 use crate::{open, printer};
@@ -84,10 +85,12 @@ pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result
     if let Some(failure) = state.failure.as_ref().filter(|_| state.status == RunStatus::Failed) {
         text.push_str(&format!("error      {}\n", printer::single_line(&failure.message)));
     }
+    text.push_str(&format!("counts     {}\n", describe_counts(&state.totals.run)));
     for entry in &state.history {
         let summary = printer::single_line(&entry.summary);
+        let counts = describe_counts(&entry.counts);
         text.push_str(&format!(
-            "  {} {}: {} {summary}\n",
+            "  {} {}: {} {summary}\n    {counts}\n",
             entry.stage, entry.iteration, entry.decision
         ));
     }
