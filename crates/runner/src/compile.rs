@@ -303,6 +303,9 @@ impl Compiler<'_> {
             termination.max = termination.max.min(max);
         }
         let context = self.request.context.as_ref().or(node.context.as_ref());
+        let provider = self.choose_agent(node, stage, pipeline);
+        let guardrails = written.guardrails.clone().overridden_by(node.guardrails.clone());
+        self.complaints.extend(guardrails.warn_unreported(&provider));
         PlanNode {
             path: index.to_string(),
             id: clean_name(id),
@@ -311,13 +314,15 @@ impl Compiler<'_> {
             description: node.description.clone().unwrap_or_else(|| written.description.clone()),
             termination,
             inputs: node.inputs.clone(),
-            provider: self.choose_agent(node, stage, pipeline),
+            provider,
             prompt_path,
             prompt,
             context: context.or(written.context.as_ref()).cloned().unwrap_or_default(),
             output_path: written.output_path.clone().unwrap_or_default(),
             delay: node.delay.or(written.delay).unwrap_or(DEFAULT_DELAY_SECONDS),
-            max_runtime_seconds: written.max_runtime_seconds,
+            max_runtime_seconds: guardrails.max_runtime_seconds,
+            max_cost: guardrails.cost_limit(),
+            max_tokens: guardrails.token_limit(),
             commands: written.commands.clone(),
             spec: None,
             hook_file: found

@@ -8,7 +8,7 @@ use crate::context::RunUpdate;
 use crate::drive::Driver;
 use crate::log_line::{LogKind, LogLine};
 use crate::turn_report::TurnWatch;
-use crate::usage::AgentUsage;
+use crate::usage::{AgentUsage, UsdAmount};
 
 /// What one turn of an agent adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,5 +140,37 @@ impl Driver<'_> {
             data["counts"] = json!(counts);
         }
         data
+    }
+
+    /// The limit of the node that is reached, as the reason of its end.
+    pub(crate) fn reached_limit(&self) -> Option<&'static str> {
+        if self.is_out_of_time() {
+            return Some("max_runtime");
+        }
+        let (node, usage) = (self.node(), &self.state.totals.node.sum.usage);
+        let max_cost = node.max_cost.and_then(UsdAmount::from_usd);
+        if max_cost.is_some_and(|max| usage.cost_usd.is_some_and(|cost| cost >= max)) {
+            return Some("max_cost");
+        }
+        let is_reached = |max| usage.all_tokens().is_some_and(|tokens| tokens >= max);
+        node.max_tokens.is_some_and(is_reached).then_some("max_tokens")
+    }
+
+    /// Says that a limit does not count the newest iteration, because the agent reported nothing.
+    pub(crate) fn note_uncounted(&mut self) {
+        let node = self.node();
+        let Some(newest) = self.state.history.last() else { return };
+        let usage = &newest.counts.sum.usage;
+        let is_uncounted = [
+            ("max_cost", "cost", node.max_cost.is_some() && usage.cost_usd.is_none()),
+            ("max_tokens", "tokens", node.max_tokens.is_some() && usage.all_tokens().is_none()),
+        ];
+        let iteration = newest.iteration;
+        for (key, what, _) in is_uncounted.into_iter().filter(|(_, _, uncounted)| *uncounted) {
+            let text = format!(
+                "the agent reported no {what} in iteration {iteration}, so `{key}` does not count it"
+            );
+            (self.on_update)(RunUpdate::Notice(&text));
+        }
     }
 }

@@ -121,7 +121,8 @@ impl Driver<'_> {
             timeout: self.remaining_runtime(),
             position: self.state.agent_ends,
         };
-        let watch = TurnWatch::start(&self.node().provider.spec, &job, &files.result);
+        let watch =
+            TurnWatch::start(&self.node().provider.spec, &job.output, &job.status, &files.result);
         let spec = AgentSpec::parse(&self.node().provider.spec);
         let mut calls = 0;
         let end = match spec {

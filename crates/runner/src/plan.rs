@@ -167,6 +167,12 @@ pub struct PlanNode {
     /// Seconds after which the agent is ended and the stage completes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runtime_seconds: Option<f64>,
+    /// The cost in US dollars at which the stage completes after an iteration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    /// The tokens at which the stage completes after an iteration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
     /// Named commands for the agent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, String>,

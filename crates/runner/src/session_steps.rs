@@ -90,17 +90,20 @@ impl Driver<'_> {
             return Ok(StepEnd::Interrupted);
         }
         match progress {
-            NodeProgress::Continue if self.is_out_of_time() => self.complete_node("max_runtime"),
             NodeProgress::Complete(reason) => self.complete_node(&reason),
             NodeProgress::Failed(reason) => {
                 let reason =
                     if reason.is_empty() { "the agent decided `error`".into() } else { reason };
                 self.report_error(&[], "agent_error", reason, None)
             }
-            NodeProgress::Continue => {
-                self.state.cursor = cursor.at_iteration(cursor.iteration + 1, 1);
-                self.wait_between_iterations()
-            }
+            NodeProgress::Continue => match self.reached_limit() {
+                Some(reason) => self.complete_node(reason),
+                None => {
+                    self.note_uncounted();
+                    self.state.cursor = cursor.at_iteration(cursor.iteration + 1, 1);
+                    self.wait_between_iterations()
+                }
+            },
         }
     }
 
@@ -198,7 +201,7 @@ impl Driver<'_> {
             position: self.state.agent_ends,
         };
         let result = self.folder.path.join("delivery-result.json");
-        let watch = TurnWatch::start(&self.node().provider.spec, &job, &result);
+        let watch = TurnWatch::start(&self.node().provider.spec, &job.output, &job.status, &result);
         let turn = match AgentSpec::parse(&self.node().provider.spec) {
             Ok(spec) => prompt_agent(&spec, self.context, &job, &mut |_| None),
             Err(error) => TurnEnd::Failed(error.to_string()),

@@ -7,7 +7,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::agent::AgentJob;
 use crate::result::read_usage_field;
 use crate::usage::{UsageReport, read_usage};
 use crate::usage_format::UsageFormat;
@@ -49,7 +48,7 @@ struct FileStamp {
 
 impl TurnWatch {
     /// Looks at the files before a turn.
-    pub fn start(spec: &str, job: &AgentJob, result: &Path) -> Self {
+    pub fn start(spec: &str, output: &Path, status: &Path, result: &Path) -> Self {
         let printed = |path: PathBuf| {
             let length = fs::metadata(&path).map_or(0, |known| known.len());
             PrintedFile { path, length }
@@ -60,8 +59,8 @@ impl TurnWatch {
         };
         Self {
             format: UsageFormat::of_agent(spec),
-            printed: [printed(job.output.with_extension("log")), printed(job.output.clone())],
-            written: [written(result, "result.json"), written(&job.status, "status.json")],
+            printed: [printed(output.with_extension("log")), printed(output.to_owned())],
+            written: [written(result, "result.json"), written(status, "status.json")],
         }
     }
 
@@ -126,5 +125,26 @@ fn age_file(path: &Path) {
     if let (Some(earlier), Ok(file)) = (earlier, fs::File::open(path)) {
         // Where this fails, the file's own time still tells most writes apart.
         let _set = file.set_modified(earlier);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TurnWatch;
+
+    #[test]
+    fn reads_a_file_that_was_written_again_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let [output, status, result] =
+            ["output.md", "status.json", "result.json"].map(|name| folder.path().join(name));
+        let text = r#"{"usage":{"input_tokens":5}}"#;
+        std::fs::write(&status, text).unwrap();
+        for _ in 0..50 {
+            let watch = TurnWatch::start("script:x", &output, &status, &result);
+            assert!(watch.finish().usage.is_empty(), "an old report was read again");
+            let watch = TurnWatch::start("script:x", &output, &status, &result);
+            std::fs::write(&status, text).unwrap();
+            assert_eq!(watch.finish().usage.input_tokens, Some(5));
+        }
     }
 }

@@ -55,6 +55,11 @@ impl UsageFormat {
         }
     }
 
+    /// Whether the agent prints a cost.
+    pub fn has_cost(self) -> bool {
+        self == Self::Claude
+    }
+
     /// The report in one printed line, if it has one.
     pub fn read_line(self, line: &str) -> Option<UsageReport> {
         match self {

@@ -83,6 +83,7 @@ mod run_counts;
 mod run_fixture;
 mod run_iteratr;
 mod run_kill;
+mod run_limits;
 mod run_loop;
 mod run_permissions;
 mod run_resume;

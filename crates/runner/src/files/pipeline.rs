@@ -6,6 +6,7 @@ use std::path::Path;
 use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
 use gambrel_model::{Complaint, SourceSpan, SpannedText};
 
+use super::guardrails::WrittenGuardrails;
 use super::stage::{note_unused_keys, read_commands, read_permissions};
 use super::termination::{WrittenTermination, read_positive};
 use crate::plan::{InputSelect, NodeInputs, PermissionDefault};
@@ -26,7 +27,7 @@ const PIPELINE_KEYS: [&str; 14] = [
     "disable_global_hooks",
     "output_parse",
 ];
-const NODE_KEYS: [&str; 18] = [
+const NODE_KEYS: [&str; 19] = [
     "id",
     "name",
     "stage",
@@ -40,6 +41,7 @@ const NODE_KEYS: [&str; 18] = [
     "termination",
     "inputs",
     "delay",
+    "guardrails",
     "parallel",
     "pipeline",
     "items",
@@ -100,6 +102,8 @@ pub struct NodeFile {
     pub input_spans: Vec<SourceSpan>,
     /// Seconds between two iterations.
     pub delay: Option<f64>,
+    /// The limits at which it completes.
+    pub guardrails: WrittenGuardrails,
     /// Where the node is written.
     pub span: SourceSpan,
 }
@@ -210,6 +214,7 @@ fn read_node(
         inputs,
         input_spans,
         delay: fields.read_seconds("delay").map(|delay| delay.as_secs_f64()),
+        guardrails: WrittenGuardrails::read(document, &mut fields),
         span: document.span_of(node),
     };
     let is_other_kind = fields.has_key("parallel") || fields.has_key("pipeline");

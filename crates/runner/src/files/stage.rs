@@ -6,6 +6,7 @@ use std::path::Path;
 use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
 use gambrel_model::{Complaint, SourceSpan, SpannedText};
 
+use super::guardrails::WrittenGuardrails;
 use super::termination::WrittenTermination;
 use crate::plan::PermissionDefault;
 
@@ -35,7 +36,6 @@ const STAGE_KEYS: [&str; 21] = [
     "hooks",
     "disable_global_hooks",
 ];
-const GUARDRAIL_KEYS: [&str; 3] = ["max_runtime_seconds", "max_cost", "max_tokens"];
 /// Keys that are accepted and have no effect.
 const UNUSED_KEYS: [&str; 2] = ["items", "output_parse"];
 
@@ -62,8 +62,8 @@ pub struct StageFile {
     pub output_path: Option<String>,
     /// Named commands for the agent.
     pub commands: BTreeMap<String, String>,
-    /// Seconds after which the agent is ended.
-    pub max_runtime_seconds: Option<f64>,
+    /// The limits at which it completes.
+    pub guardrails: WrittenGuardrails,
     /// What happens to a tool call about which no hook decides.
     pub permissions: Option<PermissionDefault>,
 }
@@ -101,7 +101,7 @@ fn read_stage(document: &Document<'_>, path: &Path, complaints: &mut Vec<Complai
         context: fields.read_text("context"),
         output_path: fields.read_text("output_path"),
         commands: read_commands(&mut fields),
-        max_runtime_seconds: read_max_runtime(document, &mut fields),
+        guardrails: WrittenGuardrails::read(document, &mut fields),
         permissions: read_permissions(&mut fields),
     };
     check_name(&mut stage, &mut fields, path);
@@ -201,13 +201,4 @@ pub fn read_permissions(fields: &mut DocumentFields<'_>) -> Option<PermissionDef
         "deny" => PermissionDefault::Deny,
         _ => PermissionDefault::Allow,
     })
-}
-
-fn read_max_runtime(document: &Document<'_>, fields: &mut DocumentFields<'_>) -> Option<f64> {
-    let node = fields.node("guardrails")?;
-    let mut inner = DocumentFields::new(document, node);
-    inner.warn_unknown_keys(&GUARDRAIL_KEYS);
-    let seconds = inner.read_seconds("max_runtime_seconds").map(|limit| limit.as_secs_f64());
-    fields.complaints.append(&mut inner.complaints);
-    seconds
 }
