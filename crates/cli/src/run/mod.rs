@@ -4,6 +4,7 @@ mod args;
 mod counts_view;
 mod plan_view;
 mod progress;
+mod stall;
 mod start;
 mod status;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use gambrel::model::event::run_key;
-use gambrel::model::{Audience, LedgerErrorKind, Message, ProcessOrigin};
+use gambrel::model::{Audience, LedgerErrorKind, Message, ProcessOrigin, iso_time};
 use gambrel::runner::{Plan, RunFolder, RunState, RunStatus, is_session_name, read_state};
 use gambrel::{Gambrel, now_ms, real_path};
 use gambrel_engine::queue_messages;
@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::counts_view::describe_counts;
+use super::stall::AgentStall;
 use super::{SayArgs, StatusArgs, StopArgs};
 use crate::args::{JsonArgs, UsageError};
 use crate::{open, printer};
@@ -44,6 +45,7 @@ struct KnownRun {
     is_live: bool,
     /// `paused_at` and `child_session` while it waits for a child.
     pause: Option<(Value, Value)>,
+    stall: Option<AgentStall>,
 }
 
 impl KnownRun {
@@ -52,6 +54,12 @@ impl KnownRun {
             Some(_) => "paused",
             None => status_word(&self.state, self.is_live),
         }
+    }
+
+    /// The status, and how long the agent has written nothing.
+    fn status_text(&self) -> String {
+        let word = self.status_word();
+        self.stall.map_or_else(|| word.to_owned(), |stall| format!("{word}, {}", stall.describe()))
     }
 }
 
@@ -79,6 +87,10 @@ pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result
         state.cursor.iteration,
         state.started_at
     );
+    if let Some(stall) = &run.stall {
+        let since = iso_time(stall.since_ms, false);
+        text.push_str(&format!("stalled    {} (since {since})\n", stall.describe()));
+    }
     if let Some((_, child)) = &run.pause {
         text.push_str(&format!("child      {}\n", child.as_str().unwrap_or_default()));
     }
@@ -119,7 +131,7 @@ fn print_runs(gambrel: &Gambrel, json: bool) -> anyhow::Result<u8> {
         .map(|run| {
             vec![
                 run.session.clone(),
-                run.status_word().to_owned(),
+                run.status_text(),
                 run.state.stages.len().to_string(),
                 run.state.cursor.iteration.to_string(),
                 run.state.started_at.clone(),
@@ -243,7 +255,11 @@ fn read_run(gambrel: &Gambrel, session: &str) -> anyhow::Result<Option<KnownRun>
     let is_live = is_open && find_owner(gambrel, &folder).is_some();
     let is_running = state.status == RunStatus::Running;
     let pause = if is_live && is_running { read_pause(&folder) } else { None };
-    Ok(Some(KnownRun { session: session.to_owned(), plan, state, is_live, pause }))
+    let stall = match is_live && is_running && pause.is_none() {
+        true => AgentStall::find(&plan, &state, &folder, now_ms()),
+        false => None,
+    };
+    Ok(Some(KnownRun { session: session.to_owned(), plan, state, is_live, pause, stall }))
 }
 
 /// What `state.json` says while the run waits for a child.
@@ -268,6 +284,9 @@ fn to_json(run: &KnownRun) -> Value {
     let mut state = run.state.to_json(&run.plan);
     state["session"] = json!(run.session);
     state["live"] = json!(run.is_live);
+    if let Some(stall) = &run.stall {
+        state["stalled_since"] = json!(iso_time(stall.since_ms, false));
+    }
     if let Some((paused_at, child)) = &run.pause {
         state["status"] = json!("paused");
         state["paused_at"] = paused_at.clone();
