@@ -30,6 +30,7 @@ impl Gambrel {
         let context = RunContext {
             ledger: self.ledger(),
             project: self.project_folder(),
+            state_dir: self.setup().state_dir(),
             fire: &|request| self.fire_for_run(request),
             run_call: &|call: &Call| -> Outcome { self.run_call("shell", call) },
             interrupted,

@@ -11,7 +11,7 @@ use crate::folder::write_json;
 use crate::plan::hash_text;
 
 /// Folders of runs, whose files are not the project's.
-const RUN_FOLDERS: [&str; 2] = [".gambrel/runs/", ".claude/pipeline-runs/"];
+pub const RUN_FOLDERS: [&str; 2] = [".gambrel/runs/", ".claude/pipeline-runs/"];
 /// The largest file whose content is compared.
 const MAX_COMPARED_BYTES: u64 = 16 << 20;
 
@@ -52,6 +52,11 @@ impl WorkTree {
         });
         let commit = String::from_utf8_lossy(&commit).trim().to_owned();
         Some(Self { commit, dirty: dirty.collect() })
+    }
+
+    /// The newest commit; empty before the first one.
+    pub fn commit(&self) -> &str {
+        &self.commit
     }
 
     /// Stores the state in an iteration's folder.

@@ -320,6 +320,7 @@ impl Compiler<'_> {
             context: context.or(written.context.as_ref()).cloned().unwrap_or_default(),
             output_path: written.output_path.clone().unwrap_or_default(),
             delay: node.delay.or(written.delay).unwrap_or(DEFAULT_DELAY_SECONDS),
+            commit: node.commit.or(written.commit).or(pipeline.commit).unwrap_or(false),
             max_runtime_seconds: guardrails.max_runtime_seconds,
             max_cost: guardrails.cost_limit(),
             max_tokens: guardrails.token_limit(),

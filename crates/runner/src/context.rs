@@ -14,6 +14,8 @@ pub struct RunContext<'a> {
     pub ledger: &'a dyn Ledger,
     /// The project's folder.
     pub project: PathBuf,
+    /// The folder of gambrel's own state, if it has one.
+    pub state_dir: Option<PathBuf>,
     /// Fires an event of the dialect `run`.
     pub fire: &'a FireHooks<'a>,
     /// Runs a command outside any firing.

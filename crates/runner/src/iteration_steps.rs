@@ -248,8 +248,12 @@ impl Driver<'_> {
         if fired.is_halt() {
             return self.abort(&fired.hooks, &fired.decision);
         }
+        let data = self.commit_iteration();
+        if self.is_interrupted() {
+            return Ok(StepEnd::Interrupted);
+        }
         let cursor = self.state.cursor.at(RunStep::Termination);
-        self.write_lines(&fired.hooks, LogKind::IterationHooksDone, cursor, Value::Null)
+        self.write_lines(&fired.hooks, LogKind::IterationHooksDone, cursor, data)
     }
 
     /// Waits for the node's delay, or until a signal.

@@ -6,6 +6,8 @@ mod board;
 mod board_notify;
 mod board_tools;
 mod changed_files;
+mod commit;
+mod commit_message;
 mod compile;
 mod context;
 mod counts;

@@ -164,6 +164,9 @@ pub struct PlanNode {
     pub output_path: String,
     /// Seconds between two iterations.
     pub delay: f64,
+    /// Whether each iteration is committed to git.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub commit: bool,
     /// Seconds after which the agent is ended and the stage completes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runtime_seconds: Option<f64>,

@@ -129,6 +129,9 @@ impl<'p> ProgressPrinter<'p> {
                 let reason = if reason.is_empty() { reason } else { format!(" ({reason})") };
                 format!("    decision: {}{reason}", text("decision"))
             }
+            LogKind::IterationHooksDone => {
+                format!("    committed {}", line.data["commit"].as_str()?)
+            }
             LogKind::NodeComplete => format!("  stage {stage} complete: {}", text("reason")),
             LogKind::Delivery => "  final messages for the agent".to_owned(),
             LogKind::Error => format!("  error: {}", text("message")),

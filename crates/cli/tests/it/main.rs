@@ -79,6 +79,7 @@ mod project_environment;
 mod readme_commands;
 mod run_caller;
 mod run_children;
+mod run_commit;
 mod run_counts;
 mod run_fixture;
 mod run_iteratr;

@@ -11,7 +11,7 @@ use super::stage::{note_unused_keys, read_commands, read_permissions};
 use super::termination::{WrittenTermination, read_positive};
 use crate::plan::{InputSelect, NodeInputs, PermissionDefault};
 
-const PIPELINE_KEYS: [&str; 14] = [
+const PIPELINE_KEYS: [&str; 15] = [
     "name",
     "description",
     "version",
@@ -23,11 +23,12 @@ const PIPELINE_KEYS: [&str; 14] = [
     "nodes",
     "stages",
     "permissions",
+    "commit",
     "hooks",
     "disable_global_hooks",
     "output_parse",
 ];
-const NODE_KEYS: [&str; 19] = [
+const NODE_KEYS: [&str; 20] = [
     "id",
     "name",
     "stage",
@@ -41,6 +42,7 @@ const NODE_KEYS: [&str; 19] = [
     "termination",
     "inputs",
     "delay",
+    "commit",
     "guardrails",
     "parallel",
     "pipeline",
@@ -71,6 +73,8 @@ pub struct PipelineFile {
     pub default_model: Option<String>,
     /// What happens to a tool call about which no hook decides.
     pub permissions: Option<PermissionDefault>,
+    /// Whether each iteration is committed to git.
+    pub commit: Option<bool>,
     /// The nodes, in order.
     pub nodes: Vec<NodeFile>,
 }
@@ -102,6 +106,8 @@ pub struct NodeFile {
     pub input_spans: Vec<SourceSpan>,
     /// Seconds between two iterations.
     pub delay: Option<f64>,
+    /// Whether each iteration is committed to git.
+    pub commit: Option<bool>,
     /// The limits at which it completes.
     pub guardrails: WrittenGuardrails,
     /// Where the node is written.
@@ -140,6 +146,7 @@ fn read_pipeline(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> Pi
         default_provider,
         default_model,
         permissions: read_permissions(&mut fields),
+        commit: fields.read_flag("commit"),
         nodes: Vec::new(),
     };
     if pipeline.name.is_empty() {
@@ -214,6 +221,7 @@ fn read_node(
         inputs,
         input_spans,
         delay: fields.read_seconds("delay").map(|delay| delay.as_secs_f64()),
+        commit: fields.read_flag("commit"),
         guardrails: WrittenGuardrails::read(document, &mut fields),
         span: document.span_of(node),
     };

@@ -13,7 +13,7 @@ use crate::plan::PermissionDefault;
 /// Seconds between two iterations of a stage that names none.
 pub const DEFAULT_DELAY_SECONDS: f64 = 3.0;
 
-const STAGE_KEYS: [&str; 21] = [
+const STAGE_KEYS: [&str; 22] = [
     "name",
     "description",
     "version",
@@ -24,6 +24,7 @@ const STAGE_KEYS: [&str; 21] = [
     "provider",
     "model",
     "delay",
+    "commit",
     "check_before",
     "prompt",
     "context",
@@ -54,6 +55,8 @@ pub struct StageFile {
     pub model: Option<String>,
     /// Seconds between two iterations.
     pub delay: Option<f64>,
+    /// Whether each iteration is committed to git.
+    pub commit: Option<bool>,
     /// The name of the prompt's file, and where it is written.
     pub prompt: Option<(String, SourceSpan)>,
     /// The value of `${CONTEXT}`.
@@ -97,6 +100,7 @@ fn read_stage(document: &Document<'_>, path: &Path, complaints: &mut Vec<Complai
         provider: fields.read_spanned("provider"),
         model: fields.read_text("model"),
         delay: fields.read_seconds("delay").map(|delay| delay.as_secs_f64()),
+        commit: fields.read_flag("commit"),
         prompt,
         context: fields.read_text("context"),
         output_path: fields.read_text("output_path"),
