@@ -32,6 +32,7 @@ fn project_with_commits(stage: &str) -> TestProject {
     git(&project, &["config", "user.email", "ada@example.org"]);
     git(&project, &["add", "-A"]);
     git(&project, &["commit", "-qm", "Begin"]);
+    project.file(".gambrel/runs/earlier/state.json", "{}");
     project
 }
 
@@ -60,7 +61,7 @@ fn commits_each_iteration_without_the_run_folder() {
     assert!(body.starts_with("crates\n\nIt had two names.\n\n`$(touch hacked)`"), "{body}");
     assert!(body.trim_end().ends_with("\nGambrel-Iteration: work/work/2"), "{body}");
     assert!(!project.root.join("hacked").exists());
-    let files = git(&project, &["ls-files"]);
+    let files = git(&project, &["ls-tree", "-r", "--name-only", "HEAD"]);
     assert!(files.contains("file-1") && files.contains("file-2"), "{files}");
     assert!(!files.contains(".gambrel/runs"), "{files}");
     // The index has nothing of the run either.
@@ -77,7 +78,7 @@ fn leaves_out_ignored_and_private_files_and_commits_nothing_without_a_change() {
     project.file(".gitignore", ".gambrel/runs\nsecret\n");
     project.file("secret", "x");
     run_to(&project, &["work", "--session-dir", "here/run"], 0);
-    let files = git(&project, &["ls-files"]);
+    let files = git(&project, &["ls-tree", "-r", "--name-only", "HEAD"]);
     assert!(files.contains("file-2") && files.contains(".gitignore"), "{files}");
     for private in ["secret", "own [state]", "here/run"] {
         assert!(!files.contains(private), "{private}: {files}");
@@ -199,7 +200,7 @@ fn a_pipeline_and_a_node_can_ask_for_commits() {
          - {id: plan, prompt: Plan, provider: 'command:./agent.sh'}\n  \
          - {id: build, stage: work, commit: false}\n",
     );
-    git(&project, &["add", "-A"]);
+    git(&project, &["add", "two.yaml"]);
     git(&project, &["commit", "-qm", "Pipeline"]);
     run_to(&project, &["two.yaml", "--session", "s"], 0);
     assert_eq!(subjects(&project), ["Begin", "Pipeline", "Did 1"]);
