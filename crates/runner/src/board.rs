@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gambrel_model::ledger::{
     BoardNote, Boards, NoteKind, Task, TaskChange, TaskRefusal, TaskStatus, TaskUpdate,
 };
-use gambrel_model::{Audience, Complaint, Decision, LedgerError, LedgerErrorKind};
+use gambrel_model::{Complaint, Decision, LedgerError, LedgerErrorKind};
 use serde_json::{Value, json};
 
 use crate::board_notify::without_mark;
@@ -209,7 +209,8 @@ impl Board<'_> {
         if edit.is_empty() {
             return Ok(BoardChange { task, is_changed: false, notices });
         }
-        self.edit_task(&task.id, edit, &|_, _| Ok(()))
+        let edited = self.edit_task(&task.id, edit, &|_, _| Ok(()))?;
+        Ok(BoardChange { notices, ..edited })
     }
 
     /// Gives a task back: it is pending again and has no owner.
@@ -310,50 +311,6 @@ impl Board<'_> {
         let change = TaskChange { at: self.now_ms, by: self.by.clone(), text: text.to_owned() };
         task.history.push(change);
     }
-
-    /// Fires hooks that may refuse. Returns messages for the user.
-    fn ask_hooks(&self, moment: &str, pass: &str, task: &Task) -> Result<Vec<String>, BoardError> {
-        let decision = self.fire_event(moment, (pass, None), task)?;
-        let verdict = &decision.for_caller;
-        if verdict.ruling.is_refusal() {
-            let reasons: Vec<&str> =
-                verdict.reasons.iter().map(|reason| reason.text.as_str()).collect();
-            return Err(BoardError::Refused(format!("a hook refuses: {}", reasons.join("; "))));
-        }
-        Ok(user_messages(&decision))
-    }
-
-    /// Fires hooks that only receive the change, with a pass and perhaps a firing key. Returns
-    /// messages for the user.
-    pub(crate) fn notify_hooks(
-        &self,
-        moment: &str,
-        pass: (&str, Option<&str>),
-        task: &Task,
-    ) -> Result<Vec<String>, BoardError> {
-        Ok(user_messages(&self.fire_event(moment, pass, task)?))
-    }
-
-    fn fire_event(
-        &self,
-        moment: &str,
-        (pass, firing_key): (&str, Option<&str>),
-        task: &Task,
-    ) -> Result<Decision, BoardError> {
-        let facts = json!({
-            "task": {
-                "id": task.id, "subject": task.subject, "description": task.description,
-                "owner": task.owner, "status": status_word(task.status), "native": task,
-            },
-            "iteration": self.iteration,
-            "vars": {"SESSION": self.session},
-        });
-        let event = json!({
-            "moment": moment, "session": self.session, "cwd": self.project, "pass": pass,
-            "run_dir": self.run_dir, "firing_key": firing_key, "facts": facts,
-        });
-        (self.fire)(event).map_err(BoardError::Firing)
-    }
 }
 
 /// The word of a status in JSON and on the command line.
@@ -379,10 +336,6 @@ fn pick_task(tasks: Vec<Task>, id: &str) -> Result<Task, BoardError> {
 
 fn to_board_error(refusal: TaskRefusal) -> BoardError {
     BoardError::Refused(refusal.why)
-}
-
-fn user_messages(decision: &Decision) -> Vec<String> {
-    decision.for_caller.messages_for(Audience::User).map(str::to_owned).collect()
 }
 
 /// The rules of every task: a text, bounded texts, and links that lead to other tasks.

@@ -4,7 +4,8 @@ use gambrel_model::ledger::{BoardNote, NoteKind, Task, TaskRefusal, TaskStatus};
 use serde_json::{Value, json};
 
 use crate::board::{
-    Board, BoardError, DEFAULT_PRIORITY, MAX_PRIORITY, NewTask, TaskEdit, find_blocker, refuse,
+    Board, BoardChange, BoardError, DEFAULT_PRIORITY, MAX_PRIORITY, NewTask, TaskEdit,
+    find_blocker, refuse,
 };
 
 /// The prefix of a task's id in tools.
@@ -15,6 +16,8 @@ const NOTE_PREFIX: &str = "NOT-";
 const MIN_PREFIX_CHARS: usize = 3;
 /// The key in a task's metadata that says in which iteration of which session it was started.
 const STARTED_KEY: &str = "started";
+/// The key of an answer with what hooks say to the user.
+const MESSAGES_KEY: &str = "messages";
 const STATUS_WORDS: [&str; 5] = ["remaining", "in_progress", "completed", "blocked", "cancelled"];
 const NOTE_WORDS: [&str; 4] = ["learning", "stuck", "tip", "decision"];
 
@@ -115,6 +118,13 @@ pub fn refusal_text(error: &BoardError) -> String {
     format!("error: {error}")
 }
 
+/// What hooks say to the user in an answer.
+pub fn list_messages(answer: &Value) -> impl Iterator<Item = &str> {
+    let added = answer["added"].as_array().into_iter().flatten();
+    let messages = std::iter::once(answer).chain(added).filter_map(|item| item.get(MESSAGES_KEY));
+    messages.filter_map(Value::as_array).flatten().filter_map(Value::as_str)
+}
+
 fn add_tasks(board: &Board<'_>, args: &Value) -> BoardToolResult {
     let items = args["tasks"].as_array().filter(|items| !items.is_empty());
     let items = items.ok_or_else(|| wrong("`tasks` is a list of {content, status, priority}"))?;
@@ -150,22 +160,27 @@ fn add_task(board: &Board<'_>, new: &NewTask, added: &mut Vec<Value>) -> Result<
     let is_started = new.status == TaskStatus::InProgress;
     let status = if is_started { TaskStatus::Pending } else { new.status };
     let rule = |tasks: &[Task], _: &Task| check_duplicate(tasks, &new.subject);
-    let task = board.add_task(&NewTask { status, ..new.clone() }, &rule)?.task;
-    added.push(describe_task(&task));
+    let new_task = board.add_task(&NewTask { status, ..new.clone() }, &rule)?;
+    added.push(describe_change(&new_task));
     if is_started {
         let edit = TaskEdit { status: Some(new.status), ..TaskEdit::default() };
-        let changed = change_task(board, &task, edit)?;
+        let started = change_task(board, &new_task.task, edit)?;
+        let notices = [new_task.notices, started.notices].concat();
         added.pop();
-        added.push(describe_task(&changed));
+        added.push(describe_change(&BoardChange { notices, ..started }));
     }
     Ok(())
 }
 
-/// A refusal after some tasks or notes were added names them.
+/// A refusal after some tasks or notes were added names them, and what hooks said about them.
 fn after_some(error: BoardError, added: &[Value]) -> BoardError {
     let ids: Vec<&str> = added.iter().filter_map(|item| item["id"].as_str()).collect();
+    let messages = added.iter().flat_map(list_messages);
+    let messages: String = messages.map(|text| format!("; message: {text}")).collect();
     match (ids.is_empty(), error) {
-        (false, BoardError::Refused(why)) => wrong(format!("{why}; added: {}", ids.join(", "))),
+        (false, BoardError::Refused(why)) => {
+            wrong(format!("{why}; added: {}{messages}", ids.join(", ")))
+        }
         (_, error) => error,
     }
 }
@@ -195,24 +210,23 @@ fn update_task(board: &Board<'_>, args: &Value) -> BoardToolResult {
         return Err(wrong("give `status`, `priority` or `depends_on`"));
     }
     let edit = TaskEdit { priority, status, blocked_by: depends_on, ..TaskEdit::default() };
-    Ok(describe_task(&change_task(board, task, edit)?))
+    Ok(describe_change(&change_task(board, task, edit)?))
 }
 
 /// Changes a task. A start obeys the rules of the session, and hooks decide about a completed task.
-fn change_task(board: &Board<'_>, task: &Task, edit: TaskEdit) -> Result<Task, BoardError> {
-    let changed = match edit.status {
+fn change_task(board: &Board<'_>, task: &Task, edit: TaskEdit) -> Result<BoardChange, BoardError> {
+    match edit.status {
         Some(TaskStatus::Completed) => {
-            board.complete_task(&task.id, &TaskEdit { status: None, ..edit })?
+            board.complete_task(&task.id, &TaskEdit { status: None, ..edit })
         }
         Some(TaskStatus::InProgress) if !is_current(board, task) => {
             let session = Some(board.session.clone()).filter(|session| !session.is_empty());
             let metadata = Some((STARTED_KEY.to_owned(), start_mark(board)));
             let edit = TaskEdit { owner: session, metadata, ..edit };
-            board.edit_task(&task.id, &edit, &|tasks, task| check_start(board, tasks, task))?
+            board.edit_task(&task.id, &edit, &|tasks, task| check_start(board, tasks, task))
         }
-        _ => board.edit_task(&task.id, &edit, &|_, _| Ok(()))?,
-    };
-    Ok(changed.task)
+        _ => board.edit_task(&task.id, &edit, &|_, _| Ok(())),
+    }
 }
 
 /// Whether this session works on a task, whoever added it. Without a session, it is one that a
@@ -435,6 +449,15 @@ fn describe_task(task: &Task) -> Value {
         "id": tool_id(task), "content": task.subject, "status": tool_status(task.status),
         "priority": task.priority, "depends_on": depends_on, "iteration": task.iteration,
     })
+}
+
+/// A task, and what hooks say about its change to the user.
+fn describe_change(change: &BoardChange) -> Value {
+    let mut shown = describe_task(&change.task);
+    if !change.notices.is_empty() {
+        shown[MESSAGES_KEY] = json!(change.notices);
+    }
+    shown
 }
 
 fn describe_note(note: &BoardNote) -> Value {

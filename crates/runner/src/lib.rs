@@ -3,6 +3,7 @@
 
 mod agent;
 mod board;
+mod board_hooks;
 mod board_notify;
 mod board_tools;
 mod changed_files;

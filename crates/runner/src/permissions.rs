@@ -8,7 +8,7 @@ use gambrel_model::{Answer, Decision, Ledger, LedgerError, Ruling, Ticket};
 use serde_json::{Value, json};
 
 use crate::agent::ToolUse;
-use crate::board_tools::refusal_text;
+use crate::board_tools::{self, refusal_text};
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
 use crate::firing::RunFiring;
@@ -35,7 +35,12 @@ impl Driver<'_> {
         }
         let mut ended = tool.clone();
         match self.call_board(&tool.tool, &tool.args) {
-            Some(Ok(output)) => ended.output = Some(output.to_string()),
+            Some(Ok(output)) => {
+                for message in board_tools::list_messages(&output) {
+                    (self.on_update)(RunUpdate::Notice(message));
+                }
+                ended.output = Some(output.to_string());
+            }
             Some(Err(error)) => ended.error = Some(refusal_text(&error)),
             None => {}
         }

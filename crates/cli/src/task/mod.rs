@@ -139,7 +139,13 @@ fn change_board(
     }
     let task = &changed.task;
     match args.json {
-        true => printer::print_json(&to_json(task)),
+        true => {
+            let mut shown = to_json(task);
+            if !changed.notices.is_empty() {
+                shown["messages"] = json!(changed.notices);
+            }
+            printer::print_json(&shown);
+        }
         false => {
             let what = if changed.is_changed { what } else { "was completed before" };
             printer::print(&format!("{} {what}: {}\n", task.id, subject_line(task)));

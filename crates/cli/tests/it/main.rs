@@ -36,6 +36,7 @@ mod agent_detection;
 mod approval_recovery;
 mod approval_scope;
 mod approve_command;
+mod board_messages;
 mod broken_environment;
 mod broken_hook_files;
 mod changed_while_running;
