@@ -1,6 +1,7 @@
 //! The task board as an MCP server on a reader and a writer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -17,6 +18,9 @@ use crate::board_tools;
 const INSTRUCTIONS: &str = "The task board of this project. Add the tasks that you find, start one \
     with task-update before you work on it, and set it to completed when it is done. A hook may \
     refuse a completed task; its reason says what is missing.";
+
+/// How long the calls of a client that has gone away may take.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Gives a tool call access to the board.
 pub trait BoardSource: Send + Sync + 'static {
@@ -41,12 +45,15 @@ pub async fn serve_board(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), McpError> {
-    let service = BoardServer { board, calls: Arc::default() }
+    let calls = Arc::<tokio::sync::Mutex<()>>::default();
+    let service = BoardServer { board, calls: Arc::clone(&calls) }
         .serve((input, output))
         .await
         .map_err(|error| McpError::Handshake(error.to_string()))?;
-    service.waiting().await.map_err(|error| McpError::Server(error.to_string()))?;
-    Ok(())
+    let served = service.waiting().await.map_err(|error| McpError::Server(error.to_string()));
+    // The lock is fair: calls that the client sent before it went away come first.
+    let _done = tokio::time::timeout(QUEUE_TIMEOUT, calls.lock()).await;
+    served.map(|_| ())
 }
 
 struct BoardServer {

@@ -21,6 +21,7 @@ mod hostile_values;
 mod http_server;
 mod large_context;
 mod markdown;
+mod mcp_bad_clients;
 mod mcp_client;
 mod mcp_server;
 mod message_delivery;

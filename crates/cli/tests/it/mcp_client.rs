@@ -44,9 +44,14 @@ impl McpClient {
 
     /// Writes a line as it is.
     pub fn write_line(&mut self, line: &str) {
+        self.write_bytes(line.as_bytes());
+        self.write_bytes(b"\n");
+    }
+
+    /// Writes bytes as they are.
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().unwrap();
-        input.write_all(line.as_bytes()).unwrap();
-        input.write_all(b"\n").unwrap();
+        input.write_all(bytes).unwrap();
         input.flush().unwrap();
     }
 
