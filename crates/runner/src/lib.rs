@@ -14,6 +14,7 @@ mod facts;
 mod files;
 mod firing;
 mod folder;
+mod follow_up;
 mod inputs;
 mod iteration_steps;
 mod log_line;
