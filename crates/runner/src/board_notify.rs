@@ -19,6 +19,20 @@ impl Board<'_> {
         task.metadata.insert(DUE_KEY.to_owned(), due);
     }
 
+    /// Fires the hooks of completed tasks of this session that are due. Returns messages for the user.
+    pub(crate) fn fire_left_hooks(&self) -> Result<Vec<String>, BoardError> {
+        let mut notices = Vec::new();
+        let tasks = self.ledger.tasks(&self.name)?;
+        let is_due = |task: &Task| {
+            let is_marked = task.metadata.contains_key(DUE_KEY);
+            is_marked && task.status == TaskStatus::Completed && self.is_own(task)
+        };
+        for task in tasks.into_iter().filter(is_due) {
+            notices.extend(self.fire_due_hooks(task)?.1);
+        }
+        Ok(notices)
+    }
+
     /// Fires the hooks of a completed task that are due, unless another process does. Finished hooks
     /// of an earlier attempt do not run again. Returns the task and messages for the user.
     pub(crate) fn fire_due_hooks(&self, task: Task) -> Result<(Task, Vec<String>), BoardError> {

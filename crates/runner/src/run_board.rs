@@ -1,11 +1,12 @@
 //! The task board as a run uses it: the prompt of a spec, its end, and tools of a scripted agent.
 
 use gambrel_model::ledger::{BoardNote, NoteKind};
+use gambrel_model::{Complaint, SourceSpan};
 use serde_json::Value;
 
 use crate::board::{Board, BoardError};
 use crate::board_tools::{self, BoardToolResult};
-use crate::context::{FiringRequest, RunError};
+use crate::context::{FiringRequest, RunError, RunUpdate};
 use crate::cursor::Cursor;
 use crate::drive::Driver;
 use crate::spec::{SpecFacts, build_spec_prompt};
@@ -51,6 +52,16 @@ impl Driver<'_> {
         self.with_board(|board| board_tools::call_tool(board, name, args))
     }
 
+    /// Fires the hooks of completed tasks that a killed or cancelled run left out.
+    pub(crate) fn fire_left_hooks(&mut self) {
+        match self.with_board(|board| board.fire_left_hooks()) {
+            Ok(notices) => {
+                notices.iter().for_each(|text| (self.on_update)(RunUpdate::Notice(text)));
+            }
+            Err(error) => (self.on_update)(RunUpdate::Notice(&error.to_string())),
+        }
+    }
+
     /// The notes that this run has written.
     fn own_notes(&self) -> Result<Vec<BoardNote>, RunError> {
         let mut notes = self.read_board(|board| board.notes())?;
@@ -78,7 +89,12 @@ impl Driver<'_> {
             fire: &|event| {
                 let agent = &self.node().provider.spec;
                 let request = FiringRequest { event, agent, stage_file: None, pipeline_file: None };
-                (self.context.fire)(&request)
+                let decision = (self.context.fire)(&request)?;
+                // Hooks that a signal ended are due when the run goes on.
+                match self.is_interrupted() {
+                    true => Err(Complaint::error(SourceSpan::default(), "the run was cancelled")),
+                    false => Ok(decision),
+                }
             },
             now_ms: (self.context.now_ms)(),
         };
