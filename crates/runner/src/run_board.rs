@@ -1,10 +1,13 @@
 //! The task board as a run uses it: the prompt of a spec, its end, and tools of a scripted agent.
 
+use std::time::{Duration, Instant};
+
 use gambrel_model::ledger::{BoardNote, NoteKind};
 use gambrel_model::{Complaint, SourceSpan};
 use serde_json::Value;
 
 use crate::board::{Board, BoardError};
+use crate::board_notify::LeftHooks;
 use crate::board_tools::{self, BoardToolResult};
 use crate::context::{FiringRequest, RunError, RunUpdate};
 use crate::cursor::Cursor;
@@ -13,6 +16,9 @@ use crate::spec::{SpecFacts, build_spec_prompt};
 
 /// The prefix of the board's tools in an agent.
 const TOOL_PREFIX: &str = "mcp__gambrel__";
+/// How long a resumed run waits for a process of the killed run that still runs hooks of a task.
+const LEFT_HOOKS_TIMEOUT: Duration = Duration::from_secs(20);
+const LEFT_HOOKS_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Driver<'_> {
     /// The prompt of an iteration: of a spec, or of a stage.
@@ -52,13 +58,21 @@ impl Driver<'_> {
         self.with_board(|board| board_tools::call_tool(board, name, args))
     }
 
-    /// Fires the hooks of completed tasks that a killed or cancelled run left out.
+    /// Fires the hooks of completed tasks that a killed or cancelled run left out. Waits for a process
+    /// of that run which has not ended yet.
     pub(crate) fn fire_left_hooks(&mut self) {
-        match self.with_board(|board| board.fire_left_hooks()) {
-            Ok(notices) => {
-                notices.iter().for_each(|text| (self.on_update)(RunUpdate::Notice(text)));
+        let end = Instant::now() + LEFT_HOOKS_TIMEOUT;
+        loop {
+            let left = self.with_board(|board| board.fire_left_hooks()).unwrap_or_else(|error| {
+                LeftHooks { notices: vec![error.to_string()], is_busy: false }
+            });
+            for text in &left.notices {
+                (self.on_update)(RunUpdate::Notice(text));
             }
-            Err(error) => (self.on_update)(RunUpdate::Notice(&error.to_string())),
+            if !left.is_busy || Instant::now() >= end || self.is_interrupted() {
+                return;
+            }
+            std::thread::sleep(LEFT_HOOKS_INTERVAL);
         }
     }
 
