@@ -18,7 +18,7 @@ const ITERATIONS: usize = 3;
 /// More calls of one kind than the run makes.
 const MAX_POINT_COUNT: usize = 3_000;
 const RUN: [&str; 4] = ["run", "specs/feature.md", "--agent", "script:turns.yaml"];
-const HOOKS: &str = "version: 1\nhooks:\n  \
+const HOOKS: &str = "hooks:\n  \
     session_start: [{command: 'echo [start]', pipe_output: true}]\n  \
     pre_iteration: [{command: 'echo [pre {{iteration}}]', pipe_output: true}]\n  \
     post_iteration: [{command: 'echo [post {{iteration}}]', pipe_output: true}]\n  \
@@ -26,6 +26,9 @@ const HOOKS: &str = "version: 1\nhooks:\n  \
 /// What the hooks pipe.
 const PIPED: [&str; 8] =
     ["[start]", "[pre 1]", "[pre 2]", "[pre 3]", "[post 1]", "[post 2]", "[post 3]", "[done 1]"];
+
+/// The line that sends the output of `post_iteration` at once.
+const IMMEDIATE: &str = "post_iteration: immediate\n";
 
 /// Kills and what they led to.
 #[derive(Default)]
@@ -44,22 +47,28 @@ fn write_turns(project: &TestProject, is_done: bool) {
     if !is_done {
         work.insert(0, call("task-update", json!({"id": "TAS-1", "status": "completed"})));
     }
-    let turns = json!([
-        {"echo": true, "decision": "none", "tools": [
+    let answer = json!({"echo": true, "decision": "none"});
+    let turns = [
+        json!({"echo": true, "decision": "none", "tools": [
             call("task-add", json!({"tasks": [{"content": "Write it"}]})),
-            call("iteration-summary", json!({"summary": "planned"}))]},
-        {"echo": true, "decision": "none", "tools": work},
-        {"echo": true, "decision": "none", "tools": [call("session-complete", json!({}))]},
-        {"echo": true, "decision": "none"},
-    ]);
+            call("iteration-summary", json!({"summary": "planned"}))]}),
+        json!({"echo": true, "decision": "none", "tools": work}),
+        json!({"echo": true, "decision": "none", "tools": [call("session-complete", json!({}))]}),
+    ];
+    let hooks = std::fs::read_to_string(project.root.join(".iteratr.hooks.yml")).unwrap();
+    // With immediate output every iteration has a second prompt, else the final delivery has one.
+    let turns: Vec<Value> = match hooks.starts_with(IMMEDIATE) {
+        true => turns.into_iter().flat_map(|turn| [turn, answer.clone()]).collect(),
+        false => turns.into_iter().chain([answer]).collect(),
+    };
     project.file("turns.yaml", &json!({"turns": turns}).to_string());
 }
 
-fn project_with_spec(token: &str) -> TestProject {
+fn project_with_spec(token: &str, option: &str) -> TestProject {
     let project = TestProject::new().with(TOKEN, token);
     project.file("specs/feature.md", "# Feature\n");
     project.file(".iteratr.template", "Iteration {{iteration}}.\n");
-    project.file(".iteratr.hooks.yml", HOOKS);
+    project.file(".iteratr.hooks.yml", &format!("{option}{HOOKS}"));
     write_turns(&project, false);
     project
 }
@@ -110,19 +119,18 @@ fn resume_and_count(project: &TestProject, what: &str, counts: &mut SpecKillCoun
     }
 }
 
-#[test]
-fn a_spec_killed_at_each_write_loses_no_text() {
+/// Kills a run at every `step`th point of each system call.
+fn kill_everywhere(option: &str, step: usize) {
     if !can_trace() {
         return;
     }
-    let step = full_count(20, 1);
     let mut counts = SpecKillCounts::default();
     for call in SYSCALLS {
         let mut nth = 1;
         while nth < MAX_POINT_COUNT {
             let what = format!("{call} {nth}");
-            let project =
-                project_with_spec(&format!("spec-kill-{call}-{nth}-{}", std::process::id()));
+            let token = format!("spec-kill-{}-{call}-{nth}-{}", option.len(), std::process::id());
+            let project = project_with_spec(&token, option);
             let output = run_killed_at(&project, &RUN, call, nth);
             if output.status.code() == Some(0) {
                 break;
@@ -132,7 +140,19 @@ fn a_spec_killed_at_each_write_loses_no_text() {
         }
     }
     let SpecKillCounts { points, lost, repeated } = counts;
-    eprintln!("spec runs killed at {points} points: {lost} texts lost, {repeated} delivered twice");
-    assert!(points > 15, "only {points} points were found");
+    eprintln!(
+        "{option}spec runs killed at {points} points: {lost} texts lost, {repeated} delivered twice"
+    );
+    assert!(points > 10, "only {points} points were found");
     assert_eq!(lost, 0);
+}
+
+#[test]
+fn a_spec_killed_at_each_write_loses_no_text() {
+    kill_everywhere("", full_count(20, 1));
+}
+
+#[test]
+fn immediate_output_survives_a_kill_at_each_write() {
+    kill_everywhere(IMMEDIATE, full_count(40, 1));
 }
