@@ -53,6 +53,25 @@ pub fn mark_delivered(
     ledger.update_session(session_key, &mut |state| remove_delivered(state, entries))
 }
 
+/// Releases the claims of entries whose prompt failed, so that a later firing delivers them.
+pub fn release_delivery(
+    ledger: &dyn Ledger,
+    session_key: &str,
+    entries: &[Undelivered],
+) -> Result<(), LedgerError> {
+    let is_own = |stored: &Undelivered| {
+        entries.iter().any(|entry| entry.id == stored.id && entry.claim == stored.claim)
+    };
+    if entries.is_empty() {
+        return Ok(());
+    }
+    ledger.update_session(session_key, &mut |state| {
+        state.undelivered.iter_mut().filter(|stored| is_own(stored)).for_each(|stored| {
+            stored.claim = None;
+        });
+    })
+}
+
 /// Stores messages for a session. Equal messages are stored once for each id. If the state of the
 /// session cannot be changed now, they are stored aside.
 pub fn queue_messages(

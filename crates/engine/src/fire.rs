@@ -3,8 +3,8 @@
 
 use gambrel_model::event::session_key;
 use gambrel_model::{
-    Audience, Decision, Event, LedgerError, Moment, MomentKind, Powers, Ruling, SessionState,
-    Undelivered, Verdict,
+    Audience, CutShort, Decision, Event, LedgerError, Moment, MomentKind, Powers, Ruling,
+    SessionState, Undelivered, Verdict,
 };
 
 use crate::budget::Budget;
@@ -162,7 +162,11 @@ fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     write_files(engine, event, decision);
     decision.session_flags.retain(|name| !event.session_counts.contains_key(name));
     let refused = decision.merged.ruling == Ruling::Deny;
-    if let Err(error) = undelivered::keep_undelivered(engine.ledger, event, decision) {
+    let kept = match will_repeat(event, decision) {
+        true => Ok(()),
+        false => undelivered::keep_undelivered(engine.ledger, event, decision),
+    };
+    if let Err(error) = kept {
         let text = format!("{}: {error}", undelivered::describe_lost(&decision.later));
         report_lost(engine, event, decision, text);
     }
@@ -172,6 +176,13 @@ fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
     for error in [kept.err(), spent.err()].into_iter().flatten() {
         report_lost(engine, event, decision, error.to_string());
     }
+}
+
+/// Whether a signal ended hooks of a firing with a key. It is fired again, and then they are heard.
+fn will_repeat(event: &Event, decision: &Decision) -> bool {
+    let outcomes = decision.trail.iter().filter_map(|step| step.outcome.as_ref());
+    let mut ended = outcomes.map(|outcome| &outcome.cut_short_by);
+    event.firing_key.is_some() && ended.any(|cut| *cut == Some(CutShort::Interrupted))
 }
 
 /// State for later events could not be stored: tells the user, and denies at a gate under

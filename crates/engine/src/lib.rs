@@ -26,7 +26,9 @@ mod undelivered;
 
 pub use candidate::{Candidate, Selection};
 pub use coverage::{Coverage, CoveredFile, Surroundings};
-pub use delivery::{PendingDelivery, mark_delivered, pending_delivery, queue_messages};
+pub use delivery::{
+    PendingDelivery, mark_delivered, pending_delivery, queue_messages, release_delivery,
+};
 pub use detached::{DetachedHook, record_detached_outcome};
 pub use find::{MAX_FILE_BYTES, read_text};
 pub use journal::{Unreadable, now_ms, record_unreadable};

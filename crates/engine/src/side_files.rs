@@ -26,7 +26,9 @@ pub(crate) fn write_files(engine: &Engine<'_>, event: &Event, decision: &mut Dec
                 let is_there = event.firing_key.is_some() && has_equal_file(path, &text);
                 (path, if is_there { Ok(()) } else { add_private(path, &text) })
             }
-            SideEffect::Recover | SideEffect::QualityGate(_) => continue,
+            SideEffect::Recover | SideEffect::FollowUp { .. } | SideEffect::QualityGate(_) => {
+                continue;
+            }
         };
         if let Err(error) = written {
             decision.warnings.push(format!("{}: not written: {error}", path.display()));

@@ -121,6 +121,13 @@ pub enum SideEffect {
     Recover,
     /// Record the result of a quality gate in its task, and do what its policy says.
     QualityGate(QualityGateResult),
+    /// Send the hook's messages for the agent at once, as a prompt of the iteration that has ended.
+    FollowUp {
+        /// What comes before the messages.
+        heading: String,
+        /// The hook that sent them.
+        hook: String,
+    },
 }
 
 /// A part of an event that a hook can rewrite.
@@ -286,7 +293,7 @@ impl Verdict {
         self
     }
 
-    /// Sets the hook of every reason and message without one.
+    /// Sets the hook of every reason, message and follow-up without one.
     #[must_use]
     pub fn attributed_to(mut self, hook: &str) -> Self {
         for reason in self.reasons.iter_mut().filter(|r| r.hook.is_empty()) {
@@ -294,6 +301,13 @@ impl Verdict {
         }
         for message in self.messages.iter_mut().filter(|s| s.hook.is_empty()) {
             message.hook = hook.into();
+        }
+        for effect in &mut self.side_effects {
+            if let SideEffect::FollowUp { hook: sender, .. } = effect
+                && sender.is_empty()
+            {
+                *sender = hook.into();
+            }
         }
         self
     }

@@ -9,6 +9,15 @@ use crate::board::{Board, BoardError};
 /// The key in a task's metadata while hooks are due.
 const DUE_KEY: &str = "hooksDue";
 
+/// What became of hooks that another process left out.
+#[derive(Default)]
+pub(crate) struct LeftHooks {
+    /// Messages for the user.
+    pub notices: Vec<String>,
+    /// Whether another process still runs some of them.
+    pub is_busy: bool,
+}
+
 impl Board<'_> {
     /// Marks in a task that is being completed that its hooks are due, by this process.
     pub(crate) fn mark_hooks_due(&self, task: &mut Task) {
@@ -17,6 +26,21 @@ impl Board<'_> {
         let key = format!("task:{}:{}:{completions}", self.name, task.id);
         let due = json!({"key": key, "pid": pid, "start": read_start_time(pid)});
         task.metadata.insert(DUE_KEY.to_owned(), due);
+    }
+
+    /// Fires the hooks of completed tasks of this session that are due, unless another process does.
+    pub(crate) fn fire_left_hooks(&self) -> Result<LeftHooks, BoardError> {
+        let mut left = LeftHooks::default();
+        let tasks = self.ledger.tasks(&self.name)?;
+        let is_due = |task: &Task| {
+            let is_marked = task.metadata.contains_key(DUE_KEY);
+            is_marked && task.status == TaskStatus::Completed && self.is_own(task)
+        };
+        for task in tasks.into_iter().filter(is_due) {
+            left.is_busy |= task.metadata.get(DUE_KEY).is_some_and(is_running_elsewhere);
+            left.notices.extend(self.fire_due_hooks(task)?.1);
+        }
+        Ok(left)
     }
 
     /// Fires the hooks of a completed task that are due, unless another process does. Finished hooks

@@ -44,6 +44,8 @@ pub enum RunStep {
     StopCheck,
     /// All other hooks of `iteration.end`.
     IterationEnd,
+    /// The output of hooks that the agent receives at once.
+    FollowUp,
     /// The question whether the node has ended.
     Termination,
     /// The hooks of `stage.end`.

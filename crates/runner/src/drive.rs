@@ -68,6 +68,7 @@ impl Driver<'_> {
                 RunStep::Agent => self.run_agent()?,
                 RunStep::StopCheck => self.check_stop()?,
                 RunStep::IterationEnd => self.end_iteration()?,
+                RunStep::FollowUp => self.send_follow_up()?,
                 RunStep::Termination => self.check_node()?,
                 RunStep::StageEnd => self.end_stage()?,
                 RunStep::Delivery => self.deliver_messages()?,

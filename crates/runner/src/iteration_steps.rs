@@ -13,6 +13,7 @@ use crate::cursor::{Cursor, RunStep};
 use crate::drive::{Driver, StepEnd};
 use crate::firing::RunFiring;
 use crate::folder::write_json;
+use crate::follow_up::{NOTIFY_KEY, describe_follow_up};
 use crate::log_line::{LogKind, LogLine};
 use crate::provider::AgentSpec;
 use crate::result::{read_result, read_spec_result};
@@ -117,7 +118,7 @@ impl Driver<'_> {
             cwd: self.context.project.clone(),
             output: files.output,
             status: files.status,
-            is_follow_up: cursor.follow_up > 0,
+            is_follow_up: cursor.follow_up > 0 || cursor.step == RunStep::FollowUp,
             timeout: self.remaining_runtime(),
             position: self.state.agent_ends,
         };
@@ -147,6 +148,9 @@ impl Driver<'_> {
         let cursor = self.state.cursor.clone();
         if let Some(decision) = self.tool_halt.take() {
             return self.abort(&hooks, &decision);
+        }
+        if cursor.step == RunStep::FollowUp {
+            return self.end_follow_up(&hooks, &end);
         }
         match end {
             TurnEnd::Interrupted => Ok(StepEnd::Interrupted),
@@ -240,7 +244,7 @@ impl Driver<'_> {
     pub(crate) fn end_iteration(&mut self) -> Result<StepEnd, RunError> {
         let mut firing = RunFiring::of("iteration.end");
         firing.pass = "notify";
-        firing.key = "iteration.end/notify".to_owned();
+        firing.key = NOTIFY_KEY.to_owned();
         let fired = self.fire(firing)?;
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
@@ -248,11 +252,16 @@ impl Driver<'_> {
         if fired.is_halt() {
             return self.abort(&fired.hooks, &fired.decision);
         }
-        let data = self.commit_iteration();
+        let follow_up = describe_follow_up(&fired.decision);
+        let (step, data) = match follow_up.is_null() {
+            true => (RunStep::Termination, self.commit_iteration()),
+            // The agent works on; the commit comes after that.
+            false => (RunStep::FollowUp, json!({"follow_up": follow_up})),
+        };
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
-        let cursor = self.state.cursor.at(RunStep::Termination);
+        let cursor = self.state.cursor.at(step);
         self.write_lines(&fired.hooks, LogKind::IterationHooksDone, cursor, data)
     }
 

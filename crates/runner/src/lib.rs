@@ -18,6 +18,7 @@ mod facts;
 mod files;
 mod firing;
 mod folder;
+mod follow_up;
 mod inputs;
 mod iteration_steps;
 mod log_line;

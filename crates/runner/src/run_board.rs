@@ -1,17 +1,24 @@
 //! The task board as a run uses it: the prompt of a spec, its end, and tools of a scripted agent.
 
+use std::time::{Duration, Instant};
+
 use gambrel_model::ledger::{BoardNote, NoteKind};
+use gambrel_model::{Complaint, SourceSpan};
 use serde_json::Value;
 
 use crate::board::{Board, BoardError};
+use crate::board_notify::LeftHooks;
 use crate::board_tools::{self, BoardToolResult};
-use crate::context::{FiringRequest, RunError};
+use crate::context::{FiringRequest, RunError, RunUpdate};
 use crate::cursor::Cursor;
 use crate::drive::Driver;
 use crate::spec::{SpecFacts, build_spec_prompt};
 
 /// The prefix of the board's tools in an agent.
 const TOOL_PREFIX: &str = "mcp__gambrel__";
+/// How long a resumed run waits for a process of the killed run that still runs hooks of a task.
+const LEFT_HOOKS_TIMEOUT: Duration = Duration::from_secs(20);
+const LEFT_HOOKS_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Driver<'_> {
     /// The prompt of an iteration: of a spec, or of a stage.
@@ -51,6 +58,24 @@ impl Driver<'_> {
         self.with_board(|board| board_tools::call_tool(board, name, args))
     }
 
+    /// Fires the hooks of completed tasks that a killed or cancelled run left out. Waits for a process
+    /// of that run which has not ended yet.
+    pub(crate) fn fire_left_hooks(&mut self) {
+        let end = Instant::now() + LEFT_HOOKS_TIMEOUT;
+        loop {
+            let left = self.with_board(|board| board.fire_left_hooks()).unwrap_or_else(|error| {
+                LeftHooks { notices: vec![error.to_string()], is_busy: false }
+            });
+            for text in &left.notices {
+                (self.on_update)(RunUpdate::Notice(text));
+            }
+            if !left.is_busy || Instant::now() >= end || self.is_interrupted() {
+                return;
+            }
+            std::thread::sleep(LEFT_HOOKS_INTERVAL);
+        }
+    }
+
     /// The notes that this run has written.
     fn own_notes(&self) -> Result<Vec<BoardNote>, RunError> {
         let mut notes = self.read_board(|board| board.notes())?;
@@ -78,7 +103,12 @@ impl Driver<'_> {
             fire: &|event| {
                 let agent = &self.node().provider.spec;
                 let request = FiringRequest { event, agent, stage_file: None, pipeline_file: None };
-                (self.context.fire)(&request)
+                let decision = (self.context.fire)(&request)?;
+                // Hooks that a signal ended are due when the run goes on.
+                match self.is_interrupted() {
+                    true => Err(Complaint::error(SourceSpan::default(), "the run was cancelled")),
+                    false => Ok(decision),
+                }
             },
             now_ms: (self.context.now_ms)(),
         };

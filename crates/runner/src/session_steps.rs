@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use gambrel_engine::{mark_delivered, pending_delivery};
+use gambrel_engine::{mark_delivered, pending_delivery, release_delivery};
 use gambrel_model::event::run_key;
 use gambrel_model::{Audience, Call, End, Limits, Program, Shell, SideEffect};
 use serde_json::{Value, json};
@@ -274,6 +274,9 @@ impl Driver<'_> {
             let cursor = &self.state.cursor;
             let cursor = cursor.at_iteration(cursor.iteration, cursor.attempt + 1);
             let data = json!({"attempt": cursor.attempt});
+            // The next attempt receives what the failed one was given.
+            let failed = std::mem::take(&mut self.delivered);
+            release_delivery(self.context.ledger, &self.session_key(), &failed)?;
             return self.write_lines(&fired.hooks, LogKind::Recovered, cursor, data);
         }
         self.write_output("failed", "", Some(&failure.message))?;

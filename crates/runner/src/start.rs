@@ -69,6 +69,7 @@ pub fn run_plan(
         close_questions(context.ledger, &folder.path)?;
         let cursor = driver.state.resume_cursor();
         driver.write_line(LogKind::Resumed, cursor, Value::Null)?;
+        driver.fire_left_hooks();
     }
     driver.run()
 }

@@ -121,6 +121,8 @@ pub struct RunState {
     pub agent_ends: usize,
     /// The ids of the messages that the newest prompt contained.
     pub delivered_ids: Vec<String>,
+    /// The hooks whose output the agent receives at once, with the heading; null without one.
+    pub follow_up: Value,
     /// When the current node began, in milliseconds since the epoch.
     pub node_started_ms: u64,
     /// Why the newest node ended.
@@ -178,6 +180,7 @@ impl RunState {
                 let changed = serde_json::from_value(line.data["changed_files"].clone());
                 self.changed_files = changed.unwrap_or_default();
             }
+            LogKind::IterationHooksDone => self.follow_up = line.data["follow_up"].clone(),
             LogKind::Prompted => {
                 self.delivered_ids =
                     serde_json::from_value(line.data["delivered"].clone()).unwrap_or_default();
@@ -205,7 +208,6 @@ impl RunState {
             LogKind::SessionStarted
             | LogKind::AgentStart
             | LogKind::Stop
-            | LogKind::IterationHooksDone
             | LogKind::StageHooksDone
             | LogKind::Delivery
             | LogKind::Delivered => {}

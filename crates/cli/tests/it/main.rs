@@ -92,6 +92,7 @@ mod run_permissions;
 mod run_resume;
 mod run_sessions;
 mod run_spec;
+mod run_spec_kill;
 mod run_stall;
 mod run_trouble;
 mod run_trust;

@@ -2,7 +2,7 @@
 //! once, no recorded hook runs again, no process is left.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -82,6 +82,16 @@ fn resume_and_check(project: &TestProject, what: &str, counts: &mut KillCounts) 
     counts.repeated += repeated;
 }
 
+/// Runs a command, and kills it when it is about to make the `nth` call of that name.
+pub fn run_killed_at(project: &TestProject, args: &[&str], call: &str, nth: usize) -> Output {
+    let inject = format!("inject={call}:signal=SIGKILL:when={nth}");
+    let mut command = Command::new("strace");
+    command.args(["-o", "/dev/null", "-e", &inject, env!("CARGO_BIN_EXE_gambrel")]);
+    command.args(args).env_clear().envs(project.env.clone());
+    command.current_dir(&project.root).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
 #[test]
 fn killed_at_each_write_it_continues() {
     if !can_trace() {
@@ -93,12 +103,7 @@ fn killed_at_each_write_it_continues() {
         let mut nth = 1;
         while nth < MAX_POINT_COUNT {
             let project = project_with_six_hooks(&format!("run-kill-{call}-{nth}"));
-            let inject = format!("inject={call}:signal=SIGKILL:when={nth}");
-            let mut command = Command::new("strace");
-            command.args(["-o", "/dev/null", "-e", &inject, env!("CARGO_BIN_EXE_gambrel")]);
-            command.args(["run", "work"]).env_clear().envs(project.env.clone());
-            command.current_dir(&project.root).stdin(Stdio::null());
-            let output = command.output().unwrap();
+            let output = run_killed_at(&project, &["run", "work"], call, nth);
             if output.status.code() == Some(0) {
                 break;
             }

@@ -7,8 +7,8 @@ use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode,
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, variable_names};
 use gambrel_model::{
-    Complaint, ConfigPath, Disabled, Draft, EventSpec, Expect, HookPolicy, Limits, LoadedFile,
-    Moment, Scope, SearchRoots, Severity, Source, SpannedText,
+    Complaint, ConfigPath, Disabled, Draft, EventSpec, Expect, Hook, HookPolicy, Limits,
+    LoadedFile, Moment, Scope, SearchRoots, Severity, Source, SpannedText,
 };
 
 use super::EVENTS;
@@ -18,6 +18,11 @@ use super::payload::{has_value, known_variables};
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// A timeout of at least this many seconds is probably in milliseconds.
 const MAX_PLAUSIBLE_SECONDS: i64 = 10_000;
+
+/// The key beside `hooks` that says when the agent receives the output of `post_iteration`.
+const POST_ITERATION_KEY: &str = "post_iteration";
+const NEXT_ITERATION: &str = "next_iteration";
+const IMMEDIATE: &str = "immediate";
 
 /// The only file, in the project's root.
 pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
@@ -71,7 +76,9 @@ impl ConfigReader<'_> {
         }
 
         let mut fields = DocumentFields::new(self.document, root);
-        fields.warn_unknown_keys(&["version", "hooks"]);
+        fields.warn_unknown_keys(&["version", "hooks", POST_ITERATION_KEY]);
+        let is_immediate =
+            fields.read_word(POST_ITERATION_KEY, &[NEXT_ITERATION, IMMEDIATE]) == Some(IMMEDIATE);
         let hooks = fields.node("hooks");
         self.complaints.append(&mut fields.complaints);
         let Some(hooks) = hooks else { return Vec::new() };
@@ -86,6 +93,9 @@ impl ConfigReader<'_> {
             drafts.append(&mut self.read_event(key, list));
         }
         self.warn_without_pipe_output(hooks);
+        for draft in &mut drafts {
+            mark_immediate(draft, is_immediate && draft.event == POST_ITERATION_KEY);
+        }
         drafts
     }
 
@@ -217,6 +227,20 @@ impl ConfigReader<'_> {
             );
         }
     }
+}
+
+/// Notes in a hook whether its output goes to the agent at once. A hook cannot say so itself.
+fn mark_immediate(draft: &mut Draft, is_immediate: bool) {
+    let Some(fields) = draft.config.as_object_mut() else { return };
+    match is_immediate {
+        true => fields.insert(POST_ITERATION_KEY.to_owned(), IMMEDIATE.into()),
+        false => fields.remove(POST_ITERATION_KEY),
+    };
+}
+
+/// Whether the output of a hook goes to the agent at once.
+pub fn is_immediate(hook: &Hook) -> bool {
+    hook.draft.config[POST_ITERATION_KEY] == IMMEDIATE
 }
 
 fn doubtful_variable(row: &EventSpec, name: &str) -> Option<(String, String)> {

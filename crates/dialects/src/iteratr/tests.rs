@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gambrel_model::{
     Audience, Caller, CallerContext, Captured, Carry, Complaint, Decision, Draft, End, Event, Hook,
-    HookFormat, LoadedFile, Outcome, Program, SearchRoots, Severity, Verdict,
+    HookFormat, LoadedFile, Outcome, Program, SearchRoots, Severity, SideEffect, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -228,6 +228,26 @@ fn output_after_an_iteration_goes_to_the_next_one() {
         assert_eq!(audience(name), Some(Audience::AgentNextTurn), "{name}");
     }
     assert_eq!(audience("session_end"), None);
+}
+
+#[test]
+fn immediate_output_of_post_iteration_asks_for_a_follow_up() {
+    let outcome = Outcome { stdout: Captured::from_text("t"), ..Outcome::from_end(End::Exited(0)) };
+    let effects = |name: &str, top: &str, fields: &str| {
+        let text = format!("{top}\nhooks:\n  {name}: [{{command: x, pipe_output: {fields}}}]\n");
+        let (mut drafts, _) = load(&text);
+        let hook = Hook::from_draft(&ITERATR, drafts.remove(0)).0.expect("built");
+        let event = event(name, json!({"iteration": 3}));
+        Iteratr.read_outcome(&event, &hook, &outcome).verdict.side_effects
+    };
+    let immediate = "post_iteration: immediate";
+    let found = effects("post_iteration", immediate, "true");
+    let [SideEffect::FollowUp { heading, .. }] = found.as_slice() else { panic!("{found:?}") };
+    assert!(heading.starts_with("[POST-ITERATION HOOKS - iteration #3]\n"), "{heading}");
+    assert_eq!(effects("post_iteration", immediate, "false"), []);
+    assert_eq!(effects("pre_iteration", immediate, "true"), []);
+    assert_eq!(effects("post_iteration", "post_iteration: next_iteration", "true"), []);
+    assert_eq!(effects("post_iteration", "", "true, post_iteration: immediate"), []);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use gambrel_model::{Audience, End, Event, Hook, Moment, Outcome, SideEffect, Verdict};
 
+use super::config::is_immediate;
+
 /// Reads an outcome. Only a hook with `pipe_output` sends a message; no hook refuses.
 /// A hook of `on_error` lets the run go on.
 pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
@@ -14,11 +16,26 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     if event.moment == Moment::Error {
         verdict.side_effects.push(SideEffect::Recover);
     }
+    if is_immediate(hook) && !verdict.messages.is_empty() {
+        let heading = immediate_heading(event);
+        verdict.side_effects.push(SideEffect::FollowUp { heading, hook: String::new() });
+    }
     match &outcome.end {
         End::TimedOut => verdict.with_gate_failure("late: it was killed at its deadline"),
         End::FailedToStart(why) => verdict.with_gate_failure(format!("not started: {why}")),
         _ => verdict,
     }
+}
+
+/// What iteratr writes before output that it sends at once.
+fn immediate_heading(event: &Event) -> String {
+    let iteration = event.facts.iteration.unwrap_or_default();
+    format!(
+        "[POST-ITERATION HOOKS - iteration #{iteration}]\n\
+         The following output is from post-iteration hooks (linting, vetting, etc.).\n\
+         If there are errors or issues, fix them now. Do NOT pick a new task.\n\
+         When done fixing (or if no issues), STOP immediately.\n\n"
+    )
 }
 
 /// The audience of a hook's output. Hooks after an iteration send it to the next iteration.

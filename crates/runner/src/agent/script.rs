@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::{AgentJob, TurnEnd};
 use crate::context::RunContext;
 
-const TURN_KEYS: [&str; 9] =
-    ["say", "sleep", "write", "tools", "decision", "reason", "summary", "status", "fail"];
+const TURN_KEYS: [&str; 10] =
+    ["echo", "say", "sleep", "write", "tools", "decision", "reason", "summary", "status", "fail"];
 const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A tool call of a scripted agent.
@@ -71,6 +71,7 @@ impl From<Complaint> for ScriptError {
 
 #[derive(Default)]
 struct ScriptTurn {
+    echoes: bool,
     say: Option<String>,
     sleep: Duration,
     write: Vec<(String, String)>,
@@ -89,6 +90,9 @@ impl ScriptTurn {
             let mut file = fs::File::options().create(true).append(true).open(&job.output)?;
             writeln!(file, "{text}")
         };
+        if self.echoes {
+            print(&job.blocks.join("\n\n"))?;
+        }
         if let Some(text) = &self.say {
             print(text)?;
         }
@@ -136,6 +140,7 @@ fn read_turn(path: &Path, position: usize) -> Result<ScriptTurn, ScriptError> {
     let mut fields = DocumentFields::new(&document, node);
     fields.warn_unknown_keys(&TURN_KEYS);
     let turn = ScriptTurn {
+        echoes: fields.read_flag("echo").unwrap_or(false),
         say: fields.read_text("say"),
         sleep: fields.read_seconds("sleep").unwrap_or_default(),
         write: read_pairs(&fields),
