@@ -6,7 +6,7 @@ use gambrel_engine::{mark_delivered, pending_delivery};
 use gambrel_model::{Call, End, Limits, Program, Ruling, Slot};
 use serde_json::{Value, json};
 
-use crate::agent::{AgentJob, TurnEnd, prompt_agent};
+use crate::agent::{AgentJob, TurnEnd};
 use crate::changed_files::{WorkTree, list_changes};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
@@ -14,7 +14,6 @@ use crate::drive::{Driver, StepEnd};
 use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::log_line::{LogKind, LogLine};
-use crate::provider::AgentSpec;
 use crate::result::{read_result, read_spec_result};
 use crate::session_steps::AGENT_FAILURE;
 
@@ -101,17 +100,14 @@ impl Driver<'_> {
         self.write_line(LogKind::AgentStart, cursor.clone(), json!({"turn": turn}))?;
 
         let files = self.folder.iteration_files(self.plan, cursor.node(), cursor.iteration);
-        let mut blocks = Vec::new();
-        if !self.messages.is_empty() {
-            blocks.push(self.messages.join("\n"));
-        }
-        let prompt = self.rewritten_prompt.clone();
-        blocks.push(match prompt {
+        let messages = (!self.messages.is_empty()).then(|| self.messages.join("\n"));
+        let prompt = match self.rewritten_prompt.clone() {
             Some(prompt) => prompt,
             None => self.build_iteration_prompt(&cursor)?,
-        });
+        };
         let job = AgentJob {
-            blocks,
+            messages,
+            prompt: Some(prompt),
             env: self.view().agent_env(&cursor, &self.now()),
             cwd: self.context.project.clone(),
             output: files.output,
@@ -120,18 +116,7 @@ impl Driver<'_> {
             timeout: self.remaining_runtime(),
             position: self.state.agent_ends,
         };
-        let spec = AgentSpec::parse(&self.node().provider.spec);
-        let mut calls = 0;
-        let end = match spec {
-            Ok(spec) => {
-                let context = self.context;
-                prompt_agent(&spec, context, &job, &mut |tool| {
-                    calls += 1;
-                    self.use_tool(tool, calls)
-                })
-            }
-            Err(error) => TurnEnd::Failed(error.to_string()),
-        };
+        let end = self.prompt_agent(&job);
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }

@@ -2,6 +2,7 @@
 //! continues after a kill. It must not know dialects, stores by name, or how text is printed.
 
 mod agent;
+mod agent_turn;
 mod board;
 mod board_notify;
 mod board_tools;

@@ -8,7 +8,7 @@ use gambrel_model::event::run_key;
 use gambrel_model::{Audience, Call, End, Limits, Program, Shell, SideEffect};
 use serde_json::{Value, json};
 
-use crate::agent::{AgentJob, TurnEnd, prompt_agent};
+use crate::agent::{AgentJob, TurnEnd};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
 use crate::drive::{Driver, StepEnd};
@@ -16,7 +16,6 @@ use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::log_line::LogKind;
 use crate::plan::{RunKind, TerminationKind};
-use crate::provider::AgentSpec;
 use crate::termination::{NodeProgress, QueueAnswer, check_termination};
 
 /// The kind of failure of an agent that did not end well.
@@ -186,7 +185,8 @@ impl Driver<'_> {
         let cursor = self.state.cursor.clone();
         self.write_line(LogKind::Delivery, cursor.clone(), json!({"ids": ids}))?;
         let job = AgentJob {
-            blocks: vec![block],
+            messages: Some(block),
+            prompt: None,
             env: self.delivery_env(&cursor),
             cwd: self.context.project.clone(),
             output: self.folder.path.join("delivery.md"),
@@ -196,10 +196,7 @@ impl Driver<'_> {
             timeout: None,
             position: self.state.agent_ends,
         };
-        let turn = match AgentSpec::parse(&self.node().provider.spec) {
-            Ok(spec) => prompt_agent(&spec, self.context, &job, &mut |_| None),
-            Err(error) => TurnEnd::Failed(error.to_string()),
-        };
+        let turn = self.prompt_agent(&job);
         if turn == TurnEnd::Interrupted {
             return Ok(StepEnd::Interrupted);
         }
