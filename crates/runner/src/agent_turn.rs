@@ -17,9 +17,7 @@ impl Driver<'_> {
                     if job.is_delivery() { None } else { self.use_tool(tool, calls) }
                 })
             }
-            Ok(AgentSpec::Acp(command)) => {
-                TurnEnd::Failed(format!("`{command}` speaks a protocol that cannot be run yet"))
-            }
+            Ok(AgentSpec::Acp(command)) => self.prompt_acp_agent(&command, job),
             Err(error) => TurnEnd::Failed(error.to_string()),
         }
     }

@@ -5,6 +5,7 @@
 use gambrel_model::{Decision, Undelivered, iso_time};
 use serde_json::{Value, json};
 
+use crate::agent::AcpSession;
 use crate::changed_files::WorkTree;
 use crate::context::{RunContext, RunError, RunResult, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
@@ -38,6 +39,8 @@ pub struct Driver<'r> {
     pub(crate) tool_hooks: Vec<Value>,
     /// The decision of a tool hook that stops the run.
     pub(crate) tool_halt: Option<Decision>,
+    /// The agent's session, while it is open.
+    pub(crate) session: Option<AcpSession>,
 }
 
 /// What a step led to.
@@ -48,7 +51,7 @@ pub(crate) enum StepEnd {
     Interrupted,
 }
 
-impl Driver<'_> {
+impl<'r> Driver<'r> {
     /// Runs steps until the run has ended.
     pub fn run(mut self) -> Result<RunResult, RunError> {
         loop {
@@ -102,7 +105,7 @@ impl Driver<'_> {
     }
 
     /// The node at the current position.
-    pub(crate) fn node(&self) -> &PlanNode {
+    pub(crate) fn node(&self) -> &'r PlanNode {
         let last = self.plan.nodes.len().saturating_sub(1);
         &self.plan.nodes[self.state.cursor.node().min(last)]
     }

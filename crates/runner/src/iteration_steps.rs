@@ -111,9 +111,11 @@ impl Driver<'_> {
             env: self.view().agent_env(&cursor, &self.now()),
             cwd: self.context.project.clone(),
             output: files.output,
+            transcript: files.transcript,
             status: files.status,
             is_follow_up: cursor.follow_up > 0,
             timeout: self.remaining_runtime(),
+            key: turn.to_string(),
             position: self.state.agent_ends,
         };
         let end = self.prompt_agent(&job);
@@ -255,7 +257,7 @@ impl Driver<'_> {
     }
 
     /// What is left of the node's time; `None` without a limit.
-    fn remaining_runtime(&self) -> Option<Duration> {
+    pub(crate) fn remaining_runtime(&self) -> Option<Duration> {
         let limit = Duration::from_secs_f64(self.node().max_runtime_seconds?);
         let began = self.state.node_started_ms;
         let elapsed = (self.context.now_ms)().saturating_sub(began);

@@ -1,6 +1,9 @@
 //! Runs plans: it drives an agent through iterations and stages, fires hooks at every point, and
 //! continues after a kill. It must not know dialects, stores by name, or how text is printed.
 
+mod acp_firing;
+mod acp_permissions;
+mod acp_turn;
 mod agent;
 mod agent_turn;
 mod board;
@@ -25,6 +28,7 @@ mod permissions;
 mod plan;
 mod prompt;
 mod provider;
+mod recovery;
 mod result;
 mod run_board;
 mod run_log;
@@ -34,6 +38,7 @@ mod start;
 mod state;
 mod termination;
 
+pub use agent::{AcpError, TaskServer, probe_agent};
 pub use board::{
     Board, BoardChange, BoardError, DEFAULT_PRIORITY, FireBoardEvent, MAX_PRIORITY, NewTask,
     TaskEdit, TaskRule, find_blocker, refuse, status_word,
@@ -52,6 +57,6 @@ pub use plan::{
     InputSelect, NodeInputs, NodeProvider, PermissionDefault, PipelineInfo, Plan, PlanFile,
     PlanNode, PlanSession, PlanSource, RunKind, SpecText, Termination, TerminationKind,
 };
-pub use provider::AgentSpec;
+pub use provider::{ACP_AGENTS, AcpAgent, AgentSpec};
 pub use start::{read_plan, read_state, run_plan, write_plan, write_state};
 pub use state::{HistoryEntry, RunFailure, RunState, RunStatus, StageState};

@@ -96,6 +96,8 @@ impl Driver<'_> {
                 self.report_error(&[], "agent_error", reason, None)
             }
             NodeProgress::Continue => {
+                // The next iteration has a session of its own.
+                self.session = None;
                 self.state.cursor = cursor.at_iteration(cursor.iteration + 1, 1);
                 self.wait_between_iterations()
             }
@@ -165,6 +167,9 @@ impl Driver<'_> {
             true => Cursor::at_node(next),
             false => self.state.cursor.at(RunStep::Delivery),
         };
+        if cursor.step == RunStep::NodeStart {
+            self.session = None;
+        }
         self.write_lines(&fired.hooks, LogKind::StageHooksDone, cursor, Value::Null)
     }
 
@@ -176,6 +181,7 @@ impl Driver<'_> {
         let messages = pending.messages.iter().filter(|message| message.to != Audience::User);
         let messages: Vec<&str> = messages.map(|message| message.text.as_str()).collect();
         if messages.is_empty() {
+            self.session = None;
             self.state.cursor = end;
             return Ok(StepEnd::Next);
         }
@@ -190,10 +196,12 @@ impl Driver<'_> {
             env: self.delivery_env(&cursor),
             cwd: self.context.project.clone(),
             output: self.folder.path.join("delivery.md"),
+            transcript: self.folder.path.join("delivery.jsonl"),
             status: self.folder.path.join("delivery-status.json"),
             // A repeated delivery is appended.
             is_follow_up: true,
             timeout: None,
+            key: "delivery".to_owned(),
             position: self.state.agent_ends,
         };
         let turn = self.prompt_agent(&job);
@@ -205,6 +213,7 @@ impl Driver<'_> {
             (self.on_update)(RunUpdate::Notice(&text));
         }
         let data = json!({"completed": turn == TurnEnd::Completed});
+        self.session = None;
         self.write_line(LogKind::Delivered, end, data)?;
         mark_delivered(self.context.ledger, &session_key, &pending.entries)?;
         Ok(StepEnd::Next)
@@ -255,12 +264,17 @@ impl Driver<'_> {
         let mut firing = RunFiring::of("error");
         firing.key = format!("error/{}", self.state.error_count);
         firing.facts = json!({"error": failure.message, "cause": failure.kind});
+        let known = self.list_undelivered()?;
         let fired = self.fire(firing)?;
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         let has_recovery = fired.decision.for_caller.side_effects.contains(&SideEffect::Recover);
         if has_recovery && failure.kind == AGENT_FAILURE && self.state.recoveries < MAX_RECOVERIES {
+            self.send_recovery(&known)?;
+            if self.is_interrupted() {
+                return Ok(StepEnd::Interrupted);
+            }
             let cursor = &self.state.cursor;
             let cursor = cursor.at_iteration(cursor.iteration, cursor.attempt + 1);
             let data = json!({"attempt": cursor.attempt});

@@ -51,6 +51,7 @@ pub fn run_plan(
         rewritten_prompt: None,
         tool_hooks: Vec::new(),
         tool_halt: None,
+        session: None,
         state,
     };
     if is_fresh {

@@ -40,7 +40,7 @@ pub fn run_command(context: &RunContext<'_>, command: &str, job: &AgentJob) -> T
 
 /// Where the printed text goes. If the agent writes the output itself, its text stays, and the
 /// printed text goes to the log beside it.
-fn choose_output(job: &AgentJob) -> TeeTarget {
+pub fn choose_output(job: &AgentJob) -> TeeTarget {
     let log = job.output.with_extension("log");
     if job.is_follow_up {
         let path = if log.exists() { log } else { job.output.clone() };

@@ -1,12 +1,17 @@
 //! The agents that a run can drive.
 
+mod acp;
 mod command;
 mod script;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use command::run_command;
+pub use acp::{
+    AcpError, AcpInput, AcpSession, AcpToolCall, AgentLine, CallStatus, INTERRUPT_CHECK_INTERVAL,
+    PermissionRequest, PermissionWish, Received, StopWord, TaskServer, TurnFiles, probe_agent,
+};
+pub use command::{choose_output, run_command};
 pub use script::{ToolUse, run_script};
 
 /// One prompt for an agent.
@@ -21,12 +26,16 @@ pub struct AgentJob {
     pub cwd: PathBuf,
     /// Where its output goes.
     pub output: PathBuf,
+    /// Where its session is kept, for an agent that has one.
+    pub transcript: PathBuf,
     /// Where its decision goes.
     pub status: PathBuf,
     /// Whether an earlier prompt of the same iteration has ended.
     pub is_follow_up: bool,
     /// How long it may take.
     pub timeout: Option<Duration>,
+    /// The first part of the keys of its tool calls.
+    pub key: String,
     /// How many prompts of this run have ended, for a scripted agent.
     pub position: usize,
 }
