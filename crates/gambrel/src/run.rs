@@ -193,7 +193,7 @@ impl Gambrel {
 }
 
 /// The dialects whose hooks an agent runs itself.
-fn native_dialects(agent: &str) -> Vec<&'static str> {
+pub fn native_dialects(agent: &str) -> Vec<&'static str> {
     let command = agent.split_once(':').map_or(agent, |(_, command)| command);
     let program = command.split_whitespace().find(|word| !word.contains('='));
     let program = program.and_then(|word| Path::new(word).file_name()?.to_str());

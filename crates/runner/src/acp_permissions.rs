@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use gambrel_model::digest::sha256;
 use gambrel_model::{Ruling, Ticket};
 use serde_json::{Value, json};
 
@@ -21,6 +22,8 @@ use crate::permissions::{QuestionState, ToolRuling, refusal_of, tool_end_firing,
 const MAX_REQUESTS: usize = 10_000;
 /// How many tool calls one prompt may have.
 const MAX_CALLS: usize = 10_000;
+/// The most bytes that the tool calls of one prompt hold.
+const MAX_HELD_BYTES: usize = 64 << 20;
 /// The most bytes of a tool call's id.
 const MAX_ID_BYTES: usize = 512;
 /// Why a call without its input is not simply allowed.
@@ -33,8 +36,8 @@ pub(crate) struct TrackedCall {
     pub call: AcpToolCall,
     /// What the run has decided about it.
     pub gate: CallGate,
-    /// The input that hooks have seen.
-    judged: Option<Value>,
+    /// The hash of the input that hooks have seen.
+    judged: Option<[u8; 32]>,
     /// How often hooks have decided about it.
     judged_count: u32,
     /// Whether its end was reported to hooks.
@@ -105,11 +108,11 @@ impl<'r> Driver<'r> {
             session.answer(&request, PermissionWish::Cancel)?;
             return Ok(());
         }
-        let Some(tracked) = track_call(turn, &request.call)? else {
+        let Some(tracked) = track_call(turn, &params["toolCall"])? else {
             return session.refuse_params(&request.id, "`toolCall.toolCallId` is too long");
         };
-        request.input = tracked.call.input().cloned();
-        let is_judged = request.input == tracked.judged;
+        request.input = request.input.or_else(|| tracked.call.input().cloned());
+        let is_judged = tracked.judged.is_some_and(|judged| judged == hash_input(&request));
         match &mut tracked.gate {
             CallGate::Answered(wish) if is_judged || *wish != PermissionWish::Allow => {
                 let wish = *wish;
@@ -131,18 +134,11 @@ impl<'r> Driver<'r> {
     fn judge_call(&self, turn: &mut AcpTurn<'r>, id: &str, requests: Vec<PermissionRequest>) {
         let Some(tracked) = turn.calls.get_mut(id) else { return };
         let Some(first) = requests.first() else { return };
-        tracked.judged.clone_from(&first.input);
+        tracked.judged = Some(hash_input(first));
         tracked.judged_count += 1;
         let call = tracked.call.with_input(first.input.clone());
-        let suffix = match tracked.judged_count {
-            1 => String::new(),
-            count => format!("#{count}"),
-        };
         tracked.gate = CallGate::Firing(requests);
-        self.start_firing(turn, &call, |mut tool| {
-            tool.key.push_str(&suffix);
-            tool_firing("tool.before", &tool)
-        });
+        self.start_firing(turn, &call, |tool| tool_firing("tool.before", tool));
     }
 
     /// Takes over what the agent says about a tool call, and fires when the call has ended.
@@ -161,7 +157,9 @@ impl<'r> Driver<'r> {
         }
         tracked.has_ended = true;
         let call = tracked.call.clone();
-        self.start_firing(turn, &call, |tool| tool_end_firing(&tool));
+        tracked.call.forget();
+        turn.held_bytes = turn.held_bytes.saturating_sub(call.weight());
+        self.start_firing(turn, &call, tool_end_firing);
         Ok(())
     }
 
@@ -169,9 +167,9 @@ impl<'r> Driver<'r> {
         &self,
         turn: &mut AcpTurn<'r>,
         call: &AcpToolCall,
-        build: impl FnOnce(ToolUse) -> RunFiring,
+        build: impl FnOnce(&ToolUse) -> RunFiring,
     ) {
-        let firing = self.prepare_firing(build(name_call(turn, call)));
+        let firing = self.prepare_firing(build(&name_call(turn, call)));
         let job = FiringJob { call: call.id.clone(), firing };
         // Without workers the turn is over.
         if turn.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok()) {
@@ -203,8 +201,12 @@ impl<'r> Driver<'r> {
             self.tool_hooks.extend(decision.hooks);
             return Ok(());
         };
-        let call = tracked.call.with_input(tracked.judged.clone());
-        let is_open = matches!(tracked.gate, CallGate::Firing(_));
+        let requests = match &tracked.gate {
+            CallGate::Firing(requests) => requests.as_slice(),
+            _ => &[],
+        };
+        let is_open = !requests.is_empty();
+        let call = tracked.call.with_input(requests.first().and_then(|first| first.input.clone()));
         match self.rule_call(&call, decision) {
             ToolRuling::Halt(_) => {
                 self.cancel_turn(session, turn, TurnEnd::Completed);
@@ -218,15 +220,14 @@ impl<'r> Driver<'r> {
     }
 
     /// What the decision means. An answer that was given without the input is none.
-    fn rule_call(&mut self, call: &AcpToolCall, decision: RunDecision) -> ToolRuling {
-        let ruling = decision.decision.for_caller.ruling;
+    fn rule_call(&mut self, call: &AcpToolCall, mut decision: RunDecision) -> ToolRuling {
         let has_judge = decision.decision.trail.iter().any(|step| step.ran);
-        let is_unjudged = call.is_blind() && has_judge && ruling <= Ruling::Allow;
-        let ruling = self.rule_tool(decision);
-        if !is_unjudged {
-            return ruling;
+        let ruling = &mut decision.decision.for_caller.ruling;
+        if !(call.is_blind() && has_judge && *ruling <= Ruling::Allow) {
+            return self.rule_tool(decision);
         }
-        match ruling {
+        *ruling = Ruling::Silent;
+        match self.rule_tool(decision) {
             ToolRuling::Allow | ToolRuling::Ask(_) if self.context.is_strict => {
                 ToolRuling::Deny(format!("strict: {BLIND}"))
             }
@@ -257,6 +258,7 @@ impl<'r> Driver<'r> {
         {
             let requests = std::mem::take(requests);
             tracked.gate = CallGate::Asking { requests, ticket: Box::new(ticket) };
+            turn.question_count += 1;
         }
         Ok(())
     }
@@ -282,6 +284,7 @@ impl<'r> Driver<'r> {
                 Ok(Some(refusal)) => refusal,
                 Err(error) => Some(error.to_string()),
             };
+            turn.question_count = turn.question_count.saturating_sub(1);
             match refusal {
                 None => self.decide_call(session, turn, &id, PermissionWish::Allow)?,
                 Some(reason) => self.deny_call(session, turn, &id, reason)?,
@@ -330,10 +333,10 @@ impl<'r> Driver<'r> {
         let Some(tracked) = turn.calls.get_mut(id) else { return Ok(()) };
         let mut requests = tracked.take_requests(wish);
         // An Allow holds only for the input that was seen.
-        let judged = tracked.judged.clone();
+        let judged = tracked.judged;
         let others: Vec<PermissionRequest> = match wish {
             PermissionWish::Allow => {
-                requests.extract_if(.., |request| request.input != judged).collect()
+                requests.extract_if(.., |request| judged != Some(hash_input(request))).collect()
             }
             PermissionWish::Reject | PermissionWish::Cancel => Vec::new(),
         };
@@ -398,11 +401,29 @@ fn track_call<'t>(
     if tracked.call.id.is_empty() {
         tracked.call = AcpToolCall::new(id);
     }
+    let weight = tracked.call.weight();
     tracked.call.merge(fields);
+    if tracked.has_ended {
+        tracked.call.forget();
+    }
+    turn.held_bytes = (turn.held_bytes + tracked.call.weight()).saturating_sub(weight);
+    if turn.held_bytes > MAX_HELD_BYTES {
+        return Err(AcpError::Heavy(MAX_HELD_BYTES >> 20));
+    }
     Ok(Some(tracked))
 }
 
-/// The call in neutral words, with its key.
+/// Distinguishes the inputs of requests.
+fn hash_input(request: &PermissionRequest) -> [u8; 32] {
+    sha256(request.input.as_ref().map(Value::to_string).unwrap_or_default().as_bytes())
+}
+
+/// The call in neutral words, with its key. Each input that hooks decide about has its own.
 fn name_call(turn: &AcpTurn<'_>, call: &AcpToolCall) -> ToolUse {
-    ToolUse { key: turn.call_key(&call.id), ..call.to_tool_use() }
+    let mut key = turn.call_key(&call.id);
+    let count = turn.calls.get(&call.id).map_or(0, |tracked| tracked.judged_count);
+    if count > 1 {
+        key.push_str(&format!("#{count}"));
+    }
+    ToolUse { key, ..call.to_tool_use() }
 }

@@ -21,6 +21,10 @@ use crate::drive::Driver;
 
 /// How many hooks of tool calls run at once.
 const MAX_PARALLEL_FIRINGS: usize = 4;
+/// How many firings wait before the agent has to.
+const MAX_WAITING_FIRINGS: usize = 32;
+/// How many questions are open before the agent has to wait.
+const MAX_QUESTIONS: usize = 64;
 /// How often reasons of refusals are sent in one turn.
 const MAX_DENIAL_PROMPTS: u32 = 20;
 /// How long an agent may take to end a turn that was cancelled.
@@ -36,6 +40,10 @@ pub(crate) struct AcpTurn<'p> {
     pub calls: BTreeMap<String, TrackedCall>,
     /// How many permission requests there were in the turn.
     pub request_count: usize,
+    /// How many bytes the tool calls of the current prompt hold.
+    pub held_bytes: usize,
+    /// How many questions are open.
+    pub question_count: usize,
     /// How many firings have not ended.
     pub firing_count: usize,
     /// Reasons that the agent has not heard.
@@ -61,6 +69,11 @@ impl AcpTurn<'_> {
         }
     }
 
+    /// Whether so much waits for hooks and people that the agent has to wait.
+    fn is_busy(&self) -> bool {
+        self.firing_count >= MAX_WAITING_FIRINGS || self.question_count >= MAX_QUESTIONS
+    }
+
     /// Whether the turn was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_some()
@@ -78,6 +91,8 @@ impl AcpTurn<'_> {
         self.stop = None;
         self.has_refusal = false;
         self.calls.clear();
+        self.held_bytes = 0;
+        self.question_count = 0;
         Ok(())
     }
 }
@@ -151,6 +166,8 @@ impl<'r> Driver<'r> {
             files: TurnFiles::open(target, &job.transcript, self.context.redact),
             calls: BTreeMap::new(),
             request_count: 0,
+            held_bytes: 0,
+            question_count: 0,
             firing_count: 0,
             denials: Vec::new(),
             has_refusal: false,
@@ -179,7 +196,11 @@ impl<'r> Driver<'r> {
             {
                 return Ok(end);
             }
-            match session.receive(INTERRUPT_CHECK_INTERVAL)? {
+            let received = match turn.is_busy() {
+                true => session.receive_result(INTERRUPT_CHECK_INTERVAL)?,
+                false => session.receive(INTERRUPT_CHECK_INTERVAL)?,
+            };
+            match received {
                 Received::Nothing => {}
                 Received::Done(fired) => self.handle_fired(session, turn, fired)?,
                 Received::Line(line) => self.handle_line(session, turn, line)?,
@@ -307,5 +328,6 @@ impl<'r> Driver<'r> {
             }
             tracked.cancel(session);
         }
+        turn.question_count = 0;
     }
 }

@@ -155,6 +155,14 @@ impl ScriptedAgent {
                     self.say(&"flood ".repeat(10_923));
                 }
             }
+            "flood_of_calls" => loop {
+                self.last_id += 1;
+                let size = usize::try_from(value.as_u64().unwrap()).unwrap();
+                self.update(&json!({
+                    "sessionUpdate": "tool_call", "toolCallId": format!("c{}", self.last_id),
+                    "status": "pending", "rawInput": {"command": "x".repeat(size)},
+                }));
+            },
             "exit" => std::process::exit(i32::try_from(value.as_i64().unwrap()).unwrap()),
             "tools" => self.call_tools(value),
             other => panic!("no step `{other}`"),

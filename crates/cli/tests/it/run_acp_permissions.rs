@@ -215,6 +215,14 @@ fn a_call_without_its_input_is_noted_where_nobody_looks() {
     assert!(text(&output.stderr).contains("nobody can be asked"), "{}", text(&output.stderr));
     assert_eq!(lines(&project, "answers"), ["allow_once"]);
 
+    let default = blind_project().with("GAMBREL_UI", "none");
+    add_hook(&default, "PreToolUse", &ruling("allow", ""));
+    let stage = default.root.join(".gambrel/stages/work/stage.yaml");
+    let written = std::fs::read_to_string(&stage).unwrap();
+    std::fs::write(&stage, format!("{written}permissions: deny\n")).unwrap();
+    run_acp(&default, 0);
+    assert_eq!(lines(&default, "answers"), ["reject_once"]);
+
     let denied = blind_project().with("GAMBREL_UI", "none");
     add_hook(&denied, "PreToolUse", &ruling("deny", "no commands"));
     run_acp(&denied, 0);

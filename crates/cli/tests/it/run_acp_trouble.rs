@@ -183,6 +183,16 @@ fn a_flood_of_updates_uses_little_memory() {
 }
 
 #[test]
+fn open_calls_that_are_too_large_fail_the_run() {
+    let steps = json!([{"flood_of_calls": 1 << 20}]);
+    expect_failure(
+        "heavy",
+        &prompts(&[steps]),
+        "open tool calls of the agent have more than 64 MiB",
+    );
+}
+
+#[test]
 fn a_message_that_is_too_long_fails_the_run() {
     let long = format!("{{\"jsonrpc\": \"2.0\", \"method\": \"{}\"}}", "x".repeat(9 << 20));
     let steps = json!([{"print": long}, {"until_cancelled": true}]);

@@ -2,11 +2,13 @@
 //! stdin and stdout. One thread reads, one writes; both end with the process. It must not know what
 //! a prompt or a permission is.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gambrel_model::{Call, Program, Shell};
@@ -35,8 +37,8 @@ const MAX_LAST_WORDS: usize = 300;
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 /// How long it may take after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(2);
-/// How long its end may take to be known after its stdout was closed.
-const CLOSED_GRACE: Duration = Duration::from_secs(1);
+/// How long its end, and the end of its stderr, may take to be known after its stdout was closed.
+const CLOSED_GRACE: Duration = Duration::from_secs(5);
 const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What reaches the run's thread.
@@ -69,7 +71,10 @@ pub struct AcpConnection<T> {
     sender: Sender<AcpInput<T>>,
     /// One for each line that was read and not handled.
     unhandled: Receiver<()>,
+    /// Lines that came while the run did not take any.
+    held: VecDeque<Vec<u8>>,
     stderr: Arc<Mutex<Vec<u8>>>,
+    stderr_thread: JoinHandle<()>,
     next_id: u64,
     noise_lines: u32,
 }
@@ -99,14 +104,16 @@ impl<T: Send + 'static> AcpConnection<T> {
         // They end when the agent's processes are gone, or with this process.
         std::thread::spawn(move || write_messages(stdin, &unsent));
         std::thread::spawn(move || read_lines(stdout, &lines, &count));
-        std::thread::spawn(move || keep_stderr(stderr, &kept));
+        let stderr_thread = std::thread::spawn(move || keep_stderr(stderr, &kept));
         Ok(Self {
             group,
             outgoing: Some(outgoing),
             incoming,
             sender,
             unhandled,
+            held: VecDeque::new(),
             stderr: last_words,
+            stderr_thread,
             next_id: 0,
             noise_lines: 0,
         })
@@ -147,19 +154,40 @@ impl<T: Send + 'static> AcpConnection<T> {
 
     /// Waits for the next line or result.
     pub fn receive(&mut self, timeout: Duration) -> Result<Received<T>, AcpError> {
-        let input = match self.incoming.recv_timeout(timeout) {
-            Ok(input) => input,
-            Err(RecvTimeoutError::Timeout) => return Ok(Received::Nothing),
-            Err(RecvTimeoutError::Disconnected) => return Err(self.describe_end()),
-        };
-        let line = match input {
-            AcpInput::Done(result) => return Ok(Received::Done(result)),
-            AcpInput::Closed => return Err(self.describe_end()),
-            AcpInput::LongLine => return Err(AcpError::LongMessage(MAX_MESSAGE_BYTES >> 20)),
-            AcpInput::Line(line) => line,
-        };
+        if let Some(line) = self.held.pop_front() {
+            return self.handle_line(&line);
+        }
+        match self.receive_input(timeout)? {
+            Some(AcpInput::Line(line)) => self.handle_line(&line),
+            Some(AcpInput::Done(result)) => Ok(Received::Done(result)),
+            _ => Ok(Received::Nothing),
+        }
+    }
+
+    /// Waits for the next result only. The agent waits too, once a few of its lines are held.
+    pub fn receive_result(&mut self, timeout: Duration) -> Result<Received<T>, AcpError> {
+        match self.receive_input(timeout)? {
+            Some(AcpInput::Line(line)) => {
+                self.held.push_back(line);
+                Ok(Received::Nothing)
+            }
+            Some(AcpInput::Done(result)) => Ok(Received::Done(result)),
+            _ => Ok(Received::Nothing),
+        }
+    }
+
+    fn receive_input(&self, timeout: Duration) -> Result<Option<AcpInput<T>>, AcpError> {
+        match self.incoming.recv_timeout(timeout) {
+            Ok(AcpInput::Closed) | Err(RecvTimeoutError::Disconnected) => Err(self.describe_end()),
+            Ok(AcpInput::LongLine) => Err(AcpError::LongMessage(MAX_MESSAGE_BYTES >> 20)),
+            Ok(input) => Ok(Some(input)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+        }
+    }
+
+    fn handle_line(&mut self, line: &[u8]) -> Result<Received<T>, AcpError> {
         let _handled = self.unhandled.try_recv();
-        let line = parse_line(&line)?;
+        let line = parse_line(line)?;
         if let AgentLine::Noise(text) = &line {
             self.noise_lines += 1;
             if self.noise_lines > MAX_NOISE_LINES {
@@ -200,14 +228,18 @@ impl<T: Send + 'static> AcpConnection<T> {
 
     /// How the agent ended, for an error.
     fn describe_end(&self) -> AcpError {
-        let how = match self.wait_for_exit(CLOSED_GRACE) {
-            false => "it closed its output".to_owned(),
-            true => match self.group.wait_for_exit() {
-                Some(ProcessEnd::Exited(code)) => format!("it exited with code {code}"),
-                Some(ProcessEnd::Signalled(signal)) => format!("signal {signal} ended it"),
-                _ => "it ended".to_owned(),
-            },
+        if !wait_until(CLOSED_GRACE, || self.group.has_exited()) {
+            let how = "it closed its output".to_owned();
+            return AcpError::Ended { how, words: self.last_words() };
+        }
+        let how = match self.group.wait_for_exit() {
+            Some(ProcessEnd::Exited(code)) => format!("it exited with code {code}"),
+            Some(ProcessEnd::Signalled(signal)) => format!("signal {signal} ended it"),
+            _ => "it ended".to_owned(),
         };
+        // Its last words are in the pipe, which a process that it left may hold.
+        self.group.kill_tree();
+        wait_until(CLOSED_GRACE, || self.stderr_thread.is_finished());
         AcpError::Ended { how, words: self.last_words() }
     }
 
@@ -218,28 +250,25 @@ impl<T: Send + 'static> AcpConnection<T> {
         let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         line.trim().chars().take(MAX_LAST_WORDS).collect()
     }
-
-    fn wait_for_exit(&self, grace: Duration) -> bool {
-        wait_for_exit(&self.group, grace)
-    }
 }
 
 impl<T> Drop for AcpConnection<T> {
     /// Ends the agent: an agent ends when its stdin is closed; what does not is killed.
     fn drop(&mut self) {
         self.outgoing = None;
-        if !wait_for_exit(&self.group, EXIT_GRACE) {
+        if !wait_until(EXIT_GRACE, || self.group.has_exited()) {
             self.group.signal_tree(Signal::TERM);
-            wait_for_exit(&self.group, TERM_GRACE);
+            wait_until(TERM_GRACE, || self.group.has_exited());
         }
         self.group.kill_tree();
         self.group.reap();
     }
 }
 
-fn wait_for_exit(group: &ProcessGroup, grace: Duration) -> bool {
+/// Waits until something holds. False if the time is over.
+fn wait_until(grace: Duration, holds: impl Fn() -> bool) -> bool {
     let end = Instant::now() + grace;
-    while !group.has_exited() {
+    while !holds() {
         if Instant::now() >= end {
             return false;
         }

@@ -63,6 +63,9 @@ pub enum AcpError {
     /// It makes too many tool calls in one turn.
     #[error("the agent has made more than {0} tool calls in one turn")]
     Restless(usize),
+    /// Its open tool calls are too large.
+    #[error("the open tool calls of the agent have more than {0} MiB")]
+    Heavy(usize),
     /// It ended its turn in another way than the protocol has for a complete one.
     #[error("the agent ended its turn with `{0}`")]
     Stopped(String),

@@ -42,8 +42,6 @@ pub enum PermissionWish {
 pub struct PermissionRequest {
     /// The id that the answer repeats.
     pub id: Value,
-    /// The tool call.
-    pub call: Value,
     /// The input that the request is about, as far as the agent has said.
     pub input: Option<Value>,
     /// The options: id and kind.
@@ -86,7 +84,8 @@ impl PermissionRequest {
         let options = options
             .iter()
             .filter_map(|option| Some((text(option, "optionId")?, text(option, "kind")?)));
-        Ok(Self { id, call: params["toolCall"].clone(), input: None, options: options.collect() })
+        let input = params["toolCall"].get("rawInput").filter(|input| !input.is_null()).cloned();
+        Ok(Self { id, input, options: options.collect() })
     }
 
     /// The result for the agent. The option is chosen by its kind. A wish without an option cancels:
@@ -172,6 +171,11 @@ impl AcpSession {
     /// Waits for the next line or result.
     pub fn receive(&mut self, timeout: Duration) -> Result<Received<FiredTool>, AcpError> {
         self.connection.receive(timeout)
+    }
+
+    /// Waits for the next result only, while the agent has to wait.
+    pub fn receive_result(&mut self, timeout: Duration) -> Result<Received<FiredTool>, AcpError> {
+        self.connection.receive_result(timeout)
     }
 
     /// Where other threads send the results of their work.

@@ -1,9 +1,15 @@
 //! Tool calls of an agent in neutral words. The protocol has a kind and a title, and agents name
 //! their arguments differently.
 
+use gambrel_model::text::truncate_bytes;
 use serde_json::{Map, Value, json};
 
 use crate::agent::ToolUse;
+
+/// The most bytes of a result that hooks see.
+const MAX_RESULT_BYTES: usize = 256 << 10;
+/// The most bytes of a title, a name or a kind.
+const MAX_WORD_BYTES: usize = 1000;
 
 /// Arguments by their neutral name, and the names that agents use for them.
 const ARGUMENT_NAMES: [(&str, &[&str]); 8] = [
@@ -45,9 +51,12 @@ pub struct AcpToolCall {
     name: String,
     title: String,
     input: Option<Value>,
-    output: Option<Value>,
-    content: Vec<Value>,
-    locations: Vec<Value>,
+    /// The bytes of the input as text.
+    input_bytes: usize,
+    /// What it gave so far, as text.
+    result: String,
+    /// A file that the agent names beside the input.
+    path: Option<String>,
 }
 
 impl AcpToolCall {
@@ -58,30 +67,41 @@ impl AcpToolCall {
 
     /// Takes over what an update or a request says. The newest word counts.
     pub fn merge(&mut self, fields: &Value) {
-        let text = |key: &str| fields[key].as_str().filter(|text| !text.is_empty());
-        if let Some(kind) = text("kind") {
-            self.kind = kind.to_owned();
-        }
+        let text = |key: &str| {
+            let text = fields[key].as_str().filter(|text| !text.is_empty())?;
+            Some(truncate_bytes(text, MAX_WORD_BYTES, "…"))
+        };
         let title = text("title");
-        if self.name.is_empty()
-            && let Some(name) = text("name").or_else(|| title.filter(|title| is_word(title)))
-        {
-            self.name = name.to_owned();
+        if self.name.is_empty() {
+            let named = text("name").or_else(|| title.clone().filter(|title| is_word(title)));
+            self.name = named.unwrap_or_default();
         }
-        if let Some(title) = title {
-            self.title = title.to_owned();
-        }
-        match text("status") {
+        self.title = title.unwrap_or_else(|| std::mem::take(&mut self.title));
+        self.kind = text("kind").unwrap_or_else(|| std::mem::take(&mut self.kind));
+        match fields["status"].as_str() {
             Some("completed") => self.status = CallStatus::Completed,
             Some("failed") => self.status = CallStatus::Failed,
             _ => {}
         }
-        let value = |key: &str| fields.get(key).filter(|value| !value.is_null()).cloned();
-        self.input = value("rawInput").or(self.input.take());
-        self.output = value("rawOutput").or(self.output.take());
-        let list = |key: &str| fields[key].as_array().filter(|list| !list.is_empty()).cloned();
-        self.content = list("content").unwrap_or_else(|| std::mem::take(&mut self.content));
-        self.locations = list("locations").unwrap_or_else(|| std::mem::take(&mut self.locations));
+        if let Some(input) = fields.get("rawInput").filter(|input| !input.is_null()) {
+            self.input_bytes = input.to_string().len();
+            self.input = Some(input.clone());
+        }
+        if let Some(result) = read_result(fields) {
+            self.result = truncate_bytes(&result, MAX_RESULT_BYTES, "…");
+        }
+        self.path = find_path(fields).or(self.path.take());
+    }
+
+    /// How many bytes it holds.
+    pub fn weight(&self) -> usize {
+        self.input_bytes + self.result.len()
+    }
+
+    /// Forgets the input and the result of a call that has ended.
+    pub fn forget(&mut self) {
+        (self.input, self.input_bytes) = (None, 0);
+        self.result = String::new();
     }
 
     /// The input as the agent wrote it.
@@ -117,7 +137,7 @@ impl AcpToolCall {
             kind @ ("read" | "search" | "fetch") => kind,
             _ => "",
         };
-        let result = self.result_text();
+        let result = self.result.clone();
         let is_failed = self.status == CallStatus::Failed;
         ToolUse {
             tool: tool.to_owned(),
@@ -162,17 +182,17 @@ impl AcpToolCall {
         if let Some(command) = args.get_mut("command") {
             *command = join_command(command);
         }
-        self.add_edits(&mut args);
+        Self::add_edits(&mut args);
         if !args.contains_key("path")
-            && let Some(path) = self.find_path()
+            && let Some(path) = &self.path
         {
-            args.insert("path".to_owned(), path);
+            args.insert("path".to_owned(), json!(path));
         }
         args
     }
 
-    /// The edits of an edit: a list, one pair of texts, or what the agent shows as a difference.
-    fn add_edits(&self, args: &mut Map<String, Value>) {
+    /// The edits of an edit: a list, or one pair of texts.
+    fn add_edits(args: &mut Map<String, Value>) {
         if let Some(Value::Array(edits)) = args.get_mut("edits") {
             for edit in edits.iter_mut().filter_map(Value::as_object_mut) {
                 rename_edit(edit);
@@ -191,29 +211,26 @@ impl AcpToolCall {
             args.insert("edits".to_owned(), json!([edit]));
         }
     }
+}
 
-    /// The file that the agent names beside its input.
-    fn find_path(&self) -> Option<Value> {
-        let parts = self.content.iter().chain(&self.locations);
-        parts.filter_map(|part| part.get("path")).find(|path| path.is_string()).cloned()
-    }
+/// The file that an update names beside the input.
+fn find_path(fields: &Value) -> Option<String> {
+    let parts = ["content", "locations"].iter().filter_map(|key| fields[*key].as_array()).flatten();
+    let mut paths = parts.filter_map(|part| part["path"].as_str());
+    paths.next().map(|path| truncate_bytes(path, MAX_WORD_BYTES, "…"))
+}
 
-    /// What the call gave, as text.
-    fn result_text(&self) -> String {
-        let texts: Vec<&str> =
-            self.content.iter().filter_map(|part| part["content"]["text"].as_str()).collect();
-        if !texts.is_empty() {
-            return texts.join("\n");
-        }
-        match &self.output {
-            None => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => {
-                let text = ["output", "error"].iter().find_map(|key| value[*key].as_str());
-                text.map_or_else(|| value.to_string(), str::to_owned)
-            }
-        }
+/// What a call gave, as text, if an update says it.
+fn read_result(fields: &Value) -> Option<String> {
+    let parts = fields["content"].as_array().into_iter().flatten();
+    let texts: Vec<&str> = parts.filter_map(|part| part["content"]["text"].as_str()).collect();
+    if !texts.is_empty() {
+        return Some(texts.join("\n"));
     }
+    let output = fields.get("rawOutput").filter(|output| !output.is_null())?;
+    let inner = ["output", "error"].iter().find_map(|key| output[*key].as_str());
+    let text = output.as_str().or(inner);
+    Some(text.map_or_else(|| output.to_string(), str::to_owned))
 }
 
 /// Whether a title is the name of a tool.
