@@ -1,6 +1,7 @@
 //! Runs calls: shell commands, rules, webhooks, MCP tools and child pipelines. Depends on the calls
 //! and outcomes of the model; not on events, dialects, verdicts or the ledger's storage.
 
+mod agent_process;
 mod attempt;
 mod batch;
 mod child_pipeline;
@@ -21,6 +22,7 @@ mod supervise;
 #[cfg(feature = "http")]
 mod web;
 
+pub use agent_process::start_agent;
 pub use child_pipeline::ChildPipelineAction;
 pub use gambrel_process::isolation::{try_isolation, try_verified_exec};
 pub use gambrel_process::posix_spawn::{end_process_after, reset_signals, stdout_was_closed};

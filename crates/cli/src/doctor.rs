@@ -1,5 +1,6 @@
 //! `gambrel doctor`: checks the environment and states the consequence of each missing part.
 
+mod acp_agents;
 mod claude_code;
 
 use std::net::TcpListener;
@@ -40,6 +41,7 @@ pub fn run(folder: Option<PathBuf>, args: &JsonArgs) -> anyhow::Result<u8> {
 
     findings.extend(programs.iter().map(|(name, without)| check_program(name, without, &path)));
     findings.extend(claude_code::check_claude_code(&gambrel, &path));
+    findings.extend(acp_agents::check_acp_agents(&gambrel, &path));
     findings.extend([
         check_callback_port(),
         check_processes(gambrel.build_settings().isolate),

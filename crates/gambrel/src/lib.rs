@@ -58,7 +58,7 @@ pub use gambrel_script as script;
 #[cfg(feature = "http")]
 pub use gambrel_server as server;
 pub use project_env::StateDirError;
-pub use run::plan_sources;
+pub use run::{native_dialects, plan_sources};
 pub use setup::Setup;
 pub use team::{IdleResult, TeamError, TeamHookResult};
 pub use wrap::{ToolCall, ToolError, ToolOutput};

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use std::time::Duration;
+
+use gambrel_actions::start_agent;
 use gambrel_dialects::DIALECTS;
 use gambrel_dialects::unified::project_agent;
 use gambrel_engine::{Options, now_ms};
@@ -9,14 +12,28 @@ use gambrel_model::{
     Call, Complaint, Decision, Dialect, End, Outcome, ProcessOrigin, SourceSpan, sha256, to_hex,
 };
 use gambrel_runner::{
-    FiringRequest, Plan, PlanError, PlanFile, PlanRequest, PlanRoots, RunContext, RunError,
-    RunFolder, RunResult, RunUpdate, compile_plan, list_plan_files, run_plan,
+    AcpError, FiringRequest, Plan, PlanError, PlanFile, PlanRequest, PlanRoots, RunContext,
+    RunError, RunFolder, RunResult, RunUpdate, TaskServer, compile_plan, list_plan_files,
+    probe_agent, run_plan,
 };
 
 use gambrel_engine::FireResult;
 use serde_json::Value;
 
 use crate::app::Gambrel;
+
+/// Variables by which `gambrel mcp` finds the same state and settings.
+const SERVER_VARIABLES: [&str; 9] = [
+    "GAMBREL_CLAUDE_MANAGED",
+    "GAMBREL_ISOLATE",
+    "GAMBREL_STATE_DIR",
+    "GAMBREL_STRICT",
+    "GAMBREL_TRUST",
+    "HOME",
+    "PATH",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+];
 
 impl Gambrel {
     /// Runs a plan in its folder, or resumes it. `interrupted` is asked between steps.
@@ -27,17 +44,59 @@ impl Gambrel {
         interrupted: &dyn Fn() -> Option<i32>,
         on_update: &mut dyn FnMut(RunUpdate<'_>),
     ) -> Result<RunResult, RunError> {
-        let context = RunContext {
+        self.record_plan(plan, folder)?;
+        self.with_run_context(interrupted, |context| {
+            run_plan(context, plan, folder, &ProcessOrigin::of_this_process(), on_update)
+        })
+    }
+
+    /// Starts an agent of the Agent Client Protocol, says hello, and ends it. Returns what it calls
+    /// itself.
+    pub fn probe_agent(&self, command: &str, timeout: Duration) -> Result<String, AcpError> {
+        self.with_run_context(&|| None, |context| probe_agent(context, command, timeout))
+    }
+
+    fn with_run_context<T>(
+        &self,
+        interrupted: &dyn Fn() -> Option<i32>,
+        work: impl FnOnce(&RunContext<'_>) -> T,
+    ) -> T {
+        let settings = self.build_settings();
+        work(&RunContext {
             ledger: self.ledger(),
             project: self.project_folder(),
             state_dir: self.setup().state_dir(),
             fire: &|request| self.fire_for_run(request),
             run_call: &|call: &Call| -> Outcome { self.run_call("shell", call) },
+            start_agent: &|call: &Call| {
+                start_agent(call, &settings).map_err(|error| error.to_string())
+            },
+            task_server: self.build_task_server(),
+            redact: settings.redact.as_ref(),
+            is_strict: self.setup().options.strict,
+            can_ask: self.setup().can_ask(),
             interrupted,
             now_ms: &now_ms,
-        };
-        self.record_plan(plan, folder)?;
-        run_plan(&context, plan, folder, &ProcessOrigin::of_this_process(), on_update)
+        })
+    }
+
+    /// `gambrel mcp`, as an agent of a run starts it: with this program's state and settings.
+    fn build_task_server(&self) -> Option<TaskServer> {
+        let setup = self.setup();
+        let program = setup.supervisor.as_ref().filter(|_| cfg!(feature = "mcp"))?;
+        // An agent may pass its servers only a part of its environment.
+        let is_needed = |name: &str| SERVER_VARIABLES.contains(&name);
+        let mut env: Vec<(String, String)> = setup
+            .env
+            .iter()
+            .filter(|(name, _)| is_needed(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        if setup.options.strict {
+            env.retain(|(name, _)| name != "GAMBREL_STRICT");
+            env.push(("GAMBREL_STRICT".to_owned(), "1".to_owned()));
+        }
+        Some(TaskServer::for_project(program, &self.project_folder(), env))
     }
 
     /// Records that this user wrote a plan, so that a resumed run may execute it.
@@ -135,7 +194,7 @@ impl Gambrel {
 }
 
 /// The dialects whose hooks an agent runs itself.
-fn native_dialects(agent: &str) -> Vec<&'static str> {
+pub fn native_dialects(agent: &str) -> Vec<&'static str> {
     let command = agent.split_once(':').map_or(agent, |(_, command)| command);
     let program = command.split_whitespace().find(|word| !word.contains('='));
     let program = program.and_then(|word| Path::new(word).file_name()?.to_str());

@@ -2,6 +2,7 @@
 //! once at program start.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -137,6 +138,16 @@ impl Setup {
         {
             let way = crate::modules::select_ui(self).to_owned();
             Arc::make_mut(&mut self.env).insert("GAMBREL_UI".to_owned(), way);
+        }
+    }
+
+    /// Whether a person looks at questions: as `GAMBREL_UI` says; without a word if stderr is a
+    /// terminal.
+    pub fn can_ask(&self) -> bool {
+        match self.env_var("GAMBREL_UI") {
+            Some("page" | "tty") => true,
+            Some("none") => false,
+            _ => std::io::stderr().is_terminal(),
         }
     }
 

@@ -25,6 +25,11 @@ impl Redact {
     pub fn new(redact: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> Self {
         Self(Arc::new(redact))
     }
+
+    /// A whole text without its secrets.
+    pub fn apply(&self, bytes: &[u8]) -> Vec<u8> {
+        (self.0)(bytes)
+    }
 }
 
 impl fmt::Debug for Redact {

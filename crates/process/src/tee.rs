@@ -21,8 +21,8 @@ pub struct TeeFile<'a> {
     pub if_taken: Option<&'a Path>,
 }
 
-/// The file of one process.
-pub(crate) struct Tee<'a> {
+/// The file of one process or agent.
+pub struct Tee<'a> {
     file: TeeState<'a>,
     /// When bytes that were kept back are written.
     flush_at: Option<Instant>,

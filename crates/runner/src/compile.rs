@@ -364,10 +364,11 @@ impl Compiler<'_> {
                 String::new()
             }
         };
-        if matches!(AgentSpec::parse(&spec), Ok(AgentSpec::Acp(_))) {
-            let message = format!("the agent `{name}` speaks the Agent Client Protocol");
-            let complaint = Complaint::error(place.unwrap_or_default(), message);
-            let help = "such agents cannot be run yet: use `command:CMD` or `script:FILE`";
+        let is_acp = matches!(AgentSpec::parse(&spec), Ok(AgentSpec::Acp(_)));
+        if is_acp && request.model.as_deref().or(own_model).is_some() {
+            let message = format!("the agent `{name}` chooses its model itself");
+            let complaint = Complaint::warning(place.unwrap_or_default(), message);
+            let help = format!("`{model}` has no effect; set the model in the agent's settings");
             self.complaints.push(complaint.with_help(help));
         }
         let is_own_spec = spec == name;

@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 
 use gambrel_model::{Call, Complaint, Decision, Ledger, LedgerError, Outcome};
+use gambrel_process::group::ProcessGroup;
+use gambrel_process::owner::ParentEnds;
+use gambrel_process::redact::Redact;
 use serde_json::Value;
 
+use crate::agent::TaskServer;
 use crate::log_line::LogLine;
 use crate::plan::PlanFile;
 
@@ -20,14 +24,27 @@ pub struct RunContext<'a> {
     pub fire: &'a FireHooks<'a>,
     /// Runs a command outside any firing.
     pub run_call: &'a (dyn Fn(&Call) -> Outcome + 'a),
+    /// Starts an agent that stays for several prompts, with pipes.
+    pub start_agent: &'a StartAgent<'a>,
+    /// The task board as a server for such an agent.
+    pub task_server: Option<TaskServer>,
+    /// Removes secrets from what such an agent says.
+    pub redact: Option<&'a Redact>,
+    /// Whether a gate that could not judge a call refuses it.
+    pub is_strict: bool,
+    /// Whether a person can be asked about such a call.
+    pub can_ask: bool,
     /// The signal that asked the run to end, if one did.
     pub interrupted: &'a (dyn Fn() -> Option<i32> + 'a),
     /// Milliseconds since the epoch.
     pub now_ms: &'a (dyn Fn() -> u64 + 'a),
 }
 
-/// Fires one event.
-pub type FireHooks<'a> = dyn Fn(&FiringRequest<'_>) -> Result<Decision, Complaint> + 'a;
+/// Fires one event. Several threads may fire at once.
+pub type FireHooks<'a> = dyn Fn(&FiringRequest<'_>) -> Result<Decision, Complaint> + Sync + 'a;
+
+/// Starts a process with pipes, or says why it does not start.
+pub type StartAgent<'a> = dyn Fn(&Call) -> Result<(ProcessGroup, ParentEnds), String> + 'a;
 
 /// An event of a run, and the files of the plan whose hooks take part.
 pub struct FiringRequest<'f> {

@@ -5,6 +5,7 @@
 use gambrel_model::{Decision, Undelivered, iso_time};
 use serde_json::{Value, json};
 
+use crate::agent::AcpSession;
 use crate::changed_files::WorkTree;
 use crate::context::{RunContext, RunError, RunResult, RunUpdate};
 use crate::counts::TurnCounts;
@@ -41,6 +42,8 @@ pub struct Driver<'r> {
     pub(crate) tool_halt: Option<Decision>,
     /// What the current turn of the agent adds to the counts.
     pub(crate) turn_counts: TurnCounts,
+    /// The agent's session, while it is open.
+    pub(crate) session: Option<AcpSession>,
 }
 
 /// What a step led to.
@@ -51,7 +54,7 @@ pub(crate) enum StepEnd {
     Interrupted,
 }
 
-impl Driver<'_> {
+impl<'r> Driver<'r> {
     /// Runs steps until the run has ended.
     pub fn run(mut self) -> Result<RunResult, RunError> {
         loop {
@@ -107,7 +110,7 @@ impl Driver<'_> {
     }
 
     /// The node at the current position.
-    pub(crate) fn node(&self) -> &PlanNode {
+    pub(crate) fn node(&self) -> &'r PlanNode {
         let last = self.plan.nodes.len().saturating_sub(1);
         &self.plan.nodes[self.state.cursor.node().min(last)]
     }

@@ -51,9 +51,26 @@ impl RunDecision {
     }
 }
 
-impl Driver<'_> {
+/// A firing with its event and key.
+pub(crate) struct PreparedFiring<'p> {
+    /// The neutral moment.
+    pub moment: &'static str,
+    /// The key.
+    pub key: String,
+    /// The event.
+    pub request: FiringRequest<'p>,
+}
+
+impl<'r> Driver<'r> {
     /// Fires an event at the current position. Messages for the user are passed on.
     pub(crate) fn fire(&mut self, firing: RunFiring) -> Result<RunDecision, RunError> {
+        let prepared = self.prepare_firing(firing);
+        let decision = (self.context.fire)(&prepared.request).map_err(RunError::Firing)?;
+        Ok(self.conclude_firing(prepared.moment, &prepared.key, decision))
+    }
+
+    /// The event and key of a firing at the current position.
+    pub(crate) fn prepare_firing(&self, firing: RunFiring) -> PreparedFiring<'r> {
         let cursor = &self.state.cursor;
         let key = cursor.firing_key(&self.folder.path, &self.plan.session.run_id, &firing.key);
         let mut facts = firing.facts;
@@ -65,32 +82,43 @@ impl Driver<'_> {
             "cwd": self.context.project, "run_dir": self.folder.path,
             "pass": firing.pass, "firing_key": key, "facts": facts,
         });
+        let (plan, node) = (self.plan, self.node());
         let request = FiringRequest {
             event,
-            agent: &self.node().provider.spec,
-            stage_file: self.node().hook_file.as_ref(),
-            pipeline_file: self.plan.pipeline.hook_file.as_ref(),
+            agent: &node.provider.spec,
+            stage_file: node.hook_file.as_ref(),
+            pipeline_file: plan.pipeline.hook_file.as_ref(),
         };
-        let decision = (self.context.fire)(&request).map_err(RunError::Firing)?;
+        PreparedFiring { moment: firing.moment, key, request }
+    }
+
+    /// Reads a decision: messages for the user are passed on, and hooks that ended get their lines.
+    pub(crate) fn conclude_firing(
+        &mut self,
+        moment: &'static str,
+        key: &str,
+        decision: Decision,
+    ) -> RunDecision {
         for notice in decision.for_caller.messages_for(Audience::User) {
             (self.on_update)(RunUpdate::Notice(notice));
         }
         // A hook that stops the run has not finished: it is asked again.
         let stops = |step: &&Step| {
             step.verdict == Ruling::Halt
-                || (step.verdict == Ruling::Deny && firing.moment == "iteration.start")
+                || (step.verdict == Ruling::Deny && moment == "iteration.start")
         };
-        let is_new =
-            |step: &&Step| !self.state.finished_hooks.contains(&(key.clone(), step.hook.clone()));
+        let is_new = |step: &&Step| {
+            !self.state.finished_hooks.contains(&(key.to_owned(), step.hook.clone()))
+        };
         let ended = decision.trail.iter().filter(|step| step.outcome.is_some());
         let hooks = ended.filter(|step| !stops(step)).filter(is_new).map(|step| {
             json!({
-                "firing_key": key, "moment": firing.moment, "hook": step.hook,
+                "firing_key": key, "moment": moment, "hook": step.hook,
                 "title": step.title, "dialect": step.dialect, "verdict": step.verdict.as_str(),
                 "ms": step.outcome.as_ref().map_or(0, |outcome| outcome.elapsed.as_millis()),
             })
         });
         let hooks = hooks.collect();
-        Ok(RunDecision { decision, hooks })
+        RunDecision { decision, hooks }
     }
 }

@@ -28,12 +28,15 @@ pub struct IterationFiles {
     pub result: PathBuf,
     /// What the agent prints.
     pub output: PathBuf,
+    /// The session of an agent that has one.
+    pub transcript: PathBuf,
     /// What the agent prints where it writes `output.md` itself.
     pub output_log: PathBuf,
 }
 
 /// Files that belong to one attempt at an iteration.
-const ATTEMPT_FILES: [&str; 4] = ["status.json", "result.json", "output.md", "output.log"];
+const ATTEMPT_FILES: [&str; 5] =
+    ["status.json", "result.json", "output.md", "output.log", "transcript.jsonl"];
 
 impl RunFolder {
     /// The run folder at a path.
@@ -84,6 +87,7 @@ impl RunFolder {
             status: folder.join("status.json"),
             result: folder.join("result.json"),
             output: folder.join("output.md"),
+            transcript: folder.join("transcript.jsonl"),
             output_log: folder.join("output.log"),
             folder,
         }

@@ -6,7 +6,7 @@ use gambrel_engine::{mark_delivered, pending_delivery};
 use gambrel_model::{Call, End, Limits, Program, Ruling, Slot};
 use serde_json::{Value, json};
 
-use crate::agent::{AgentJob, TurnEnd, prompt_agent};
+use crate::agent::{AgentJob, TurnEnd};
 use crate::changed_files::{WorkTree, list_changes};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
@@ -15,7 +15,6 @@ use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::follow_up::{NOTIFY_KEY, describe_follow_up};
 use crate::log_line::{LogKind, LogLine};
-use crate::provider::AgentSpec;
 use crate::result::{read_result, read_spec_result};
 use crate::session_steps::AGENT_FAILURE;
 use crate::turn_report::TurnWatch;
@@ -103,39 +102,27 @@ impl Driver<'_> {
         self.write_line(LogKind::AgentStart, cursor.clone(), json!({"turn": turn}))?;
 
         let files = self.folder.iteration_files(self.plan, cursor.node(), cursor.iteration);
-        let mut blocks = Vec::new();
-        if !self.messages.is_empty() {
-            blocks.push(self.messages.join("\n"));
-        }
-        let prompt = self.rewritten_prompt.clone();
-        blocks.push(match prompt {
+        let messages = (!self.messages.is_empty()).then(|| self.messages.join("\n"));
+        let prompt = match self.rewritten_prompt.clone() {
             Some(prompt) => prompt,
             None => self.build_iteration_prompt(&cursor)?,
-        });
+        };
         let job = AgentJob {
-            blocks,
+            messages,
+            prompt: Some(prompt),
             env: self.view().agent_env(&cursor, &self.now()),
             cwd: self.context.project.clone(),
             output: files.output,
+            transcript: files.transcript,
             status: files.status,
             is_follow_up: cursor.follow_up > 0 || cursor.step == RunStep::FollowUp,
             timeout: self.remaining_runtime(),
+            key: turn.to_string(),
             position: self.state.agent_ends,
         };
         let watch =
             TurnWatch::start(&self.node().provider.spec, &job.output, &job.status, &files.result);
-        let spec = AgentSpec::parse(&self.node().provider.spec);
-        let mut calls = 0;
-        let end = match spec {
-            Ok(spec) => {
-                let context = self.context;
-                prompt_agent(&spec, context, &job, &mut |tool| {
-                    calls += 1;
-                    self.use_tool(tool, calls)
-                })
-            }
-            Err(error) => TurnEnd::Failed(error.to_string()),
-        };
+        let end = self.prompt_agent(&job);
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
@@ -288,7 +275,7 @@ impl Driver<'_> {
     }
 
     /// What is left of the node's time; `None` without a limit.
-    fn remaining_runtime(&self) -> Option<Duration> {
+    pub(crate) fn remaining_runtime(&self) -> Option<Duration> {
         let limit = Duration::from_secs_f64(self.node().max_runtime_seconds?);
         let began = self.state.node_started_ms;
         let elapsed = (self.context.now_ms)().saturating_sub(began);

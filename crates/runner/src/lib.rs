@@ -1,7 +1,11 @@
 //! Runs plans: it drives an agent through iterations and stages, fires hooks at every point, and
 //! continues after a kill. It must not know dialects, stores by name, or how text is printed.
 
+mod acp_firing;
+mod acp_permissions;
+mod acp_turn;
 mod agent;
+mod agent_turn;
 mod board;
 mod board_hooks;
 mod board_notify;
@@ -29,6 +33,7 @@ mod permissions;
 mod plan;
 mod prompt;
 mod provider;
+mod recovery;
 mod result;
 mod run_board;
 mod run_log;
@@ -41,6 +46,7 @@ mod turn_report;
 mod usage;
 mod usage_format;
 
+pub use agent::{AcpError, TaskServer, probe_agent};
 pub use board::{
     Board, BoardChange, BoardError, DEFAULT_PRIORITY, FireBoardEvent, MAX_PRIORITY, NewTask,
     TaskEdit, TaskRule, find_blocker, refuse, status_word,
@@ -60,7 +66,7 @@ pub use plan::{
     InputSelect, NodeInputs, NodeProvider, PermissionDefault, PipelineInfo, Plan, PlanFile,
     PlanNode, PlanSession, PlanSource, RunKind, SpecText, Termination, TerminationKind,
 };
-pub use provider::AgentSpec;
+pub use provider::{ACP_AGENTS, AcpAgent, AgentSpec};
 pub use start::{read_plan, read_state, run_plan, write_plan, write_state};
 pub use state::{HistoryEntry, RunFailure, RunState, RunStatus, StageState};
 pub use usage::{AgentUsage, UsdAmount};

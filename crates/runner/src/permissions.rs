@@ -11,7 +11,7 @@ use crate::agent::ToolUse;
 use crate::board_tools::{self, refusal_text};
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
-use crate::firing::RunFiring;
+use crate::firing::{RunDecision, RunFiring};
 use crate::plan::PermissionDefault;
 
 /// How long a question about a tool call waits for its answer.
@@ -21,10 +21,32 @@ const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The most characters of a tool's arguments in a title.
 const MAX_TITLE_ARGS: usize = 120;
 
+/// What a decision about a tool call means, with its reasons.
+pub(crate) enum ToolRuling {
+    /// It may run.
+    Allow,
+    /// A person is asked.
+    Ask(String),
+    /// It may not run.
+    Deny(String),
+    /// It may not run, and the run stops.
+    Halt(String),
+}
+
+/// Whether a question has an answer.
+pub(crate) enum QuestionState {
+    /// It waits.
+    Open,
+    /// It has an answer, or will have none.
+    Over(Option<Answer>),
+}
+
 impl Driver<'_> {
     /// Fires the hooks before and after a tool call. Returns the reason where it is refused.
     pub(crate) fn use_tool(&mut self, tool: &ToolUse, number: u32) -> Option<String> {
-        let refusal = match self.fire_tool_before(tool, number) {
+        let id = format!("{}/{number}", self.state.cursor.turn);
+        let tool = &ToolUse { id: id.clone(), key: id, ..tool.clone() };
+        let refusal = match self.fire_tool_before(tool) {
             Ok(refusal) => refusal,
             Err(error) => Some(error.to_string()),
         };
@@ -44,97 +66,94 @@ impl Driver<'_> {
             Some(Err(error)) => ended.error = Some(refusal_text(&error)),
             None => {}
         }
-        if let Err(error) = self.fire_tool_end(&ended, number) {
+        if let Err(error) = self.fire_tool_end(&ended) {
             (self.on_update)(RunUpdate::Notice(&error.to_string()));
         }
         ended.error.filter(|_| tool.error.is_none())
     }
 
-    fn fire_tool_before(
-        &mut self,
-        tool: &ToolUse,
-        number: u32,
-    ) -> Result<Option<String>, RunError> {
-        let fired = self.fire(self.tool_firing("tool.before", tool, number))?;
-        let is_halt = fired.is_halt();
-        self.tool_hooks.extend(fired.hooks);
-        let verdict = &fired.decision.for_caller;
-        let reason = join_reasons(&fired.decision);
-        let refusal = match (verdict.ruling, self.plan.permissions) {
-            (Ruling::Allow, _) | (Ruling::Silent, PermissionDefault::Allow) => None,
-            (Ruling::Ask, _) | (Ruling::Silent, PermissionDefault::Ask) => {
-                self.ask_user(tool, number, &reason)?
-            }
-            (Ruling::Silent, PermissionDefault::Deny) => {
-                Some("`permissions: deny` of the plan".to_owned())
-            }
-            _ => Some(reason),
-        };
-        if is_halt {
-            self.tool_halt = Some(fired.decision);
+    fn fire_tool_before(&mut self, tool: &ToolUse) -> Result<Option<String>, RunError> {
+        let fired = self.fire(tool_firing("tool.before", tool))?;
+        match self.rule_tool(fired) {
+            ToolRuling::Allow => Ok(None),
+            ToolRuling::Ask(reason) => self.ask_user(tool, &reason),
+            ToolRuling::Deny(reason) | ToolRuling::Halt(reason) => Ok(Some(reason)),
         }
-        Ok(refusal)
+    }
+
+    /// What the decision about a tool call means: the plan decides where no hook does.
+    pub(crate) fn rule_tool(&mut self, fired: RunDecision) -> ToolRuling {
+        self.tool_hooks.extend(fired.hooks);
+        let reason = join_reasons(&fired.decision);
+        match (fired.decision.for_caller.ruling, self.plan.permissions) {
+            (Ruling::Allow, _) | (Ruling::Silent, PermissionDefault::Allow) => ToolRuling::Allow,
+            (Ruling::Ask, _) | (Ruling::Silent, PermissionDefault::Ask) => ToolRuling::Ask(reason),
+            (Ruling::Silent, PermissionDefault::Deny) => {
+                ToolRuling::Deny("`permissions: deny` of the plan".to_owned())
+            }
+            (Ruling::Halt, _) => {
+                self.tool_halt = Some(fired.decision);
+                ToolRuling::Halt(reason)
+            }
+            (Ruling::Deny | Ruling::Defer, _) => ToolRuling::Deny(reason),
+        }
     }
 
     /// Fires the hooks after a tool call. What they tell the agent is in its next prompt.
-    fn fire_tool_end(&mut self, tool: &ToolUse, number: u32) -> Result<(), RunError> {
-        let moment = if tool.error.is_some() { "tool.failed" } else { "tool.after" };
-        let mut firing = self.tool_firing(moment, tool, number);
-        let text = tool.error.as_ref().or(tool.output.as_ref()).cloned().unwrap_or_default();
-        firing.facts["tool"]["result"] =
-            json!({"content": [{"type": "text", "text": text}], "error": tool.error});
-        if tool.error.is_some() {
-            firing.facts["error"] = json!(text);
-        }
-        let fired = self.fire(firing)?;
+    fn fire_tool_end(&mut self, tool: &ToolUse) -> Result<(), RunError> {
+        let fired = self.fire(tool_end_firing(tool))?;
         self.tool_hooks.extend(fired.hooks);
         Ok(())
     }
 
-    fn tool_firing(&self, moment: &'static str, tool: &ToolUse, number: u32) -> RunFiring {
-        let id = self.tool_call_id(number);
-        RunFiring {
-            moment,
-            pass: "all",
-            key: format!("{moment}/{id}"),
-            facts: json!({"tool": {"kind": tool.tool, "args": tool.args, "id": id}}),
-        }
-    }
-
-    /// Names a call within its iteration: the turn of the agent and the call's number in it.
-    fn tool_call_id(&self, number: u32) -> String {
-        format!("{}/{number}", self.state.cursor.turn)
-    }
-
     /// Asks a person about a tool call. Returns the reason where it is refused.
-    fn ask_user(
+    fn ask_user(&mut self, tool: &ToolUse, reason: &str) -> Result<Option<String>, RunError> {
+        let ticket = self.open_question(tool, reason)?;
+        let answer = self.wait_for_answer(&ticket)?;
+        self.close_question(&ticket)?;
+        Ok(refusal_of(answer))
+    }
+
+    /// Opens a ticket about a tool call and shows it.
+    pub(crate) fn open_question(
         &mut self,
         tool: &ToolUse,
-        number: u32,
         reason: &str,
-    ) -> Result<Option<String>, RunError> {
-        let ticket = self.build_ticket(tool, number, reason);
+    ) -> Result<Ticket, RunError> {
+        let ticket = self.build_ticket(tool, reason);
         let ticket = self.context.ledger.open_ticket(&ticket)?.ticket;
         (self.on_update)(RunUpdate::Question(&ticket));
-        let answer = self.wait_for_answer(&ticket)?;
+        Ok(ticket)
+    }
+
+    /// Closes a question, so that nobody answers it any more.
+    pub(crate) fn close_question(&self, ticket: &Ticket) -> Result<(), RunError> {
         self.context.ledger.update_ticket(&ticket.id, &mut |ticket| ticket.spent = true)?;
-        Ok(match answer {
-            None => Some("nobody has answered the question".to_owned()),
-            Some(answer) if is_approval(&answer) => None,
-            Some(answer) if answer.message.is_empty() => Some("the user refuses".to_owned()),
-            Some(answer) => Some(format!("the user refuses: {}", answer.message)),
+        Ok(())
+    }
+
+    /// The answer to a question, or that there will be none.
+    pub(crate) fn read_answer(&self, ticket: &Ticket) -> Result<QuestionState, RunError> {
+        let Some(known) = self.context.ledger.find_ticket(&ticket.id)? else {
+            return Ok(QuestionState::Over(None));
+        };
+        let is_over = known.spent || (self.context.now_ms)() >= known.expires;
+        Ok(match known.answer.is_some() || is_over {
+            true => QuestionState::Over(known.answer),
+            false => QuestionState::Open,
         })
     }
 
-    fn build_ticket(&self, tool: &ToolUse, number: u32, reason: &str) -> Ticket {
+    fn build_ticket(&self, tool: &ToolUse, reason: &str) -> Ticket {
         let now = (self.context.now_ms)();
+        let word = if tool.tool.is_empty() { &tool.name } else { &tool.tool };
         let args = shorten(&tool.args);
         let mut shown = vec![
-            ("Tool".to_owned(), tool.tool.clone()),
+            ("Tool".to_owned(), word.clone()),
             ("Arguments".to_owned(), tool.args.to_string()),
         ];
         shown.extend((!reason.is_empty()).then(|| ("Why".to_owned(), reason.to_owned())));
-        let what = format!("tool/{}", self.tool_call_id(number));
+        let what = format!("tool/{}", tool.key);
         let cursor = &self.state.cursor;
         let key = cursor.firing_key(&self.folder.path, &self.plan.session.run_id, &what);
         Ticket {
@@ -144,7 +163,7 @@ impl Driver<'_> {
             session: self.plan.session.name.clone(),
             project: self.context.project.display().to_string(),
             hook: asker_name(&self.folder.path),
-            title: format!("{} {args}", tool.tool),
+            title: format!("{word} {args}"),
             shown,
             ..Ticket::default()
         }
@@ -154,18 +173,38 @@ impl Driver<'_> {
     /// asks the run to end.
     fn wait_for_answer(&self, ticket: &Ticket) -> Result<Option<Answer>, RunError> {
         loop {
-            let Some(known) = self.context.ledger.find_ticket(&ticket.id)? else {
+            if let QuestionState::Over(answer) = self.read_answer(ticket)? {
+                return Ok(answer);
+            }
+            if self.is_interrupted() || self.is_out_of_time() {
                 return Ok(None);
-            };
-            let is_over = known.spent || (self.context.now_ms)() >= known.expires;
-            let is_over = is_over || self.is_interrupted() || self.is_out_of_time();
-            if known.answer.is_some() || is_over {
-                return Ok(known.answer);
             }
             let soon = Instant::now() + INTERRUPT_CHECK_INTERVAL;
             self.context.ledger.wait_for_change(WatchTarget::Ticket(&ticket.id), soon);
         }
     }
+}
+
+/// The firing about a tool call.
+pub(crate) fn tool_firing(moment: &'static str, tool: &ToolUse) -> RunFiring {
+    let mut facts = json!({"tool": {"kind": tool.tool, "args": tool.args, "id": tool.id}});
+    if !tool.name.is_empty() {
+        facts["tool"]["name"] = json!(tool.name);
+    }
+    RunFiring { moment, pass: "all", key: format!("{moment}/{}", tool.key), facts }
+}
+
+/// The firing about the end of a tool call.
+pub(crate) fn tool_end_firing(tool: &ToolUse) -> RunFiring {
+    let moment = if tool.error.is_some() { "tool.failed" } else { "tool.after" };
+    let mut firing = tool_firing(moment, tool);
+    let text = tool.error.as_ref().or(tool.output.as_ref()).cloned().unwrap_or_default();
+    firing.facts["tool"]["result"] =
+        json!({"content": [{"type": "text", "text": text}], "error": tool.error});
+    if tool.error.is_some() {
+        firing.facts["error"] = json!(text);
+    }
+    firing
 }
 
 /// Closes the questions of turns that a kill cut off: the agent calls its tools again.
@@ -183,6 +222,16 @@ fn asker_name(folder: &Path) -> String {
     format!("gambrel run in {}", folder.display())
 }
 
+/// Why an answer refuses; `None` where it approves.
+pub(crate) fn refusal_of(answer: Option<Answer>) -> Option<String> {
+    match answer {
+        None => Some("nobody has answered the question".to_owned()),
+        Some(answer) if is_approval(&answer) => None,
+        Some(answer) if answer.message.is_empty() => Some("the user refuses".to_owned()),
+        Some(answer) => Some(format!("the user refuses: {}", answer.message)),
+    }
+}
+
 fn is_approval(answer: &Answer) -> bool {
     matches!(answer.action.as_str(), "approve" | "continue" | "ok")
 }
@@ -196,7 +245,7 @@ fn join_reasons(decision: &Decision) -> String {
 /// The arguments in a title: the command where there is one.
 fn shorten(args: &Value) -> String {
     let command =
-        ["command", "path", "file_path", "url"].iter().find_map(|key| args[*key].as_str());
+        ["command", "path", "file_path", "url", "title"].iter().find_map(|key| args[*key].as_str());
     let text = command.map_or_else(|| args.to_string(), str::to_owned);
     let line = text.lines().next().unwrap_or_default();
     line.chars().take(MAX_TITLE_ARGS).collect()

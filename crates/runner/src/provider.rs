@@ -19,14 +19,64 @@ pub enum AgentSpec {
     Acp(String),
 }
 
+/// An agent of the Agent Client Protocol that has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcpAgent {
+    /// Its name.
+    pub name: &'static str,
+    /// The command that starts it.
+    pub command: &'static str,
+    /// Which calls it makes without asking, and the setting that makes it ask.
+    pub auto_allowed: &'static str,
+}
+
+/// The agents of the Agent Client Protocol that have a name.
+pub const ACP_AGENTS: [AcpAgent; 4] = [
+    AcpAgent {
+        name: "opencode",
+        command: "opencode acp",
+        auto_allowed: "opencode asks only about tools whose `permission` in opencode.json is `ask`, for \
+                  example {\"permission\": {\"bash\": \"ask\", \"edit\": \"ask\", \"webfetch\": \"ask\"}}",
+    },
+    AcpAgent {
+        name: "gemini",
+        command: "gemini --acp",
+        auto_allowed: "gemini does not ask about tools that only read, nor about those in `tools.allowed` \
+                  of its settings.json; it asks about others in the approval mode `default`",
+    },
+    AcpAgent {
+        name: "claude-acp",
+        command: "claude-agent-acp",
+        auto_allowed: "claude-agent-acp does not ask about tools that `permissions.allow` in Claude Code's \
+                  settings names; move them to `permissions.ask`",
+    },
+    AcpAgent {
+        name: "codex-acp",
+        command: "codex-acp",
+        auto_allowed: "codex-acp asks as `approval_policy` in ~/.codex/config.toml says; `untrusted` makes \
+                  it ask about all commands but a few that only read",
+    },
+];
+
+impl AcpAgent {
+    /// The agent that a command starts, if it has a name.
+    pub fn of_command(command: &str) -> Option<&'static Self> {
+        let program = |text: &str| -> Option<String> {
+            let word = text.split_whitespace().find(|word| !word.contains('='))?;
+            Some(std::path::Path::new(word).file_name()?.to_string_lossy().into_owned())
+        };
+        ACP_AGENTS.iter().find(|agent| program(agent.command) == program(command))
+    }
+}
+
 /// A name that is no provider.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an agent")]
 pub struct UnknownAgent(pub String);
 
 /// What to write where an agent is unknown.
-pub const AGENT_HELP: &str =
-    "write claude, codex, opencode, gemini, `command:CMD`, `script:FILE` or `acp:CMD`";
+pub const AGENT_HELP: &str = "write claude, codex, opencode, gemini, claude-acp, codex-acp, `command:CMD`, `script:FILE` or \
+     `acp:CMD`";
 
 impl AgentSpec {
     /// Parses a SPEC.
@@ -63,9 +113,10 @@ pub fn provider_spec(name: &str, model: &str) -> Result<String, UnknownAgent> {
             let model = first_filled(model, CODEX_DEFAULT_MODEL);
             Ok(format!("command:{}", codex_command(model)))
         }
-        "opencode" => Ok("acp:opencode acp".to_owned()),
-        "gemini" => Ok("acp:gemini --acp".to_owned()),
-        other => Err(UnknownAgent(other.to_owned())),
+        other => match ACP_AGENTS.iter().find(|agent| agent.name == other) {
+            Some(agent) => Ok(format!("acp:{}", agent.command)),
+            None => Err(UnknownAgent(other.to_owned())),
+        },
     }
 }
 

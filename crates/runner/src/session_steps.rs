@@ -8,7 +8,7 @@ use gambrel_model::event::run_key;
 use gambrel_model::{Audience, Call, End, Limits, Program, Shell, SideEffect};
 use serde_json::{Value, json};
 
-use crate::agent::{AgentJob, TurnEnd, prompt_agent};
+use crate::agent::{AgentJob, TurnEnd};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
 use crate::drive::{Driver, StepEnd};
@@ -16,7 +16,6 @@ use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::log_line::LogKind;
 use crate::plan::{RunKind, TerminationKind};
-use crate::provider::AgentSpec;
 use crate::termination::{NodeProgress, QueueAnswer, check_termination};
 use crate::turn_report::TurnWatch;
 
@@ -100,6 +99,8 @@ impl Driver<'_> {
                 Some(reason) => self.complete_node(reason),
                 None => {
                     self.note_uncounted();
+                    // The next iteration has a session of its own.
+                    self.session = None;
                     self.state.cursor = cursor.at_iteration(cursor.iteration + 1, 1);
                     self.wait_between_iterations()
                 }
@@ -170,6 +171,9 @@ impl Driver<'_> {
             true => Cursor::at_node(next),
             false => self.state.cursor.at(RunStep::Delivery),
         };
+        if cursor.step == RunStep::NodeStart {
+            self.session = None;
+        }
         self.write_lines(&fired.hooks, LogKind::StageHooksDone, cursor, Value::Null)
     }
 
@@ -181,6 +185,7 @@ impl Driver<'_> {
         let messages = pending.messages.iter().filter(|message| message.to != Audience::User);
         let messages: Vec<&str> = messages.map(|message| message.text.as_str()).collect();
         if messages.is_empty() {
+            self.session = None;
             self.state.cursor = end;
             return Ok(StepEnd::Next);
         }
@@ -190,22 +195,22 @@ impl Driver<'_> {
         let cursor = self.state.cursor.clone();
         self.write_line(LogKind::Delivery, cursor.clone(), json!({"ids": ids}))?;
         let job = AgentJob {
-            blocks: vec![block],
+            messages: Some(block),
+            prompt: None,
             env: self.delivery_env(&cursor),
             cwd: self.context.project.clone(),
             output: self.folder.path.join("delivery.md"),
+            transcript: self.folder.path.join("delivery.jsonl"),
             status: self.folder.path.join("delivery-status.json"),
             // A repeated delivery is appended.
             is_follow_up: true,
             timeout: None,
+            key: "delivery".to_owned(),
             position: self.state.agent_ends,
         };
         let result = self.folder.path.join("delivery-result.json");
         let watch = TurnWatch::start(&self.node().provider.spec, &job.output, &job.status, &result);
-        let turn = match AgentSpec::parse(&self.node().provider.spec) {
-            Ok(spec) => prompt_agent(&spec, self.context, &job, &mut |_| None),
-            Err(error) => TurnEnd::Failed(error.to_string()),
-        };
+        let turn = self.prompt_agent(&job);
         if turn == TurnEnd::Interrupted {
             return Ok(StepEnd::Interrupted);
         }
@@ -215,6 +220,7 @@ impl Driver<'_> {
         }
         self.count_usage(watch);
         let data = self.with_turn_counts(json!({"completed": turn == TurnEnd::Completed}));
+        self.session = None;
         self.write_line(LogKind::Delivered, end, data)?;
         mark_delivered(self.context.ledger, &session_key, &pending.entries)?;
         Ok(StepEnd::Next)
@@ -265,12 +271,17 @@ impl Driver<'_> {
         let mut firing = RunFiring::of("error");
         firing.key = format!("error/{}", self.state.error_count);
         firing.facts = json!({"error": failure.message, "cause": failure.kind});
+        let known = self.list_undelivered()?;
         let fired = self.fire(firing)?;
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
         let has_recovery = fired.decision.for_caller.side_effects.contains(&SideEffect::Recover);
         if has_recovery && failure.kind == AGENT_FAILURE && self.state.recoveries < MAX_RECOVERIES {
+            self.send_recovery(&known)?;
+            if self.is_interrupted() {
+                return Ok(StepEnd::Interrupted);
+            }
             let cursor = &self.state.cursor;
             let cursor = cursor.at_iteration(cursor.iteration, cursor.attempt + 1);
             let data = json!({"attempt": cursor.attempt});

@@ -53,6 +53,7 @@ pub fn run_plan(
         tool_hooks: Vec::new(),
         tool_halt: None,
         turn_counts: TurnCounts::default(),
+        session: None,
         state,
     };
     if is_fresh {

@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gambrel-engine", &["gambrel-model"]),
     ("gambrel-script", &["gambrel-model", "gambrel-process"]),
     ("gambrel-server", &["gambrel-model"]),
-    ("gambrel-runner", &["gambrel-model", "gambrel-document", "gambrel-engine"]),
+    ("gambrel-runner", &["gambrel-model", "gambrel-document", "gambrel-engine", "gambrel-process"]),
 ];
 /// Crates that compute and do no I/O, and what they may therefore not use.
 const PURE: &[&str] = &["gambrel-model", "gambrel-document", "gambrel-dialects"];

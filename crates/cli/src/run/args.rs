@@ -12,6 +12,9 @@ Names are looked up in .gambrel/stages, .gambrel/pipelines, .claude/stages and .
 
 Agents:
   claude, codex        the installed command-line agent
+  opencode, gemini, claude-acp, codex-acp
+                       the installed agent, over the Agent Client Protocol
+  acp:CMD              any agent of the Agent Client Protocol
   command:CMD          any command; the prompt is on its stdin
   script:FILE          a scripted agent for demos and tests
 

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use gambrel::model::{Hook, Moment};
-use gambrel::runner::{AgentSpec, BEADS_COMMAND, Plan, PlanFile, PlanNode, RunFolder};
-use gambrel::{Gambrel, Loaded, Trust, TrustMode, plan_sources};
+use gambrel::runner::{AcpAgent, AgentSpec, BEADS_COMMAND, Plan, PlanFile, PlanNode, RunFolder};
+use gambrel::{Gambrel, Loaded, Trust, TrustMode, native_dialects, plan_sources};
 use serde_json::{Value, json};
 
 use crate::args::USAGE_EXIT_CODE;
@@ -21,6 +21,7 @@ const MAX_SUMMARY_CHARS: usize = 100;
 pub fn print_plan(gambrel: &Gambrel, plan: &Plan, folder: &RunFolder, json: bool) -> u8 {
     let untrusted = find_untrusted(gambrel, plan);
     let silent = find_silent_tool_hooks(gambrel, plan);
+    let partial = describe_partial_gates(gambrel, plan);
     if json {
         let nodes: Vec<Value> =
             plan.nodes.iter().map(|node| node_json(gambrel, plan, node)).collect();
@@ -29,6 +30,7 @@ pub fn print_plan(gambrel: &Gambrel, plan: &Plan, folder: &RunFolder, json: bool
         shown["folder"] = json!(folder.path);
         shown["untrusted"] = json!(untrusted);
         shown["silent_tool_hooks"] = json!(silent);
+        shown["partial_tool_gates"] = json!(partial);
         printer::print_json(&shown);
     } else {
         printer::print(&format!("session {} in {}\n", plan.session.name, folder.path.display()));
@@ -38,7 +40,7 @@ pub fn print_plan(gambrel: &Gambrel, plan: &Plan, folder: &RunFolder, json: bool
         for text in &untrusted {
             printer::print(&format!("untrusted: {text}\n"));
         }
-        if let Some(text) = describe_silent(&silent) {
+        for text in describe_silent(&silent).iter().chain(&partial) {
             printer::print(&format!("{text}\n"));
         }
     }
@@ -217,6 +219,41 @@ pub fn find_silent_tool_hooks(gambrel: &Gambrel, plan: &Plan) -> Vec<String> {
             if !found.contains(&title) {
                 found.push(title);
             }
+        }
+    }
+    found
+}
+
+/// Sentences about gates that see only a part of the calls: an agent of the Agent Client Protocol
+/// does not ask about every tool.
+pub fn describe_partial_gates(gambrel: &Gambrel, plan: &Plan) -> Vec<String> {
+    let mut found = Vec::new();
+    for node in &plan.nodes {
+        let Ok(AgentSpec::Acp(command)) = AgentSpec::parse(&node.provider.spec) else { continue };
+        let left_to_agent = native_dialects(&node.provider.spec);
+        let loaded = load_for_node(gambrel, plan, node);
+        let is_gate = |hook: &&std::sync::Arc<Hook>| {
+            fires_at(hook, &Moment::ToolBefore) && !left_to_agent.contains(&hook.dialect.name)
+        };
+        let mut titles: Vec<String> = Vec::new();
+        for hook in loaded.hooks.iter().filter(is_gate) {
+            if !titles.contains(&hook.title()) {
+                titles.push(hook.title());
+            }
+        }
+        if titles.is_empty() {
+            continue;
+        }
+        let setting = AcpAgent::of_command(&command).map_or_else(
+            || "set the agent to ask about the tools that they guard".to_owned(),
+            |agent| agent.auto_allowed.to_owned(),
+        );
+        let text = format!(
+            "tool hooks that see only the calls about which the agent asks: {}; {setting}",
+            titles.join(", ")
+        );
+        if !found.contains(&text) {
+            found.push(text);
         }
     }
     found

@@ -93,6 +93,9 @@ fn may_run(gambrel: &Gambrel, plan: &Plan) -> anyhow::Result<bool> {
         print_untrusted(&untrusted);
         return Ok(false);
     }
+    for text in plan_view::describe_partial_gates(gambrel, plan) {
+        printer::warn(&text);
+    }
     let silent = plan_view::find_silent_tool_hooks(gambrel, plan);
     let Some(text) = plan_view::describe_silent(&silent) else { return Ok(true) };
     printer::warn(&text);

@@ -8,6 +8,8 @@
 )]
 #![expect(clippy::print_stderr, reason = "tests report what they skip")]
 
+mod acp_agent;
+mod acp_fixture;
 mod approval_fixture;
 mod byte_order_mark;
 mod claude_code;
@@ -79,6 +81,11 @@ mod odd_config_files;
 mod oversized_answers;
 mod project_environment;
 mod readme_commands;
+mod run_acp_agents;
+mod run_acp_permissions;
+mod run_acp_sessions;
+mod run_acp_tasks;
+mod run_acp_trouble;
 mod run_caller;
 mod run_children;
 mod run_commit;

@@ -23,7 +23,12 @@ pub struct McpClient {
 impl McpClient {
     /// Starts `gambrel mcp` and greets it.
     pub fn start(project: &TestProject, env: &[(&str, &str)]) -> Self {
-        let mut child = project.command(&["mcp"]).envs(env.iter().copied()).spawn().unwrap();
+        let child = project.command(&["mcp"]).envs(env.iter().copied()).spawn().unwrap();
+        Self::greet(child)
+    }
+
+    /// Greets a server that was started with pipes.
+    pub fn greet(mut child: Child) -> Self {
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let mut client = Self { child, input, output, unread: Vec::new(), last_id: 0 };
         let hello = json!({

@@ -19,7 +19,7 @@ pub fn run_command(context: &RunContext<'_>, command: &str, job: &AgentJob) -> T
     let call = Call {
         program: Program::Shell { shell: Shell::BashOrSh, text: command.to_owned() },
         env: job.env.clone(),
-        stdin: Some(job.blocks.join("\n\n").into_bytes()),
+        stdin: Some(job.blocks().join("\n\n").into_bytes()),
         cwd: job.cwd.clone(),
         limits: Limits {
             timeout: job.timeout.unwrap_or(NO_TIMEOUT),
@@ -40,7 +40,7 @@ pub fn run_command(context: &RunContext<'_>, command: &str, job: &AgentJob) -> T
 
 /// Where the printed text goes. If the agent writes the output itself, its text stays, and the
 /// printed text goes to the log beside it.
-fn choose_output(job: &AgentJob) -> TeeTarget {
+pub fn choose_output(job: &AgentJob) -> TeeTarget {
     let log = job.output.with_extension("log");
     if job.is_follow_up {
         let path = if log.exists() { log } else { job.output.clone() };

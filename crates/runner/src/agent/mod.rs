@@ -1,34 +1,55 @@
 //! The agents that a run can drive.
 
+mod acp;
 mod command;
 mod script;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use script::ToolUse;
-
-use crate::context::RunContext;
-use crate::provider::AgentSpec;
+pub use acp::{
+    AcpError, AcpInput, AcpSession, AcpToolCall, AgentLine, CallStatus, INTERRUPT_CHECK_INTERVAL,
+    PermissionRequest, PermissionWish, Received, StopWord, TaskServer, TurnFiles, probe_agent,
+};
+pub use command::{choose_output, run_command};
+pub use script::{ToolUse, run_script};
 
 /// One prompt for an agent.
 pub struct AgentJob {
-    /// The messages of hooks and the prompt, in order.
-    pub blocks: Vec<String>,
+    /// What hooks say to the agent.
+    pub messages: Option<String>,
+    /// The prompt of the iteration; none for the last messages of a run.
+    pub prompt: Option<String>,
     /// The environment, on top of the caller's.
     pub env: Vec<(String, String)>,
     /// Where the agent works.
     pub cwd: PathBuf,
     /// Where its output goes.
     pub output: PathBuf,
+    /// Where its session is kept, for an agent that has one.
+    pub transcript: PathBuf,
     /// Where its decision goes.
     pub status: PathBuf,
     /// Whether an earlier prompt of the same iteration has ended.
     pub is_follow_up: bool,
     /// How long it may take.
     pub timeout: Option<Duration>,
+    /// The first part of the keys of its tool calls.
+    pub key: String,
     /// How many prompts of this run have ended, for a scripted agent.
     pub position: usize,
+}
+
+impl AgentJob {
+    /// The messages, then the prompt.
+    pub fn blocks(&self) -> Vec<&str> {
+        self.messages.iter().chain(&self.prompt).map(String::as_str).collect()
+    }
+
+    /// Whether it is the last messages of a run. They belong to no iteration.
+    pub fn is_delivery(&self) -> bool {
+        self.prompt.is_none()
+    }
 }
 
 /// How a prompt ended.
@@ -42,21 +63,4 @@ pub enum TurnEnd {
     TimedOut,
     /// A signal ended the run.
     Interrupted,
-}
-
-/// Gives an agent one prompt and waits for its end. `use_tool` fires the hooks of a tool call and
-/// says whether it is refused.
-pub fn prompt_agent(
-    spec: &AgentSpec,
-    context: &RunContext<'_>,
-    job: &AgentJob,
-    use_tool: &mut dyn FnMut(&ToolUse) -> Option<String>,
-) -> TurnEnd {
-    match spec {
-        AgentSpec::Command(command) => command::run_command(context, command, job),
-        AgentSpec::Script(file) => script::run_script(context, file, job, use_tool),
-        AgentSpec::Acp(command) => {
-            TurnEnd::Failed(format!("`{command}` speaks a protocol that cannot be run yet"))
-        }
-    }
 }

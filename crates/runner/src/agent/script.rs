@@ -17,11 +17,17 @@ const TURN_KEYS: [&str; 10] =
     ["echo", "say", "sleep", "write", "tools", "decision", "reason", "summary", "status", "fail"];
 const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A tool call of a scripted agent.
-#[derive(Debug, Clone, PartialEq)]
+/// A tool call of an agent.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolUse {
+    /// The id of the call, for hooks.
+    pub id: String,
+    /// The id of the call within its iteration, for keys.
+    pub key: String,
     /// The kind or name of the tool.
     pub tool: String,
+    /// The agent's own name of the tool, where it differs.
+    pub name: String,
     /// Its arguments.
     pub args: Value,
     /// What it returns.
@@ -91,7 +97,7 @@ impl ScriptTurn {
             writeln!(file, "{text}")
         };
         if self.echoes {
-            print(&job.blocks.join("\n\n"))?;
+            print(&job.blocks().join("\n\n"))?;
         }
         if let Some(text) = &self.say {
             print(text)?;
@@ -170,6 +176,7 @@ fn read_tools(fields: &DocumentFields<'_>) -> Vec<ToolUse> {
         args: item.get("args").map(DocumentNode::to_value).unwrap_or_default(),
         output: text(item, "output"),
         error: text(item, "error"),
+        ..ToolUse::default()
     };
     items.iter().map(tool).collect()
 }

@@ -117,3 +117,23 @@ fn knows_when_its_files_have_changed() {
     fixture.write(".gambrel/stages/work/prompt.md", "Something else");
     assert!(plan.source.has_changed());
 }
+
+#[test]
+fn names_agents_of_the_agent_client_protocol() {
+    let mut fixture = project(
+        "name: release\nnodes:\n  - {id: a, stage: work, provider: opencode}\n  \
+         - {id: b, stage: work, provider: gemini}\n  - {id: c, stage: work, provider: claude-acp}\n  \
+         - {id: d, stage: work, provider: codex-acp}\n  \
+         - {id: e, stage: work, provider: 'acp:my agent'}\n",
+    );
+    let plan = fixture.compile("release").unwrap();
+    let specs: Vec<&str> = plan.nodes.iter().map(|node| node.provider.spec.as_str()).collect();
+    let expected = [
+        "acp:opencode acp",
+        "acp:gemini --acp",
+        "acp:claude-agent-acp",
+        "acp:codex-acp",
+        "acp:my agent",
+    ];
+    assert_eq!(specs, expected);
+}

@@ -39,13 +39,12 @@ fn names_the_place_of_an_unknown_stage() {
 #[test]
 fn refuses_what_cannot_be_run_yet() {
     let errors = pipeline_errors(
-        "name: p\nnodes:\n  - {id: a, stage: work, provider: 'acp:agent'}\n  \
-         - {id: b, parallel: {providers: [claude]}}\n  - {id: c, pipeline: other}\n",
+        "name: p\nnodes:\n  - {id: b, parallel: {providers: [claude]}}\n  \
+         - {id: c, pipeline: other}\n",
     );
     let all = errors.join("\n");
-    assert!(all.contains("3:36 the agent `acp:agent` speaks the Agent Client Protocol"), "{all}");
-    assert!(all.contains("4:23 a parallel block cannot be run yet"), "{all}");
-    assert!(all.contains("5:23 a pipeline node cannot be run yet"), "{all}");
+    assert!(all.contains("3:23 a parallel block cannot be run yet"), "{all}");
+    assert!(all.contains("4:23 a pipeline node cannot be run yet"), "{all}");
 }
 
 #[test]

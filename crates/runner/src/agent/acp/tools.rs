@@ -1,0 +1,372 @@
+//! Tool calls of an agent in neutral words. The protocol has a kind and a title, and agents name
+//! their arguments differently.
+
+use gambrel_model::text::truncate_bytes;
+use serde_json::{Map, Value, json};
+
+use crate::agent::ToolUse;
+
+/// The most bytes of a result that hooks see.
+const MAX_RESULT_BYTES: usize = 256 << 10;
+/// The most bytes of a title, a name or a kind.
+const MAX_WORD_BYTES: usize = 1000;
+
+/// Arguments by their neutral name, and the names that agents use for them.
+const ARGUMENT_NAMES: [(&str, &[&str]); 8] = [
+    ("command", &["command", "cmd", "script"]),
+    ("cwd", &["cwd", "workdir", "working_directory", "workingDirectory", "dir_path"]),
+    ("path", &["path", "filePath", "file_path", "absolute_path", "absolutePath", "abs_path"]),
+    ("content", &["content", "contents", "file_text"]),
+    ("pattern", &["pattern", "query", "regex"]),
+    ("glob", &["glob", "include"]),
+    ("url", &["url", "uri"]),
+    ("edits", &["edits"]),
+];
+const OLD_NAMES: [&str; 4] = ["oldString", "old_string", "oldText", "old"];
+const NEW_NAMES: [&str; 4] = ["newString", "new_string", "newText", "new"];
+const ALL_NAMES: [&str; 3] = ["replaceAll", "replace_all", "all"];
+/// The name of the board's server, and how some agents begin the names of its tools.
+const BOARD_PREFIX: &str = "gambrel_";
+
+/// The state of a tool call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallStatus {
+    /// It has not ended.
+    #[default]
+    Open,
+    /// It has ended well.
+    Completed,
+    /// It has failed, or was refused.
+    Failed,
+}
+
+/// A tool call as the agent has described it so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AcpToolCall {
+    /// The agent's id of the call.
+    pub id: String,
+    /// How far it is.
+    pub status: CallStatus,
+    kind: String,
+    name: String,
+    title: String,
+    input: Option<Value>,
+    /// The bytes of the input as text.
+    input_bytes: usize,
+    /// What it gave so far, as text.
+    result: String,
+    /// A file that the agent names beside the input.
+    path: Option<String>,
+}
+
+impl AcpToolCall {
+    /// A call that is not described yet.
+    pub fn new(id: &str) -> Self {
+        Self { id: id.to_owned(), ..Self::default() }
+    }
+
+    /// Takes over what an update or a request says. The newest word counts.
+    pub fn merge(&mut self, fields: &Value) {
+        let text = |key: &str| {
+            let text = fields[key].as_str().filter(|text| !text.is_empty())?;
+            Some(truncate_bytes(text, MAX_WORD_BYTES, "…"))
+        };
+        let title = text("title");
+        if self.name.is_empty() {
+            let named = text("name").or_else(|| title.clone().filter(|title| is_word(title)));
+            self.name = named.unwrap_or_default();
+        }
+        self.title = title.unwrap_or_else(|| std::mem::take(&mut self.title));
+        self.kind = text("kind").unwrap_or_else(|| std::mem::take(&mut self.kind));
+        match fields["status"].as_str() {
+            Some("completed") => self.status = CallStatus::Completed,
+            Some("failed") => self.status = CallStatus::Failed,
+            _ => {}
+        }
+        if let Some(input) = fields.get("rawInput").filter(|input| !input.is_null()) {
+            self.input_bytes = input.to_string().len();
+            self.input = Some(input.clone());
+        }
+        if let Some(result) = read_result(fields) {
+            self.result = truncate_bytes(&result, MAX_RESULT_BYTES, "…");
+        }
+        self.path = find_path(fields).or(self.path.take());
+    }
+
+    /// How many bytes it holds.
+    pub fn weight(&self) -> usize {
+        self.input_bytes + self.result.len()
+    }
+
+    /// Forgets the input and the result of a call that has ended.
+    pub fn forget(&mut self) {
+        (self.input, self.input_bytes) = (None, 0);
+        self.result = String::new();
+    }
+
+    /// The input as the agent wrote it.
+    pub fn input(&self) -> Option<&Value> {
+        self.input.as_ref()
+    }
+
+    /// The same call with the input of one request.
+    pub fn with_input(&self, input: Option<Value>) -> Self {
+        Self { input, ..self.clone() }
+    }
+
+    /// Whether the agent has not said what the call does. A call that needs arguments and has none
+    /// is not described yet.
+    pub fn is_blind(&self) -> bool {
+        let needs_arguments =
+            matches!(self.kind.as_str(), "execute" | "read" | "edit" | "search" | "fetch");
+        match &self.input {
+            None => true,
+            Some(Value::Object(fields)) => fields.is_empty() && needs_arguments,
+            Some(_) => false,
+        }
+    }
+
+    /// The call in neutral words.
+    pub fn to_tool_use(&self) -> ToolUse {
+        let args = self.build_args();
+        let is_write = args.contains_key("content") && !args.contains_key("edits");
+        let tool = match self.kind.as_str() {
+            "execute" => "shell",
+            "edit" if is_write => "write",
+            "edit" | "delete" | "move" => "edit",
+            kind @ ("read" | "search" | "fetch") => kind,
+            _ => "",
+        };
+        let result = self.result.clone();
+        let is_failed = self.status == CallStatus::Failed;
+        ToolUse {
+            tool: tool.to_owned(),
+            name: self.build_name(),
+            args: Value::Object(args),
+            id: self.id.clone(),
+            error: is_failed.then(|| result.clone()),
+            output: (!is_failed).then_some(result),
+            ..ToolUse::default()
+        }
+    }
+
+    /// The tool's name: as the agent says, else its kind, else its title.
+    fn build_name(&self) -> String {
+        if let Some(tool) = self.name.strip_prefix(BOARD_PREFIX) {
+            return format!("mcp__gambrel__{tool}");
+        }
+        if let Some((tool, server)) = parse_server_title(&self.title) {
+            return format!("mcp__{server}__{tool}");
+        }
+        let kind = Some(&self.kind).filter(|kind| !kind.is_empty() && *kind != "other");
+        let words = [Some(&self.name), kind, Some(&self.title)];
+        words.into_iter().flatten().find(|word| !word.is_empty()).cloned().unwrap_or_default()
+    }
+
+    fn build_args(&self) -> Map<String, Value> {
+        let mut args = match &self.input {
+            Some(Value::Object(fields)) => fields.clone(),
+            Some(Value::String(text)) if self.kind == "execute" => {
+                Map::from_iter([("command".to_owned(), json!(text))])
+            }
+            Some(other) => Map::from_iter([("input".to_owned(), other.clone())]),
+            None => Map::from_iter([("title".to_owned(), json!(self.title))]),
+        };
+        // Only kinds whose arguments have neutral names.
+        if matches!(self.kind.as_str(), "" | "other" | "think" | "switch_mode") {
+            return args;
+        }
+        for (neutral, names) in ARGUMENT_NAMES {
+            rename(&mut args, neutral, names);
+        }
+        if let Some(command) = args.get_mut("command") {
+            *command = join_command(command);
+        }
+        Self::add_edits(&mut args);
+        if !args.contains_key("path")
+            && let Some(path) = &self.path
+        {
+            args.insert("path".to_owned(), json!(path));
+        }
+        args
+    }
+
+    /// The edits of an edit: a list, or one pair of texts.
+    fn add_edits(args: &mut Map<String, Value>) {
+        if let Some(Value::Array(edits)) = args.get_mut("edits") {
+            for edit in edits.iter_mut().filter_map(Value::as_object_mut) {
+                rename_edit(edit);
+            }
+            return;
+        }
+        let mut edit = Map::new();
+        for (neutral, names) in
+            [("old", &OLD_NAMES[..]), ("new", &NEW_NAMES[..]), ("all", &ALL_NAMES[..])]
+        {
+            if let Some(value) = names.iter().find_map(|name| args.remove(*name)) {
+                edit.insert(neutral.to_owned(), value);
+            }
+        }
+        if !edit.is_empty() {
+            args.insert("edits".to_owned(), json!([edit]));
+        }
+    }
+}
+
+/// The file that an update names beside the input.
+fn find_path(fields: &Value) -> Option<String> {
+    let parts = ["content", "locations"].iter().filter_map(|key| fields[*key].as_array()).flatten();
+    let mut paths = parts.filter_map(|part| part["path"].as_str());
+    paths.next().map(|path| truncate_bytes(path, MAX_WORD_BYTES, "…"))
+}
+
+/// What a call gave, as text, if an update says it.
+fn read_result(fields: &Value) -> Option<String> {
+    let parts = fields["content"].as_array().into_iter().flatten();
+    let texts: Vec<&str> = parts.filter_map(|part| part["content"]["text"].as_str()).collect();
+    if !texts.is_empty() {
+        return Some(texts.join("\n"));
+    }
+    let output = fields.get("rawOutput").filter(|output| !output.is_null())?;
+    let inner = ["output", "error"].iter().find_map(|key| output[*key].as_str());
+    let text = output.as_str().or(inner);
+    Some(text.map_or_else(|| output.to_string(), str::to_owned))
+}
+
+/// Whether a title is the name of a tool.
+fn is_word(title: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !title.is_empty() && title.chars().all(is_part)
+}
+
+/// Reads `TOOL (SERVER MCP Server)`, with more text behind it or not.
+fn parse_server_title(title: &str) -> Option<(&str, &str)> {
+    let (tool, rest) = title.split_once(" (")?;
+    let (server, _) = rest.split_once(" MCP Server)")?;
+    (is_word(tool) && is_word(server)).then_some((tool, server))
+}
+
+fn rename(args: &mut Map<String, Value>, neutral: &str, names: &[&str]) {
+    if args.contains_key(neutral) {
+        return;
+    }
+    if let Some(value) = names.iter().find_map(|name| args.remove(*name)) {
+        args.insert(neutral.to_owned(), value);
+    }
+}
+
+fn rename_edit(edit: &mut Map<String, Value>) {
+    rename(edit, "old", &OLD_NAMES);
+    rename(edit, "new", &NEW_NAMES);
+    rename(edit, "all", &ALL_NAMES);
+}
+
+/// A command as text. Some agents send its words; a shell's own text is taken out of them.
+fn join_command(command: &Value) -> Value {
+    let Some(words) = command.as_array() else { return command.clone() };
+    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+    match words.as_slice() {
+        [_, "-c" | "-lc", text] => json!(text),
+        _ => json!(words.join(" ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{AcpToolCall, CallStatus};
+    use crate::agent::ToolUse;
+
+    fn translate(fields: &Value) -> ToolUse {
+        let mut call = AcpToolCall::new("1");
+        call.merge(fields);
+        call.to_tool_use()
+    }
+
+    #[test]
+    fn translates_kinds_and_arguments() {
+        let cases = [
+            (
+                json!({"kind": "execute", "title": "bash", "rawInput": {"command": "ls", "workdir": "/w"}}),
+                ("shell", "bash", json!({"command": "ls", "cwd": "/w"})),
+            ),
+            (
+                json!({"kind": "execute", "title": "List files", "rawInput": {"command": ["bash", "-lc", "ls -l"]}}),
+                ("shell", "execute", json!({"command": "ls -l"})),
+            ),
+            (
+                json!({"kind": "edit", "title": "write", "rawInput": {"filePath": "/a", "content": "x"}}),
+                ("write", "write", json!({"path": "/a", "content": "x"})),
+            ),
+            (
+                json!({"kind": "edit", "title": "edit", "rawInput": {"filePath": "/a", "oldString": "x", "newString": "y"}}),
+                ("edit", "edit", json!({"path": "/a", "edits": [{"old": "x", "new": "y"}]})),
+            ),
+            (
+                json!({"kind": "edit", "rawInput": {"file_path": "/a", "edits": [{"old_string": "x", "new_string": "y", "replace_all": true}]}}),
+                (
+                    "edit",
+                    "edit",
+                    json!({"path": "/a", "edits": [{"old": "x", "new": "y", "all": true}]}),
+                ),
+            ),
+            (
+                json!({"kind": "delete", "title": "Delete a", "rawInput": {"path": "/a"}}),
+                ("edit", "delete", json!({"path": "/a"})),
+            ),
+            (
+                json!({"kind": "fetch", "title": "webfetch", "rawInput": {"url": "https://a"}}),
+                ("fetch", "webfetch", json!({"url": "https://a"})),
+            ),
+            (
+                json!({"kind": "other", "title": "gambrel_task-add", "rawInput": {"tasks": []}}),
+                ("", "mcp__gambrel__task-add", json!({"tasks": []})),
+            ),
+            (
+                json!({"kind": "other", "title": "task-add (gambrel MCP Server): {}", "rawInput": {}}),
+                ("", "mcp__gambrel__task-add", json!({})),
+            ),
+        ];
+        for (fields, (tool, name, args)) in cases {
+            let found = translate(&fields);
+            let found = (found.tool.as_str(), found.name.as_str(), found.args);
+            assert_eq!(found, (tool, name, args.clone()), "{fields}");
+        }
+    }
+
+    #[test]
+    fn the_newest_word_counts_and_the_first_name_stays() {
+        let mut call = AcpToolCall::new("1");
+        call.merge(&json!({"kind": "execute", "title": "bash", "rawInput": {}}));
+        assert!(call.is_blind());
+        call.merge(&json!({"title": "Removes all", "rawInput": {"command": "rm -r ."}}));
+        assert!(!call.is_blind());
+        call.merge(&json!({"status": "completed", "rawInput": null}));
+        let tool = call.to_tool_use();
+        assert_eq!((tool.name.as_str(), &tool.args["command"]), ("bash", &json!("rm -r .")));
+        assert_eq!(call.status, CallStatus::Completed);
+    }
+
+    #[test]
+    fn a_call_without_input_is_blind() {
+        let mut call = AcpToolCall::new("1");
+        let shown = json!([{"type": "diff", "path": "/a", "newText": "y"}]);
+        call.merge(&json!({"kind": "edit", "title": "Writing to a", "content": shown}));
+        assert!(call.is_blind());
+        let args = call.to_tool_use().args;
+        assert_eq!(args, json!({"title": "Writing to a", "path": "/a"}));
+        let mut list = AcpToolCall::new("2");
+        list.merge(&json!({"kind": "other", "title": "gambrel_task-list", "rawInput": {}}));
+        assert!(!list.is_blind());
+    }
+
+    #[test]
+    fn reads_results() {
+        let text = json!([{"type": "content", "content": {"type": "text", "text": "done"}}]);
+        let done = translate(&json!({"status": "completed", "content": text}));
+        assert_eq!((done.output.as_deref(), done.error), (Some("done"), None));
+        let failed = translate(&json!({"status": "failed", "rawOutput": {"error": "no"}}));
+        assert_eq!((failed.output, failed.error.as_deref()), (None, Some("no")));
+    }
+}
