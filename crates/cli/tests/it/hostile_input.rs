@@ -135,8 +135,8 @@ fn thousands_of_hooks_for_one_event_keep_to_the_budget() {
     let args = ["fire", "--from", "claude", "--json", "--budget", "2"];
     let began = Instant::now();
     let output = project.run(&args, BASH_LS.as_bytes());
-    // Three times the budget, for a busy machine; without a check it takes ten times as long.
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    // Far more than the budget, for a busy machine; without a check an idle one needs 24 s.
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let decision: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(decision["trail"].as_array().unwrap().len(), 9_000);
     assert!(

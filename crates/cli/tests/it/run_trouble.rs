@@ -1,7 +1,5 @@
 //! Trouble around a run: a full disk, an agent that hangs, prints without end, or leaves processes.
 
-use std::process::Command;
-
 use crate::processes::{TOKEN, processes_with_token};
 use crate::run_fixture::{project_with_stage, run_folder, run_to, state, trace};
 use crate::test_project::{text, wait_until};
@@ -25,13 +23,7 @@ fn a_full_disk_ends_the_run_and_keeps_its_state() {
         "#!/bin/sh\ncat > /dev/null\nprintf '{\"decision\":\"continue\"}' > \"$STATUS\"\n\
          [ -e go ] || head -c 200000 /dev/zero | tr '\\0' x\n",
     );
-    let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", FULL_DISK, env!("CARGO_BIN_EXE_gambrel")]);
-    command.env_clear().envs(project.env.clone()).current_dir(&project.root);
-    let output = command.output().unwrap();
-    if !output.status.success() && !project.root.join("codes").exists() {
-        eprintln!("SKIPPED a_full_disk: no mount namespace: {}", text(&output.stderr));
-        assert!(std::env::var_os("CI").is_none(), "a mount namespace is required in CI");
+    if !project.run_in_mount_namespace(FULL_DISK) {
         return;
     }
     let read = |name: &str| std::fs::read_to_string(project.root.join(name)).unwrap_or_default();
