@@ -282,7 +282,7 @@ pub struct NodeProvider {
     /// The model; empty where the agent chooses.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// The SPEC in use: `command:…` or `script:…`.
+    /// The SPEC in use: `command:…`, `script:…` or `acp:…`.
     pub spec: String,
     /// Whether the project's files name a command, so that it needs trust.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

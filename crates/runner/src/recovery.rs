@@ -48,7 +48,7 @@ impl Driver<'_> {
             status: files.status,
             is_follow_up: true,
             timeout: self.remaining_runtime(),
-            key: format!("recovery/{}", self.state.error_count),
+            key: format!("recovery/{}", self.state.line_count),
             position: self.state.agent_ends,
         }
     }

@@ -205,7 +205,8 @@ impl Driver<'_> {
             // A repeated delivery is appended.
             is_follow_up: true,
             timeout: None,
-            key: "delivery".to_owned(),
+            // A repeated delivery has other calls.
+            key: format!("delivery/{}", self.state.line_count),
             position: self.state.agent_ends,
         };
         let result = self.folder.path.join("delivery-result.json");
@@ -214,6 +215,10 @@ impl Driver<'_> {
         if turn == TurnEnd::Interrupted {
             return Ok(StepEnd::Interrupted);
         }
+        let hooks = std::mem::take(&mut self.tool_hooks);
+        if let Some(decision) = self.tool_halt.take() {
+            return self.abort(&hooks, &decision);
+        }
         if let TurnEnd::Failed(why) = &turn {
             let text = format!("the agent failed at the final messages ({why}): {shown}");
             (self.on_update)(RunUpdate::Notice(&text));
@@ -221,7 +226,7 @@ impl Driver<'_> {
         self.count_usage(watch);
         let data = self.with_turn_counts(json!({"completed": turn == TurnEnd::Completed}));
         self.session = None;
-        self.write_line(LogKind::Delivered, end, data)?;
+        self.write_lines(&hooks, LogKind::Delivered, end, data)?;
         mark_delivered(self.context.ledger, &session_key, &pending.entries)?;
         Ok(StepEnd::Next)
     }
@@ -272,7 +277,7 @@ impl Driver<'_> {
         firing.key = format!("error/{}", self.state.error_count);
         firing.facts = json!({"error": failure.message, "cause": failure.kind});
         let known = self.list_undelivered()?;
-        let fired = self.fire(firing)?;
+        let mut fired = self.fire(firing)?;
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
         }
@@ -282,13 +287,17 @@ impl Driver<'_> {
             if self.is_interrupted() {
                 return Ok(StepEnd::Interrupted);
             }
-            let cursor = &self.state.cursor;
-            let cursor = cursor.at_iteration(cursor.iteration, cursor.attempt + 1);
-            let data = json!({"attempt": cursor.attempt});
-            // The next attempt receives what the failed one was given.
-            let failed = std::mem::take(&mut self.delivered);
-            release_delivery(self.context.ledger, &self.session_key(), &failed)?;
-            return self.write_lines(&fired.hooks, LogKind::Recovered, cursor, data);
+            fired.hooks.append(&mut self.tool_hooks);
+            // A tool hook may stop the run in the recovery.
+            if self.tool_halt.take().is_none() {
+                let cursor = &self.state.cursor;
+                let cursor = cursor.at_iteration(cursor.iteration, cursor.attempt + 1);
+                let data = json!({"attempt": cursor.attempt});
+                // The next attempt receives what the failed one was given.
+                let failed = std::mem::take(&mut self.delivered);
+                release_delivery(self.context.ledger, &self.session_key(), &failed)?;
+                return self.write_lines(&fired.hooks, LogKind::Recovered, cursor, data);
+            }
         }
         self.write_output("failed", "", Some(&failure.message))?;
         let cursor = self.state.cursor.at(RunStep::Failed);

@@ -251,6 +251,20 @@ fn a_halt_cancels_every_open_request() {
 }
 
 #[test]
+fn a_halt_in_the_final_delivery_fails_the_run() {
+    let ask = json!([{"ask": command_call("c1", "deploy")}]);
+    let project = acp_project("", &prompts(&[json!([]), ask]));
+    project.file(
+        ".iteratr.hooks.yml",
+        "version: 1\nhooks:\n  post_iteration: [{command: echo after, pipe_output: true}]\n",
+    );
+    add_hook(&project, "PreToolUse", &json!({"continue": false, "stopReason": "no more"}));
+    run_acp(&project, 1);
+    assert_eq!(lines(&project, "answers"), ["cancelled"]);
+    assert!(state(&project, "work")["error"]["message"].to_string().contains("no more"));
+}
+
+#[test]
 fn hooks_see_how_a_call_ended() {
     let update = |id: &str, status: &str, output: &str| {
         json!({"update": {"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status,
