@@ -101,3 +101,23 @@ fn private_options() -> fs::OpenOptions {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{add_private, has_equal_file};
+
+    #[test]
+    fn a_file_that_exists_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("logs/now_idle.json");
+        for text in ["first", "second", "third"] {
+            assert!(!has_equal_file(&path, text));
+            add_private(&path, text).unwrap();
+            assert!(has_equal_file(&path, text));
+        }
+        let read = |name: &str| std::fs::read_to_string(folder.path().join("logs").join(name));
+        assert_eq!(read("now_idle.json").unwrap(), "first");
+        assert_eq!(read("now_idle-2.json").unwrap(), "second");
+        assert_eq!(read("now_idle-3.json").unwrap(), "third");
+    }
+}

@@ -233,6 +233,7 @@ impl Boards for TeamDir {
         change(&known, &mut task).map_err(|refusal| refuse(doing(&id), &refusal.why))?;
         check_start(&before, &task, &known).map_err(|why| refuse(doing(&id), &why))?;
         task.id.clone_from(&id);
+        note_end(&before, &mut task);
         self.store_task(&path, value, &task)?;
         drop(lock);
         self.link_blockers(&before.blocked_by, &task)?;
@@ -268,6 +269,30 @@ impl Boards for TeamDir {
             at: gambrel_model::parse_iso_time(&entry.timestamp).unwrap_or_default(),
         };
         Ok(entries.into_iter().enumerate().map(to_message).collect())
+    }
+}
+
+/// Writes how a task ended into its metadata, as pi-teams does.
+fn note_end(before: &Task, task: &mut Task) {
+    let time = iso_time(now_ms(), true);
+    let was_in_progress = before.status == TaskStatus::InProgress;
+    match task.status {
+        TaskStatus::Completed if before.status != TaskStatus::Completed => {
+            task.metadata.insert("completedAt".to_owned(), time.into());
+        }
+        TaskStatus::Pending if was_in_progress && task.owner.is_none() => {
+            let last = task.history.last().map(|change| change.text.as_str());
+            let reason = last.and_then(|text| text.split_once(": ")).map(|(_, reason)| reason);
+            let reason = reason.unwrap_or("no assistant result").to_owned();
+            for (key, text) in [
+                ("unassignedAt", time),
+                ("unassignedReason", reason.clone()),
+                ("abortReason", reason),
+            ] {
+                task.metadata.insert(key.to_owned(), text.into());
+            }
+        }
+        _ => {}
     }
 }
 
