@@ -1,5 +1,5 @@
-//! Packages for comparison tests: a TypeScript compiler, bun, oh-my-pi, the official MCP client and
-//! Claude Code. They are always installed in `target/tools`.
+//! Packages for comparison tests: a TypeScript compiler, bun, oh-my-pi, the official MCP client, and
+//! the agents Claude Code, opencode and Gemini CLI. They are always installed in `target/tools`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ const PACKAGES: &[&str] = &[
     "bun@1.4.4",
     "@oh-my-pi/pi-coding-agent@18.2.3",
     "@modelcontextprotocol/sdk@1.32.2",
+    "opencode-ai@1.18.33",
+    "@google/gemini-cli@0.61.0",
 ];
 /// A package that a registry may lack. Without it one test is skipped with a notice, in CI, too.
 const PI_TEAMS: (&str, &str) = ("@tmustier/pi-agent-teams", "0.5.4");
@@ -24,7 +26,8 @@ const CLAUDE_VERSIONS: &[&str] = &["2.1.0", "2.1.197", "2.1.325"];
 const REQUESTED_CLAUDE: &str = "claude-latest";
 /// What is not tested without the packages.
 const UNTESTED: &str = "types for module authors, agreement with the real hook runner, the official \
-                        MCP client, and hooks inside the real Claude Code";
+                        MCP client, hooks inside the real Claude Code, and runs with the real \
+                        opencode and Gemini CLI";
 
 /// One version of Claude Code, in its own folder, so that several can be installed.
 struct ClaudeCode {
@@ -151,6 +154,14 @@ fn check_programs(modules: &Path, versions: &[ClaudeCode]) -> anyhow::Result<()>
     // Fails if npm did not run bun's install script.
     let bun = modules.join(".bin/bun").display().to_string();
     shell::read_output(&bun, &["--version"])?;
+    // npm goes on without an optional package. Started, these agents would write into the home.
+    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    let opencode = format!("opencode-linux-{machine}/bin/opencode");
+    for program in [opencode.as_str(), "@google/gemini-cli/bundle/gemini.js"] {
+        if !modules.join(program).exists() {
+            bail!("npm did not install {program}");
+        }
+    }
     for version in versions {
         version.check_program(modules)?;
     }
