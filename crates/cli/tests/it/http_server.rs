@@ -60,6 +60,15 @@ impl HttpServer {
     /// Answers with the status that `answer` returns, or closes the connection on `None`. Requests
     /// are kept first.
     pub fn with_answer(answer: impl Fn(&Received) -> Option<u16> + Send + Sync + 'static) -> Self {
+        Self::with_response(move |request| {
+            Some(write_response(answer(request)?, "application/octet-stream", ""))
+        })
+    }
+
+    /// Answers with the bytes that `answer` returns; see [`write_response`].
+    pub fn with_response(
+        answer: impl Fn(&Received) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (received, answer) = (Arc::new(Mutex::new(Vec::new())), Arc::new(answer));
@@ -95,7 +104,7 @@ impl HttpServer {
 fn receive_request(
     mut stream: TcpStream,
     kept: &Mutex<Vec<Received>>,
-    answer: &dyn Fn(&Received) -> Option<u16>,
+    answer: &dyn Fn(&Received) -> Option<String>,
 ) -> std::io::Result<()> {
     stream.set_read_timeout(Some(READ_TIMEOUT))?;
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -109,8 +118,14 @@ fn receive_request(
     request.body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut request.body)?;
     kept.lock().unwrap().push(request.clone());
-    let Some(status) = answer(&request) else { return Ok(()) };
-    write!(stream, "HTTP/1.1 {status} Said\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    let Some(response) = answer(&request) else { return Ok(()) };
+    stream.write_all(response.as_bytes())
+}
+
+/// A response after which the connection ends.
+pub fn write_response(status: u16, kind: &str, body: &str) -> String {
+    let head = format!("HTTP/1.1 {status} Said\r\ncontent-type: {kind}\r\n");
+    format!("{head}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 
 fn read_headers(reader: &mut impl BufRead) -> std::io::Result<Vec<(String, Vec<u8>)>> {

@@ -8,10 +8,16 @@ use std::time::Duration;
 use crate::external_tools::run_to_end;
 
 /// Set inside the namespace, so that a test starts itself again only once.
-const INSIDE: &str = "CLAUDE_CODE_TEST_IS_OFFLINE";
-/// For all versions of one test, on a busy machine.
+const INSIDE: &str = "GAMBREL_TEST_IS_OFFLINE";
+/// For a test that starts real agents, on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(240);
 const WITH_LOOPBACK: &str = "ip link set lo up && exec \"$0\" \"$@\"";
+
+/// The name of the test that contains the closure `S`, from its type name.
+pub fn test_name<S>() -> &'static str {
+    let name = std::any::type_name::<S>().trim_end_matches("::{{closure}}");
+    name.split_once("::").map_or(name, |(_, rest)| rest)
+}
 
 /// Runs the test `name` in its own network namespace.
 pub fn run_offline(name: &str, test: impl FnOnce()) {
@@ -41,7 +47,7 @@ fn unshare_args() -> Option<&'static [&'static str]> {
             try_it.output().is_ok_and(|output| output.status.success())
         });
         if found.is_none() {
-            eprintln!("no network namespace is allowed here: Claude Code runs with the network");
+            eprintln!("no network namespace is allowed here: agents run with the network");
         }
         found
     })

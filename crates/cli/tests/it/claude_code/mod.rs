@@ -2,7 +2,6 @@
 //! home and an installed gambrel; the tests check the requests to the model.
 
 mod model;
-mod offline;
 mod session;
 mod versions;
 

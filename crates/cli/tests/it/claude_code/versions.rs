@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::offline::run_offline;
 use crate::external_tools::{find_tool, tools_dir};
+use crate::offline::{run_offline, test_name};
 
 const WITHOUT: &str = "hooks inside the real Claude Code";
 /// Prefix of the folders that hold one version each.
@@ -78,9 +78,7 @@ fn run_in_versions<S: Fn(&ClaudeCode) + Sync>(names: &[String], test: S) {
     if found.is_empty() {
         return;
     }
-    let name = std::any::type_name::<S>().trim_end_matches("::{{closure}}");
-    let name = name.split_once("::").map_or(name, |(_, rest)| rest);
-    run_offline(name, || run_in_threads(&found, &test));
+    run_offline(test_name::<S>(), || run_in_threads(&found, &test));
 }
 
 fn run_in_threads<S: Fn(&ClaudeCode) + Sync>(found: &[ClaudeCode], test: &S) {
