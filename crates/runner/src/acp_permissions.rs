@@ -11,7 +11,7 @@ use crate::acp_firing::{FiredTool, FiringJob};
 use crate::acp_turn::AcpTurn;
 use crate::agent::{
     AcpError, AcpSession, AcpToolCall, CallStatus, INTERRUPT_CHECK_INTERVAL, PermissionRequest,
-    PermissionWish, Received, ToolUse, TurnEnd,
+    PermissionWish, Received, ToolUse, TurnEnd, is_empty_object,
 };
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
@@ -111,7 +111,8 @@ impl<'r> Driver<'r> {
         let Some(tracked) = track_call(turn, &params["toolCall"])? else {
             return session.refuse_params(&request.id, "`toolCall.toolCallId` is too long");
         };
-        request.input = request.input.or_else(|| tracked.call.input().cloned());
+        let input = request.input.take().filter(|input| !is_empty_object(input));
+        request.input = input.or_else(|| tracked.call.input().cloned());
         let is_judged = tracked.judged.is_some_and(|judged| judged == hash_input(&request));
         match &mut tracked.gate {
             CallGate::Answered(wish) if is_judged || *wish != PermissionWish::Allow => {

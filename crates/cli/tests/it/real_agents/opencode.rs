@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::model_server::{ModelCall, ModelServer, read_messages, tool_results};
 use super::setup::{DECIDE, StartedRun, describe_requests, project_with_agent};
-use crate::acp_fixture::{add_command, command_to, ruling};
+use crate::acp_fixture::{add_command, command_to, lines, ruling};
 use crate::external_tools::find_tool;
 use crate::offline::{run_offline, test_name};
 use crate::run_fixture::state;
@@ -121,5 +121,38 @@ fn hooks_and_a_person_decide_and_the_board_refuses() {
         let board = project.json(&["task", "list", "--json"]);
         assert_eq!(board[0]["subject"], "write the parser", "{all}");
         assert_eq!(board[0]["status"], "completed", "{all}");
+    });
+}
+
+#[test]
+fn hooks_see_what_a_call_does_to_a_file() {
+    in_opencode(|program| {
+        let read = ("read", json!({"filePath": "new.txt"}));
+        let write = ("write", json!({"filePath": "new.txt", "content": "one\n"}));
+        let edit = json!({"filePath": "new.txt", "oldString": "one", "newString": "two"});
+        let first = vec![write, shell(DECIDE)];
+        let second = vec![read, ("edit", edit), shell(DECIDE)];
+        let model = ModelServer::start(vec![("number 1.", first), ("number 2.", second)]);
+        let project = configure(project_with_agent("opencode", program, "allow"), &model);
+        let gate = "cat > call; grep -q new.txt call && { cat call; echo; } >> seen; true";
+        add_command(&project, "PreToolUse", gate);
+
+        let printed = StartedRun::start(&project, "opencode").wait_for_success();
+        let all = format!("{printed}\n{}", describe_requests(&model));
+        assert!(!all.contains("does not say what the call does"), "{all}");
+        let seen = lines(&project, "seen");
+        let seen = seen.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let seen: Vec<Value> = seen.collect();
+        assert_eq!(seen.len(), 2, "{seen:?} {all}");
+        let path = project.root.join("new.txt");
+        for (call, tool) in seen.iter().zip(["Write", "Edit"]) {
+            assert_eq!(call["tool_name"], tool, "{call}");
+            assert_eq!(call["tool_input"]["file_path"], json!(path), "{call}");
+        }
+        assert_eq!(seen[0]["tool_input"]["content"], "one\n", "{seen:?}");
+        let edit = &seen[1]["tool_input"];
+        let words = |key: &str| edit[key].as_str().unwrap_or_default().trim();
+        assert_eq!((words("old_string"), words("new_string")), ("one", "two"), "{edit}");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "two\n", "{all}");
     });
 }

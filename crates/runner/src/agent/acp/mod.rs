@@ -15,7 +15,7 @@ pub use error::AcpError;
 pub use session::{
     AcpSession, PermissionRequest, PermissionWish, StopWord, TaskServer, probe_agent,
 };
-pub use tools::{AcpToolCall, CallStatus};
+pub use tools::{AcpToolCall, CallStatus, is_empty_object};
 pub use transcript::TurnFiles;
 pub use wire::AgentLine;
 

@@ -15,7 +15,10 @@ const MAX_WORD_BYTES: usize = 1000;
 const ARGUMENT_NAMES: [(&str, &[&str]); 8] = [
     ("command", &["command", "cmd", "script"]),
     ("cwd", &["cwd", "workdir", "working_directory", "workingDirectory", "dir_path"]),
-    ("path", &["path", "filePath", "file_path", "absolute_path", "absolutePath", "abs_path"]),
+    (
+        "path",
+        &["path", "filePath", "file_path", "filepath", "absolute_path", "absolutePath", "abs_path"],
+    ),
     ("content", &["content", "contents", "file_text"]),
     ("pattern", &["pattern", "query", "regex"]),
     ("glob", &["glob", "include"]),
@@ -25,6 +28,8 @@ const ARGUMENT_NAMES: [(&str, &[&str]); 8] = [
 const OLD_NAMES: [&str; 4] = ["oldString", "old_string", "oldText", "old"];
 const NEW_NAMES: [&str; 4] = ["newString", "new_string", "newText", "new"];
 const ALL_NAMES: [&str; 3] = ["replaceAll", "replace_all", "all"];
+/// Names of tools that write a whole file.
+const WRITE_NAMES: [&str; 2] = ["write", "write_file"];
 /// The name of the board's server, and how some agents begin the names of its tools.
 const BOARD_PREFIX: &str = "gambrel_";
 
@@ -57,6 +62,8 @@ pub struct AcpToolCall {
     result: String,
     /// A file that the agent names beside the input.
     path: Option<String>,
+    /// The changes that the agent shows beside the input, each as its old and new text.
+    diffs: Vec<(String, String)>,
 }
 
 impl AcpToolCall {
@@ -77,13 +84,16 @@ impl AcpToolCall {
             self.name = named.unwrap_or_default();
         }
         self.title = title.unwrap_or_else(|| std::mem::take(&mut self.title));
-        self.kind = text("kind").unwrap_or_else(|| std::mem::take(&mut self.kind));
+        // A request about another permission of the same call has no kind of its own.
+        if let Some(kind) = text("kind").filter(|kind| kind != "other" || self.kind.is_empty()) {
+            self.kind = kind;
+        }
         match fields["status"].as_str() {
             Some("completed") => self.status = CallStatus::Completed,
             Some("failed") => self.status = CallStatus::Failed,
             _ => {}
         }
-        if let Some(input) = fields.get("rawInput").filter(|input| !input.is_null()) {
+        if let Some(input) = fields.get("rawInput").filter(|input| self.is_newer(input)) {
             self.input_bytes = input.to_string().len();
             self.input = Some(input.clone());
         }
@@ -91,17 +101,27 @@ impl AcpToolCall {
             self.result = truncate_bytes(&result, MAX_RESULT_BYTES, "…");
         }
         self.path = find_path(fields).or(self.path.take());
+        let diffs = read_diffs(fields);
+        if !diffs.is_empty() {
+            self.diffs = diffs;
+        }
+    }
+
+    /// Whether an input says more than the known one. An empty input says nothing.
+    fn is_newer(&self, input: &Value) -> bool {
+        !input.is_null() && (self.input.is_none() || !is_empty_object(input))
     }
 
     /// How many bytes it holds.
     pub fn weight(&self) -> usize {
-        self.input_bytes + self.result.len()
+        let diffs: usize = self.diffs.iter().map(|(old, new)| old.len() + new.len()).sum();
+        self.input_bytes + self.result.len() + diffs
     }
 
     /// Forgets the input and the result of a call that has ended.
     pub fn forget(&mut self) {
         (self.input, self.input_bytes) = (None, 0);
-        self.result = String::new();
+        (self.result, self.diffs) = (String::new(), Vec::new());
     }
 
     /// The input as the agent wrote it.
@@ -121,8 +141,7 @@ impl AcpToolCall {
             matches!(self.kind.as_str(), "execute" | "read" | "edit" | "search" | "fetch");
         match &self.input {
             None => true,
-            Some(Value::Object(fields)) => fields.is_empty() && needs_arguments,
-            Some(_) => false,
+            Some(input) => is_empty_object(input) && needs_arguments,
         }
     }
 
@@ -183,6 +202,7 @@ impl AcpToolCall {
             *command = join_command(command);
         }
         Self::add_edits(&mut args);
+        self.add_diffs(&mut args);
         if !args.contains_key("path")
             && let Some(path) = &self.path
         {
@@ -211,6 +231,38 @@ impl AcpToolCall {
             args.insert("edits".to_owned(), json!([edit]));
         }
     }
+
+    /// The changes that the agent shows, where the input has none. Some agents ask about a file with
+    /// a path alone.
+    fn add_diffs(&self, args: &mut Map<String, Value>) {
+        if self.kind != "edit" || args.contains_key("content") || args.contains_key("edits") {
+            return;
+        }
+        let is_write = WRITE_NAMES.contains(&self.name.as_str());
+        match self.diffs.as_slice() {
+            [] => {}
+            [(old, new)] if is_write || old.is_empty() => {
+                args.insert("content".to_owned(), json!(new));
+            }
+            diffs => {
+                let edit = |(old, new): &(String, String)| json!({"old": old, "new": new});
+                args.insert("edits".to_owned(), diffs.iter().map(edit).collect());
+            }
+        }
+    }
+}
+
+/// The changes of files that an update shows.
+fn read_diffs(fields: &Value) -> Vec<(String, String)> {
+    let parts = fields["content"].as_array().into_iter().flatten();
+    let diffs = parts.filter(|part| part["type"] == "diff");
+    let text = |diff: &Value, key: &str| diff[key].as_str().unwrap_or_default().to_owned();
+    diffs.map(|diff| (text(diff, "oldText"), text(diff, "newText"))).collect()
+}
+
+/// Whether an input has no fields.
+pub fn is_empty_object(input: &Value) -> bool {
+    input.as_object().is_some_and(Map::is_empty)
 }
 
 /// The file that an update names beside the input.
@@ -349,13 +401,45 @@ mod tests {
     }
 
     #[test]
+    fn a_request_about_a_file_shows_its_change() {
+        // As opencode asks.
+        let ask = |title: &str, input: Value| {
+            let mut call = AcpToolCall::new("1");
+            call.merge(&json!({"kind": "edit", "title": title, "rawInput": {}}));
+            let diff = json!({"type": "diff", "path": "/a", "oldText": "x", "newText": "y"});
+            let fields =
+                json!({"kind": "edit", "title": "/a", "rawInput": input, "content": [diff]});
+            call.merge(&fields);
+            call.to_tool_use()
+        };
+        let written = ask("write", json!({"filepath": "/a", "diff": "-x+y"}));
+        let args = json!({"path": "/a", "diff": "-x+y", "content": "y"});
+        assert_eq!((written.tool.as_str(), written.args), ("write", args));
+        let edited = ask("edit", json!({"filepath": "/a", "diff": "-x+y"}));
+        let args = json!({"path": "/a", "diff": "-x+y", "edits": [{"old": "x", "new": "y"}]});
+        assert_eq!((edited.tool.as_str(), edited.args), ("edit", args));
+        let whole = ask("edit", json!({"filePath": "/a", "oldString": "x", "newString": "z"}));
+        assert_eq!(whole.args["edits"], json!([{"old": "x", "new": "z"}]));
+    }
+
+    #[test]
+    fn an_empty_input_and_an_unknown_kind_say_nothing_new() {
+        let mut call = AcpToolCall::new("1");
+        call.merge(&json!({"kind": "read", "title": "read", "rawInput": {"filePath": "/a"}}));
+        call.merge(&json!({"kind": "other", "title": "read", "rawInput": {}}));
+        assert!(!call.is_blind());
+        let tool = call.to_tool_use();
+        assert_eq!((tool.tool.as_str(), &tool.args), ("read", &json!({"path": "/a"})));
+    }
+
+    #[test]
     fn a_call_without_input_is_blind() {
         let mut call = AcpToolCall::new("1");
         let shown = json!([{"type": "diff", "path": "/a", "newText": "y"}]);
         call.merge(&json!({"kind": "edit", "title": "Writing to a", "content": shown}));
         assert!(call.is_blind());
         let args = call.to_tool_use().args;
-        assert_eq!(args, json!({"title": "Writing to a", "path": "/a"}));
+        assert_eq!(args, json!({"title": "Writing to a", "path": "/a", "content": "y"}));
         let mut list = AcpToolCall::new("2");
         list.merge(&json!({"kind": "other", "title": "gambrel_task-list", "rawInput": {}}));
         assert!(!list.is_blind());
