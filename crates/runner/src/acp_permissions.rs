@@ -1,7 +1,7 @@
 //! Permission requests of an agent of the Agent Client Protocol: hooks decide once about each call,
 //! a person answers where they ask, and hooks see how the call ended.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gambrel_model::digest::sha256;
 use gambrel_model::{Ruling, Ticket};
@@ -26,6 +26,9 @@ const MAX_CALLS: usize = 10_000;
 const MAX_HELD_BYTES: usize = 64 << 20;
 /// The most bytes of a tool call's id.
 const MAX_ID_BYTES: usize = 512;
+/// How long an agent that asked with an empty input has to say what the call does. Some agents ask
+/// before the update that has the input.
+const INPUT_WINDOW: Duration = Duration::from_secs(5);
 /// Why a call without its input is not simply allowed.
 const BLIND: &str = "the agent does not say what the call does, so hooks could not judge it";
 
@@ -40,6 +43,8 @@ pub(crate) struct TrackedCall {
     judged: Option<[u8; 32]>,
     /// How often hooks have decided about it.
     judged_count: u32,
+    /// Whether its input is complete: it has fields, or the call has begun without any.
+    is_described: bool,
     /// Whether its end was reported to hooks.
     has_ended: bool,
 }
@@ -50,6 +55,13 @@ pub(crate) enum CallGate {
     /// The agent has not asked.
     #[default]
     NotAsked,
+    /// The agent has asked, and has not said what the call does.
+    Undescribed {
+        /// The agent's requests.
+        requests: Vec<PermissionRequest>,
+        /// When hooks decide without its input.
+        until: Instant,
+    },
     /// Hooks decide.
     Firing(Vec<PermissionRequest>),
     /// A person decides.
@@ -79,7 +91,9 @@ impl TrackedCall {
                 self.gate = CallGate::Answered(known);
                 Vec::new()
             }
-            CallGate::Firing(requests) | CallGate::Asking { requests, .. } => {
+            CallGate::Undescribed { requests, .. }
+            | CallGate::Firing(requests)
+            | CallGate::Asking { requests, .. } => {
                 self.gate = CallGate::Answered(wish);
                 requests
             }
@@ -119,8 +133,18 @@ impl<'r> Driver<'r> {
                 let wish = *wish;
                 self.answer_request(session, &request, wish)
             }
-            CallGate::Firing(requests) | CallGate::Asking { requests, .. } => {
+            CallGate::Undescribed { requests, .. }
+            | CallGate::Firing(requests)
+            | CallGate::Asking { requests, .. } => {
                 requests.push(request);
+                Ok(())
+            }
+            CallGate::NotAsked
+                if request.input.as_ref().is_some_and(is_empty_object) && !tracked.is_described =>
+            {
+                let until = Instant::now() + INPUT_WINDOW;
+                tracked.gate = CallGate::Undescribed { requests: vec![request], until };
+                turn.undescribed_count += 1;
                 Ok(())
             }
             CallGate::NotAsked | CallGate::Answered(_) => {
@@ -142,6 +166,30 @@ impl<'r> Driver<'r> {
         self.start_firing(turn, &call, |tool| tool_firing("tool.before", tool));
     }
 
+    /// Has hooks decide about calls that the agent has described, or had its time to.
+    pub(crate) fn judge_described(&self, turn: &mut AcpTurn<'r>) {
+        if turn.undescribed_count == 0 {
+            return;
+        }
+        let now = Instant::now();
+        let mut ready = Vec::new();
+        for (id, tracked) in &mut turn.calls {
+            let CallGate::Undescribed { requests, until } = &mut tracked.gate else { continue };
+            if !tracked.is_described && now < *until {
+                continue;
+            }
+            for request in requests.iter_mut() {
+                let input = request.input.take().filter(|input| !is_empty_object(input));
+                request.input = input.or_else(|| tracked.call.input().cloned());
+            }
+            ready.push((id.clone(), std::mem::take(requests)));
+        }
+        turn.undescribed_count = turn.undescribed_count.saturating_sub(ready.len());
+        for (id, requests) in ready {
+            self.judge_call(turn, &id, requests);
+        }
+    }
+
     /// Takes over what the agent says about a tool call, and fires when the call has ended.
     pub(crate) fn handle_update(
         &mut self,
@@ -150,6 +198,9 @@ impl<'r> Driver<'r> {
     ) -> Result<(), AcpError> {
         // Other updates have no id of a call.
         let Some(tracked) = track_call(turn, update)? else { return Ok(()) };
+        let has_begun = update["status"].as_str().is_some_and(|status| status != "pending");
+        let has_fields = tracked.call.input().is_some_and(|input| !is_empty_object(input));
+        tracked.is_described |= has_begun || has_fields;
         // A call that the run has refused did not run.
         let has_run =
             matches!(tracked.gate, CallGate::NotAsked | CallGate::Answered(PermissionWish::Allow));

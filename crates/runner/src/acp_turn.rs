@@ -46,6 +46,8 @@ pub(crate) struct AcpTurn<'p> {
     pub held_bytes: usize,
     /// How many questions are open.
     pub question_count: usize,
+    /// How many calls wait for their input.
+    pub undescribed_count: usize,
     /// How many firings have not ended.
     pub firing_count: usize,
     /// Reasons that the agent has not heard.
@@ -95,6 +97,7 @@ impl AcpTurn<'_> {
         self.calls.clear();
         self.held_bytes = 0;
         self.question_count = 0;
+        self.undescribed_count = 0;
         Ok(())
     }
 }
@@ -172,6 +175,7 @@ impl<'r> Driver<'r> {
             request_count: 0,
             held_bytes: 0,
             question_count: 0,
+            undescribed_count: 0,
             firing_count: 0,
             denials: Vec::new(),
             has_refusal: false,
@@ -209,6 +213,7 @@ impl<'r> Driver<'r> {
                 Received::Done(fired) => self.handle_fired(session, turn, fired)?,
                 Received::Line(line) => self.handle_line(session, turn, line)?,
             }
+            self.judge_described(turn);
             self.check_questions(session, turn)?;
             turn.files.flush(Instant::now());
         }
@@ -332,6 +337,6 @@ impl<'r> Driver<'r> {
             }
             tracked.cancel(session);
         }
-        turn.question_count = 0;
+        (turn.question_count, turn.undescribed_count) = (0, 0);
     }
 }

@@ -109,6 +109,10 @@ impl ScriptedAgent {
             "update" => self.update(value),
             "ask" => {
                 let request = self.ask(value, &step["options"]);
+                // An update that comes before the answer.
+                if step["then"].is_object() {
+                    self.update(&step["then"]);
+                }
                 self.await_answer(request);
             }
             // Two requests at once.

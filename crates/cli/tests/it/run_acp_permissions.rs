@@ -162,6 +162,29 @@ fn an_allow_holds_only_for_the_input_that_hooks_saw() {
 }
 
 #[test]
+fn hooks_wait_for_an_input_that_comes_after_the_request() {
+    let call =
+        |id: &str| json!({"toolCallId": id, "kind": "other", "title": "deploy", "rawInput": {}});
+    let update = |id: &str, input: Value| {
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "in_progress",
+            "rawInput": input})
+    };
+    let steps = json!([
+        {"ask": call("c1"), "then": update("c1", json!({"target": "production"}))},
+        {"ask": call("c2"), "then": update("c2", json!({}))},
+        {"ask": call("c3")},
+    ]);
+    let project = acp_project("", &prompts(&[steps, json!([])]));
+    project.file("answer.json", &ruling("deny", "production is frozen").to_string());
+    let gate =
+        "cat > call; echo fired >> fired; if grep -q production call; then cat answer.json; fi";
+    add_command(&project, "PreToolUse", gate);
+    run_acp(&project, 0);
+    assert_eq!(lines(&project, "answers"), ["reject_once", "allow_once", "allow_once"]);
+    assert_eq!(lines(&project, "fired").len(), 3);
+}
+
+#[test]
 fn hooks_read_the_call_in_their_own_words() {
     let edit = json!({"toolCallId": "c2", "kind": "edit", "title": "edit",
         "rawInput": {"filePath": "/a", "oldString": "x", "newString": "y"}});

@@ -22,7 +22,7 @@ fn in_opencode<S: FnOnce(&str)>(test: S) {
     run_offline(test_name::<S>(), || test(&script));
 }
 
-/// Settings with a model on loopback. opencode asks about commands and edits.
+/// Settings with a model on loopback. opencode asks about commands, edits and tools of the board.
 fn configure(project: TestProject, model: &ModelServer) -> TestProject {
     let options = json!({"baseURL": model.url("/v1"), "apiKey": "none"});
     let limit = json!({"context": 100_000, "output": 10_000});
@@ -31,7 +31,7 @@ fn configure(project: TestProject, model: &ModelServer) -> TestProject {
         json!({"npm": "@ai-sdk/openai-compatible", "options": options, "models": models});
     let settings = json!({
         "provider": {"fake": provider}, "model": "fake/m1", "small_model": "fake/m1",
-        "permission": {"edit": "ask", "bash": "ask"}, "autoupdate": false, "share": "disabled",
+        "permission": {"edit": "ask", "bash": "ask", "gambrel_*": "ask"}, "autoupdate": false, "share": "disabled",
     });
     let place = project.base.join("home/.config/opencode/opencode.json");
     project.file(place.to_str().unwrap(), &settings.to_string());
@@ -55,7 +55,7 @@ fn add_gates(project: &TestProject) {
         project.file(&format!("{decision}.json"), &ruling(decision, reason).to_string());
     }
     let gate = "call=$(cat); case \"$call\" in *denied.txt*) cat deny.json;; *asked.txt*) \
-                cat ask.json;; *) cat allow.json;; esac";
+                cat ask.json;; *parser*) cat allow.json; touch seen-task;; *) cat allow.json;; esac";
     add_command(project, "PreToolUse", gate);
     add_command(
         project,
@@ -118,6 +118,7 @@ fn hooks_and_a_person_decide_and_the_board_refuses() {
             received.contains("from iteration 2") && !received.contains("iteration 1"),
             "{all}"
         );
+        assert!(ran("seen-task"), "hooks did not see the task: {all}");
         let board = project.json(&["task", "list", "--json"]);
         assert_eq!(board[0]["subject"], "write the parser", "{all}");
         assert_eq!(board[0]["status"], "completed", "{all}");
