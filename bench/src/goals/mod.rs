@@ -9,6 +9,7 @@ mod many;
 pub mod modules;
 mod one_hook;
 mod parallel;
+mod permission;
 mod resident;
 mod runner;
 
@@ -44,6 +45,7 @@ const GOALS: &[(&str, Goal)] = &[
     ("12", modules::measure),
     ("languages", languages::measure),
     ("run", runner::measure),
+    ("permission", permission::measure),
 ];
 
 /// Measures the selected goals.
