@@ -10,6 +10,8 @@ use crate::agent::ToolUse;
 const MAX_RESULT_BYTES: usize = 256 << 10;
 /// The most bytes of a title, a name or a kind.
 const MAX_WORD_BYTES: usize = 1000;
+/// The most files of one call.
+const MAX_PATHS: usize = 100;
 
 /// Arguments by their neutral name, and the names that agents use for them.
 const ARGUMENT_NAMES: [(&str, &[&str]); 8] = [
@@ -60,8 +62,8 @@ pub struct AcpToolCall {
     input_bytes: usize,
     /// What it gave so far, as text.
     result: String,
-    /// A file that the agent names beside the input.
-    path: Option<String>,
+    /// The files that the agent names beside the input.
+    paths: Vec<String>,
     /// The changes that the agent shows beside the input, each as its old and new text.
     diffs: Vec<(String, String)>,
 }
@@ -100,7 +102,10 @@ impl AcpToolCall {
         if let Some(result) = read_result(fields) {
             self.result = truncate_bytes(&result, MAX_RESULT_BYTES, "…");
         }
-        self.path = find_path(fields).or(self.path.take());
+        let paths = find_paths(fields);
+        if !paths.is_empty() {
+            self.paths = paths;
+        }
         let diffs = read_diffs(fields);
         if !diffs.is_empty() {
             self.diffs = diffs;
@@ -134,9 +139,13 @@ impl AcpToolCall {
         Self { input, ..self.clone() }
     }
 
-    /// Whether the agent has not said what the call does. A call that needs arguments and has none
-    /// is not described yet.
+    /// Whether the agent has not said what the call does, or not in a way that hooks can judge: a call
+    /// that needs arguments and has none is not described yet, and hooks expect one file per call.
     pub fn is_blind(&self) -> bool {
+        let is_about_files = matches!(self.kind.as_str(), "read" | "edit" | "delete" | "move");
+        if is_about_files && self.paths.len() > 1 {
+            return true;
+        }
         let needs_arguments =
             matches!(self.kind.as_str(), "execute" | "read" | "edit" | "search" | "fetch");
         match &self.input {
@@ -204,9 +213,12 @@ impl AcpToolCall {
         Self::add_edits(&mut args);
         self.add_diffs(&mut args);
         if !args.contains_key("path")
-            && let Some(path) = &self.path
+            && let Some(path) = self.paths.first()
         {
             args.insert("path".to_owned(), json!(path));
+        }
+        if self.paths.len() > 1 {
+            args.entry("paths").or_insert_with(|| json!(self.paths));
         }
         args
     }
@@ -265,11 +277,25 @@ pub fn is_empty_object(input: &Value) -> bool {
     input.as_object().is_some_and(Map::is_empty)
 }
 
-/// The file that an update names beside the input.
-fn find_path(fields: &Value) -> Option<String> {
+/// The different files that an update names beside the input.
+fn find_paths(fields: &Value) -> Vec<String> {
     let parts = ["content", "locations"].iter().filter_map(|key| fields[*key].as_array()).flatten();
-    let mut paths = parts.filter_map(|part| part["path"].as_str());
-    paths.next().map(|path| truncate_bytes(path, MAX_WORD_BYTES, "…"))
+    let mut paths: Vec<String> = Vec::new();
+    for path in parts.filter_map(|part| part["path"].as_str()) {
+        let path = truncate_bytes(path, MAX_WORD_BYTES, "…");
+        if paths.len() < MAX_PATHS && !paths.iter().any(|known| is_same_file(known, &path)) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Whether two paths are equal, or one is the other from a folder.
+fn is_same_file(one: &str, other: &str) -> bool {
+    let is_end = |whole: &str, end: &str| {
+        whole.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    is_end(one, other) || is_end(other, one)
 }
 
 /// What a call gave, as text, if an update says it.
@@ -334,6 +360,23 @@ mod tests {
         let mut call = AcpToolCall::new("1");
         call.merge(fields);
         call.to_tool_use()
+    }
+
+    #[test]
+    fn a_call_about_several_files_cannot_be_judged_by_one() {
+        let patch = |paths: &[&str]| {
+            let diff = |path: &&str| json!({"type": "diff", "path": path, "newText": "x"});
+            let content: Vec<Value> = paths.iter().map(diff).collect();
+            let mut call = AcpToolCall::new("1");
+            call.merge(&json!({"kind": "edit", "rawInput": {"patch": "x"}, "content": content,
+                "locations": [{"path": "/w/a"}]}));
+            call
+        };
+        assert!(!patch(&["/w/a"]).is_blind());
+        assert!(!patch(&["a"]).is_blind());
+        let call = patch(&["/w/a", "/w/.env"]);
+        assert!(call.is_blind());
+        assert_eq!(call.to_tool_use().args["paths"], json!(["/w/a", "/w/.env"]));
     }
 
     #[test]
