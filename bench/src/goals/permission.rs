@@ -6,6 +6,7 @@ use std::cell::Cell;
 use anyhow::ensure;
 
 use super::GoalContext;
+use super::runner::run_stage;
 use crate::fixture::{Fixture, hook_group};
 use crate::floor::BareProgram;
 use crate::meter::{Candidate, Measured, in_process, interleave};
@@ -63,17 +64,9 @@ fn run_candidate<'c>(
 ) -> Candidate<'c> {
     in_process(move || {
         runs.set(runs.get() + 1);
-        let place = |name: &str| fixture.folder().join(name).display().to_string();
-        let program = context.options.gambrel.display().to_string();
-        let (project, stage) = (fixture.project().display().to_string(), place("stage.yaml"));
-        let session = place(&format!("run-{}", runs.get()));
-        let agent = format!("acp:/bin/bash {} {requests}", place("agent.sh"));
-        let argv =
-            [&program, "-C", &project, "run", &stage, "--agent", &agent, "--session-dir", &session];
-        let variables = fixture.variables();
-        let set: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (*n, v.as_str())).collect();
-        let ended = BareProgram::new(&argv, &set)?.run(b"")?;
-        ensure!(ended.code == 0, "the run exited {}", ended.code);
-        Ok(())
+        let script = fixture.folder().join("agent.sh");
+        let agent = format!("acp:/bin/bash {} {requests}", script.display());
+        let stage = fixture.folder().join("stage.yaml");
+        run_stage(context, fixture, &stage, &agent, runs.get())
     })
 }

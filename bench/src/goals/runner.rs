@@ -64,20 +64,29 @@ fn run_candidate<'c>(
         runs.set(runs.get() + 1);
         let stage = fixture.folder().join(format!("stage-{iterations}.yaml"));
         write_stage(&stage, iterations)?;
-        let words = |path: &Path| path.display().to_string();
-        let session = fixture.folder().join(format!("run-{}", runs.get()));
-        let (program, stage, session) =
-            (words(&context.options.gambrel), words(&stage), words(&session));
-        let project = words(&fixture.project());
-        let agent = format!("command:{AGENT}");
-        let argv =
-            [&program, "-C", &project, "run", &stage, "--agent", &agent, "--session-dir", &session];
-        let variables = fixture.variables();
-        let set: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (*n, v.as_str())).collect();
-        let ended = BareProgram::new(&argv, &set)?.run(b"")?;
-        ensure!(ended.code == 0, "the run exited {}", ended.code);
-        Ok(())
+        run_stage(context, fixture, &stage, &format!("command:{AGENT}"), runs.get())
     })
+}
+
+/// Runs a stage to its end, in the run folder with this number.
+pub fn run_stage(
+    context: &GoalContext<'_>,
+    fixture: &Fixture,
+    stage: &Path,
+    agent: &str,
+    number: usize,
+) -> anyhow::Result<()> {
+    let words = |path: &Path| path.display().to_string();
+    let session = words(&fixture.folder().join(format!("run-{number}")));
+    let (program, stage) = (words(&context.options.gambrel), words(stage));
+    let project = words(&fixture.project());
+    let argv =
+        [&program, "-C", &project, "run", &stage, "--agent", agent, "--session-dir", &session];
+    let variables = fixture.variables();
+    let set: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (*n, v.as_str())).collect();
+    let ended = BareProgram::new(&argv, &set)?.run(b"")?;
+    ensure!(ended.code == 0, "the run exited {}", ended.code);
+    Ok(())
 }
 
 fn write_stage(path: &Path, iterations: usize) -> anyhow::Result<()> {

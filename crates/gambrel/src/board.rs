@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use gambrel_dialects::teams::gate::GateEvent;
 use gambrel_engine::{now_ms, queue_messages};
-use gambrel_ledger::TeamDir;
+use gambrel_ledger::{DEFAULT_LEAD, TeamDir};
 use gambrel_model::event::run_key;
 use gambrel_model::ledger::{Boards, InboxMessage};
 use gambrel_model::{Audience, Complaint, Decision, LedgerError, Message};
@@ -18,9 +18,6 @@ use serde_json::{Value, json};
 use crate::app::Gambrel;
 use crate::quality_gate::{GateEffects, apply_gate};
 use crate::team::{own_results, team_facts, team_source};
-
-/// The leader in messages of the project's board.
-const DEFAULT_LEAD: &str = "team-lead";
 
 /// How long a call that is running may take after the client has gone away.
 #[cfg(feature = "mcp")]
@@ -48,18 +45,17 @@ impl Gambrel {
         let own = self.setup().env.get("GAMBREL_SESSION").map(String::as_str);
         let session = request.session.or(own).unwrap_or_default().to_owned();
         let run_dir = self.find_run_dir(&project, &session);
-        let stored: (&dyn Boards, String) = match request.team {
+        let (boards, name): (&dyn Boards, String) = match request.team {
             Some(team) => (team, team.board_name()),
             None => (self.ledger(), project.display().to_string()),
         };
-        let (boards, name) = (stored.0, stored.1.clone());
         let fire = |event| {
             let decision = self.fire_board_event(event, request.team)?;
             self.apply_gates((boards, &name), run_dir.as_deref(), request.team, decision)
         };
         let board = Board {
             ledger: boards,
-            name: stored.1,
+            name: name.clone(),
             iteration: run_dir.as_deref().and_then(read_iteration),
             project,
             session,
@@ -94,11 +90,15 @@ impl Gambrel {
         team: Option<&TeamDir>,
         (event, mut decision): (Value, Decision),
     ) -> Result<Decision, Complaint> {
+        let results = own_results(&decision);
+        if results.is_empty() {
+            return Ok(decision);
+        }
         let id = event["facts"]["task"]["id"].as_str().unwrap_or_default();
         let tasks = board.0.tasks(board.1).unwrap_or_default();
         let task = tasks.iter().find(|task| task.id == id);
         let member = task.and_then(|task| task.owner.as_deref());
-        for result in own_results(&decision) {
+        for result in results {
             let about = GateEvent {
                 key: &decision.id.clone(),
                 at: now_ms(),

@@ -15,7 +15,7 @@ mod token;
 pub use local::{LocalLedger, RetentionLimits};
 pub use memory::MemoryLedger;
 pub use redact::Redactor;
-pub use team_dir::{TeamDir, TeamMember, TeamMessage};
+pub use team_dir::{DEFAULT_LEAD, TeamDir, TeamMember, TeamMessage};
 
 use std::path::PathBuf;
 use std::sync::Arc;

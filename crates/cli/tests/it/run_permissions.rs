@@ -5,8 +5,9 @@ use std::process::Child;
 
 use serde_json::{Value, json};
 
+use crate::acp_fixture;
 use crate::run_fixture::{project_with_stage, run_folder, run_to, trace};
-use crate::test_project::{TestProject, text, wait_until};
+use crate::test_project::{TestProject, text};
 
 /// A scripted agent that calls the tool `shell` once in each of two iterations.
 fn project_with_calls(stage: &str, call: &Value) -> TestProject {
@@ -38,18 +39,7 @@ fn start(project: &TestProject) -> Child {
 
 /// Waits for an open question of the run that is not in `known`.
 fn wait_for_question(project: &TestProject, known: &[String]) -> Value {
-    let mut found = None;
-    wait_until("the run asks", || {
-        let output = project.run(&["approvals", "--json"], b"");
-        let tickets: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        let tickets = tickets.as_array().cloned().unwrap_or_default();
-        let is_new = |ticket: &Value| {
-            ticket["state"] == "open" && !known.iter().any(|id| ticket["ticket"] == id.as_str())
-        };
-        found = tickets.into_iter().find(is_new);
-        found.is_some()
-    });
-    found.unwrap()
+    acp_fixture::wait_for_question(project, known).1
 }
 
 fn id_of(ticket: &Value) -> String {

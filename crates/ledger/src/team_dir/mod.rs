@@ -26,8 +26,8 @@ use crate::task::refuse;
 
 /// The namespace of messages to the leader.
 const TEAM_NAMESPACE: &str = "team";
-/// The name of the leader if the configuration has none.
-const DEFAULT_LEAD: &str = "team-lead";
+/// The name of the leader if the configuration has none, and on boards without a team.
+pub const DEFAULT_LEAD: &str = "team-lead";
 
 /// The folder of a team.
 #[derive(Debug, Clone)]
