@@ -28,6 +28,7 @@ mod network;
 mod path_cache;
 mod project_env;
 mod quality_gate;
+mod question_facts;
 mod run;
 mod setup;
 mod team;
@@ -59,7 +60,7 @@ pub use gambrel_script as script;
 pub use gambrel_server as server;
 pub use project_env::StateDirError;
 pub use run::{native_dialects, plan_sources};
-pub use setup::Setup;
+pub use setup::{QuestionNotice, Setup};
 pub use team::{IdleResult, TeamError, TeamHookResult};
 pub use wrap::{ToolCall, ToolError, ToolOutput};
 

@@ -2,13 +2,14 @@
 //! once at program start.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gambrel_dialects::{DIALECTS, StartPreferences};
 use gambrel_engine::Options;
-use gambrel_model::{Complaint, ReceivedEvent, SearchRoots};
+use gambrel_model::{Complaint, PublicUrl, ReceivedEvent, SearchRoots};
 use gambrel_process::settings::SignalPolicy;
 use gambrel_process::watchdog_client::WatchdogClient;
 
@@ -51,11 +52,25 @@ pub struct Setup {
     pub caller: Option<u32>,
     /// Complaints about the environment.
     pub complaints: Vec<Complaint>,
+    /// Told about every question that waits for a person, in words.
+    pub on_question: Option<QuestionNotice>,
+    /// The address of callback links; without it, as the user's `config.yaml` says.
+    pub public_url: Option<PublicUrl>,
     /// How hooks are started; without it, as the user's `config.yaml` says.
     pub start: Option<StartPreferences>,
     /// Lookups of `check_environment`, for the next call of `search_roots` only.
     #[doc(hidden)]
     pub path_cache: Arc<Mutex<PathCache>>,
+}
+
+/// Tells somebody about a question that waits.
+#[derive(Clone)]
+pub struct QuestionNotice(pub Arc<dyn Fn(&str) + Send + Sync>);
+
+impl fmt::Debug for QuestionNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("QuestionNotice")
+    }
 }
 
 impl Setup {
@@ -116,13 +131,24 @@ impl Setup {
         if let Some(known) = self.start {
             return known;
         }
-        let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
-        let text = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
-        let mut asked = gambrel_dialects::start_preferences(&String::from_utf8_lossy(&text));
+        let mut asked = gambrel_dialects::start_preferences(&self.read_preferences());
         if let Some(word) = self.env_var("GAMBREL_ISOLATE") {
             asked.isolate = !["0", "false", "no", "off"].contains(&word);
         }
         asked
+    }
+
+    /// The address under which other machines reach callback links, if there is one. Reads a file.
+    pub fn public_url(&self) -> Option<PublicUrl> {
+        let configured = || gambrel_dialects::public_url(&self.read_preferences());
+        self.public_url.clone().or_else(configured)
+    }
+
+    /// The text of the user's `config.yaml`.
+    fn read_preferences(&self) -> String {
+        let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
+        let bytes = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Files whose values never leave the user's scope.

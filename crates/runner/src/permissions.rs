@@ -4,7 +4,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gambrel_model::ledger::WatchTarget;
-use gambrel_model::{Answer, Decision, Ledger, LedgerError, Ruling, Ticket};
+use gambrel_model::{
+    Answer, AnswerEffects, Decision, FileChange, Ledger, LedgerError, QuestionContext, Ruling,
+    Ticket,
+};
 use serde_json::{Value, json};
 
 use crate::agent::ToolUse;
@@ -156,7 +159,7 @@ impl Driver<'_> {
         let what = format!("tool/{}", tool.key);
         let cursor = &self.state.cursor;
         let key = cursor.firing_key(&self.folder.path, &self.plan.session.run_id, &what);
-        Ticket {
+        let mut ticket = Ticket {
             key,
             at: now,
             expires: now + u64::try_from(ANSWER_TIMEOUT.as_millis()).unwrap_or(u64::MAX),
@@ -165,8 +168,18 @@ impl Driver<'_> {
             hook: asker_name(&self.folder.path),
             title: format!("{word} {args}"),
             shown,
+            context: QuestionContext {
+                command: tool.args["command"].as_str().unwrap_or_default().to_owned(),
+                path: tool.args["path"].as_str().unwrap_or_default().to_owned(),
+                why: reason.to_owned(),
+                agent: self.node().provider.spec.clone(),
+                effects: tool_effects(),
+                ..QuestionContext::default()
+            },
             ..Ticket::default()
-        }
+        };
+        (self.context.add_facts)(&mut ticket, FileChange::from_args(&tool.args).as_ref());
+        ticket
     }
 
     /// The answer; `None` when the question has expired, the time of the stage is over, or a signal
@@ -182,6 +195,16 @@ impl Driver<'_> {
             let soon = Instant::now() + INTERRUPT_CHECK_INTERVAL;
             self.context.ledger.wait_for_change(WatchTarget::Ticket(&ticket.id), soon);
         }
+    }
+}
+
+/// What the answers about a tool call do.
+fn tool_effects() -> AnswerEffects {
+    AnswerEffects {
+        approve: "lets this one call run".to_owned(),
+        reject: "blocks it".to_owned(),
+        silence: "the run waits, and blocks the call in the end".to_owned(),
+        reader: "the agent".to_owned(),
     }
 }
 

@@ -38,6 +38,8 @@ mod team_leader;
 mod test_project;
 
 mod agent_detection;
+mod approval_context;
+mod approval_links;
 mod approval_recovery;
 mod approval_scope;
 mod approve_command;

@@ -16,7 +16,7 @@ pub static RUN: Dialect = Dialect {
     name: "run",
     events: event_table,
     tools: payload::TOOLS,
-    properties: DialectProperties::DEFAULT,
+    properties: DialectProperties { product: "gambrel run", ..DialectProperties::DEFAULT },
     caller: &Run,
     hooks: None,
 };
