@@ -2,8 +2,8 @@
 //! characters in text from hooks are replaced before printing.
 
 mod capture_stdout;
-pub mod decision_table;
 pub mod diagnostic;
+pub mod style;
 
 use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;

@@ -47,7 +47,8 @@ pub use gambrel_dialects::teams::leader::IdleReport;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
 pub use gambrel_engine::now_ms;
 pub use gambrel_engine::{
-    Candidate, Coverage, FireResult, Loaded, Options, Selection, Trust, TrustMode,
+    Candidate, Coverage, FireResult, FiringObserver, FiringProgress, Loaded, Options, Selection,
+    Trust, TrustMode,
 };
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;

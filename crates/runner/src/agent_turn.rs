@@ -1,6 +1,6 @@
 //! One prompt of the current node's agent. How the prompt reaches it depends on its kind.
 
-use crate::agent::{AgentJob, TurnEnd, run_command, run_script};
+use crate::agent::{AgentJob, ToolUseEnd, TurnEnd, run_command, run_script};
 use crate::drive::Driver;
 use crate::provider::AgentSpec;
 
@@ -14,7 +14,7 @@ impl Driver<'_> {
                 let mut calls = 0;
                 run_script(context, &file, job, &mut |tool| {
                     calls += 1;
-                    if job.is_delivery() { None } else { self.use_tool(tool, calls) }
+                    if job.is_delivery() { ToolUseEnd::Ran } else { self.use_tool(tool, calls) }
                 })
             }
             Ok(AgentSpec::Acp(command)) => self.prompt_acp_agent(&command, job),

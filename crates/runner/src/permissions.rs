@@ -10,7 +10,7 @@ use gambrel_model::{
 };
 use serde_json::{Value, json};
 
-use crate::agent::ToolUse;
+use crate::agent::{ToolUse, ToolUseEnd};
 use crate::board_tools::{self, refusal_text};
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
@@ -45,8 +45,8 @@ pub(crate) enum QuestionState {
 }
 
 impl Driver<'_> {
-    /// Fires the hooks before and after a tool call. Returns the reason where it is refused.
-    pub(crate) fn use_tool(&mut self, tool: &ToolUse, number: u32) -> Option<String> {
+    /// Fires the hooks before and after a tool call of a scripted agent.
+    pub(crate) fn use_tool(&mut self, tool: &ToolUse, number: u32) -> ToolUseEnd {
         let id = format!("{}/{number}", self.state.cursor.turn);
         let tool = &ToolUse { id: id.clone(), key: id, ..tool.clone() };
         let refusal = match self.fire_tool_before(tool) {
@@ -54,9 +54,9 @@ impl Driver<'_> {
             Err(error) => Some(error.to_string()),
         };
         self.turn_counts.tool_calls += 1;
-        if refusal.is_some() {
+        if let Some(reason) = refusal {
             self.turn_counts.blocked_calls += 1;
-            return refusal;
+            return ToolUseEnd::Refused(reason);
         }
         let mut ended = tool.clone();
         match self.call_board(&tool.tool, &tool.args) {
@@ -69,10 +69,15 @@ impl Driver<'_> {
             Some(Err(error)) => ended.error = Some(refusal_text(&error)),
             None => {}
         }
-        if let Err(error) = self.fire_tool_end(&ended) {
+        let rewritten = self.fire_tool_end(&ended).unwrap_or_else(|error| {
             (self.on_update)(RunUpdate::Notice(&error.to_string()));
+            None
+        });
+        match (ended.error.filter(|_| tool.error.is_none()), rewritten) {
+            (Some(reason), _) => ToolUseEnd::Refused(reason),
+            (None, Some(output)) => ToolUseEnd::Rewritten(output),
+            (None, None) => ToolUseEnd::Ran,
         }
-        ended.error.filter(|_| tool.error.is_none())
     }
 
     fn fire_tool_before(&mut self, tool: &ToolUse) -> Result<Option<String>, RunError> {
@@ -102,11 +107,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Fires the hooks after a tool call. What they tell the agent is in its next prompt.
-    fn fire_tool_end(&mut self, tool: &ToolUse) -> Result<(), RunError> {
-        let fired = self.fire(tool_end_firing(tool))?;
+    /// Fires the hooks after a tool call. What they tell the agent is in its next prompt. Returns
+    /// the output if they rewrote it.
+    fn fire_tool_end(&mut self, tool: &ToolUse) -> Result<Option<String>, RunError> {
+        let fired = self.fire(RunFiring { accepts_output: true, ..tool_end_firing(tool) })?;
+        let output = fired.rewritten_output();
         self.tool_hooks.extend(fired.hooks);
-        Ok(())
+        Ok(output)
     }
 
     /// Asks a person about a tool call. Returns the reason where it is refused.
@@ -150,7 +157,7 @@ impl Driver<'_> {
     fn build_ticket(&self, tool: &ToolUse, reason: &str) -> Ticket {
         let now = (self.context.now_ms)();
         let word = if tool.tool.is_empty() { &tool.name } else { &tool.tool };
-        let args = shorten(&tool.args);
+        let args = shorten_call(&tool.args);
         let mut shown = vec![
             ("Tool".to_owned(), word.clone()),
             ("Arguments".to_owned(), tool.args.to_string()),
@@ -214,7 +221,7 @@ pub(crate) fn tool_firing(moment: &'static str, tool: &ToolUse) -> RunFiring {
     if !tool.name.is_empty() {
         facts["tool"]["name"] = json!(tool.name);
     }
-    RunFiring { moment, pass: "all", key: format!("{moment}/{}", tool.key), facts }
+    RunFiring { key: format!("{moment}/{}", tool.key), facts, ..RunFiring::of(moment) }
 }
 
 /// The firing about the end of a tool call.
@@ -266,7 +273,7 @@ fn join_reasons(decision: &Decision) -> String {
 }
 
 /// The arguments in a title: the command where there is one.
-fn shorten(args: &Value) -> String {
+pub(crate) fn shorten_call(args: &Value) -> String {
     let command =
         ["command", "path", "file_path", "url", "title"].iter().find_map(|key| args[*key].as_str());
     let text = command.map_or_else(|| args.to_string(), str::to_owned);

@@ -13,7 +13,7 @@ pub use acp::{
     probe_agent,
 };
 pub use command::{choose_output, run_command};
-pub use script::{ToolUse, run_script};
+pub use script::{ToolUse, ToolUseEnd, run_script};
 
 /// One prompt for an agent.
 pub struct AgentJob {
