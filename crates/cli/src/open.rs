@@ -4,7 +4,7 @@ mod ancestors;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::{Arc, Once};
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -152,7 +152,7 @@ fn add_sources(setup: &mut Setup, sources: &Sources) {
 
 /// Prints questions that wait for a person on stderr.
 pub fn print_question() -> QuestionNotice {
-    QuestionNotice(Arc::new(|text| printer::warn(&format!("gambrel: {text}"))))
+    QuestionNotice::new(|_, text| printer::warn(&format!("gambrel: {text}")))
 }
 
 /// Opens the program for `fire` and `explain`. The budget is `--budget`, otherwise the agent's

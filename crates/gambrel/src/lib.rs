@@ -61,7 +61,7 @@ pub use gambrel_script as script;
 pub use gambrel_server as server;
 pub use project_env::StateDirError;
 pub use run::{native_dialects, plan_sources};
-pub use setup::{QuestionNotice, Setup};
+pub use setup::{QuestionNotice, Setup, TerminalUse};
 pub use team::{IdleResult, TeamError, TeamHookResult};
 pub use wrap::{ToolCall, ToolError, ToolOutput};
 

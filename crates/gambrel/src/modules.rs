@@ -16,7 +16,7 @@ use gambrel_script::{
 use serde_json::{Value, json};
 
 use crate::app::process_settings;
-use crate::question_facts::{add_question_facts, describe_wait};
+use crate::question_facts::add_question_facts;
 use crate::setup::{QuestionNotice, Setup};
 use crate::terminal::Terminal;
 
@@ -88,8 +88,14 @@ pub fn select_ui(setup: &Setup) -> &'static str {
 fn build_asker(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> Option<AskFn> {
     match select_ui(setup) {
         "tty" => {
-            let terminal = Terminal::default();
-            Some(Arc::new(move |ask: &Question| terminal.ask_user(ask)))
+            let (terminal, use_of) = (Terminal::default(), setup.on_terminal.clone());
+            let report = move |is_used| use_of.iter().for_each(|user| user.report(is_used));
+            Some(Arc::new(move |ask: &Question| {
+                report(true);
+                let answer = terminal.ask_user(ask);
+                report(false);
+                answer
+            }))
         }
         "page" => {
             let (ledger, project) =
@@ -126,7 +132,7 @@ fn ask_by_ticket(
     add_question_facts(&mut asked, None);
     let ticket = ledger.open_ticket(&asked).ok()?.ticket;
     if let Some(notice) = notice {
-        (notice.0)(&describe_wait(&ticket, is_served(ledger)));
+        notice.send(&ticket, is_served(ledger));
     }
     loop {
         let known = ledger.find_ticket(&ticket.id).ok()??;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gambrel_actions::{ApprovalChannel, ListenerHandle, Settings, WebSettings, WebhookAction};
 use gambrel_model::{Action, Ledger, Ticket};
 
-use crate::question_facts::{add_question_facts, describe_wait};
+use crate::question_facts::add_question_facts;
 use crate::setup::Setup;
 
 /// The row of requests.
@@ -49,7 +49,7 @@ fn approval_channel(setup: &Setup, ledger: &Arc<dyn Ledger>) -> ApprovalChannel 
     let ours = Arc::clone(ledger);
     let on_wait = move |ticket: &Ticket| {
         if let Some(notice) = &on_question {
-            (notice.0)(&describe_wait(ticket, true));
+            notice.send(ticket, true);
         }
     };
     ApprovalChannel {

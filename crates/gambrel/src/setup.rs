@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gambrel_dialects::{DIALECTS, StartPreferences};
 use gambrel_engine::Options;
-use gambrel_model::{Complaint, PublicUrl, ReceivedEvent, SearchRoots};
+use gambrel_model::{Complaint, PublicUrl, ReceivedEvent, SearchRoots, Ticket};
 use gambrel_process::settings::SignalPolicy;
 use gambrel_process::watchdog_client::WatchdogClient;
 
@@ -54,6 +54,8 @@ pub struct Setup {
     pub complaints: Vec<Complaint>,
     /// Told about every question that waits for a person, in words.
     pub on_question: Option<QuestionNotice>,
+    /// Told when a module asks at the terminal, and when it has its answer.
+    pub on_terminal: Option<TerminalUse>,
     /// The address of callback links; without it, as the user's `config.yaml` says.
     pub public_url: Option<PublicUrl>,
     /// How hooks are started; without it, as the user's `config.yaml` says.
@@ -63,13 +65,49 @@ pub struct Setup {
     pub path_cache: Arc<Mutex<PathCache>>,
 }
 
+type TellQuestion = dyn Fn(&Ticket, &str) + Send + Sync;
+
 /// Tells somebody about a question that waits.
 #[derive(Clone)]
-pub struct QuestionNotice(pub Arc<dyn Fn(&str) + Send + Sync>);
+pub struct QuestionNotice(Arc<TellQuestion>);
+
+impl QuestionNotice {
+    /// A notice that calls a function with the question, and with one line about it.
+    pub fn new(tell: impl Fn(&Ticket, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    #[cfg(any(feature = "http", feature = "js"))]
+    pub(crate) fn send(&self, ticket: &Ticket, is_served: bool) {
+        (self.0)(ticket, &crate::question_facts::describe_wait(ticket, is_served));
+    }
+}
 
 impl fmt::Debug for QuestionNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("QuestionNotice")
+    }
+}
+
+/// Told `true` before a module uses the terminal, and `false` afterwards.
+#[derive(Clone)]
+pub struct TerminalUse(Arc<dyn Fn(bool) + Send + Sync>);
+
+impl TerminalUse {
+    /// Calls a function.
+    pub fn new(tell: impl Fn(bool) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    #[cfg(feature = "js")]
+    pub(crate) fn report(&self, is_used: bool) {
+        (self.0)(is_used);
+    }
+}
+
+impl fmt::Debug for TerminalUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TerminalUse")
     }
 }
 

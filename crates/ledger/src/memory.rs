@@ -305,6 +305,11 @@ impl Runs for MemoryLedger {
         Ok(RunLock::new(lock.fence, held))
     }
 
+    fn lock_owner(&self, name: &str) -> Result<Option<ProcessOrigin>, LedgerError> {
+        let locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(locks.get(name).and_then(|lock| lock.owner.clone()))
+    }
+
     fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> Result<u64, LedgerError> {
         let mut state = self.change_state();
         let stored = state.logs.entry(log.clone()).or_default();

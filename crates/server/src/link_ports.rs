@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gambrel_model::ProcessOrigin;
-use gambrel_model::ledger::{Ledger, LedgerError, LedgerErrorKind, RunLock};
+use gambrel_model::ledger::{Ledger, LedgerError, RunLock};
 use gambrel_model::ticket::TicketState;
 
 use crate::listen::{Listener, share_port};
@@ -25,8 +25,7 @@ const MAX_PORT_COUNT: usize = 16;
 
 /// Whether a process serves the links of this ledger for as long as it runs.
 pub fn is_served(ledger: &dyn Ledger) -> bool {
-    let lock = ledger.acquire_lock(SERVE_LOCK, &ProcessOrigin::of_this_process());
-    lock.is_err_and(|error| matches!(error.kind, LedgerErrorKind::Locked(_)))
+    ledger.lock_owner(SERVE_LOCK).is_ok_and(|owner| owner.is_some())
 }
 
 /// The thread that watches open tickets.
@@ -79,7 +78,7 @@ impl HeldPorts {
     /// Holds the ports that open links lead to, and no others.
     fn update(&mut self) {
         if self.lock.is_none() {
-            // Another `gambrel serve` may hold it, or a process that looks whether one does.
+            // Another `gambrel serve` may hold it.
             let origin = ProcessOrigin::of_this_process();
             self.lock = self.config.ledger.acquire_lock(SERVE_LOCK, &origin).ok();
         }
