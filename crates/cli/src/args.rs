@@ -20,7 +20,7 @@ use crate::commands::CommandArgs;
 use crate::init::InitArgs;
 use crate::install::{InstallArgs, UninstallArgs};
 use crate::printer;
-use crate::run::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs, TailArgs};
+use crate::run::{ReportArgs, ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs, TailArgs};
 use crate::task::{McpArgs, TaskArgs};
 use crate::team::TeamArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
@@ -107,6 +107,8 @@ pub enum CliCommand {
     Runs(JsonArgs),
     /// Print what the agent of a run writes.
     Tail(TailArgs),
+    /// Show everything that happened in a run, as text or as a page.
+    Report(ReportArgs),
     /// Cancel a run.
     Stop(StopArgs),
     /// Hold a run before its next iteration; `resume` lets it go on.
@@ -142,7 +144,7 @@ pub enum CliCommand {
     Approve(AnswerArgs),
     /// Answer a question with no.
     Deny(AnswerArgs),
-    /// Serve the approvals page and callback links.
+    /// Serve the page of approvals, runs and firings, and callback links.
     Serve(ServeArgs),
     /// List slash commands that modules register.
     Commands(ListArgs),
@@ -406,6 +408,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Status(args) => crate::run::show_status(folder, &args),
         CliCommand::Runs(args) => crate::run::list_runs(folder, &args),
         CliCommand::Tail(args) => crate::run::show_output(folder, &args),
+        CliCommand::Report(args) => crate::run::print_report(folder, &args),
         CliCommand::Stop(args) => crate::run::stop(folder, &args),
         CliCommand::Pause(args) => crate::run::pause(folder, &args),
         CliCommand::Say(args) => crate::run::say(folder, &args),

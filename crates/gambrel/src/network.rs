@@ -68,5 +68,6 @@ pub fn approval_server(setup: &Setup, ledger: &Arc<dyn Ledger>) -> gambrel_serve
         key: None,
         ledger_id: ledger.ledger_id(),
         public_url: setup.public_url(),
+        activity: None,
     }
 }

@@ -69,7 +69,13 @@ type TellQuestion = dyn Fn(&Ticket, &str) + Send + Sync;
 
 /// Tells somebody about a question that waits.
 #[derive(Clone)]
-pub struct QuestionNotice(Arc<TellQuestion>);
+pub struct QuestionNotice(
+    #[cfg_attr(
+        not(any(feature = "http", feature = "js")),
+        expect(dead_code, reason = "only modules and requests ask")
+    )]
+    Arc<TellQuestion>,
+);
 
 impl QuestionNotice {
     /// A notice that calls a function with the question, and with one line about it.
@@ -91,7 +97,10 @@ impl fmt::Debug for QuestionNotice {
 
 /// Told `true` before a module uses the terminal, and `false` afterwards.
 #[derive(Clone)]
-pub struct TerminalUse(Arc<dyn Fn(bool) + Send + Sync>);
+pub struct TerminalUse(
+    #[cfg_attr(not(feature = "js"), expect(dead_code, reason = "only modules ask"))]
+    Arc<dyn Fn(bool) + Send + Sync>,
+);
 
 impl TerminalUse {
     /// Calls a function.

@@ -37,6 +37,7 @@ pub mod spec;
 pub mod template;
 pub mod text;
 pub mod ticket;
+pub mod timeline;
 pub mod tool;
 pub mod utc_time;
 pub mod verdict;
@@ -75,6 +76,9 @@ pub use request::{
 };
 pub use spec::{EventSpec, Order, PatchRule, Powers, Subject};
 pub use ticket::{Answer, AnswerResult, OpenedTicket, Ticket, TicketState};
+pub use timeline::{
+    IterationTimeline, RunSummary, RunTimeline, StageTimeline, TimelineHook, TimelineNote,
+};
 pub use tool::{Tool, ToolKind, ToolResult, ToolWord};
 pub use utc_time::{iso_time, parse_iso_time};
 pub use verdict::{

@@ -42,6 +42,7 @@ mod spec;
 mod start;
 mod state;
 mod termination;
+mod timeline;
 mod turn_report;
 mod usage;
 mod usage_format;
@@ -67,6 +68,7 @@ pub use plan::{
     PlanNode, PlanSession, PlanSource, RunKind, SpecText, Termination, TerminationKind,
 };
 pub use provider::{ACP_AGENTS, AcpAgent, AgentSpec};
-pub use start::{read_plan, read_state, run_plan, write_plan, write_state};
+pub use start::{read_log, read_plan, read_state, run_plan, write_plan, write_state};
 pub use state::{HistoryEntry, RunFailure, RunState, RunStatus, StageState};
+pub use timeline::build_timeline;
 pub use usage::{AgentUsage, UsdAmount};

@@ -123,15 +123,24 @@ pub fn read_plan(folder: &RunFolder) -> Result<Option<Plan>, RunError> {
     Ok(Some(plan))
 }
 
+/// The plan of a run, and the lines of its log; `None` where the run has not begun.
+pub fn read_log(
+    ledger: &dyn gambrel_model::Ledger,
+    folder: &Path,
+) -> Result<Option<(Plan, Vec<LogLine>)>, RunError> {
+    let files = RunFolder::new(folder.to_owned());
+    let Some(plan) = read_plan(&files)? else { return Ok(None) };
+    let log = RunLog { name: run_key(folder), folder: folder.to_owned() };
+    let (_, lines) = RunLogWriter::open(ledger, log)?;
+    Ok(Some((plan, lines)))
+}
+
 /// The state of a run, from its log.
 pub fn read_state(
     ledger: &dyn gambrel_model::Ledger,
     folder: &Path,
 ) -> Result<Option<(Plan, RunState)>, RunError> {
-    let files = RunFolder::new(folder.to_owned());
-    let Some(plan) = read_plan(&files)? else { return Ok(None) };
-    let log = RunLog { name: run_key(folder), folder: folder.to_owned() };
-    let (_, lines) = RunLogWriter::open(ledger, log)?;
-    let state = RunState::fold(&plan, &lines as &Vec<LogLine>);
+    let Some((plan, lines)) = read_log(ledger, folder)? else { return Ok(None) };
+    let state = RunState::fold(&plan, &lines);
     Ok(Some((plan, state)))
 }

@@ -35,7 +35,8 @@ pub(crate) async fn show_list(
     }
     match state.tickets().await {
         Ok(tickets) => {
-            let page = page::list_page(&tickets, now_ms());
+            let activity = state.activity().await;
+            let page = page::list_page(&tickets, activity.as_deref(), now_ms());
             CallbackResponse::new(StatusCode::OK, json!({ "status": "open" }), page)
                 .into_response_as(ResponseFormat::Html)
         }

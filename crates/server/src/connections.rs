@@ -84,7 +84,7 @@ fn answer_with_slot<S: Service<Request<Incoming>>>(
     move |mut request| {
         slot.begin_request();
         request.extensions_mut().insert(reach);
-        let follows = request.uri().path() == routes::EVENTS_PATH;
+        let follows = routes::is_event_stream(request.uri().path());
         ResponseFuture { slot: Arc::clone(&slot), follows, answer: Box::pin(service.call(request)) }
     }
 }

@@ -1,6 +1,7 @@
-//! Receives answers: callback links and the page of open approvals. It listens on this machine only,
+//! Receives answers: callback links and the page of open approvals, runs and firings. It listens on this machine only,
 //! unless the user says otherwise. Answers go to the ledger; this crate decides nothing.
 
+mod activity;
 mod answer_body;
 mod approvals;
 mod auth;
@@ -17,11 +18,14 @@ mod probe;
 mod rate_limit;
 mod response;
 mod routes;
+mod runs;
 mod serve;
 mod sse;
 mod state;
 
+pub use activity::{ActivitySource, ListRuns, ReadRun};
 pub use link_ports::is_served;
 pub use listen::{ListenError, Listener, listen};
+pub use page::report_page;
 pub use serve::{ServeAddress, ServedAddress, serve};
 pub use state::ServerConfig;

@@ -13,16 +13,23 @@ use serde_json::json;
 
 use crate::response::{CallbackResponse, ResponseFormat};
 use crate::state::AppState;
-use crate::{approvals, callback, origin_check, sse};
+use crate::{approvals, callback, origin_check, runs, sse};
 
-/// The path of the event stream.
-pub(crate) const EVENTS_PATH: &str = "/events";
+/// The path of the event stream of the list.
+const EVENTS_PATH: &str = "/events";
+
+/// Whether a path is that of an event stream.
+pub(crate) fn is_event_stream(path: &str) -> bool {
+    path == EVENTS_PATH || (path.starts_with("/runs/") && path.ends_with(EVENTS_PATH))
+}
 
 /// Builds the router.
 pub(crate) fn build_router(state: Arc<AppState>) -> Router {
     let callback = || get(callback::show_question).post(callback::post_answer);
     Router::new()
         .route("/", get(approvals::show_list))
+        .route("/runs/{session}", get(runs::show_run))
+        .route("/runs/{session}/events", get(runs::follow_run))
         .route("/history", get(approvals::show_history))
         .route("/approvals/{id}", post(approvals::post_answer))
         .route("/callback", callback())

@@ -14,13 +14,14 @@ use gambrel_model::ticket::{Ticket, TicketState};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::activity::Activity;
 use crate::approvals::list_closed;
 use crate::response::{CallbackResponse, ResponseFormat};
 use crate::state::{AppState, now_ms};
 use crate::{auth, page};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
-const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+pub(crate) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Sends one event now, and one at every change.
 pub(crate) async fn follow_list(
@@ -31,10 +32,7 @@ pub(crate) async fn follow_list(
         return list_closed(&state).into_response_as(ResponseFormat::from_headers(&headers));
     }
     let Ok(slot) = Arc::clone(&state.followers).try_acquire_owned() else {
-        let status = StatusCode::SERVICE_UNAVAILABLE;
-        let reply =
-            CallbackResponse::refusal(status, "Too many pages follow the list.", "Close some.");
-        return reply.into_response_as(ResponseFormat::from_headers(&headers));
+        return too_many_followers().into_response_as(ResponseFormat::from_headers(&headers));
     };
     let follower = Follower { state, seen: None, _permit: slot };
     let changes = stream::unfold(follower, async |mut follower| {
@@ -44,9 +42,18 @@ pub(crate) async fn follow_list(
     Sse::new(changes).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL)).into_response()
 }
 
+/// The response to one page too many.
+pub(crate) fn too_many_followers() -> CallbackResponse {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    CallbackResponse::refusal(status, "Too many pages follow the list.", "Close some.")
+}
+
+/// What was sent last: the states of tickets, and the version of runs and firings.
+type SeenState = (Vec<(String, TicketState)>, Vec<(String, u64)>);
+
 struct Follower {
     state: Arc<AppState>,
-    seen: Option<Vec<(String, TicketState)>>,
+    seen: Option<SeenState>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -66,10 +73,12 @@ impl Follower {
                 self.seen.get_or_insert_default();
                 continue;
             };
-            let states = ticket_states(&tickets, now_ms());
+            let activity = self.state.activity().await;
+            let version = activity.as_ref().map(|activity| activity.version()).unwrap_or_default();
+            let states = (ticket_states(&tickets, now_ms()), version);
             if self.seen.as_ref() != Some(&states) {
                 self.seen = Some(states);
-                return Some(sse_event(&tickets));
+                return Some(sse_event(&tickets, activity.as_deref()));
             }
         }
     }
@@ -79,9 +88,9 @@ fn ticket_states(tickets: &[Ticket], now: u64) -> Vec<(String, TicketState)> {
     tickets.iter().map(|ticket| (ticket.id.clone(), ticket.state_at(now))).collect()
 }
 
-fn sse_event(tickets: &[Ticket]) -> Event {
+fn sse_event(tickets: &[Ticket], activity: Option<&Activity>) -> Event {
     let now = now_ms();
     let open = tickets.iter().filter(|ticket| ticket.state_at(now) == TicketState::Open).count();
-    let html = page::list_entries(tickets, now).into_string();
+    let html = page::list_entries(tickets, activity, now).into_string();
     Event::default().event("list").data(json!({ "open": open, "html": html }).to_string())
 }

@@ -11,11 +11,14 @@ use gambrel_model::ledger::{Ledger, LedgerError};
 use gambrel_model::ticket::Ticket;
 use tokio::sync::{Semaphore, watch};
 
+use crate::activity::{Activity, ActivitySource};
 use crate::rate_limit::FailedTokens;
 use crate::response::CallbackResponse;
 
 /// A cached list of tickets is used again within this time.
 const CACHE_WINDOW: Duration = Duration::from_millis(250);
+/// Cached runs and firings are used again within this time.
+const ACTIVITY_WINDOW: Duration = Duration::from_millis(800);
 /// The most pages that may follow the list.
 const MAX_FOLLOWER_COUNT: usize = 32;
 
@@ -30,6 +33,8 @@ pub struct ServerConfig {
     pub ledger_id: String,
     /// The address under which other machines reach the links, and nothing else.
     pub public_url: Option<PublicUrl>,
+    /// What the page shows besides questions, if it does.
+    pub activity: Option<ActivitySource>,
 }
 
 /// The state of one listener.
@@ -43,6 +48,7 @@ pub(crate) struct AppState {
     pub(crate) followers: Arc<Semaphore>,
     failed_tokens: Mutex<FailedTokens>,
     cached_tickets: tokio::sync::Mutex<Option<(Instant, Arc<Vec<Ticket>>)>>,
+    cached_activity: tokio::sync::Mutex<Option<(Instant, Arc<Activity>)>>,
 }
 
 impl AppState {
@@ -61,6 +67,7 @@ impl AppState {
             followers: Arc::new(Semaphore::new(MAX_FOLLOWER_COUNT)),
             failed_tokens: Mutex::default(),
             cached_tickets: tokio::sync::Mutex::default(),
+            cached_activity: tokio::sync::Mutex::default(),
         })
     }
 
@@ -83,6 +90,21 @@ impl AppState {
         let tickets = Arc::new(self.query_ledger(|ledger| ledger.list_tickets()).await?);
         *last = Some((Instant::now(), Arc::clone(&tickets)));
         Ok(tickets)
+    }
+
+    /// Runs and firings, cached for a moment. `None` if the page does not show them; a ledger that
+    /// cannot be read now leaves the last ones.
+    pub(crate) async fn activity(&self) -> Option<Arc<Activity>> {
+        let source = self.config.activity.clone()?;
+        let mut last = self.cached_activity.lock().await;
+        if let Some((_, known)) = last.as_ref().filter(|(at, _)| at.elapsed() < ACTIVITY_WINDOW) {
+            return Some(Arc::clone(known));
+        }
+        let read = self.query_ledger(move |ledger| Activity::read(ledger, &source)).await;
+        if let Ok(activity) = read {
+            *last = Some((Instant::now(), Arc::new(activity)));
+        }
+        last.as_ref().map(|(_, known)| Arc::clone(known))
     }
 
     /// The response to a wrong link or key.

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use gambrel::Gambrel;
 use gambrel::model::PublicUrl;
-use gambrel::server::{ServeAddress, ServedAddress};
-use serde_json::json;
-
-use crate::args::UsageError;
-use crate::{open, printer};
+#[cfg(feature = "http")]
+use {
+    crate::args::UsageError,
+    crate::run::timelines,
+    crate::{open, printer},
+    gambrel::Gambrel,
+    gambrel::server::{ActivitySource, ServeAddress, ServedAddress},
+    serde_json::json,
+    std::sync::Arc,
+};
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
@@ -40,10 +44,17 @@ pub struct ServeArgs {
 }
 
 /// Serves until a signal arrives.
+#[cfg(not(feature = "http"))]
+pub fn run(_: Option<PathBuf>, _: &ServeArgs) -> anyhow::Result<u8> {
+    bail!("this build of gambrel has no server")
+}
+
+/// Serves until a signal arrives.
+#[cfg(feature = "http")]
 pub fn run(folder: Option<PathBuf>, args: &ServeArgs) -> anyhow::Result<u8> {
     let mut setup = open::build_setup(folder, None)?;
     setup.public_url.clone_from(&args.public_url);
-    let gambrel = Gambrel::new(setup);
+    let gambrel = Arc::new(Gambrel::new(setup));
     open::refuse_agents(&gambrel, "open the approvals page")?;
     let Some(mut server_config) = gambrel.approval_server() else {
         bail!("nothing is remembered here: set HOME or GAMBREL_STATE_DIR");
@@ -57,6 +68,7 @@ pub fn run(folder: Option<PathBuf>, args: &ServeArgs) -> anyhow::Result<u8> {
 
     let key = gambrel::fresh_key()?;
     server_config.key = Some(key.clone());
+    server_config.activity = Some(activity_source(&gambrel));
 
     let address = ServeAddress { port: args.port, bind: args.bind };
     let signal = gambrel::server::serve(server_config, address, &mut |served| {
@@ -65,6 +77,20 @@ pub fn run(folder: Option<PathBuf>, args: &ServeArgs) -> anyhow::Result<u8> {
     Ok(128 + signal)
 }
 
+/// The runs of the folder in which the server was started.
+#[cfg(feature = "http")]
+fn activity_source(gambrel: &Arc<Gambrel>) -> ActivitySource {
+    let (lister, reader) = (Arc::clone(gambrel), Arc::clone(gambrel));
+    ActivitySource {
+        list_runs: Arc::new(move || timelines::list_summaries(&lister)),
+        read_run: Arc::new(move |session| {
+            timelines::read_timeline(&reader, session).ok().flatten()
+        }),
+        name_product: timelines::name_product,
+    }
+}
+
+#[cfg(feature = "http")]
 fn print_served(served: &ServedAddress, key: &str, as_json: bool) {
     let base = &served.base;
     let url = format!("{base}/?key={key}");

@@ -132,6 +132,25 @@ pub struct TailArgs {
     pub json: bool,
 }
 
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  gambrel report review                          print stages, iterations and decisions
+  gambrel report review --html -o review.html    write one file for a browser, without requests")]
+pub struct ReportArgs {
+    /// The session of the run.
+    pub session: String,
+    /// Write one HTML file that needs no network.
+    #[arg(long, conflicts_with = "json")]
+    pub html: bool,
+    /// Write to this file [default: stdout].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the run as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `stop` and `pause`.
 #[derive(Debug, Args)]
 pub struct StopArgs {

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+#[cfg(feature = "http")]
+use gambrel::model::RunSummary;
 use gambrel::model::event::run_key;
 use gambrel::model::{Audience, Message, ProcessOrigin, iso_time};
 use gambrel::runner::{Plan, RunFolder, RunState, RunStatus, is_session_name, read_state};
@@ -233,19 +235,43 @@ pub fn status_word(state: &RunState, is_live: bool) -> &'static str {
     }
 }
 
-fn all_runs(gambrel: &Gambrel) -> Vec<KnownRun> {
+fn session_names(gambrel: &Gambrel) -> Vec<String> {
     let entries = std::fs::read_dir(runs_folder(gambrel)).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
+    names
+}
+
+fn all_runs(gambrel: &Gambrel) -> Vec<KnownRun> {
     let mut runs = Vec::new();
-    for name in names {
+    for name in session_names(gambrel) {
         match read_run(gambrel, &name) {
             Ok(run) => runs.extend(run),
             Err(error) => printer::warn(&format!("gambrel: {error}")),
         }
     }
     runs
+}
+
+/// The runs of the project in short. A run that cannot be read is left out.
+#[cfg(feature = "http")]
+pub fn summarize_runs(gambrel: &Gambrel) -> Vec<RunSummary> {
+    let summary = |name: String| {
+        let run = read_run(gambrel, &name).ok().flatten()?;
+        let cursor = &run.state.cursor;
+        let stage = run.plan.nodes.get(cursor.node()).map(|node| node.id.clone());
+        Some(RunSummary {
+            status: run.status_word().to_owned(),
+            pipeline: run.plan.pipeline.name.clone(),
+            began: run.state.started_ms,
+            stage: stage.unwrap_or_default(),
+            iteration: cursor.iteration,
+            revision: run.state.line_count,
+            session: run.session,
+        })
+    };
+    session_names(gambrel).into_iter().filter_map(summary).collect()
 }
 
 fn read_run(gambrel: &Gambrel, session: &str) -> anyhow::Result<Option<KnownRun>> {

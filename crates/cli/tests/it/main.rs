@@ -103,6 +103,7 @@ mod run_limits;
 mod run_live_view;
 mod run_loop;
 mod run_permissions;
+mod run_report;
 mod run_resume;
 mod run_sessions;
 mod run_spec;

@@ -1,4 +1,4 @@
-// Counts down to expiry and keeps the list up to date. Every page works without this script.
+// Counts down to expiry, and keeps the list and the picture of a run up to date. Every page works without this script.
 "use strict";
 
 const units = [[172800, 86400, "day"], [7200, 3600, "hour"], [60, 60, "minute"], [0, 1, "second"]];
@@ -37,15 +37,38 @@ const merge = (old, fresh) => {
   });
 };
 
-const follow = (entries) => {
+const say = (text) => {
   const live = document.querySelector(".live");
-  const say = (text) => { write(live, text); live.hidden = !text; };
+  write(live, text);
+  live.hidden = !text;
+};
+
+// The picture of a run. What the user has opened stays open.
+const followRun = (path) => {
+  const source = new EventSource(`${path}/events`);
+  source.addEventListener("run", (event) => {
+    const { html } = JSON.parse(event.data);
+    const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("#timeline");
+    const old = document.querySelector("#timeline");
+    for (const opened of old.querySelectorAll("details[open]")) {
+      const same = opened.id && fresh.querySelector(`#${CSS.escape(opened.id)}`);
+      if (same) same.open = true;
+    }
+    old.replaceWith(fresh);
+    say("");
+    tick();
+  });
+  source.addEventListener("error", () => say("Not connected; trying again."));
+};
+
+const follow = (entries) => {
   const source = new EventSource("/events");
   source.addEventListener("list", (event) => {
     const { open, html } = JSON.parse(event.data);
     const fresh = new DOMParser().parseFromString(html, "text/html");
-    for (const id of ["open", "past"]) {
-      merge(entries.querySelector(`#${id}`), fresh.querySelector(`#${id}`));
+    for (const id of ["open", "past", "runs", "firings"]) {
+      const [old, next] = [entries, fresh].map((page) => page.querySelector(`#${id}`));
+      if (old && next) merge(old, next);
     }
     document.title = `${open ? `(${open}) ` : ""}Open approvals · gambrel`;
     say("");
@@ -58,3 +81,4 @@ tick();
 setInterval(tick, 1000);
 const entries = document.querySelector("#entries");
 if (entries) follow(entries);
+if (document.querySelector("#timeline")) followRun(location.pathname);

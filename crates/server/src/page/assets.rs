@@ -29,6 +29,14 @@ pub(crate) fn content_policy() -> HeaderValue {
     CONTENT_POLICY.clone()
 }
 
+/// The policy of a report, which has no script and is no page of a server.
+pub(super) fn report_policy() -> String {
+    format!(
+        "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'",
+        hash_source(STYLE)
+    )
+}
+
 /// The element of the style sheet.
 pub(super) fn style_element() -> Markup {
     html! { style { (PreEscaped(STYLE)) } }

@@ -3,9 +3,11 @@
 use gambrel_model::ticket::{Ticket, TicketState};
 use maud::{Markup, html};
 
+use super::activity::activity_sections;
 use super::page_frame;
 use super::ticket::{answer_label, closed_question, given_answer, question_form, ticket_title};
 use super::when::time_element;
+use crate::activity::Activity;
 
 /// How many answered questions the first page shows.
 const MAX_RECENT_COUNT: usize = 5;
@@ -13,24 +15,24 @@ const MAX_RECENT_COUNT: usize = 5;
 const MAX_HISTORY_COUNT: usize = 200;
 
 /// The whole page.
-pub(crate) fn list_page(tickets: &[Ticket], now: u64) -> Markup {
+pub(crate) fn list_page(tickets: &[Ticket], activity: Option<&Activity>, now: u64) -> Markup {
     let body = html! {
         h1 { "Open approvals" }
         p.live.quiet hidden role="status" {}
-        div #entries aria-live="polite" { (list_entries(tickets, now)) }
+        div #entries { (list_entries(tickets, activity, now)) }
     };
     page_frame("Open approvals", &body)
 }
 
 /// The part of the page that changes.
-pub(crate) fn list_entries(tickets: &[Ticket], now: u64) -> Markup {
+pub(crate) fn list_entries(tickets: &[Ticket], activity: Option<&Activity>, now: u64) -> Markup {
     let open: Vec<_> = tickets.iter().filter(|t| t.state_at(now) == TicketState::Open).collect();
     let mut past = closed_tickets(tickets, now);
     let count = past.len();
     past.retain(|ticket| ticket.answer.is_some());
     past.truncate(MAX_RECENT_COUNT);
     html! {
-        section #open {
+        section #open aria-live="polite" {
             @if open.is_empty() { (empty_card()) }
             @for ticket in open { (ticket_card(ticket, now)) }
         }
@@ -41,6 +43,7 @@ pub(crate) fn list_entries(tickets: &[Ticket], now: u64) -> Markup {
                 p id="past-more" { a href="/history" { "All earlier questions" } }
             }
         }
+        @if let Some(activity) = activity { (activity_sections(activity, now)) }
     }
 }
 

@@ -1,12 +1,15 @@
 //! The HTML pages. Every text is escaped, nothing is loaded from elsewhere, and everything works
 //! without the script.
 
+mod activity;
 mod answer_form;
 mod assets;
 mod diff;
+mod hook_rows;
 mod list;
 mod text;
 mod ticket;
+mod timeline;
 mod when;
 
 use maud::{DOCTYPE, Markup, html};
@@ -14,6 +17,8 @@ use maud::{DOCTYPE, Markup, html};
 pub(crate) use assets::content_policy;
 pub(crate) use list::{history_page, list_entries, list_page};
 pub(crate) use ticket::{answered_page, expired_page, question_page};
+pub use timeline::report_page;
+pub(crate) use timeline::{run_entries, run_page};
 
 /// A page with a message only.
 pub(crate) fn notice_page(title: &str, what: &str, help: &str) -> Markup {

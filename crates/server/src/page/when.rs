@@ -8,13 +8,14 @@ const MINUTE_MS: u64 = 60 * SECOND_MS;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 const DAY_MS: u64 = 24 * HOUR_MS;
 
-/// A time with its distance from now; the page counts down `live` ones.
+/// A time with its distance from now; the page counts down `live` ones. A report shows only the exact
+/// time, by its style.
 pub(super) fn time_element(at: u64, now: u64, live: bool) -> Markup {
     let (date, clock, second) = format_utc(at);
     html! {
         time datetime={ (date) "T" (clock) ":" (second) "Z" } data-at=(at) data-live[live] aria-live="off" {
             span.distance { (format_distance(at, now)) }
-            span.quiet { " · " span.clock { (date) " " (clock) " UTC" } }
+            span.quiet.exact { span.dot { " · " } span.clock { (date) " " (clock) " UTC" } }
         }
     }
 }
@@ -32,6 +33,17 @@ fn format_distance(at: u64, now: u64) -> String {
         format!("in {count} {unit}{plural}")
     } else {
         format!("{count} {unit}{plural} ago")
+    }
+}
+
+/// A time that passed: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
+pub(super) fn format_duration(ms: u64) -> String {
+    let seconds = ms / SECOND_MS;
+    match ms {
+        _ if ms < 10 * SECOND_MS => format!("{}.{} s", seconds, ms % SECOND_MS / 100),
+        _ if ms < MINUTE_MS => format!("{seconds} s"),
+        _ if ms < HOUR_MS => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
 }
 
@@ -59,6 +71,19 @@ mod tests {
         assert_eq!(text(4_107_542_400_000), "2100-03-01 00:00:00");
         // The largest time must not overflow.
         text(u64::MAX);
+    }
+
+    #[test]
+    fn formats_durations() {
+        for (ms, text) in [
+            (0, "0.0 s"),
+            (3_260, "3.2 s"),
+            (59_999, "59 s"),
+            (185_000, "3 min 5 s"),
+            (7_800_000, "2 h 10 min"),
+        ] {
+            assert_eq!(format_duration(ms), text);
+        }
     }
 
     #[test]

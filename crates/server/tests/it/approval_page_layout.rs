@@ -8,11 +8,8 @@ use serde_json::Value;
 
 use crate::browser::{Browser, Tab};
 use crate::fixture::{KEY, ServerFixture, new_ticket, now_ms, path_of};
+use crate::page_layout::{DESKTOP, PHONE, assert_readable, is_too_wide};
 
-const DESKTOP: (u32, u32) = (1024, 768);
-const PHONE: (u32, u32) = (390, 700);
-/// The least contrast of text, by WCAG 2.
-const MIN_CONTRAST: f64 = 4.5;
 const DIFF: &str = "@@ -41,4 +41,4 @@\n fn total(cart: &Cart) -> Money {\n     let sum = \
     cart.lines().map(Line::price).sum();\n-    sum + shipping(cart)\n+    sum + shipping(cart) - \
     discount(cart)\n }\n";
@@ -70,43 +67,6 @@ fn diff_ticket(key: &str) -> Ticket {
     Ticket { title: "Change how totals are computed?".into(), ..full_ticket(key, context) }
 }
 
-/// The smallest contrast between a text and what is behind it, with that text.
-fn lowest_contrast(tab: &mut Tab<'_>) -> (f64, String) {
-    let script = r"(() => {
-        const rgb = (text) => (text.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
-        const light = (c) => {
-            const [r, g, b] = c.slice(0, 3).map((v) => {
-                const s = v / 255;
-                return s <= .03928 ? s / 12.92 : ((s + .055) / 1.055) ** 2.4;
-            });
-            return .2126 * r + .7152 * g + .0722 * b;
-        };
-        const behind = (element) => {
-            for (let e = element; e; e = e.parentElement) {
-                const c = rgb(getComputedStyle(e).backgroundColor);
-                if (c.length < 4 || c[3] === 1) return c;
-            }
-            return [255, 255, 255];
-        };
-        let lowest = [21, ''];
-        for (const element of document.querySelectorAll('main *')) {
-            const own = [...element.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data).join('');
-            if (!own.trim() || !element.checkVisibility()) continue;
-            const [a, b] = [rgb(getComputedStyle(element).color), behind(element)].map(light);
-            const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-            if (ratio < lowest[0]) lowest = [ratio, own];
-        }
-        return lowest;
-    })()";
-    let found = tab.evaluate(script);
-    (found[0].as_f64().unwrap(), found[1].as_str().unwrap().to_owned())
-}
-
-/// Whether the page scrolls to the side.
-fn is_too_wide(tab: &mut Tab<'_>) -> bool {
-    tab.evaluate("document.documentElement.scrollWidth > innerWidth") == true
-}
-
 /// The distance of an element's top and bottom from the top of the window.
 fn edges(tab: &mut Tab<'_>, selector: &str) -> (f64, f64) {
     let script = format!(
@@ -130,14 +90,7 @@ fn is_readable_on_every_device_and_scheme() {
     let mut tab = browser.open(&list(&fixture));
     for url in links.iter().chain([&format!("{}/history", fixture.listening.base())]) {
         tab.navigate(url);
-        for (scheme, size) in
-            [("light", DESKTOP), ("dark", DESKTOP), ("light", PHONE), ("dark", PHONE)]
-        {
-            tab.show_as(scheme, size);
-            assert!(!is_too_wide(&mut tab), "{url} in {size:?}");
-            let (contrast, text) = lowest_contrast(&mut tab);
-            assert!(contrast >= MIN_CONTRAST, "{url} {scheme} {size:?}: {contrast} for {text:?}");
-        }
+        assert_readable(&mut tab, url);
     }
 }
 

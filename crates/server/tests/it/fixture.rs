@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use gambrel_model::PublicUrl;
 use gambrel_model::ticket::{Answer, OpenedTicket, Ticket};
-use gambrel_server::{Listener, ServerConfig, listen};
+use gambrel_server::{ActivitySource, Listener, ServerConfig, listen};
 use tempfile::TempDir;
 
 use crate::http_client::TestRequest;
@@ -36,6 +36,13 @@ impl ServerFixture {
     /// A server with callback links and the list.
     pub(crate) fn with_list() -> Self {
         Self::with_key(Some(KEY.to_owned()))
+    }
+
+    /// A server with the list, and with runs and firings on its page.
+    pub(crate) fn with_activity(activity: ActivitySource) -> Self {
+        let mut fixture = Self::unstarted(Some(KEY.to_owned()));
+        fixture.config.activity = Some(activity);
+        fixture.start(0)
     }
 
     /// A server with callback links, the list, and a public address.
@@ -120,7 +127,13 @@ pub(crate) fn free_port() -> u16 {
 
 pub(crate) fn server_config(dir: &Path) -> ServerConfig {
     let ledger = gambrel_ledger::open_state_dir(dir.to_owned());
-    ServerConfig { ledger, key: None, ledger_id: dir.display().to_string(), public_url: None }
+    ServerConfig {
+        ledger,
+        key: None,
+        ledger_id: dir.display().to_string(),
+        public_url: None,
+        activity: None,
+    }
 }
 
 pub(crate) fn open_ticket(config: &ServerConfig, key: &str) -> OpenedTicket {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod accepts_json_forms_and_link_actions;
 #[cfg(test)]
+mod activity_pages;
+#[cfg(test)]
 mod answers_in_a_browser;
 #[cfg(test)]
 mod answers_under_a_public_address;
@@ -24,6 +26,8 @@ mod http_client;
 mod list_follows_the_ledger;
 #[cfg(test)]
 mod list_requires_the_key;
+#[cfg(test)]
+mod page_layout;
 #[cfg(test)]
 mod processes_share_a_port;
 #[cfg(test)]

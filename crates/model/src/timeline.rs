@@ -1,0 +1,112 @@
+//! A run as a picture: stages, iterations and hooks in the order in which they happened. Knows no
+//! page and no terminal.
+
+use serde::Serialize;
+
+/// One run in a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RunSummary {
+    /// The session.
+    pub session: String,
+    /// The pipeline or stage.
+    pub pipeline: String,
+    /// `running`, `complete`, `failed` …
+    pub status: String,
+    /// When it began, milliseconds since the epoch.
+    pub began: u64,
+    /// The id of the current or last stage.
+    pub stage: String,
+    /// The current or last iteration.
+    pub iteration: u32,
+    /// How many lines its log has: what tells two states of a run apart.
+    pub revision: u64,
+}
+
+/// A run with everything that happened in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RunTimeline {
+    /// The run as in a list.
+    pub summary: RunSummary,
+    /// When it ended or was last seen, milliseconds since the epoch.
+    pub ended: u64,
+    /// What it counted, in words.
+    pub counts: String,
+    /// The stages that have begun, in order.
+    pub stages: Vec<StageTimeline>,
+    /// What happened to the run as a whole: a failure, a pause.
+    pub notes: Vec<TimelineNote>,
+}
+
+/// A stage of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct StageTimeline {
+    /// Its id.
+    pub id: String,
+    /// Its agent.
+    pub agent: String,
+    /// Why it is complete; empty while it is not.
+    pub reason: String,
+    /// Hooks outside its iterations.
+    pub hooks: Vec<TimelineHook>,
+    /// Its iterations. One that was started again is there again.
+    pub iterations: Vec<IterationTimeline>,
+}
+
+/// One try of an iteration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct IterationTimeline {
+    /// Its number.
+    pub number: u32,
+    /// Which try it is, from 1.
+    pub attempt: u32,
+    /// When it began, milliseconds since the epoch.
+    pub began: u64,
+    /// When its last line was written.
+    pub ended: u64,
+    /// When the agent worked: from and until. The last one may go on.
+    pub agent_spans: Vec<(u64, u64)>,
+    /// Whether the agent works now.
+    pub is_agent_working: bool,
+    /// `continue`, `stop` or `error`; empty before.
+    pub decision: String,
+    /// Why.
+    pub reason: String,
+    /// What the agent says it did.
+    pub summary: String,
+    /// Its hooks, in order.
+    pub hooks: Vec<TimelineHook>,
+    /// What else happened: an error, a follow-up, a commit.
+    pub notes: Vec<TimelineNote>,
+}
+
+/// A hook that ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct TimelineHook {
+    /// Its title.
+    pub title: String,
+    /// Its product.
+    pub product: String,
+    /// The moment.
+    pub moment: String,
+    /// Its ruling: `silent`, `allow`, `ask`, `defer`, `deny` or `halt`.
+    pub verdict: String,
+    /// How long it ran, in milliseconds.
+    pub ms: u64,
+    /// Its reasons and remarks.
+    pub why: String,
+    /// The tool, if the moment is about one.
+    pub tool: String,
+    /// The call in short.
+    pub call: String,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct TimelineNote {
+    /// When, milliseconds since the epoch.
+    pub at: u64,
+    /// What, in words.
+    pub text: String,
+    /// Whether it is bad.
+    pub is_trouble: bool,
+}

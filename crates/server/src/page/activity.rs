@@ -1,0 +1,117 @@
+//! What happens besides questions: the runs of the project, and the newest firings.
+
+use gambrel_model::ledger::{FiringPhase, FiringRecord, FiringState};
+use gambrel_model::text::truncate_chars;
+use gambrel_model::{RunSummary, TimelineHook};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::hook_rows::{count_text, hook_rows, verdict_class, verdict_text};
+use super::text::clean_line;
+use super::timeline::status_class;
+use super::when::time_element;
+use crate::activity::Activity;
+
+/// How many runs are shown.
+const MAX_RUN_COUNT: usize = 8;
+/// The most characters of a firing's reasons beside its ruling.
+const MAX_REASON_CHARS: usize = 160;
+
+/// Runs and firings, for a page that shows them.
+pub(super) fn activity_sections(activity: &Activity, now: u64) -> Markup {
+    html! {
+        section #runs {
+            h2 id="runs-title" { "Runs" }
+            @if activity.runs.is_empty() {
+                p.quiet id="no-runs" { "No runs are here; " code { "gambrel run" } " starts one." }
+            }
+            @for run in activity.runs.iter().take(MAX_RUN_COUNT) { (run_row(run, now)) }
+            @if let Some(more) = activity.runs.len().checked_sub(MAX_RUN_COUNT).filter(|n| *n > 0) {
+                p.quiet id={ "more-runs-" (more) } {
+                    (count_text(more, "older run")) ": see " code { "gambrel runs" }
+                }
+            }
+        }
+        section #firings {
+            h2 id="firings-title" { "Recent firings" }
+            @if activity.firings.is_empty() {
+                p.quiet id="no-firings" { "No agent has called gambrel yet." }
+            }
+            @for firing in activity.firings.iter().rev() { (firing_row(firing, activity, now)) }
+        }
+    }
+}
+
+/// The id changes with the run, so that the page takes the new row.
+fn run_row(run: &RunSummary, now: u64) -> Markup {
+    html! {
+        a.row href={ "/runs/" (run.session) }
+            id={ "run-" (run.session) "-" (run.status) "-" (run.revision) } {
+            span.state.(status_class(&run.status)) { (clean_line(&run.status)) }
+            strong { (clean_line(&run.session)) }
+            span.quiet {
+                @if !run.stage.is_empty() { (clean_line(&run.stage)) ", iteration " (run.iteration) " · " }
+                (time_element(run.began, now, false))
+            }
+        }
+    }
+}
+
+fn firing_row(firing: &FiringRecord, activity: &Activity, now: u64) -> Markup {
+    let accepted = body_of(firing, FiringPhase::Accepted);
+    let finished = body_of(firing, FiringPhase::Finished);
+    let text = |value: &Value, key: &str| clean_line(value[key].as_str().unwrap_or_default());
+    let ruling = match firing.state {
+        FiringState::Finished => text(&finished, "ruling"),
+        FiringState::Running => "running".to_owned(),
+        FiringState::Interrupted => "interrupted".to_owned(),
+    };
+    let hooks = read_trail(&finished, activity);
+    let caller = (activity.name_product)(accepted["from"].as_str().unwrap_or_default());
+    let reasons = finished["reasons"].as_array().into_iter().flatten();
+    let reasons: Vec<&str> = reasons.filter_map(|reason| reason["text"].as_str()).collect();
+    let reason = truncate_chars(&clean_line(&reasons.join("; ")), MAX_REASON_CHARS, "…");
+    let event = text(&accepted, "event");
+    let tool = text(&accepted, "tool");
+    html! {
+        details.row id={ "firing-" (firing.id) "-" (ruling) } {
+            summary {
+                span.state.(verdict_class(&ruling)) { (verdict_text(&ruling)) }
+                strong { (event) }
+                @if !tool.is_empty() { " " code { (tool) } }
+                span.quiet {
+                    (clean_line(&caller)) " · " (count_text(hooks.len(), "hook")) " · "
+                    (time_element(firing.at, now, false))
+                }
+                @if !reason.is_empty() { span.why { (reason) } }
+            }
+            @if hooks.is_empty() { p.quiet { "No hook ran." } }
+            (hook_rows(&firing.id, &hooks))
+            p.quiet { "Session " (clean_line(&firing.session)) ", firing " code { (firing.id) } }
+        }
+    }
+}
+
+/// The hooks that ran.
+fn read_trail(finished: &Value, activity: &Activity) -> Vec<TimelineHook> {
+    let steps = finished["trail"].as_array().into_iter().flatten();
+    let ran = steps.filter(|step| step["ran"] == true);
+    let hook = |step: &Value| {
+        let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
+        TimelineHook {
+            title: text("title"),
+            product: (activity.name_product)(step["dialect"].as_str().unwrap_or_default()),
+            moment: text("outcome"),
+            verdict: text("verdict"),
+            ms: step["ms"].as_f64().map_or(0, |ms| ms.round() as u64),
+            why: text("why"),
+            ..TimelineHook::default()
+        }
+    };
+    ran.map(hook).collect()
+}
+
+fn body_of(firing: &FiringRecord, phase: FiringPhase) -> Value {
+    let record = firing.records.iter().find(|record| record.step == phase);
+    record.map(|record| record.body.clone()).unwrap_or_default()
+}
