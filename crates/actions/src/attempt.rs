@@ -343,7 +343,7 @@ fn start_process<'a>(
 ) -> Result<Process<'a>, ActionError> {
     let request = ProcessRequest {
         command: prepare_command(call, context.settings.bypass_shell)?,
-        stdin: call.stdin.as_deref(),
+        stdin: call.stdin.as_ref().map(|bytes| bytes.as_slice()),
         may_detach: call.async_marker.is_some(),
         leak_record: call.leak_record.as_deref(),
         tee_stdout: tee_file(call),

@@ -4,6 +4,7 @@
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
@@ -96,7 +97,7 @@ fn read_request(input: impl Read) -> Result<SupervisorRequest, ActionError> {
         let mut bytes = vec![0; length];
         input.read_exact(&mut bytes).map(|()| bytes).map_err(ActionError::NoRequest)
     };
-    request.call.stdin = request.stdin_length.map(&mut read_part).transpose()?;
+    request.call.stdin = request.stdin_length.map(&mut read_part).transpose()?.map(Arc::new);
     if let Some(child) = &mut request.child {
         let [stdout, stderr] = child.lengths;
         child.read = [read_part(stdout)?, read_part(stderr)?];

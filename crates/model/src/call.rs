@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub struct Call {
     /// Variables removed from the caller's environment, such as those of a secrets file.
     pub remove_env: Vec<String>,
     /// Stdin of the process; `None` is an empty stdin.
-    pub stdin: Option<Vec<u8>>,
+    pub stdin: Option<Arc<Vec<u8>>>,
     /// The folder it runs in.
     pub cwd: PathBuf,
     /// Files to be written, private to the user, before anything starts.

@@ -1,6 +1,7 @@
 //! Builds the call of a hook: program, environment of Claude Code, and one JSON line on stdin.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gambrel_model::ledger::SESSION_FILES;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
@@ -78,15 +79,14 @@ fn stage_command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
 }
 
 /// The caller's own line if no hook has rewritten the event; else a new one.
-fn input_line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
+fn input_line(event: &Event, hook: &Hook, row: &EventSpec) -> Arc<Vec<u8>> {
     let own = event.is_from(&CLAUDE) && event.patched.is_empty();
-    let mut line = match event.context.raw_line.as_ref().filter(|_| own) {
-        // The line does not include a byte order mark.
-        Some(line) => line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).to_vec(),
-        None => serde_json::to_vec(&hook_input(event, hook, row)).unwrap_or_default(),
-    };
+    if let Some(line) = event.context.raw_line.as_ref().filter(|_| own) {
+        return Arc::clone(line);
+    }
+    let mut line = serde_json::to_vec(&hook_input(event, hook, row)).unwrap_or_default();
     line.push(b'\n');
-    line
+    Arc::new(line)
 }
 
 /// The variables for folders that a handler or a server refers to.

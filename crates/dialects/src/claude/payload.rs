@@ -34,7 +34,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
     let cwd = text_field(&native, "cwd");
     let facts = parse_facts(row, &native);
 
-    let translated = (host != Host::ClaudeCode).then(|| native.to_string().into_bytes().into());
+    let translated = (host != Host::ClaudeCode).then(|| format!("{native}\n").into_bytes().into());
     let row = spec_for_host(host, row);
     let parsed = ParsedEvent::new(&CLAUDE, row, name, native);
     Ok(ParsedEvent { session, cwd, facts, translated, ..parsed })
@@ -71,7 +71,7 @@ fn parse_facts(row: &EventSpec, native: &Value) -> Facts {
 
 fn parse_tool(native: &Value) -> Option<Tool> {
     let name = text_field(native, "tool_name")?;
-    let input = native.get("tool_input").cloned().unwrap_or_default();
+    let input = native.get("tool_input").unwrap_or(&Value::Null);
     let failed = text_field(native, "error").map(|error| ToolResult {
         content: vec![text_block(&error)],
         error: Some(error),
@@ -80,7 +80,7 @@ fn parse_tool(native: &Value) -> Option<Tool> {
     Some(Tool {
         id: text_field(native, "tool_use_id"),
         result: native.get("tool_response").map(parse_tool_response).or(failed),
-        ..Tool::from_native(TOOLS, &name, &input)
+        ..Tool::from_native(TOOLS, &name, input)
     })
 }
 

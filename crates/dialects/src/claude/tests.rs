@@ -179,7 +179,7 @@ fn calls_have_the_callers_line_and_expanded_arguments() {
     let call = Claude.stage_call(&bash(), &hook, &Carry::default());
     let words = ["/p/x", "${CLAUDE_PLUGIN_ROOT}", "a b"].map(str::to_owned);
     assert_eq!(call.program, Program::Exec(words.to_vec()));
-    let line = String::from_utf8(call.stdin.expect("a line")).expect("text");
+    let line = String::from_utf8(call.stdin.expect("a line").to_vec()).expect("text");
     assert_eq!(line, format!("{}\n", bash().native));
     assert_eq!(Claude.read_outcome(&bash(), &hook, &end(1, "", "")).verdict.ruling, Ruling::Deny);
 }

@@ -101,7 +101,7 @@ impl HookFormat for Toy {
         }
         Call {
             program: Program::Shell { shell: Shell::Sh, text },
-            stdin: line.map(|line| line.to_string().into_bytes()),
+            stdin: line.map(|line| line.to_string().into_bytes().into()),
             cwd: event.cwd.clone(),
             ..Call::default()
         }
