@@ -14,10 +14,7 @@ const PERMISSION_MODE: &str = "permission_mode";
 
 /// The JSON that a hook reads on stdin.
 pub fn hook_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
-    match event.is_from(&CLAUDE) {
-        true => own_payload(event),
-        false => build_input(event, hook, row),
-    }
+    if event.is_from(&CLAUDE) { own_payload(event) } else { build_input(event, hook, row) }
 }
 
 /// The caller's payload with all its fields, with rewrites applied.

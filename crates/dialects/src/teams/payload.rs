@@ -69,10 +69,7 @@ fn task_fact(task: &Value) -> TaskFacts {
 /// session. It is not in the project, so that logs do not appear there.
 pub fn team_of(event: &Event) -> TeamFacts {
     let named = event.facts.team.clone().unwrap_or_default();
-    let id = match named.id.is_empty() {
-        true => event.session.clone(),
-        false => named.id,
-    };
+    let id = if named.id.is_empty() { event.session.clone() } else { named.id };
     let or = |value: String, other: &str| if value.is_empty() { other.to_owned() } else { value };
     let dir = match named.dir.as_os_str().is_empty() {
         true => {
@@ -99,10 +96,7 @@ pub fn build_context(event: &Event, own_name: &str) -> Value {
         "timestamp": event_timestamp(event),
         "task": task,
     });
-    match event.is_from(&TEAMS) {
-        true => with_unknown(own, &event.native),
-        false => own,
-    }
+    if event.is_from(&TEAMS) { with_unknown(own, &event.native) } else { own }
 }
 
 /// A warning for the log if the caller's context has another version than hooks receive.

@@ -63,10 +63,7 @@ fn change_inbox(
     create_folder(path)?;
     let _lock = TeamLock::wait(path, label)?;
     let mut entries = read_entries(path)?;
-    match change(&mut entries) {
-        true => replace_json(path, &Value::Array(entries)),
-        false => Ok(()),
-    }
+    if change(&mut entries) { replace_json(path, &Value::Array(entries)) } else { Ok(()) }
 }
 
 /// A file of another shape is an error: to write over it would lose messages.
