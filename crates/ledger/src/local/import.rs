@@ -8,8 +8,8 @@ use rusqlite::Connection;
 
 use super::database::{self, DatabaseFailure, Importer};
 use super::lock::FileLock;
-use super::state_dir::{Durable, StateDir, io_error, refused_error};
-use super::{LocalLedger, session, spool, tickets};
+use super::state_dir::{Durable, StateDir, io_error};
+use super::{LocalLedger, session, spool};
 
 /// The lock of the importing process.
 const IMPORT_LOCK: &str = "take.lock";
@@ -57,9 +57,7 @@ impl LocalLedger {
         kept.extend(taken.notices);
         // The oldest notices are dropped.
         kept.drain(..kept.len().saturating_sub(MAX_NOTICE_COUNT));
-        let bytes = serde_json::to_vec(&kept)
-            .map_err(|error| refused_error("writing", &self.folder.path_of(NOTICES_FILE), error))?;
-        self.folder.replace_file(NOTICES_FILE, &bytes, Durable::No)?;
+        self.folder.replace_json(NOTICES_FILE, &kept, Durable::No)?;
         spool::subtract_dropped(&self.folder, taken.dropped_bytes)
     }
 
@@ -117,7 +115,7 @@ impl LocalLedger {
             taken.notices.push(format!("old firings removed from the journal: {firings}"));
         }
         let sessions = session::remove_old_sessions(&self.folder, limits.age)?;
-        tickets::remove_old_tickets(&self.folder, limits.age)?;
+        self.remove_old_tickets(limits.age)?;
         if sessions > 0 {
             let days = limits.age.as_secs() / SECONDS_PER_DAY;
             let gone = format!("sessions removed after {days} days without a change: {sessions}");
@@ -128,8 +126,7 @@ impl LocalLedger {
 }
 
 fn stored_notices(folder: &StateDir) -> Result<Vec<String>, LedgerError> {
-    let Some(file) = folder.open_existing(NOTICES_FILE)? else { return Ok(Vec::new()) };
-    let text = folder.read_text(NOTICES_FILE, file)?;
+    let Some(text) = folder.read_existing(NOTICES_FILE)? else { return Ok(Vec::new()) };
     let unreadable = |_| vec![format!("{} cannot be read", folder.path_of(NOTICES_FILE).display())];
     Ok(serde_json::from_str(&text).unwrap_or_else(unreadable))
 }

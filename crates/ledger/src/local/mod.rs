@@ -17,23 +17,20 @@ mod spool;
 mod state_dir;
 mod tickets;
 mod trust;
-mod trusted_text;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
-    BoardNote, Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal,
-    JournalRecord, Ledger, LedgerError, LogLines, NoteFill, ProcessOrigin, RecentFirings, RunLock,
-    RunLog, Runs, SessionState, Sessions, Task, TaskUpdate, Tickets, TrustEntry, TrustStore,
+    Claim, FiringQuery, FiringRecord, Imported, Journal, JournalRecord, Ledger, LedgerError,
+    LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionState, Sessions,
     Undelivered, WatchTarget,
 };
-use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use serde_json::Value;
 
 use crate::pid_alive;
@@ -191,53 +188,6 @@ impl Sessions for LocalLedger {
     }
 }
 
-impl Tickets for LocalLedger {
-    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
-        tickets::open_ticket(&self.folder, &self.redactor, asked)
-    }
-
-    fn find_ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
-        tickets::by_id(&self.folder, id)
-    }
-
-    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
-        tickets::by_token(&self.folder, token)
-    }
-
-    fn list_tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
-        tickets::all_tickets(&self.folder)
-    }
-
-    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
-        tickets::record_answer(&self.folder, id, answer)
-    }
-
-    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.push(id.to_owned());
-        tickets::update_ticket(&self.folder, id, &mut |ticket| {
-            ticket.taken = Some(pid_alive::new_claim(""))
-        })
-    }
-
-    fn spend_answers(&self) -> Result<(), LedgerError> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(id) = taken.last() {
-            tickets::update_ticket(&self.folder, id, &mut |ticket| ticket.spent = true)?;
-            taken.pop();
-        }
-        Ok(())
-    }
-
-    fn update_ticket(
-        &self,
-        id: &str,
-        note: &mut dyn FnMut(&mut Ticket),
-    ) -> Result<(), LedgerError> {
-        tickets::update_ticket(&self.folder, id, note)
-    }
-}
-
 impl Runs for LocalLedger {
     fn recorded_outcomes(
         &self,
@@ -268,37 +218,6 @@ impl Runs for LocalLedger {
     }
 }
 
-impl Boards for LocalLedger {
-    fn tasks(&self, board: &str) -> Result<Vec<Task>, LedgerError> {
-        boards::list_tasks(&self.folder, board)
-    }
-
-    fn update_task(
-        &self,
-        board: &str,
-        id: Option<&str>,
-        change: &mut TaskUpdate<'_>,
-    ) -> Result<Task, LedgerError> {
-        boards::update_task(&self.folder, &self.redactor, board, id, change)
-    }
-
-    fn notes(&self, board: &str) -> Result<Vec<BoardNote>, LedgerError> {
-        boards::list_notes(&self.folder, board)
-    }
-
-    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError> {
-        boards::add_note(&self.folder, &self.redactor, board, fill)
-    }
-
-    fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError> {
-        boards::store_message(&self.folder, &self.redactor, board, message)
-    }
-
-    fn inbox(&self, board: &str, member: &str) -> Result<Vec<InboxMessage>, LedgerError> {
-        boards::list_messages(&self.folder, board, member)
-    }
-}
-
 impl Ledger for LocalLedger {
     fn ledger_id(&self) -> String {
         crate::token::hash_key(&canonical_path(self.folder.dir()).display().to_string())[..16]
@@ -307,30 +226,5 @@ impl Ledger for LocalLedger {
 
     fn wait_for_change(&self, what: WatchTarget<'_>, deadline: Instant) {
         watch::wait_for_change(&self.watched_files(what), deadline);
-    }
-}
-
-impl TrustStore for LocalLedger {
-    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
-        trust::read_entries(&self.folder)
-    }
-
-    fn update_trust(
-        &self,
-        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> Result<(), LedgerError> {
-        trust::update_entries(&self.folder, &self.redactor, change)
-    }
-
-    fn keep_trusted_texts(
-        &self,
-        texts: &[(&str, &[u8])],
-        in_use: &BTreeSet<&str>,
-    ) -> Result<(), LedgerError> {
-        self.store_trusted_texts(texts, in_use)
-    }
-
-    fn trusted_text(&self, digest: &str) -> Option<String> {
-        self.read_trusted_text(digest)
     }
 }

@@ -81,9 +81,7 @@ pub(super) fn recorded_outcomes(
     key: &str,
 ) -> Result<BTreeMap<String, Outcome>, LedgerError> {
     let name = file_name(key);
-    let Some(file) = folder.open_existing(&name)? else { return Ok(BTreeMap::new()) };
-    let text = folder.read_text(&name, file)?;
-
+    let Some(text) = folder.read_existing(&name)? else { return Ok(BTreeMap::new()) };
     let mut outcomes = BTreeMap::new();
     let records = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     for record in records.filter(|record: &RecordedOutcome| record.key == key) {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use gambrel_model::ledger::{LedgerError, LedgerErrorKind};
 use rustix::fs::OFlags;
+use serde::Serialize;
 
 /// Maximum size of a small file. A larger one was not written by gambrel.
 const MAX_SMALL_FILE_BYTES: u64 = 16 << 20;
@@ -81,6 +82,24 @@ impl StateDir {
             return Err(corrupt_error("reading", &path, "it is larger than 16 MiB"));
         }
         Ok(text)
+    }
+
+    /// The text of a small file; `None` without a file.
+    pub(super) fn read_existing(&self, name: &str) -> Result<Option<String>, LedgerError> {
+        let file = self.open_existing(name)?;
+        file.map(|file| self.read_text(name, file)).transpose()
+    }
+
+    /// Replaces a small file with a value as JSON.
+    pub(super) fn replace_json(
+        &self,
+        name: &str,
+        value: &impl Serialize,
+        durable: Durable,
+    ) -> Result<(), LedgerError> {
+        let bytes = serde_json::to_vec(value)
+            .map_err(|error| refused_error("writing", &self.path_of(name), error))?;
+        self.replace_file(name, &bytes, durable)
     }
 
     /// Replaces the content of a file atomically. The calling function holds the lock of the file.
