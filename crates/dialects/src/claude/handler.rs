@@ -1,7 +1,7 @@
 //! Reads one handler of a matcher group. A handler that cannot run becomes a disabled draft with a
 //! reason, so that a gate is never silently absent.
 
-use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
+use gambrel_document::{DocumentFields, DocumentNode};
 use gambrel_model::{Complaint, Disabled, Draft, EventSpec, MatcherText, Source, Subject};
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ pub fn read_handler(
     group: &MatcherGroup,
     node: &DocumentNode,
 ) -> Option<Draft> {
-    if !matches!(node.content, NodeContent::Map(_)) {
+    if !node.is_map() {
         let message = format!("a handler is a map, not {}", node.kind());
         let help = "write {\"type\": \"command\", \"command\": \"…\"}";
         reader.add_error(node, message, Some(help.into()));

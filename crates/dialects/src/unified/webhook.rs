@@ -23,7 +23,7 @@ pub fn read_fields(fields: &mut DocumentFields<'_>) {
     if !METHODS.contains(&written.to_uppercase().as_str()) {
         let _ = fields.read_word("method", &METHODS);
     }
-    super::action::check_map(fields, "headers");
+    let _ = fields.read_map("headers", super::action::PAIRS_HELP);
     if fields.read_count("callback_port").is_some_and(|port| port == 0 || port > 65_535) {
         let help = "the default is 8765";
         fields.add_error("callback_port", "`callback_port` is between 1 and 65535", help);
