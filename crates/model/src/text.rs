@@ -41,6 +41,11 @@ pub fn join_lines(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a word is one of `words`, which blanks separate.
+pub fn contains_word(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
 /// The signs that no part of a URL needs encoded.
 pub const UNRESERVED: &[u8] = b"-._~";
 

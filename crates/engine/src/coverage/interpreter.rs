@@ -139,34 +139,125 @@ struct Asked {
     reads_input: bool,
 }
 
-/// Takes note of what an interpreter runs. False when the program is none.
-pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command) -> bool {
-    let Some(interpreter) = find_interpreter(name) else { return false };
-    if command.words.first().and_then(Text::as_known).is_some_and(|word| !word.contains('/')) {
-        shell.look_up(name);
-    }
-    let asked = parse_arguments(interpreter, &command.words[1..]);
-    for file in &asked.loads {
-        follow_preload(shell, interpreter.language, file, command);
-    }
-    load_from_environment(shell, interpreter.language, command);
-    if let Some(text) = &asked.inline {
-        follow_inline_code(shell, interpreter.language, text, &asked.args, command);
-    } else if let Some(module) = &asked.module {
-        python::run_module(shell, module, command);
-    } else if let Some(script) = asked.script.clone().filter(|_| !asked.reads_input) {
-        if interpreter.language != Language::Awk {
-            run_file(shell, interpreter.language, &script, &asked.args, command);
-        } else if asked.loads.is_empty() {
-            follow_inline_code(shell, interpreter.language, &script, &[], command);
+impl ShellReader<'_, '_> {
+    /// Takes note of what an interpreter runs. False when the program is none.
+    pub fn run_interpreter(&mut self, name: &str, command: &Command) -> bool {
+        let Some(interpreter) = find_interpreter(name) else { return false };
+        if command.words.first().and_then(Text::as_known).is_some_and(|word| !word.contains('/')) {
+            self.look_up(name);
         }
-    } else if asked.loads.is_empty() || interpreter.language != Language::Awk {
-        from_input(shell, interpreter.language, &asked, command);
+        let asked = parse_arguments(interpreter, &command.words[1..]);
+        for file in &asked.loads {
+            self.follow_preload(interpreter.language, file, command);
+        }
+        self.load_from_environment(interpreter.language, command);
+        if let Some(text) = &asked.inline {
+            self.follow_inline_code(interpreter.language, text, &asked.args, command);
+        } else if let Some(module) = &asked.module {
+            python::run_module(self, module, command);
+        } else if let Some(script) = asked.script.clone().filter(|_| !asked.reads_input) {
+            if interpreter.language != Language::Awk {
+                self.run_file(interpreter.language, &script, &asked.args, command);
+            } else if asked.loads.is_empty() {
+                self.follow_inline_code(interpreter.language, &script, &[], command);
+            }
+        } else if asked.loads.is_empty() || interpreter.language != Language::Awk {
+            self.run_input(interpreter.language, &asked, command);
+        }
+        for word in &asked.args {
+            self.add_argument(word);
+        }
+        true
     }
-    for word in &asked.args {
-        shell.add_argument(word);
+
+    /// A file that is loaded before the script.
+    fn follow_preload(&mut self, language: Language, file: &Text, command: &Command) {
+        match language {
+            Language::JavaScript => javascript::follow_preload(self, file, command),
+            _ => self.run_file(language, file, &[], command),
+        }
     }
-    true
+
+    /// Variables by which an interpreter is made to load a file.
+    fn load_from_environment(&mut self, language: Language, command: &Command) {
+        let names: &[&str] = match language {
+            Language::Shell => &["BASH_ENV", "ENV"],
+            Language::Python => &["PYTHONSTARTUP"],
+            _ => &[],
+        };
+        for name in names {
+            for value in self.state.vars.get(*name).cloned().into_iter().flatten().flatten() {
+                self.run_file(language, &value, &[], command);
+            }
+        }
+        if language == Language::JavaScript && self.state.vars.contains_key("NODE_OPTIONS") {
+            self.collector.cannot_see(&format!("`{}`: NODE_OPTIONS may load files", command.raw));
+        }
+    }
+
+    fn run_file(&mut self, language: Language, file: &Text, args: &[Text], command: &Command) {
+        if file.to_pattern().is_none() {
+            self.collector.cannot_see(&format!("`{}`: the script's name is computed", command.raw));
+        }
+        for path in self.resolve_script(language, file) {
+            script::run(self, &path, language, args);
+        }
+    }
+
+    /// The files that a script's name leads to, in the way of its language.
+    fn resolve_script(&mut self, language: Language, file: &Text) -> Vec<PathBuf> {
+        match (language, file.as_known().map(str::to_owned)) {
+            (Language::JavaScript, Some(known)) => javascript::resolve_from_folders(self, &known),
+            (Language::Python, Some(known)) => python::resolve_script(self, &known),
+            (Language::Shell, Some(known)) if !known.contains('/') => {
+                let mut files = self.add_named(file, Naming::Code);
+                if files.is_empty() {
+                    files = self.find_in_path(&known);
+                }
+                files
+            }
+            _ => self.add_named(file, Naming::Code),
+        }
+    }
+
+    /// Code that stands in the command itself.
+    fn follow_inline_code(
+        &mut self,
+        language: Language,
+        text: &Text,
+        args: &[Text],
+        command: &Command,
+    ) {
+        let Some(text) = text.as_known().map(str::to_owned) else {
+            return self.collector.cannot_see(&format!("`{}`: the code is computed", command.raw));
+        };
+        script::read_text(self, language, &text, args);
+    }
+
+    /// Code that is read from the standard input.
+    fn run_input(&mut self, language: Language, asked: &Asked, command: &Command) {
+        if command.words[1..]
+            .iter()
+            .any(|word| matches!(word.as_known(), Some("--version" | "-V" | "--help")))
+        {
+            return;
+        }
+        match &command.input {
+            Input::Text(text) => script::read_text(self, language, text, &asked.args),
+            Input::Files(files) => {
+                for file in files.clone() {
+                    self.run_file(language, &file, &asked.args, command);
+                }
+            }
+            Input::Pipe(from) => {
+                let name = base_name(command.words[0].as_known().unwrap_or_default());
+                self.collector.cannot_see(&format!("`{name}` runs the output of `{from}`"));
+            }
+            Input::Inherited => {
+                self.collector.cannot_see(&format!("`{}` runs what it reads", command.raw));
+            }
+        }
+    }
 }
 
 fn parse_arguments(interpreter: &Interpreter, words: &[Text]) -> Asked {
@@ -224,113 +315,4 @@ fn ends_with_m(option: &str) -> bool {
         && !option.starts_with("--")
         && option.len() < 6
         && option.ends_with('m')
-}
-
-/// A file that is loaded before the script.
-fn follow_preload(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    file: &Text,
-    command: &Command,
-) {
-    match language {
-        Language::JavaScript => javascript::follow_preload(shell, file, command),
-        _ => run_file(shell, language, file, &[], command),
-    }
-}
-
-/// Variables by which an interpreter is made to load a file.
-fn load_from_environment(shell: &mut ShellReader<'_, '_>, language: Language, command: &Command) {
-    let names: &[&str] = match language {
-        Language::Shell => &["BASH_ENV", "ENV"],
-        Language::Python => &["PYTHONSTARTUP"],
-        _ => &[],
-    };
-    for name in names {
-        for value in shell.state.vars.get(*name).cloned().into_iter().flatten().flatten() {
-            run_file(shell, language, &value, &[], command);
-        }
-    }
-    if language == Language::JavaScript && shell.state.vars.contains_key("NODE_OPTIONS") {
-        shell.collector.cannot_see(&format!("`{}`: NODE_OPTIONS may load files", command.raw));
-    }
-}
-
-fn run_file(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    file: &Text,
-    args: &[Text],
-    command: &Command,
-) {
-    if file.to_pattern().is_none() {
-        shell.collector.cannot_see(&format!("`{}`: the script's name is computed", command.raw));
-    }
-    for path in resolve_script(shell, language, file) {
-        script::run(shell, &path, language, args);
-    }
-}
-
-/// The files that a script's name leads to, in the way of its language.
-fn resolve_script(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    file: &Text,
-) -> Vec<PathBuf> {
-    match (language, file.as_known().map(str::to_owned)) {
-        (Language::JavaScript, Some(known)) => javascript::resolve_from_folders(shell, &known),
-        (Language::Python, Some(known)) => python::resolve_script(shell, &known),
-        (Language::Shell, Some(known)) if !known.contains('/') => {
-            let mut files = shell.add_named(file, Naming::Code);
-            if files.is_empty() {
-                files = shell.find_in_path(&known);
-            }
-            files
-        }
-        _ => shell.add_named(file, Naming::Code),
-    }
-}
-
-/// Code that stands in the command itself.
-fn follow_inline_code(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    text: &Text,
-    args: &[Text],
-    command: &Command,
-) {
-    let Some(text) = text.as_known().map(str::to_owned) else {
-        return shell.collector.cannot_see(&format!("`{}`: the code is computed", command.raw));
-    };
-    script::read_text(shell, language, &text, args);
-}
-
-/// Code that is read from the standard input.
-fn from_input(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    asked: &Asked,
-    command: &Command,
-) {
-    if command.words[1..]
-        .iter()
-        .any(|word| matches!(word.as_known(), Some("--version" | "-V" | "--help")))
-    {
-        return;
-    }
-    match &command.input {
-        Input::Text(text) => script::read_text(shell, language, text, &asked.args),
-        Input::Files(files) => {
-            for file in files.clone() {
-                run_file(shell, language, &file, &asked.args, command);
-            }
-        }
-        Input::Pipe(from) => {
-            let name = base_name(command.words[0].as_known().unwrap_or_default());
-            shell.collector.cannot_see(&format!("`{name}` runs the output of `{from}`"));
-        }
-        Input::Inherited => {
-            shell.collector.cannot_see(&format!("`{}` runs what it reads", command.raw));
-        }
-    }
 }
