@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use gambrel_model::ledger::{
-    BoardNote, Boards, InboxMessage, LedgerError, NoteFill, Task, TaskUpdate,
+    BoardNote, Boards, InboxMessage, LedgerResult, NoteFill, Task, TaskUpdate,
 };
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde::Serialize;
@@ -51,7 +51,7 @@ const MIGRATIONS: [&str; 2] = [
 ];
 
 impl Boards for LocalLedger {
-    fn tasks(&self, board: &str) -> Result<Vec<Task>, LedgerError> {
+    fn tasks(&self, board: &str) -> LedgerResult<Vec<Task>> {
         self.read_boards(|connection| self.read_numbered(connection, "tasks", board))
     }
 
@@ -60,7 +60,7 @@ impl Boards for LocalLedger {
         board: &str,
         id: Option<&str>,
         change: &mut TaskUpdate<'_>,
-    ) -> Result<Task, LedgerError> {
+    ) -> LedgerResult<Task> {
         self.change_boards(|connection| {
             let tasks = self.read_numbered(connection, "tasks", board)?;
             let task = change_task(board, &tasks, id, change)?;
@@ -72,11 +72,11 @@ impl Boards for LocalLedger {
         })
     }
 
-    fn notes(&self, board: &str) -> Result<Vec<BoardNote>, LedgerError> {
+    fn notes(&self, board: &str) -> LedgerResult<Vec<BoardNote>> {
         self.read_boards(|connection| self.read_numbered(connection, "notes", board))
     }
 
-    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError> {
+    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> LedgerResult<BoardNote> {
         self.change_boards(|connection| {
             let tasks = self.read_numbered(connection, "tasks", board)?;
             let notes = self.read_numbered(connection, "notes", board)?;
@@ -89,7 +89,7 @@ impl Boards for LocalLedger {
         })
     }
 
-    fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError> {
+    fn send(&self, board: &str, message: &InboxMessage) -> LedgerResult {
         self.change_boards(|connection| {
             let (_, json) = self.redact_record(message)?;
             let sql =
@@ -99,7 +99,7 @@ impl Boards for LocalLedger {
         })
     }
 
-    fn inbox(&self, board: &str, member: &str) -> Result<Vec<InboxMessage>, LedgerError> {
+    fn inbox(&self, board: &str, member: &str) -> LedgerResult<Vec<InboxMessage>> {
         let sql = "SELECT id, json FROM messages WHERE board = ?1 AND member = ?2 ORDER BY place";
         self.read_boards(|connection| self.read_rows(connection, sql, &[&board, &member]))
     }
@@ -110,7 +110,7 @@ impl LocalLedger {
     fn read_boards<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<Vec<T>, DatabaseFailure>,
-    ) -> Result<Vec<T>, LedgerError> {
+    ) -> LedgerResult<Vec<T>> {
         let path = self.folder.path_of(BOARDS_FILE);
         if !path.exists() {
             return Ok(Vec::new());
@@ -123,7 +123,7 @@ impl LocalLedger {
     fn change_boards<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, DatabaseFailure>,
-    ) -> Result<T, LedgerError> {
+    ) -> LedgerResult<T> {
         let _turn = FileLock::wait_removable(&self.folder, LOCK_FILE, BOARDS_TIMEOUT)?;
         let change = || {
             let mut connection = self.open_boards()?;
@@ -178,7 +178,7 @@ impl LocalLedger {
     fn redact_record<T: Serialize + DeserializeOwned>(
         &self,
         value: &T,
-    ) -> Result<(T, String), LedgerError> {
+    ) -> LedgerResult<(T, String)> {
         let clean = || {
             let mut json = serde_json::to_value(value)?;
             self.redact_texts(&mut json);

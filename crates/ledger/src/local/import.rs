@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use gambrel_model::ledger::{Imported, LedgerError};
+use gambrel_model::ledger::{Imported, LedgerResult};
 use rusqlite::Connection;
 
 use super::database::{self, DatabaseFailure, Importer};
@@ -21,7 +21,7 @@ const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 
 impl LocalLedger {
     /// Imports the spool into the database for a reader.
-    pub(super) fn import_spool(&self) -> Result<Imported, LedgerError> {
+    pub(super) fn import_spool(&self) -> LedgerResult<Imported> {
         if !self.has_journal() {
             return Ok(Imported::default());
         }
@@ -38,7 +38,7 @@ impl LocalLedger {
     }
 
     /// Imports the spool without a reader.
-    pub(super) fn import_in_background(&self) -> Result<(), LedgerError> {
+    pub(super) fn import_in_background(&self) -> LedgerResult {
         if !self.has_journal() {
             return Ok(());
         }
@@ -68,7 +68,7 @@ impl LocalLedger {
     }
 
     /// Imports the journal. The calling function holds the lock.
-    fn import_locked(&self) -> Result<Imported, LedgerError> {
+    fn import_locked(&self) -> LedgerResult<Imported> {
         let (mut taken, folder) = (Imported::default(), &self.folder);
         let path = folder.path_of(database::DATABASE_FILE);
         let worked = match self.import_all(&mut taken) {
@@ -125,7 +125,7 @@ impl LocalLedger {
     }
 }
 
-fn stored_notices(folder: &StateDir) -> Result<Vec<String>, LedgerError> {
+fn stored_notices(folder: &StateDir) -> LedgerResult<Vec<String>> {
     let Some(text) = folder.read_existing(NOTICES_FILE)? else { return Ok(Vec::new()) };
     let unreadable = |_| vec![format!("{} cannot be read", folder.path_of(NOTICES_FILE).display())];
     Ok(serde_json::from_str(&text).unwrap_or_else(unreadable))
@@ -158,7 +158,7 @@ fn import_one(
 
 /// Moves a damaged database aside, so that the user can repair it. The next import creates a new
 /// one.
-fn set_database_aside(folder: &StateDir, taken: &mut Imported) -> Result<(), LedgerError> {
+fn set_database_aside(folder: &StateDir, taken: &mut Imported) -> LedgerResult {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let aside = format!("{}.corrupt-{}", database::DATABASE_FILE, now.as_millis());
     for side in ["", "-wal", "-shm"] {

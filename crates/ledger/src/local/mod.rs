@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
     Claim, FiringQuery, FiringRecord, Imported, Journal, JournalRecord, Ledger, LedgerError,
-    LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionState, Sessions,
-    Undelivered, WatchTarget,
+    LedgerResult, LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionState,
+    Sessions, Undelivered, WatchTarget,
 };
 use serde_json::Value;
 
@@ -118,7 +118,7 @@ fn canonical_path(path: &Path) -> PathBuf {
 }
 
 impl Journal for LocalLedger {
-    fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError> {
+    fn append_journal(&self, records: &[JournalRecord]) -> LedgerResult {
         let mut lines = Vec::new();
         let mut left_out = None;
         for record in records {
@@ -133,23 +133,23 @@ impl Journal for LocalLedger {
         left_out.map_or(Ok(()), Err)
     }
 
-    fn firings(&self, query: &FiringQuery) -> Result<Vec<FiringRecord>, LedgerError> {
+    fn firings(&self, query: &FiringQuery) -> LedgerResult<Vec<FiringRecord>> {
         self.list_firings(query)
     }
 
-    fn firing(&self, id_or_prefix: &str) -> Result<Option<FiringRecord>, LedgerError> {
+    fn firing(&self, id_or_prefix: &str) -> LedgerResult<Option<FiringRecord>> {
         self.find_firing(id_or_prefix)
     }
 
-    fn recent_firings(&self, query: &FiringQuery) -> Result<Option<RecentFirings>, LedgerError> {
+    fn recent_firings(&self, query: &FiringQuery) -> LedgerResult<Option<RecentFirings>> {
         self.firings_of_long_spool(query)
     }
 
-    fn import_journal(&self) -> Result<Imported, LedgerError> {
+    fn import_journal(&self) -> LedgerResult<Imported> {
         self.import_spool()
     }
 
-    fn import_unattended(&self) -> Result<(), LedgerError> {
+    fn import_unattended(&self) -> LedgerResult {
         self.import_in_background()
     }
 
@@ -159,7 +159,7 @@ impl Journal for LocalLedger {
 }
 
 impl Sessions for LocalLedger {
-    fn session_state(&self, session: &str) -> Result<SessionState, LedgerError> {
+    fn session_state(&self, session: &str) -> LedgerResult<SessionState> {
         SessionFiles::for_session(session, &self.redactor).read_state(&self.folder)
     }
 
@@ -167,7 +167,7 @@ impl Sessions for LocalLedger {
         &self,
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
-    ) -> Result<(), LedgerError> {
+    ) -> LedgerResult {
         session::update_session(&self.folder, session, &self.redactor, &self.lock_wait, change)
     }
 
@@ -175,7 +175,7 @@ impl Sessions for LocalLedger {
         SessionFiles::for_session(session, &self.redactor).known_halts(&self.folder)
     }
 
-    fn store_aside(&self, session: &str, entry: &Undelivered) -> Result<(), LedgerError> {
+    fn store_aside(&self, session: &str, entry: &Undelivered) -> LedgerResult {
         session::store_aside(&self.folder, session, &self.redactor, entry)
     }
 
@@ -189,31 +189,23 @@ impl Sessions for LocalLedger {
 }
 
 impl Runs for LocalLedger {
-    fn recorded_outcomes(
-        &self,
-        firing_key: &str,
-    ) -> Result<BTreeMap<String, Outcome>, LedgerError> {
+    fn recorded_outcomes(&self, firing_key: &str) -> LedgerResult<BTreeMap<String, Outcome>> {
         outcomes::recorded_outcomes(&self.folder, firing_key)
     }
 
-    fn record_outcome(
-        &self,
-        firing_key: &str,
-        hook: &str,
-        outcome: &Outcome,
-    ) -> Result<(), LedgerError> {
+    fn record_outcome(&self, firing_key: &str, hook: &str, outcome: &Outcome) -> LedgerResult {
         outcomes::record_outcome(&self.folder, &self.redactor, (firing_key, hook), outcome)
     }
 
-    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> Result<RunLock, LedgerError> {
+    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> LedgerResult<RunLock> {
         run_lock::acquire_lock(&self.folder, &self.redactor, name, owner)
     }
 
-    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> Result<u64, LedgerError> {
+    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> LedgerResult<u64> {
         run_log::append_lines(log, &self.redactor, &self.log_ends, after, lines)
     }
 
-    fn read(&self, log: &RunLog) -> Result<LogLines, LedgerError> {
+    fn read(&self, log: &RunLog) -> LedgerResult<LogLines> {
         run_log::read_lines(log)
     }
 }

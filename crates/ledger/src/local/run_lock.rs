@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gambrel_model::ledger::{LedgerError, ProcessOrigin, RunLock};
+use gambrel_model::ledger::{LedgerResult, ProcessOrigin, RunLock};
 use serde::{Deserialize, Serialize};
 
 use super::lock::FileLock;
@@ -37,7 +37,7 @@ pub(super) fn acquire_lock(
     redactor: &Redactor,
     name: &str,
     origin: &ProcessOrigin,
-) -> Result<RunLock, LedgerError> {
+) -> LedgerResult<RunLock> {
     let file = owner_file(name, redactor);
     let lock = format!("{LOCKS_DIR}/{}.lock", file_stem(name, redactor));
     for _ in 0..MAX_OWNER_READS {
@@ -57,7 +57,7 @@ pub(super) fn acquire_lock(
     Err(locked_error(name, &read_owner(folder, &file)?.origin))
 }
 
-fn read_owner(folder: &StateDir, file: &str) -> Result<LockOwner, LedgerError> {
+fn read_owner(folder: &StateDir, file: &str) -> LedgerResult<LockOwner> {
     let Some(text) = folder.read_existing(file)? else { return Ok(LockOwner::default()) };
     serde_json::from_str(&text).map_err(|error| {
         let why = format!("it does not name the owner of a lock ({error}); remove it");

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use gambrel_model::ledger::{LedgerError, Tickets};
+use gambrel_model::ledger::{LedgerResult, Tickets};
 use gambrel_model::ticket::{Answer, AnswerKind, AnswerResult, OpenedTicket, Ticket, TicketState};
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub(super) fn file_of(id: &str) -> Option<String> {
 
 impl Tickets for LocalLedger {
     /// Finds the open ticket of a question, or creates one.
-    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
+    fn open_ticket(&self, asked: &Ticket) -> LedgerResult<OpenedTicket> {
         let secret = ledger_secret(&self.folder)?;
         for serial in 0..MAX_SERIAL_COUNT {
             let Some(token) = TicketToken::derive(&secret, &asked.key, serial) else { break };
@@ -57,18 +57,18 @@ impl Tickets for LocalLedger {
         Err(refused_error("opening a ticket in", &self.folder.path_of(TICKETS_DIR), why))
     }
 
-    fn find_ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
+    fn find_ticket(&self, id: &str) -> LedgerResult<Option<Ticket>> {
         Ok(self.read_ticket(id)?.map(|kept| kept.ticket))
     }
 
-    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
+    fn ticket_by_token(&self, token: &str) -> LedgerResult<Option<Ticket>> {
         let token = TicketToken::from_text(token.to_owned());
         let kept = self.read_ticket(token.id())?;
         Ok(kept.filter(|kept| token.matches_hash(&kept.hash)).map(|kept| kept.ticket))
     }
 
     /// All tickets, the newest first. Unreadable tickets are left out.
-    fn list_tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
+    fn list_tickets(&self) -> LedgerResult<Vec<Ticket>> {
         let folder = self.folder.path_of(TICKETS_DIR);
         let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
         let mut tickets = Vec::new();
@@ -82,7 +82,7 @@ impl Tickets for LocalLedger {
     }
 
     /// Records an answer. The first one counts.
-    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> LedgerResult<AnswerResult> {
         if file_of(id).is_none() {
             return Ok(AnswerResult::Unknown);
         }
@@ -100,13 +100,13 @@ impl Tickets for LocalLedger {
         Ok(AnswerResult::Recorded(taken))
     }
 
-    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
+    fn take_answer(&self, id: &str) -> LedgerResult {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.push(id.to_owned());
         self.update_ticket(id, &mut |ticket| ticket.taken = Some(pid_alive::new_claim("")))
     }
 
-    fn spend_answers(&self) -> Result<(), LedgerError> {
+    fn spend_answers(&self) -> LedgerResult {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(id) = taken.last() {
             self.update_ticket(id, &mut |ticket| ticket.spent = true)?;
@@ -116,11 +116,7 @@ impl Tickets for LocalLedger {
     }
 
     /// Changes a ticket, but not its id and answer.
-    fn update_ticket(
-        &self,
-        id: &str,
-        note: &mut dyn FnMut(&mut Ticket),
-    ) -> Result<(), LedgerError> {
+    fn update_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> LedgerResult {
         let _held = self.lock_ticket(id)?;
         let Some(mut kept) = self.read_ticket(id)? else { return Ok(()) };
         let before = kept.ticket.clone();
@@ -132,12 +128,12 @@ impl Tickets for LocalLedger {
 }
 
 impl LocalLedger {
-    fn lock_ticket(&self, id: &str) -> Result<FileLock, LedgerError> {
+    fn lock_ticket(&self, id: &str) -> LedgerResult<FileLock> {
         let last = id.chars().next_back().unwrap_or('0');
         FileLock::wait(&self.folder, &format!("{TICKETS_DIR}/{last}.lock"))
     }
 
-    fn read_ticket(&self, id: &str) -> Result<Option<StoredTicket>, LedgerError> {
+    fn read_ticket(&self, id: &str) -> LedgerResult<Option<StoredTicket>> {
         let Some(name) = file_of(id) else { return Ok(None) };
         let Some(text) = self.folder.read_existing(&name)? else { return Ok(None) };
         serde_json::from_str(&text).map(Some).map_err(|error| {
@@ -146,13 +142,13 @@ impl LocalLedger {
         })
     }
 
-    fn write_ticket(&self, kept: &StoredTicket) -> Result<(), LedgerError> {
+    fn write_ticket(&self, kept: &StoredTicket) -> LedgerResult {
         let name = file_of(&kept.ticket.id).unwrap_or_else(|| format!("{TICKETS_DIR}/odd.json"));
         self.folder.replace_json(&name, kept, Durable::Yes)
     }
 
     /// Removes tickets that are not open and that did not change for `age`.
-    pub(super) fn remove_old_tickets(&self, age: Duration) -> Result<(), LedgerError> {
+    pub(super) fn remove_old_tickets(&self, age: Duration) -> LedgerResult {
         let old = now_ms().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         for ticket in self.list_tickets()? {
             let over = ticket.state_at(now_ms()) != TicketState::Open;
@@ -168,7 +164,7 @@ impl LocalLedger {
 }
 
 /// The ledger's secret, created at the first use.
-fn ledger_secret(folder: &StateDir) -> Result<LedgerSecret, LedgerError> {
+fn ledger_secret(folder: &StateDir) -> LedgerResult<LedgerSecret> {
     let path = folder.path_of(SECRET_FILE);
     let _held = FileLock::wait(folder, &format!("{TICKETS_DIR}/secret.lock"))?;
     let mut secret = LedgerSecret::default();

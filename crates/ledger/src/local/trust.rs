@@ -7,7 +7,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::ledger::{LedgerError, TrustEntry, TrustStore};
+use gambrel_model::ledger::{LedgerResult, TrustEntry, TrustStore};
 
 use super::LocalLedger;
 use super::lock::FileLock;
@@ -26,7 +26,7 @@ const MAX_TOTAL_BYTES: u64 = 16 << 20;
 
 impl TrustStore for LocalLedger {
     /// Reads all entries; empty without a file.
-    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
+    fn trust_entries(&self) -> LedgerResult<BTreeMap<String, TrustEntry>> {
         let Some(file) = self.folder.open_existing(TRUST_FILE)? else { return Ok(BTreeMap::new()) };
         let path = self.folder.path_of(TRUST_FILE);
         let about = file.metadata().map_err(|error| io_error("reading", &path, &error))?;
@@ -42,7 +42,7 @@ impl TrustStore for LocalLedger {
     fn update_trust(
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> Result<(), LedgerError> {
+    ) -> LedgerResult {
         let _held = FileLock::wait(&self.folder, TRUST_LOCK)?;
         let before = self.trust_entries()?;
         let mut entries = before.clone();
@@ -59,11 +59,7 @@ impl TrustStore for LocalLedger {
     }
 
     /// Stores the text of files by their hashes. Removes copies that are not in use first.
-    fn keep_trusted_texts(
-        &self,
-        texts: &[(&str, &[u8])],
-        in_use: &BTreeSet<&str>,
-    ) -> Result<(), LedgerError> {
+    fn keep_trusted_texts(&self, texts: &[(&str, &[u8])], in_use: &BTreeSet<&str>) -> LedgerResult {
         let mut total = self.drop_unused_texts(in_use);
         for (digest, bytes) in texts {
             let Some(name) = text_file(digest) else { continue };
@@ -111,7 +107,7 @@ fn text_file(digest: &str) -> Option<String> {
 }
 
 /// Refuses a file that another user can change or replace: that user could trust any hook.
-fn refuse_if_shared(path: &Path, about: &Metadata) -> Result<(), LedgerError> {
+fn refuse_if_shared(path: &Path, about: &Metadata) -> LedgerResult {
     let shown = path.display();
     if about.mode() & OTHERS_MAY_WRITE != 0 {
         let why = format!("others may write to it; look through it, then run: chmod 600 '{shown}'");

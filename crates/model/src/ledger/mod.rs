@@ -15,7 +15,7 @@ pub use boards::{
     BoardNote, Boards, InboxMessage, NoteFill, NoteKind, Task, TaskChange, TaskRefusal, TaskStatus,
     TaskUpdate,
 };
-pub use error::{LedgerError, LedgerErrorKind};
+pub use error::{LedgerError, LedgerErrorKind, LedgerResult};
 pub use journal::{
     FiringPhase, FiringQuery, FiringRecord, FiringState, Imported, Journal, JournalRecord,
     RecentFirings,

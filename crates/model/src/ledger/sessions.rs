@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::LedgerError;
+use super::error::{LedgerError, LedgerResult};
 use crate::verdict::{Audience, Ruling, Verdict};
 
 /// Folder beside a ledger on disk for files that belong to one session and are removed with it.
@@ -13,7 +13,7 @@ pub const SESSION_FILES: &str = "session-files";
 /// Stores the state of sessions.
 pub trait Sessions {
     /// The state of a session; empty for an unknown session.
-    fn session_state(&self, session: &str) -> Result<SessionState, LedgerError>;
+    fn session_state(&self, session: &str) -> LedgerResult<SessionState>;
 
     /// Changes the state of a session exclusively. `change` may be called again with the newest
     /// state after a conflict; only its last call counts.
@@ -21,7 +21,7 @@ pub trait Sessions {
         &self,
         session: &str,
         change: &mut dyn FnMut(&mut SessionState),
-    ) -> Result<(), LedgerError>;
+    ) -> LedgerResult;
 
     /// The undelivered entries of a session that carry a ruling, such as a halt, and the errors met
     /// while reading them. They can be read even when [`session_state`](Self::session_state) fails.
@@ -29,7 +29,7 @@ pub trait Sessions {
 
     /// Stores an entry for a session whose state cannot be changed now. The next
     /// [`update_session`](Self::update_session) merges it.
-    fn store_aside(&self, session: &str, entry: &Undelivered) -> Result<(), LedgerError>;
+    fn store_aside(&self, session: &str, entry: &Undelivered) -> LedgerResult;
 
     /// A claim by this process, for one of its firings.
     fn new_claim(&self, firing: &str) -> Claim;

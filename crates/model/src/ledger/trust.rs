@@ -5,26 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::LedgerError;
+use super::error::LedgerResult;
 
 /// Stores trust on this machine.
 pub trait TrustStore: Send + Sync {
     /// All trust entries by key.
-    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError>;
+    fn trust_entries(&self) -> LedgerResult<BTreeMap<String, TrustEntry>>;
 
     /// Changes the trust entries exclusively. `change` may be called again after a conflict.
     fn update_trust(
         &self,
         change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> Result<(), LedgerError>;
+    ) -> LedgerResult;
 
     /// Stores the text of small trusted files by their hashes, so that the next review can show
     /// what changed. Removes copies that are not in use. Trust does not depend on them.
-    fn keep_trusted_texts(
-        &self,
-        texts: &[(&str, &[u8])],
-        in_use: &BTreeSet<&str>,
-    ) -> Result<(), LedgerError>;
+    fn keep_trusted_texts(&self, texts: &[(&str, &[u8])], in_use: &BTreeSet<&str>) -> LedgerResult;
 
     /// The text of a trusted file, with secrets redacted.
     fn trusted_text(&self, digest: &str) -> Option<String>;
