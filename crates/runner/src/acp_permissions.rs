@@ -105,25 +105,24 @@ impl<'r> Driver<'r> {
     /// Handles a permission request. Hooks fire once for each call.
     pub(crate) fn handle_permission(
         &mut self,
-        session: &AcpSession,
         turn: &mut AcpTurn<'r>,
         id: Value,
         params: &Value,
     ) -> Result<(), AcpError> {
-        let mut request = match PermissionRequest::parse(session.id(), id, params) {
+        let mut request = match PermissionRequest::parse(turn.session.id(), id, params) {
             Ok(request) => request,
-            Err((id, why)) => return session.refuse_params(&id, &why),
+            Err((id, why)) => return turn.session.refuse_params(&id, &why),
         };
         turn.request_count += 1;
         if turn.request_count > MAX_REQUESTS {
             return Err(AcpError::Insistent(MAX_REQUESTS));
         }
         if turn.is_cancelled() {
-            session.answer(&request, PermissionWish::Cancel)?;
+            turn.session.answer(&request, PermissionWish::Cancel)?;
             return Ok(());
         }
         let Some(tracked) = track_call(turn, &params["toolCall"])? else {
-            return session.refuse_params(&request.id, "`toolCall.toolCallId` is too long");
+            return turn.session.refuse_params(&request.id, "`toolCall.toolCallId` is too long");
         };
         let input = request.input.take().filter(|input| !is_empty_object(input));
         request.input = input.or_else(|| tracked.call.input().cloned());
@@ -131,7 +130,7 @@ impl<'r> Driver<'r> {
         match &mut tracked.gate {
             CallGate::Answered(wish) if is_judged || *wish != PermissionWish::Allow => {
                 let wish = *wish;
-                self.answer_request(session, &request, wish)
+                self.answer_request(&turn.session, &request, wish)
             }
             CallGate::Undescribed { requests, .. }
             | CallGate::Firing(requests)
@@ -232,7 +231,6 @@ impl<'r> Driver<'r> {
     /// Handles the decision of hooks about a call.
     pub(crate) fn handle_fired(
         &mut self,
-        session: &AcpSession,
         turn: &mut AcpTurn<'r>,
         fired: FiredTool,
     ) -> Result<(), AcpError> {
@@ -246,7 +244,7 @@ impl<'r> Driver<'r> {
                 if moment != "tool.before" {
                     return Ok(());
                 }
-                return self.deny_call(session, turn, &id, why);
+                return self.deny_call(turn, &id, why);
             }
         };
         let Some(tracked) = turn.calls.get(&id).filter(|_| moment == "tool.before") else {
@@ -261,13 +259,13 @@ impl<'r> Driver<'r> {
         let call = tracked.call.with_input(requests.first().and_then(|first| first.input.clone()));
         match self.rule_call(&call, decision) {
             ToolRuling::Halt(_) => {
-                self.cancel_turn(session, turn, TurnEnd::Completed);
+                self.cancel_turn(turn, TurnEnd::Completed);
                 Ok(())
             }
             _ if !is_open => Ok(()),
-            ToolRuling::Allow => self.decide_call(session, turn, &id, PermissionWish::Allow),
-            ToolRuling::Deny(reason) => self.deny_call(session, turn, &id, reason),
-            ToolRuling::Ask(reason) => self.ask_about(session, turn, &call, &reason),
+            ToolRuling::Allow => self.decide_call(turn, &id, PermissionWish::Allow),
+            ToolRuling::Deny(reason) => self.deny_call(turn, &id, reason),
+            ToolRuling::Ask(reason) => self.ask_about(turn, &call, &reason),
         }
     }
 
@@ -296,14 +294,13 @@ impl<'r> Driver<'r> {
     /// Asks a person about a call.
     fn ask_about(
         &mut self,
-        session: &AcpSession,
         turn: &mut AcpTurn<'r>,
         call: &AcpToolCall,
         reason: &str,
     ) -> Result<(), AcpError> {
         let ticket = match self.open_question(&name_call(turn, call), reason) {
             Ok(ticket) => ticket,
-            Err(error) => return self.deny_call(session, turn, &call.id, error.to_string()),
+            Err(error) => return self.deny_call(turn, &call.id, error.to_string()),
         };
         if let Some(tracked) = turn.calls.get_mut(&call.id)
             && let CallGate::Firing(requests) = &mut tracked.gate
@@ -316,11 +313,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Looks whether people have answered.
-    pub(crate) fn check_questions(
-        &mut self,
-        session: &AcpSession,
-        turn: &mut AcpTurn<'r>,
-    ) -> Result<(), AcpError> {
+    pub(crate) fn check_questions(&mut self, turn: &mut AcpTurn<'r>) -> Result<(), AcpError> {
         if Instant::now() < turn.next_look {
             return Ok(());
         }
@@ -338,8 +331,8 @@ impl<'r> Driver<'r> {
             };
             turn.question_count = turn.question_count.saturating_sub(1);
             match refusal {
-                None => self.decide_call(session, turn, &id, PermissionWish::Allow)?,
-                Some(reason) => self.deny_call(session, turn, &id, reason)?,
+                None => self.decide_call(turn, &id, PermissionWish::Allow)?,
+                Some(reason) => self.deny_call(turn, &id, reason)?,
             }
         }
         Ok(())
@@ -359,7 +352,6 @@ impl<'r> Driver<'r> {
     /// Refuses a call. The agent hears the reason when its turn has ended.
     fn deny_call(
         &mut self,
-        session: &AcpSession,
         turn: &mut AcpTurn<'r>,
         id: &str,
         reason: String,
@@ -372,13 +364,12 @@ impl<'r> Driver<'r> {
             self.turn_counts.blocked_calls += 1;
             turn.denials.extend((!reason.is_empty()).then_some(reason));
         }
-        self.decide_call(session, turn, id, PermissionWish::Reject)
+        self.decide_call(turn, id, PermissionWish::Reject)
     }
 
     /// Answers the requests about a call.
     fn decide_call(
         &mut self,
-        session: &AcpSession,
         turn: &mut AcpTurn<'r>,
         id: &str,
         wish: PermissionWish,
@@ -397,7 +388,7 @@ impl<'r> Driver<'r> {
         let fields = json!({"toolCallId": id, "answer": format!("{wish:?}").to_lowercase()});
         turn.files.keep_line(ms, "permission", fields);
         for request in requests {
-            self.answer_request(session, &request, wish)?;
+            self.answer_request(&turn.session, &request, wish)?;
         }
         if !others.is_empty() {
             self.judge_call(turn, id, others);
@@ -420,9 +411,9 @@ impl<'r> Driver<'r> {
     }
 
     /// Keeps the lines of hooks that ended after the turn had.
-    pub(crate) fn keep_last_firings(&mut self, session: &mut AcpSession, turn: &mut AcpTurn<'r>) {
+    pub(crate) fn keep_last_firings(&mut self, turn: &mut AcpTurn<'r>) {
         while turn.firing_count > 0 {
-            match session.receive(INTERRUPT_CHECK_INTERVAL) {
+            match turn.session.receive(INTERRUPT_CHECK_INTERVAL) {
                 Ok(Received::Done(fired)) => {
                     turn.firing_count -= 1;
                     if let Ok(decision) = fired.decision {
