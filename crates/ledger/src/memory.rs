@@ -8,8 +8,8 @@ use gambrel_model::Outcome;
 use gambrel_model::ledger::{
     BoardNote, Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal,
     JournalRecord, Ledger, LedgerError, LedgerErrorKind, LedgerResult, LogLines, NoteFill,
-    ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionState, Sessions, Task, TaskUpdate,
-    Tickets, TrustEntry, TrustStore, Undelivered, WatchTarget,
+    ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionChange, SessionState, Sessions,
+    Task, TaskUpdate, Tickets, TrustEntries, TrustStore, Undelivered, WatchTarget,
 };
 use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use serde_json::Value;
@@ -38,7 +38,7 @@ struct MemoryState {
     records: Vec<JournalRecord>,
     sessions: BTreeMap<String, SessionState>,
     outcomes: BTreeMap<(String, String), Outcome>,
-    trust: BTreeMap<String, TrustEntry>,
+    trust: TrustEntries,
     trusted_texts: BTreeMap<String, String>,
     tickets: Vec<(String, Ticket)>,
     logs: BTreeMap<RunLog, Vec<Value>>,
@@ -171,11 +171,7 @@ impl Sessions for MemoryLedger {
         Ok(self.lock_state().sessions.get(session).cloned().unwrap_or_default())
     }
 
-    fn update_session(
-        &self,
-        session: &str,
-        change: &mut dyn FnMut(&mut SessionState),
-    ) -> LedgerResult {
+    fn update_session(&self, session: &str, change: &mut SessionChange<'_>) -> LedgerResult {
         let mut kept = self.change_state();
         let state = kept.sessions.get(session).cloned().unwrap_or_default();
         kept.sessions.insert(session.to_owned(), change_twice(&state, change));
@@ -373,14 +369,11 @@ impl Ledger for MemoryLedger {
 }
 
 impl TrustStore for MemoryLedger {
-    fn trust_entries(&self) -> LedgerResult<BTreeMap<String, TrustEntry>> {
+    fn trust_entries(&self) -> LedgerResult<TrustEntries> {
         Ok(self.lock_state().trust.clone())
     }
 
-    fn update_trust(
-        &self,
-        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> LedgerResult {
+    fn update_trust(&self, change: &mut dyn FnMut(&mut TrustEntries)) -> LedgerResult {
         let mut kept = self.change_state();
         kept.trust = change_twice(&kept.trust, change);
         Ok(())

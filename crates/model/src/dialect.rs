@@ -101,11 +101,7 @@ impl Dialect {
 /// The half of a dialect that parses native events and writes native replies.
 pub trait Caller: Sync {
     /// Parses a native event.
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint>;
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint>;
 
     /// Writes the native reply. It only formats; the decision is already degraded.
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply;

@@ -55,7 +55,7 @@ pub use event::{CallerContext, Event, Facts, ParsedEvent, ReceivedEvent, TaskFac
 pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, Scope, Source};
 pub use ledger::{
     Claim, FiringPhase, JournalRecord, Ledger, LedgerError, LedgerErrorKind, ProcessOrigin,
-    SessionState, TrustEntry, TrustStore, Undelivered,
+    SessionState, TrustEntries, TrustEntry, TrustStore, Undelivered,
 };
 pub use matcher::{Matcher, MatcherText};
 pub use moment::{Moment, MomentKind};

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::acp_firing::{FiredTool, FiringJob};
 use crate::acp_turn::AcpTurn;
 use crate::agent::{
-    AcpError, AcpSession, AcpToolCall, CallStatus, INTERRUPT_CHECK_INTERVAL, PermissionRequest,
-    PermissionWish, Received, ToolUse, TurnEnd, is_empty_object,
+    AcpError, AcpResult, AcpSession, AcpToolCall, CallStatus, INTERRUPT_CHECK_INTERVAL,
+    PermissionRequest, PermissionWish, Received, ToolUse, TurnEnd, is_empty_object,
 };
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
@@ -108,7 +108,7 @@ impl<'r> Driver<'r> {
         turn: &mut AcpTurn<'r>,
         id: Value,
         params: &Value,
-    ) -> Result<(), AcpError> {
+    ) -> AcpResult {
         let mut request = match PermissionRequest::parse(turn.session.id(), id, params) {
             Ok(request) => request,
             Err((id, why)) => return turn.session.refuse_params(&id, &why),
@@ -190,11 +190,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Takes over what the agent says about a tool call, and fires when the call has ended.
-    pub(crate) fn handle_update(
-        &mut self,
-        turn: &mut AcpTurn<'r>,
-        update: &Value,
-    ) -> Result<(), AcpError> {
+    pub(crate) fn handle_update(&mut self, turn: &mut AcpTurn<'r>, update: &Value) -> AcpResult {
         // Other updates have no id of a call.
         let Some(tracked) = track_call(turn, update)? else { return Ok(()) };
         let has_begun = update["status"].as_str().is_some_and(|status| status != "pending");
@@ -229,11 +225,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Handles the decision of hooks about a call.
-    pub(crate) fn handle_fired(
-        &mut self,
-        turn: &mut AcpTurn<'r>,
-        fired: FiredTool,
-    ) -> Result<(), AcpError> {
+    pub(crate) fn handle_fired(&mut self, turn: &mut AcpTurn<'r>, fired: FiredTool) -> AcpResult {
         turn.firing_count = turn.firing_count.saturating_sub(1);
         let FiredTool { call: id, moment, key, decision } = fired;
         let decision = match decision {
@@ -292,12 +284,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Asks a person about a call.
-    fn ask_about(
-        &mut self,
-        turn: &mut AcpTurn<'r>,
-        call: &AcpToolCall,
-        reason: &str,
-    ) -> Result<(), AcpError> {
+    fn ask_about(&mut self, turn: &mut AcpTurn<'r>, call: &AcpToolCall, reason: &str) -> AcpResult {
         let ticket = match self.open_question(&name_call(turn, call), reason) {
             Ok(ticket) => ticket,
             Err(error) => return self.deny_call(turn, &call.id, error.to_string()),
@@ -313,7 +300,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Looks whether people have answered.
-    pub(crate) fn check_questions(&mut self, turn: &mut AcpTurn<'r>) -> Result<(), AcpError> {
+    pub(crate) fn check_questions(&mut self, turn: &mut AcpTurn<'r>) -> AcpResult {
         if Instant::now() < turn.next_look {
             return Ok(());
         }
@@ -350,12 +337,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Refuses a call. The agent hears the reason when its turn has ended.
-    fn deny_call(
-        &mut self,
-        turn: &mut AcpTurn<'r>,
-        id: &str,
-        reason: String,
-    ) -> Result<(), AcpError> {
+    fn deny_call(&mut self, turn: &mut AcpTurn<'r>, id: &str, reason: String) -> AcpResult {
         let is_open = turn.calls.get(id).is_some_and(|tracked| {
             matches!(tracked.gate, CallGate::Firing(_) | CallGate::Asking { .. })
         });
@@ -368,12 +350,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Answers the requests about a call.
-    fn decide_call(
-        &mut self,
-        turn: &mut AcpTurn<'r>,
-        id: &str,
-        wish: PermissionWish,
-    ) -> Result<(), AcpError> {
+    fn decide_call(&mut self, turn: &mut AcpTurn<'r>, id: &str, wish: PermissionWish) -> AcpResult {
         let Some(tracked) = turn.calls.get_mut(id) else { return Ok(()) };
         let mut requests = tracked.take_requests(wish);
         // An Allow holds only for the input that was seen.
@@ -401,7 +378,7 @@ impl<'r> Driver<'r> {
         session: &AcpSession,
         request: &PermissionRequest,
         wish: PermissionWish,
-    ) -> Result<(), AcpError> {
+    ) -> AcpResult {
         if !session.answer(request, wish)? {
             let word = if wish == PermissionWish::Allow { "allow_once" } else { "reject_once" };
             let text = format!("the agent offers no option `{word}`, so its call was cancelled");
@@ -433,7 +410,7 @@ impl<'r> Driver<'r> {
 fn track_call<'t>(
     turn: &'t mut AcpTurn<'_>,
     fields: &Value,
-) -> Result<Option<&'t mut TrackedCall>, AcpError> {
+) -> AcpResult<Option<&'t mut TrackedCall>> {
     let id = fields["toolCallId"].as_str().unwrap_or_default();
     if id.is_empty() || id.len() > MAX_ID_BYTES {
         return Ok(None);

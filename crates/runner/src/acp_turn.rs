@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use crate::acp_firing::{FiringJob, run_firings};
 use crate::acp_permissions::{CallGate, TrackedCall};
 use crate::agent::{
-    AcpError, AcpSession, AgentJob, AgentLine, INTERRUPT_CHECK_INTERVAL, Received, StopWord,
-    TurnEnd, TurnFiles, choose_output,
+    AcpError, AcpResult, AcpSession, AgentJob, AgentLine, INTERRUPT_CHECK_INTERVAL, Received,
+    StopWord, TurnEnd, TurnFiles, choose_output,
 };
 use crate::context::RunUpdate;
 use crate::drive::Driver;
@@ -91,7 +91,7 @@ impl AcpTurn<'_> {
         self.cancel.as_ref().is_some_and(is_late) || (self.stop.is_some() && self.firing_count == 0)
     }
 
-    fn send_prompt(&mut self, blocks: &[&str]) -> Result<(), AcpError> {
+    fn send_prompt(&mut self, blocks: &[&str]) -> AcpResult {
         self.prompt_id = self.session.send_prompt(blocks)?;
         self.prompt_count += 1;
         self.stop = None;
@@ -141,7 +141,7 @@ impl<'r> Driver<'r> {
         session: AcpSession,
         job: &AgentJob,
         blocks: &[&str],
-    ) -> (AcpSession, Result<TurnEnd, AcpError>) {
+    ) -> (AcpSession, AcpResult<TurnEnd>) {
         let (jobs, queue) = mpsc::channel();
         let (queue, results) = (Mutex::new(queue), session.results());
         let mut turn = self.begin_turn(session, job, jobs);
@@ -199,7 +199,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Reads what the agent says until its turn is over.
-    fn drive_turn(&mut self, turn: &mut AcpTurn<'r>, blocks: &[&str]) -> Result<TurnEnd, AcpError> {
+    fn drive_turn(&mut self, turn: &mut AcpTurn<'r>, blocks: &[&str]) -> AcpResult<TurnEnd> {
         self.send_blocks(turn, blocks)?;
         loop {
             self.watch_turn(turn);
@@ -223,7 +223,7 @@ impl<'r> Driver<'r> {
         }
     }
 
-    fn send_blocks(&self, turn: &mut AcpTurn<'r>, blocks: &[&str]) -> Result<(), AcpError> {
+    fn send_blocks(&self, turn: &mut AcpTurn<'r>, blocks: &[&str]) -> AcpResult {
         turn.files.keep_line((self.context.now_ms)(), "prompt", json!({"blocks": blocks}));
         turn.send_prompt(blocks)
     }
@@ -248,7 +248,7 @@ impl<'r> Driver<'r> {
 
     /// What follows when the agent has ended a prompt: the reasons of refusals, else the end of the
     /// turn.
-    fn end_prompt(&mut self, turn: &mut AcpTurn<'r>) -> Result<Option<TurnEnd>, AcpError> {
+    fn end_prompt(&mut self, turn: &mut AcpTurn<'r>) -> AcpResult<Option<TurnEnd>> {
         if let Some((_, end)) = turn.cancel.take() {
             return Ok(Some(end));
         }
@@ -273,7 +273,7 @@ impl<'r> Driver<'r> {
         Ok(None)
     }
 
-    fn handle_line(&mut self, turn: &mut AcpTurn<'r>, line: AgentLine) -> Result<(), AcpError> {
+    fn handle_line(&mut self, turn: &mut AcpTurn<'r>, line: AgentLine) -> AcpResult {
         let ms = (self.context.now_ms)();
         match line {
             AgentLine::Notification { method, params } => {
@@ -305,7 +305,7 @@ impl<'r> Driver<'r> {
         &mut self,
         turn: &mut AcpTurn<'r>,
         (id, method, params): (Value, &str, &Value),
-    ) -> Result<(), AcpError> {
+    ) -> AcpResult {
         if method == "session/request_permission" {
             return self.handle_permission(turn, id, params);
         }

@@ -72,12 +72,8 @@ pub static CLAUDE: Dialect = Dialect {
 struct Claude;
 
 impl Caller for Claude {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn session_memory(&self, event: &Event) -> SessionMemory {

@@ -42,12 +42,8 @@ pub static OMP: Dialect = Dialect {
 struct Omp;
 
 impl Caller for Omp {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn session_memory(&self, event: &Event) -> SessionMemory {

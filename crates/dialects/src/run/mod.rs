@@ -66,12 +66,8 @@ fn event_table() -> &'static [EventSpec] {
 }
 
 impl Caller for Run {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        let parsed = payload::parse_event(&RUN, native, context)?;
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        let parsed = payload::parse_event(&RUN, native, from)?;
         let pass = read_pass(&parsed.native)?;
         let firing_key = read_name(&parsed.native, "firing_key")?;
         let run_dir = read_name(&parsed.native, "run_dir")?;

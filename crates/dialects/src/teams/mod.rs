@@ -64,12 +64,8 @@ static EVENTS: &[EventSpec] = &[
 ];
 
 impl Caller for Teams {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {

@@ -55,12 +55,8 @@ struct Unified;
 const NAME: &str = "unified";
 
 impl Caller for Unified {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {

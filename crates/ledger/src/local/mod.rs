@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
     Claim, FiringQuery, FiringRecord, Imported, Journal, JournalRecord, Ledger, LedgerError,
-    LedgerResult, LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionState,
-    Sessions, Undelivered, WatchTarget,
+    LedgerResult, LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionChange,
+    SessionState, Sessions, Undelivered, WatchTarget,
 };
 use serde_json::Value;
 
@@ -163,11 +163,7 @@ impl Sessions for LocalLedger {
         SessionFiles::for_session(session, &self.redactor).read_state(&self.folder)
     }
 
-    fn update_session(
-        &self,
-        session: &str,
-        change: &mut dyn FnMut(&mut SessionState),
-    ) -> LedgerResult {
+    fn update_session(&self, session: &str, change: &mut SessionChange<'_>) -> LedgerResult {
         session::update_session(&self.folder, session, &self.redactor, &self.lock_wait, change)
     }
 

@@ -7,7 +7,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::ledger::{LedgerResult, TrustEntry, TrustStore};
+use gambrel_model::ledger::{LedgerResult, TrustEntries, TrustStore};
 
 use super::LocalLedger;
 use super::lock::FileLock;
@@ -26,7 +26,7 @@ const MAX_TOTAL_BYTES: u64 = 16 << 20;
 
 impl TrustStore for LocalLedger {
     /// Reads all entries; empty without a file.
-    fn trust_entries(&self) -> LedgerResult<BTreeMap<String, TrustEntry>> {
+    fn trust_entries(&self) -> LedgerResult<TrustEntries> {
         let Some(file) = self.folder.open_existing(TRUST_FILE)? else { return Ok(BTreeMap::new()) };
         let path = self.folder.path_of(TRUST_FILE);
         let about = file.metadata().map_err(|error| io_error("reading", &path, &error))?;
@@ -39,10 +39,7 @@ impl TrustStore for LocalLedger {
     }
 
     /// Changes the entries under a lock.
-    fn update_trust(
-        &self,
-        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> LedgerResult {
+    fn update_trust(&self, change: &mut dyn FnMut(&mut TrustEntries)) -> LedgerResult {
         let _held = FileLock::wait(&self.folder, TRUST_LOCK)?;
         let before = self.trust_entries()?;
         let mut entries = before.clone();

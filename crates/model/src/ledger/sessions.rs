@@ -17,11 +17,7 @@ pub trait Sessions {
 
     /// Changes the state of a session exclusively. `change` may be called again with the newest
     /// state after a conflict; only its last call counts.
-    fn update_session(
-        &self,
-        session: &str,
-        change: &mut dyn FnMut(&mut SessionState),
-    ) -> LedgerResult;
+    fn update_session(&self, session: &str, change: &mut SessionChange<'_>) -> LedgerResult;
 
     /// The undelivered entries of a session that carry a ruling, such as a halt, and the errors met
     /// while reading them. They can be read even when [`session_state`](Self::session_state) fails.
@@ -37,6 +33,9 @@ pub trait Sessions {
     /// Whether the process that made a claim still runs.
     fn is_held(&self, claim: &Claim) -> bool;
 }
+
+/// Changes the state of a session. It may be called again.
+pub type SessionChange<'c> = dyn FnMut(&mut SessionState) + 'c;
 
 /// The stored state of one session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

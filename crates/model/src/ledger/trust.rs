@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::error::LedgerResult;
 
+/// Entries by the key of a hook.
+pub type TrustEntries = BTreeMap<String, TrustEntry>;
+
 /// Stores trust on this machine.
 pub trait TrustStore: Send + Sync {
     /// All trust entries by key.
-    fn trust_entries(&self) -> LedgerResult<BTreeMap<String, TrustEntry>>;
+    fn trust_entries(&self) -> LedgerResult<TrustEntries>;
 
     /// Changes the trust entries exclusively. `change` may be called again after a conflict.
-    fn update_trust(
-        &self,
-        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> LedgerResult;
+    fn update_trust(&self, change: &mut dyn FnMut(&mut TrustEntries)) -> LedgerResult;
 
     /// Stores the text of small trusted files by their hashes, so that the next review can show
     /// what changed. Removes copies that are not in use. Trust does not depend on them.
