@@ -12,7 +12,7 @@ use gambrel_model::{
     Call, Complaint, Decision, Dialect, End, Outcome, ProcessOrigin, SourceSpan, sha256, to_hex,
 };
 use gambrel_runner::{
-    AcpResult, FiringRequest, Plan, PlanError, PlanFile, PlanRequest, PlanRoots, RunContext,
+    AcpError, FiringRequest, Plan, PlanError, PlanFile, PlanRequest, PlanRoots, RunContext,
     RunError, RunFolder, RunResult, RunUpdate, TaskServer, compile_plan, list_plan_files,
     probe_agent, run_plan,
 };
@@ -52,7 +52,7 @@ impl Gambrel {
 
     /// Starts an agent of the Agent Client Protocol, says hello, and ends it. Returns what it calls
     /// itself.
-    pub fn probe_agent(&self, command: &str, timeout: Duration) -> AcpResult<String> {
+    pub fn probe_agent(&self, command: &str, timeout: Duration) -> Result<String, AcpError> {
         self.with_run_context(&|| None, |context| probe_agent(context, command, timeout))
     }
 
