@@ -34,44 +34,26 @@ struct HandlerType {
     optional_fields: &'static [&'static str],
 }
 
+const fn handler_type(
+    name: &'static str,
+    action: &'static str,
+    required_fields: &'static [&'static str],
+    optional_fields: &'static [&'static str],
+) -> HandlerType {
+    HandlerType { name, action, required_fields, optional_fields }
+}
+
 const HANDLER_TYPES: &[HandlerType] = &[
-    HandlerType {
-        name: "command",
-        action: "shell",
-        required_fields: &["command"],
-        optional_fields: &[
-            "args",
-            "shell",
-            "async",
-            "asyncRewake",
-            "rewakeMessage",
-            "rewakeSummary",
-        ],
-    },
-    HandlerType {
-        name: "http",
-        action: "webhook",
-        required_fields: &["url"],
-        optional_fields: &["headers", "allowedEnvVars"],
-    },
-    HandlerType {
-        name: "mcp_tool",
-        action: "mcp_tool",
-        required_fields: &["server", "tool"],
-        optional_fields: &["input"],
-    },
-    HandlerType {
-        name: "prompt",
-        action: "shell",
-        required_fields: &["prompt"],
-        optional_fields: &["model", "continueOnBlock"],
-    },
-    HandlerType {
-        name: "agent",
-        action: "shell",
-        required_fields: &["prompt"],
-        optional_fields: &["model"],
-    },
+    handler_type(
+        "command",
+        "shell",
+        &["command"],
+        &["args", "shell", "async", "asyncRewake", "rewakeMessage", "rewakeSummary"],
+    ),
+    handler_type("http", "webhook", &["url"], &["headers", "allowedEnvVars"]),
+    handler_type("mcp_tool", "mcp_tool", &["server", "tool"], &["input"]),
+    handler_type("prompt", "shell", &["prompt"], &["model", "continueOnBlock"]),
+    handler_type("agent", "shell", &["prompt"], &["model"]),
 ];
 
 /// Optional fields of every type.

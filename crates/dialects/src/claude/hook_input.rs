@@ -101,14 +101,6 @@ fn own_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
 
 // The fields of each event for a caller of another dialect, named in the event table.
 
-pub fn prompt_fields(event: &Event) -> Value {
-    json!({"prompt": event.facts.prompt.clone().unwrap_or_default()})
-}
-
-pub fn stop_fields(event: &Event) -> Value {
-    json!({"stop_hook_active": event.facts.refusals > 0})
-}
-
 pub fn subagent_stop_fields(event: &Event) -> Value {
     json!({
         "stop_hook_active": event.facts.refusals > 0,
@@ -119,14 +111,6 @@ pub fn subagent_stop_fields(event: &Event) -> Value {
 
 pub fn subagent_fields(event: &Event) -> Value {
     json!({"agent_id": agent_id(event)})
-}
-
-pub fn error_fields(event: &Event) -> Value {
-    json!({"error_details": event.facts.error})
-}
-
-pub fn notification_fields(event: &Event) -> Value {
-    json!({"message": event.facts.prompt.clone().unwrap_or_default()})
 }
 
 pub fn instructions_fields(event: &Event) -> Value {

@@ -23,97 +23,80 @@ struct Interpreter {
     verbs: &'static [&'static str],
 }
 
+/// An interpreter without options; builder methods add them.
+const fn interpreter(names: &'static [&'static str], language: Language) -> Interpreter {
+    Interpreter { names, language, valued: &[], inline: &[], loads: &[], verbs: &[] }
+}
+
+impl Interpreter {
+    const fn valued(mut self, options: &'static [&'static str]) -> Self {
+        self.valued = options;
+        self
+    }
+
+    const fn inline(mut self, options: &'static [&'static str]) -> Self {
+        self.inline = options;
+        self
+    }
+
+    const fn loads(mut self, options: &'static [&'static str]) -> Self {
+        self.loads = options;
+        self
+    }
+
+    const fn verbs(mut self, words: &'static [&'static str]) -> Self {
+        self.verbs = words;
+        self
+    }
+}
+
 const NODE_LOADS: &[&str] = &["-r", "--require", "--import", "--loader", "--experimental-loader"];
 
 const INTERPRETERS: [Interpreter; 11] = [
-    Interpreter {
-        names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"],
-        language: Language::Shell,
-        valued: &["-o", "+o", "-O", "+O"],
-        inline: &["-c"],
-        loads: &["--rcfile", "--init-file"],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["python", "python2", "python3", "pypy", "pypy3"],
-        language: Language::Python,
-        valued: &["-W", "-X", "-Q"],
-        inline: &["-c"],
-        loads: &[],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["node", "nodejs"],
-        language: Language::JavaScript,
-        valued: &["--env-file", "-C", "--conditions", "--input-type", "--stack-size"],
-        inline: &["-e", "--eval", "-p", "--print", "-pe"],
-        loads: NODE_LOADS,
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["tsx", "ts-node", "swc-node", "jiti", "zx"],
-        language: Language::JavaScript,
-        valued: &["--tsconfig", "-P", "--project"],
-        inline: &["-e", "--eval"],
-        loads: NODE_LOADS,
-        verbs: &["watch"],
-    },
-    Interpreter {
-        names: &["deno"],
-        language: Language::JavaScript,
-        valued: &["--config", "-c", "--import-map", "--lock", "--cert"],
-        inline: &[],
-        loads: &["--preload"],
-        verbs: &["run", "eval", "test"],
-    },
-    Interpreter {
-        names: &["ruby", "jruby"],
-        language: Language::Other,
-        valued: &["-I", "-E", "-C"],
-        inline: &["-e"],
-        loads: &["-r"],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["perl"],
-        language: Language::Other,
-        valued: &["-I"],
-        inline: &["-e", "-E", "-ne", "-pe", "-lne", "-nle"],
-        loads: &[],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["php"],
-        language: Language::Other,
-        valued: &["-c", "-d", "-t", "-z"],
-        inline: &["-r"],
-        loads: &[],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["awk", "gawk", "mawk", "nawk"],
-        language: Language::Awk,
-        valued: &["-F", "-v"],
-        inline: &[],
-        loads: &["-f", "--file"],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["lua", "luajit", "Rscript", "julia", "tclsh", "osascript", "elixir", "groovy"],
-        language: Language::Other,
-        valued: &[],
-        inline: &["-e"],
-        loads: &["-l", "-L"],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["pwsh", "powershell", "fish", "nu", "guile", "racket", "scala", "kotlin", "swift"],
-        language: Language::Other,
-        valued: &["-ExecutionPolicy"],
-        inline: &["-c", "-Command"],
-        loads: &["-File"],
-        verbs: &[],
-    },
+    interpreter(&["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"], Language::Shell)
+        .valued(&["-o", "+o", "-O", "+O"])
+        .inline(&["-c"])
+        .loads(&["--rcfile", "--init-file"]),
+    interpreter(&["python", "python2", "python3", "pypy", "pypy3"], Language::Python)
+        .valued(&["-W", "-X", "-Q"])
+        .inline(&["-c"]),
+    interpreter(&["node", "nodejs"], Language::JavaScript)
+        .valued(&["--env-file", "-C", "--conditions", "--input-type", "--stack-size"])
+        .inline(&["-e", "--eval", "-p", "--print", "-pe"])
+        .loads(NODE_LOADS),
+    interpreter(&["tsx", "ts-node", "swc-node", "jiti", "zx"], Language::JavaScript)
+        .valued(&["--tsconfig", "-P", "--project"])
+        .inline(&["-e", "--eval"])
+        .loads(NODE_LOADS)
+        .verbs(&["watch"]),
+    interpreter(&["deno"], Language::JavaScript)
+        .valued(&["--config", "-c", "--import-map", "--lock", "--cert"])
+        .loads(&["--preload"])
+        .verbs(&["run", "eval", "test"]),
+    interpreter(&["ruby", "jruby"], Language::Other)
+        .valued(&["-I", "-E", "-C"])
+        .inline(&["-e"])
+        .loads(&["-r"]),
+    interpreter(&["perl"], Language::Other)
+        .valued(&["-I"])
+        .inline(&["-e", "-E", "-ne", "-pe", "-lne", "-nle"]),
+    interpreter(&["php"], Language::Other).valued(&["-c", "-d", "-t", "-z"]).inline(&["-r"]),
+    interpreter(&["awk", "gawk", "mawk", "nawk"], Language::Awk)
+        .valued(&["-F", "-v"])
+        .loads(&["-f", "--file"]),
+    interpreter(
+        &["lua", "luajit", "Rscript", "julia", "tclsh", "osascript", "elixir", "groovy"],
+        Language::Other,
+    )
+    .inline(&["-e"])
+    .loads(&["-l", "-L"]),
+    interpreter(
+        &["pwsh", "powershell", "fish", "nu", "guile", "racket", "scala", "kotlin", "swift"],
+        Language::Other,
+    )
+    .valued(&["-ExecutionPolicy"])
+    .inline(&["-c", "-Command"])
+    .loads(&["-File"]),
 ];
 
 /// The language of a program's scripts.
