@@ -112,7 +112,10 @@ fn parse_preferences(document: &Document<'_>, complaints: &mut Vec<Complaint>) -
     let mut section =
         |name: &str, known: &[&str], read: &mut dyn FnMut(&mut DocumentFields<'_>)| {
             if let Some(node) = all.node(name) {
-                all.read_inner(node, known, read);
+                all.read_inner(node, |fields| {
+                    fields.warn_unknown_keys(known);
+                    read(fields);
+                });
             }
         };
 

@@ -157,15 +157,13 @@ impl<'d> DocumentFields<'d> {
         self.report_wrong_type(node, key, "a map", Some(help.to_owned()))
     }
 
-    /// Reads the fields of a map inside this one. Warns of keys that are not known.
+    /// Reads the fields of a map inside this one.
     pub fn read_inner<T>(
         &mut self,
         node: &'d DocumentNode,
-        known: &[&str],
         read: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let mut inner = Self::new(self.document, node);
-        inner.warn_unknown_keys(known);
         let value = read(&mut inner);
         self.complaints.append(&mut inner.complaints);
         value

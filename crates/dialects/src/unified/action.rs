@@ -196,12 +196,14 @@ fn check_own_fields(
     row: &EventSpec,
 ) -> Option<(String, SpannedText)> {
     if kind.name == "rule" {
-        return match fields.node("rule").filter(|node| node.is_map()) {
-            Some(node) => {
-                fields.read_inner(node, kind.optional_fields, |inner| rule::read_fields(inner, row))
-            }
-            None => rule::read_fields(fields, row),
+        let Some(node) = fields.node("rule").filter(|node| node.is_map()) else {
+            return rule::read_fields(fields, row);
         };
+        return fields.read_inner(node, |inner| {
+            let pattern = rule::read_fields(inner, row);
+            inner.warn_unknown_keys(kind.optional_fields);
+            pattern
+        });
     }
     let need = kind.required_field;
     let written = fields.has_key(need);

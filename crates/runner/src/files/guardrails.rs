@@ -24,14 +24,16 @@ impl WrittenGuardrails {
     /// Reads the map under `guardrails`.
     pub fn read(fields: &mut DocumentFields<'_>) -> Self {
         let node = fields.read_map("guardrails", "write `guardrails: {max_cost: 5}`");
-        let read = |inner: &mut DocumentFields<'_>| Self {
-            max_runtime_seconds: inner
-                .read_seconds("max_runtime_seconds")
-                .map(|limit| limit.as_secs_f64()),
-            max_cost: read_cost(inner),
-            max_tokens: read_tokens(inner),
+        let read = |inner: &mut DocumentFields<'_>| {
+            inner.warn_unknown_keys(&GUARDRAIL_KEYS);
+            let runtime = inner.read_seconds("max_runtime_seconds");
+            Self {
+                max_runtime_seconds: runtime.map(|limit| limit.as_secs_f64()),
+                max_cost: read_cost(inner),
+                max_tokens: read_tokens(inner),
+            }
         };
-        node.map(|node| fields.read_inner(node, &GUARDRAIL_KEYS, read)).unwrap_or_default()
+        node.map(|node| fields.read_inner(node, read)).unwrap_or_default()
     }
 
     /// This with the keys of another one in place of its own.

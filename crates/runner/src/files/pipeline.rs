@@ -148,7 +148,8 @@ fn read_pipeline(fields: &mut DocumentFields<'_>) -> PipelineFile {
 
 fn read_defaults(fields: &mut DocumentFields<'_>) -> (Option<SpannedText>, Option<String>) {
     let Some(node) = fields.node("defaults") else { return (None, None) };
-    fields.read_inner(node, &["provider", "model"], |inner| {
+    fields.read_inner(node, |inner| {
+        inner.warn_unknown_keys(&["provider", "model"]);
         (inner.read_spanned("provider"), inner.read_text("model"))
     })
 }
@@ -179,10 +180,11 @@ fn read_node<'d>(outer: &mut DocumentFields<'d>, node: &'d DocumentNode) -> Node
         outer.complaints.push(Complaint::error(span, message).with_help(help));
         return NodeFile::default();
     }
-    outer.read_inner(node, &NODE_KEYS, |fields| read_node_fields(fields, span))
+    outer.read_inner(node, |fields| read_node_fields(fields, span))
 }
 
 fn read_node_fields(fields: &mut DocumentFields<'_>, span: SourceSpan) -> NodeFile {
+    fields.warn_unknown_keys(&NODE_KEYS);
     note_unused_keys(fields, &["items", "output_parse"]);
     refuse_unbuilt(fields);
 
@@ -236,10 +238,11 @@ fn read_runs(fields: &mut DocumentFields<'_>, termination: &mut WrittenTerminati
 
 fn read_inputs(fields: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceSpan>) {
     let Some(node) = fields.node("inputs") else { return (NodeInputs::default(), Vec::new()) };
-    fields.read_inner(node, &INPUT_KEYS, read_input_fields)
+    fields.read_inner(node, read_input_fields)
 }
 
 fn read_input_fields(inner: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceSpan>) {
+    inner.warn_unknown_keys(&INPUT_KEYS);
     if inner.has_key("from_parallel") {
         let help = "read the stages with `from` instead";
         inner.add_error("from_parallel", "a parallel block cannot be run yet", help);

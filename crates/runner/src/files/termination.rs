@@ -53,14 +53,17 @@ impl WrittenTermination {
     /// Reads the map under a key: `termination`, or `runs`.
     pub fn read(fields: &mut DocumentFields<'_>, key: &str) -> Option<Self> {
         let node = fields.read_map(key, "write `termination: {type: fixed, iterations: 3}`")?;
-        Some(fields.read_inner(node, &TERMINATION_KEYS, |inner| Self {
-            kind: inner.read_word("type", &KINDS).and_then(parse_kind),
-            iterations: read_positive(inner, "iterations"),
-            max: read_positive(inner, "max").or_else(|| read_positive(inner, "max_iterations")),
-            min_iterations: read_positive(inner, "min_iterations"),
-            consensus: read_positive(inner, "consensus"),
-            command: inner.read_text("command"),
-            check_before: inner.read_flag("check_before"),
+        Some(fields.read_inner(node, |inner| {
+            inner.warn_unknown_keys(&TERMINATION_KEYS);
+            Self {
+                kind: inner.read_word("type", &KINDS).and_then(parse_kind),
+                iterations: read_positive(inner, "iterations"),
+                max: read_positive(inner, "max").or_else(|| read_positive(inner, "max_iterations")),
+                min_iterations: read_positive(inner, "min_iterations"),
+                consensus: read_positive(inner, "consensus"),
+                command: inner.read_text("command"),
+                check_before: inner.read_flag("check_before"),
+            }
         }))
     }
 
