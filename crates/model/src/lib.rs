@@ -52,7 +52,7 @@ pub use description::Description;
 pub use dialect::{Caller, Dialect, DialectProperties, HookFormat, SessionMemory};
 pub use digest::{sha256, to_hex};
 pub use event::{CallerContext, Event, Facts, ParsedEvent, ReceivedEvent, TaskFacts, TeamFacts};
-pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, Scope, Source};
+pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, LoadedDrafts, Scope, Source};
 pub use ledger::{
     Claim, FiringPhase, JournalRecord, Ledger, LedgerError, LedgerErrorKind, ProcessOrigin,
     SessionState, TrustEntries, TrustEntry, TrustStore, Undelivered,

@@ -8,8 +8,8 @@ use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode}
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::hook::invalid_matcher;
 use gambrel_model::{
-    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedFile, MatcherText, Scope, SearchRoots,
-    SourceSpan, SpannedText,
+    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedDrafts, LoadedFile, MatcherText, Scope,
+    SearchRoots, SourceSpan, SpannedText,
 };
 
 use super::CLAUDE;
@@ -117,7 +117,7 @@ pub struct SharedSettings {
 }
 
 /// Reads the drafts of all files.
-pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
     let mut complaints = Vec::new();
     let texts = select_texts(found, &mut complaints);
     let mut files = Vec::with_capacity(texts.len());

@@ -42,8 +42,8 @@ pub use events::first_version;
 
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
-    ParsedEvent, Reply, SearchRoots, SessionMemory,
+    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedDrafts, LoadedFile,
+    Outcome, ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
 
 use crate::HOOK_PROPERTIES;
@@ -95,11 +95,7 @@ impl HookFormat for Claude {
         plugin::referenced_files(found, roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 

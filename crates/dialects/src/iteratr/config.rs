@@ -8,7 +8,7 @@ use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, variable_names};
 use gambrel_model::{
     Complaint, ConfigPath, Disabled, Draft, EventSpec, Expect, Hook, HookPolicy, Limits,
-    LoadedFile, Moment, Scope, SearchRoots, Severity, Source, SpannedText,
+    LoadedDrafts, LoadedFile, Moment, Scope, SearchRoots, Severity, Source, SpannedText,
 };
 
 use super::EVENTS;
@@ -31,7 +31,7 @@ pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
 }
 
 /// Reads the drafts of the file. A file that is not YAML has no hooks.
-pub fn load_drafts(found: &[LoadedFile]) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile]) -> LoadedDrafts {
     let (mut drafts, mut complaints) = (Vec::new(), Vec::new());
     for file in found {
         let (path, yaml) = (&file.place.path, DocumentLanguage::Yaml);

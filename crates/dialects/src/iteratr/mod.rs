@@ -10,8 +10,8 @@ mod verdict;
 
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
-    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment,
-    Outcome, ParsedEvent, Powers, Reply, SearchRoots,
+    DialectProperties, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts, LoadedFile,
+    Moment, Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
 use crate::HOOK_PROPERTIES;
@@ -66,7 +66,7 @@ impl HookFormat for Iteratr {
         config::config_paths(roots)
     }
 
-    fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found)
     }
 

@@ -14,8 +14,8 @@ mod verdict;
 use gambrel_model::description::{join_words, value_text};
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment,
-    Outcome, ParsedEvent, Powers, Reply, SearchRoots,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts,
+    LoadedFile, Moment, Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
 use crate::HOOK_PROPERTIES;
@@ -78,11 +78,7 @@ impl HookFormat for Teams {
         config::config_paths(roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 

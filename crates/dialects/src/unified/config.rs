@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::{
-    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedFile, Scope, SearchRoots,
+    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedDrafts, LoadedFile, Scope, SearchRoots,
 };
 
 use super::action::read_action;
@@ -43,7 +43,7 @@ pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
 }
 
 /// Reads the drafts of all files.
-pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
     let (mut drafts, mut complaints) = (Vec::new(), Vec::new());
     let reachable = preferences::read_preferences(found, roots, &mut Vec::new()).allow;
     let mut files = Vec::with_capacity(found.len());

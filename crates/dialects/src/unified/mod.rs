@@ -22,8 +22,8 @@ mod webhook;
 use gambrel_model::condition::Fact;
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
-    ParsedEvent, Reply, SearchRoots,
+    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedDrafts, LoadedFile,
+    Outcome, ParsedEvent, Reply, SearchRoots,
 };
 
 pub use plan_commands::project_agent;
@@ -69,11 +69,7 @@ impl HookFormat for Unified {
         config::config_paths(roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 
