@@ -390,7 +390,7 @@ impl<'r> Driver<'r> {
     /// Keeps the lines of hooks that ended after the turn had.
     pub(crate) fn keep_last_firings(&mut self, turn: &mut AcpTurn<'r>) {
         while turn.firing_count > 0 {
-            match turn.session.receive(INTERRUPT_CHECK_INTERVAL) {
+            match turn.session.connection.receive(INTERRUPT_CHECK_INTERVAL) {
                 Ok(Received::Done(fired)) => {
                     turn.firing_count -= 1;
                     if let Ok(decision) = fired.decision {

@@ -107,7 +107,8 @@ impl AcpTurn<'_> {
 impl<'r> Driver<'r> {
     /// Gives an agent one prompt, in the session of the iteration, and waits for its end.
     pub(crate) fn prompt_acp_agent(&mut self, command: &str, job: &AgentJob) -> TurnEnd {
-        let open = self.session.take().filter(|session| job.is_follow_up && session.is_alive());
+        let open =
+            self.session.take().filter(|session| job.is_follow_up && session.connection.is_alive());
         // An agent that knows the prompt needs only what is new.
         let known = job.messages.as_deref().filter(|_| open.is_some());
         let blocks = known.map_or_else(|| job.blocks(), |messages| vec![messages]);
@@ -143,7 +144,7 @@ impl<'r> Driver<'r> {
         blocks: &[&str],
     ) -> (AcpSession, AcpResult<TurnEnd>) {
         let (jobs, queue) = mpsc::channel();
-        let (queue, results) = (Mutex::new(queue), session.results());
+        let (queue, results) = (Mutex::new(queue), session.connection.results());
         let mut turn = self.begin_turn(session, job, jobs);
         let fire = self.context.fire;
         let end = std::thread::scope(|scope| {
@@ -209,8 +210,8 @@ impl<'r> Driver<'r> {
                 return Ok(end);
             }
             let received = match turn.is_busy() {
-                true => turn.session.receive_result(INTERRUPT_CHECK_INTERVAL)?,
-                false => turn.session.receive(INTERRUPT_CHECK_INTERVAL)?,
+                true => turn.session.connection.receive_result(INTERRUPT_CHECK_INTERVAL)?,
+                false => turn.session.connection.receive(INTERRUPT_CHECK_INTERVAL)?,
             };
             match received {
                 Received::Nothing => {}

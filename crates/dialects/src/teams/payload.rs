@@ -263,7 +263,7 @@ fn flat_variables(event: &Event, own_name: &str) -> Vec<(&'static str, String)> 
         ("PI_TEAMS_MEMBER", event.facts.member.clone()),
         ("PI_TEAMS_EVENT_TIMESTAMP", event_timestamp(event)),
         ("PI_TEAMS_TASK_ID", task.map(|t| t.id.clone())),
-        ("PI_TEAMS_TASK_SUBJECT", task.map(|t| limit_subject(&t.subject))),
+        ("PI_TEAMS_TASK_SUBJECT", task.map(|t| truncate_bytes(&t.subject, MAX_ENV_BYTES, ""))),
         ("PI_TEAMS_TASK_OWNER", task.and_then(|t| t.owner.clone())),
         ("PI_TEAMS_TASK_STATUS", task.map(|t| t.status.clone())),
     ];
@@ -271,9 +271,4 @@ fn flat_variables(event: &Event, own_name: &str) -> Vec<(&'static str, String)> 
         value.filter(|value| !value.is_empty()).map(|value| (name, value))
     };
     always.into_iter().chain(sometimes.into_iter().filter_map(present)).collect()
-}
-
-/// Cuts a subject to the limit of the kernel. The contract itself has no limit.
-fn limit_subject(subject: &str) -> String {
-    truncate_bytes(subject, MAX_ENV_BYTES, "")
 }

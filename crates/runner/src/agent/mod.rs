@@ -46,11 +46,6 @@ impl AgentJob {
     pub fn blocks(&self) -> Vec<&str> {
         self.messages.iter().chain(&self.prompt).map(String::as_str).collect()
     }
-
-    /// Whether it is the last messages of a run. They belong to no iteration.
-    pub fn is_delivery(&self) -> bool {
-        self.prompt.is_none()
-    }
 }
 
 /// How a prompt ended.

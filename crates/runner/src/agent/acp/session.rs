@@ -2,12 +2,11 @@
 //! to permission requests. It must not know hooks.
 
 use std::path::Path;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::connection::{AcpConnection, AcpInput, Received};
+use super::connection::AcpConnection;
 use super::error::{AcpError, AcpResult};
 use super::wire::{build_answer, refuse_method, refuse_params};
 use crate::acp_firing::FiredTool;
@@ -22,7 +21,8 @@ const NEW_SESSION: &str = "session/new";
 
 /// A session that is open.
 pub struct AcpSession {
-    connection: AcpConnection<FiredTool>,
+    /// The connection to its process.
+    pub connection: AcpConnection<FiredTool>,
     id: String,
 }
 
@@ -129,11 +129,6 @@ impl AcpSession {
         &self.id
     }
 
-    /// Whether the agent runs.
-    pub fn is_alive(&self) -> bool {
-        self.connection.is_alive()
-    }
-
     /// Sends a prompt of text blocks, and returns the id of the request.
     pub fn send_prompt(&mut self, blocks: &[&str]) -> AcpResult<u64> {
         let blocks: Vec<Value> =
@@ -162,21 +157,6 @@ impl AcpSession {
     /// Refuses a request that cannot be used.
     pub fn refuse_params(&self, id: &Value, why: &str) -> AcpResult {
         self.connection.send(&refuse_params(id, why))
-    }
-
-    /// Waits for the next line or result.
-    pub fn receive(&mut self, timeout: Duration) -> AcpResult<Received<FiredTool>> {
-        self.connection.receive(timeout)
-    }
-
-    /// Waits for the next result only, while the agent has to wait.
-    pub fn receive_result(&mut self, timeout: Duration) -> AcpResult<Received<FiredTool>> {
-        self.connection.receive_result(timeout)
-    }
-
-    /// Where other threads send the results of their work.
-    pub fn results(&self) -> Sender<AcpInput<FiredTool>> {
-        self.connection.results()
     }
 }
 

@@ -37,8 +37,8 @@ pub fn spawn_program(state: &HostState, args: Value, sink: Sink) {
 
     let queued = Arc::new(AtomicUsize::new(0));
     let control = ProgramControl {
-        pid: group.id(),
-        group: group.group(),
+        pid: group.group.id(),
+        group: group.group.clone(),
         input: Mutex::new(Some(child::spawn_writer(stdin, sender.clone()))),
         queued: Arc::clone(&queued),
         sender,
