@@ -1,13 +1,14 @@
 //! Reads `guardrails` of a stage or a node: the limits at which a stage completes.
 
 use gambrel_document::DocumentFields;
+use gambrel_model::text::split_words;
 use gambrel_model::{Complaint, SourceSpan};
 
 use crate::plan::NodeProvider;
 use crate::usage::UsdAmount;
 use crate::usage_format::UsageFormat;
 
-const GUARDRAIL_KEYS: [&str; 3] = ["max_runtime_seconds", "max_cost", "max_tokens"];
+const GUARDRAIL_KEYS: &str = "max_runtime_seconds max_cost max_tokens";
 const REPORT_HELP: &str = "`claude -p --output-format json` or `stream-json` prints tokens and \
      cost, `codex exec --json` prints tokens; any agent may write `usage` to result.json";
 
@@ -25,7 +26,7 @@ impl WrittenGuardrails {
     pub fn read(fields: &mut DocumentFields<'_>) -> Self {
         let node = fields.read_map("guardrails", "write `guardrails: {max_cost: 5}`");
         let read = |inner: &mut DocumentFields<'_>| {
-            inner.warn_unknown_keys(&GUARDRAIL_KEYS);
+            inner.warn_unknown_keys(&split_words(GUARDRAIL_KEYS));
             let runtime = inner.read_seconds("max_runtime_seconds");
             Self {
                 max_runtime_seconds: runtime.map(|limit| limit.as_secs_f64()),

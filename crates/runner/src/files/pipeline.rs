@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gambrel_document::{DocumentFields, DocumentNode, read_yaml_map};
+use gambrel_model::text::split_words;
 use gambrel_model::{Complaint, SourceSpan, SpannedText};
 
 use super::guardrails::WrittenGuardrails;
@@ -11,46 +12,13 @@ use super::stage::{note_unused_keys, read_commands, read_permissions};
 use super::termination::{WrittenTermination, read_positive};
 use crate::plan::{InputSelect, NodeInputs, PermissionDefault};
 
-const PIPELINE_KEYS: [&str; 15] = [
-    "name",
-    "description",
-    "version",
-    "inputs",
-    "commands",
-    "defaults",
-    "provider",
-    "model",
-    "nodes",
-    "stages",
-    "permissions",
-    "commit",
-    "hooks",
-    "disable_global_hooks",
-    "output_parse",
-];
-const NODE_KEYS: [&str; 20] = [
-    "id",
-    "name",
-    "stage",
-    "loop",
-    "prompt",
-    "description",
-    "provider",
-    "model",
-    "context",
-    "runs",
-    "termination",
-    "inputs",
-    "delay",
-    "commit",
-    "guardrails",
-    "parallel",
-    "pipeline",
-    "items",
-    "output_parse",
-    "commands",
-];
-const INPUT_KEYS: [&str; 4] = ["from", "select", "from_initial", "from_parallel"];
+const PIPELINE_KEYS: &str = "\
+    name description version inputs commands defaults provider model nodes stages permissions \
+    commit hooks disable_global_hooks output_parse";
+const NODE_KEYS: &str = "\
+    id name stage loop prompt description provider model context runs termination inputs delay \
+    commit guardrails parallel pipeline items output_parse commands";
+const INPUT_KEYS: &str = "from select from_initial from_parallel";
 
 /// A pipeline as written.
 #[derive(Debug, Clone, Default)]
@@ -121,7 +89,7 @@ pub fn parse_pipeline(path: &Path, text: &str) -> (PipelineFile, Vec<Complaint>)
 }
 
 fn read_pipeline(fields: &mut DocumentFields<'_>) -> PipelineFile {
-    fields.warn_unknown_keys(&PIPELINE_KEYS);
+    fields.warn_unknown_keys(&split_words(PIPELINE_KEYS));
     note_unused_keys(fields, &["output_parse"]);
     let (default_provider, default_model) = read_defaults(fields);
     let mut pipeline = PipelineFile {
@@ -184,7 +152,7 @@ fn read_node<'d>(outer: &mut DocumentFields<'d>, node: &'d DocumentNode) -> Node
 }
 
 fn read_node_fields(fields: &mut DocumentFields<'_>, span: SourceSpan) -> NodeFile {
-    fields.warn_unknown_keys(&NODE_KEYS);
+    fields.warn_unknown_keys(&split_words(NODE_KEYS));
     note_unused_keys(fields, &["items", "output_parse"]);
     refuse_unbuilt(fields);
 
@@ -242,7 +210,7 @@ fn read_inputs(fields: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceSpan>)
 }
 
 fn read_input_fields(inner: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceSpan>) {
-    inner.warn_unknown_keys(&INPUT_KEYS);
+    inner.warn_unknown_keys(&split_words(INPUT_KEYS));
     if inner.has_key("from_parallel") {
         let help = "read the stages with `from` instead";
         inner.add_error("from_parallel", "a parallel block cannot be run yet", help);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gambrel_document::{DocumentFields, DocumentNode, read_yaml_map};
+use gambrel_model::text::split_words;
 use gambrel_model::{Complaint, SourceSpan, SpannedText};
 
 use super::guardrails::WrittenGuardrails;
@@ -13,30 +14,10 @@ use crate::plan::PermissionDefault;
 /// Seconds between two iterations of a stage that names none.
 pub const DEFAULT_DELAY_SECONDS: f64 = 3.0;
 
-const STAGE_KEYS: [&str; 22] = [
-    "name",
-    "description",
-    "version",
-    "termination",
-    "completion",
-    "min_iterations",
-    "consensus",
-    "provider",
-    "model",
-    "delay",
-    "commit",
-    "check_before",
-    "prompt",
-    "context",
-    "output_path",
-    "commands",
-    "items",
-    "output_parse",
-    "guardrails",
-    "permissions",
-    "hooks",
-    "disable_global_hooks",
-];
+const STAGE_KEYS: &str = "\
+    name description version termination completion min_iterations consensus provider model delay \
+    commit check_before prompt context output_path commands items output_parse guardrails \
+    permissions hooks disable_global_hooks";
 /// Keys that are accepted and have no effect.
 const UNUSED_KEYS: [&str; 2] = ["items", "output_parse"];
 
@@ -78,7 +59,7 @@ pub fn parse_stage(path: &Path, text: &str) -> (StageFile, Vec<Complaint>) {
 }
 
 fn read_stage(fields: &mut DocumentFields<'_>, path: &Path) -> StageFile {
-    fields.warn_unknown_keys(&STAGE_KEYS);
+    fields.warn_unknown_keys(&split_words(STAGE_KEYS));
     note_unused_keys(fields, &UNUSED_KEYS);
     let prompt = fields.read_spanned("prompt").map(|written| (written.text, written.spot));
     let mut stage = StageFile {

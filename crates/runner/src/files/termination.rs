@@ -1,6 +1,7 @@
 //! Reads `termination`, `runs` and the older `completion` of a stage or a node, and merges them.
 
 use gambrel_document::DocumentFields;
+use gambrel_model::text::split_words;
 
 use crate::plan::{Termination, TerminationKind};
 
@@ -9,17 +10,8 @@ pub const DEFAULT_MAX_ITERATIONS: u32 = 25;
 const DEFAULT_MIN_ITERATIONS: u32 = 2;
 const DEFAULT_CONSENSUS: u32 = 2;
 
-const TERMINATION_KEYS: [&str; 9] = [
-    "type",
-    "iterations",
-    "max",
-    "min_iterations",
-    "consensus",
-    "command",
-    "judge",
-    "check_before",
-    "max_iterations",
-];
+const TERMINATION_KEYS: &str =
+    "type iterations max min_iterations consensus command judge check_before max_iterations";
 const KINDS: [&str; 3] = ["fixed", "judgment", "queue"];
 /// The words of `completion`, which older stages have, and what they mean now.
 const OLD_WORDS: [(&str, TerminationKind); 3] = [
@@ -54,7 +46,7 @@ impl WrittenTermination {
     pub fn read(fields: &mut DocumentFields<'_>, key: &str) -> Option<Self> {
         let node = fields.read_map(key, "write `termination: {type: fixed, iterations: 3}`")?;
         Some(fields.read_inner(node, |inner| {
-            inner.warn_unknown_keys(&TERMINATION_KEYS);
+            inner.warn_unknown_keys(&split_words(TERMINATION_KEYS));
             Self {
                 kind: inner.read_word("type", &KINDS).and_then(parse_kind),
                 iterations: read_positive(inner, "iterations"),
