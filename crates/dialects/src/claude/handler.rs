@@ -2,7 +2,7 @@
 //! reason, so that a gate is never silently absent.
 
 use gambrel_document::{DocumentFields, DocumentNode};
-use gambrel_model::{Complaint, Disabled, Draft, EventSpec, MatcherText, Source, Subject};
+use gambrel_model::{Complaint, Disabled, Draft, EventSpec, MatcherText, Subject};
 use serde_json::{Value, json};
 
 use super::PLUGIN_DIR_KEY;
@@ -92,11 +92,7 @@ pub fn read_handler(
     let config = build_config(reader, node, kind);
     Some(Draft {
         event: group.row.name.to_owned(),
-        source: Source {
-            spot: reader.document.span_of(node),
-            scope: reader.file.place.scope,
-            base: reader.file.base.clone(),
-        },
+        source: reader.file.source_at(reader.document.span_of(node)),
         matcher: group.matcher.clone(),
         action: kind.map_or("shell", |kind| kind.action).to_owned(),
         dedup_key: Some(dedup_key(&config)),

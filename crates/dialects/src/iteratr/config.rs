@@ -8,7 +8,7 @@ use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, variable_names};
 use gambrel_model::{
     Complaint, ConfigPath, Disabled, Draft, EventSpec, Expect, Hook, HookPolicy, Limits,
-    LoadedDrafts, LoadedFile, Moment, Scope, SearchRoots, Severity, Source, SpannedText,
+    LoadedDrafts, LoadedFile, Moment, Scope, SearchRoots, Severity, SpannedText,
 };
 
 use super::EVENTS;
@@ -150,11 +150,7 @@ impl ConfigReader<'_> {
     fn build_draft(&self, row: &EventSpec, node: &DocumentNode, policy: HookPolicy) -> Draft {
         Draft {
             event: row.name.to_owned(),
-            source: Source {
-                spot: self.document.span_of(node),
-                scope: self.file.place.scope,
-                base: self.file.base.clone(),
-            },
+            source: self.file.source_at(self.document.span_of(node)),
             action: "shell".into(),
             config: node.to_value(),
             policy,

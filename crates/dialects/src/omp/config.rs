@@ -7,7 +7,7 @@ use std::time::Duration;
 use gambrel_model::hook::ANY;
 use gambrel_model::{
     Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, Limits, LoadedDrafts,
-    LoadedFile, Scope, SearchRoots, Source, SourceSpan,
+    LoadedFile, Scope, SearchRoots, SourceSpan,
 };
 use serde_json::{Value, json};
 
@@ -143,11 +143,7 @@ fn build_draft(
     let (config, replaced_by) = rest;
     Draft {
         event: ANY.to_owned(),
-        source: Source {
-            spot: SourceSpan { path: path.to_owned(), ..SourceSpan::default() },
-            scope: found.place.scope,
-            base: found.base.clone(),
-        },
+        source: found.source_at(SourceSpan { path: path.to_owned(), ..SourceSpan::default() }),
         name: Some(name.to_owned()),
         action: "module".into(),
         config: config.clone(),

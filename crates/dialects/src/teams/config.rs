@@ -143,9 +143,8 @@ fn build_draft(
     Draft {
         event: event.to_owned(),
         source: Source {
-            spot: SourceSpan::of_file(&entry.path),
-            scope: folder.place.scope,
             base: folder.place.path.clone(),
+            ..folder.source_at(SourceSpan::of_file(&entry.path))
         },
         name: Some(format!("on_{event}")),
         action: "shell".into(),

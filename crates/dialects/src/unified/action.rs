@@ -134,9 +134,8 @@ pub fn read_action(
     Some(Draft {
         event: row.name.to_owned(),
         source: Source {
-            spot: reader.document.span_of(node),
-            scope: reader.file.place.scope,
             base: reader.base(),
+            ..reader.file.source_at(reader.document.span_of(node))
         },
         name,
         matcher,

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::error::LedgerResult;
+use crate::event::is_zero;
 
 /// Entries by the key of a hook.
 pub type TrustEntries = BTreeMap<String, TrustEntry>;
@@ -59,9 +60,4 @@ pub struct TrustEntry {
     pub shown: String,
     /// Milliseconds since the epoch.
     pub at: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
