@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gambrel_model::complaint::nearest_word;
+use gambrel_model::complaint::{Severity, nearest_word};
 use gambrel_model::{Complaint, SpannedText};
 
 use crate::node::{Document, DocumentLanguage, DocumentNode, NodeContent};
@@ -194,6 +194,14 @@ impl<'d> DocumentFields<'d> {
         let node = self.node.get(key).unwrap_or(self.node);
         let spot = self.document.span_of(node);
         self.complaints.push(Complaint::error(spot, message).with_help(help));
+    }
+
+    /// Adds a warning at the value of a key, or at the map without one.
+    pub fn add_warning(&mut self, key: &str, message: &str, help: &str) {
+        self.add_error(key, message, help);
+        if let Some(added) = self.complaints.last_mut() {
+            added.severity = Severity::Warning;
+        }
     }
 
     fn report_wrong_type<T>(

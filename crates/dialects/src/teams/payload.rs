@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use gambrel_model::text::{sanitize_name, truncate_bytes};
 use gambrel_model::{
-    Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, SourceSpan,
-    TaskFacts, TeamFacts, iso_time,
+    Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, TaskFacts,
+    TeamFacts, iso_time,
 };
 use serde_json::{Map, Value, json};
 
 use super::config::teams_root;
 use super::{HOOK_CONTRACT_VERSION, TEAMS};
-use crate::event_parts::{event_name, parse_object, text_field};
+use crate::event_parts::{event_error, event_name, parse_object, text_field};
 
 /// Limits of the context (`contracts/teams/CONTRACT.md#context`).
 const MAX_SUBJECT_CHARS: usize = 1_000;
@@ -33,7 +33,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
     let name = event_name(&native, "event", context).unwrap_or_default();
     let Some(row) = TEAMS.find_spec(&name) else {
         let message = format!("`event` is idle, task_completed or task_failed, not `{name}`");
-        return Err(Complaint::error(SourceSpan::default(), message));
+        return Err(event_error(message));
     };
     let team = native.get("team").cloned().unwrap_or_default();
     let field = |key: &str| text_field(&team, key).unwrap_or_default();
