@@ -1,10 +1,10 @@
 //! Command line arguments and the call of each command. Wrong usage exits 64, never 2: in Claude
 //! Code exit code 2 means "block".
 
-#[cfg(all(target_env = "gnu", not(test)))]
-mod entry;
+pub mod entry;
 mod fire_words;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -65,16 +65,17 @@ pub struct Cli {
     pub command: CliCommand,
 }
 
-/// Parses the command line. A usual `fire` is read without clap.
-fn parse_args() -> Result<Cli, clap::Error> {
-    let mut words = std::env::args_os().skip(1);
-    let is_fire = words.next().is_some_and(|word| word == "fire");
-    match is_fire.then(|| read_fire_words(words)).flatten() {
-        Some((folder, args)) => {
-            Ok(Cli { folder, color: Color::Auto, command: CliCommand::Fire(args) })
-        }
-        None => Cli::try_parse(),
+/// Parses the words of the command line. A usual `fire` is read without clap.
+fn parse_args(words: &[OsString]) -> Result<Cli, clap::Error> {
+    if let [fire, rest @ ..] = words
+        && fire == "fire"
+        && let Some((folder, args)) = read_fire_words(rest.iter().cloned())
+    {
+        return Ok(Cli { folder, color: Color::Auto, command: CliCommand::Fire(args) });
     }
+    crate::arena::disable();
+    let program = OsString::from("gambrel");
+    Cli::try_parse_from(std::iter::once(&program).chain(words))
 }
 
 /// Choose when to use colour.
@@ -340,12 +341,12 @@ pub enum SchemaDialect {
 
 /// Parses the command line and runs the command. Errors become a message and an exit code other
 /// than 2.
-pub fn run() -> u8 {
+pub fn run(words: Vec<OsString>) -> u8 {
     gambrel::actions::reset_signals();
-    let cli = match parse_args() {
+    let cli = match parse_args(&words) {
         Ok(cli) => cli,
         Err(error) => {
-            printer::choose_color(find_color_choice());
+            printer::choose_color(find_color_choice(&words));
             return check_stdout(print_parse_error(&error));
         }
     };
@@ -370,9 +371,9 @@ fn check_stdout(code: u8) -> u8 {
 }
 
 /// The value of `--color` on a command line that failed to parse or asked for help.
-fn find_color_choice() -> Color {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let apart = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1].as_str());
+fn find_color_choice(words: &[OsString]) -> Color {
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let apart = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1]);
     let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));
 
     let known = |word: &str| Color::from_str(word, true).ok();

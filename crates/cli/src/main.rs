@@ -1,7 +1,9 @@
-//! The binary `gambrel`: parses arguments, runs one command, returns its exit code.
-#![cfg_attr(all(target_env = "gnu", not(test)), no_main)]
+//! The binary `gambrel`: parses arguments, runs one command, returns its exit code. Its entry point
+//! is in `args/entry.rs`.
+#![cfg_attr(not(test), no_main)]
 
 mod approvals;
+mod arena;
 mod args;
 mod check;
 mod commands;
@@ -24,7 +26,3 @@ mod supervise;
 mod task;
 mod team;
 mod trust;
-
-fn main() {
-    std::process::exit(args::run().into())
-}

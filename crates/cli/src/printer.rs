@@ -9,7 +9,6 @@ use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use gambrel::actions::stdout_was_closed;
 pub use gambrel::model::text::replace_controls;
 use gambrel::model::text::{join_lines, truncate_chars};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,6 +16,7 @@ use rustix::io::{Errno, retry_on_intr, write};
 use serde_json::Value;
 
 use crate::args::Color;
+use crate::args::entry::stdout_was_closed;
 pub use capture_stdout::with_stdout_redirected;
 
 /// Sets the choice of colour for all output.

@@ -1,7 +1,7 @@
 //! JSON with comments, parsed by `jsonc-parser`. Stricter than that crate's default, because the
 //! products' own parsers are stricter too.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use gambrel_model::{Complaint, lossy_json};
 use jsonc_parser::ast::Value as Ast;
@@ -71,7 +71,7 @@ fn convert_value(value: Ast<'_>, document: &mut Document<'_>) -> DocumentNode {
         Ast::Object(object) => {
             let count = object.properties.len();
             let mut entries: Vec<(DocumentNode, DocumentNode)> = Vec::with_capacity(count);
-            let mut seen = (count > MAX_SEARCHED_KEYS).then(HashMap::new);
+            let mut seen = (count > MAX_SEARCHED_KEYS).then(BTreeMap::new);
             for property in object.properties {
                 let range = property.name.range();
                 let name = property.name.into_string();
@@ -103,7 +103,7 @@ fn key_node(range: Range, name: String) -> DocumentNode {
 }
 
 /// The place of an earlier key with this name. Without one, `place` becomes its place.
-fn known_place(seen: &mut HashMap<String, usize>, name: &str, place: usize) -> Option<usize> {
+fn known_place(seen: &mut BTreeMap<String, usize>, name: &str, place: usize) -> Option<usize> {
     if let Some(first) = seen.get(name) {
         return Some(*first);
     }

@@ -2,7 +2,7 @@
 //! events that the host does not report. Each is shown once per session and state, at events whose
 //! reply the host shows.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use gambrel_model::{
@@ -113,7 +113,7 @@ impl Firing<'_, '_> {
     /// Hooks that crashed, timed out or failed to start, unless they sent a message themselves.
     fn failure_notices(&self) -> Vec<Notice> {
         let says = self.verdict.messages.iter().filter(|say| say.to == Audience::User);
-        let speaking: HashSet<&str> = says.map(|say| say.hook.as_str()).collect();
+        let speaking: BTreeSet<&str> = says.map(|say| say.hook.as_str()).collect();
         let silent = self.failed.iter().filter(|(step, _)| !speaking.contains(step.hook.as_str()));
         let gate = self.event.kind() == MomentKind::Gate;
         silent.filter_map(|(step, why)| failure_notice(step, why, gate)).collect()
@@ -258,7 +258,7 @@ fn skip_notice(hook: &Hook, why: &str) -> Notice {
 /// The lines to show; hooks with the same skip reason share one.
 fn join_skips(notices: Vec<Notice>) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>, String)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for Notice { text, skip, .. } in notices {
         let Some((name, why)) = skip else {
             lines.push((String::new(), Vec::new(), text));

@@ -18,6 +18,8 @@ use gambrel_model::{
     Action, Call, CallerContext, Complaint, Decision, Dialect, End, Job, Ledger, Outcome,
     ReceivedEvent, SearchRoots, SourceSpan, TrustStore, to_hex,
 };
+use rustix::io::retry_on_intr;
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::Setup;
 use crate::lazy_action::LazyAction;
@@ -417,15 +419,22 @@ fn parse_secret_pairs(text: &str) -> Vec<(String, String)> {
 /// A random key for a page of one user.
 pub fn fresh_key() -> std::io::Result<String> {
     let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    fill_random(&mut bytes)?;
     Ok(to_hex(&bytes))
 }
 
 /// An id for a firing: sorted by time, hard to guess.
 fn new_id() -> String {
     let mut bytes = [0_u8; 6];
-    if getrandom::fill(&mut bytes).is_err() {
+    if fill_random(&mut bytes).is_err() {
         bytes[..4].copy_from_slice(&std::process::id().to_le_bytes());
     }
     format!("{:011x}-{}", now_ms(), to_hex(&bytes))
+}
+
+/// Random bytes of the kernel, with one system call.
+fn fill_random(bytes: &mut [u8]) -> std::io::Result<()> {
+    let count = retry_on_intr(|| getrandom(&mut *bytes, GetRandomFlags::empty()))?;
+    // The kernel cuts only requests of more than 256 bytes.
+    if count == bytes.len() { Ok(()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
 }

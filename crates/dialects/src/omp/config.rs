@@ -1,6 +1,6 @@
 //! Finds modules: in the folders `pre` and `post`, in `hooks` itself, and on the command line.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
     let tool_call_timeout_ms = preferences.tool_call_timeout.map(|most| most.as_millis() as u64);
     let (mut drafts, mut complaints): LoadedDrafts = (Vec::new(), Vec::new());
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
 
     for place in found.iter().filter(|place| place.place.tag != preferences::PREFERENCES_TAG) {
         for ModuleFile { path, name, plain, special } in list_modules(place) {
