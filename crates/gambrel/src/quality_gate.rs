@@ -16,7 +16,7 @@ pub(crate) struct GateEffects {
     pub messages: Vec<InboxMessage>,
 }
 
-/// Applies one event.result. `task` is the task as the gate saw it, if it was still there.
+/// Applies one result. `task` is the task as the gate saw it, if it was still there.
 pub(crate) fn apply_gate(
     (boards, name): (&dyn Boards, &str),
     event: GateEvent<'_>,

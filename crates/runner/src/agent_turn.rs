@@ -14,6 +14,7 @@ impl Driver<'_> {
                 let mut calls = 0;
                 run_script(context, &file, job, &mut |tool| {
                     calls += 1;
+                    // The last messages of a run belong to no iteration.
                     if job.prompt.is_none() { None } else { self.use_tool(tool, calls) }
                 })
             }

@@ -263,6 +263,7 @@ fn flat_variables(event: &Event, own_name: &str) -> Vec<(&'static str, String)> 
         ("PI_TEAMS_MEMBER", event.facts.member.clone()),
         ("PI_TEAMS_EVENT_TIMESTAMP", event_timestamp(event)),
         ("PI_TEAMS_TASK_ID", task.map(|t| t.id.clone())),
+        // The contract has no limit here, but the kernel has.
         ("PI_TEAMS_TASK_SUBJECT", task.map(|t| truncate_bytes(&t.subject, MAX_ENV_BYTES, ""))),
         ("PI_TEAMS_TASK_OWNER", task.and_then(|t| t.owner.clone())),
         ("PI_TEAMS_TASK_STATUS", task.map(|t| t.status.clone())),

@@ -55,6 +55,7 @@ impl Boards for LocalLedger {
         self.read_boards(|connection| self.read_numbered(connection, "tasks", board))
     }
 
+    /// Adds or changes a task in one transaction.
     fn update_task(
         &self,
         board: &str,
@@ -76,6 +77,7 @@ impl Boards for LocalLedger {
         self.read_boards(|connection| self.read_numbered(connection, "notes", board))
     }
 
+    /// Adds a note in one transaction.
     fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> LedgerResult<BoardNote> {
         self.change_boards(|connection| {
             let tasks = self.read_numbered(connection, "tasks", board)?;
