@@ -1,6 +1,5 @@
 //! Finds hooks that the user trusted in another worktree of the same repository.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
