@@ -11,7 +11,7 @@ use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
 use crate::detach::{SupervisorAnswer, SupervisorRequest};
-use crate::error::ActionError;
+use crate::error::{ActionError, ActionResult};
 use crate::handoff;
 use crate::shell::{NAME as SHELL, ShellAction};
 use gambrel_process::posix_spawn;
@@ -82,7 +82,7 @@ fn run_action(call: &Call, name: &str, actions: &[&dyn Action]) -> Outcome {
     action.run(&[Job { call, record: None }]).pop().unwrap_or_else(no_outcome)
 }
 
-fn read_request(input: impl Read) -> Result<SupervisorRequest, ActionError> {
+fn read_request(input: impl Read) -> ActionResult<SupervisorRequest> {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
     input.read_until(b'\n', &mut line).map_err(ActionError::NoRequest)?;

@@ -90,11 +90,7 @@ impl Firing<'_, '_> {
     }
 
     fn add_user_message(&mut self, text: String) {
-        self.verdict.messages.push(Message {
-            to: Audience::User,
-            text,
-            hook: "gambrel".to_owned(),
-        });
+        self.verdict.messages.push(own_message(text));
     }
 
     /// Notices that the session has not seen. A caller without session names sees them every time.
@@ -109,12 +105,7 @@ impl Firing<'_, '_> {
 
     fn keep_for_later(&mut self, failures: Vec<Notice>) {
         for notice in self.not_yet_reported(failures) {
-            let text = notice.text;
-            self.later_notices.push(Message {
-                to: Audience::User,
-                text,
-                hook: "gambrel".to_owned(),
-            });
+            self.later_notices.push(own_message(notice.text));
             self.decision.session_flags.push(notice.key);
         }
     }
@@ -194,6 +185,11 @@ pub(crate) fn add_late_warning(event: &Event, decision: &mut Decision, text: Str
     decision.for_caller =
         std::mem::take(&mut decision.for_caller).then(more.degrade_for(event.spec).now);
     decision.session_flags.push(key);
+}
+
+/// A message of gambrel itself for the user.
+fn own_message(text: String) -> Message {
+    Message { to: Audience::User, text, hook: GAMBREL.to_owned() }
 }
 
 /// Whether the reply to this event shows complaints and warnings.

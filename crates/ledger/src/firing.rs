@@ -2,6 +2,7 @@
 
 use gambrel_model::ledger::{
     FiringPhase, FiringRecord, FiringState, JournalRecord, LedgerError, LedgerErrorKind,
+    LedgerResult,
 };
 
 use crate::pid_alive::wrote_record;
@@ -20,7 +21,7 @@ pub(crate) fn build_firing(seq: u64, records: Vec<JournalRecord>) -> Option<Firi
 pub(crate) fn choose_id<'i>(
     prefix: &str,
     ids: impl Iterator<Item = &'i str>,
-) -> Result<Option<&'i str>, LedgerError> {
+) -> LedgerResult<Option<&'i str>> {
     let fitting: Vec<&str> = ids.filter(|id| id.starts_with(prefix)).collect();
     if let Some(id) = fitting.iter().find(|id| **id == prefix) {
         return Ok(Some(*id));

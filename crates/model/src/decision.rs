@@ -153,10 +153,8 @@ impl Decision {
         };
         let mut context = texts(Audience::AgentNow);
         context.extend(texts(Audience::AgentNextTurn));
-        let patch = match self.merged.patch.is_empty() {
-            true => Value::Null,
-            false => json!(self.merged.patch),
-        };
+        let patch =
+            if self.merged.patch.is_empty() { Value::Null } else { json!(self.merged.patch) };
         json!({
             "id": self.id, "moment": self.moment, "session": self.session,
             "ruling": self.merged.ruling.as_str(), "said": self.for_caller.ruling.as_str(),

@@ -10,7 +10,7 @@ use crate::config_path::{ConfigPath, LoadedFile, SearchRoots};
 use crate::decision::{Decision, Reply};
 use crate::description::Description;
 use crate::event::{CallerContext, Event, ParsedEvent, ReceivedEvent};
-use crate::hook::{ANY, Draft, Hook};
+use crate::hook::{ANY, Draft, Hook, LoadedDrafts};
 use crate::outcome::Outcome;
 use crate::spec::EventSpec;
 use crate::tool::ToolWord;
@@ -101,11 +101,7 @@ impl Dialect {
 /// The half of a dialect that parses native events and writes native replies.
 pub trait Caller: Sync {
     /// Parses a native event.
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint>;
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint>;
 
     /// Writes the native reply. It only formats; the decision is already degraded.
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply;
@@ -144,8 +140,7 @@ pub trait HookFormat: Sync {
     }
 
     /// Reads hooks and complaints. A bad entry does not stop it.
-    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots)
-    -> (Vec<Draft>, Vec<Complaint>);
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts;
 
     /// The rows of the event table for which a hook receives events.
     fn draft_specs(&self, events: &'static [EventSpec], draft: &Draft) -> Vec<&'static EventSpec> {

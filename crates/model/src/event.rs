@@ -213,9 +213,9 @@ pub struct Facts {
     pub vars: BTreeMap<String, String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
+/// Whether a number is zero and need not be stored.
+pub(crate) fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }
 
 /// The known fields of a task.

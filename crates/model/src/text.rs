@@ -41,6 +41,16 @@ pub fn join_lines(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The words of a text, which blanks separate.
+pub fn split_words(words: &str) -> Vec<&str> {
+    words.split_ascii_whitespace().collect()
+}
+
+/// Whether a word is one of `words`, which blanks separate.
+pub fn contains_word(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
 /// The signs that no part of a URL needs encoded.
 pub const UNRESERVED: &[u8] = b"-._~";
 

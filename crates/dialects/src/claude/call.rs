@@ -177,7 +177,12 @@ fn build_program(config: &Value, folders: &[(&str, String)]) -> Program {
     if let Some(args) = config.get("args").and_then(Value::as_array) {
         let args = args.iter().filter_map(Value::as_str);
         let words = std::iter::once(command).chain(args);
-        return Program::Exec(words.map(|word| expand_argument(word, folders)).collect());
+        let folder = |name: &str| {
+            let known = folders.iter().find(|(known, _)| *known == name);
+            known.map(|(_, path)| path.clone())
+        };
+        let expand = |word| expand_plain(word, Style::Dollar, &folder);
+        return Program::Exec(words.map(expand).collect());
     }
     let shell = match config.get("shell").and_then(Value::as_str) {
         Some("powershell") => Shell::PowerShell,
@@ -202,28 +207,4 @@ fn shell_text(command: &str, shell: Shell, folders: &[(&str, String)]) -> String
         }),
         _ => expand_shell(command, Style::Dollar, &own).text,
     }
-}
-
-/// Expands the variables of one argument of the exec form, in one pass.
-fn expand_argument(word: &str, folders: &[(&str, String)]) -> String {
-    let mut out = String::with_capacity(word.len());
-    let mut rest = word;
-    while let Some(at) = rest.find("${") {
-        out.push_str(&rest[..at]);
-        let inner = &rest[at + 2..];
-        let known = folders
-            .iter()
-            .find_map(|(name, value)| Some((value, inner.strip_prefix(name)?.strip_prefix('}')?)));
-        rest = match known {
-            Some((value, after)) => {
-                out.push_str(value);
-                after
-            }
-            None => {
-                out.push_str("${");
-                inner
-            }
-        };
-    }
-    out + rest
 }

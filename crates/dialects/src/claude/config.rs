@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
+use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::hook::invalid_matcher;
 use gambrel_model::{
-    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedFile, MatcherText, Scope, SearchRoots,
-    SourceSpan, SpannedText,
+    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedDrafts, LoadedFile, MatcherText, Scope,
+    SearchRoots, SourceSpan, SpannedText,
 };
 
 use super::CLAUDE;
@@ -117,18 +117,13 @@ pub struct SharedSettings {
 }
 
 /// Reads the drafts of all files.
-pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
     let mut complaints = Vec::new();
     let texts = select_texts(found, &mut complaints);
     let mut files = Vec::with_capacity(texts.len());
     for (file, text, language) in &texts {
-        match Document::parse(&file.place.path, text, *language) {
-            Ok(mut document) => {
-                complaints.append(&mut document.complaints);
-                files.push((*file, document));
-            }
-            Err(complaint) => complaints.push(complaint),
-        }
+        let document = Document::parse_into(&file.place.path, text, *language, &mut complaints);
+        files.extend(document.map(|document| (*file, document)));
     }
 
     let switches = KillSwitches::from_settings(&files, &mut complaints);
@@ -202,7 +197,7 @@ fn select_texts<'f>(
 impl<'r> SettingsReader<'r> {
     fn read_settings(&mut self, drafts: &mut Vec<Draft>) {
         let root = &self.document.root;
-        if !matches!(root.content, NodeContent::Map(_)) {
+        if !root.is_map() {
             return self.add_error(root, format!("settings are a map, not {}", root.kind()), None);
         }
         if self.file.place.tag == plugin::MANIFEST_TAG {
@@ -226,7 +221,7 @@ impl<'r> SettingsReader<'r> {
 
     /// Reads the events and their matcher groups.
     pub fn read_events(&mut self, hooks: &'r DocumentNode, drafts: &mut Vec<Draft>) {
-        if !matches!(hooks.content, NodeContent::Map(_)) {
+        if !hooks.is_map() {
             let help = Some("write \"hooks\": {\"PreToolUse\": [ … ]}".to_owned());
             return self.add_error(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
         }
@@ -263,7 +258,7 @@ impl<'r> SettingsReader<'r> {
         row: &'static EventSpec,
         node: &'r DocumentNode,
     ) -> Option<(MatcherGroup, &'r [DocumentNode])> {
-        if !matches!(node.content, NodeContent::Map(_)) {
+        if !node.is_map() {
             let message = format!("a matcher group is a map, not {}", node.kind());
             self.add_error(node, message, Some(LEVELS_HELP.into()));
             return None;

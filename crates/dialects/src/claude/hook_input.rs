@@ -14,10 +14,7 @@ const PERMISSION_MODE: &str = "permission_mode";
 
 /// The JSON that a hook reads on stdin.
 pub fn hook_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
-    match event.is_from(&CLAUDE) {
-        true => own_payload(event),
-        false => build_input(event, hook, row),
-    }
+    if event.is_from(&CLAUDE) { own_payload(event) } else { build_input(event, hook, row) }
 }
 
 /// The caller's payload with all its fields, with rewrites applied.
@@ -104,14 +101,6 @@ fn own_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
 
 // The fields of each event for a caller of another dialect, named in the event table.
 
-pub fn prompt_fields(event: &Event) -> Value {
-    json!({"prompt": event.facts.prompt.clone().unwrap_or_default()})
-}
-
-pub fn stop_fields(event: &Event) -> Value {
-    json!({"stop_hook_active": event.facts.refusals > 0})
-}
-
 pub fn subagent_stop_fields(event: &Event) -> Value {
     json!({
         "stop_hook_active": event.facts.refusals > 0,
@@ -122,14 +111,6 @@ pub fn subagent_stop_fields(event: &Event) -> Value {
 
 pub fn subagent_fields(event: &Event) -> Value {
     json!({"agent_id": agent_id(event)})
-}
-
-pub fn error_fields(event: &Event) -> Value {
-    json!({"error_details": event.facts.error})
-}
-
-pub fn notification_fields(event: &Event) -> Value {
-    json!({"message": event.facts.prompt.clone().unwrap_or_default()})
 }
 
 pub fn instructions_fields(event: &Event) -> Value {

@@ -42,8 +42,8 @@ pub use events::first_version;
 
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
-    ParsedEvent, Reply, SearchRoots, SessionMemory,
+    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedDrafts, LoadedFile,
+    Outcome, ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
 
 use crate::HOOK_PROPERTIES;
@@ -72,12 +72,8 @@ pub static CLAUDE: Dialect = Dialect {
 struct Claude;
 
 impl Caller for Claude {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn session_memory(&self, event: &Event) -> SessionMemory {
@@ -99,11 +95,7 @@ impl HookFormat for Claude {
         plugin::referenced_files(found, roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 

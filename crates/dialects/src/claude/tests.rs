@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gambrel_model::{
-    Caller, CallerContext, Captured, Carry, Complaint, Decision, Draft, End, Event, Hook,
-    HookFormat, LoadedFile, Outcome, Program, Ruling, SearchRoots, SideEffect, Slot, Verdict,
+    Caller, CallerContext, Captured, Carry, Decision, End, Event, Hook, HookFormat, LoadedDrafts,
+    LoadedFile, Outcome, Program, Ruling, SearchRoots, SideEffect, Slot, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn roots() -> SearchRoots {
     SearchRoots { root: "/p".into(), home: Some("/h".into()), ..SearchRoots::default() }
 }
 
-fn load_all(files: &[(&str, &str)]) -> (Vec<Draft>, Vec<Complaint>) {
+fn load_all(files: &[(&str, &str)]) -> LoadedDrafts {
     let mut roots = roots();
     roots.extra_sources.push(("plugin".into(), "/plug".into()));
     let found: Vec<LoadedFile> = Claude

@@ -10,8 +10,8 @@ mod verdict;
 
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
-    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment,
-    Outcome, ParsedEvent, Powers, Reply, SearchRoots,
+    DialectProperties, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts, LoadedFile,
+    Moment, Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
 use crate::HOOK_PROPERTIES;
@@ -52,12 +52,8 @@ static EVENTS: &[EventSpec] = &[
 ];
 
 impl Caller for Iteratr {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
@@ -70,7 +66,7 @@ impl HookFormat for Iteratr {
         config::config_paths(roots)
     }
 
-    fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found)
     }
 

@@ -69,12 +69,8 @@ fn event_row(name: &'static str, moment: Moment) -> EventSpec {
 }
 
 impl Caller for Neutral {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(&NEUTRAL, native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(&NEUTRAL, native, from)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

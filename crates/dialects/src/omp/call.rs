@@ -102,10 +102,8 @@ fn build_round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Va
 
 /// The caller's event object with rewrites applied, or one from neutral facts.
 fn event_object(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
-    let mut object = match event.is_from(&OMP) {
-        true => event.native.clone(),
-        false => build_object(event, row),
-    };
+    let mut object =
+        if event.is_from(&OMP) { event.native.clone() } else { build_object(event, row) };
     if let Some(fields) = object.as_object_mut() {
         fields.remove("ctx");
         fields.remove(EDITION_FIELD);

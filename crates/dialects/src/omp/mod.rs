@@ -16,8 +16,8 @@ mod verdict;
 use gambrel_model::description::value_text;
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
-    ParsedEvent, Reply, SearchRoots, SessionMemory,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts,
+    LoadedFile, Outcome, ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
 
 use crate::HOOK_PROPERTIES;
@@ -42,12 +42,8 @@ pub static OMP: Dialect = Dialect {
 struct Omp;
 
 impl Caller for Omp {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn session_memory(&self, event: &Event) -> SessionMemory {
@@ -74,11 +70,7 @@ impl HookFormat for Omp {
         config::config_paths(roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 

@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 
 use gambrel_model::{
     Caller, CallerContext, Complaint, Decision, Dialect, DialectProperties, Event, EventSpec,
-    Moment, ParsedEvent, Pass, PatchRule, Powers, Reply, Slot, SourceSpan,
+    Moment, ParsedEvent, Pass, PatchRule, Powers, Reply, Slot,
 };
 use serde_json::Value;
 
+use crate::event_parts::event_error;
 use crate::neutral::{moment_table, payload};
 
 /// The row of the runner.
@@ -66,12 +67,8 @@ fn event_table() -> &'static [EventSpec] {
 }
 
 impl Caller for Run {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        let parsed = payload::parse_event(&RUN, native, context)?;
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        let parsed = payload::parse_event(&RUN, native, from)?;
         let pass = read_pass(&parsed.native)?;
         let firing_key = read_name(&parsed.native, "firing_key")?;
         let run_dir = read_name(&parsed.native, "run_dir")?;
@@ -89,8 +86,7 @@ fn read_pass(native: &Value) -> Result<Pass, Complaint> {
         return Ok(Pass::All);
     };
     written.as_str().and_then(Pass::parse).ok_or_else(|| {
-        Complaint::error(SourceSpan::default(), format!("`pass` is {written}"))
-            .with_help("write `all`, `veto` or `notify`")
+        event_error(format!("`pass` is {written}")).with_help("write `all`, `veto` or `notify`")
     })
 }
 
@@ -98,9 +94,8 @@ fn read_name(native: &Value, key: &str) -> Result<Option<String>, Complaint> {
     match native.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
-        Some(other) => Err(Complaint::error(
-            SourceSpan::default(),
-            format!("`{key}` is a text that is not empty, not {other}"),
-        )),
+        Some(other) => {
+            Err(event_error(format!("`{key}` is a text that is not empty, not {other}")))
+        }
     }
 }

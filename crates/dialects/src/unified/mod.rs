@@ -22,8 +22,8 @@ mod webhook;
 use gambrel_model::condition::Fact;
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
-    ParsedEvent, Reply, SearchRoots,
+    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedDrafts, LoadedFile,
+    Outcome, ParsedEvent, Reply, SearchRoots,
 };
 
 pub use plan_commands::project_agent;
@@ -55,12 +55,8 @@ struct Unified;
 const NAME: &str = "unified";
 
 impl Caller for Unified {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
@@ -73,11 +69,7 @@ impl HookFormat for Unified {
         config::config_paths(roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use gambrel_model::ledger::{FiringQuery, FiringRecord, JournalRecord, LedgerError};
+use gambrel_model::ledger::{FiringQuery, FiringRecord, JournalRecord, LedgerResult};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::database::{self, DatabaseFailure};
@@ -13,10 +13,7 @@ use super::{LocalLedger, spool};
 use crate::firing;
 
 impl LocalLedger {
-    pub(super) fn list_firings(
-        &self,
-        query: &FiringQuery,
-    ) -> Result<Vec<FiringRecord>, LedgerError> {
+    pub(super) fn list_firings(&self, query: &FiringQuery) -> LedgerResult<Vec<FiringRecord>> {
         let journal = JournalView::open(&self.folder)?;
         let session = query.session.as_deref().map(|it| self.redactor.redact_text(it));
         let query = FiringQuery { session: session.map(Into::into), ..query.clone() };
@@ -31,10 +28,7 @@ impl LocalLedger {
         Ok(places.into_iter().filter_map(|(seq, id)| journal.build_firing(seq, &id)).collect())
     }
 
-    pub(super) fn find_firing(
-        &self,
-        id_or_prefix: &str,
-    ) -> Result<Option<FiringRecord>, LedgerError> {
+    pub(super) fn find_firing(&self, id_or_prefix: &str) -> LedgerResult<Option<FiringRecord>> {
         let journal = JournalView::open(&self.folder)?;
         let all = FiringQuery { session: None, limit: usize::MAX, after: None };
         let mut places = journal.stored_with_prefix(id_or_prefix).unwrap_or_default();
@@ -57,7 +51,7 @@ struct JournalView {
 impl JournalView {
     /// Reads the spool first, because records move from the spool to the database. A record that
     /// moves meanwhile is read twice, and recognised by its key.
-    fn open(folder: &StateDir) -> Result<Self, LedgerError> {
+    fn open(folder: &StateDir) -> LedgerResult<Self> {
         let mut waiting = SpooledRecords::read_spools(folder)?;
         let store = database::open_to_read(folder).ok().flatten();
         let last = store.as_ref().and_then(|store| waiting.mark_stored(store).ok());
@@ -124,7 +118,7 @@ struct RecordGroup {
 }
 
 impl SpooledRecords {
-    fn read_spools(folder: &StateDir) -> Result<Self, LedgerError> {
+    fn read_spools(folder: &StateDir) -> LedgerResult<Self> {
         let mut parts = Vec::new();
         for name in [spool::LIVE_FILE, spool::FULL_FILE, spool::IMPORT_FILE] {
             let mut part = Vec::new();

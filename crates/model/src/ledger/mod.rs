@@ -15,7 +15,7 @@ pub use boards::{
     BoardNote, Boards, InboxMessage, NoteFill, NoteKind, Task, TaskChange, TaskRefusal, TaskStatus,
     TaskUpdate,
 };
-pub use error::{LedgerError, LedgerErrorKind};
+pub use error::{LedgerError, LedgerErrorKind, LedgerResult};
 pub use journal::{
     FiringPhase, FiringQuery, FiringRecord, FiringState, Imported, Journal, JournalRecord,
     RecentFirings,
@@ -24,10 +24,10 @@ pub use origin::ProcessOrigin;
 pub use runs::{LogLines, RunLock, RunLog, Runs, TornLine};
 pub use sessions::{
     Claim, MAX_HALT_COUNT, MAX_UNDELIVERED_BYTES, MAX_UNDELIVERED_COUNT, SESSION_FILES,
-    SessionState, Sessions, Undelivered,
+    SessionChange, SessionState, Sessions, Undelivered,
 };
 pub use tickets::Tickets;
-pub use trust::{TrustEntry, TrustStore};
+pub use trust::{TrustEntries, TrustEntry, TrustStore};
 
 /// Stores state between processes. Every method may fail; no decision depends on success.
 pub trait Ledger: Journal + Sessions + Tickets + Runs + Boards + Send + Sync {

@@ -129,10 +129,7 @@ impl Instance {
 
     /// Starts the clock of a call.
     pub fn start_clock(&self, limits: &gambrel_model::Limits) -> Clock {
-        match self {
-            Self::Embedded(engine) => engine.start_clock(limits),
-            Self::Sidecar(sidecar) => sidecar.start_clock(limits),
-        }
+        Clock::with_limits(limits, self.state().tripwire.clone())
     }
 
     /// Calls the module and waits for its handlers.

@@ -172,7 +172,7 @@ fn dispatch_call(
 
     match call_result {
         Ok(CallResult::SingleResult(result)) => {
-            (answer::answered_outcome(answer::single_answer(result, effects)), false)
+            (answer::answered_outcome(answer::single_answer(result, true, effects)), false)
         }
         Ok(CallResult::Report(text)) => {
             let (answer, unusable) = answer::parse_report(&text, effects, &site, locate);
