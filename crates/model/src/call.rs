@@ -24,6 +24,7 @@ pub struct Call {
     /// Variables removed from the caller's environment, such as those of a secrets file.
     pub remove_env: Vec<String>,
     /// Stdin of the process; `None` is an empty stdin.
+    #[serde(with = "shared_bytes", default)]
     pub stdin: Option<Arc<Vec<u8>>>,
     /// The folder it runs in.
     pub cwd: PathBuf,
@@ -156,5 +157,22 @@ impl Default for Limits {
             budget: None,
             watchdog: WatchdogStart::AfterDelay,
         }
+    }
+}
+
+/// Bytes with several owners are stored like bytes with one.
+mod shared_bytes {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type SharedBytes = Option<Arc<Vec<u8>>>;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &SharedBytes, to: S) -> Result<S::Ok, S::Error> {
+        bytes.as_deref().serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<SharedBytes, D::Error> {
+        Ok(Option::<Vec<u8>>::deserialize(from)?.map(Arc::new))
     }
 }
