@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
-use gambrel::model::ledger::{FiringQuery, FiringRecord, FiringState};
-use gambrel::model::{FiringPhase, JournalRecord, Ledger};
+use gambrel::model::ledger::{FiringQuery, FiringRecord, FiringState, RecordedFiring};
+use gambrel::model::{JournalRecord, Ledger};
 use serde_json::{Value, json};
 
 use crate::args::{LogArgs, ShowArgs};
@@ -97,42 +97,8 @@ fn import_spool(ledger: &dyn Ledger) {
     }
 }
 
-fn find_body(firing: &FiringRecord, stage: FiringPhase) -> Option<&Value> {
-    firing.records.iter().find(|record| record.step == stage).map(|record| &record.body)
-}
-
-fn state_word(firing: &FiringRecord) -> &'static str {
-    match firing.state {
-        FiringState::Running => "running",
-        FiringState::Finished => "finished",
-        FiringState::Interrupted => "interrupted",
-    }
-}
-
 fn to_json(firing: &FiringRecord) -> Value {
-    let accepted = find_body(firing, FiringPhase::Accepted).cloned().unwrap_or_default();
-    let finished = find_body(firing, FiringPhase::Finished).cloned().unwrap_or_default();
-    let late = firing.records.iter().filter(|record| record.step == FiringPhase::Late);
-    // Lost messages of a detached hook are warnings of its firing.
-    let lost = late.clone().filter_map(|record| record.body["troubles"].as_array()).flatten();
-
-    let mut troubles = finished["troubles"].clone();
-    for trouble in lost {
-        match troubles.as_array_mut() {
-            Some(known) => known.push(trouble.clone()),
-            None => troubles = json!([trouble]),
-        }
-    }
-
-    json!({
-        "id": firing.id, "at": firing.at, "session": firing.session, "state": state_word(firing),
-        "from": accepted["from"], "hosted": accepted["hosted"], "event": accepted["event"], "moment": accepted["moment"],
-        "tool": accepted["tool"], "cwd": accepted["cwd"], "trusts_all_by": accepted["trusts_all_by"],
-        "ruling": finished["ruling"], "said": finished["said"], "reasons": finished["reasons"],
-        "says": finished["says"], "trail": finished["trail"], "losses": finished["losses"],
-        "troubles": troubles,
-        "late": late.map(|record| record.body.clone()).collect::<Vec<_>>(),
-    })
+    RecordedFiring::new(firing).to_json()
 }
 
 fn format_line(firing: &FiringRecord, as_json: bool) -> String {
@@ -146,7 +112,7 @@ fn format_line(firing: &FiringRecord, as_json: bool) -> String {
 
     let ruling = match firing.state {
         FiringState::Finished => word("ruling"),
-        _ => state_word(firing).to_owned(),
+        _ => word("state"),
     };
 
     let reason = value["reasons"][0]["text"].as_str().or_else(|| value["troubles"][0].as_str());
@@ -169,7 +135,7 @@ fn format_firing(firing: &FiringRecord) -> String {
     let mut text = format!(
         "firing {}  {}\n  event    {} from {} ({})\n  session  {}\n  ruling   {} (reply to the caller: {})\n",
         firing.id,
-        state_word(firing),
+        word("state"),
         word("event"),
         word("from"),
         word("moment"),

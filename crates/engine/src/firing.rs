@@ -15,6 +15,7 @@ use crate::budget::Budget;
 use crate::candidate::{Candidate, Selection, Skip, replaced_reason, skipped_step};
 use crate::covered::HookFile;
 use crate::recorded::REUSED;
+use crate::removed_text::RemovedText;
 use crate::run_calls::{self, BatchItem};
 use crate::stage::{batch_item, check_condition, check_not_substituted, stage_call};
 use crate::{Engine, swap, trust, undelivered};
@@ -49,6 +50,8 @@ pub(crate) struct Firing<'f, 'a> {
     pub recheck: bool,
     /// Outcomes that an earlier firing with the same key recorded, by hook.
     pub recorded: BTreeMap<String, Outcome>,
+    /// What hooks took out of texts.
+    pub removed: RemovedText,
 }
 
 impl<'f, 'a> Firing<'f, 'a> {
@@ -84,6 +87,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             later_notices: Vec::new(),
             recheck: false,
             recorded: BTreeMap::new(),
+            removed: RemovedText::default(),
         }
     }
 
@@ -286,6 +290,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             // Output of a hook whose files changed is not passed on.
             carry = CarryUpdate::default();
         }
+        self.removed.add_rewrites(event, &verdict.patch);
         let (verdict, losses) = mark_gate_failure(verdict, &outcome)
             .attributed_to(&hook.id)
             .truncate_texts()
@@ -299,7 +304,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         why.extend(capped);
         let previous = self.carry.previous.entry(hook.dialect.name).or_default();
         previous.update(carry);
-        let step = Step {
+        let mut step = Step {
             ok: previous.ok,
             ran: outcome.end != End::NotApplicable,
             verdict: verdict.ruling,
@@ -316,6 +321,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             self.failed.push((step.clone(), gate_failures.clone()));
         }
         self.record_rewrites(event, candidate, &mut verdict);
+        step.rewrote = verdict.patch.keys().cloned().collect();
         self.add_step(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
         if !gate_failures.is_empty() {

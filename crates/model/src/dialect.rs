@@ -52,6 +52,10 @@ pub struct DialectProperties {
     pub event_keys: &'static [&'static str],
     /// Keys of a native event that hold its session.
     pub session_keys: &'static [&'static str],
+    /// Keys of a native event by which no hook decides: ids of the call, paths of transcripts.
+    pub incidental_keys: &'static [&'static str],
+    /// Slots, and the fields of a native event that hold them, as JSON pointers.
+    pub rewritten_fields: &'static [(&'static str, &'static str)],
     /// Programs of agents that run hooks of this dialect themselves.
     pub agents: &'static [&'static str],
 }
@@ -67,8 +71,17 @@ impl DialectProperties {
         plugin_dir_key: None,
         event_keys: &[],
         session_keys: &[],
+        incidental_keys: &[],
+        rewritten_fields: &[],
         agents: &[],
     };
+
+    /// The fields of a native event that hold a slot, as JSON pointers.
+    pub fn pointers_of(&self, slot: &Slot) -> impl Iterator<Item = &'static str> {
+        let word = String::from(slot.clone());
+        let fields = self.rewritten_fields.iter();
+        fields.filter(move |(name, _)| *name == word).map(|(_, pointer)| *pointer)
+    }
 }
 
 impl Dialect {

@@ -76,7 +76,7 @@ fn redacts_secrets_in_the_state_folder() {
     }
 }
 
-fn list_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub fn list_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().filter_map(Result::ok).map(|e| e.path());
     entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }

@@ -68,6 +68,7 @@ mod isolation_cleanup;
 mod isolation_settings;
 mod journal;
 mod journal_import;
+mod journal_rewrites;
 mod killed_fire_cleanup;
 mod list_and_explain;
 mod mcp_official_client;

@@ -61,6 +61,14 @@ pub static CLAUDE: Dialect = Dialect {
         plugin_dir_key: Some(PLUGIN_DIR_KEY),
         event_keys: &["hook_event_name", "hookName"],
         session_keys: &["session_id"],
+        incidental_keys: &["transcript_path", "tool_use_id"],
+        rewritten_fields: &[
+            ("output", "/tool_response"),
+            ("output", "/error"),
+            ("output", "/error_details"),
+            ("claude.updatedMCPToolOutput", "/tool_response"),
+            ("prompt", "/prompt"),
+        ],
         agents: &["claude", "claude-agent-acp"],
         ..HOOK_PROPERTIES
     },

@@ -20,6 +20,7 @@ pub static NEUTRAL: Dialect = Dialect {
         accepts_foreign_slots: true,
         event_keys: &["moment"],
         session_keys: &["session"],
+        rewritten_fields: payload::REWRITTEN_FIELDS,
         ..DialectProperties::DEFAULT
     },
     caller: &Neutral,

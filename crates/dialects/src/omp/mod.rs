@@ -31,6 +31,15 @@ pub static OMP: Dialect = Dialect {
         project_markers: &[".omp"],
         event_keys: &["type"],
         session_keys: &["sessionId", "session"],
+        incidental_keys: &["toolCallId"],
+        rewritten_fields: &[
+            ("output", "/content"),
+            ("output", "/details"),
+            (verdict::DETAILS_SLOT, "/details"),
+            ("prompt", "/text"),
+            ("prompt", "/prompt"),
+            ("messages", "/messages"),
+        ],
         agents: &["omp", "pi"],
         ..HOOK_PROPERTIES
     },

@@ -16,7 +16,12 @@ pub static RUN: Dialect = Dialect {
     name: "run",
     events: event_table,
     tools: payload::TOOLS,
-    properties: DialectProperties::DEFAULT,
+    properties: DialectProperties {
+        event_keys: &["moment"],
+        session_keys: &["session"],
+        rewritten_fields: payload::REWRITTEN_FIELDS,
+        ..DialectProperties::DEFAULT
+    },
     caller: &Run,
     hooks: None,
 };

@@ -42,6 +42,11 @@ pub static UNIFIED: Dialect = Dialect {
         project_markers: &[".gambrel"],
         event_keys: &["hook_point"],
         session_keys: &["session"],
+        rewritten_fields: &[
+            ("output", "/tool/result"),
+            ("prompt", "/prompt"),
+            ("prompt", "/vars/PROMPT"),
+        ],
         ..HOOK_PROPERTIES
     },
     caller: &Unified,
