@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{
     Call, Carry, CarryUpdate, CutShort, Decision, End, Event, Hook, HookAnswer, Loss, Message,
     MomentKind, Order, Outcome, PatchRule, Program, Ruling, Slot, Step, Undelivered, Verdict,
@@ -165,6 +166,7 @@ impl<'f, 'a> Firing<'f, 'a> {
     fn prepare_call(&self, event: &Event, candidate: &Candidate) -> Result<(Call, String), Skip> {
         let shadow = self.check_replaced(candidate)?;
         if let Some(by) = self.refused_by(candidate) {
+            let by = truncate_chars(&by, MAX_NAME_CHARS, "…");
             return Err(Skip::with_reason(format!("denied already by {by}")));
         }
         if self.budget.is_over() && candidate.hook.draft.policy.limits.blocking {
@@ -246,7 +248,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         let ends = candidate.row.order == Order::UntilRefused && by_own;
         let foreign = gate && self.verdict.ruling.is_refusal() && !by_own;
         let first =
-            || refusers.clone().next().map_or("an undelivered halt", |s| &s.hook).to_owned();
+            || refusers.clone().next().map_or("an undelivered halt", |s| &s.title).to_owned();
         (ends || foreign).then(first)
     }
 
@@ -369,11 +371,13 @@ impl<'f, 'a> Firing<'f, 'a> {
                 PatchRule::Last | PatchRule::Chain => !recheck,
             };
             match (keep, unseen) {
-                (false, _) => dropped.push(format!("that of {} does not stand", candidate.hook.id)),
+                (false, _) => {
+                    dropped.push(format!("that of {} does not stand", candidate.hook.title()))
+                }
                 (true, true) => {
                     dropped.push(format!(
                         "that of {} takes an earlier one's place",
-                        candidate.hook.id
+                        candidate.hook.title()
                     ));
                 }
                 (true, false) => {}
@@ -426,6 +430,9 @@ fn gate_failure_verdict(event: &Event, candidate: &Candidate) -> Verdict {
         late.attributed_to(&hook.id).truncate_texts().within_hook_powers(row).0;
     Verdict { ruling, reasons, ..Verdict::default() }
 }
+
+/// Maximum length of another hook's title in a reason.
+const MAX_NAME_CHARS: usize = 50;
 
 /// Skip reason when the budget is over.
 const NO_TIME: &str = "budget: the host will not wait any longer";
