@@ -287,13 +287,26 @@ pub struct JsonArgs {
 
 /// Arguments of `log`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  gambrel log --denied --since 1h     what was refused in the last hour
+  gambrel log --tool Bash -f          shell commands as they happen
+  gambrel show last                   the newest firing in full")]
 pub struct LogArgs {
     /// List only this session.
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// List this many firings, newest last.
-    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
-    pub count: usize,
+    /// List this many firings, newest last [default: 20; with --since all].
+    #[arg(short = 'n', value_name = "N")]
+    pub count: Option<usize>,
+    /// List only firings that were denied or halted.
+    #[arg(long)]
+    pub denied: bool,
+    /// List only firings since then: 10m, 2h, 3d, 14:30 or 2026-11-18.
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// List only firings of this tool, as the caller names it.
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Option<String>,
     /// Wait for new firings and print them.
     #[arg(short, long)]
     pub follow: bool,
@@ -305,7 +318,7 @@ pub struct LogArgs {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Show the firing with this id or id prefix.
+    /// Show this firing: an id of `gambrel log`, a unique beginning of it, or `last`.
     pub id: String,
     /// Print the firing as JSON.
     #[arg(long)]

@@ -7,7 +7,6 @@ mod check;
 mod commands;
 mod completions;
 mod demo;
-mod describe;
 mod doctor;
 mod explain;
 mod fire;

@@ -102,18 +102,18 @@ impl<'r> RecordedFiring<'r> {
             pointers.map(|at| at.trim_start_matches('/').replace('/', ".")).collect::<Vec<_>>()
         };
         let mut differences: Vec<String> =
-            list("cut").iter().map(|field| format!("`{field}` was cut")).collect();
+            list("cut").iter().map(|field| format!("`{field}` is cut")).collect();
         let left_out = list("left_out");
         let without = left_out.iter().map(|field| match field.as_str() {
-            "" => "it was left out".to_owned(),
-            field => format!("`{field}` was left out"),
+            "" => "it is left out".to_owned(),
+            field => format!("`{field}` is left out"),
         });
         differences.extend(without);
         if text.contains(REDACTED_MARK) {
-            differences.push("secrets were redacted".to_owned());
+            differences.push("secrets are redacted".to_owned());
         }
         if text.contains(REMOVED_MARK) {
-            differences.push("words were left out that a hook removed".to_owned());
+            differences.push("words that a hook removed are left out".to_owned());
         }
         differences
     }
