@@ -23,6 +23,7 @@ use crate::printer;
 use crate::run::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs};
 use crate::task::{McpArgs, TaskArgs};
 use crate::team::TeamArgs;
+use crate::testing::sample::SampleArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 
 /// Wrong usage or unusable configuration.
@@ -157,6 +158,8 @@ pub enum CliCommand {
     Demo(JsonArgs),
     /// Print JSON Schemas of hook input and output.
     Schema(SchemaArgs),
+    /// Print a sample event, to try hooks with.
+    Sample(SampleArgs),
     /// Print shell completions.
     Completions {
         /// Print completions for this shell.
@@ -440,6 +443,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Init(args) => crate::init::run(folder, &args),
         CliCommand::Demo(args) => crate::demo::run(&args),
         CliCommand::Schema(args) => crate::schema::run(&args),
+        CliCommand::Sample(args) => crate::testing::sample::run(folder, &args),
         CliCommand::Completions { shell, json } => {
             crate::completions::print_completions(shell, json)
         }

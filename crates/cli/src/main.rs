@@ -22,6 +22,7 @@ mod stdin;
 mod supervise;
 mod task;
 mod team;
+mod testing;
 mod trust;
 
 fn main() {

@@ -2,6 +2,8 @@
 //! native events and writes replies; the hook format finds hooks and runs them. Both are pure: text
 //! and values in, values out.
 
+use serde_json::Value;
+
 use crate::call::Call;
 use crate::carry::{Carry, HookAnswer};
 use crate::complaint::Complaint;
@@ -122,6 +124,9 @@ pub trait Caller: Sync {
 
     /// Writes the native reply. It only formats; the decision is already degraded.
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply;
+
+    /// A sample of the native event of a row, with the facts of a neutral event.
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value;
 
     /// What a session remembers of an event.
     fn session_memory(&self, event: &Event) -> SessionMemory {

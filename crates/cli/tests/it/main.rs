@@ -108,6 +108,7 @@ mod run_stall;
 mod run_trouble;
 mod run_trust;
 mod run_watchdog;
+mod sample_events;
 mod schemas;
 mod session_end_leftovers;
 mod session_lock;

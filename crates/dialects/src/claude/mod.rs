@@ -26,6 +26,7 @@ mod payload;
 mod plugin;
 mod remote_handlers;
 mod reply;
+pub mod sample;
 pub mod schema;
 pub mod self_reference;
 pub mod settings_files;
@@ -42,9 +43,11 @@ pub use events::first_version;
 
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
     ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -91,6 +94,10 @@ impl Caller for Claude {
     fn session_memory(&self, event: &Event) -> SessionMemory {
         let flags = frontmatter_owner::invoked_skill_flags(event);
         SessionMemory { flags, ..SessionMemory::from_spec(event.spec) }
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        sample::sample_event(event, spec)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {

@@ -14,6 +14,8 @@ use gambrel_model::{
     Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
+use serde_json::Value;
+
 use crate::HOOK_PROPERTIES;
 
 /// The row of iteratr.
@@ -58,6 +60,10 @@ impl Caller for Iteratr {
         context: &CallerContext,
     ) -> Result<ParsedEvent, Complaint> {
         payload::parse_event(native, context)
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        payload::sample_event(event, spec.name)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

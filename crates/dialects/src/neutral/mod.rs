@@ -10,6 +10,10 @@ use gambrel_model::{
     Moment, ParsedEvent, PatchRule, Powers, Reply, Slot,
 };
 
+use serde_json::Value;
+
+use crate::sample::neutral_sample;
+
 /// The row of the neutral dialect.
 pub static NEUTRAL: Dialect = Dialect {
     name: "gambrel",
@@ -76,6 +80,10 @@ impl Caller for Neutral {
         context: &CallerContext,
     ) -> Result<ParsedEvent, Complaint> {
         payload::parse_event(&NEUTRAL, native, context)
+    }
+
+    fn sample_event(&self, event: &Event, _: &'static EventSpec) -> Value {
+        neutral_sample(event)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

@@ -11,6 +11,7 @@ mod fields;
 mod payload;
 mod reply;
 mod results;
+mod sample;
 mod verdict;
 
 use gambrel_model::description::value_text;
@@ -19,6 +20,8 @@ use gambrel_model::{
     DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
     ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -71,6 +74,10 @@ impl Caller for Omp {
             already_fired: spec.duplicate_of_earlier || twin.is_some_and(has_fired),
             flags: is_first.then(|| session_flag(spec)).into_iter().collect(),
         }
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        sample::sample_event(event, spec)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {

@@ -10,6 +10,7 @@ use gambrel_model::{
 use serde_json::Value;
 
 use crate::neutral::{moment_table, payload};
+use crate::sample::neutral_sample;
 
 /// The row of the runner.
 pub static RUN: Dialect = Dialect {
@@ -81,6 +82,10 @@ impl Caller for Run {
         let firing_key = read_name(&parsed.native, "firing_key")?;
         let run_dir = read_name(&parsed.native, "run_dir")?;
         Ok(ParsedEvent { pass, firing_key, run_dir, ..parsed })
+    }
+
+    fn sample_event(&self, event: &Event, _: &'static EventSpec) -> Value {
+        neutral_sample(event)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

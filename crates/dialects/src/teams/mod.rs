@@ -18,6 +18,8 @@ use gambrel_model::{
     Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
+use serde_json::Value;
+
 use crate::HOOK_PROPERTIES;
 
 pub use config::TEAM_SOURCE;
@@ -70,6 +72,10 @@ impl Caller for Teams {
         context: &CallerContext,
     ) -> Result<ParsedEvent, Complaint> {
         payload::parse_event(native, context)
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        payload::build_context(event, spec.name)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {

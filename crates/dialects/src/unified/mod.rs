@@ -22,11 +22,13 @@ mod webhook;
 use gambrel_model::condition::Fact;
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
     ParsedEvent, Reply, SearchRoots,
 };
 
 pub use plan_commands::project_agent;
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -66,6 +68,10 @@ impl Caller for Unified {
         context: &CallerContext,
     ) -> Result<ParsedEvent, Complaint> {
         payload::parse_event(native, context)
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        payload::sample_event(event, spec.name)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
