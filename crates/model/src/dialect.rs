@@ -189,6 +189,12 @@ pub trait HookFormat: Sync {
         None
     }
 
+    /// A remark about the text of a command or script, for `check`: an answer that is not read.
+    fn warn_script(&self, text: &str) -> Option<String> {
+        let _ = text;
+        None
+    }
+
     /// Builds the call of a hook.
     fn stage_call(&self, event: &Event, hook: &Hook, carry: &Carry) -> Call;
 

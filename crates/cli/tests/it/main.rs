@@ -46,6 +46,7 @@ mod broken_environment;
 mod broken_hook_files;
 mod changed_while_running;
 mod check_complaints;
+mod check_findings;
 mod check_modules;
 mod check_notes;
 mod check_unknown_events;

@@ -15,6 +15,7 @@ use gambrel_model::{
 use super::CLAUDE;
 use super::ecmascript::RegexSyntaxError;
 use super::events::event_specs;
+use super::findings;
 use super::frontmatter::extract_frontmatter;
 use super::frontmatter_owner::{self, Owner};
 use super::handler::{MatcherGroup, read_handler};
@@ -307,8 +308,11 @@ impl<'r> SettingsReader<'r> {
         let parsed = parse_matcher(row, written.clone());
         self.complaints.extend(match &parsed {
             Ok(parsed) => warn_doubtful(row, parsed, &written),
-            Err(why) => Some(invalid_matcher(written.spot, &why.to_string())),
+            Err(why) => Some(invalid_matcher(written.spot.clone(), &why.to_string())),
         });
+        if let (Ok(parsed), true) = (&parsed, self.roots.notes.is_some()) {
+            self.complaints.extend(findings::check_matcher(row, parsed, &written));
+        }
         parsed
     }
 

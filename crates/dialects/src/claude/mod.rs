@@ -8,6 +8,7 @@ mod ecmascript;
 mod event_row;
 mod events;
 mod field_types;
+mod findings;
 mod frontmatter;
 mod frontmatter_owner;
 mod handler;
@@ -106,6 +107,10 @@ impl Caller for Claude {
 }
 
 impl HookFormat for Claude {
+    fn warn_script(&self, text: &str) -> Option<String> {
+        findings::check_script(text)
+    }
+
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::config_paths(roots)
     }
