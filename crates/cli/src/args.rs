@@ -23,6 +23,7 @@ use crate::printer;
 use crate::run::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs};
 use crate::task::{McpArgs, TaskArgs};
 use crate::team::TeamArgs;
+use crate::testing::sample::SampleArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 
 /// Wrong usage or unusable configuration.
@@ -158,6 +159,8 @@ pub enum CliCommand {
     Demo(JsonArgs),
     /// Print JSON Schemas of hook input and output.
     Schema(SchemaArgs),
+    /// Print a sample event, to try hooks with.
+    Sample(SampleArgs),
     /// Print shell completions.
     Completions {
         /// Print completions for this shell.
@@ -288,13 +291,26 @@ pub struct JsonArgs {
 
 /// Arguments of `log`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  gambrel log --denied --since 1h     what was refused in the last hour
+  gambrel log --tool Bash -f          shell commands as they happen
+  gambrel show last                   the newest firing in full")]
 pub struct LogArgs {
     /// List only this session.
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// List this many firings, newest last.
-    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
-    pub count: usize,
+    /// List this many firings, newest last [default: 20; with --since all].
+    #[arg(short = 'n', value_name = "N")]
+    pub count: Option<usize>,
+    /// List only firings that were denied or halted.
+    #[arg(long)]
+    pub denied: bool,
+    /// List only firings since then: 10m, 2h, 3d, 14:30 or 2026-11-18.
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// List only firings of this tool, as the caller names it.
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Option<String>,
     /// Wait for new firings and print them.
     #[arg(short, long)]
     pub follow: bool,
@@ -306,7 +322,7 @@ pub struct LogArgs {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Show the firing with this id or id prefix.
+    /// Show this firing: an id of `gambrel log`, a unique beginning of it, or `last`.
     pub id: String,
     /// Print the firing as JSON.
     #[arg(long)]
@@ -428,6 +444,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Init(args) => crate::init::run(folder, &args),
         CliCommand::Demo(args) => crate::demo::run(&args),
         CliCommand::Schema(args) => crate::schema::run(&args),
+        CliCommand::Sample(args) => crate::testing::sample::run(folder, &args),
         CliCommand::Completions { shell, json } => {
             crate::completions::print_completions(shell, json)
         }

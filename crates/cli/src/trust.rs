@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 pub use args::{TrustArgs, UntrustArgs};
 
 use crate::args::UsageError;
-use crate::{describe, list, open as surroundings, printer};
+use crate::list::{self, describe};
+use crate::{open as surroundings, printer};
 
 /// A project hook, its trust and its files.
 pub struct TrustRow<'l> {

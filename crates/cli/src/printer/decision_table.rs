@@ -1,7 +1,7 @@
 //! A decision as text: one row per hook, then the merged verdict.
 
 use gambrel::Decision;
-use gambrel::model::{Audience, Step};
+use gambrel::model::{Audience, Reason, Step};
 
 use crate::printer;
 
@@ -26,19 +26,32 @@ fn format_step(step: &Step) -> Vec<String> {
     cells
 }
 
+/// A text with the title of the hook that it comes from. Messages of gambrel name themselves.
+fn name_hook(decision: &Decision, text: &str, hook: &str) -> String {
+    let text = printer::truncate_line(text, 100);
+    let step = decision.trail.iter().find(|step| step.hook == hook && !step.title.is_empty());
+    match step {
+        Some(step) => format!("{text} ({})", printer::truncate_line(&step.title, 34)),
+        None => text,
+    }
+}
+
 /// The ruling with its reasons, the messages and the losses.
 pub fn format_verdict(decision: &Decision) -> String {
     let mut text = format!("  ruling: {}\n", decision.merged.ruling.as_str());
-    for reason in decision.merged.ruling_reasons() {
-        text += &format!("    because {}\n", printer::truncate_line(reason, 100));
+    let of_ruling = |reason: &&Reason| reason.ruling == decision.merged.ruling;
+    for reason in decision.merged.reasons.iter().filter(of_ruling) {
+        let line = name_hook(decision, &reason.text, &reason.hook);
+        text += &format!("    because {line}\n");
     }
     for (audience, word) in [
         (Audience::AgentNow, "for the agent"),
         (Audience::AgentNextTurn, "for its next turn"),
         (Audience::User, "for you"),
     ] {
-        for words in decision.merged.messages_for(audience) {
-            text += &format!("    {word}: {}\n", printer::truncate_line(words, 100));
+        for message in decision.merged.messages.iter().filter(|message| message.to == audience) {
+            let line = name_hook(decision, &message.text, &message.hook);
+            text += &format!("    {word}: {line}\n");
         }
     }
     for loss in &decision.losses {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
-use gambrel_model::complaint::nearest_word;
+use gambrel_model::complaint::nearest_name;
 use gambrel_model::hook::invalid_matcher;
 use gambrel_model::{
     Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedDrafts, LoadedFile, MatcherText, Scope,
@@ -15,9 +15,11 @@ use gambrel_model::{
 use super::CLAUDE;
 use super::ecmascript::RegexSyntaxError;
 use super::events::event_specs;
+use super::findings;
 use super::frontmatter::extract_frontmatter;
 use super::frontmatter_owner::{self, Owner};
 use super::handler::{MatcherGroup, read_handler};
+use super::hosts::claude_event_name;
 use super::http_allowlists::HttpAllowlists;
 use super::kill_switches::KillSwitches;
 use super::matcher::{parse_matcher, warn_doubtful};
@@ -301,8 +303,11 @@ impl<'r> SettingsReader<'r> {
         let parsed = parse_matcher(row, written.clone());
         self.complaints.extend(match &parsed {
             Ok(parsed) => warn_doubtful(row, parsed, &written),
-            Err(why) => Some(invalid_matcher(written.spot, &why.to_string())),
+            Err(why) => Some(invalid_matcher(written.spot.clone(), &why.to_string())),
         });
+        if let (Ok(parsed), true) = (&parsed, self.roots.notes.is_some()) {
+            self.complaints.extend(findings::check_matcher(row, parsed, &written));
+        }
         parsed
     }
 
@@ -321,11 +326,19 @@ impl<'r> SettingsReader<'r> {
 const LEVELS_HELP: &str =
     "three levels: \"Event\": [{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}]";
 
+/// The event that an unknown name probably means: one of this product under another agent's name,
+/// or the nearest.
+fn nearest_event(name: &str) -> Option<&'static str> {
+    let named = || event_specs().iter().map(|row| row.name).filter(|name| !name.is_empty());
+    let translated = claude_event_name(name);
+    named().find(|known| *known == translated).or_else(|| nearest_name(name, named()))
+}
+
 /// The complaint about an event that is not in the table: newer than the table, or mistyped.
 fn unknown_event(name: &str, spot: SourceSpan, suggests: bool) -> Complaint {
     let message = format!("unknown event `{name}`: its hooks run only if a caller sends that name");
     let named = || event_specs().iter().map(|row| row.name).filter(|name| !name.is_empty());
-    match suggests.then(|| nearest_word(name, named())).flatten() {
+    match suggests.then(|| nearest_event(name)).flatten() {
         Some(near) => Complaint::error(spot, message).with_help(format!("did you mean `{near}`?")),
         None if !suggests => {
             Complaint { reported_by_fire: true, ..Complaint::warning(spot, message) }

@@ -9,6 +9,7 @@ use super::PLUGIN_DIR_KEY;
 use super::config::SettingsReader;
 use super::events::event_row;
 use super::field_types::check_optional_fields;
+use super::findings;
 use super::frontmatter_owner::SKILL;
 use super::hook_policy::read_policy;
 use super::if_rule::IfRule;
@@ -87,6 +88,10 @@ pub fn read_handler(
     let status = fields.read_text("statusMessage").filter(|text| !text.trim().is_empty());
     let in_skill = reader.owner.as_ref().is_some_and(|owner| owner.kind == SKILL);
     let once = fields.read_flag("once") == Some(true) && in_skill;
+    if reader.roots.notes.is_some() {
+        let found = findings::check_once(&fields, in_skill, |node| reader.document.span_of(node));
+        fields.complaints.extend(found);
+    }
     reader.complaints.append(&mut fields.complaints);
 
     let config = build_config(reader, node, kind);

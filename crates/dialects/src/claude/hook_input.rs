@@ -14,7 +14,10 @@ const PERMISSION_MODE: &str = "permission_mode";
 
 /// The JSON that a hook reads on stdin.
 pub fn hook_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
-    if event.is_from(&CLAUDE) { own_payload(event) } else { build_input(event, hook, row) }
+    match event.is_from(&CLAUDE) {
+        true => own_payload(event),
+        false => build_input(event, &hook.draft.event, row),
+    }
 }
 
 /// The caller's payload with all its fields, with rewrites applied.
@@ -30,13 +33,14 @@ fn own_payload(event: &Event) -> Value {
     native
 }
 
-fn build_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
+/// The payload of an event of another dialect, under this dialect's name for it.
+pub fn build_input(event: &Event, name: &str, row: &EventSpec) -> Value {
     let mut input = Map::new();
     let mut put = |key: &str, value: Value| drop(input.insert(key.to_owned(), value));
     put("session_id", json!(event.session));
     put("transcript_path", json!(""));
     put("cwd", json!(event.cwd.display().to_string()));
-    put("hook_event_name", json!(hook.draft.event));
+    put("hook_event_name", json!(name));
     if has_permission_mode(row) {
         put(PERMISSION_MODE, json!("default"));
     }

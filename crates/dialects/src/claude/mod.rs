@@ -8,6 +8,7 @@ mod ecmascript;
 mod event_row;
 mod events;
 mod field_types;
+mod findings;
 mod frontmatter;
 mod frontmatter_owner;
 mod handler;
@@ -26,6 +27,7 @@ mod payload;
 mod plugin;
 mod remote_handlers;
 mod reply;
+pub mod sample;
 pub mod schema;
 pub mod self_reference;
 pub mod settings_files;
@@ -42,9 +44,11 @@ pub use events::first_version;
 
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedDrafts, LoadedFile,
-    Outcome, ParsedEvent, Reply, SearchRoots, SessionMemory,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts,
+    LoadedFile, Outcome, ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -61,6 +65,14 @@ pub static CLAUDE: Dialect = Dialect {
         plugin_dir_key: Some(PLUGIN_DIR_KEY),
         event_keys: &["hook_event_name", "hookName"],
         session_keys: &["session_id"],
+        incidental_keys: &["transcript_path", "tool_use_id"],
+        rewritten_fields: &[
+            ("output", "/tool_response"),
+            ("output", "/error"),
+            ("output", "/error_details"),
+            ("claude.updatedMCPToolOutput", "/tool_response"),
+            ("prompt", "/prompt"),
+        ],
         agents: &["claude", "claude-agent-acp"],
         ..HOOK_PROPERTIES
     },
@@ -81,12 +93,20 @@ impl Caller for Claude {
         SessionMemory { flags, ..SessionMemory::from_spec(event.spec) }
     }
 
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        sample::sample_event(event, spec)
+    }
+
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
         reply::write_reply(event, decision)
     }
 }
 
 impl HookFormat for Claude {
+    fn warn_script(&self, text: &str) -> Option<String> {
+        findings::check_script(text)
+    }
+
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::config_paths(roots)
     }

@@ -14,6 +14,8 @@ use gambrel_model::{
     Moment, Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
+use serde_json::Value;
+
 use crate::HOOK_PROPERTIES;
 
 /// The row of iteratr.
@@ -54,6 +56,10 @@ static EVENTS: &[EventSpec] = &[
 impl Caller for Iteratr {
     fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
         payload::parse_event(native, from)
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        payload::sample_event(event, spec.name)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

@@ -8,7 +8,7 @@ use gambrel_model::template::{Style, expand_shell};
 use gambrel_model::{
     Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, Shell, TaskFacts,
 };
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{EVENTS, ITERATR};
 use crate::event_parts::{event_error, event_name, parse_object, text_field, value_as_text};
@@ -83,6 +83,14 @@ fn parse_facts(vars: BTreeMap<String, String>) -> Facts {
         vars,
         ..Facts::default()
     }
+}
+
+/// A sample of an event, with the facts of a neutral event.
+pub fn sample_event(event: &Event, name: &str) -> Value {
+    let value = |variable: &str| variable_value(event, variable, name).unwrap_or_default();
+    let vars: Map<String, Value> =
+        known_variables().map(|variable| (variable.to_owned(), json!(value(variable)))).collect();
+    json!({"hook": name, "vars": vars, "cwd": event.cwd.display().to_string()})
 }
 
 /// Builds the call: `sh` in the project's folder, with the caller's environment and no stdin.

@@ -24,6 +24,13 @@ pub static TOOLS: &[ToolWord] = &[
     tool_word(ToolKind::Task, "task"),
 ];
 
+/// The facts that hold a slot.
+pub const REWRITTEN_FIELDS: &[(&str, &str)] = &[
+    ("output", "/facts/tool/result"),
+    ("prompt", "/facts/prompt"),
+    ("messages", "/facts/messages"),
+];
+
 /// Parses a neutral event.
 pub fn parse_event(
     dialect: &'static Dialect,

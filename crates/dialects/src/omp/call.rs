@@ -161,7 +161,7 @@ fn apply_previous(row: &EventSpec, carry: &Carry, fields: &mut Map<String, Value
 }
 
 /// Builds the event object for a caller of another dialect.
-fn build_object(event: &Event, row: &EventSpec) -> Value {
+pub fn build_object(event: &Event, row: &EventSpec) -> Value {
     let facts = &event.facts;
     let mut object = json!({"type": row.name});
     let mut put = |key: &str, value: Value| object[key] = value;

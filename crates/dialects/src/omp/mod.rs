@@ -11,6 +11,7 @@ mod fields;
 mod payload;
 mod reply;
 mod results;
+mod sample;
 mod verdict;
 
 use gambrel_model::description::value_text;
@@ -19,6 +20,8 @@ use gambrel_model::{
     DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts,
     LoadedFile, Outcome, ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -31,6 +34,15 @@ pub static OMP: Dialect = Dialect {
         project_markers: &[".omp"],
         event_keys: &["type"],
         session_keys: &["sessionId", "session"],
+        incidental_keys: &["toolCallId"],
+        rewritten_fields: &[
+            ("output", "/content"),
+            ("output", "/details"),
+            (verdict::DETAILS_SLOT, "/details"),
+            ("prompt", "/text"),
+            ("prompt", "/prompt"),
+            ("messages", "/messages"),
+        ],
         agents: &["omp", "pi"],
         ..HOOK_PROPERTIES
     },
@@ -58,6 +70,10 @@ impl Caller for Omp {
             already_fired: spec.duplicate_of_earlier || twin.is_some_and(has_fired),
             flags: is_first.then(|| session_flag(spec)).into_iter().collect(),
         }
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        sample::sample_event(event, spec)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {

@@ -11,13 +11,19 @@ use serde_json::Value;
 
 use crate::event_parts::event_error;
 use crate::neutral::{moment_table, payload};
+use crate::sample::neutral_sample;
 
 /// The row of the runner.
 pub static RUN: Dialect = Dialect {
     name: "run",
     events: event_table,
     tools: payload::TOOLS,
-    properties: DialectProperties::DEFAULT,
+    properties: DialectProperties {
+        event_keys: &["moment"],
+        session_keys: &["session"],
+        rewritten_fields: payload::REWRITTEN_FIELDS,
+        ..DialectProperties::DEFAULT
+    },
     caller: &Run,
     hooks: None,
 };
@@ -73,6 +79,10 @@ impl Caller for Run {
         let firing_key = read_name(&parsed.native, "firing_key")?;
         let run_dir = read_name(&parsed.native, "run_dir")?;
         Ok(ParsedEvent { pass, firing_key, run_dir, ..parsed })
+    }
+
+    fn sample_event(&self, event: &Event, _: &'static EventSpec) -> Value {
+        neutral_sample(event)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

@@ -18,6 +18,8 @@ use gambrel_model::{
     LoadedFile, Moment, Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
 
+use serde_json::Value;
+
 use crate::HOOK_PROPERTIES;
 
 pub use config::TEAM_SOURCE;
@@ -66,6 +68,10 @@ static EVENTS: &[EventSpec] = &[
 impl Caller for Teams {
     fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
         payload::parse_event(native, from)
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        payload::build_context(event, spec.name)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {

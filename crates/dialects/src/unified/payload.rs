@@ -10,7 +10,7 @@ use gambrel_model::{
     Call, CallerContext, Carry, Complaint, Event, Facts, Hook, Moment, ParsedEvent, Program, Scope,
     Shell, TaskFacts, Tool, ToolKind,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{UNIFIED, child_pipeline, events, rule, variables, webhook};
 use crate::event_parts::{
@@ -114,6 +114,28 @@ fn parse_task(task: &Value) -> TaskFacts {
         status: field("status"),
         native: task.clone(),
     }
+}
+
+/// A sample of an event, with the facts of a neutral event.
+pub fn sample_event(event: &Event, name: &str) -> Value {
+    let Facts { tool, task, prompt, member, cause, iteration, stage, error, .. } = &event.facts;
+    let number = iteration.map(|number| number.to_string());
+    let vars = [
+        ("SESSION", Some(&event.session)),
+        ("ITERATION", number.as_ref()),
+        ("STAGE", stage.as_ref()),
+        (variables::ERROR, error.as_ref()),
+    ];
+    let vars: BTreeMap<&str, &String> =
+        vars.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let mut sample = json!({
+        "hook_point": name, "vars": vars, "cwd": event.cwd.display().to_string(),
+        "tool": tool, "task": task, "prompt": prompt, "member": member, "cause": cause,
+    });
+    if let Some(fields) = sample.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    sample
 }
 
 /// Builds the call of an action of any type.

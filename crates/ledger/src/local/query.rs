@@ -1,7 +1,7 @@
 //! Lists and finds firings in the database and in the spool. If the database is unreadable, it uses
 //! only the spool.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use gambrel_model::ledger::{FiringQuery, FiringRecord, JournalRecord, LedgerResult};
 use rusqlite::{Connection, OptionalExtension, named_params};
@@ -33,7 +33,8 @@ impl LocalLedger {
         let all = FiringQuery { session: None, limit: usize::MAX, after: None };
         let mut places = journal.stored_with_prefix(id_or_prefix).unwrap_or_default();
         let waiting = journal.spooled.unstored_firings(&all, journal.last_seq);
-        places.extend(waiting.into_iter().filter(|(_, id)| id.starts_with(id_or_prefix)));
+        let is_named = |(_, id): &(u64, String)| firing::id_begins_with(id, id_or_prefix);
+        places.extend(waiting.into_iter().filter(is_named));
         let found = firing::choose_id(id_or_prefix, places.iter().map(|(_, id)| id.as_str()))?;
         let place = places.iter().find(|(_, id)| Some(id.as_str()) == found);
         Ok(place.and_then(|(seq, id)| journal.build_firing(*seq, id)))
@@ -81,11 +82,18 @@ impl JournalView {
 
     fn stored_with_prefix(&self, prefix: &str) -> Result<Vec<(u64, String)>, DatabaseFailure> {
         let Some(store) = &self.store else { return Ok(Vec::new()) };
-        let sql = "SELECT seq, id FROM firings
-                   WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT 2";
-        let mut statement = store.prepare(sql)?;
-        let rows = statement.query_map([prefix], read_place)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let by_id = "SELECT seq, id FROM firings
+                     WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT 2";
+        // The index has no order for the random part, so it is read as a whole.
+        let by_random_part = "SELECT seq, id FROM firings WHERE instr(id, '-' || ?1) > 0 LIMIT 3";
+        let mut places = BTreeSet::new();
+        for sql in [by_id, by_random_part] {
+            let mut statement = store.prepare(sql)?;
+            for place in statement.query_map([prefix], read_place)? {
+                places.insert(place?);
+            }
+        }
+        Ok(places.into_iter().collect())
     }
 
     fn build_firing(&self, seq: u64, id: &str) -> Option<FiringRecord> {

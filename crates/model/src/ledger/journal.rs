@@ -15,7 +15,7 @@ pub trait Journal {
     /// [`import_journal`](Self::import_journal) before, because it reports damage.
     fn firings(&self, query: &FiringQuery) -> LedgerResult<Vec<FiringRecord>>;
 
-    /// The firing with this id, or with the only id that begins with it.
+    /// The firing with this id, or the only one whose id, or the random part of it, begins with it.
     fn firing(&self, id_or_prefix: &str) -> LedgerResult<Option<FiringRecord>>;
 
     /// The newest firings of a long journal that is not imported yet. `None` if an import comes

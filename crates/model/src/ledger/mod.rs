@@ -4,6 +4,7 @@ mod boards;
 mod error;
 mod journal;
 mod origin;
+mod recorded_firing;
 mod runs;
 mod sessions;
 mod tickets;
@@ -21,6 +22,7 @@ pub use journal::{
     RecentFirings,
 };
 pub use origin::ProcessOrigin;
+pub use recorded_firing::{CWD_KEY, REMOVED_MARK, RecordedEvent, RecordedFiring};
 pub use runs::{LogLines, RunLock, RunLog, Runs, TornLine};
 pub use sessions::{
     Claim, MAX_HALT_COUNT, MAX_UNDELIVERED_BYTES, MAX_UNDELIVERED_COUNT, SESSION_FILES,
