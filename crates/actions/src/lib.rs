@@ -39,6 +39,6 @@ pub use shell::ShellAction;
 pub use supervise::supervise_main;
 #[cfg(feature = "http")]
 pub use web::{
-    ApprovalChannel, ExchangeError, Fetcher, ListenFn, ListenerHandle, RequestError, ResolveFn,
-    TlsError, WebSettings, WebhookAction,
+    AddFactsFn, ApprovalChannel, ExchangeError, Fetcher, ListenFn, ListenerHandle, RequestError,
+    ResolveFn, TlsError, WebSettings, WebhookAction,
 };

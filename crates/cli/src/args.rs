@@ -20,7 +20,7 @@ use crate::commands::CommandArgs;
 use crate::init::InitArgs;
 use crate::install::{InstallArgs, UninstallArgs};
 use crate::printer;
-use crate::run::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs};
+use crate::run::{ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs, TailArgs};
 use crate::task::{McpArgs, TaskArgs};
 use crate::team::TeamArgs;
 use crate::testing::sample::SampleArgs;
@@ -107,6 +107,8 @@ pub enum CliCommand {
     Status(StatusArgs),
     /// List all runs of the project.
     Runs(JsonArgs),
+    /// Print what the agent of a run writes.
+    Tail(TailArgs),
     /// Cancel a run.
     Stop(StopArgs),
     /// Hold a run before its next iteration; `resume` lets it go on.
@@ -420,6 +422,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Resume(args) => crate::run::resume(folder, &args),
         CliCommand::Status(args) => crate::run::show_status(folder, &args),
         CliCommand::Runs(args) => crate::run::list_runs(folder, &args),
+        CliCommand::Tail(args) => crate::run::show_output(folder, &args),
         CliCommand::Stop(args) => crate::run::stop(folder, &args),
         CliCommand::Pause(args) => crate::run::pause(folder, &args),
         CliCommand::Say(args) => crate::run::say(folder, &args),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use gambrel::actions::SignalPolicy;
-use gambrel::{Gambrel, Setup, TrustMode, real_path};
+use gambrel::{Gambrel, QuestionNotice, Setup, TrustMode, real_path};
 use gambrel_dialects::claude::settings_files::AGENT_VARIABLES;
 
 use crate::args::{FireArgs, Sources, TrustArg, UsageError};
@@ -150,6 +150,11 @@ fn add_sources(setup: &mut Setup, sources: &Sources) {
     }
 }
 
+/// Prints questions that wait for a person on stderr.
+pub fn print_question() -> QuestionNotice {
+    QuestionNotice::new(|_, text| printer::warn(&format!("gambrel: {text}")))
+}
+
 /// Opens the program for `fire` and `explain`. The budget is `--budget`, otherwise the agent's
 /// timeout if it is known.
 pub fn open_for_fire(
@@ -167,6 +172,7 @@ pub fn open_for_fire(
     setup.options.only.clone_from(&args.only);
     setup.options.strict |= args.strict;
     setup.options.verified_exec = args.verified_exec;
+    setup.on_question = Some(print_question());
 
     for word in std::iter::once(&args.from).chain(&args.only) {
         if Gambrel::dialect_by_name(word).is_none() {

@@ -2,8 +2,9 @@
 //! characters in text from hooks are replaced before printing.
 
 mod capture_stdout;
-pub mod decision_table;
 pub mod diagnostic;
+pub mod status_block;
+pub mod style;
 
 use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
@@ -99,13 +100,11 @@ pub fn print_json(value: &Value) {
     print(&format!("{value}\n"));
 }
 
-/// Prints text on stderr, unchanged.
+/// Prints text on stderr, unchanged; above the lines of a live view.
 pub fn print_stderr(text: &str) {
-    if text.is_empty() {
-        return;
+    if !text.is_empty() {
+        status_block::print_above(text);
     }
-    let mut stderr = anstream::stderr().lock();
-    let _gone = stderr.write_all(text.as_bytes());
 }
 
 /// Prints one line on stderr, without control characters.

@@ -16,7 +16,7 @@ pub mod unified;
 
 use gambrel_model::{Dialect, DialectProperties};
 
-pub use preferences::{StartPreferences, start_preferences, trust_files};
+pub use preferences::{StartPreferences, public_url, start_preferences, trust_files};
 pub use project_env::{Assignment, EnvFile, PROJECT_ENV_FILES};
 pub use sample::sample_event;
 

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use gambrel_document::{Document, DocumentFields, DocumentLanguage};
-use gambrel_model::{Complaint, ConfigPath, Expect, LoadedFile, Scope, SearchRoots};
+use gambrel_model::{Complaint, ConfigPath, Expect, LoadedFile, PublicUrl, Scope, SearchRoots};
 
 /// The tag of the file among a dialect's configuration paths.
 pub const PREFERENCES_TAG: &str = "preferences";
 
+/// The key of the public address.
+const PUBLIC_URL_KEY: &str = "public_url";
 /// The editions of oh-my-pi.
 const EDITIONS: [&str; 2] = ["hooks", "extensions"];
 
@@ -70,6 +72,18 @@ pub fn trust_files(text: &str) -> Vec<String> {
     DocumentFields::new(&document, &document.root).read_texts("trust_files").unwrap_or_default()
 }
 
+/// The address of callback links for other machines (`public_url`). An unusable one counts as none;
+/// `check` reports it.
+pub fn public_url(text: &str) -> Option<PublicUrl> {
+    if !text.contains(PUBLIC_URL_KEY) {
+        return None;
+    }
+    let parsed = Document::parse(Path::new("config.yaml"), text, DocumentLanguage::Yaml);
+    let document = parsed.ok()?;
+    let written = document.root.get(PUBLIC_URL_KEY)?.text()?;
+    PublicUrl::parse(written).ok()
+}
+
 /// Reads the preferences from the loaded files and the environment.
 pub fn read_preferences(
     found: &[LoadedFile],
@@ -102,12 +116,17 @@ fn parse_preferences(document: &Document<'_>, complaints: &mut Vec<Complaint>) -
         "isolate",
         "verified_exec",
         "trust_files",
+        PUBLIC_URL_KEY,
     ]);
     // Only checked here. `start_preferences` reads the values.
     all.read_flag("isolate");
     all.read_flag("verified_exec");
     // Only checked here. `trust_files` reads the value.
     let _ = all.read_texts("trust_files");
+    // Only checked here. `public_url` reads the value.
+    if let Some(Err(error)) = all.read_text(PUBLIC_URL_KEY).map(|text| PublicUrl::parse(&text)) {
+        all.add_error(PUBLIC_URL_KEY, error.to_string(), "links then lead to this machine");
+    }
 
     let mut section =
         |name: &str, known: &[&str], read: &mut dyn FnMut(&mut DocumentFields<'_>)| {

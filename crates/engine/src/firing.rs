@@ -15,6 +15,7 @@ use gambrel_model::{
 use crate::budget::Budget;
 use crate::candidate::{Candidate, Selection, Skip, replaced_reason, skipped_step};
 use crate::covered::HookFile;
+use crate::observer::FiringProgress;
 use crate::recorded::REUSED;
 use crate::removed_text::RemovedText;
 use crate::run_calls::{self, BatchItem};
@@ -129,12 +130,13 @@ impl<'f, 'a> Firing<'f, 'a> {
     /// Runs some hooks at once: stage, run, read, merge.
     pub fn run_turn(&mut self, event: &Event, candidates: &[Candidate]) {
         let mut staged: Vec<_> = candidates.iter().map(|c| self.prepare_hook(event, c)).collect();
+        let running = self.observed_hooks(candidates, &staged);
         let ready = candidates.iter().zip(&mut staged).filter_map(|(candidate, staged)| {
             let Staged::Run(call, _) = staged else { return None };
             Some((candidate, &mut **call))
         });
         let items: Vec<BatchItem<'_>> = ready.map(|(c, call)| batch_item(event, c, call)).collect();
-        let mut outcomes = run_calls::run_batch(self.engine.actions, &items).into_iter();
+        let mut outcomes = self.run_observed(event, &running, &items).into_iter();
 
         for (candidate, staged) in candidates.iter().zip(staged) {
             match staged {
@@ -150,6 +152,33 @@ impl<'f, 'a> Firing<'f, 'a> {
                 }
             }
         }
+    }
+
+    /// The hooks that are about to run, if somebody observes them.
+    fn observed_hooks(&self, candidates: &[Candidate], staged: &[Staged]) -> Vec<Arc<Hook>> {
+        if self.engine.options.observer.is_none() {
+            return Vec::new();
+        }
+        let all = candidates.iter().zip(staged);
+        let running = all.filter(|(_, staged)| matches!(staged, Staged::Run(..)));
+        running.map(|(candidate, _)| Arc::clone(&candidate.hook)).collect()
+    }
+
+    fn run_observed(
+        &self,
+        event: &Event,
+        running: &[Arc<Hook>],
+        items: &[BatchItem<'_>],
+    ) -> Vec<Outcome> {
+        let observer = self.engine.options.observer.as_ref().filter(|_| !running.is_empty());
+        if let Some(observer) = observer {
+            observer.report(&FiringProgress::HooksStarted(event, running));
+        }
+        let outcomes = run_calls::run_batch(self.engine.actions, items);
+        if let Some(observer) = observer {
+            observer.report(&FiringProgress::HooksEnded(event, running));
+        }
+        outcomes
     }
 
     fn prepare_hook(&self, event: &Event, candidate: &Candidate) -> Staged {

@@ -15,6 +15,7 @@ mod journal;
 mod leak;
 mod load;
 mod notices;
+mod observer;
 mod recheck;
 mod recorded;
 mod recorded_rewrites;
@@ -38,6 +39,7 @@ pub use journal::{Unreadable, now_ms, record_unreadable};
 pub use leak::LeakRecord;
 pub use load::{Loaded, load_hooks};
 pub use notices::{describe_uncovered, hooked_events, uncovered_events};
+pub use observer::{FiringObserver, FiringProgress};
 pub use trust::{
     ABSENT, TRUST_RULES, Trust, TrustMode, earlier_record, find_coverage, name_in_record,
     trust_key, trust_record,
@@ -92,6 +94,8 @@ pub struct Options {
     pub budget: Option<Duration>,
     /// When the host began to wait; defaults to the start of the firing.
     pub began: Option<Instant>,
+    /// Told what happens while hooks run.
+    pub observer: Option<FiringObserver>,
 }
 
 /// A decision and its native reply.
@@ -121,6 +125,9 @@ impl Engine<'_> {
     /// Fires every matching hook and writes the reply.
     pub fn fire(&self, event: &Event) -> FireResult {
         let decision = fire::fire_event(self, event);
+        if let Some(observer) = &self.options.observer {
+            observer.report(&FiringProgress::Decided(event, &decision));
+        }
         let reply = event.dialect.caller.write_reply(event, &decision);
         FireResult { decision, reply }
     }

@@ -85,11 +85,13 @@ fn build_actions(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> Vec<Box<dyn
         }),
         #[cfg(feature = "mcp")]
         lazy("mcp_tool", |parts| {
-            crate::network::build_tool_action(parts.settings.clone(), parts.ledger.as_ref())
+            let settings = parts.settings.clone();
+            crate::network::build_tool_action(&parts.setup, settings, parts.ledger.as_ref())
         }),
         #[cfg(feature = "http")]
         lazy("webhook", |parts| {
-            crate::network::build_webhook_action(parts.settings.clone(), parts.ledger.as_ref())
+            let settings = parts.settings.clone();
+            crate::network::build_webhook_action(&parts.setup, settings, parts.ledger.as_ref())
         }),
     ]
 }
@@ -192,7 +194,8 @@ impl Gambrel {
     /// The configuration of the approval server.
     #[cfg(feature = "http")]
     pub fn approval_server(&self) -> Option<gambrel_server::ServerConfig> {
-        self.durable_ledger().map(crate::network::approval_server)
+        let ledger = self.durable_ledger()?;
+        Some(crate::network::approval_server(&self.setup, ledger))
     }
 
     /// The dialect of a name.

@@ -28,6 +28,7 @@ mod network;
 mod path_cache;
 mod project_env;
 mod quality_gate;
+mod question_facts;
 mod run;
 mod setup;
 mod team;
@@ -46,7 +47,8 @@ pub use gambrel_dialects::teams::leader::IdleReport;
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
 pub use gambrel_engine::now_ms;
 pub use gambrel_engine::{
-    Candidate, Coverage, FireResult, Loaded, Options, Selection, Trust, TrustMode,
+    Candidate, Coverage, FireResult, FiringObserver, FiringProgress, Loaded, Options, Selection,
+    Trust, TrustMode,
 };
 pub use gambrel_ledger as ledger;
 pub use gambrel_model as model;
@@ -59,7 +61,7 @@ pub use gambrel_script as script;
 pub use gambrel_server as server;
 pub use project_env::StateDirError;
 pub use run::{native_dialects, plan_sources};
-pub use setup::Setup;
+pub use setup::{QuestionNotice, Setup, TerminalUse};
 pub use team::{IdleResult, TeamError, TeamHookResult};
 pub use wrap::{ToolCall, ToolError, ToolOutput};
 

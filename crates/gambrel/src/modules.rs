@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gambrel_model::ledger::WatchTarget;
-use gambrel_model::ticket::AnswerKind;
-use gambrel_model::{Action, Job, Ledger, Outcome, Ticket};
+use gambrel_model::ticket::{Answer, AnswerKind};
+use gambrel_model::{Action, AnswerEffects, Job, Ledger, Outcome, QuestionContext, Ticket};
 use gambrel_process::settings::SignalPolicy;
 use gambrel_process::signals::SignalGuard;
 use gambrel_script::{
@@ -15,8 +15,9 @@ use gambrel_script::{
 };
 use serde_json::{Value, json};
 
-use crate::Setup;
 use crate::app::process_settings;
+use crate::question_facts::add_question_facts;
+use crate::setup::{QuestionNotice, Setup};
 use crate::terminal::Terminal;
 
 /// How long a ticket of a module waits.
@@ -87,13 +88,22 @@ pub fn select_ui(setup: &Setup) -> &'static str {
 fn build_asker(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> Option<AskFn> {
     match select_ui(setup) {
         "tty" => {
-            let terminal = Terminal::default();
-            Some(Arc::new(move |ask: &Question| terminal.ask_user(ask)))
+            let (terminal, use_of) = (Terminal::default(), setup.on_terminal.clone());
+            let report = move |is_used| use_of.iter().for_each(|user| user.report(is_used));
+            Some(Arc::new(move |ask: &Question| {
+                report(true);
+                let answer = terminal.ask_user(ask);
+                report(false);
+                answer
+            }))
         }
         "page" => {
             let (ledger, project) =
                 (Arc::clone(ledger?), setup.working_dir().display().to_string());
-            Some(Arc::new(move |ask: &Question| ask_by_ticket(&*ledger, &project, ask)))
+            let notice = setup.on_question.clone();
+            Some(Arc::new(move |ask: &Question| {
+                ask_by_ticket(&*ledger, &project, ask, notice.as_ref())
+            }))
         }
         _ => None,
     }
@@ -112,12 +122,59 @@ fn answer_kind(ask: &Question) -> AnswerKind {
 /// Asks through a ticket: yes or no is its action, everything else its message. One that asks the
 /// same again about the same call, because it was killed or its time was over, finds its ticket
 /// and perhaps an answer in it.
-fn ask_by_ticket(ledger: &dyn Ledger, project: &str, ask: &Question) -> Option<Value> {
+fn ask_by_ticket(
+    ledger: &dyn Ledger,
+    project: &str,
+    ask: &Question,
+    notice: Option<&QuestionNotice>,
+) -> Option<Value> {
+    let mut asked = build_ticket(project, ask);
+    add_question_facts(&mut asked, None);
+    let ticket = ledger.open_ticket(&asked).ok()?.ticket;
+    if let Some(notice) = notice {
+        notice.send(&ticket, is_served(ledger));
+    }
+    loop {
+        let known = ledger.find_ticket(&ticket.id).ok()??;
+        if let Some(answer) = known.answer {
+            // Spent when the firing ends, which also reports a failure.
+            let _noted = ledger.take_answer(&ticket.id);
+            return read_answer(ask, &answer);
+        }
+        if gambrel_engine::now_ms() >= known.expires || ask.handle.is_over() {
+            return None;
+        }
+        let soon = Instant::now() + POLL_INTERVAL;
+        ledger.wait_for_change(WatchTarget::Ticket(&ticket.id), soon);
+    }
+}
+
+/// Whether a page shows the question for as long as it waits.
+fn is_served(ledger: &dyn Ledger) -> bool {
+    #[cfg(feature = "http")]
+    {
+        gambrel_server::is_served(ledger)
+    }
+    #[cfg(not(feature = "http"))]
+    {
+        let _no_server = ledger;
+        false
+    }
+}
+
+fn build_ticket(project: &str, ask: &Question) -> Ticket {
     let now = gambrel_engine::now_ms();
     let mut shown =
         vec![("Module".to_owned(), ask.module.clone()), ("Event".to_owned(), ask.event.clone())];
     shown.extend(ask.message.clone().map(|message| ("About".to_owned(), message)));
-    let asked = Ticket {
+    let effects = AnswerEffects {
+        approve: "answers yes".to_owned(),
+        reject: "answers no".to_owned(),
+        silence: "the hook decides by itself".to_owned(),
+        reader: String::new(),
+    };
+    let is_ruling = matches!(ask.kind, QuestionKind::Confirm);
+    Ticket {
         key: json!([
             ask.module,
             ask.session,
@@ -135,30 +192,26 @@ fn ask_by_ticket(ledger: &dyn Ledger, project: &str, ask: &Question) -> Option<V
         hook: ask.module.clone(),
         title: ask.title.clone(),
         shown,
+        context: QuestionContext {
+            why: ask.message.clone().unwrap_or_default(),
+            effects: if is_ruling { effects } else { AnswerEffects::default() },
+            ..QuestionContext::default()
+        },
         wants: answer_kind(ask),
         ..Ticket::default()
-    };
-    let ticket = ledger.open_ticket(&asked).ok()?.ticket;
-    loop {
-        let known = ledger.find_ticket(&ticket.id).ok()??;
-        if let Some(answer) = known.answer {
-            // Spent when the firing ends, which also reports a failure.
-            let _noted = ledger.take_answer(&ticket.id);
-            let yes = matches!(answer.action.as_str(), "approve" | "continue" | "ok");
-            return match ask.kind {
-                QuestionKind::Confirm => Some(json!(yes)),
-                QuestionKind::Select => {
-                    let answers = [answer.message.trim(), answer.action.trim()];
-                    let chosen = ask.options.iter().find(|o| answers.contains(&o.trim()));
-                    chosen.map(|option| json!(option))
-                }
-                QuestionKind::Input | QuestionKind::Editor => yes.then(|| json!(answer.message)),
-            };
+    }
+}
+
+/// The value that the module receives.
+fn read_answer(ask: &Question, answer: &Answer) -> Option<Value> {
+    let yes = matches!(answer.action.as_str(), "approve" | "continue" | "ok");
+    match ask.kind {
+        QuestionKind::Confirm => Some(json!(yes)),
+        QuestionKind::Select => {
+            let answers = [answer.message.trim(), answer.action.trim()];
+            let chosen = ask.options.iter().find(|o| answers.contains(&o.trim()));
+            chosen.map(|option| json!(option))
         }
-        if gambrel_engine::now_ms() >= known.expires || ask.handle.is_over() {
-            return None;
-        }
-        let soon = Instant::now() + POLL_INTERVAL;
-        ledger.wait_for_change(WatchTarget::Ticket(&ticket.id), soon);
+        QuestionKind::Input | QuestionKind::Editor => yes.then(|| json!(answer.message)),
     }
 }

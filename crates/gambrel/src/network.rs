@@ -4,44 +4,69 @@
 use std::sync::Arc;
 
 use gambrel_actions::{ApprovalChannel, ListenerHandle, Settings, WebSettings, WebhookAction};
-use gambrel_model::{Action, Ledger};
+use gambrel_model::{Action, Ledger, Ticket};
+
+use crate::question_facts::add_question_facts;
+use crate::setup::Setup;
 
 /// The row of requests.
 pub fn build_webhook_action(
+    setup: &Setup,
     settings: Settings,
     ledger: Option<&Arc<dyn Ledger>>,
 ) -> Box<dyn Action> {
-    Box::new(WebhookAction::new(web_settings(settings, ledger)))
+    Box::new(WebhookAction::new(web_settings(setup, settings, ledger)))
 }
 
 /// The row of tools.
 #[cfg(feature = "mcp")]
-pub fn build_tool_action(settings: Settings, ledger: Option<&Arc<dyn Ledger>>) -> Box<dyn Action> {
-    Box::new(gambrel_actions::McpAction::new(web_settings(settings, ledger)))
+pub fn build_tool_action(
+    setup: &Setup,
+    settings: Settings,
+    ledger: Option<&Arc<dyn Ledger>>,
+) -> Box<dyn Action> {
+    Box::new(gambrel_actions::McpAction::new(web_settings(setup, settings, ledger)))
 }
 
-fn web_settings(settings: Settings, ledger: Option<&Arc<dyn Ledger>>) -> WebSettings {
-    let approvals = ledger.map(approval_channel);
+fn web_settings(
+    setup: &Setup,
+    settings: Settings,
+    ledger: Option<&Arc<dyn Ledger>>,
+) -> WebSettings {
+    let approvals = ledger.map(|ledger| approval_channel(setup, ledger));
     WebSettings { settings, approvals, ..WebSettings::default() }
 }
 
-/// Where answers come in while somebody waits for one.
-fn approval_channel(ledger: &Arc<dyn Ledger>) -> ApprovalChannel {
-    let ours = Arc::clone(ledger);
-    // Nothing of it is made before somebody waits.
+/// Where answers come in while somebody waits for one. Nothing of it is made before somebody waits.
+fn approval_channel(setup: &Setup, ledger: &Arc<dyn Ledger>) -> ApprovalChannel {
+    let (ours, setup) = (Arc::clone(ledger), setup.clone());
+    let on_question = setup.on_question.clone();
     let listen = move |port: u16| {
-        let ours = approval_server(&ours);
+        let ours = approval_server(&setup, &ours);
         let listening = gambrel_server::listen(&ours, port)?;
         Ok(ListenerHandle { base: listening.base().to_owned(), guard: Box::new(listening) })
     };
-    ApprovalChannel { ledger: Arc::clone(ledger), listen: Arc::new(listen) }
+    let ours = Arc::clone(ledger);
+    let on_wait = move |ticket: &Ticket| {
+        if let Some(notice) = &on_question {
+            notice.send(ticket, true);
+        }
+    };
+    ApprovalChannel {
+        ledger: Arc::clone(ledger),
+        listen: Arc::new(listen),
+        add_facts: Arc::new(add_question_facts),
+        on_wait: Arc::new(on_wait),
+        is_served: Arc::new(move || gambrel_server::is_served(&*ours)),
+    }
 }
 
 /// The same tickets for a page of all of them, if it has a key.
-pub fn approval_server(ledger: &Arc<dyn Ledger>) -> gambrel_server::ServerConfig {
+pub fn approval_server(setup: &Setup, ledger: &Arc<dyn Ledger>) -> gambrel_server::ServerConfig {
     gambrel_server::ServerConfig {
         ledger: Arc::clone(ledger),
         key: None,
         ledger_id: ledger.ledger_id(),
+        public_url: setup.public_url(),
     }
 }

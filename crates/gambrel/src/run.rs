@@ -21,6 +21,7 @@ use gambrel_engine::FireResult;
 use serde_json::Value;
 
 use crate::app::Gambrel;
+use crate::question_facts::add_question_facts;
 
 /// Variables by which `gambrel mcp` finds the same state and settings.
 const SERVER_VARIABLES: [&str; 9] = [
@@ -75,6 +76,7 @@ impl Gambrel {
             redact: settings.redact.as_ref(),
             is_strict: self.setup().options.strict,
             can_ask: self.setup().can_ask(),
+            add_facts: &add_question_facts,
             interrupted,
             now_ms: &now_ms,
         })

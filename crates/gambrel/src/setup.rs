@@ -2,13 +2,14 @@
 //! once at program start.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gambrel_dialects::{DIALECTS, StartPreferences};
 use gambrel_engine::Options;
-use gambrel_model::{Complaint, ReceivedEvent, SearchRoots};
+use gambrel_model::{Complaint, PublicUrl, ReceivedEvent, SearchRoots, Ticket};
 use gambrel_process::settings::SignalPolicy;
 use gambrel_process::watchdog_client::WatchdogClient;
 
@@ -51,11 +52,63 @@ pub struct Setup {
     pub caller: Option<u32>,
     /// Complaints about the environment.
     pub complaints: Vec<Complaint>,
+    /// Told about every question that waits for a person, in words.
+    pub on_question: Option<QuestionNotice>,
+    /// Told when a module asks at the terminal, and when it has its answer.
+    pub on_terminal: Option<TerminalUse>,
+    /// The address of callback links; without it, as the user's `config.yaml` says.
+    pub public_url: Option<PublicUrl>,
     /// How hooks are started; without it, as the user's `config.yaml` says.
     pub start: Option<StartPreferences>,
     /// Lookups of `check_environment`, for the next call of `search_roots` only.
     #[doc(hidden)]
     pub path_cache: Arc<Mutex<PathCache>>,
+}
+
+type TellQuestion = dyn Fn(&Ticket, &str) + Send + Sync;
+
+/// Tells somebody about a question that waits.
+#[derive(Clone)]
+pub struct QuestionNotice(Arc<TellQuestion>);
+
+impl QuestionNotice {
+    /// A notice that calls a function with the question, and with one line about it.
+    pub fn new(tell: impl Fn(&Ticket, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    #[cfg(any(feature = "http", feature = "js"))]
+    pub(crate) fn send(&self, ticket: &Ticket, is_served: bool) {
+        (self.0)(ticket, &crate::question_facts::describe_wait(ticket, is_served));
+    }
+}
+
+impl fmt::Debug for QuestionNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("QuestionNotice")
+    }
+}
+
+/// Told `true` before a module uses the terminal, and `false` afterwards.
+#[derive(Clone)]
+pub struct TerminalUse(Arc<dyn Fn(bool) + Send + Sync>);
+
+impl TerminalUse {
+    /// Calls a function.
+    pub fn new(tell: impl Fn(bool) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    #[cfg(feature = "js")]
+    pub(crate) fn report(&self, is_used: bool) {
+        (self.0)(is_used);
+    }
+}
+
+impl fmt::Debug for TerminalUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TerminalUse")
+    }
 }
 
 impl Setup {
@@ -126,13 +179,24 @@ impl Setup {
         if let Some(known) = self.start {
             return known;
         }
-        let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
-        let text = file.and_then(|file| self.read_config(file)).unwrap_or_default();
-        let mut asked = gambrel_dialects::start_preferences(&String::from_utf8_lossy(&text));
+        let mut asked = gambrel_dialects::start_preferences(&self.read_preferences());
         if let Some(word) = self.env_var("GAMBREL_ISOLATE") {
             asked.isolate = !["0", "false", "no", "off"].contains(&word);
         }
         asked
+    }
+
+    /// The address under which other machines reach callback links, if there is one. Reads a file.
+    pub fn public_url(&self) -> Option<PublicUrl> {
+        let configured = || gambrel_dialects::public_url(&self.read_preferences());
+        self.public_url.clone().or_else(configured)
+    }
+
+    /// The text of the user's `config.yaml`.
+    fn read_preferences(&self) -> String {
+        let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
+        let bytes = file.and_then(|file| self.read_config(file)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Reads a file that dialects read, too. If it does not exist, they need not look for it.

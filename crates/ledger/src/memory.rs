@@ -289,6 +289,11 @@ impl Runs for MemoryLedger {
         Ok(RunLock::new(lock.fence, held))
     }
 
+    fn lock_owner(&self, name: &str) -> LedgerResult<Option<ProcessOrigin>> {
+        let locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(locks.get(name).and_then(|lock| lock.owner.clone()))
+    }
+
     fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> LedgerResult<u64> {
         let mut state = self.change_state();
         let stored = state.logs.entry(log.clone()).or_default();

@@ -38,6 +38,8 @@ pub struct Dialect {
 /// Small differences between dialects.
 #[derive(Debug, Clone, Copy)]
 pub struct DialectProperties {
+    /// The name of the product, for people; empty: the dialect's name.
+    pub product: &'static str,
     /// Whether matchers may also use the caller's tool names.
     pub matches_caller_tool_names: bool,
     /// Whether the caller can express slots of other dialects.
@@ -65,6 +67,7 @@ pub struct DialectProperties {
 impl DialectProperties {
     /// A dialect without special properties.
     pub const DEFAULT: Self = Self {
+        product: "",
         matches_caller_tool_names: false,
         accepts_foreign_slots: false,
         project_markers: &[],
@@ -87,6 +90,11 @@ impl DialectProperties {
 }
 
 impl Dialect {
+    /// The name of its product, for people.
+    pub fn product(&self) -> &'static str {
+        if self.properties.product.is_empty() { self.name } else { self.properties.product }
+    }
+
     /// Its event table.
     pub fn events(&self) -> &'static [EventSpec] {
         (self.events)()

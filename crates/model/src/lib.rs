@@ -27,7 +27,9 @@ pub mod moment;
 pub mod outcome;
 pub mod pass;
 pub mod pattern;
+pub mod public_url;
 pub mod quality_gate;
+pub mod question_context;
 pub mod request;
 pub mod shell_bound;
 pub mod shell_quotes;
@@ -62,7 +64,11 @@ pub use moment::{Moment, MomentKind};
 pub use outcome::{Captured, CutShort, End, Outcome};
 pub use pass::Pass;
 pub use pattern::{Pattern, PatternError};
+pub use public_url::{PublicUrl, PublicUrlError};
 pub use quality_gate::{FailureAction, FollowupOwner, QualityGatePolicy, QualityGateResult};
+pub use question_context::{
+    AnswerEffects, FileChange, MAX_SHOWN_CHARS, QuestionContext, TextReplacement,
+};
 pub use request::{
     ApprovalRequest, FetchRequest, FetchResponse, RegexCheck, SpawnRequestBody, ToolRequest,
     WebhookRequest,

@@ -9,6 +9,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::question_context::{FileChange, QuestionContext};
+
 /// Stands in a request where the link that answers its question goes. Values that a request is
 /// filled with cannot hold it: see [`plain`].
 pub const CALLBACK_MARKER: &str = "\u{e000}callback\u{e000}";
@@ -90,6 +92,10 @@ pub struct ApprovalRequest {
     pub title: String,
     /// What the person is shown.
     pub shown: Vec<(String, String)>,
+    /// What it is about, and what each answer does.
+    pub context: QuestionContext,
+    /// The change of a file that waits, if it is one.
+    pub change: Option<FileChange>,
 }
 
 /// One tool of a server that speaks MCP.

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Claim;
+use crate::question_context::QuestionContext;
 
 /// One question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct Ticket {
     pub title: String,
     /// What the person is shown, name by name.
     pub shown: Vec<(String, String)>,
+    /// What it is about, and what each answer does.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub context: QuestionContext,
     /// What kind of answer it waits for.
     pub wants: AnswerKind,
     /// Whether the message that brings its link has gone out.
@@ -41,6 +45,10 @@ pub struct Ticket {
     pub taken: Option<Claim>,
     /// What was answered.
     pub answer: Option<Answer>,
+}
+
+fn is_empty(context: &QuestionContext) -> bool {
+    *context == QuestionContext::default()
 }
 
 /// The stored form of a base URL: the port for a link to this machine, as older versions store it.

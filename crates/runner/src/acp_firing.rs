@@ -8,7 +8,7 @@ use gambrel_model::{Complaint, Decision};
 
 use crate::agent::AcpInput;
 use crate::context::FireHooks;
-use crate::firing::PreparedFiring;
+use crate::firing::{FiringName, PreparedFiring};
 
 /// A firing about a tool call.
 pub(crate) struct FiringJob<'p> {
@@ -22,10 +22,8 @@ pub(crate) struct FiringJob<'p> {
 pub struct FiredTool {
     /// The call.
     pub call: String,
-    /// The neutral moment.
-    pub moment: &'static str,
-    /// The key of the firing.
-    pub key: String,
+    /// What the firing is about.
+    pub name: FiringName,
     /// The decision.
     pub decision: Result<Decision, Complaint>,
 }
@@ -40,7 +38,7 @@ pub(crate) fn run_firings(
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(FiringJob { call, firing }) = job else { return };
         let decision = fire(&firing.request);
-        let fired = FiredTool { call, moment: firing.moment, key: firing.key, decision };
+        let fired = FiredTool { call, name: firing.name, decision };
         if results.send(AcpInput::Done(fired)).is_err() {
             return;
         }

@@ -227,9 +227,10 @@ impl<'r> Driver<'r> {
     /// Handles the decision of hooks about a call.
     pub(crate) fn handle_fired(&mut self, turn: &mut AcpTurn<'r>, fired: FiredTool) -> AcpResult {
         turn.firing_count = turn.firing_count.saturating_sub(1);
-        let FiredTool { call: id, moment, key, decision } = fired;
+        let FiredTool { call: id, name, decision } = fired;
+        let moment = name.moment;
         let decision = match decision {
-            Ok(decision) => self.conclude_firing(moment, &key, decision),
+            Ok(decision) => self.conclude_firing(&name, decision),
             Err(complaint) => {
                 let why = complaint.to_string();
                 (self.on_update)(RunUpdate::Notice(&why));
@@ -394,7 +395,7 @@ impl<'r> Driver<'r> {
                 Ok(Received::Done(fired)) => {
                     turn.firing_count -= 1;
                     if let Ok(decision) = fired.decision {
-                        let fired = self.conclude_firing(fired.moment, &fired.key, decision);
+                        let fired = self.conclude_firing(&fired.name, decision);
                         self.tool_hooks.extend(fired.hooks);
                     }
                 }

@@ -1,6 +1,6 @@
 //! One prompt of the current node's agent. How the prompt reaches it depends on its kind.
 
-use crate::agent::{AgentJob, TurnEnd, run_command, run_script};
+use crate::agent::{AgentJob, ToolUseEnd, TurnEnd, run_command, run_script};
 use crate::drive::Driver;
 use crate::provider::AgentSpec;
 
@@ -15,7 +15,7 @@ impl Driver<'_> {
                 run_script(context, &file, job, &mut |tool| {
                     calls += 1;
                     // The last messages of a run belong to no iteration.
-                    if job.prompt.is_none() { None } else { self.use_tool(tool, calls) }
+                    if job.prompt.is_none() { ToolUseEnd::Ran } else { self.use_tool(tool, calls) }
                 })
             }
             Ok(AgentSpec::Acp(command)) => self.prompt_acp_agent(&command, job),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gambrel_model::{Call, Complaint, Decision, Ledger, LedgerError, Outcome};
+use gambrel_model::{Call, Complaint, Decision, FileChange, Ledger, LedgerError, Outcome, Ticket};
 use gambrel_process::group::ProcessGroup;
 use gambrel_process::owner::ParentEnds;
 use gambrel_process::redact::Redact;
@@ -34,6 +34,8 @@ pub struct RunContext<'a> {
     pub is_strict: bool,
     /// Whether a person can be asked about such a call.
     pub can_ask: bool,
+    /// Adds to a question what only the machine knows.
+    pub add_facts: &'a (dyn Fn(&mut Ticket, Option<&FileChange>) + 'a),
     /// The signal that asked the run to end, if one did.
     pub interrupted: &'a (dyn Fn() -> Option<i32> + 'a),
     /// Milliseconds since the epoch.
@@ -65,7 +67,7 @@ pub enum RunUpdate<'u> {
     /// A hook has a message for the user.
     Notice(&'u str),
     /// A tool call waits for a person's answer.
-    Question(&'u gambrel_model::Ticket),
+    Question(&'u Ticket),
     /// The run waits before its next iteration.
     Waiting(std::time::Duration),
 }

@@ -4,10 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gambrel_model::ledger::WatchTarget;
-use gambrel_model::{Answer, Decision, Ledger, LedgerError, Ruling, Ticket};
+use gambrel_model::{
+    Answer, AnswerEffects, Decision, FileChange, Ledger, LedgerError, QuestionContext, Ruling,
+    Ticket,
+};
 use serde_json::{Value, json};
 
-use crate::agent::ToolUse;
+use crate::agent::{ToolUse, ToolUseEnd};
 use crate::board_tools::{self, refusal_text};
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
@@ -42,8 +45,8 @@ pub(crate) enum QuestionState {
 }
 
 impl Driver<'_> {
-    /// Fires the hooks before and after a tool call. Returns the reason where it is refused.
-    pub(crate) fn use_tool(&mut self, tool: &ToolUse, number: u32) -> Option<String> {
+    /// Fires the hooks before and after a tool call of a scripted agent.
+    pub(crate) fn use_tool(&mut self, tool: &ToolUse, number: u32) -> ToolUseEnd {
         let id = format!("{}/{number}", self.state.cursor.turn);
         let tool = &ToolUse { id: id.clone(), key: id, ..tool.clone() };
         let refusal = match self.fire_tool_before(tool) {
@@ -51,9 +54,9 @@ impl Driver<'_> {
             Err(error) => Some(error.to_string()),
         };
         self.turn_counts.tool_calls += 1;
-        if refusal.is_some() {
+        if let Some(reason) = refusal {
             self.turn_counts.blocked_calls += 1;
-            return refusal;
+            return ToolUseEnd::Refused(reason);
         }
         let mut ended = tool.clone();
         match self.call_board(&tool.tool, &tool.args) {
@@ -66,10 +69,15 @@ impl Driver<'_> {
             Some(Err(error)) => ended.error = Some(refusal_text(&error)),
             None => {}
         }
-        if let Err(error) = self.fire_tool_end(&ended) {
+        let rewritten = self.fire_tool_end(&ended).unwrap_or_else(|error| {
             (self.on_update)(RunUpdate::Notice(&error.to_string()));
+            None
+        });
+        match (ended.error.filter(|_| tool.error.is_none()), rewritten) {
+            (Some(reason), _) => ToolUseEnd::Refused(reason),
+            (None, Some(output)) => ToolUseEnd::Rewritten(output),
+            (None, None) => ToolUseEnd::Ran,
         }
-        ended.error.filter(|_| tool.error.is_none())
     }
 
     fn fire_tool_before(&mut self, tool: &ToolUse) -> Result<Option<String>, RunError> {
@@ -99,11 +107,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Fires the hooks after a tool call. What they tell the agent is in its next prompt.
-    fn fire_tool_end(&mut self, tool: &ToolUse) -> Result<(), RunError> {
-        let fired = self.fire(tool_end_firing(tool))?;
+    /// Fires the hooks after a tool call. What they tell the agent is in its next prompt. Returns
+    /// the output if they rewrote it.
+    fn fire_tool_end(&mut self, tool: &ToolUse) -> Result<Option<String>, RunError> {
+        let fired = self.fire(RunFiring { accepts_output: true, ..tool_end_firing(tool) })?;
+        let output = fired.rewritten_output();
         self.tool_hooks.extend(fired.hooks);
-        Ok(())
+        Ok(output)
     }
 
     /// Asks a person about a tool call. Returns the reason where it is refused.
@@ -147,7 +157,7 @@ impl Driver<'_> {
     fn build_ticket(&self, tool: &ToolUse, reason: &str) -> Ticket {
         let now = (self.context.now_ms)();
         let word = if tool.tool.is_empty() { &tool.name } else { &tool.tool };
-        let args = shorten(&tool.args);
+        let args = shorten_call(&tool.args);
         let mut shown = vec![
             ("Tool".to_owned(), word.clone()),
             ("Arguments".to_owned(), tool.args.to_string()),
@@ -156,7 +166,7 @@ impl Driver<'_> {
         let what = format!("tool/{}", tool.key);
         let cursor = &self.state.cursor;
         let key = cursor.firing_key(&self.folder.path, &self.plan.session.run_id, &what);
-        Ticket {
+        let mut ticket = Ticket {
             key,
             at: now,
             expires: now + u64::try_from(ANSWER_TIMEOUT.as_millis()).unwrap_or(u64::MAX),
@@ -165,8 +175,18 @@ impl Driver<'_> {
             hook: asker_name(&self.folder.path),
             title: format!("{word} {args}"),
             shown,
+            context: QuestionContext {
+                command: tool.args["command"].as_str().unwrap_or_default().to_owned(),
+                path: tool.args["path"].as_str().unwrap_or_default().to_owned(),
+                why: reason.to_owned(),
+                agent: self.node().provider.spec.clone(),
+                effects: tool_effects(),
+                ..QuestionContext::default()
+            },
             ..Ticket::default()
-        }
+        };
+        (self.context.add_facts)(&mut ticket, FileChange::from_args(&tool.args).as_ref());
+        ticket
     }
 
     /// The answer; `None` when the question has expired, the time of the stage is over, or a signal
@@ -185,13 +205,23 @@ impl Driver<'_> {
     }
 }
 
+/// What the answers about a tool call do.
+fn tool_effects() -> AnswerEffects {
+    AnswerEffects {
+        approve: "lets this one call run".to_owned(),
+        reject: "blocks it".to_owned(),
+        silence: "the run waits, and blocks the call in the end".to_owned(),
+        reader: "the agent".to_owned(),
+    }
+}
+
 /// The firing about a tool call.
 pub(crate) fn tool_firing(moment: &'static str, tool: &ToolUse) -> RunFiring {
     let mut facts = json!({"tool": {"kind": tool.tool, "args": tool.args, "id": tool.id}});
     if !tool.name.is_empty() {
         facts["tool"]["name"] = json!(tool.name);
     }
-    RunFiring { moment, pass: "all", key: format!("{moment}/{}", tool.key), facts }
+    RunFiring { key: format!("{moment}/{}", tool.key), facts, ..RunFiring::of(moment) }
 }
 
 /// The firing about the end of a tool call.
@@ -243,7 +273,7 @@ fn join_reasons(decision: &Decision) -> String {
 }
 
 /// The arguments in a title: the command where there is one.
-fn shorten(args: &Value) -> String {
+pub(crate) fn shorten_call(args: &Value) -> String {
     let command =
         ["command", "path", "file_path", "url", "title"].iter().find_map(|key| args[*key].as_str());
     let text = command.map_or_else(|| args.to_string(), str::to_owned);

@@ -43,6 +43,24 @@ pub(crate) async fn show_list(
     }
 }
 
+/// All questions that are answered or expired.
+pub(crate) async fn show_history(
+    State(state): State<Arc<AppState>>,
+    headers: HeaderMap,
+) -> Response {
+    if !auth::has_cookie(&state, &headers) {
+        return list_closed(&state).into_response_as(ResponseFormat::Html);
+    }
+    let reply = match state.tickets().await {
+        Ok(tickets) => {
+            let page = page::history_page(&tickets, now_ms());
+            CallbackResponse::new(StatusCode::OK, json!({ "status": "closed" }), page)
+        }
+        Err(reply) => reply,
+    };
+    reply.into_response_as(ResponseFormat::Html)
+}
+
 /// An answer from the list.
 pub(crate) async fn post_answer(
     State(state): State<Arc<AppState>>,

@@ -18,7 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::connection_limit::{ConnectionLimit, ConnectionSlot};
-use crate::port::LoopbackPort;
+use crate::origin_check::ConnectionReach;
+use crate::port::BoundPort;
 use crate::routes;
 use crate::state::AppState;
 
@@ -32,7 +33,7 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Serves a port until `stopped` is true.
 pub(crate) async fn serve_connections(
-    bound_port: LoopbackPort,
+    bound_port: BoundPort,
     state: Arc<AppState>,
     mut stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
@@ -55,8 +56,9 @@ pub(crate) async fn serve_connections(
         };
 
         let slot = guard.slot();
+        let reach = ConnectionReach::of_stream(&stream);
         let service = TowerToHyperService::new(router.clone());
-        let service = service_fn(answer_with_slot(guard.slot(), service));
+        let service = service_fn(answer_with_slot(guard.slot(), reach, service));
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
@@ -76,10 +78,12 @@ pub(crate) async fn serve_connections(
 /// Answers requests, and records in the connection's slot when each begins and ends.
 fn answer_with_slot<S: Service<Request<Incoming>>>(
     slot: Arc<ConnectionSlot>,
+    reach: ConnectionReach,
     service: S,
 ) -> impl Fn(Request<Incoming>) -> ResponseFuture<S::Future> {
-    move |request| {
+    move |mut request| {
         slot.begin_request();
+        request.extensions_mut().insert(reach);
         let follows = request.uri().path() == routes::EVENTS_PATH;
         ResponseFuture { slot: Arc::clone(&slot), follows, answer: Box::pin(service.call(request)) }
     }

@@ -1,5 +1,5 @@
-//! Receives answers: callback links and the page of open approvals, on this machine only. Answers
-//! go to the ledger; this crate decides nothing.
+//! Receives answers: callback links and the page of open approvals. It listens on this machine only,
+//! unless the user says otherwise. Answers go to the ledger; this crate decides nothing.
 
 mod answer_body;
 mod approvals;
@@ -8,6 +8,7 @@ mod callback;
 mod connection_limit;
 mod connections;
 mod form;
+mod link_ports;
 mod listen;
 mod origin_check;
 mod page;
@@ -20,6 +21,7 @@ mod serve;
 mod sse;
 mod state;
 
+pub use link_ports::is_served;
 pub use listen::{ListenError, Listener, listen};
-pub use serve::serve;
+pub use serve::{ServeAddress, ServedAddress, serve};
 pub use state::ServerConfig;

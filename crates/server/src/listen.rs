@@ -2,14 +2,16 @@
 //! the first serves it for all. When it ends, another waiting process takes over.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use gambrel_model::PublicUrl;
 use tokio::sync::watch;
 
 use crate::connections;
-use crate::port::LoopbackPort;
+use crate::port::BoundPort;
 use crate::probe::{PortOwner, find_owner};
 use crate::state::{AppState, ServerConfig};
 
@@ -61,9 +63,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The beginning of links: `http://localhost:8765`.
+    /// The beginning of links: the public address, or `http://localhost:8765`.
     pub fn base(&self) -> &str {
         &self.shared.base
+    }
+
+    /// The port on this machine.
+    pub fn port(&self) -> u16 {
+        self.shared.port
     }
 }
 
@@ -76,24 +83,45 @@ pub fn listen(config: &ServerConfig, port: u16) -> Result<Listener, ListenError>
         ListenerState::Free(bound_port) => {
             SharedListener::start(config, bound_port.port, Some(bound_port))?
         }
-        ListenerState::Shared(port) => SharedListener::start(config, port, None)?,
+        ListenerState::Shared(port, public_url) => {
+            let public_url = config.public_url.clone().or(public_url);
+            let config = ServerConfig { public_url, ..config.clone() };
+            SharedListener::start(&config, port, None)?
+        }
     };
     let (ledger_id, listener) = (config.ledger_id.clone(), Arc::downgrade(&shared));
     listeners.push(KnownListener { port: shared.port, ledger_id, listener });
     Ok(Listener { shared })
 }
 
-/// Takes a port that is not shared.
-pub(crate) fn take_unshared_port(port: u16) -> Result<LoopbackPort, ListenError> {
+/// Serves this port, or waits until its owner ends. `None` if another program uses it.
+pub(crate) fn share_port(config: &ServerConfig, port: u16) -> Option<Listener> {
+    let bound_port = take_port(port).ok()?;
+    if bound_port.is_none()
+        && !matches!(find_owner(port, &config.ledger_id), PortOwner::SameLedger(_))
+    {
+        return None;
+    }
+    let shared = SharedListener::start(config, port, bound_port).ok()?;
+    Some(Listener { shared })
+}
+
+/// Takes a port that is not shared, also on one more address.
+pub(crate) fn take_unshared_port(
+    port: u16,
+    more: Option<IpAddr>,
+) -> Result<BoundPort, ListenError> {
     for candidate in candidate_ports(port) {
-        if let Some(bound_port) = take_port(candidate)? {
+        let bound_port = BoundPort::bind_also(candidate, more);
+        let refused = |why| ListenError::Refused { port: candidate, why };
+        if let Some(bound_port) = bound_port.map_err(refused)? {
             return Ok(bound_port);
         }
     }
     Err(all_taken(port))
 }
 
-/// The beginning of links to a port.
+/// The beginning of links to a port of this machine.
 pub(crate) fn base_url(port: u16) -> String {
     format!("http://localhost:{port}")
 }
@@ -105,8 +133,8 @@ pub(crate) fn build_runtime() -> io::Result<tokio::runtime::Runtime> {
 
 enum ListenerState {
     InProcess(Arc<SharedListener>),
-    Free(LoopbackPort),
-    Shared(u16),
+    Free(BoundPort),
+    Shared(u16, Option<PublicUrl>),
 }
 
 fn find_listener(
@@ -127,7 +155,9 @@ fn find_listener(
                 return Ok(ListenerState::Free(bound_port));
             }
             match find_owner(candidate, &config.ledger_id) {
-                PortOwner::SameLedger => return Ok(ListenerState::Shared(candidate)),
+                PortOwner::SameLedger(public_url) => {
+                    return Ok(ListenerState::Shared(candidate, public_url));
+                }
                 PortOwner::OtherProgram => break,
                 PortOwner::Nobody => {}
             }
@@ -144,8 +174,8 @@ fn all_taken(port: u16) -> ListenError {
     ListenError::AllTaken { from: port, to: *candidate_ports(port).end() }
 }
 
-fn take_port(port: u16) -> Result<Option<LoopbackPort>, ListenError> {
-    LoopbackPort::bind(port).map_err(|why| ListenError::Refused { port, why })
+fn take_port(port: u16) -> Result<Option<BoundPort>, ListenError> {
+    BoundPort::bind(port).map_err(|why| ListenError::Refused { port, why })
 }
 
 /// One port of this process and the thread that serves it, or waits to.
@@ -161,9 +191,10 @@ impl SharedListener {
     fn start(
         config: &ServerConfig,
         port: u16,
-        bound_port: Option<LoopbackPort>,
+        bound_port: Option<BoundPort>,
     ) -> Result<Arc<Self>, ListenError> {
         let (stop, stopped) = watch::channel(false);
+        let base = config.public_url.as_ref().map_or_else(|| base_url(port), ToString::to_string);
         let state = Arc::new(AppState::new(config.clone(), port, stopped.clone())?);
         let runtime = build_runtime()?;
         let work = move || {
@@ -171,7 +202,7 @@ impl SharedListener {
             runtime.shutdown_timeout(SHUTDOWN_GRACE);
         };
         let thread = std::thread::Builder::new().name("gambrel-listen".into()).spawn(work)?;
-        Ok(Arc::new(Self { port, base: base_url(port), stop, thread: Some(thread) }))
+        Ok(Arc::new(Self { port, base, stop, thread: Some(thread) }))
     }
 }
 
@@ -186,7 +217,7 @@ impl Drop for SharedListener {
 
 async fn serve_port(
     state: Arc<AppState>,
-    bound_port: Option<LoopbackPort>,
+    bound_port: Option<BoundPort>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let bound_port = match bound_port {
@@ -200,10 +231,10 @@ async fn serve_port(
     connections::serve_connections(bound_port, state, stopped).await.ok();
 }
 
-async fn wait_for_port(port: u16) -> LoopbackPort {
+async fn wait_for_port(port: u16) -> BoundPort {
     loop {
         tokio::time::sleep(PORT_CHECK_INTERVAL).await;
-        if let Ok(Some(bound_port)) = LoopbackPort::bind(port) {
+        if let Ok(Some(bound_port)) = BoundPort::bind(port) {
             return bound_port;
         }
     }

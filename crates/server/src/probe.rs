@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use gambrel_model::PublicUrl;
 use serde_json::Value;
 
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -13,8 +14,8 @@ const MAX_ANSWER_BYTES: usize = 4096;
 /// The owner of a port.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PortOwner {
-    /// A gambrel process with the same ledger.
-    SameLedger,
+    /// A gambrel process with the same ledger, and the public address that it serves.
+    SameLedger(Option<PublicUrl>),
     /// Another program, or another user's process.
     OtherProgram,
     /// No process accepts connections.
@@ -27,10 +28,12 @@ pub(crate) fn find_owner(port: u16, ledger_id: &str) -> PortOwner {
         return PortOwner::Nobody;
     };
     let answer = request_health(stream, port).unwrap_or_default();
-    if has_ledger_id(&answer, ledger_id) && belongs_to_user(port) {
-        PortOwner::SameLedger
-    } else {
-        PortOwner::OtherProgram
+    match parse_health(&answer).filter(|health| health["gambrel"] == ledger_id) {
+        Some(health) if belongs_to_user(port) => {
+            let public_url = health["public_url"].as_str();
+            PortOwner::SameLedger(public_url.and_then(|url| PublicUrl::parse(url).ok()))
+        }
+        _ => PortOwner::OtherProgram,
     }
 }
 
@@ -58,11 +61,11 @@ fn request_health(mut stream: TcpStream, port: u16) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-fn has_ledger_id(answer: &str, ledger_id: &str) -> bool {
-    let Some((head, body)) = answer.split_once("\r\n\r\n") else { return false };
-    let body: Value = serde_json::from_str(body.trim()).unwrap_or_default();
-    head.starts_with("HTTP/1.1 200")
-        && body.get("gambrel").and_then(Value::as_str) == Some(ledger_id)
+/// What a process says about itself.
+fn parse_health(answer: &str) -> Option<Value> {
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let body: Value = serde_json::from_str(body.trim()).ok()?;
+    head.starts_with("HTTP/1.1 200").then_some(body)
 }
 
 /// Whether this user's process listens on the port. Another user could learn the ledger id and
@@ -89,7 +92,7 @@ fn socket_owner(table: &str, port: u16) -> Option<&str> {
 mod tests {
     use std::net::TcpListener;
 
-    use super::{belongs_to_user, has_ledger_id, socket_owner};
+    use super::{belongs_to_user, parse_health, socket_owner};
 
     #[test]
     fn finds_the_owner_of_a_listening_socket() {
@@ -107,12 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn accepts_only_the_own_ledger_id() {
+    fn reads_only_answers_of_servers() {
         let good = "HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n{\"gambrel\":\"m\"}";
-        assert!(has_ledger_id(good, "m"));
-        assert!(!has_ledger_id(good, "n"));
-        assert!(!has_ledger_id(&good.replace("200", "404"), "m"));
-        assert!(!has_ledger_id("{\"gambrel\":\"m\"}", "m"));
-        assert!(!has_ledger_id("", ""));
+        assert_eq!(parse_health(good).unwrap()["gambrel"], "m");
+        assert_eq!(parse_health(&good.replace("200", "404")), None);
+        assert_eq!(parse_health("{\"gambrel\":\"m\"}"), None);
+        assert_eq!(parse_health(""), None);
     }
 }

@@ -1,13 +1,17 @@
 //! `gambrel serve`: the page of open approvals. It shares its port with no other process, because a
-//! waiting run that serves the same tickets may lack the page.
+//! waiting run that serves the same tickets may lack the page. It keeps links to other ports alive
+//! after the process that sent them has ended.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gambrel_model::PublicUrl;
 use tokio::sync::watch;
 
 use crate::connections;
+use crate::link_ports::LinkPorts;
 use crate::listen::{ListenError, base_url, build_runtime, take_unshared_port};
 use crate::state::{AppState, ServerConfig};
 
@@ -19,20 +23,46 @@ const INTERRUPT: u8 = 2;
 /// SIGTERM, sent by the system.
 const TERMINATE: u8 = 15;
 
-/// Serves until SIGINT or SIGTERM, and returns that signal. Calls `on_ready` with the beginning of
-/// links once they work.
+/// Where the server listens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ServeAddress {
+    /// The port, or the first of those that are tried.
+    pub port: u16,
+    /// One more address besides loopback, for other machines.
+    pub bind: Option<IpAddr>,
+}
+
+/// The addresses of a server that has started.
+#[derive(Debug, Clone)]
+pub struct ServedAddress {
+    /// The beginning of addresses on this machine.
+    pub base: String,
+    /// The beginning of links for other machines.
+    pub public: Option<String>,
+}
+
+/// Serves until SIGINT or SIGTERM, and returns that signal. Calls `on_ready` once links work.
 pub fn serve(
     config: ServerConfig,
-    port: u16,
-    on_ready: &mut dyn FnMut(&str),
+    address: ServeAddress,
+    on_ready: &mut dyn FnMut(&ServedAddress),
 ) -> Result<u8, ListenError> {
-    let bound_port = take_unshared_port(port)?;
+    let bound_port = take_unshared_port(address.port, address.bind)?;
+    let public_url =
+        config.public_url.clone().or_else(|| bound_url(address.bind?, bound_port.port));
+    let config = ServerConfig { public_url, ..config };
+    let served = ServedAddress {
+        base: base_url(bound_port.port),
+        public: config.public_url.as_ref().map(ToString::to_string),
+    };
+
     let (stop, stopped) = watch::channel(false);
+    let link_ports = LinkPorts::start(&config, address.port, bound_port.port)?;
     let state = Arc::new(AppState::new(config, bound_port.port, stopped.clone())?);
     let runtime = build_runtime()?;
     let done = runtime.block_on(async {
         let mut end = EndSignals::new()?;
-        on_ready(&base_url(bound_port.port));
+        on_ready(&served);
         let serving = connections::serve_connections(bound_port, state, stopped);
         tokio::pin!(serving);
         let signal = tokio::select! {
@@ -42,8 +72,16 @@ pub fn serve(
         stop.send_replace(true);
         serving.await.map(|()| signal)
     });
+    link_ports.stop();
     runtime.shutdown_timeout(SHUTDOWN_GRACE);
     done.map_err(ListenError::Start)
+}
+
+/// The address of links to an address that the user had bound; `None` for one that stands for many.
+fn bound_url(address: IpAddr, port: u16) -> Option<PublicUrl> {
+    let is_one = !address.is_unspecified() && !address.is_loopback();
+    let socket = SocketAddr::new(address, port);
+    is_one.then(|| PublicUrl::parse(&format!("http://{socket}")).ok()).flatten()
 }
 
 /// The signals that end the server.

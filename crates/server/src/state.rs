@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use gambrel_model::PublicUrl;
 use gambrel_model::ledger::{Ledger, LedgerError};
 use gambrel_model::ticket::Ticket;
 use tokio::sync::{Semaphore, watch};
@@ -27,6 +28,8 @@ pub struct ServerConfig {
     pub key: Option<String>,
     /// Identifies the ledger: processes with the same value serve the same tickets.
     pub ledger_id: String,
+    /// The address under which other machines reach the links, and nothing else.
+    pub public_url: Option<PublicUrl>,
 }
 
 /// The state of one listener.

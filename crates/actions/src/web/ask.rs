@@ -33,12 +33,16 @@ pub(super) async fn ask_question(
     let Some(approvals) = sender.approvals.clone() else {
         return Outcome::not_attempted(AskError::NoChannel);
     };
-    let new_ticket = build_ticket(question, limits.timeout);
-    let opened =
-        match with_ledger(&approvals.ledger, move |ledger| ledger.open_ticket(&new_ticket)).await {
-            Ok(opened) => opened,
-            Err(why) => return Outcome::not_attempted(why),
-        };
+    let mut new_ticket = build_ticket(question, limits.timeout);
+    let (add_facts, change) = (Arc::clone(&approvals.add_facts), question.change.clone());
+    let open_ticket = move |ledger: &SharedLedger| {
+        add_facts(&mut new_ticket, change.as_ref());
+        ledger.open_ticket(&new_ticket)
+    };
+    let opened = match with_ledger(&approvals.ledger, open_ticket).await {
+        Ok(opened) => opened,
+        Err(why) => return Outcome::not_attempted(why),
+    };
 
     let wait = AnswerWait::for_ticket(&approvals, &opened.ticket, limits.timeout, budget);
     if let Some(answer) = &opened.ticket.answer {
@@ -76,11 +80,13 @@ pub(super) async fn ask_question(
         .await;
     }
     outcome.remarks.extend(remark);
+    (approvals.on_wait)(&opened.ticket);
     wait.wait_for_answer(outcome).await
 }
 
+/// The port of a link to this machine.
 fn port_of(base: &str) -> Option<u16> {
-    base.trim_end_matches('/').rsplit_once(':')?.1.parse().ok()
+    base.strip_prefix("http://localhost:")?.trim_end_matches('/').parse().ok()
 }
 
 /// Marks an unsent question as cut short, so that it does not count as unanswered.
@@ -103,6 +109,7 @@ fn build_ticket(question: &ApprovalRequest, timeout: Duration) -> Ticket {
         hook: question.hook.clone(),
         title: question.title.clone(),
         shown: question.shown.clone(),
+        context: question.context.clone(),
         ..Ticket::default()
     }
 }
@@ -128,6 +135,7 @@ async fn with_ledger<T: Send + 'static>(
 /// The wait for one ticket.
 struct AnswerWait {
     ledger: SharedLedger,
+    is_served: Arc<dyn Fn() -> bool + Send + Sync>,
     id: String,
     /// When the question expires.
     expires_at: Instant,
@@ -147,7 +155,8 @@ impl AnswerWait {
         // A clock that was set back must not make the wait longer than the timeout.
         let time_left = Duration::from_millis(end.saturating_sub(now_ms())).min(timeout);
         let expires_at = add_duration(Instant::now(), time_left);
-        Self { ledger: Arc::clone(&approvals.ledger), id: ticket.id.clone(), expires_at, budget }
+        let (ledger, is_served) = (Arc::clone(&approvals.ledger), Arc::clone(&approvals.is_served));
+        Self { ledger, is_served, id: ticket.id.clone(), expires_at, budget }
     }
 
     fn deadline(&self) -> Instant {
@@ -171,7 +180,10 @@ impl AnswerWait {
                 return self.finish_late(outcome).await;
             }
             if self.budget.is_some_and(|budget| now >= budget) {
-                let answer = Some(json!({ "pending": self.id }));
+                let is_served = Arc::clone(&self.is_served);
+                let served = with_ledger(&self.ledger, move |_| Ok(is_served())).await;
+                let served = served.unwrap_or(false);
+                let answer = Some(json!({ "pending": self.id, "served": served }));
                 return Outcome { end: End::TimedOut, answer, ..outcome };
             }
             self.wait_for_change(self.deadline().min(now + READ_INTERVAL)).await;

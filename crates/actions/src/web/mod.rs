@@ -22,7 +22,7 @@ mod target;
 pub use action::WebhookAction;
 pub use error::{ExchangeError, RequestError, TlsError};
 pub use fetch::Fetcher;
-pub use settings::{ApprovalChannel, ListenFn, ListenerHandle, ResolveFn, WebSettings};
+pub use settings::{AddFactsFn, ApprovalChannel, ListenFn, ListenerHandle, ResolveFn, WebSettings};
 #[cfg(feature = "mcp")]
 pub(crate) use {
     async_action::AsyncAction, client::HttpClients, exchange::MAX_BODY_BYTES,

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use gambrel_model::ledger::Ledger;
+use gambrel_model::{FileChange, Ticket};
 
 use gambrel_process::settings::Settings;
 
@@ -30,6 +31,9 @@ pub struct WebSettings {
     pub roots: Vec<Vec<u8>>,
 }
 
+/// Adds to a question what only the machine knows, such as the difference that a change makes.
+pub type AddFactsFn = Arc<dyn Fn(&mut Ticket, Option<&FileChange>) + Send + Sync>;
+
 /// Stores questions and receives their answers.
 #[derive(Clone)]
 pub struct ApprovalChannel {
@@ -37,6 +41,12 @@ pub struct ApprovalChannel {
     pub ledger: Arc<dyn Ledger>,
     /// Starts a listener for answers.
     pub listen: ListenFn,
+    /// Adds facts to a question.
+    pub add_facts: AddFactsFn,
+    /// Told when a question waits for its answer.
+    pub on_wait: Arc<dyn Fn(&Ticket) + Send + Sync>,
+    /// Whether links work after this process has ended.
+    pub is_served: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// Keeps a listener open.

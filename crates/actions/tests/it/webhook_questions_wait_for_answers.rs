@@ -53,7 +53,13 @@ impl TestChannel {
             let keep = Box::new(CountGuard(Arc::clone(&count)));
             Ok(ListenerHandle { base: format!("http://localhost:{port}"), guard: keep })
         });
-        let approvals = Some(ApprovalChannel { ledger: Arc::clone(&self.ledger), listen });
+        let approvals = Some(ApprovalChannel {
+            ledger: Arc::clone(&self.ledger),
+            listen,
+            add_facts: Arc::new(|_, _| {}),
+            on_wait: Arc::new(|_| {}),
+            is_served: Arc::new(|| false),
+        });
         WebhookAction::new(WebSettings { approvals, ..WebSettings::default() })
     }
 

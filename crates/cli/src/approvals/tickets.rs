@@ -50,7 +50,12 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
     }
 
     if tickets.is_empty() {
-        printer::print("no open questions\n");
+        printer::print(match args.all {
+            true => {
+                "no questions; hooks ask with a webhook and `await: true` (docs/approvals.md)\n"
+            }
+            false => "no open questions; `gambrel approvals --all` lists earlier ones\n",
+        });
         return Ok(0);
     }
 
@@ -91,6 +96,9 @@ fn to_json(ticket: &Ticket, now: u64) -> Value {
         "project": ticket.project, "hook": ticket.hook, "title": ticket.title,
         "shown": ticket.shown.iter().map(|(name, text)| json!({"name": name, "text": text}))
             .collect::<Vec<_>>(),
+        "command": ticket.context.command, "path": ticket.context.path,
+        "diff": ticket.context.diff, "why": ticket.context.why, "agent": ticket.context.agent,
+        "machine": ticket.context.machine, "branch": ticket.context.branch,
         "wants": ticket.wants, "at": ticket.at, "expires": ticket.expires, "sent": ticket.sent,
         "answer": ticket.answer.as_ref().map(|answer| json!({
             "action": answer.action, "message": answer.message, "by": answer.by, "at": answer.at,

@@ -23,6 +23,10 @@ Examples:
   gambrel run release.yaml --dry-run   show the plan and its hooks, run nothing
   gambrel run --prompt 'Fix the failing test' --agent claude
   gambrel resume                       continue the newest run that did not complete
+  gambrel run review --detach          start it in the background; `gambrel tail -f review` follows
+
+On a terminal, the lines at the bottom show stages, running hooks, the agent's last words, blocked
+calls and open questions. --plain prints lines only.
 
 Exit codes: 0 complete, 1 failed or aborted, 64 wrong usage or an untrusted plan,
 130 after Ctrl-C."
@@ -69,6 +73,15 @@ pub struct RunArgs {
     /// Move an earlier run of this session away and start again.
     #[arg(long)]
     pub fresh: bool,
+    /// Start the run in the background and return.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub detach: bool,
+    /// Print plain lines, also on a terminal.
+    #[arg(long)]
+    pub plain: bool,
+    /// Set by `--detach` for the process in the background.
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    pub background: bool,
     /// Show the plan, its prompts and hooks; run nothing.
     #[arg(long)]
     pub dry_run: bool,
@@ -85,6 +98,9 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Continue this session [default: the newest that did not complete].
     pub session: Option<String>,
+    /// Print plain lines, also on a terminal.
+    #[arg(long)]
+    pub plain: bool,
     /// Print the lines of the run's log as JSON.
     #[arg(long)]
     pub json: bool,
@@ -96,6 +112,22 @@ pub struct StatusArgs {
     /// Show this session [default: all].
     pub session: Option<String>,
     /// Print the state as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `tail`.
+#[derive(Debug, Args)]
+pub struct TailArgs {
+    /// The session of the run.
+    pub session: String,
+    /// Print what the agent writes until the run ends.
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Begin with this many of the last lines.
+    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
+    pub lines: usize,
+    /// Print one JSON object per part of the output.
     #[arg(long)]
     pub json: bool,
 }

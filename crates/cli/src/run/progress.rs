@@ -1,18 +1,41 @@
-//! Plain lines of progress on stderr, and a summary at the end.
+//! Lines of progress on stderr, and a summary at the end. Beside a live view only what stays true is
+//! printed.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::time::Instant;
 
 use gambrel::runner::{LogKind, LogLine, Plan, RunCounts, RunFolder, RunResult, RunUpdate};
 use serde_json::json;
 
 use super::counts_view::{cost_text, describe_counts, tokens_text};
+use super::live::LiveView;
 use crate::printer;
+
+/// The most characters of an iteration's summary.
+const MAX_SUMMARY_CHARS: usize = 200;
+
+/// How a command shows its run.
+pub struct RunDisplay {
+    /// Whether it prints the lines of the log and nothing else.
+    pub json: bool,
+    /// The live view, on a terminal.
+    pub live: Option<LiveView>,
+}
+
+impl RunDisplay {
+    /// A live view where stderr is a terminal that can draw one.
+    pub fn new(json: bool, plain: bool) -> Self {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        let can_draw = std::io::stderr().is_terminal() && !is_dumb;
+        Self { json, live: (can_draw && !json && !plain).then(LiveView::default) }
+    }
+}
 
 /// Prints what a run does.
 pub struct ProgressPrinter<'p> {
     plan: &'p Plan,
-    json: bool,
+    display: &'p RunDisplay,
     began: Instant,
     iterations: BTreeMap<(String, u32), IterationRow>,
 }
@@ -57,19 +80,28 @@ impl IterationRow {
 }
 
 impl<'p> ProgressPrinter<'p> {
-    /// A printer for a plan; with `json` it prints the lines of the log and nothing else.
-    pub fn new(plan: &'p Plan, json: bool) -> Self {
-        Self { plan, json, began: Instant::now(), iterations: BTreeMap::new() }
+    /// A printer for a plan.
+    pub fn new(plan: &'p Plan, display: &'p RunDisplay) -> Self {
+        Self { plan, display, began: Instant::now(), iterations: BTreeMap::new() }
     }
 
     /// Shows one update.
     pub fn show(&mut self, update: &RunUpdate<'_>) {
+        if let Some(live) = &self.display.live {
+            live.apply(update);
+        }
         match update {
             RunUpdate::Line(line) => {
                 self.count(line);
-                if self.json {
+                if self.display.json {
                     printer::print(&format!("{}\n", json!(line)));
-                } else if let Some(text) = self.describe(line) {
+                    return;
+                }
+                let text = match self.display.live {
+                    Some(_) => self.describe_lasting(line),
+                    None => self.describe(line),
+                };
+                if let Some(text) = text {
                     printer::print_stderr(&format!("{}\n", printer::replace_controls(&text)));
                 }
             }
@@ -77,6 +109,8 @@ impl<'p> ProgressPrinter<'p> {
                 let text = printer::replace_controls(text);
                 printer::print_stderr(&format!("  note: {text}\n"));
             }
+            // The live view shows them as long as they hold.
+            RunUpdate::Question(_) | RunUpdate::Waiting(_) if self.display.live.is_some() => {}
             RunUpdate::Question(ticket) => {
                 let title = printer::replace_controls(&ticket.title);
                 printer::print_stderr(&format!(
@@ -84,7 +118,7 @@ impl<'p> ProgressPrinter<'p> {
                     id = ticket.id
                 ));
             }
-            RunUpdate::Waiting(delay) if !self.json => {
+            RunUpdate::Waiting(delay) if !self.display.json => {
                 printer::print_stderr(&format!("  waiting {} s\n", delay.as_secs_f64()));
             }
             RunUpdate::Waiting(_) => {}
@@ -102,6 +136,26 @@ impl<'p> ProgressPrinter<'p> {
                 row.counts = counts.unwrap_or_default();
             }
             _ => {}
+        }
+    }
+
+    /// A line that is still true after the next one, for a terminal with a live view.
+    fn describe_lasting(&self, line: &LogLine) -> Option<String> {
+        match line.kind {
+            LogKind::SessionStart
+            | LogKind::NodeStart
+            | LogKind::IterationStart
+            | LogKind::HookComplete
+            | LogKind::AgentStart => None,
+            LogKind::IterationComplete => {
+                let node = self.plan.nodes.get(line.cursor.node());
+                let stage = node.map(|node| node.id.as_str()).unwrap_or_default();
+                let text = |key: &str| line.data["history"][key].as_str().unwrap_or_default();
+                let summary = printer::truncate_line(text("summary"), MAX_SUMMARY_CHARS);
+                let decision = text("decision");
+                Some(format!("{stage} {}  {decision}  {summary}", line.cursor.iteration))
+            }
+            _ => self.describe(line),
         }
     }
 
@@ -144,7 +198,7 @@ impl<'p> ProgressPrinter<'p> {
 
     /// Prints what each iteration did, the counts of the whole run, and how it ended.
     pub fn print_summary(&self, result: &RunResult, folder: &RunFolder, total: &RunCounts) {
-        if self.json {
+        if self.display.json {
             return;
         }
         let is_shown = |((_, iteration), row): &(&(String, u32), &IterationRow)| {

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use gambrel::actions::{SignalGuard, SignalPolicy};
 use gambrel::runner::{
-    CompiledPlan, Plan, PlanError, PlanRequest, RunFolder, RunResult, RunState, RunStatus,
-    compile_plan, is_session_name, read_state, write_state,
+    Plan, PlanError, PlanRequest, RunFolder, RunResult, RunState, RunStatus, compile_plan,
+    is_session_name, read_state, write_state,
 };
 use gambrel::{Gambrel, Setup, now_ms};
 use serde_json::Value;
 
-use super::progress::ProgressPrinter;
-use super::{ResumeArgs, RunArgs, plan_view, status};
+use super::progress::{ProgressPrinter, RunDisplay};
+use super::{ResumeArgs, RunArgs, detach, plan_view, status};
 use crate::args::{USAGE_EXIT_CODE, UsageError};
 use crate::printer::{self, diagnostic};
 use crate::{open, trust};
@@ -24,7 +24,12 @@ const RELEASE_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs a target, or continues its session.
 pub fn run(folder: Option<PathBuf>, args: &RunArgs) -> anyhow::Result<u8> {
-    let gambrel = open_for_run(folder, args.strict)?;
+    if args.background {
+        // A failure means that nothing would end this process with the terminal anyway.
+        let _session = rustix::process::setsid();
+    }
+    let display = RunDisplay::new(args.json, args.plain);
+    let gambrel = open_for_run(folder.clone(), args.strict, &display)?;
     if args.resume
         && let Some((session, run_folder)) = find_session(&gambrel, args)?
     {
@@ -33,7 +38,10 @@ pub fn run(folder: Option<PathBuf>, args: &RunArgs) -> anyhow::Result<u8> {
         {
             return Ok(code);
         }
-        return resume_folder(&gambrel, &session, &run_folder, args.json);
+        if args.detach {
+            return detach::start_in_background(&gambrel, folder, args, (&session, &run_folder));
+        }
+        return resume_folder(&gambrel, &session, &run_folder, &display);
     }
 
     let request = build_request(&gambrel, args)?;
@@ -48,37 +56,60 @@ pub fn run(folder: Option<PathBuf>, args: &RunArgs) -> anyhow::Result<u8> {
     if args.dry_run {
         return Ok(plan_view::print_plan(&gambrel, &compiled.plan, &run_folder, args.json));
     }
-    start_run(&gambrel, args, compiled, run_folder)
+    if !can_start(&gambrel, args, &compiled.plan, &run_folder)? {
+        return Ok(USAGE_EXIT_CODE);
+    }
+    if args.detach {
+        let session = &compiled.plan.session.name;
+        return detach::start_in_background(&gambrel, folder, args, (session, &run_folder));
+    }
+    if args.fresh && earlier_state(&gambrel, &run_folder)?.is_some() {
+        move_away(&run_folder.path)?;
+    }
+    drive(&gambrel, &compiled.plan, &run_folder, &display)
 }
 
 /// A signal ends the running hooks and the agent, and the run decides what follows.
-fn open_for_run(folder: Option<PathBuf>, strict: bool) -> anyhow::Result<Gambrel> {
+fn open_for_run(
+    folder: Option<PathBuf>,
+    strict: bool,
+    display: &RunDisplay,
+) -> anyhow::Result<Gambrel> {
     let mut setup = open::build_setup(folder, None)?;
+    match &display.live {
+        Some(live) => live.observe(&mut setup),
+        None => setup.on_question = Some(open::print_question()),
+    }
     setup.options.strict |= strict;
     setup.signals = SignalPolicy::Return;
     setup.share_watchdog();
     Ok(Gambrel::new(setup))
 }
 
-fn start_run(
+/// Whether a new run of this plan may start. Says why not.
+fn can_start(
     gambrel: &Gambrel,
     args: &RunArgs,
-    compiled: CompiledPlan,
-    run_folder: RunFolder,
-) -> anyhow::Result<u8> {
-    let plan = compiled.plan;
-    if !may_run(gambrel, &plan)? {
-        return Ok(USAGE_EXIT_CODE);
+    plan: &Plan,
+    run_folder: &RunFolder,
+) -> anyhow::Result<bool> {
+    if !may_run(gambrel, plan)? {
+        return Ok(false);
     }
-    refuse_live(gambrel, &plan.session.name, &run_folder)?;
-    if let Some((_, state)) = read_state(gambrel.ledger(), &run_folder.path)?.filter(has_begun) {
-        if !args.fresh {
+    refuse_live(gambrel, &plan.session.name, run_folder)?;
+    match earlier_state(gambrel, run_folder)?.filter(|_| !args.fresh) {
+        Some(state) => {
             print_existing(&plan.session.name, &state);
-            return Ok(USAGE_EXIT_CODE);
+            Ok(false)
         }
-        move_away(&run_folder.path)?;
+        None => Ok(true),
     }
-    drive(gambrel, &plan, &run_folder, args.json)
+}
+
+/// The state of an earlier run in this folder.
+fn earlier_state(gambrel: &Gambrel, run_folder: &RunFolder) -> anyhow::Result<Option<RunState>> {
+    let earlier = read_state(gambrel.ledger(), &run_folder.path)?.filter(has_begun);
+    Ok(earlier.map(|(_, state)| state))
 }
 
 /// Whether the user trusts what the plan executes, and a strict run can fire its tool hooks. Says
@@ -125,7 +156,8 @@ fn has_begun((_, state): &(Plan, RunState)) -> bool {
 
 /// Continues a session.
 pub fn resume(folder: Option<PathBuf>, args: &ResumeArgs) -> anyhow::Result<u8> {
-    let gambrel = open_for_run(folder, false)?;
+    let display = RunDisplay::new(args.json, args.plain);
+    let gambrel = open_for_run(folder, false, &display)?;
     let session = match &args.session {
         Some(session) => session.clone(),
         None => newest_session(&gambrel)?,
@@ -136,7 +168,7 @@ pub fn resume(folder: Option<PathBuf>, args: &ResumeArgs) -> anyhow::Result<u8> 
         printer::warn(&format!("the run `{session}` goes on"));
         return Ok(0);
     }
-    resume_folder(&gambrel, &session, &run_folder, args.json)
+    resume_folder(&gambrel, &session, &run_folder, &display)
 }
 
 /// The session that `--resume` continues, and its folder. A target that never began is started.
@@ -233,7 +265,7 @@ fn resume_folder(
     gambrel: &Gambrel,
     session: &str,
     run_folder: &RunFolder,
-    json: bool,
+    display: &RunDisplay,
 ) -> anyhow::Result<u8> {
     let Some((plan, state)) = read_state(gambrel.ledger(), &run_folder.path)? else {
         let text = format!("no run `{session}` is in {}", run_folder.path.display());
@@ -255,22 +287,26 @@ fn resume_folder(
         printer::warn("the files of the plan have changed; the run continues with the stored plan");
     }
     match may_run(gambrel, &plan)? {
-        true => drive(gambrel, &plan, run_folder, json),
+        true => drive(gambrel, &plan, run_folder, display),
         false => Ok(USAGE_EXIT_CODE),
     }
 }
 
-fn drive(gambrel: &Gambrel, plan: &Plan, folder: &RunFolder, json: bool) -> anyhow::Result<u8> {
+fn drive(
+    gambrel: &Gambrel,
+    plan: &Plan,
+    folder: &RunFolder,
+    display: &RunDisplay,
+) -> anyhow::Result<u8> {
     let signals = SignalGuard::install();
-    let mut progress = ProgressPrinter::new(plan, json);
-    let result = gambrel.run_plan(
-        plan,
-        folder,
-        &|| signals.as_ref().and_then(SignalGuard::triggered),
-        &mut |update| {
-            progress.show(&update);
-        },
-    )?;
+    let interrupted = || signals.as_ref().and_then(SignalGuard::triggered);
+    let mut progress = ProgressPrinter::new(plan, display);
+    let mut work =
+        || gambrel.run_plan(plan, folder, &interrupted, &mut |update| progress.show(&update));
+    let result = match &display.live {
+        Some(live) => live.show_during(gambrel, (plan, folder), work),
+        None => work(),
+    }?;
     let state = read_state(gambrel.ledger(), &folder.path)?.map(|(_, state)| state);
     let total = state.map(|state| state.totals.run).unwrap_or_default();
     progress.print_summary(&result, folder, &total);

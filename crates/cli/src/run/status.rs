@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use gambrel::model::event::run_key;
-use gambrel::model::{Audience, LedgerErrorKind, Message, ProcessOrigin, iso_time};
+use gambrel::model::{Audience, Message, ProcessOrigin, iso_time};
 use gambrel::runner::{Plan, RunFolder, RunState, RunStatus, is_session_name, read_state};
 use gambrel::{Gambrel, now_ms, real_path};
 use gambrel_engine::queue_messages;
@@ -272,12 +272,7 @@ fn read_pause(folder: &Path) -> Option<(Value, Value)> {
 
 /// The process that runs a session.
 pub fn find_owner(gambrel: &Gambrel, folder: &Path) -> Option<ProcessOrigin> {
-    let name = run_key(folder);
-    let error = gambrel.ledger().acquire_lock(&name, &ProcessOrigin::of_this_process()).err()?;
-    match error.kind {
-        LedgerErrorKind::Locked(owner) => Some(owner),
-        _ => None,
-    }
+    gambrel.ledger().lock_owner(&run_key(folder)).ok().flatten()
 }
 
 fn to_json(run: &KnownRun) -> Value {

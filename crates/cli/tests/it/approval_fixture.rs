@@ -123,13 +123,19 @@ pub struct ServeProcess {
     pub child: Child,
     pub url: String,
     pub base: String,
+    pub public_url: Option<String>,
 }
 
 impl ServeProcess {
     pub fn start(project: &TestProject, port: u16) -> Self {
+        Self::start_with(project, port, &[])
+    }
+
+    pub fn start_with(project: &TestProject, port: u16, more: &[&str]) -> Self {
         use std::io::BufRead;
         let port = port.to_string();
-        let mut command = project.command(&["serve", "--port", &port, "--json"]);
+        let args = [&["serve", "--port", &port, "--json"], more].concat();
+        let mut command = project.command(&args);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
         let mut output = String::new();
@@ -139,7 +145,8 @@ impl ServeProcess {
         }
         let address: Value = serde_json::from_str(&output).unwrap();
         let field = |key: &str| address[key].as_str().unwrap().to_owned();
-        Self { child, url: field("url"), base: field("base") }
+        let public_url = address["public_url"].as_str().map(str::to_owned);
+        Self { child, url: field("url"), base: field("base"), public_url }
     }
 }
 

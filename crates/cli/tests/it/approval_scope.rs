@@ -73,7 +73,7 @@ fn shows_all_input_fields_and_asks_again_without_them() {
 #[test]
 fn does_not_allow_input_that_is_too_long_to_show() {
     let fixture = gate_fixture();
-    let long = json!({"command": format!("echo {} && deploy", "x".repeat(4_000))});
+    let long = json!({"command": format!("echo {} && deploy", "x".repeat(20_000))});
     fire_hosted(&fixture, "Bash", long.clone());
     let ticket = approve(&fixture);
     let command = shown_fact(&ticket, "Command").unwrap();

@@ -1,6 +1,9 @@
 //! The README matches the commands: the printed demo, and a quick start that blocks.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::test_project::{TestProject, text};
 
@@ -20,16 +23,22 @@ fn block(readme: &str, heading: &str, language: &str) -> String {
 }
 
 #[test]
-fn the_demo_fires_hooks_of_every_dialect() {
-    let project = TestProject::new();
-    let output = project.run(&["demo"], b"");
-    let printed = text(&output.stdout);
+fn the_demo_runs_two_iterations_with_hooks_of_four_dialects() {
+    let output = TestProject::new().run(&["demo", "--json"], b"");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(printed.contains("\"permissionDecision\":\"deny\""), "{printed}");
-    for dialect in ["claude", "teams", "iteratr", "unified"] {
-        let fired =
-            printed.lines().any(|l| l.trim_start().starts_with(dialect) && l.contains("exited"));
-        assert!(fired, "{dialect}: {printed}");
+    let decisions: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let of_moment = |moment: &'static str| decisions.iter().filter(move |d| d["moment"] == moment);
+    assert_eq!(of_moment("iteration.start").count(), 2);
+    let denied = of_moment("tool.before").filter(|decision| decision["ruling"] == "deny").count();
+    assert_eq!((denied, of_moment("tool.before").count()), (1, 2));
+    let cleaned = of_moment("tool.after").next().unwrap()["patch"].to_string();
+    assert!(cleaned.contains("API_KEY=[redacted]") && !cleaned.contains("sk-live"), "{cleaned}");
+    let fed_back = of_moment("iteration.start").nth(1).unwrap()["context"].to_string();
+    assert!(fed_back.contains("lint: src/parser.py:2:"), "{fed_back}");
+    for dialect in ["claude", "omp", "unified", "iteratr"] {
+        let steps = decisions.iter().flat_map(|decision| decision["trail"].as_array().unwrap());
+        let ran = steps.filter(|step| step["ran"] == true && step["dialect"] == dialect).count();
+        assert!(ran > 0, "no hook of {dialect} ran");
     }
 }
 
@@ -37,12 +46,34 @@ fn the_demo_fires_hooks_of_every_dialect() {
 fn the_readme_shows_the_demo_as_it_is() {
     let shown = block(&readme(), "Demo", "console");
     let shown = shown.strip_prefix("$ cargo run -- demo\n").unwrap();
-    let printed = text(&TestProject::new().run(&["demo"], b"").stdout);
-    assert!(shown.contains("rm -rf") && shown.contains("ruling: deny"), "{shown}");
-    for (shown, printed) in shown.lines().zip(printed.lines()) {
-        assert_eq!(shown, printed);
-    }
+    let output = TestProject::new().run(&["demo"], b"");
+    assert_eq!(text(&output.stdout), shown);
+    assert_eq!(text(&output.stderr), "");
     assert!(readme().contains("cargo xtask test"));
+}
+
+/// Another program may keep this machine busy, so the best of some times counts.
+#[test]
+fn the_demo_takes_less_than_three_seconds() {
+    let project = TestProject::new();
+    let times = (0..3).map(|_| {
+        let began = Instant::now();
+        assert_eq!(project.run(&["demo"], b"").status.code(), Some(0));
+        began.elapsed()
+    });
+    let best = times.min().unwrap();
+    assert!(best < Duration::from_secs(3), "{best:?}");
+}
+
+#[test]
+fn the_demo_leaves_no_files() {
+    let project = TestProject::new();
+    let temp = project.base.join("tmp");
+    std::fs::create_dir(&temp).unwrap();
+    let project = project.with("TMPDIR", &temp.to_string_lossy());
+    assert_eq!(project.run(&["demo"], b"").status.code(), Some(0));
+    assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0);
+    assert!(!project.base.join("state").exists(), "nothing is remembered");
 }
 
 #[test]

@@ -57,6 +57,32 @@ fn agent_output(project: &TestProject, iteration: u32) -> String {
 }
 
 #[test]
+fn a_scripted_agent_reads_the_output_as_hooks_rewrote_it() {
+    let call = json!({"tool": "shell", "args": {"command": "cat .env"}, "output": "KEY=sk-1234"});
+    let project = project_with_calls("", &call);
+    let rule = json!({"name": "no keys", "rule": {"redact": "sk-[0-9]+"}});
+    let hooks = json!({"hooks": {"on_tool_after": [rule]}});
+    project.file(".gambrel/hooks.yaml", &hooks.to_string());
+    run_to(&project, &["work", "--agent", "script:turns.yaml"], 0);
+    assert_eq!(agent_output(&project, 1), "words\n[shell: KEY=[redacted]]\n");
+}
+
+#[test]
+fn the_log_says_which_call_a_hook_refused_and_why() {
+    let project = project_with_calls("", &deploy_call());
+    let rule = json!({"name": "guard", "rule": {"block": "deploy", "message": "not on Fridays"}});
+    let hooks = json!({"hooks": {"on_tool_before": [rule]}});
+    project.file(".gambrel/hooks.yaml", &hooks.to_string());
+    run_to(&project, &["work", "--agent", "script:turns.yaml"], 0);
+    let log = std::fs::read_to_string(run_folder(&project, "work").join("events.jsonl")).unwrap();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let hook = lines.map(|line| line["data"].clone()).find(|data| data["title"] == "guard");
+    let hook = hook.unwrap();
+    assert_eq!((&hook["tool"], &hook["call"]), (&json!("shell"), &json!("deploy --now")));
+    assert_eq!((&hook["verdict"], &hook["why"]), (&json!("deny"), &json!("not on Fridays")));
+}
+
+#[test]
 fn a_person_approves_one_call_and_refuses_the_next() {
     let project = project_with_calls("", &deploy_call());
     add_asking_hook(&project);

@@ -61,6 +61,7 @@ pub static CLAUDE: Dialect = Dialect {
     events: events::event_specs,
     tools: tools::TOOLS,
     properties: DialectProperties {
+        product: "Claude Code",
         project_markers: &[".claude"],
         plugin_dir_key: Some(PLUGIN_DIR_KEY),
         event_keys: &["hook_event_name", "hookName"],

@@ -24,6 +24,7 @@ pub static ITERATR: Dialect = Dialect {
     events: || EVENTS,
     tools: &[],
     properties: DialectProperties {
+        product: "iteratr",
         project_markers: &[".iteratr.hooks.yml"],
         event_keys: &["hook"],
         ..HOOK_PROPERTIES

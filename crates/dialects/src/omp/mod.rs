@@ -31,6 +31,7 @@ pub static OMP: Dialect = Dialect {
     events: || events::EVENTS,
     tools: events::TOOLS,
     properties: DialectProperties {
+        product: "oh-my-pi",
         project_markers: &[".omp"],
         event_keys: &["type"],
         session_keys: &["sessionId", "session"],

@@ -1,5 +1,6 @@
 //! The dialect of gambrel's own runner as a caller. An event is a moment with facts, as in the
-//! neutral dialect, with the optional keys `pass`, `firing_key` and `run_dir`. It has no hooks.
+//! neutral dialect, with the optional keys `pass`, `firing_key`, `run_dir` and `accepts_output`. It
+//! has no hooks.
 
 use std::sync::OnceLock;
 
@@ -19,6 +20,7 @@ pub static RUN: Dialect = Dialect {
     events: event_table,
     tools: payload::TOOLS,
     properties: DialectProperties {
+        product: "gambrel run",
         event_keys: &["moment"],
         session_keys: &["session"],
         rewritten_fields: payload::REWRITTEN_FIELDS,
@@ -62,13 +64,26 @@ fn caller_accepts(moment: &Moment) -> &'static [Slot] {
 
 fn event_table() -> &'static [EventSpec] {
     static ROWS: OnceLock<Vec<EventSpec>> = OnceLock::new();
+    ROWS.get_or_init(|| build_table(caller_accepts))
+}
+
+/// The rows of an agent that has not seen the output of its tool yet, such as a scripted one.
+fn output_table() -> &'static [EventSpec] {
+    static ROWS: OnceLock<Vec<EventSpec>> = OnceLock::new();
     ROWS.get_or_init(|| {
-        moment_table(|name, moment| {
-            let (powers, accepts) = (caller_powers(&moment), caller_accepts(&moment));
-            EventSpec::new(name, moment)
-                .with_rewrites(PatchRule::Chain, accepts)
-                .with_caller_powers(powers)
+        build_table(|moment| match moment {
+            Moment::ToolAfter => &[Slot::Output],
+            other => caller_accepts(other),
         })
+    })
+}
+
+fn build_table(accepts: impl Fn(&Moment) -> &'static [Slot]) -> Vec<EventSpec> {
+    moment_table(|name, moment| {
+        let (powers, accepts) = (caller_powers(&moment), accepts(&moment));
+        EventSpec::new(name, moment)
+            .with_rewrites(PatchRule::Chain, accepts)
+            .with_caller_powers(powers)
     })
 }
 
@@ -78,7 +93,10 @@ impl Caller for Run {
         let pass = read_pass(&parsed.native)?;
         let firing_key = read_name(&parsed.native, "firing_key")?;
         let run_dir = read_name(&parsed.native, "run_dir")?;
-        Ok(ParsedEvent { pass, firing_key, run_dir, ..parsed })
+        let accepts_output = parsed.native["accepts_output"] == true;
+        let row = output_table().iter().find(|row| accepts_output && row.name == parsed.spec.name);
+        let spec = row.unwrap_or(parsed.spec);
+        Ok(ParsedEvent { pass, firing_key, run_dir, spec, ..parsed })
     }
 
     fn sample_event(&self, event: &Event, _: &'static EventSpec) -> Value {

@@ -34,7 +34,11 @@ pub static TEAMS: Dialect = Dialect {
     name: "teams",
     events: || EVENTS,
     tools: &[],
-    properties: DialectProperties { event_keys: &["event"], ..HOOK_PROPERTIES },
+    properties: DialectProperties {
+        product: "pi-teams",
+        event_keys: &["event"],
+        ..HOOK_PROPERTIES
+    },
     caller: &Teams,
     hooks: Some(&Teams),
 };

@@ -13,6 +13,9 @@ const APPROVALS: [&str; 2] = ["approve", "ok"];
 /// Answers that reject.
 const REJECTIONS: [&str; 3] = ["reject", "deny", "abort"];
 
+/// Added when no process serves the link of a question that stays open.
+const UNSERVED: &str = "; nobody serves its link now: start `gambrel serve`";
+
 /// Whether a hook sends a question and waits for the answer.
 pub fn sends_question(hook: &Hook) -> bool {
     hook.draft.action == "webhook" && hook.draft.policy.limits.blocking
@@ -71,12 +74,16 @@ pub fn timeout_verdict(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict
     let policy = &hook.draft.policy;
     let pending = outcome.answer.as_ref().and_then(|answer| text_field(answer, "pending"));
     if let Some(ticket) = pending {
+        let is_unserved = outcome.answer.as_ref().is_some_and(|answer| answer["served"] == false);
+        let served = if is_unserved { UNSERVED } else { "" };
         return match event.kind() {
             MomentKind::Gate => Verdict::with_ruling(
                 Ruling::Deny,
-                format!("waiting for approval, ticket {ticket}: try again once it is given"),
+                format!(
+                    "waiting for approval, ticket {ticket}: try again once it is given{served}"
+                ),
             ),
-            _ => policy.on_timeout.with_reason(&format!("waiting for approval, {ticket}")),
+            _ => policy.on_timeout.with_reason(&format!("waiting for approval, {ticket}{served}")),
         };
     }
 

@@ -11,6 +11,7 @@ mod hook_policy;
 mod notes;
 mod payload;
 mod plan_commands;
+mod question;
 mod reply;
 mod rule;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub static UNIFIED: Dialect = Dialect {
     events: events::event_table,
     tools: TOOLS,
     properties: DialectProperties {
+        product: "agent-pipelines",
         matches_caller_tool_names: true,
         project_markers: &[".gambrel"],
         event_keys: &["hook_point"],

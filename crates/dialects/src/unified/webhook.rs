@@ -5,17 +5,18 @@ use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
 use gambrel_model::request::{CALLBACK_MARKER, strip_callback_marker, to_body};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variable_names};
 use gambrel_model::text::truncate_chars;
-use gambrel_model::{ApprovalRequest, Call, Carry, Event, Hook, WebhookRequest};
+use gambrel_model::{
+    ApprovalRequest, Call, Carry, Event, FileChange, Hook, MAX_SHOWN_CHARS, WebhookRequest,
+};
 use serde_json::{Value, json};
 
+use super::question::{question_context, question_title};
 use super::variables::variable_value;
 use crate::event_parts::{string_list, text_field, value_as_text};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// The default port of the server for answers.
 const DEFAULT_PORT: u64 = 8_765;
-/// Maximum length of a value on the approval page.
-const MAX_SHOWN_CHARS: usize = 4_000;
 
 /// Checks the fields of a webhook.
 pub fn read_fields(fields: &mut DocumentFields<'_>) {
@@ -151,21 +152,17 @@ fn with_button_objects(mut body: Value) -> Value {
 fn approval_request(event: &Event, hook: &Hook, carry: &Carry) -> ApprovalRequest {
     let config = &hook.draft.config;
     let port = config.get("callback_port").and_then(Value::as_u64).unwrap_or(DEFAULT_PORT);
-    let lookup = |name: &str| match name {
-        "CALLBACK_URL" => Some(String::new()),
-        _ => variable_value(event, carry, name),
-    };
-    let message = config.get("body").and_then(|body| text_field(body, "text"));
-    let message = message.map(|text| expand_plain(&text, Style::Dollar, &lookup));
-    let title = message.or_else(|| hook.draft.name.clone()).unwrap_or_else(|| event.name.clone());
+    let change = event.facts.tool.as_ref().and_then(|tool| FileChange::from_args(&tool.args));
     ApprovalRequest {
         port: u16::try_from(port).unwrap_or(8_765),
         key: question_key(event, hook),
         session: event.session.clone(),
         project: event.project.display().to_string(),
         hook: hook.id.clone(),
-        title,
+        title: question_title(event, hook, carry),
         shown: shown_values(event, carry),
+        context: question_context(event, hook, carry),
+        change,
     }
 }
 
@@ -234,7 +231,7 @@ pub fn shows_whole_input(event: &Event) -> bool {
 }
 
 /// Shortens a long value and marks the cut.
-fn shorten_value(text: &str) -> String {
+pub fn shorten_value(text: &str) -> String {
     truncate_chars(text, MAX_SHOWN_CHARS, "… (the rest is not shown)")
 }
 

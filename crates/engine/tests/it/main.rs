@@ -6,6 +6,7 @@
 mod carry_between_hooks;
 mod engine_fixture;
 mod group_order;
+mod observed_firings;
 mod recheck_after_rewrite;
 mod skip_reasons;
 mod strict_and_budget;

@@ -197,6 +197,10 @@ impl Runs for LocalLedger {
         run_lock::acquire_lock(&self.folder, &self.redactor, name, owner)
     }
 
+    fn lock_owner(&self, name: &str) -> LedgerResult<Option<ProcessOrigin>> {
+        run_lock::lock_owner(&self.folder, &self.redactor, name)
+    }
+
     fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> LedgerResult<u64> {
         run_log::append_lines(log, &self.redactor, &self.log_ends, after, lines)
     }

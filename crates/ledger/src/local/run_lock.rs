@@ -57,6 +57,32 @@ pub(super) fn acquire_lock(
     Err(locked_error(name, &read_owner(folder, &file)?.origin))
 }
 
+/// The process that holds a lock. Its name in the file counts only while the lock is held.
+pub(super) fn lock_owner(
+    folder: &StateDir,
+    redactor: &Redactor,
+    name: &str,
+) -> LedgerResult<Option<ProcessOrigin>> {
+    let file = owner_file(name, redactor);
+    let lock = format!("{LOCKS_DIR}/{}.lock", file_stem(name, redactor));
+    for _ in 0..MAX_OWNER_READS {
+        if read_owner(folder, &file)?.fence == 0 {
+            return Ok(None);
+        }
+        let free = FileLock::try_lock(folder, &lock)
+            .map_err(|error| io_error("locking", &folder.path_of(&lock), &error))?;
+        if free.is_some() {
+            return Ok(None);
+        }
+        let owner = read_owner(folder, &file)?.origin;
+        if is_alive(&owner) {
+            return Ok(Some(owner));
+        }
+        std::thread::sleep(OWNER_INTERVAL);
+    }
+    Ok(None)
+}
+
 fn read_owner(folder: &StateDir, file: &str) -> LedgerResult<LockOwner> {
     let Some(text) = folder.read_existing(file)? else { return Ok(LockOwner::default()) };
     serde_json::from_str(&text).map_err(|error| {

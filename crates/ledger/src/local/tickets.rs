@@ -186,6 +186,7 @@ fn redact_ticket(asked: &Ticket, redactor: &Redactor) -> Ticket {
         project: clean(&asked.project),
         title: clean(&asked.title),
         shown: asked.shown.iter().map(|(name, text)| (clean(name), clean(text))).collect(),
+        context: asked.context.map_texts(&clean),
         wants: match &asked.wants {
             AnswerKind::Line(text) => AnswerKind::Line(clean(text)),
             AnswerKind::Text(text) => AnswerKind::Text(clean(text)),

@@ -222,14 +222,18 @@ fn the_first_outcome_counts(ledger: &dyn TestedLedger) {
 
 fn a_lock_has_one_owner(ledger: &dyn TestedLedger) {
     let own = ProcessOrigin::of_this_process();
+    let owner = || ledger.lock_owner("run:/tmp/a run").unwrap();
+    assert_eq!(owner(), None);
     let first = ledger.acquire_lock("run:/tmp/a run", &own).unwrap();
+    assert_eq!(owner(), Some(own.clone()));
     let error = ledger.acquire_lock("run:/tmp/a run", &own).unwrap_err();
     assert_eq!(error.kind, LedgerErrorKind::Locked(own.clone()));
     let other = ledger.acquire_lock("run:/tmp/another", &own).unwrap();
     assert_eq!((first.fence, other.fence), (1, 1));
     drop(first);
+    assert_eq!(owner(), None);
     let second = ledger.acquire_lock("run:/tmp/a run", &own).unwrap();
-    assert_eq!(second.fence, 2);
+    assert_eq!(second.fence, 2, "looking does not count as an owner");
     drop(second);
 
     let (inside, most) = (AtomicU64::new(0), AtomicU64::new(2));

@@ -25,6 +25,9 @@ pub trait Runs {
     /// error has the kind `Locked` with the owner.
     fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> LedgerResult<RunLock>;
 
+    /// The process that holds a lock. Looking changes nothing.
+    fn lock_owner(&self, name: &str) -> LedgerResult<Option<ProcessOrigin>>;
+
     /// Appends durably if no other writer has appended since line `after`; returns the number of the
     /// last line. The error has the kind `Conflict` if another writer has. A torn last line is cut
     /// off first.

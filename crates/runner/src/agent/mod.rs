@@ -13,7 +13,7 @@ pub use acp::{
     TurnFiles, is_empty_object, probe_agent,
 };
 pub use command::{choose_output, run_command};
-pub use script::{ToolUse, run_script};
+pub use script::{ToolUse, ToolUseEnd, run_script};
 
 /// One prompt for an agent.
 pub struct AgentJob {

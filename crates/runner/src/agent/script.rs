@@ -36,12 +36,23 @@ pub struct ToolUse {
     pub error: Option<String>,
 }
 
+/// How a tool call of a scripted agent ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolUseEnd {
+    /// It ran.
+    Ran,
+    /// It ran, and hooks rewrote its output.
+    Rewritten(String),
+    /// It was refused, or the task board did, and why.
+    Refused(String),
+}
+
 /// Plays the entry of the script for this prompt. The last entry repeats.
 pub fn run_script(
     context: &RunContext<'_>,
     file: &str,
     job: &AgentJob,
-    use_tool: &mut dyn FnMut(&ToolUse) -> Option<String>,
+    use_tool: &mut dyn FnMut(&ToolUse) -> ToolUseEnd,
 ) -> TurnEnd {
     let path = job.cwd.join(file);
     let turn = match read_turn(&path, job.position) {
@@ -90,7 +101,7 @@ impl ScriptTurn {
     fn play(
         &self,
         job: &AgentJob,
-        use_tool: &mut dyn FnMut(&ToolUse) -> Option<String>,
+        use_tool: &mut dyn FnMut(&ToolUse) -> ToolUseEnd,
     ) -> std::io::Result<()> {
         let print = |text: &str| -> std::io::Result<()> {
             let mut file = fs::File::options().create(true).append(true).open(&job.output)?;
@@ -103,8 +114,12 @@ impl ScriptTurn {
             print(text)?;
         }
         for tool in &self.tools {
-            if let Some(reason) = use_tool(tool) {
-                print(&format!("[{} was refused: {reason}]", tool.tool))?;
+            match use_tool(tool) {
+                ToolUseEnd::Ran => {}
+                ToolUseEnd::Rewritten(output) => print(&format!("[{}: {output}]", tool.tool))?,
+                ToolUseEnd::Refused(reason) => {
+                    print(&format!("[{} was refused: {reason}]", tool.tool))?;
+                }
             }
         }
         for (path, text) in &self.write {

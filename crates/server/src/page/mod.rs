@@ -1,6 +1,9 @@
 //! The HTML pages. Every text is escaped, nothing is loaded from elsewhere, and everything works
 //! without the script.
 
+mod answer_form;
+mod assets;
+mod diff;
 mod list;
 mod text;
 mod ticket;
@@ -8,13 +11,9 @@ mod when;
 
 use maud::{DOCTYPE, Markup, html};
 
-pub(crate) use list::{list_entries, list_page};
+pub(crate) use assets::content_policy;
+pub(crate) use list::{history_page, list_entries, list_page};
 pub(crate) use ticket::{answered_page, expired_page, question_page};
-
-/// The one style sheet.
-pub(crate) const STYLE: &str = include_str!("style.css");
-/// The script: counts down and keeps the list up to date.
-pub(crate) const SCRIPT: &str = include_str!("app.js");
 
 /// A page with a message only.
 pub(crate) fn notice_page(title: &str, what: &str, help: &str) -> Markup {
@@ -39,12 +38,12 @@ fn page_frame(title: &str, body: &Markup) -> Markup {
                 meta name="color-scheme" content="light dark";
                 meta name="robots" content="noindex";
                 title { (title) " · gambrel" }
-                link rel="stylesheet" href="/style.css";
-                script src="/app.js" defer {}
+                (assets::style_element())
             }
             body {
                 header { span.roof aria-hidden="true" {} "gambrel" }
                 main { (body) }
+                (assets::script_element())
             }
         }
     }

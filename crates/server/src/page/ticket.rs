@@ -1,27 +1,49 @@
-//! The page of one question: its facts, its form and its answer.
+//! The page of one question, from what matters most to what matters least: the question, the command
+//! or the change, why it is asked, who asks from where, what each answer does, and the rest.
 
 use gambrel_model::ticket::{Answer, AnswerKind, Ticket};
 use maud::{Markup, html};
 
+use super::answer_form::{answer_buttons, answer_fields, effects_sentence};
+use super::diff::diff_block;
 use super::page_frame;
-use super::text::{clean_line, clean_text};
+use super::text::{clean_line, clean_text, mark_controls};
 use super::when::time_element;
 
-/// Longer values get their own scrolling box.
+/// Longer values get a box of their own.
 const MAX_INLINE_CHARS: usize = 72;
+/// Titles of values that the page shows above.
+const SHOWN_ABOVE: [&str; 2] = ["Command", "File"];
 
 /// An open question; `asked` is the action that the link names.
 pub(crate) fn question_page(ticket: &Ticket, token: &str, asked: Option<&str>, now: u64) -> Markup {
-    let body = html! {
-        article.card {
-            p.state.open { "Waiting for you" }
-            h1 { (ticket_title(ticket)) }
-            (ticket_facts(ticket))
-            p.deadline { "Expires " (time_element(ticket.expires, now, true)) }
-            (answer_form(&format!("/callback/{token}"), ticket, asked))
+    let heading = html! { h1 id={ "title-" (ticket.id) } { (ticket_title(ticket)) } };
+    let form = question_form(&format!("/callback/{token}"), ticket, asked, (&heading, now));
+    page_frame(&ticket_title(ticket), &html! { article.card { (form) } })
+}
+
+/// The form of an open question. All of it is inside, so that the buttons can stay in view.
+pub(super) fn question_form(
+    to: &str,
+    ticket: &Ticket,
+    asked: Option<&str>,
+    (heading, now): (&Markup, u64),
+) -> Markup {
+    html! {
+        form method="post" action=(to) {
+            div.top {
+                p.state.open { "Waiting for you" }
+                p.deadline { "Expires " (time_element(ticket.expires, now, true)) }
+            }
+            (heading)
+            (ticket_subject(ticket))
+            (ticket_facts(ticket, now))
+            (effects_sentence(&ticket.context.effects))
+            (answer_fields(ticket))
+            (ticket_details(ticket))
+            (answer_buttons(ticket, asked))
         }
-    };
-    page_frame(&ticket_title(ticket), &body)
+    }
 }
 
 /// An answered question.
@@ -38,7 +60,7 @@ pub(crate) fn answered_page(
             h1 { (ticket_title(ticket)) }
             @if let Some(note) = note { p.note role="alert" { (note) } }
             (given_answer(answer, now))
-            (ticket_facts(ticket))
+            (closed_question(ticket, now))
         }
     };
     page_frame(&format!("{word}: {}", ticket_title(ticket)), &body)
@@ -52,10 +74,15 @@ pub(crate) fn expired_page(ticket: &Ticket, now: u64) -> Markup {
             h1 { (ticket_title(ticket)) }
             p { "Nobody answered in time, or nobody waits for the answer any more." }
             p.deadline { "It counted until " (time_element(ticket.expires, now, false)) }
-            (ticket_facts(ticket))
+            (closed_question(ticket, now))
         }
     };
     page_frame(&format!("Expired: {}", ticket_title(ticket)), &body)
+}
+
+/// What was asked, without a form.
+pub(super) fn closed_question(ticket: &Ticket, now: u64) -> Markup {
+    html! { (ticket_subject(ticket)) (ticket_facts(ticket, now)) (ticket_details(ticket)) }
 }
 
 /// The title of a question, on one line.
@@ -64,86 +91,55 @@ pub(super) fn ticket_title(ticket: &Ticket) -> String {
     if title.is_empty() { "An approval is asked for".to_owned() } else { title }
 }
 
-/// The facts of a question: its values, session, project and hook.
-pub(super) fn ticket_facts(ticket: &Ticket) -> Markup {
-    let asks = [("Session", &ticket.session), ("Project", &ticket.project), ("Hook", &ticket.hook)];
+/// The command or the change, and why it is asked.
+fn ticket_subject(ticket: &Ticket) -> Markup {
+    let context = &ticket.context;
+    let path = clean_line(&context.path);
     html! {
-        dl {
-            @for (name, value) in &ticket.shown { (fact_row(&clean_line(name), &clean_text(value))) }
-            @for (name, value) in asks {
-                @if !value.is_empty() { (fact_row(name, &clean_text(value))) }
+        @if !context.command.is_empty() {
+            pre.command tabindex="0" aria-label="Command" { (mark_controls(&context.command)) }
+        }
+        @if !path.is_empty() { p.path { (path) } }
+        @if !context.diff.is_empty() { (diff_block(&path, &mark_controls(&context.diff))) }
+        @if !context.why.is_empty() { p.why { (clean_text(&context.why)) } }
+    }
+}
+
+/// Who asks, from where, and since when.
+fn ticket_facts(ticket: &Ticket, now: u64) -> Markup {
+    let context = &ticket.context;
+    let facts =
+        [("Agent", &context.agent), ("Machine", &context.machine), ("Branch", &context.branch)];
+    html! {
+        dl.facts {
+            @for (name, value) in facts {
+                @if !value.is_empty() { div { dt { (name) } dd { (clean_line(value)) } } }
             }
+            div { dt { "Asked" } dd { (time_element(ticket.at, now, false)) } }
         }
     }
 }
 
-/// The form for an answer.
-pub(super) fn answer_form(to: &str, ticket: &Ticket, asked: Option<&str>) -> Markup {
+/// All other values: they are rarely needed for an answer.
+fn ticket_details(ticket: &Ticket) -> Markup {
+    let context = &ticket.context;
+    let is_above = |name: &str| {
+        !(context.command.is_empty() && context.path.is_empty()) && SHOWN_ABOVE.contains(&name)
+    };
+    let shown = ticket.shown.iter().filter(|(name, _)| !is_above(name));
+    let origin =
+        [("Session", &ticket.session), ("Project", &ticket.project), ("Hook", &ticket.hook)];
+    let has_subject = !context.command.is_empty() || !context.diff.is_empty();
     html! {
-        form method="post" action=(to) {
-            @match &ticket.wants {
-                AnswerKind::Ruling => (ruling_fields(&ticket.id, asked)),
-                AnswerKind::Choice(options) => (choice_fields(&ticket.id, options)),
-                AnswerKind::Line(there) => {
-                    label for={ "message-" (ticket.id) } { "Your answer" }
-                    input id={ "message-" (ticket.id) } name="message" maxlength="10000"
-                        autocomplete="off" placeholder=(clean_text(there));
-                    (send_buttons("Send"))
+        details open[!has_subject] {
+            summary { "Details" }
+            dl {
+                @for (name, value) in shown { (fact_row(&clean_line(name), &clean_text(value))) }
+                @for (name, value) in origin {
+                    @if !value.is_empty() { (fact_row(name, &clean_text(value))) }
                 }
-                AnswerKind::Text(there) => {
-                    label for={ "message-" (ticket.id) } { "Your answer" }
-                    textarea id={ "message-" (ticket.id) } name="message" rows="8"
-                        maxlength="10000" { (clean_text(there)) }
-                    (send_buttons("Send"))
-                }
+                (fact_row("Ticket", &ticket.id))
             }
-        }
-    }
-}
-
-/// Approve or reject. The return key presses the first button.
-fn ruling_fields(id: &str, asked: Option<&str>) -> Markup {
-    let asked = asked.map(clean_line).filter(|word| !word.is_empty() && word.chars().count() <= 64);
-    let own = asked.as_deref().filter(|word| !matches!(*word, "approve" | "reject"));
-    let chosen = |word: &str| asked.as_deref() == Some(word);
-    html! {
-        label for={ "message-" (id) } { "Message " span.quiet { "(optional)" } }
-        textarea id={ "message-" (id) } name="message" rows="2" maxlength="10000" {}
-        div.buttons {
-            @if let Some(word) = own {
-                button.own name="action" value=(word) autofocus { (word) }
-            }
-            button.approve name="action" value="approve" autofocus[chosen("approve")] {
-                "Approve"
-            }
-            button.reject name="action" value="reject" autofocus[chosen("reject")] { "Reject" }
-        }
-    }
-}
-
-/// One of several options. The posted value is the original option, not the cleaned text.
-fn choice_fields(id: &str, options: &[String]) -> Markup {
-    html! {
-        fieldset {
-            legend { "Choose one" }
-            @for (nth, option) in options.iter().enumerate() {
-                label.option for={ "option-" (id) "-" (nth) } {
-                    input type="radio" id={ "option-" (id) "-" (nth) } name="message"
-                        value=(option) required;
-                    span { (clean_text(option)) }
-                }
-            }
-        }
-        (send_buttons("Choose"))
-    }
-}
-
-/// The buttons of a form. Dismissing needs no answer.
-fn send_buttons(word: &str) -> Markup {
-    html! {
-        div.buttons {
-            button.approve name="action" value="approve" { (word) }
-            button.reject name="action" value="reject" formnovalidate { "Dismiss" }
         }
     }
 }

@@ -1,10 +1,8 @@
 //! The pages in a real browser, with its own rules about forms, cookies and policies.
 
-use base64::Engine as _;
 use gambrel_model::ticket::{AnswerKind, OpenedTicket, Ticket};
-use serde_json::json;
 
-use crate::browser::{Browser, Tab};
+use crate::browser::Browser;
 use crate::fixture::{KEY, ServerFixture, new_ticket, now_ms, path_of, wait_until};
 
 fn link(fixture: &ServerFixture, opened: &OpenedTicket) -> String {
@@ -117,23 +115,56 @@ fn shows_the_first_answer_to_the_second_user() {
     assert_eq!(fixture.answer_of(&opened).unwrap().action, "reject");
 }
 
+/// Neither the link nor Enter in a field answers: that takes a press of a button.
 #[test]
-fn focuses_the_button_of_the_link() {
+fn answers_only_by_a_press_of_a_button() {
     let Some(mut browser) = Browser::start() else { return };
     let fixture = ServerFixture::new();
     let opened = fixture.open_ticket("focus");
-    let mut tab = browser.open(&format!("{}?action=reject", link(&fixture, &opened)));
-    wait_until("the button has the focus", || {
-        (tab.evaluate("document.activeElement.value") == "reject").then_some(())
-    });
+    let mut tab = browser.open(&format!("{}?action=approve", link(&fixture, &opened)));
+    tab.wait_for_text("Waiting for you");
+    assert_eq!(tab.evaluate("document.activeElement === document.body"), true);
+    tab.press_enter();
+    tab.type_into("textarea", "thinking");
+    tab.press_enter();
+    tab.type_into("textarea", "aloud");
+    assert_eq!(tab.evaluate("document.querySelector('textarea').value"), "thinking\naloud");
     assert_eq!(fixture.answer_of(&opened), None);
-    let key = |kind: &str| {
-        json!({ "type": kind, "key": "Enter", "code": "Enter", "text": "\r",
-            "windowsVirtualKeyCode": 13 })
-    };
-    tab.call("Input.dispatchKeyEvent", key("keyDown"));
-    tab.call("Input.dispatchKeyEvent", key("keyUp"));
-    tab.wait_for_text("Rejected");
+
+    let wants = AnswerKind::Line(String::new());
+    let line = fixture.open_ticket_with(Ticket { wants, ..new_ticket("line") });
+    tab.navigate(&link(&fixture, &line));
+    tab.type_into("input[name=message]", "a name");
+    tab.press_enter();
+    // The page would have changed by now: the server is on this machine.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(fixture.answer_of(&line), None);
+    tab.click("button.approve");
+    tab.wait_for_text("Answered");
+    assert_eq!(fixture.answer_of(&line).unwrap().message, "a name");
+}
+
+#[test]
+fn shows_the_history_of_answers() {
+    let Some(mut browser) = Browser::start() else { return };
+    let fixture = ServerFixture::with_list();
+    for number in 1..=7 {
+        let opened = fixture.open_ticket(&format!("question {number}"));
+        let answer = format!("action=approve&message=answer+{number}");
+        fixture.post(&path_of(&opened), &answer).send();
+    }
+    let expires = now_ms() + 20;
+    fixture.open_ticket_with(Ticket { expires, ..new_ticket("nobody") });
+    let mut tab = browser.open(&list(&fixture));
+    tab.wait_for_text("answer 7");
+    assert!(!tab.text().contains("answer 2"), "only the latest are on the first page");
+    tab.click("#past-more a");
+    tab.wait_for_text("Earlier questions");
+    for words in ["answer 1", "answer 7", "git push for nobody", "Expired"] {
+        tab.wait_for_text(words);
+    }
+    tab.click("article:nth-of-type(2) summary");
+    tab.wait_for_text("git push origin main");
 }
 
 #[test]
@@ -158,11 +189,11 @@ fn disables_buttons_at_expiry() {
     let opened =
         fixture.open_ticket_with(Ticket { expires: now_ms() + 20_000, ..new_ticket("soon") });
     let mut tab = browser.open(&link(&fixture, &opened));
-    assert_eq!(tab.evaluate("document.querySelector('button').disabled"), false);
+    assert_eq!(tab.evaluate("document.querySelector('button.approve').disabled"), false);
     // Moves the page's clock forward, not the test's.
     tab.evaluate("{ const then = Date.now() + 30000; Date.now = () => then; }");
     wait_until("the buttons are off", || {
-        (tab.evaluate("document.querySelector('button').disabled") == true).then_some(())
+        (tab.evaluate("document.querySelector('button.approve').disabled") == true).then_some(())
     });
 }
 
@@ -188,43 +219,4 @@ fn updates_the_list_and_keeps_typed_text() {
     tab.wait_for_text("Nothing waits for you");
     tab.wait_for_text("By the approvals page");
     assert_eq!(fixture.answer_of(&first).unwrap().message, "half a thought");
-}
-
-/// Draws the pictures of the documentation: `cargo test -p gambrel-server -- --ignored`.
-#[test]
-#[ignore = "writes docs/*.png"]
-fn draws_documentation_pictures() {
-    let Some(mut browser) = Browser::start() else { return };
-    let fixture = ServerFixture::with_list();
-    let diff = "diff --git a/src/pay.rs b/src/pay.rs\n@@ -41,7 +41,7 @@ fn total(cart: &Cart)\n     \
-        let sum = cart.lines().map(Line::price).sum();\n-    sum + shipping(cart)\n+    sum + \
-        shipping(cart) - discount(cart)\n }\n";
-    let shown = [("Tool", "Bash"), ("Command", "git push origin main"), ("Changes", diff)];
-    let opened = fixture.open_ticket_with(Ticket {
-        title: "Push two commits to main?".into(),
-        session: "b7c1f0de".into(),
-        project: "/home/ada/shop".into(),
-        shown: shown.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec(),
-        ..new_ticket("picture")
-    });
-    let mut tab = browser.open(&link(&fixture, &opened));
-    save_picture(&mut tab, "light", 760, "approval-light.png");
-    let mut tab = browser.open(&list(&fixture));
-    tab.wait_for_text("Push two commits");
-    save_picture(&mut tab, "dark", 390, "approval-dark-phone.png");
-}
-
-fn save_picture(tab: &mut Tab<'_>, scheme: &str, width: u32, name: &str) {
-    let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-    tab.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
-    let size = json!({ "width": width, "height": 600, "deviceScaleFactor": 1.5, "mobile": true });
-    tab.call("Emulation.setDeviceMetricsOverride", size);
-    let height = tab.evaluate("document.documentElement.scrollHeight");
-    let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
-    let shot = json!({ "format": "png", "clip": clip, "captureBeyondViewport": true });
-    let shot = tab.call("Page.captureScreenshot", shot);
-    let bytes = base64::engine::general_purpose::STANDARD.decode(shot["data"].as_str().unwrap());
-    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    std::fs::create_dir_all(&docs).unwrap();
-    std::fs::write(docs.join(name), bytes.unwrap()).unwrap();
 }

@@ -2,11 +2,13 @@
 //! ended by a zero byte. The shell places the pipes at the numbers that Chromium expects.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -200,6 +202,36 @@ impl Tab<'_> {
             });
             self.call("Input.dispatchMouseEvent", event);
         }
+    }
+
+    pub(crate) fn press_enter(&mut self) {
+        for kind in ["keyDown", "keyUp"] {
+            let key = json!({ "type": kind, "key": "Enter", "code": "Enter", "text": "\r",
+                "windowsVirtualKeyCode": 13 });
+            self.call("Input.dispatchKeyEvent", key);
+        }
+    }
+
+    /// Shows the page as a device with this width and height, in this colour scheme.
+    pub(crate) fn show_as(&mut self, scheme: &str, (width, height): (u32, u32)) {
+        let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": true });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+    }
+
+    /// Stores a picture of the whole page in a file. The window is as high as the page, so that
+    /// nothing lies above anything else.
+    pub(crate) fn save_picture(&mut self, path: &Path) {
+        let size = self.evaluate("[innerWidth, document.documentElement.scrollHeight]");
+        let metrics = json!({ "width": size[0], "height": size[1], "deviceScaleFactor": 1.25,
+            "mobile": true });
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        let shot = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        let bytes = STANDARD.decode(shot["data"].as_str().unwrap()).unwrap();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
     }
 
     pub(crate) fn type_into(&mut self, selector: &str, text: &str) {

@@ -54,7 +54,8 @@ fn one_of_64_concurrent_answers_wins() {
 #[test]
 fn one_concurrent_answer_wins_in_memory() {
     let ledger = Arc::new(MemoryLedger::new());
-    let config = ServerConfig { ledger, key: None, ledger_id: "in memory".into() };
+    let ledger_id = "in memory".into();
+    let config = ServerConfig { ledger, key: None, ledger_id, public_url: None };
     let listening = listen(&config, 0).unwrap();
     for round in 0..20 {
         let opened = open_ticket(&config, &format!("round {round}"));

@@ -1,9 +1,12 @@
 //! The fixture of most tests: a ledger with questions in a directory with a space in its name, and
 //! a listener on its own port.
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use gambrel_model::PublicUrl;
 use gambrel_model::ticket::{Answer, OpenedTicket, Ticket};
 use gambrel_server::{Listener, ServerConfig, listen};
 use tempfile::TempDir;
@@ -35,24 +38,28 @@ impl ServerFixture {
         Self::with_key(Some(KEY.to_owned()))
     }
 
+    /// A server with callback links, the list, and a public address.
+    pub(crate) fn with_public_url(url: &str) -> Self {
+        let mut fixture = Self::unstarted(Some(KEY.to_owned()));
+        fixture.config.public_url = Some(PublicUrl::parse(url).unwrap());
+        fixture.start(0)
+    }
+
     /// A server on a port that the system gives to no other test, so that the port stays free after
     /// the listener has closed.
     pub(crate) fn on_reserved_port() -> Self {
-        let offset = u16::try_from(std::process::id() % 10_000).unwrap();
-        Self::on_port(None, FIRST_RESERVED_PORT + offset)
+        Self::unstarted(None).start(free_port())
     }
 
     fn with_key(key: Option<String>) -> Self {
-        Self::on_port(key, 0)
+        Self::unstarted(key).start(0)
     }
 
-    fn on_port(key: Option<String>, wanted: u16) -> Self {
+    fn unstarted(key: Option<String>) -> UnstartedServer {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("state of things");
         let config = ServerConfig { key, ..server_config(&dir) };
-        let listening = listen(&config, wanted).unwrap();
-        let port = port_of(listening.base());
-        Self { _root: root, dir, config, listening, port }
+        UnstartedServer { root, dir, config }
     }
 
     pub(crate) fn open_ticket(&self, key: &str) -> OpenedTicket {
@@ -83,9 +90,37 @@ impl ServerFixture {
     }
 }
 
+/// A server that does not listen yet.
+struct UnstartedServer {
+    root: TempDir,
+    dir: PathBuf,
+    config: ServerConfig,
+}
+
+impl UnstartedServer {
+    fn start(self, port: u16) -> ServerFixture {
+        let Self { root, dir, config } = self;
+        let listening = listen(&config, port).unwrap();
+        let port = listening.port();
+        ServerFixture { _root: root, dir, config, listening, port }
+    }
+}
+
+/// A port that the system gives to no other test, and that no other call returns.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let offset = u16::try_from(std::process::id() % 10_000).unwrap();
+    loop {
+        let port = FIRST_RESERVED_PORT + offset + NEXT.fetch_add(60, Ordering::Relaxed) % 2_000;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 pub(crate) fn server_config(dir: &Path) -> ServerConfig {
     let ledger = gambrel_ledger::open_state_dir(dir.to_owned());
-    ServerConfig { ledger, key: None, ledger_id: dir.display().to_string() }
+    ServerConfig { ledger, key: None, ledger_id: dir.display().to_string(), public_url: None }
 }
 
 pub(crate) fn open_ticket(config: &ServerConfig, key: &str) -> OpenedTicket {

@@ -1,7 +1,7 @@
 //! An HTTP client over a plain socket that sends exactly the given text.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -29,6 +29,7 @@ impl TestResponse {
 
 /// A request under construction.
 pub(crate) struct TestRequest {
+    address: IpAddr,
     port: u16,
     start: String,
     host: String,
@@ -40,7 +41,8 @@ impl TestRequest {
     pub(crate) fn new(port: u16, method: &str, path: &str) -> Self {
         let start = format!("{method} {path} HTTP/1.1");
         let host = format!("Host: localhost:{port}");
-        Self { port, start, host, headers: Vec::new(), body: String::new() }
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        Self { address, port, start, host, headers: Vec::new(), body: String::new() }
     }
 
     pub(crate) fn get(port: u16, path: &str) -> Self {
@@ -61,6 +63,11 @@ impl TestRequest {
         Self { host: line.to_owned(), ..self }
     }
 
+    /// Connects to another address than loopback.
+    pub(crate) fn at_address(self, address: IpAddr) -> Self {
+        Self { address, ..self }
+    }
+
     pub(crate) fn send(self) -> TestResponse {
         self.try_send().unwrap()
     }
@@ -79,7 +86,7 @@ impl TestRequest {
 
     /// Sends the request and leaves the response to be read.
     pub(crate) fn open_stream(self) -> std::io::Result<TcpStream> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        let mut stream = TcpStream::connect((self.address, self.port))?;
         stream.set_read_timeout(Some(SOCKET_TIMEOUT))?;
         stream.set_write_timeout(Some(SOCKET_TIMEOUT))?;
 

@@ -5,6 +5,10 @@ mod accepts_json_forms_and_link_actions;
 #[cfg(test)]
 mod answers_in_a_browser;
 #[cfg(test)]
+mod answers_under_a_public_address;
+#[cfg(test)]
+mod approval_page_layout;
+#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod escapes_foreign_texts;
@@ -28,6 +32,8 @@ mod refuses_foreign_pages;
 mod rejects_late_answers;
 #[cfg(test)]
 mod serve_ends_on_signals;
+#[cfg(test)]
+mod serve_keeps_links;
 #[cfg(test)]
 mod sets_security_headers;
 #[cfg(test)]

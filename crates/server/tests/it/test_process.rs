@@ -4,13 +4,16 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
-use gambrel_server::{ServerConfig, listen, serve};
+use gambrel_model::PublicUrl;
+use gambrel_server::{ServeAddress, ServerConfig, listen, serve};
 
 use crate::fixture::{KEY, server_config, wait_until};
 
 const MODE: &str = "GAMBREL_SERVER_TEST_MODE";
 const DIR: &str = "GAMBREL_SERVER_TEST_DIR";
 const PORT: &str = "GAMBREL_SERVER_TEST_PORT";
+pub(crate) const PUBLIC_URL: &str = "GAMBREL_SERVER_TEST_PUBLIC_URL";
+pub(crate) const BIND: &str = "GAMBREL_SERVER_TEST_BIND";
 const READY: &str = "it listens at ";
 
 /// A started copy; killed on drop.
@@ -23,11 +26,17 @@ pub(crate) struct TestProcess {
 impl TestProcess {
     /// Starts a mode on a port and waits until it listens.
     pub(crate) fn start(mode: &str, dir: &Path, port: u16) -> Self {
+        Self::start_with(mode, dir, port, &[])
+    }
+
+    /// The same with a public address or an address to bind, by variable.
+    pub(crate) fn start_with(mode: &str, dir: &Path, port: u16, more: &[(&str, &str)]) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "test_process::runs_the_selected_mode", "--nocapture"])
             .env(MODE, mode)
             .env(DIR, dir)
             .env(PORT, port.to_string())
+            .envs(more.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -68,7 +77,8 @@ impl Drop for TestProcess {
 fn runs_the_selected_mode() {
     let (Ok(mode), Some(dir)) = (std::env::var(MODE), std::env::var_os(DIR)) else { return };
     let port = std::env::var(PORT).unwrap().parse().unwrap();
-    let config = server_config(Path::new(&dir));
+    let public_url = std::env::var(PUBLIC_URL).ok().map(|url| PublicUrl::parse(&url).unwrap());
+    let config = ServerConfig { public_url, ..server_config(Path::new(&dir)) };
     match mode.as_str() {
         "listen" => {
             let listening = listen(&config, port).unwrap();
@@ -77,7 +87,9 @@ fn runs_the_selected_mode() {
         }
         "serve" => {
             let config = ServerConfig { key: Some(KEY.to_owned()), ..config };
-            serve(config, port, &mut |base| println!("\n{READY}{base}")).unwrap();
+            let bind = std::env::var(BIND).ok().map(|address| address.parse().unwrap());
+            let address = ServeAddress { port, bind };
+            serve(config, address, &mut |at| println!("\n{READY}{}", at.base)).unwrap();
         }
         other => panic!("unknown mode `{other}`"),
     }
