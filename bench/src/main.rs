@@ -5,6 +5,8 @@
 
 mod callgrind;
 mod child;
+mod cold_case;
+mod counters;
 mod fixture;
 mod floor;
 mod goals;
@@ -22,6 +24,12 @@ fn main() -> anyhow::Result<()> {
     }
 
     let options = options::BenchOptions::parse(&args)?;
+    if options.counters {
+        return counters::run(&options);
+    }
+    if let Some(file) = &options.function_order {
+        return counters::write_function_order(&options, file);
+    }
     let rows = goals::measure(&options)?;
     print!("{}", report::format_table(&rows));
     fs::write(&options.json, format!("{:#}\n", report::format_json(&rows, options.quick)))?;

@@ -7,7 +7,8 @@ use anyhow::{Context, bail};
 use crate::meter::Effort;
 
 const USAGE: &str = "gambrel-bench [--quick] [--json FILE] [--only GOAL]… [--gambrel PROGRAM] \
-                     [--static PROGRAM | --no-static]";
+                     [--static PROGRAM | --no-static] | --counters [--save] --static PROGRAM \
+                     | --function-order FILE --static PROGRAM";
 
 /// Which goals to measure, and how thoroughly.
 pub struct BenchOptions {
@@ -23,6 +24,12 @@ pub struct BenchOptions {
     pub static_gambrel: Option<PathBuf>,
     /// Whether to build a static binary if none is named.
     pub build_static: bool,
+    /// Count what a cold fire of the static build does, instead of measuring times.
+    pub counters: bool,
+    /// Write the counts as the committed ones.
+    pub save_counters: bool,
+    /// Write the functions of a cold fire of the static build into this file.
+    pub function_order: Option<PathBuf>,
 }
 
 impl BenchOptions {
@@ -36,6 +43,9 @@ impl BenchOptions {
             gambrel: beside,
             static_gambrel: None,
             build_static: true,
+            counters: false,
+            save_counters: false,
+            function_order: None,
         };
 
         let mut args = args.iter();
@@ -47,6 +57,9 @@ impl BenchOptions {
                 "--only" => options.only.push(value()?.clone()),
                 "--gambrel" => options.gambrel = value()?.into(),
                 "--static" => options.static_gambrel = Some(value()?.into()),
+                "--counters" => options.counters = true,
+                "--save" => options.save_counters = true,
+                "--function-order" => options.function_order = Some(value()?.into()),
                 "--no-static" => options.build_static = false,
                 _ => bail!("{arg}: usage: {USAGE}"),
             }

@@ -1,7 +1,8 @@
 //! Development commands of this repository: `cargo xtask test | faults | tidy | schemas | bench |
-//! ci`.
+//! dist | ci`.
 
 mod bench;
+mod dist;
 mod faults;
 mod machine;
 mod schemas;
@@ -22,7 +23,11 @@ const HELP: &str = "cargo xtask COMMAND
   tidy           check names, sizes, file headers and dependencies between crates, and that
                  generated files are fresh
   schemas        write the JSON Schemas of hook events
-  bench [ARGS…]  measure against floors of the same run; --quick for a short one
+  bench [ARGS…]  measure against floors of the same run; --quick for a short one; --counters
+                 counts what a cold fire of the published build does, and fails if a count has
+                 grown (--save commits new counts)
+  dist           build the published program: static, stripped, tested, packed into target/dist;
+                 --pie for random code addresses, --no-test to leave out the contract cases
   ci             run test, faults, fmt, clippy and tidy, as before every merge
 ";
 
@@ -36,6 +41,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "schemas" => schemas::run(),
         "bench" => bench::run(&rest),
+        "dist" => dist::run(&rest),
         "ci" => test::run_ci(),
         _ => {
             eprint!("{HELP}");

@@ -7,13 +7,21 @@ use anyhow::{Context, bail};
 
 /// The repository's root.
 pub fn repository_root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+    let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    package.parent().map(PathBuf::from).unwrap_or(package)
 }
 
 /// Runs a program in the repository's root. Fails if the program fails.
 pub fn run(program: &str, args: &[&str]) -> anyhow::Result<()> {
+    run_with(program, args, &[])
+}
+
+/// Runs a program with further variables.
+pub fn run_with(program: &str, args: &[&str], variables: &[(&str, String)]) -> anyhow::Result<()> {
     eprintln!("$ {program} {}", args.join(" "));
-    let status = Command::new(program).args(args).current_dir(repository_root()).status();
+    let mut command = Command::new(program);
+    command.args(args).envs(variables.iter().map(|(name, value)| (name, value)));
+    let status = command.current_dir(repository_root()).status();
     let status = status.with_context(|| format!("cannot start {program}"))?;
     if !status.success() {
         bail!("{program} {} failed: {status}", args.join(" "));

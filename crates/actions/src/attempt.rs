@@ -11,7 +11,7 @@ use rustix::process::Pid;
 
 use crate::command::prepare_command;
 use crate::detach::PendingStart;
-use crate::error::ActionError;
+use crate::error::{ActionError, ActionResult};
 use crate::handoff;
 use crate::outcome::{captured, cut_short, end_of, tee_file, time_limits};
 use crate::recheck::changed_file;
@@ -117,10 +117,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Starts an attempt. Returns the command, or why it did not start.
-    pub fn start_attempt(
-        &mut self,
-        context: &mut LoopContext<'a>,
-    ) -> Result<&[String], ActionError> {
+    pub fn start_attempt(&mut self, context: &mut LoopContext<'a>) -> ActionResult<&[String]> {
         if self.budget.is_some_and(|budget| context.now >= budget) {
             let reason = ActionError::NoTime;
             self.finish_call(Outcome {
@@ -340,10 +337,10 @@ fn start_process<'a>(
     call: &'a Call,
     deadlines: Deadlines,
     context: &LoopContext<'a>,
-) -> Result<Process<'a>, ActionError> {
+) -> ActionResult<Process<'a>> {
     let request = ProcessRequest {
         command: prepare_command(call, context.settings.bypass_shell)?,
-        stdin: call.stdin.as_deref(),
+        stdin: call.stdin.as_ref().map(|bytes| bytes.as_slice()),
         may_detach: call.async_marker.is_some(),
         leak_record: call.leak_record.as_deref(),
         tee_stdout: tee_file(call),

@@ -2,7 +2,7 @@
 //! processes of a batch. No threads. A panic in one job ends that job only.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gambrel_model::action::Job;
 use gambrel_model::outcome::Outcome;
@@ -22,6 +22,9 @@ use gambrel_process::watchdog_client::WatchdogClient;
 
 /// More children at once would use up the file descriptors of an ordinary process.
 const MAX_CONCURRENT_CHILDREN: usize = 128;
+
+/// How long a batch runs before it handles signals.
+const SIGNAL_DELAY: Duration = Duration::from_millis(2);
 
 /// Called with the command of each started attempt, or why it did not start.
 pub(crate) type OnStart<'a> = &'a mut dyn FnMut(Result<&[String], &ActionError>);
@@ -57,21 +60,16 @@ pub(crate) fn drive_attempts<'a>(
     let mut context = LoopContext { settings, watchdog: guard, now, since, scratch, table: None };
     let mut events = Vec::with_capacity(4 * jobs.len().min(MAX_CONCURRENT_CHILDREN));
 
-    let handles_signals = settings.signals != SignalPolicy::HostHandles;
-    let signals = handles_signals.then(SignalGuard::install).flatten();
-    let mut pending_signals = signals.as_ref();
-
+    let mut signals = BatchSignals::new(settings, now);
     loop {
-        if pending_signals.is_some_and(|guard| guard.triggered().is_some()) {
-            // Its descriptor stays readable, so it is not polled again.
-            pending_signals = None;
+        if signals.has_arrived() {
             terminate_soon(&mut jobs, &mut context);
         }
         run_turn(&mut jobs, &mut context, &mut events, on_start);
         if jobs.iter().all(Attempt::is_done) {
             break;
         }
-        wait_for_events(&jobs, &mut events, pending_signals);
+        wait_for_events(&jobs, &mut events, &signals);
     }
 
     if settings.subreaper {
@@ -81,10 +79,55 @@ pub(crate) fn drive_attempts<'a>(
         }
     }
     let outcomes = jobs.into_iter().map(Attempt::into_outcome).collect();
-    if let Some(guard) = signals.filter(|_| settings.signals == SignalPolicy::ExitProcess) {
+    if let Some(guard) = signals.guard.filter(|_| settings.signals == SignalPolicy::ExitProcess) {
         guard.exit_if_triggered();
     }
     outcomes
+}
+
+/// The signals that end a batch early.
+struct BatchSignals {
+    guard: Option<SignalGuard>,
+    /// When the handlers are installed. Most hooks have ended by then. Before, a signal ends this
+    /// process, and the kernel or the next start of gambrel ends the hook.
+    install_at: Option<Instant>,
+    /// Whether a signal was handled. Its descriptor stays readable, so it is not polled again.
+    is_handled: bool,
+}
+
+impl BatchSignals {
+    fn new(settings: &Settings, now: Instant) -> Self {
+        let mut signals = Self { guard: None, install_at: None, is_handled: false };
+        match settings.signals {
+            SignalPolicy::HostHandles => {}
+            // Only a `fire` is so short that the handlers matter.
+            SignalPolicy::ExitProcess if settings.kill_with_parent => {
+                signals.install_at = Some(now + SIGNAL_DELAY);
+            }
+            SignalPolicy::ExitProcess | SignalPolicy::Return => {
+                signals.guard = SignalGuard::install();
+            }
+        }
+        signals
+    }
+
+    /// Whether the first signal has arrived since the last call. Installs the handlers in time.
+    fn has_arrived(&mut self) -> bool {
+        if self.install_at.is_some_and(|at| Instant::now() >= at) {
+            self.install_at = None;
+            self.guard = SignalGuard::install();
+        }
+        let is_new =
+            !self.is_handled && self.guard.as_ref().is_some_and(|g| g.triggered().is_some());
+        self.is_handled |= is_new;
+        is_new
+    }
+
+    /// The descriptor to wait for.
+    fn poll_fd(&self) -> Option<PollFd<'_>> {
+        let guard = self.guard.as_ref().filter(|_| !self.is_handled)?;
+        Some(PollFd::new(guard.fd(), PollFlags::IN))
+    }
 }
 
 /// Handles the events, starts the attempts that are due, and advances the others.
@@ -145,7 +188,7 @@ fn catch_panics<'a>(
 fn wait_for_events(
     jobs: &[Attempt<'_>],
     events: &mut Vec<(usize, PollSource, PollFlags)>,
-    signals: Option<&SignalGuard>,
+    signals: &BatchSignals,
 ) {
     let mut fds = Vec::with_capacity(events.capacity());
     let mut sources = Vec::with_capacity(events.capacity());
@@ -161,12 +204,12 @@ fn wait_for_events(
 
     // After the descriptors of the jobs, so that it has no entry in `sources`: it only wakes the
     // loop.
-    fds.extend(signals.map(|signals| PollFd::new(signals.fd(), PollFlags::IN)));
+    fds.extend(signals.poll_fd());
 
     let full = jobs.iter().filter(|job| job.running_process().is_some()).count()
         >= MAX_CONCURRENT_CHILDREN;
     let wakes = jobs.iter().filter(|job| !(full && job.running_process().is_none()));
-    let wake = wakes.filter_map(|job| job.next_wake(now)).min();
+    let wake = wakes.filter_map(|job| job.next_wake(now)).chain(signals.install_at).min();
     let left = wake.map(|wake| wake.saturating_duration_since(now));
     let timeout = left.map(|left| Timespec {
         tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),

@@ -10,14 +10,11 @@ use gambrel_process::error::StartError;
 use gambrel_process::path_lookup;
 use gambrel_process::private_view::{PrivateView, ViewFile};
 
-use crate::error::ActionError;
+use crate::error::{ActionError, ActionResult};
 use crate::shell_bypass;
 
 /// Prepares a call, or returns why it cannot start.
-pub(crate) fn prepare_command(
-    call: &Call,
-    allow_direct: bool,
-) -> Result<ProcessCommand<'_>, ActionError> {
+pub(crate) fn prepare_command(call: &Call, allow_direct: bool) -> ActionResult<ProcessCommand<'_>> {
     let environ = Environ::build(&EnvironRequest {
         set: &call.env,
         inherit: call.inherit.as_deref(),
@@ -58,18 +55,13 @@ fn plan_view(call: &Call) -> Result<Option<PrivateView>, StartError> {
     PrivateView::plan(&copies.root, &files).map(Some).map_err(StartError::View)
 }
 
-fn exec_mode(argv: &[String], environ: &Environ, cwd: &Path) -> Result<ExecMode, ActionError> {
+fn exec_mode(argv: &[String], environ: &Environ, cwd: &Path) -> ActionResult<ExecMode> {
     let name = argv.first().filter(|name| !name.is_empty()).ok_or(ActionError::NoProgram)?;
     let words = argv.iter().map(|word| word.clone().into_bytes()).collect();
     Ok(ExecMode::find(name, words, environ, cwd)?)
 }
 
-fn shell_mode(
-    shell: Shell,
-    text: &str,
-    environ: &Environ,
-    cwd: &Path,
-) -> Result<ExecMode, ActionError> {
+fn shell_mode(shell: Shell, text: &str, environ: &Environ, cwd: &Path) -> ActionResult<ExecMode> {
     let find_program =
         |name: &str| path_lookup::find_on_path(name.as_bytes(), environ.value_of(b"PATH"), cwd);
     let need_program = |name: &'static str| find_program(name).ok_or(ActionError::NoShell(name));

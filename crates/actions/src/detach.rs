@@ -79,7 +79,7 @@ pub(crate) fn send_call(
     let Some(program) = &settings.supervisor else {
         return PendingStart::new(start_thread(job.call, run_in_thread));
     };
-    let stdin = job.call.stdin.as_deref();
+    let stdin = job.call.stdin.as_ref().map(|bytes| bytes.as_slice());
     let request = SupervisorRequest {
         action: action.to_owned(),
         call: Call { stdin: None, ..job.call.clone() },

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use gambrel_process::error::{AdoptError, StartError};
 
+/// What an action prepares, or why it cannot.
+pub(crate) type ActionResult<T = ()> = Result<T, ActionError>;
+
 /// Why a call cannot start. Its text is the reason in the outcome.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ActionError {

@@ -34,7 +34,7 @@ pub(crate) fn hand_off(
 ) -> io::Result<PendingStart> {
     let Handoff { child, pipes, stdin_rest } = handoff;
     let Some(program) = &settings.supervisor else {
-        let call = Call { stdin: Some(stdin_rest), ..call.clone() };
+        let call = Call { stdin: Some(stdin_rest.into()), ..call.clone() };
         return run_in_thread(call, child, pipes, settings.clone());
     };
 
@@ -87,7 +87,7 @@ pub(crate) fn run_adopted(
 ) -> Outcome {
     let watchdog = WatchdogClient::new(settings.supervisor.clone());
     let command = left.command.clone();
-    let unwritten = call.stdin.as_deref().unwrap_or_default();
+    let unwritten = call.stdin.as_ref().map_or(&[][..], |bytes| bytes.as_slice());
     let limits = time_limits(&call.limits);
     let process = match Process::adopt(left, pipes, unwritten, &limits, settings) {
         Ok(process) => {

@@ -25,7 +25,7 @@ mod web;
 pub use agent_process::start_agent;
 pub use child_pipeline::ChildPipelineAction;
 pub use gambrel_process::isolation::{try_isolation, try_verified_exec};
-pub use gambrel_process::posix_spawn::{end_process_after, reset_signals, stdout_was_closed};
+pub use gambrel_process::posix_spawn::{end_process_after, reset_signals};
 pub use gambrel_process::redact::Redact;
 pub use gambrel_process::running_file::end_orphans;
 pub use gambrel_process::settings::{SUPERVISE_WORD, Settings, SignalPolicy, WATCHDOG_WORD};

@@ -1,6 +1,6 @@
 //! The action `rule`: checks a value with a regular expression. It starts no process.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ enum RuleError {
 /// Checks values with regular expressions.
 #[derive(Default)]
 pub struct RuleAction {
-    compiled: Mutex<HashMap<String, Pattern>>,
+    compiled: Mutex<BTreeMap<String, Pattern>>,
 }
 
 impl RuleAction {

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gambrel_model::call::SideFile;
 
-use crate::error::ActionError;
+use crate::error::{ActionError, ActionResult};
 
 /// Writes all side files; the error names the one that failed. A lasting file is optional: its
 /// failure becomes a remark.
-pub(crate) fn write_side_files(files: &[SideFile]) -> Result<Vec<String>, ActionError> {
+pub(crate) fn write_side_files(files: &[SideFile]) -> ActionResult<Vec<String>> {
     let mut remarks = Vec::new();
     for file in files {
         let refused = |source| ActionError::SideFile { path: file.path.clone(), source };

@@ -4,13 +4,14 @@
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 
 use crate::detach::{SupervisorAnswer, SupervisorRequest};
-use crate::error::ActionError;
+use crate::error::{ActionError, ActionResult};
 use crate::handoff;
 use crate::shell::{NAME as SHELL, ShellAction};
 use gambrel_process::posix_spawn;
@@ -81,7 +82,7 @@ fn run_action(call: &Call, name: &str, actions: &[&dyn Action]) -> Outcome {
     action.run(&[Job { call, record: None }]).pop().unwrap_or_else(no_outcome)
 }
 
-fn read_request(input: impl Read) -> Result<SupervisorRequest, ActionError> {
+fn read_request(input: impl Read) -> ActionResult<SupervisorRequest> {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
     input.read_until(b'\n', &mut line).map_err(ActionError::NoRequest)?;
@@ -96,7 +97,7 @@ fn read_request(input: impl Read) -> Result<SupervisorRequest, ActionError> {
         let mut bytes = vec![0; length];
         input.read_exact(&mut bytes).map(|()| bytes).map_err(ActionError::NoRequest)
     };
-    request.call.stdin = request.stdin_length.map(&mut read_part).transpose()?;
+    request.call.stdin = request.stdin_length.map(&mut read_part).transpose()?.map(Arc::new);
     if let Some(child) = &mut request.child {
         let [stdout, stderr] = child.lengths;
         child.read = [read_part(stdout)?, read_part(stderr)?];

@@ -1,10 +1,10 @@
 //! Command line arguments and the call of each command. Wrong usage exits 64, never 2: in Claude
 //! Code exit code 2 means "block".
 
-#[cfg(all(target_env = "gnu", not(test)))]
-mod entry;
+pub mod entry;
 mod fire_words;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -23,6 +23,7 @@ use crate::printer;
 use crate::run::{ReportArgs, ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs, TailArgs};
 use crate::task::{McpArgs, TaskArgs};
 use crate::team::TeamArgs;
+use crate::testing::sample::SampleArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 
 /// Wrong usage or unusable configuration.
@@ -65,16 +66,17 @@ pub struct Cli {
     pub command: CliCommand,
 }
 
-/// Parses the command line. A usual `fire` is read without clap.
-fn parse_args() -> Result<Cli, clap::Error> {
-    let mut words = std::env::args_os().skip(1);
-    let is_fire = words.next().is_some_and(|word| word == "fire");
-    match is_fire.then(|| read_fire_words(words)).flatten() {
-        Some((folder, args)) => {
-            Ok(Cli { folder, color: Color::Auto, command: CliCommand::Fire(args) })
-        }
-        None => Cli::try_parse(),
+/// Parses the words of the command line. A usual `fire` is read without clap.
+fn parse_args(words: &[OsString]) -> Result<Cli, clap::Error> {
+    if let [fire, rest @ ..] = words
+        && fire == "fire"
+        && let Some((folder, args)) = read_fire_words(rest.iter().cloned())
+    {
+        return Ok(Cli { folder, color: Color::Auto, command: CliCommand::Fire(args) });
     }
+    crate::arena::disable();
+    let program = OsString::from("gambrel");
+    Cli::try_parse_from(std::iter::once(&program).chain(words))
 }
 
 /// Choose when to use colour.
@@ -161,6 +163,8 @@ pub enum CliCommand {
     Demo(JsonArgs),
     /// Print JSON Schemas of hook input and output.
     Schema(SchemaArgs),
+    /// Print a sample event, to try hooks with.
+    Sample(SampleArgs),
     /// Print shell completions.
     Completions {
         /// Print completions for this shell.
@@ -291,13 +295,26 @@ pub struct JsonArgs {
 
 /// Arguments of `log`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  gambrel log --denied --since 1h     what was refused in the last hour
+  gambrel log --tool Bash -f          shell commands as they happen
+  gambrel show last                   the newest firing in full")]
 pub struct LogArgs {
     /// List only this session.
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// List this many firings, newest last.
-    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
-    pub count: usize,
+    /// List this many firings, newest last [default: 20; with --since all].
+    #[arg(short = 'n', value_name = "N")]
+    pub count: Option<usize>,
+    /// List only firings that were denied or halted.
+    #[arg(long)]
+    pub denied: bool,
+    /// List only firings since then: 10m, 2h, 3d, 14:30 or 2026-11-18.
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// List only firings of this tool, as the caller names it.
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Option<String>,
     /// Wait for new firings and print them.
     #[arg(short, long)]
     pub follow: bool,
@@ -309,7 +326,7 @@ pub struct LogArgs {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Show the firing with this id or id prefix.
+    /// Show this firing: an id of `gambrel log`, a unique beginning of it, or `last`.
     pub id: String,
     /// Print the firing as JSON.
     #[arg(long)]
@@ -344,12 +361,12 @@ pub enum SchemaDialect {
 
 /// Parses the command line and runs the command. Errors become a message and an exit code other
 /// than 2.
-pub fn run() -> u8 {
+pub fn run(words: Vec<OsString>) -> u8 {
     gambrel::actions::reset_signals();
-    let cli = match parse_args() {
+    let cli = match parse_args(&words) {
         Ok(cli) => cli,
         Err(error) => {
-            printer::choose_color(find_color_choice());
+            printer::choose_color(find_color_choice(&words));
             return check_stdout(print_parse_error(&error));
         }
     };
@@ -374,9 +391,9 @@ fn check_stdout(code: u8) -> u8 {
 }
 
 /// The value of `--color` on a command line that failed to parse or asked for help.
-fn find_color_choice() -> Color {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let apart = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1].as_str());
+fn find_color_choice(words: &[OsString]) -> Color {
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let apart = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1]);
     let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));
 
     let known = |word: &str| Color::from_str(word, true).ok();
@@ -433,6 +450,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Init(args) => crate::init::run(folder, &args),
         CliCommand::Demo(args) => crate::demo::run(&args),
         CliCommand::Schema(args) => crate::schema::run(&args),
+        CliCommand::Sample(args) => crate::testing::sample::run(folder, &args),
         CliCommand::Completions { shell, json } => {
             crate::completions::print_completions(shell, json)
         }

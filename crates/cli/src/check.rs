@@ -1,5 +1,10 @@
 //! `gambrel check`: shows configuration mistakes under the source text, with help.
 
+mod first_command;
+mod fold;
+mod foreign_files;
+mod programs;
+
 use std::path::{Path, PathBuf};
 
 use gambrel::model::{Complaint, Dialect, Hook, Severity, SourceSpan};
@@ -10,7 +15,7 @@ use gambrel_engine::describe_uncovered;
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
-use crate::printer::{self, diagnostic};
+use crate::printer;
 use crate::{commands, open, trust};
 
 /// Checks all configuration used here, or the named files.
@@ -43,9 +48,11 @@ fn check_all(gambrel: &Gambrel, loaded: &Loaded) -> (usize, Vec<Complaint>) {
     complaints.extend(check_patterns(loaded));
     complaints.extend(commands::check_modules(gambrel, loaded));
     complaints.extend(warn_uncovered(loaded));
+    complaints.extend(programs::check_programs(gambrel, loaded));
     complaints.extend(note_opaque(gambrel, loaded));
     complaints.extend(gambrel.check_named_plans());
-    (loaded.hooks.len(), complaints)
+    complaints.extend(foreign_files::note_foreign_files(&loaded.roots.project));
+    (loaded.hooks.len(), fold::without_repeats(complaints))
 }
 
 /// Mistakes in regular expressions. `fire` compiles them only for hooks that may run.
@@ -79,7 +86,7 @@ fn note_opaque(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
     noted.collect()
 }
 
-/// Checks a folder as a project, and as a plugin if it is one. Checks a file by its name.
+/// Checks a folder as a project, and as a plugin if it is one; or a file.
 fn check_path(
     folder: Option<PathBuf>,
     path: &Path,
@@ -106,6 +113,14 @@ fn check_path(
         return Ok((0, vec![complaint.with_help("name a regular file or a folder")]));
     }
 
+    match foreign_files::note_foreign_file(&path) {
+        Some(note) => Ok((0, vec![note])),
+        None => Ok(check_file(setup, &path)),
+    }
+}
+
+/// Checks a file by its name. Counts its hooks.
+fn check_file(mut setup: Setup, path: &Path) -> (usize, Vec<Complaint>) {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let word = match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => "settings",
@@ -114,28 +129,29 @@ fn check_path(
     };
     match name.as_str() {
         name if is_marker(name) => setup.folder = path.parent().map(Path::to_owned),
-        _ => setup.extra_sources.push((word.into(), path.clone())),
+        _ => setup.extra_sources.push((word.into(), path.to_owned())),
     }
     let gambrel = Gambrel::new(Setup { notes: true, ..setup });
     let loaded = gambrel.load_hooks(None);
 
     // Different paths may lead to the same file.
-    let real = std::fs::canonicalize(&path).ok();
+    let real = std::fs::canonicalize(path).ok();
     let same = |other: &Path| real.is_some() && std::fs::canonicalize(other).ok() == real;
-    let here = |spot: &SourceSpan| spot.path == path || same(&spot.path);
+    let here = |spot: &SourceSpan| spot.path == *path || same(&spot.path);
     let hooks = loaded.hooks.iter().filter(|hook| here(&hook.draft.source.spot)).count();
 
     let mut wrong = loaded.complaints.clone();
     wrong.extend(check_patterns(&loaded));
+    wrong.extend(programs::check_programs(&gambrel, &loaded));
     if word == "hook" {
         wrong.extend(commands::check_modules(&gambrel, &loaded));
     }
     wrong.retain(|complaint| here(&complaint.spot));
-    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let text = std::fs::read_to_string(path).unwrap_or_default();
     if word == "pipeline" && is_plan_text(&text) {
-        wrong.extend(gambrel.check_plan(&path));
+        wrong.extend(gambrel.check_plan(path));
     }
-    Ok((hooks, wrong))
+    (hooks, fold::without_repeats(wrong))
 }
 
 /// Whether a file marks the folder of a project, so that its hooks are found from there.
@@ -152,8 +168,8 @@ fn print_complaints(complaints: &[Complaint], hooks: usize, waiting: usize, as_j
         return;
     }
 
-    for complaint in complaints {
-        printer::print(&diagnostic::draw_snippet(complaint));
+    for group in fold::group_equal(complaints) {
+        printer::print(&fold::draw_group(&group));
     }
     printer::print(&format_summary(complaints, hooks));
     printer::print(&trust::waiting_line(waiting));

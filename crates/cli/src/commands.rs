@@ -207,6 +207,9 @@ pub fn check_modules(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
         let outcome = call_module(gambrel, hook, json!({"op": op}), LOAD_TIMEOUT);
         let why = match outcome.end {
             End::FailedToStart(why) => why,
+            End::TimedOut if outcome.remarks.is_empty() => {
+                "Failed to load hook: it timed out".into()
+            }
             End::TimedOut => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
             _ => {
                 let answer = outcome.answer.unwrap_or_default();

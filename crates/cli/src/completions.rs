@@ -33,8 +33,5 @@ pub fn print_manual(as_json: bool) -> anyhow::Result<u8> {
 
 fn print_text(text: &[u8], as_json: bool) {
     let text = String::from_utf8_lossy(text);
-    match as_json {
-        true => printer::print_json(&json!({"text": text})),
-        false => printer::print(&text),
-    }
+    if as_json { printer::print_json(&json!({"text": text})) } else { printer::print(&text) }
 }

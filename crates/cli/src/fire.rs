@@ -27,14 +27,17 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
         opened => opened?,
     };
 
-    let bytes = match stdin::read_event(gambrel.setup().options.budget) {
+    let mut bytes = match stdin::read_event(gambrel.setup().options.budget) {
         Ok(bytes) => bytes,
         Err(error) => return Ok(answer_unreadable(&gambrel, args, b"", &read_failure(&error))),
     };
 
-    let code = match gambrel.receive(&args.from, &bytes) {
+    let code = match gambrel.receive_buffer(&args.from, &mut bytes) {
         Ok(event) => match gambrel.setup().check_state_dir(&event) {
-            Err(why) => print_refusal(&gambrel, args, &bytes, &why.to_string()),
+            Err(why) => {
+                let line = event.context.raw_line.as_deref().unwrap_or(&bytes);
+                print_refusal(&gambrel, args, line, &why.to_string())
+            }
             Ok(()) => fire_event(gambrel, args, event),
         },
         Err(complaint) => answer_unreadable(&gambrel, args, &bytes, &complaint),

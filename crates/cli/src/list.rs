@@ -1,5 +1,7 @@
 //! `gambrel list`: lists all hooks, with source, trust and whether they run.
 
+pub mod describe;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::args::ListArgs;
 use crate::printer::{self, diagnostic};
-use crate::{describe, open, trust};
+use crate::{open, trust};
 
 /// Lists all hooks.
 pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
@@ -59,7 +61,7 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     for (hook, _) in &rows {
         let opaque = covered.get(hook.id.as_str()).and_then(|c| trust::opaque_text(&c.opaque));
         if let Some(text) = opaque {
-            printer::warn(&format!("{} {text}", hook.id));
+            printer::warn(&format!("{}: {} {text}", hook.draft.source.location(), hook.title()));
         }
     }
 

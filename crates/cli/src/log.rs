@@ -1,32 +1,43 @@
 //! `gambrel log` and `gambrel show`: lists recorded firings, and prints one in full.
 
+mod filter;
+mod line;
+mod local_time;
+mod show;
+mod summary;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
-use gambrel::model::ledger::{FiringQuery, FiringRecord, FiringState};
-use gambrel::model::{FiringPhase, JournalRecord, Ledger};
-use serde_json::{Value, json};
+use gambrel::model::Ledger;
+use gambrel::model::ledger::{FiringQuery, FiringRecord};
 
+use self::filter::FiringFilter;
 use crate::args::{LogArgs, ShowArgs};
 use crate::{open, printer};
 
 /// How often `log --follow` reads the journal.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(300);
+/// The word for the newest firing.
+const LAST: &str = "last";
+/// What to do when nothing was recorded yet.
+const WHERE_TO_BEGIN: &str = "no firings yet: run `gambrel install claude` and start the agent, \
+    or try one event with `gambrel sample claude PreToolUse | gambrel fire --from claude`";
 
 /// Prints the latest firings, newest last; with `-f` also new ones.
 pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
     let ledger = open_journal(&gambrel)?;
-    let mut query = FiringQuery { session: args.session.clone(), limit: args.count, after: None };
+    let mut list = FiringList { filter: FiringFilter::new(args)?, as_json: args.json, printed: 0 };
 
+    let newest = list.filter.newest(list.filter.count);
+    let recent = if list.filter.is_fine() { None } else { ledger.recent_firings(&newest)? };
     let mut last = 0;
-    if let Some(recent) = ledger.recent_firings(&query)? {
-        for firing in &recent.firings {
-            if !printer::try_print(&format_line(firing, args.json)) {
-                return Ok(0);
-            }
+    if let Some(recent) = recent {
+        if !list.print_all(&recent.firings) {
+            return Ok(0);
         }
         // A long import runs in the background after the list is printed. Only `-f` waits for it.
         if !args.follow && gambrel.start_import().is_ok() {
@@ -35,55 +46,104 @@ pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
         import_spool(ledger);
         let newest = recent.firings.last().map(|firing| ledger.firing(&firing.id));
         last = newest.transpose()?.flatten().map_or(0, |firing| firing.seq);
-        query = FiringQuery { after: Some(last), limit: usize::MAX, ..query };
-        if !args.follow {
-            return Ok(0);
-        }
     } else {
         import_spool(ledger);
+        let newest = ledger.firings(&list.filter.newest(1))?;
+        let firings = list.filter.list(ledger)?;
+        last = newest.iter().chain(&firings).map(|firing| firing.seq).fold(last, u64::max);
+        if !list.print_all(&firings) {
+            return Ok(0);
+        }
     }
-    loop {
-        for firing in ledger.firings(&query)? {
-            last = last.max(firing.seq);
-            if !printer::try_print(&format_line(&firing, args.json)) {
-                return Ok(0);
-            }
-        }
-        if !args.follow {
-            return Ok(0);
-        }
+    if !args.follow {
+        list.print_where_to_begin(last > 0);
+        return Ok(0);
+    }
+    follow(ledger, &mut list, last)
+}
 
-        if printer::wait_for_reader_exit(FOLLOW_INTERVAL) {
-            return Ok(0);
-        }
+/// Prints new firings until the reader of stdout goes away.
+fn follow(ledger: &dyn Ledger, list: &mut FiringList, mut last: u64) -> anyhow::Result<u8> {
+    while !printer::wait_for_reader_exit(FOLLOW_INTERVAL) {
         import_spool(ledger);
-        query = FiringQuery { after: Some(last), limit: usize::MAX, ..query };
+        let query = FiringQuery { after: Some(last), ..list.filter.newest(usize::MAX) };
+        let mut firings = ledger.firings(&query)?;
+        last = firings.iter().map(|firing| firing.seq).fold(last, u64::max);
+        firings.retain(|firing| list.filter.accepts(firing));
+        if !list.print_all(&firings) {
+            break;
+        }
+    }
+    Ok(0)
+}
+
+/// Prints firings, with a heading before the first.
+struct FiringList {
+    filter: FiringFilter,
+    as_json: bool,
+    printed: usize,
+}
+
+impl FiringList {
+    /// False if the reader of stdout has gone away.
+    fn print_all(&mut self, firings: &[FiringRecord]) -> bool {
+        firings.iter().all(|firing| {
+            let head = self.printed == 0 && !self.as_json;
+            self.printed += 1;
+            let line = match self.as_json {
+                true => line::format_json(firing),
+                false => line::format_firing(firing),
+            };
+            (!head || printer::try_print(&line::format_head())) && printer::try_print(&line)
+        })
+    }
+
+    /// Says why the list is empty.
+    fn print_where_to_begin(&self, has_firings: bool) {
+        if self.printed > 0 || self.as_json {
+            return;
+        }
+        match has_firings || self.filter.is_filter() {
+            true => printer::print("no such firings: `gambrel log` lists the latest of all\n"),
+            false => printer::print(&format!("{WHERE_TO_BEGIN}\n")),
+        }
     }
 }
 
 /// Prints one firing in full.
 pub fn show_firing(folder: Option<PathBuf>, args: &ShowArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
-    let ledger = open_journal(&gambrel)?;
-    import_spool(ledger);
-
-    let Some(firing) = ledger.firing(&args.id)? else {
-        bail!("no firing `{}` in the journal: see `gambrel log`", args.id);
-    };
+    let firing = find_firing(&gambrel, &args.id)?;
     match args.json {
-        true => printer::print_json(&to_json(&firing)),
-        false => printer::print(&format_firing(&firing)),
+        true => printer::print_json(&line::to_json(&firing)),
+        false => printer::print(&show::format_firing(&firing)),
     }
     Ok(0)
 }
 
-fn open_journal(gambrel: &Gambrel) -> anyhow::Result<&dyn Ledger> {
+/// The firing that the user names: by id, by a unique part of it, or `last`.
+pub fn find_firing(gambrel: &Gambrel, name: &str) -> anyhow::Result<FiringRecord> {
+    let ledger = open_journal(gambrel)?;
+    import_spool(ledger);
+    let found = match name {
+        LAST => ledger.firings(&FiringQuery { limit: 1, ..FiringQuery::default() })?.pop(),
+        id => ledger.firing(id)?,
+    };
+    match found {
+        Some(firing) => Ok(firing),
+        None if name == LAST => bail!(WHERE_TO_BEGIN),
+        None => bail!("no firing `{name}` in the journal: see `gambrel log`"),
+    }
+}
+
+/// The journal on disk.
+pub fn open_journal(gambrel: &Gambrel) -> anyhow::Result<&dyn Ledger> {
     let ledger = gambrel.durable_ledger().map(AsRef::as_ref);
     ledger.context("there is no state folder: set HOME or GAMBREL_STATE_DIR")
 }
 
 /// Imports the spool into the database. Failures are printed, and reading continues.
-fn import_spool(ledger: &dyn Ledger) {
+pub fn import_spool(ledger: &dyn Ledger) {
     match ledger.import_journal() {
         Ok(imported) => {
             for notice in &imported.notices {
@@ -95,158 +155,4 @@ fn import_spool(ledger: &dyn Ledger) {
         }
         Err(error) => printer::warn(&format!("gambrel: {error}")),
     }
-}
-
-fn find_body(firing: &FiringRecord, stage: FiringPhase) -> Option<&Value> {
-    firing.records.iter().find(|record| record.step == stage).map(|record| &record.body)
-}
-
-fn state_word(firing: &FiringRecord) -> &'static str {
-    match firing.state {
-        FiringState::Running => "running",
-        FiringState::Finished => "finished",
-        FiringState::Interrupted => "interrupted",
-    }
-}
-
-fn to_json(firing: &FiringRecord) -> Value {
-    let accepted = find_body(firing, FiringPhase::Accepted).cloned().unwrap_or_default();
-    let finished = find_body(firing, FiringPhase::Finished).cloned().unwrap_or_default();
-    let late = firing.records.iter().filter(|record| record.step == FiringPhase::Late);
-    // Lost messages of a detached hook are warnings of its firing.
-    let lost = late.clone().filter_map(|record| record.body["troubles"].as_array()).flatten();
-
-    let mut troubles = finished["troubles"].clone();
-    for trouble in lost {
-        match troubles.as_array_mut() {
-            Some(known) => known.push(trouble.clone()),
-            None => troubles = json!([trouble]),
-        }
-    }
-
-    json!({
-        "id": firing.id, "at": firing.at, "session": firing.session, "state": state_word(firing),
-        "from": accepted["from"], "hosted": accepted["hosted"], "event": accepted["event"], "moment": accepted["moment"],
-        "tool": accepted["tool"], "cwd": accepted["cwd"], "trusts_all_by": accepted["trusts_all_by"],
-        "ruling": finished["ruling"], "said": finished["said"], "reasons": finished["reasons"],
-        "says": finished["says"], "trail": finished["trail"], "losses": finished["losses"],
-        "troubles": troubles,
-        "late": late.map(|record| record.body.clone()).collect::<Vec<_>>(),
-    })
-}
-
-fn format_line(firing: &FiringRecord, as_json: bool) -> String {
-    if as_json {
-        return format!("{}\n", to_json(firing));
-    }
-    let value = to_json(firing);
-    let word = |key: &str| printer::single_line(value[key].as_str().unwrap_or("-"));
-    let trail = value["trail"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let ran = trail.iter().filter(|step| step["ran"] == true).count();
-
-    let ruling = match firing.state {
-        FiringState::Finished => word("ruling"),
-        _ => state_word(firing).to_owned(),
-    };
-
-    let reason = value["reasons"][0]["text"].as_str().or_else(|| value["troubles"][0].as_str());
-    let reason = reason.unwrap_or_default();
-    format!(
-        "{}  {:<11} {:<8} {:<18} {:<12} {ran} of {} ran  {}\n",
-        firing.id,
-        ruling,
-        word("from"),
-        printer::truncate_line(&word("event"), 18),
-        printer::truncate_line(&firing.session, 12),
-        trail.len(),
-        printer::truncate_line(reason, 60),
-    )
-}
-
-fn format_firing(firing: &FiringRecord) -> String {
-    let value = to_json(firing);
-    let word = |key: &str| printer::single_line(value[key].as_str().unwrap_or("-"));
-    let mut text = format!(
-        "firing {}  {}\n  event    {} from {} ({})\n  session  {}\n  ruling   {} (reply to the caller: {})\n",
-        firing.id,
-        state_word(firing),
-        word("event"),
-        word("from"),
-        word("moment"),
-        printer::single_line(&firing.session),
-        word("ruling"),
-        word("said"),
-    );
-
-    let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
-    if value["trusts_all_by"].is_string() {
-        text += &format!("  trust    every hook may run, by {}\n", word("trusts_all_by"));
-    }
-
-    for reason in list("reasons") {
-        text += &format!(
-            "  because  {}\n",
-            printer::truncate_line(reason["text"].as_str().unwrap_or_default(), 200)
-        );
-    }
-
-    for step in list("trail") {
-        text += &format_step(&step);
-    }
-
-    for late in list("late") {
-        let part = |key: &str| printer::single_line(late[key].as_str().unwrap_or_default());
-        let (hook, end) = (part("hook"), part("outcome"));
-        text += &format!("  late     {hook}  {end} after {} ms\n", late["ms"]);
-    }
-
-    for trouble in list("troubles") {
-        text += &format!(
-            "  trouble  {}\n",
-            printer::truncate_line(trouble.as_str().unwrap_or_default(), 200)
-        );
-    }
-    for loss in list("losses") {
-        let part = |key: &str| printer::single_line(loss[key].as_str().unwrap_or_default());
-        text += &format!("  lost     {}: {}\n", part("what"), part("why"));
-    }
-    text + &format_times(&firing.records)
-}
-
-fn format_step(step: &Value) -> String {
-    let part = |key: &str| printer::truncate_line(step[key].as_str().unwrap_or_default(), 160);
-    let code = step["code"].as_i64().map(|code| format!(" {code}")).unwrap_or_default();
-    let head = format!(
-        "  hook     {}  {}{code}  {} ms  {}\n           {}  {}\n",
-        part("title"),
-        part("outcome"),
-        step["ms"],
-        part("verdict"),
-        part("source"),
-        printer::truncate_line(step["why"].as_str().unwrap_or_default(), 600),
-    );
-    head + &format_output(step, "stdout") + &format_output(step, "stderr")
-}
-
-/// How many lines of an output are shown; `--json` prints all recorded lines.
-const MAX_SHOWN_LINES: usize = 20;
-
-/// The recorded stdout or stderr of a hook.
-fn format_output(step: &Value, name: &str) -> String {
-    let text = step[name].as_str().unwrap_or_default();
-    let line = |line| format!("  {name:<8} {}\n", printer::truncate_line(line, 160));
-    let shown: String = text.lines().take(MAX_SHOWN_LINES).map(line).collect();
-    match text.lines().count().saturating_sub(MAX_SHOWN_LINES) {
-        0 => shown,
-        more => format!("{shown}  {name:<8} … {more} more lines: see `--json`\n"),
-    }
-}
-
-fn format_times(records: &[JournalRecord]) -> String {
-    let first = records.first().map_or(0, |record| record.at);
-    let step = |record: &JournalRecord| {
-        let word = json!(record.step);
-        format!("{} +{} ms", word.as_str().unwrap_or_default(), record.at.saturating_sub(first))
-    };
-    format!("  journal  {}\n", records.iter().map(step).collect::<Vec<_>>().join(", "))
 }

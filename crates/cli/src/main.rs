@@ -1,13 +1,14 @@
-//! The binary `gambrel`: parses arguments, runs one command, returns its exit code.
-#![cfg_attr(all(target_env = "gnu", not(test)), no_main)]
+//! The binary `gambrel`: parses arguments, runs one command, returns its exit code. Its entry point
+//! is in `args/entry.rs`.
+#![cfg_attr(not(test), no_main)]
 
 mod approvals;
+mod arena;
 mod args;
 mod check;
 mod commands;
 mod completions;
 mod demo;
-mod describe;
 mod doctor;
 mod explain;
 mod fire;
@@ -23,8 +24,5 @@ mod stdin;
 mod supervise;
 mod task;
 mod team;
+mod testing;
 mod trust;
-
-fn main() {
-    std::process::exit(args::run().into())
-}

@@ -10,14 +10,16 @@ use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use gambrel::actions::stdout_was_closed;
+use anstyle::{AnsiColor, Style};
 pub use gambrel::model::text::replace_controls;
 use gambrel::model::text::{join_lines, truncate_chars};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr, write};
+use rustix::termios::tcgetwinsize;
 use serde_json::Value;
 
 use crate::args::Color;
+use crate::args::entry::stdout_was_closed;
 pub use capture_stdout::with_stdout_redirected;
 
 /// Sets the choice of colour for all output.
@@ -118,6 +120,23 @@ pub fn single_line(text: &str) -> String {
 /// Puts text on one line, replaces control characters and cuts it to a width.
 pub fn truncate_line(text: &str, width: usize) -> String {
     truncate_chars(&join_lines(&replace_controls(text)), width, "…")
+}
+
+/// The width of the terminal on stdout, if it is one.
+pub fn stdout_width() -> Option<usize> {
+    let size = tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0)
+}
+
+/// The colour of a ruling. Where colour is off, nothing of it is printed.
+pub fn ruling_style(ruling: &str) -> Style {
+    let color = match ruling {
+        "deny" | "halt" => AnsiColor::Red,
+        "ask" | "defer" => AnsiColor::Yellow,
+        "allow" => AnsiColor::Green,
+        _ => return Style::new(),
+    };
+    Style::new().fg_color(Some(color.into())).bold()
 }
 
 /// Formats rows in aligned columns. Line breaks in a cell become blanks.

@@ -10,7 +10,7 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use gambrel::model::{Hook, TrustEntry};
+use gambrel::model::{Hook, TrustEntries, TrustEntry};
 use gambrel::{Coverage, Gambrel, Loaded, Trust, TrustMode};
 use gambrel_engine::{
     CoveredFile, earlier_record, name_in_record, now_ms, trust_key, trust_record,
@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 pub use args::{TrustArgs, UntrustArgs};
 
 use crate::args::UsageError;
-use crate::{describe, list, open as surroundings, printer};
+use crate::list::{self, describe};
+use crate::{open as surroundings, printer};
 
 /// A project hook, its trust and its files.
 pub struct TrustRow<'l> {
@@ -223,7 +224,7 @@ fn project_hooks<'l>(gambrel: &Gambrel, loaded: &'l Loaded) -> Vec<(&'l Hook, Tr
 fn project_rows<'l>(
     gambrel: &Gambrel,
     loaded: &'l Loaded,
-    entries: &'l BTreeMap<String, TrustEntry>,
+    entries: &'l TrustEntries,
 ) -> Vec<TrustRow<'l>> {
     let project = project_hooks(gambrel, loaded);
     let hooks: Vec<&Hook> = project.iter().map(|(hook, _)| *hook).collect();
@@ -288,7 +289,7 @@ fn store_trust(gambrel: &Gambrel, chosen: &[TrustRow<'_>], denied: bool) -> anyh
 }
 
 /// Stores copies of small files, so that the next review can show differences.
-fn store_texts(gambrel: &Gambrel, chosen: &[TrustRow<'_>], entries: &BTreeMap<String, TrustEntry>) {
+fn store_texts(gambrel: &Gambrel, chosen: &[TrustRow<'_>], entries: &TrustEntries) {
     let in_use: BTreeSet<&str> =
         entries.values().flat_map(|entry| entry.files.values().map(String::as_str)).collect();
 

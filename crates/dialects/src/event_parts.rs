@@ -9,11 +9,10 @@ pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Parses the JSON object that a caller sent.
 pub fn parse_object(native: &[u8]) -> Result<Value, Complaint> {
-    let refuse = |message: String| Complaint::error(SourceSpan::default(), message);
     if native.len() > MAX_EVENT_BYTES {
         let message =
             format!("the event has {} bytes; the limit is {MAX_EVENT_BYTES}", native.len());
-        return Err(refuse(message));
+        return Err(event_error(message));
     }
 
     // Invalid UTF-8 is replaced instead of refused, so that gate hooks still run.
@@ -29,7 +28,7 @@ pub fn parse_object(native: &[u8]) -> Result<Value, Complaint> {
     })?;
     match value {
         Value::Object(_) => Ok(value),
-        _ => Err(refuse("the event on stdin is not a JSON object".into())),
+        _ => Err(event_error("the event on stdin is not a JSON object")),
     }
 }
 
@@ -51,4 +50,15 @@ pub fn value_as_text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// The texts of a list.
+pub fn string_list(config: &Value, key: &str) -> Vec<String> {
+    let items = config.get(key).and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// A mistake in an event that a caller sends.
+pub fn event_error(message: impl Into<String>) -> Complaint {
+    Complaint::error(SourceSpan::default(), message)
 }

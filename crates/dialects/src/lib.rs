@@ -10,6 +10,7 @@ pub mod omp;
 mod preferences;
 mod project_env;
 pub mod run;
+mod sample;
 pub mod teams;
 pub mod unified;
 
@@ -17,6 +18,7 @@ use gambrel_model::{Dialect, DialectProperties};
 
 pub use preferences::{StartPreferences, public_url, start_preferences, trust_files};
 pub use project_env::{Assignment, EnvFile, PROJECT_ENV_FILES};
+pub use sample::sample_event;
 
 /// Properties of every dialect with hooks. Hooks of each may run inside Claude Code, which sets these
 /// variables.

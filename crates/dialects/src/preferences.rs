@@ -92,12 +92,9 @@ pub fn read_preferences(
 ) -> Preferences {
     let mut preferences = Preferences::default();
     for file in found.iter().filter(|file| file.place.tag == PREFERENCES_TAG) {
-        match Document::parse(&file.place.path, &file.text, DocumentLanguage::Yaml) {
-            Ok(mut document) => {
-                complaints.append(&mut document.complaints);
-                preferences = parse_preferences(&document, complaints);
-            }
-            Err(complaint) => complaints.push(complaint),
+        let (path, yaml) = (&file.place.path, DocumentLanguage::Yaml);
+        if let Some(document) = Document::parse_into(path, &file.text, yaml, complaints) {
+            preferences = parse_preferences(&document, complaints);
         }
     }
 
@@ -133,11 +130,11 @@ fn parse_preferences(document: &Document<'_>, complaints: &mut Vec<Complaint>) -
 
     let mut section =
         |name: &str, known: &[&str], read: &mut dyn FnMut(&mut DocumentFields<'_>)| {
-            if let Some(node) = document.root.get(name) {
-                let mut fields = DocumentFields::new(document, node);
-                fields.warn_unknown_keys(known);
-                read(&mut fields);
-                complaints.append(&mut fields.complaints);
+            if let Some(node) = all.node(name) {
+                all.read_inner(node, |fields| {
+                    fields.warn_unknown_keys(known);
+                    read(fields);
+                });
             }
         };
 

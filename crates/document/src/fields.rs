@@ -1,9 +1,10 @@
 //! Reads typed fields of a map. Every field with a wrong type adds a complaint; the other fields
 //! are still read.
 
+use std::path::Path;
 use std::time::Duration;
 
-use gambrel_model::complaint::nearest_word;
+use gambrel_model::complaint::{Severity, nearest_word};
 use gambrel_model::{Complaint, SpannedText};
 
 use crate::node::{Document, DocumentLanguage, DocumentNode, NodeContent};
@@ -147,6 +148,27 @@ impl<'d> DocumentFields<'d> {
         }
     }
 
+    /// Reads a map.
+    pub fn read_map(&mut self, key: &str, help: &str) -> Option<&'d DocumentNode> {
+        let node = self.node(key)?;
+        if node.is_map() {
+            return Some(node);
+        }
+        self.report_wrong_type(node, key, "a map", Some(help.to_owned()))
+    }
+
+    /// Reads the fields of a map inside this one.
+    pub fn read_inner<T>(
+        &mut self,
+        node: &'d DocumentNode,
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let mut inner = Self::new(self.document, node);
+        let value = read(&mut inner);
+        self.complaints.append(&mut inner.complaints);
+        value
+    }
+
     /// Warns of unknown keys and suggests the nearest known one.
     pub fn warn_unknown_keys(&mut self, known: &[&str]) {
         for (key, _) in self.node.entries() {
@@ -174,6 +196,14 @@ impl<'d> DocumentFields<'d> {
         self.complaints.push(Complaint::error(spot, message).with_help(help));
     }
 
+    /// Adds a warning at the value of a key, or at the map without one.
+    pub fn add_warning(&mut self, key: &str, message: &str, help: &str) {
+        self.add_error(key, message, help);
+        if let Some(added) = self.complaints.last_mut() {
+            added.severity = Severity::Warning;
+        }
+    }
+
     fn report_wrong_type<T>(
         &mut self,
         node: &DocumentNode,
@@ -192,6 +222,28 @@ impl<'d> DocumentFields<'d> {
 }
 
 /// `command: {{session}}` without quotes is a map in YAML, which no author wants.
+/// Reads a YAML file whose root is a map. Any other file has a complaint and nothing else.
+pub fn read_yaml_map<T: Default>(
+    path: &Path,
+    text: &str,
+    (what, help): (&str, &str),
+    read: impl FnOnce(&mut DocumentFields<'_>) -> T,
+) -> (T, Vec<Complaint>) {
+    let mut complaints = Vec::new();
+    let parsed = Document::parse_into(path, text, DocumentLanguage::Yaml, &mut complaints);
+    let Some(document) = parsed else { return (T::default(), complaints) };
+    let root = &document.root;
+    if !root.is_map() {
+        let message = format!("the {what} is {}, not a map", root.kind());
+        complaints.push(Complaint::error(document.span_of(root), message).with_help(help));
+        return (T::default(), complaints);
+    }
+    let mut fields = DocumentFields::new(&document, root);
+    let value = read(&mut fields);
+    complaints.append(&mut fields.complaints);
+    (value, complaints)
+}
+
 fn has_unquoted_braces(document: &Document<'_>, node: &DocumentNode) -> bool {
     document
         .text

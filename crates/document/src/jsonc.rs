@@ -1,13 +1,13 @@
-//! JSON with comments, parsed by `jsonc-parser`. Stricter than that crate's default, because the
-//! products' own parsers are stricter too.
+//! JSON with comments. The tokens and the texts of errors come from `jsonc-parser`, with stricter
+//! options than its default, because the products' own parsers are stricter too.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use gambrel_model::{Complaint, lossy_json};
-use jsonc_parser::ast::Value as Ast;
-use jsonc_parser::common::{Range, Ranged};
+use jsonc_parser::common::Range;
+use jsonc_parser::tokens::Token;
 use jsonc_parser::{
-    CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast,
+    CollectOptions, CommentCollectionStrategy, ParseOptions, Scanner, ScannerOptions, parse_to_ast,
 };
 
 use crate::node::{Document, DocumentNode, NodeContent};
@@ -25,98 +25,219 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
+const SCANNER_OPTIONS: ScannerOptions = ScannerOptions {
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 const COLLECT_OPTIONS: CollectOptions =
     CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
 
-/// Up to this number of keys a search is faster than a hash table.
+/// Up to this number of keys a search is faster than a table.
 const MAX_SEARCHED_KEYS: usize = 16;
+
+/// Deeper texts are refused.
+const MAX_DEPTH: usize = 512;
 
 /// Parses a JSON text. An empty text is an empty map.
 pub fn parse_jsonc(document: &mut Document<'_>) -> Result<DocumentNode, Complaint> {
     let text = document.text;
-    match parse_to_ast(text, &COLLECT_OPTIONS, &PARSE_OPTIONS) {
-        Ok(parsed) => Ok(to_tree(parsed, document)),
-        Err(error) => {
-            // A lone surrogate is replaced by U+FFFD, as for all JSON that gambrel reads.
-            if let Some(repaired) = lossy_json::replace_lone_surrogates(text)
-                && let Ok(parsed) = parse_to_ast(&repaired, &COLLECT_OPTIONS, &PARSE_OPTIONS)
-            {
-                return Ok(to_tree(parsed, document));
-            }
-
-            let range = error.range();
-            let spot = document.span_at(range.start, range.end);
-            let complaint = Complaint::error(spot, format!("not valid JSON: {}", error.kind()));
-            Err(complaint
-                .with_help("comments and trailing commas are fine; everything else is JSON"))
-        }
+    if let Some(root) = build_tree(text, document) {
+        return Ok(root);
     }
+    // A lone surrogate is replaced by U+FFFD, as for all JSON that gambrel reads.
+    if let Some(repaired) = lossy_json::replace_lone_surrogates(text)
+        && let Some(root) = build_tree(&repaired, document)
+    {
+        return Ok(root);
+    }
+    Err(explain_error(text, document))
 }
 
-fn to_tree(parsed: ParseResult<'_>, document: &mut Document<'_>) -> DocumentNode {
-    parsed.value.map_or_else(DocumentNode::empty_map, |value| convert_value(value, document))
-}
-
-fn convert_value(value: Ast<'_>, document: &mut Document<'_>) -> DocumentNode {
-    let range = value.range();
-    let bare = |text: &str| NodeContent::Scalar { text: text.to_owned(), bare: true };
-    let content = match value {
-        Ast::StringLit(lit) => NodeContent::Scalar { text: lit.value.into_owned(), bare: false },
-        Ast::NumberLit(lit) => bare(lit.value),
-        Ast::BooleanLit(lit) => bare(if lit.value { "true" } else { "false" }),
-        Ast::NullKeyword(_) => bare("null"),
-        Ast::Array(array) => NodeContent::List(
-            array.elements.into_iter().map(|v| convert_value(v, document)).collect(),
-        ),
-        Ast::Object(object) => {
-            let count = object.properties.len();
-            let mut entries: Vec<(DocumentNode, DocumentNode)> = Vec::with_capacity(count);
-            let mut seen = (count > MAX_SEARCHED_KEYS).then(HashMap::new);
-            for property in object.properties {
-                let range = property.name.range();
-                let name = property.name.into_string();
-                let value = convert_value(property.value, document);
-                let first = match &mut seen {
-                    Some(seen) => known_place(seen, &name, entries.len()),
-                    None => entries.iter().position(|(key, _)| key.text() == Some(&name)),
-                };
-                match first {
-                    // The last one counts, as in JSON.parse.
-                    Some(first) => {
-                        let spot = document.span_at(range.start, range.end);
-                        let message = format!("`{name}` is written twice; only this one counts");
-                        document.complaints.push(Complaint::error(spot, message));
-                        entries[first] = (key_node(range, name), value);
-                    }
-                    None => entries.push((key_node(range, name), value)),
-                }
-            }
-            NodeContent::Map(entries)
-        }
+/// Where and why a text is not JSON.
+fn explain_error(text: &str, document: &Document<'_>) -> Complaint {
+    let error = parse_to_ast(text, &COLLECT_OPTIONS, &PARSE_OPTIONS).err();
+    let (range, why) = match &error {
+        Some(error) => (error.range(), error.kind().to_string()),
+        None => (Range { start: 0, end: text.len() }, "nested too deeply".to_owned()),
     };
-    DocumentNode { start: range.start, end: range.end, content }
+    let spot = document.span_at(range.start, range.end);
+    Complaint::error(spot, format!("not valid JSON: {why}"))
+        .with_help("comments and trailing commas are fine; everything else is JSON")
 }
 
-fn key_node(range: Range, name: String) -> DocumentNode {
-    let content = NodeContent::Scalar { text: name, bare: false };
-    DocumentNode { start: range.start, end: range.end, content }
-}
-
-/// The place of an earlier key with this name. Without one, `place` becomes its place.
-fn known_place(seen: &mut HashMap<String, usize>, name: &str, place: usize) -> Option<usize> {
-    if let Some(first) = seen.get(name) {
-        return Some(*first);
+/// The tree of a whole text; `None` if it is not valid.
+fn build_tree(text: &str, document: &mut Document<'_>) -> Option<DocumentNode> {
+    let scanner = Scanner::new(text, &SCANNER_OPTIONS);
+    let known = document.complaints.len();
+    let mut builder = TreeBuilder { scanner, document, depth: 0 };
+    let root = builder.build_root();
+    if root.is_none() {
+        document.complaints.truncate(known);
     }
-    seen.insert(name.to_owned(), place);
-    None
+    root
+}
+
+/// Builds the tree from the tokens of a text.
+struct TreeBuilder<'b, 'd, 't> {
+    scanner: Scanner<'t>,
+    document: &'b mut Document<'d>,
+    depth: usize,
+}
+
+impl<'t> TreeBuilder<'_, '_, 't> {
+    fn build_root(&mut self) -> Option<DocumentNode> {
+        let root = match self.next_token()? {
+            Some(token) => self.build_value(token)?,
+            None => return Some(DocumentNode::empty_map()),
+        };
+        self.next_token()?.is_none().then_some(root)
+    }
+
+    /// The next token that is no comment. The outer `None` is an invalid token.
+    fn next_token(&mut self) -> Option<Option<Token<'t>>> {
+        loop {
+            match self.scanner.scan().ok()? {
+                Some(Token::CommentLine(_) | Token::CommentBlock(_)) => {}
+                token => return Some(token),
+            }
+        }
+    }
+
+    fn build_value(&mut self, token: Token<'t>) -> Option<DocumentNode> {
+        let start = self.scanner.token_start();
+        let bare = |text: &str| NodeContent::Scalar { text: text.to_owned(), bare: true };
+        let content = match token {
+            Token::String(text) => NodeContent::Scalar { text: text.into_owned(), bare: false },
+            Token::Number(text) => bare(text),
+            Token::Boolean(flag) => bare(if flag { "true" } else { "false" }),
+            Token::Null => bare("null"),
+            Token::OpenBracket => self.build_nested(Self::build_list)?,
+            Token::OpenBrace => self.build_nested(Self::build_map)?,
+            _ => return None,
+        };
+        Some(DocumentNode { start, end: self.scanner.token_end(), content })
+    }
+
+    fn build_nested(&mut self, build: fn(&mut Self) -> Option<NodeContent>) -> Option<NodeContent> {
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let content = build(self);
+        self.depth -= 1;
+        content
+    }
+
+    fn build_list(&mut self) -> Option<NodeContent> {
+        let mut items = Vec::new();
+        loop {
+            match self.next_token()?? {
+                Token::CloseBracket => return Some(NodeContent::List(items)),
+                token => items.push(self.build_value(token)?),
+            }
+            match self.next_token()?? {
+                Token::Comma => {}
+                Token::CloseBracket => return Some(NodeContent::List(items)),
+                _ => return None,
+            }
+        }
+    }
+
+    fn build_map(&mut self) -> Option<NodeContent> {
+        let mut entries = Vec::new();
+        // A table of the keys, once there are many.
+        let mut places = BTreeMap::new();
+        loop {
+            let name = match self.next_token()?? {
+                Token::CloseBrace => return Some(NodeContent::Map(entries)),
+                Token::String(name) => name.into_owned(),
+                _ => return None,
+            };
+            let (start, end) = (self.scanner.token_start(), self.scanner.token_end());
+            let content = NodeContent::Scalar { text: name, bare: false };
+            let key = DocumentNode { start, end, content };
+            if self.next_token()?? != Token::Colon {
+                return None;
+            }
+            let token = self.next_token()??;
+            let value = self.build_value(token)?;
+            self.add_entry(&mut entries, &mut places, (key, value));
+            match self.next_token()?? {
+                Token::Comma => {}
+                Token::CloseBrace => return Some(NodeContent::Map(entries)),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Adds a key and its value. Of equal keys the last one counts, as in JSON.parse.
+    fn add_entry(
+        &mut self,
+        entries: &mut Vec<(DocumentNode, DocumentNode)>,
+        places: &mut BTreeMap<String, usize>,
+        (key, value): (DocumentNode, DocumentNode),
+    ) {
+        let name = key.text().unwrap_or_default();
+        if entries.len() == MAX_SEARCHED_KEYS {
+            let known = entries
+                .iter()
+                .zip(0..)
+                .filter_map(|((key, _), place)| Some((key.text()?.to_owned(), place)));
+            places.extend(known);
+        }
+        let first = match entries.len() < MAX_SEARCHED_KEYS {
+            true => entries.iter().position(|(known, _)| known.text() == Some(name)),
+            false => places.get(name).copied(),
+        };
+        if let Some(first) = first {
+            let spot = self.document.span_at(key.start, key.end);
+            let message = format!("`{name}` is written twice; only this one counts");
+            self.document.complaints.push(Complaint::error(spot, message));
+            entries[first] = (key, value);
+            return;
+        }
+        if entries.len() >= MAX_SEARCHED_KEYS {
+            places.insert(name.to_owned(), entries.len());
+        }
+        entries.push((key, value));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::MAX_SEARCHED_KEYS;
+    use jsonc_parser::parse_to_ast;
+    use proptest::prelude::*;
+
+    use super::{COLLECT_OPTIONS, MAX_SEARCHED_KEYS, PARSE_OPTIONS};
     use crate::node::{Document, DocumentLanguage};
+
+    proptest! {
+        /// The error of a text that the tree refuses comes from the parser.
+        #[test]
+        fn accepts_what_the_parser_accepts(
+            parts in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\\n\"", "1", "-2.5e3", "true", "null",
+                    " ", "\n", "// c\n", "/* c */", "word", "'", "\"\\ud800\"", "\"open",
+                ]),
+                0..12,
+            ),
+        ) {
+            let text = parts.concat();
+            let parsed = Document::parse(Path::new("x.json"), &text, DocumentLanguage::Jsonc);
+            let repaired = gambrel_model::lossy_json::replace_lone_surrogates(&text);
+            let text = repaired.unwrap_or_else(|| text.clone());
+            let accepted = parse_to_ast(&text, &COLLECT_OPTIONS, &PARSE_OPTIONS).is_ok();
+            prop_assert_eq!(parsed.is_ok(), accepted, "{}", text);
+        }
+    }
 
     #[test]
     fn the_last_of_equal_keys_counts_in_objects_of_every_size() {

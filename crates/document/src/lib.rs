@@ -7,5 +7,5 @@ mod jsonc;
 mod node;
 mod yaml;
 
-pub use fields::DocumentFields;
+pub use fields::{DocumentFields, read_yaml_map};
 pub use node::{Document, DocumentLanguage, DocumentNode, NodeContent};

@@ -90,6 +90,25 @@ impl<'t> Document<'t> {
         Ok(document)
     }
 
+    /// Parses a text, and adds its mistakes to `complaints`. `None` if it cannot be parsed.
+    pub fn parse_into(
+        path: &Path,
+        text: &'t str,
+        language: DocumentLanguage,
+        complaints: &mut Vec<Complaint>,
+    ) -> Option<Self> {
+        match Self::parse(path, text, language) {
+            Ok(mut document) => {
+                complaints.append(&mut document.complaints);
+                Some(document)
+            }
+            Err(complaint) => {
+                complaints.push(complaint);
+                None
+            }
+        }
+    }
+
     /// The source span of a byte range.
     pub fn span_at(&self, start: usize, end: usize) -> SourceSpan {
         let line = self.line_starts.partition_point(|at| *at <= start).max(1);
@@ -208,6 +227,11 @@ impl DocumentNode {
     pub fn is_null(&self) -> bool {
         matches!(&self.content, NodeContent::Scalar { text, bare: true }
             if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
+    }
+
+    /// Whether it is a map.
+    pub fn is_map(&self) -> bool {
+        matches!(self.content, NodeContent::Map(_))
     }
 
     /// The name of its type, for complaints.

@@ -1,7 +1,7 @@
 //! YAML, parsed from the events of `granit-parser`. Supports aliases and merge keys; duplicate keys
 //! are complaints. Limits on nodes, alias bytes and depth keep every file within memory and stack.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use gambrel_model::Complaint;
 use granit_parser::{Event, Parser, ScalarStyle, Span};
@@ -21,7 +21,7 @@ pub fn parse_yaml(document: &mut Document<'_>) -> Result<DocumentNode, Complaint
     let mut builder = TreeBuilder {
         document,
         open: Vec::new(),
-        anchors: HashMap::new(),
+        anchors: BTreeMap::new(),
         nodes: 0,
         alias_bytes: 0,
         root: None,
@@ -50,7 +50,7 @@ pub fn parse_yaml(document: &mut Document<'_>) -> Result<DocumentNode, Complaint
 struct TreeBuilder<'d, 't> {
     document: &'d mut Document<'t>,
     open: Vec<OpenCollection>,
-    anchors: HashMap<usize, DocumentNode>,
+    anchors: BTreeMap<usize, DocumentNode>,
     nodes: usize,
     alias_bytes: usize,
     root: Option<DocumentNode>,
@@ -153,7 +153,7 @@ impl TreeBuilder<'_, '_> {
         let mut entries: Vec<(DocumentNode, DocumentNode)> = Vec::with_capacity(items.len() / 2);
         let mut merged: Vec<(DocumentNode, DocumentNode)> = Vec::new();
         let mut items = items.into_iter();
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         let mut is_new =
             |key: &DocumentNode| key.text().is_none_or(|text| seen.insert(text.to_owned()));
 

@@ -1,6 +1,8 @@
 //! The record that a supervisor needs to read the outcome of a detached hook. It rebuilds the event
 //! and the hook in another process, after the caller has exited.
 
+use gambrel_model::decision::text_excerpt;
+use gambrel_model::ledger::RecordedFiring;
 use gambrel_model::{
     Audience, CallerContext, Dialect, Draft, Event, FiringPhase, Hook, Ledger, LedgerError,
     Outcome, Verdict,
@@ -10,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::delivery::queue_messages;
 use crate::journal::new_record;
+use crate::removed_text::RemovedText;
 use crate::undelivered;
 
 /// A detached hook and its event.
@@ -71,7 +74,9 @@ pub fn record_detached_outcome(
         None => verdict,
     };
     let verdict = verdict.attributed_to(&hook.id);
-    let mut record = new_record(&event, FiringPhase::Late, late_body(&hook, outcome, &verdict));
+    let mut body = late_body(&hook, outcome, &verdict);
+    hide_removed_text(ledger, &event, &mut body);
+    let mut record = new_record(&event, FiringPhase::Late, body);
     let kept = keep_messages(ledger, &event, &hook, verdict);
     if let Err(error) = &kept {
         record.body["troubles"] = json!([error.to_string()]);
@@ -79,13 +84,25 @@ pub fn record_detached_outcome(
     ledger.append_journal(&[record]).and(kept)
 }
 
+/// The hook may repeat text that another hook of the firing removed.
+fn hide_removed_text(ledger: &dyn Ledger, event: &Event, body: &mut Value) {
+    let is_quiet = |key: &str| body[key].as_str().is_none_or(str::is_empty);
+    if ["stdout", "stderr"].into_iter().all(is_quiet) {
+        return;
+    }
+    let firing = ledger.firing(&event.id).ok().flatten();
+    let removed =
+        RemovedText::from_recorded(event, firing.as_ref().map(RecordedFiring::new).as_ref());
+    removed.hide_in_hook_texts(body);
+}
+
 fn late_body(hook: &Hook, outcome: &Outcome, verdict: &Verdict) -> Value {
     json!({
         "hook": hook.id, "source": hook.draft.source.location(), "outcome": outcome.end.trail_word(),
         "end": outcome.end, "ms": outcome.elapsed.as_secs_f64() * 1_000.0,
         "attempts": outcome.attempts, "verdict": verdict.ruling.as_str(),
-        "stdout": outcome.stdout.to_text().chars().take(2_000).collect::<String>(),
-        "stderr": outcome.stderr.to_text().chars().take(2_000).collect::<String>(),
+        "stdout": text_excerpt(&outcome.stdout.to_text()),
+        "stderr": text_excerpt(&outcome.stderr.to_text()),
         "remarks": outcome.remarks, "changed": outcome.changed,
     })
 }

@@ -244,11 +244,24 @@ fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Complaint> {
         let message = format!("has {} bytes; at most {MAX_FILE_BYTES} are read", known.len());
         return Err(refuse(message));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(known.len()).unwrap_or(0));
-    let file = fs::File::open(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
-    let read = file.take(MAX_FILE_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| refuse(format!("cannot be read: {error}")))?;
-    Ok(Some(bytes))
+    let read = fs::File::open(path).and_then(|file| read_file(file, known.len()));
+    read.map(Some).map_err(|error| refuse(format!("cannot be read: {error}")))
+}
+
+/// Reads a file of this size with one call. A file that has changed its size is read to its end.
+fn read_file(mut file: fs::File, size: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(size).unwrap_or(0) + 1];
+    let count = loop {
+        match file.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read?,
+        }
+    };
+    bytes.truncate(count);
+    if count as u64 != size {
+        file.take(MAX_FILE_BYTES.saturating_sub(count as u64)).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// `stat`, again where a signal interrupted it.

@@ -20,11 +20,11 @@ pub fn fire_event(engine: &Engine<'_>, event: &Event) -> Decision {
     let SelectedHooks { candidates, unmatched, complaints } =
         select_hooks(engine, event, &budget, &mut troubles);
     let asked: Vec<&str> = selected_to_run(&candidates).map(|c| c.hook.id.as_str()).collect();
-    let mut unwritten = journal::accepted_records(engine, event, &asked);
-    // Without a hook to run, one append at the end is enough.
-    if !asked.is_empty() {
-        troubles.extend(journal::append_records(engine.ledger, &unwritten));
-        unwritten.clear();
+    // Without a hook to run, one record at the end is enough.
+    let is_met = !asked.is_empty();
+    if is_met {
+        let accepted = journal::accepted_record(engine, event, &asked);
+        troubles.extend(journal::append_record(engine.ledger, accepted));
     }
     let mut fold = Firing::new(engine, event, budget, troubles);
     fold.decision.complaints.extend(complaints);
@@ -38,11 +38,15 @@ pub fn fire_event(engine: &Engine<'_>, event: &Event) -> Decision {
     fold.refuse_unread();
     fold.deny_gate_failures();
     fold.add_notices();
+    let removed = std::mem::take(&mut fold.removed);
     let mut decision = fold.into_decision(delivered);
     decision.unmatched = Some(unmatched);
     finish_firing(engine, event, &mut decision);
-    unwritten.push(journal::finished_record(event, &decision));
-    if let Some(trouble) = journal::append_records(engine.ledger, &unwritten) {
+    let finished = match is_met {
+        true => journal::finished_record(event, &decision, &removed),
+        false => journal::unmet_record(engine, event, &decision),
+    };
+    if let Some(trouble) = journal::append_record(engine.ledger, finished) {
         notices::add_late_warning(event, &mut decision, trouble);
     }
     decision

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{
     Call, Carry, CarryUpdate, CutShort, Decision, End, Event, Hook, HookAnswer, Loss, Message,
     MomentKind, Order, Outcome, PatchRule, Program, Ruling, Slot, Step, Undelivered, Verdict,
@@ -16,6 +17,7 @@ use crate::candidate::{Candidate, Selection, Skip, replaced_reason, skipped_step
 use crate::covered::HookFile;
 use crate::observer::FiringProgress;
 use crate::recorded::REUSED;
+use crate::removed_text::RemovedText;
 use crate::run_calls::{self, BatchItem};
 use crate::stage::{batch_item, check_condition, check_not_substituted, stage_call};
 use crate::{Engine, swap, trust, undelivered};
@@ -50,6 +52,8 @@ pub(crate) struct Firing<'f, 'a> {
     pub recheck: bool,
     /// Outcomes that an earlier firing with the same key recorded, by hook.
     pub recorded: BTreeMap<String, Outcome>,
+    /// What hooks took out of texts.
+    pub removed: RemovedText,
 }
 
 impl<'f, 'a> Firing<'f, 'a> {
@@ -85,6 +89,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             later_notices: Vec::new(),
             recheck: false,
             recorded: BTreeMap::new(),
+            removed: RemovedText::default(),
         }
     }
 
@@ -190,6 +195,7 @@ impl<'f, 'a> Firing<'f, 'a> {
     fn prepare_call(&self, event: &Event, candidate: &Candidate) -> Result<(Call, String), Skip> {
         let shadow = self.check_replaced(candidate)?;
         if let Some(by) = self.refused_by(candidate) {
+            let by = truncate_chars(&by, MAX_NAME_CHARS, "…");
             return Err(Skip::with_reason(format!("denied already by {by}")));
         }
         if self.budget.is_over() && candidate.hook.draft.policy.limits.blocking {
@@ -271,7 +277,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         let ends = candidate.row.order == Order::UntilRefused && by_own;
         let foreign = gate && self.verdict.ruling.is_refusal() && !by_own;
         let first =
-            || refusers.clone().next().map_or("an undelivered halt", |s| &s.hook).to_owned();
+            || refusers.clone().next().map_or("an undelivered halt", |s| &s.title).to_owned();
         (ends || foreign).then(first)
     }
 
@@ -315,6 +321,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             // Output of a hook whose files changed is not passed on.
             carry = CarryUpdate::default();
         }
+        self.removed.add_rewrites(event, &verdict.patch);
         let (verdict, losses) = mark_gate_failure(verdict, &outcome)
             .attributed_to(&hook.id)
             .truncate_texts()
@@ -328,7 +335,7 @@ impl<'f, 'a> Firing<'f, 'a> {
         why.extend(capped);
         let previous = self.carry.previous.entry(hook.dialect.name).or_default();
         previous.update(carry);
-        let step = Step {
+        let mut step = Step {
             ok: previous.ok,
             ran: outcome.end != End::NotApplicable,
             verdict: verdict.ruling,
@@ -345,6 +352,7 @@ impl<'f, 'a> Firing<'f, 'a> {
             self.failed.push((step.clone(), gate_failures.clone()));
         }
         self.record_rewrites(event, candidate, &mut verdict);
+        step.rewrote = verdict.patch.keys().cloned().collect();
         self.add_step(step);
         self.verdict = std::mem::take(&mut self.verdict).then(verdict);
         if !gate_failures.is_empty() {
@@ -392,11 +400,13 @@ impl<'f, 'a> Firing<'f, 'a> {
                 PatchRule::Last | PatchRule::Chain => !recheck,
             };
             match (keep, unseen) {
-                (false, _) => dropped.push(format!("that of {} does not stand", candidate.hook.id)),
+                (false, _) => {
+                    dropped.push(format!("that of {} does not stand", candidate.hook.title()))
+                }
                 (true, true) => {
                     dropped.push(format!(
                         "that of {} takes an earlier one's place",
-                        candidate.hook.id
+                        candidate.hook.title()
                     ));
                 }
                 (true, false) => {}
@@ -449,6 +459,9 @@ fn gate_failure_verdict(event: &Event, candidate: &Candidate) -> Verdict {
         late.attributed_to(&hook.id).truncate_texts().within_hook_powers(row).0;
     Verdict { ruling, reasons, ..Verdict::default() }
 }
+
+/// Maximum length of another hook's title in a reason.
+const MAX_NAME_CHARS: usize = 50;
 
 /// Skip reason when the budget is over.
 const NO_TIME: &str = "budget: the host will not wait any longer";

@@ -1,13 +1,19 @@
-//! Writes the journal records of a firing: accepted, started, finished. A failed write is reported
-//! to the user and changes no decision.
+//! Writes the journal records of a firing. A firing that runs hooks has two: `accepted` before they
+//! run, and `finished`. A firing without hooks has one, `finished` with the fields of both. Empty
+//! fields are left out. A failed write is reported to the user and changes no decision.
+//! `RecordedFiring` reads the records.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gambrel_model::{
-    Decision, Event, FiringPhase, JournalRecord, Ledger, LedgerError, ProcessOrigin, Step,
+    Decision, Event, FiringPhase, JournalRecord, Ledger, LedgerError, ProcessOrigin, Ruling, Slot,
+    Step,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::event_excerpt::{EventExcerpt, excerpt_event, excerpt_unmet_event};
+use crate::recorded_rewrites::record_rewrites;
+use crate::removed_text::RemovedText;
 use crate::{Engine, TrustMode};
 
 /// Maximum number of recorded steps per firing.
@@ -31,42 +37,44 @@ pub fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The records of an event that was parsed, and of the hooks that are about to run.
-pub fn accepted_records(engine: &Engine<'_>, event: &Event, hooks: &[&str]) -> Vec<JournalRecord> {
-    let mut body = json!({
-        "hosted": engine.options.hosted,
-        "from": event.dialect.name, "event": event.name, "moment": event.moment.name(),
-        "cwd": event.cwd.display().to_string(), "tool": event.facts.tool.as_ref().map(|tool| &tool.name),
-    });
+/// The record of an event before its hooks run.
+pub fn accepted_record(engine: &Engine<'_>, event: &Event, hooks: &[&str]) -> JournalRecord {
+    let mut body = event_fields(engine, event);
+    body.insert("hooks".into(), json!(hooks));
+    new_record(event, FiringPhase::Accepted, Value::Object(body))
+}
+
+/// The fields of an event that every firing has in its first record.
+fn event_fields(engine: &Engine<'_>, event: &Event) -> Map<String, Value> {
+    let mut body = Map::new();
+    let mut put = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
+    put("from", json!(event.dialect.name));
+    put("event", json!(event.name));
+    put("moment", json!(event.moment.name()));
+    put("cwd", json!(event.cwd.display().to_string()));
+    if let Some(tool) = &event.facts.tool {
+        put("tool", json!(tool.name));
+    }
+    if engine.options.hosted {
+        put("hosted", json!(true));
+    }
     if engine.options.trust == TrustMode::All {
-        let by = engine.options.trusts_all_by.unwrap_or("the host");
-        body["trusts_all_by"] = json!(by);
+        put("trusts_all_by", json!(engine.options.trusts_all_by.unwrap_or("the host")));
     }
-    let mut records = vec![new_record(event, FiringPhase::Accepted, body)];
-    if !hooks.is_empty() {
-        records.push(new_record(event, FiringPhase::Started, json!({"hooks": hooks})));
-    }
-    records
+    body
 }
 
 /// Records an event that could not be parsed.
 pub fn record_unreadable(ledger: &dyn Ledger, event: Unreadable<'_>) -> Result<(), LedgerError> {
     let Unreadable { id, from, name, session, why } = event;
-    let of = |step: FiringPhase, body: Value| JournalRecord {
+    ledger.append_journal(&[JournalRecord {
         id: id.to_owned(),
         at: now_ms(),
-        step,
+        step: FiringPhase::Finished,
         session: session.to_owned(),
         origin: ProcessOrigin::of_this_process(),
-        body,
-    };
-    let accepted = json!({"from": from, "event": name});
-    let finished = json!({
-        "ruling": "silent", "said": "silent", "reasons": [], "says": [], "trail": [], "losses": [],
-        "troubles": [why],
-    });
-    ledger
-        .append_journal(&[of(FiringPhase::Accepted, accepted), of(FiringPhase::Finished, finished)])
+        body: json!({"from": from, "event": name, "ruling": Ruling::Silent, "troubles": [why]}),
+    }])
 }
 
 /// The known fields of an event that could not be parsed.
@@ -83,21 +91,86 @@ pub struct Unreadable<'a> {
     pub why: &'a str,
 }
 
-/// The record of a decision.
-pub fn finished_record(event: &Event, decision: &Decision) -> JournalRecord {
+/// The record of a decision. Nothing that a hook removed from a text is in it.
+pub fn finished_record(event: &Event, decision: &Decision, removed: &RemovedText) -> JournalRecord {
+    let mut body = decision_fields(decision);
+    if !decision.merged.patch.is_empty() {
+        body.insert("rewrote".into(), json!(decision.merged.patch.keys().collect::<Vec<_>>()));
+        let rewrites = record_rewrites(event, &decision.merged.patch, removed);
+        body.insert("rewrites".into(), rewrites);
+    }
+    let mut body = Value::Object(body);
+    if !removed.is_empty() {
+        removed.hide_in_hook_texts(&mut body);
+    }
+    put_event(&mut body, excerpt_without_removed(event, removed));
+    new_record(event, FiringPhase::Finished, body)
+}
+
+/// The only record of an event without a hook to run.
+pub fn unmet_record(engine: &Engine<'_>, event: &Event, decision: &Decision) -> JournalRecord {
+    let mut body = event_fields(engine, event);
+    body.extend(decision_fields(decision));
+    let mut body = Value::Object(body);
+    put_event(&mut body, excerpt_unmet_event(event));
+    new_record(event, FiringPhase::Finished, body)
+}
+
+/// The fields of a decision. Empty ones are left out.
+fn decision_fields(decision: &Decision) -> Map<String, Value> {
+    let Decision { merged, for_caller, losses, .. } = decision;
     let steps = recorded_steps(&decision.trail);
     let missing = decision.trail.len() - steps.len();
     let missing = (missing > 0).then(|| format!("{missing} steps are not in the journal"));
     let troubles: Vec<&String> = decision.warnings.iter().chain(&missing).collect();
-    let body = json!({
-        "ruling": decision.merged.ruling, "said": decision.for_caller.ruling,
-        "reasons": decision.merged.reasons, "says": decision.merged.messages,
-        "trail": steps.into_iter().map(Step::to_json).collect::<Vec<_>>(),
-        "losses": decision.losses, "troubles": troubles,
-        "paid": decision.delivered.iter().map(|entry| &entry.id).collect::<Vec<_>>(),
-        "rewrote": decision.merged.patch.keys().collect::<Vec<_>>(),
-    });
-    new_record(event, FiringPhase::Finished, body)
+    let delivered: Vec<&String> = decision.delivered.iter().map(|entry| &entry.id).collect();
+
+    let mut body = Map::new();
+    body.insert("ruling".into(), json!(merged.ruling));
+    if for_caller.ruling != merged.ruling {
+        body.insert("said".into(), json!(for_caller.ruling));
+    }
+    let mut put = |key: &str, count: usize, value: &dyn Fn() -> Value| {
+        if count > 0 {
+            body.insert(key.to_owned(), value());
+        }
+    };
+    put("reasons", merged.reasons.len(), &|| json!(merged.reasons));
+    put("says", merged.messages.len(), &|| json!(merged.messages));
+    put("trail", steps.len(), &|| steps.iter().map(|step| step.to_json()).collect());
+    put("losses", losses.len(), &|| json!(losses));
+    put("troubles", troubles.len(), &|| json!(troubles));
+    put("paid", delivered.len(), &|| json!(delivered));
+    body
+}
+
+/// The excerpt of an event without what hooks removed. The whole payload is left out if it is not
+/// known where it holds a rewritten text.
+fn excerpt_without_removed(event: &Event, removed: &RemovedText) -> EventExcerpt {
+    let mut pointers = Vec::new();
+    for slot in removed.slots().filter(|slot| **slot != Slot::Input) {
+        let known = pointers.len();
+        pointers.extend(event.dialect.properties.pointers_of(slot));
+        if pointers.len() == known {
+            return EventExcerpt { left_out: vec![String::new()], ..EventExcerpt::default() };
+        }
+    }
+    let mut excerpt = excerpt_event(event, &pointers);
+    removed.hide_in(&mut excerpt.native);
+    excerpt
+}
+
+fn put_event(body: &mut Value, excerpt: EventExcerpt) {
+    let EventExcerpt { native, cut, left_out } = excerpt;
+    if !native.is_null() {
+        body["native"] = native;
+    }
+    if !cut.is_empty() {
+        body["cut"] = json!(cut);
+    }
+    if !left_out.is_empty() {
+        body["left_out"] = json!(left_out);
+    }
 }
 
 /// The recorded steps: all up to the limit; above it refusing steps come first.
@@ -115,8 +188,8 @@ fn recorded_steps(trail: &[Step]) -> Vec<&Step> {
     trail.iter().filter(|step| is_kept(step)).take(MAX_STEP_COUNT).collect()
 }
 
-/// Appends records with one write. Returns why they are not in the journal.
-pub fn append_records(ledger: &dyn Ledger, records: &[JournalRecord]) -> Option<String> {
-    let error = ledger.append_journal(records).err()?;
+/// Appends a record with one write. Returns why it is not in the journal.
+pub fn append_record(ledger: &dyn Ledger, record: JournalRecord) -> Option<String> {
+    let error = ledger.append_journal(&[record]).err()?;
     Some(format!("not in the journal: {error}"))
 }

@@ -2,7 +2,7 @@
 //! complaint; everything else loads.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -34,14 +34,14 @@ pub struct Loaded {
     pub host_entries: Vec<(&'static Dialect, Draft)>,
     /// Configuration mistakes.
     pub complaints: Vec<Complaint>,
-    /// The hooks by moment.
-    pub(crate) index: HashMap<Moment, MomentIndex>,
+    /// The hooks by moment. An index is built when its moment is fired for the first time.
+    indexes: Mutex<Vec<(Moment, Arc<MomentIndex>)>>,
     /// Matching hooks by subject.
-    pub(crate) match_cache: Mutex<HashMap<String, Arc<[usize]>>>,
+    pub(crate) match_cache: Mutex<BTreeMap<String, Arc<[usize]>>>,
     /// Real paths of the hook files, as in the trust store.
-    real_paths: Mutex<HashMap<PathBuf, PathBuf>>,
+    real_paths: Mutex<BTreeMap<PathBuf, PathBuf>>,
     /// Trust keys of all hooks.
-    trust_keys: OnceLock<HashSet<String>>,
+    trust_keys: OnceLock<BTreeSet<String>>,
 }
 
 impl Loaded {
@@ -64,7 +64,7 @@ impl Loaded {
     }
 
     /// Trust keys of all hooks.
-    pub(crate) fn trust_keys(&self) -> &HashSet<String> {
+    pub(crate) fn trust_keys(&self) -> &BTreeSet<String> {
         self.trust_keys.get_or_init(|| self.hooks.iter().map(|hook| self.trust_key(hook)).collect())
     }
 
@@ -75,9 +75,22 @@ impl Loaded {
 
     /// The indexes of a moment. A moment that only a caller knows also uses the index of unknown
     /// names.
-    pub(crate) fn moment_indexes(&self, moment: &Moment) -> impl Iterator<Item = &MomentIndex> {
+    pub(crate) fn moment_indexes(&self, moment: &Moment) -> impl Iterator<Item = Arc<MomentIndex>> {
         let unnamed = matches!(moment, Moment::Other(_)).then_some(&UNNAMED);
-        [Some(moment), unnamed].into_iter().flatten().filter_map(|moment| self.index.get(moment))
+        [Some(moment), unnamed].into_iter().flatten().map(|moment| self.index_of(moment))
+    }
+
+    fn index_of(&self, moment: &Moment) -> Arc<MomentIndex> {
+        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, index)) = indexes.iter().find(|(known, _)| known == moment) {
+            return Arc::clone(index);
+        }
+        let index = Arc::new(MomentIndex::new(&self.hooks, moment));
+        // Callers may send any number of names that no hook knows.
+        if !index.all.is_empty() {
+            indexes.push((moment.clone(), Arc::clone(&index)));
+        }
+        index
     }
 }
 
@@ -90,8 +103,34 @@ pub(crate) struct MomentIndex {
     pub all: Vec<usize>,
     /// Those whose matcher must be evaluated: no matcher, a pattern, or no subject.
     pub open: Vec<usize>,
-    /// Those with exact names.
-    pub named: HashMap<String, Vec<usize>>,
+    /// Those with exact names, sorted by name.
+    named: Vec<(String, usize)>,
+}
+
+impl MomentIndex {
+    fn new(hooks: &[Arc<Hook>], moment: &Moment) -> Self {
+        let mut index = Self::default();
+        for (at, hook) in hooks.iter().enumerate() {
+            for row in hook.specs.iter().filter(|row| row.moment == *moment) {
+                index.all.push(at);
+                match &hook.matcher {
+                    Matcher::Names(names) if row.subject != Subject::None => {
+                        index.named.extend(names.iter().map(|name| (name.clone(), at)));
+                    }
+                    _ => index.open.push(at),
+                }
+            }
+        }
+        index.named.sort_unstable();
+        index
+    }
+
+    /// The hooks with this exact name.
+    pub fn hooks_named(&self, name: &str) -> impl Iterator<Item = usize> {
+        let first = self.named.partition_point(|(known, _)| known.as_str() < name);
+        let rest = self.named[first..].iter();
+        rest.take_while(move |(known, _)| known == name).map(|(_, at)| *at)
+    }
 }
 
 /// Finds and builds the hooks of every dialect for a folder. After the deadline only the user's own
@@ -123,7 +162,6 @@ pub fn load_hooks(
     let HookBuilder { mut hooks, host_entries, complaints, .. } = built;
     make_ids_unique(&mut hooks);
     let hooks: Vec<Arc<Hook>> = hooks.into_iter().map(Arc::new).collect();
-    let index = build_index(&hooks);
     let present = |d: &&&'static Dialect| hooks.iter().any(|h| h.dialect.name == d.name);
     let dialects = dialects.iter().filter(present).copied().collect();
     Loaded {
@@ -132,7 +170,7 @@ pub fn load_hooks(
         dialects,
         host_entries,
         complaints,
-        index,
+        indexes: Mutex::default(),
         match_cache: Mutex::default(),
         real_paths: Mutex::default(),
         trust_keys: OnceLock::new(),
@@ -239,33 +277,14 @@ fn too_many_hooks_complaint(draft: &Draft) -> Complaint {
 
 /// Two hooks with the same definition in the same file get different ids.
 fn make_ids_unique(hooks: &mut [Hook]) {
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    for hook in hooks {
-        let count = seen.entry(hook.id.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            hook.id = format!("{}.{count}", hook.id);
-        }
+    let mut order: Vec<usize> = (0..hooks.len()).collect();
+    order.sort_by(|a, b| hooks[*a].id.cmp(&hooks[*b].id));
+    let equal = order.chunk_by(|a, b| hooks[*a].id == hooks[*b].id);
+    let repeated = equal.flat_map(|same| same.iter().zip(1..).skip(1));
+    let repeated: Vec<(usize, i32)> = repeated.map(|(at, count)| (*at, count)).collect();
+    for (at, count) in repeated {
+        hooks[at].id = format!("{}.{count}", hooks[at].id);
     }
-}
-
-fn build_index(hooks: &[Arc<Hook>]) -> HashMap<Moment, MomentIndex> {
-    let mut index: HashMap<Moment, MomentIndex> = HashMap::new();
-    for (at, hook) in hooks.iter().enumerate() {
-        for row in &hook.specs {
-            let entry = index.entry(row.moment.clone()).or_default();
-            entry.all.push(at);
-            match &hook.matcher {
-                Matcher::Names(names) if row.subject != Subject::None => {
-                    for name in names {
-                        entry.named.entry(name.clone()).or_default().push(at);
-                    }
-                }
-                _ => entry.open.push(at),
-            }
-        }
-    }
-    index
 }
 
 /// Complaints about files that the command line names and that do not exist.

@@ -2,7 +2,7 @@
 //! events that the host does not report. Each is shown once per session and state, at events whose
 //! reply the host shows.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use gambrel_model::{
@@ -90,11 +90,7 @@ impl Firing<'_, '_> {
     }
 
     fn add_user_message(&mut self, text: String) {
-        self.verdict.messages.push(Message {
-            to: Audience::User,
-            text,
-            hook: "gambrel".to_owned(),
-        });
+        self.verdict.messages.push(own_message(text));
     }
 
     /// Notices that the session has not seen. A caller without session names sees them every time.
@@ -109,12 +105,7 @@ impl Firing<'_, '_> {
 
     fn keep_for_later(&mut self, failures: Vec<Notice>) {
         for notice in self.not_yet_reported(failures) {
-            let text = notice.text;
-            self.later_notices.push(Message {
-                to: Audience::User,
-                text,
-                hook: "gambrel".to_owned(),
-            });
+            self.later_notices.push(own_message(notice.text));
             self.decision.session_flags.push(notice.key);
         }
     }
@@ -122,7 +113,7 @@ impl Firing<'_, '_> {
     /// Hooks that crashed, timed out or failed to start, unless they sent a message themselves.
     fn failure_notices(&self) -> Vec<Notice> {
         let says = self.verdict.messages.iter().filter(|say| say.to == Audience::User);
-        let speaking: HashSet<&str> = says.map(|say| say.hook.as_str()).collect();
+        let speaking: BTreeSet<&str> = says.map(|say| say.hook.as_str()).collect();
         let silent = self.failed.iter().filter(|(step, _)| !speaking.contains(step.hook.as_str()));
         let gate = self.event.kind() == MomentKind::Gate;
         silent.filter_map(|(step, why)| failure_notice(step, why, gate)).collect()
@@ -196,6 +187,11 @@ pub(crate) fn add_late_warning(event: &Event, decision: &mut Decision, text: Str
     decision.session_flags.push(key);
 }
 
+/// A message of gambrel itself for the user.
+fn own_message(text: String) -> Message {
+    Message { to: Audience::User, text, hook: GAMBREL.to_owned() }
+}
+
 /// Whether the reply to this event shows complaints and warnings.
 fn shows_warnings(event: &Event) -> bool {
     let is_shown = event.kind() == MomentKind::Gate || event.moment == Moment::SessionStart;
@@ -262,7 +258,7 @@ fn skip_notice(hook: &Hook, why: &str) -> Notice {
 /// The lines to show; hooks with the same skip reason share one.
 fn join_skips(notices: Vec<Notice>) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>, String)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for Notice { text, skip, .. } in notices {
         let Some((name, why)) = skip else {
             lines.push((String::new(), Vec::new(), text));

@@ -1,6 +1,6 @@
 //! Runs gate hooks again on rewritten input, and applies `--strict`.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use gambrel_model::{Complaint, Loss, Moment, MomentKind, Reason, Ruling, Severity, Verdict};
 
@@ -23,7 +23,7 @@ impl Firing<'_, '_> {
             return;
         }
         let event = self.event.with_patch(&self.carry.patch);
-        let informed: HashSet<String> = std::mem::take(&mut self.informed).into_iter().collect();
+        let informed: BTreeSet<String> = std::mem::take(&mut self.informed).into_iter().collect();
         let keeps = |r: &Reason| r.ruling > Ruling::Allow || informed.contains(&r.hook);
         // A hook that saw the final input does not run again.
         let own = self.decision.trail.iter().filter(|step| informed.contains(&step.hook));

@@ -104,10 +104,10 @@ fn unmatched_hooks(
     let loaded = Arc::clone(loaded);
     let (from, row, moment) = (event.dialect.name, event.spec.name, event.moment.clone());
     UnmatchedHooks(Arc::new(move || {
-        let on_shelves = loaded.moment_indexes(&moment).flat_map(|index| &index.all);
-        let passed = on_shelves.filter(|at| !considered.contains(at));
+        let of_moment = loaded.moment_indexes(&moment).flat_map(|index| index.all.clone());
+        let passed = of_moment.filter(|at| !considered.contains(at));
         let receives = |hook: &&Arc<Hook>| hook.spec_for(from, row, &moment).is_some();
-        let received = passed.map(|at| &loaded.hooks[*at]).filter(receives);
+        let received = passed.map(|at| &loaded.hooks[at]).filter(receives);
         received.map(|hook| skipped_step(hook, &unmatched_reason(hook))).collect()
     }))
 }
@@ -177,7 +177,7 @@ impl Selector<'_, '_> {
         let all_names = subjects_of_all(event, loaded);
         for index in loaded.moment_indexes(&event.moment) {
             for name in &all_names {
-                let named = index.named.get(*name).into_iter().flatten().copied();
+                let named = index.hooks_named(name);
                 hits.extend(named.filter(|at| matches_event(&loaded.hooks[*at], event)));
             }
             for at in index.open.iter().copied() {

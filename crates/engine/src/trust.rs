@@ -1,11 +1,10 @@
 //! Decides which project hooks may run: those that the user trusted and that have not changed. The
 //! trust record lists the files of a hook, and only those are hashed again.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gambrel_model::{Hook, TrustEntry, TrustedFiles, sha256, to_hex};
+use gambrel_model::{Hook, TrustEntries, TrustEntry, TrustedFiles, sha256, to_hex};
 
 use crate::coverage::{Coverage, Surroundings, expand_glob, work_out};
 use crate::covered::{Fingerprint, HookFile};
@@ -76,12 +75,7 @@ impl Trust {
     }
 
     /// The trust state of a loaded hook with these entries.
-    pub fn for_hook(
-        hook: &Hook,
-        loaded: &Loaded,
-        entries: &BTreeMap<String, TrustEntry>,
-        mode: TrustMode,
-    ) -> Self {
+    pub fn for_hook(hook: &Hook, loaded: &Loaded, entries: &TrustEntries, mode: TrustMode) -> Self {
         Self::with_parts(hook, loaded, entries, mode).0
     }
 
@@ -89,7 +83,7 @@ impl Trust {
     pub(crate) fn with_parts(
         hook: &Hook,
         loaded: &Loaded,
-        entries: &BTreeMap<String, TrustEntry>,
+        entries: &TrustEntries,
         mode: TrustMode,
     ) -> (Self, Vec<HookFile>) {
         if hook.draft.source.scope.is_own() {
@@ -162,11 +156,7 @@ pub(crate) fn needs_trust(hook: &Hook, mode: TrustMode) -> bool {
     !hook.draft.source.scope.is_own() && mode != TrustMode::All
 }
 
-fn was_trusted_before(
-    hook: &Hook,
-    loaded: &Loaded,
-    entries: &BTreeMap<String, TrustEntry>,
-) -> bool {
+fn was_trusted_before(hook: &Hook, loaded: &Loaded, entries: &TrustEntries) -> bool {
     !entries.is_empty() && replaced_entry(hook, loaded, entries).is_some()
 }
 
@@ -174,7 +164,7 @@ fn was_trusted_before(
 fn replaced_entry<'e>(
     hook: &Hook,
     loaded: &Loaded,
-    entries: &'e BTreeMap<String, TrustEntry>,
+    entries: &'e TrustEntries,
 ) -> Option<&'e TrustEntry> {
     let prefix = key_prefix(hook);
     let present = loaded.trust_keys();
@@ -186,7 +176,7 @@ fn replaced_entry<'e>(
 pub fn earlier_record<'e>(
     hook: &Hook,
     loaded: &Loaded,
-    entries: &'e BTreeMap<String, TrustEntry>,
+    entries: &'e TrustEntries,
 ) -> Option<&'e TrustEntry> {
     entries.get(&trust_key(hook)).or_else(|| replaced_entry(hook, loaded, entries))
 }

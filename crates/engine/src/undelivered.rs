@@ -153,15 +153,11 @@ fn to_agent_now(message: &Message) -> Message {
 fn can_deliver(event: &Event, audience: Audience) -> bool {
     let can = event.spec.caller_powers;
     let begins = matches!(event.moment, Moment::SessionStart | Moment::IterationStart);
+    let reaches_agent = can.intersects(Powers::MESSAGE_AGENT.union(Powers::MESSAGE_NEXT_TURN));
     match audience {
         Audience::AgentNow | Audience::AgentNextTurn if event.moment == Moment::SessionEnd => true,
-        Audience::AgentNextTurn => {
-            begins
-                && (can.contains(Powers::MESSAGE_AGENT) || can.contains(Powers::MESSAGE_NEXT_TURN))
-        }
-        Audience::AgentNow => {
-            can.contains(Powers::MESSAGE_AGENT) || can.contains(Powers::MESSAGE_NEXT_TURN)
-        }
+        Audience::AgentNextTurn => begins && reaches_agent,
+        Audience::AgentNow => reaches_agent,
         Audience::User => can.contains(Powers::MESSAGE_USER),
     }
 }

@@ -2,16 +2,17 @@
 //! environment.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use crate::path_cache::resolve_links;
 
 const USER_DATABASE: &str = "/etc/passwd";
 
 /// The home of this account, with links resolved. `None` for an account that is not in the file.
 pub fn account_home() -> Option<PathBuf> {
-    let uid = fs::metadata("/proc/self").ok()?.uid();
+    let uid = rustix::process::getuid().as_raw();
     let home = home_of(&fs::read_to_string(USER_DATABASE).ok()?, uid)?;
-    Some(fs::canonicalize(&home).unwrap_or(home))
+    Some(resolve_links(&home).unwrap_or(home))
 }
 
 fn home_of(database: &str, uid: u32) -> Option<PathBuf> {
@@ -27,7 +28,8 @@ fn home_of(database: &str, uid: u32) -> Option<PathBuf> {
 pub fn real_path(path: &Path) -> PathBuf {
     let real = |known: &Path| {
         let rest = path.strip_prefix(known).ok()?;
-        Some(fs::canonicalize(known).ok()?.join(rest))
+        let real = resolve_links(known).ok()?;
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     };
     path.ancestors().find_map(real).unwrap_or_else(|| path.to_owned())
 }

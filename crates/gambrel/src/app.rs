@@ -18,6 +18,8 @@ use gambrel_model::{
     Action, Call, CallerContext, Complaint, Decision, Dialect, End, Job, Ledger, Outcome,
     ReceivedEvent, SearchRoots, SourceSpan, TrustStore, to_hex,
 };
+use rustix::io::retry_on_intr;
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::Setup;
 use crate::lazy_action::LazyAction;
@@ -203,15 +205,22 @@ impl Gambrel {
 
     /// Parses a native event of a caller.
     pub fn receive(&self, from: &str, native: &[u8]) -> Result<ReceivedEvent, Complaint> {
+        self.receive_buffer(from, &mut native.to_vec())
+    }
+
+    /// Parses a native event. Hooks that read it unchanged share the buffer, which is then empty.
+    pub fn receive_buffer(
+        &self,
+        from: &str,
+        native: &mut Vec<u8>,
+    ) -> Result<ReceivedEvent, Complaint> {
         let Some(dialect) = Self::dialect_by_name(from) else {
             let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
             let message = format!("no dialect `{from}`");
             let help = format!("one of {}", names.join(", "));
             return Err(Complaint::error(SourceSpan::default(), message).with_help(help));
         };
-        let text = native.trim_ascii();
-        let is_line = !text.contains(&b'\n') && std::str::from_utf8(text).is_ok();
-        let context = CallerContext {
+        let mut context = CallerContext {
             id: new_id(),
             at: now_ms(),
             cwd: self.setup.working_dir(),
@@ -219,9 +228,10 @@ impl Gambrel {
             secrets: Arc::clone(&self.user_secrets().values),
             caller_pid: self.setup.caller,
             event_name: self.setup.event_name.clone(),
-            raw_line: is_line.then(|| text.into()),
+            raw_line: None,
         };
         let parsed = dialect.caller.receive_event(native, &context)?;
+        context.raw_line = take_line(native).map(Arc::new);
         Ok(ReceivedEvent { parsed, context })
     }
 
@@ -417,18 +427,49 @@ fn parse_secret_pairs(text: &str) -> Vec<(String, String)> {
     text.lines().filter_map(pair).collect()
 }
 
+/// Takes the bytes if they are one line of text. The line has no byte order mark and no white space
+/// around it, and ends with a newline.
+fn take_line(native: &mut Vec<u8>) -> Option<Vec<u8>> {
+    const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+    let text = native.trim_ascii();
+    if text.contains(&b'\n') || std::str::from_utf8(text).is_err() {
+        return None;
+    }
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let start = native.len() - native.trim_ascii_start().len();
+    let start = if native[start..].starts_with(BYTE_ORDER_MARK) {
+        start + BYTE_ORDER_MARK.len()
+    } else {
+        start
+    };
+    let end = start + text.len();
+    let mut line = std::mem::take(native);
+    line.truncate(end);
+    line.drain(..start);
+    line.push(b'\n');
+    Some(line)
+}
+
 /// A random key for a page of one user.
 pub fn fresh_key() -> std::io::Result<String> {
     let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    fill_random(&mut bytes)?;
     Ok(to_hex(&bytes))
 }
 
 /// An id for a firing: sorted by time, hard to guess.
 fn new_id() -> String {
     let mut bytes = [0_u8; 6];
-    if getrandom::fill(&mut bytes).is_err() {
+    if fill_random(&mut bytes).is_err() {
         bytes[..4].copy_from_slice(&std::process::id().to_le_bytes());
     }
     format!("{:011x}-{}", now_ms(), to_hex(&bytes))
+}
+
+/// Random bytes of the kernel, with one system call.
+fn fill_random(bytes: &mut [u8]) -> std::io::Result<()> {
+    let count = retry_on_intr(|| getrandom(&mut *bytes, GetRandomFlags::empty()))?;
+    // The kernel cuts only requests of more than 256 bytes.
+    if count == bytes.len() { Ok(()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
 }

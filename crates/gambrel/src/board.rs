@@ -100,13 +100,14 @@ impl Gambrel {
         let member = task.and_then(|task| task.owner.as_deref());
         for result in results {
             let about = GateEvent {
+                result: &result,
                 key: &decision.id.clone(),
                 at: now_ms(),
                 member,
                 lead: team.map_or(DEFAULT_LEAD, |team| team.lead.as_str()),
                 is_before_completion: event["moment"] == "task.completed",
             };
-            let applied = apply_gate(board, &result, about, task);
+            let applied = apply_gate(board, about, task);
             let warnings = match applied {
                 Ok(GateEffects { notices, messages }) => {
                     let queued = run_dir.map(|dir| self.queue_for_run(dir, &messages)).transpose();

@@ -1,9 +1,20 @@
 //! File system lookups of one load. A path is looked up once, also when several steps need it. It
 //! must not outlive the load: files come and go.
 
+use std::ffi::OsString;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, open, readlink};
+use rustix::io::retry_on_intr;
+
+/// Room for most paths.
+const LINK_BYTES: usize = 256;
+/// How the kernel ends the path of a removed file.
+const DELETED: &[u8] = b" (deleted)";
 
 /// Results of earlier lookups.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +41,11 @@ impl PathCache {
         found
     }
 
+    /// Stores that nothing exists at this path.
+    pub(crate) fn add_absent(&mut self, path: PathBuf) {
+        self.present.push((path, false));
+    }
+
     /// Whether an earlier lookup found nothing at this path. Does not look.
     pub(crate) fn is_known_absent(&self, path: &Path) -> bool {
         find_entry(&self.present, path).is_some_and(|(_, known)| !known)
@@ -41,14 +57,35 @@ impl PathCache {
             return known.clone();
         }
 
-        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let real = resolve_links(&path).unwrap_or_else(|_| path.clone());
         self.real.push((path, real.clone()));
         real
+    }
+
+    /// Stores a path that has no links.
+    pub(crate) fn add_real(&mut self, path: &Path) {
+        self.real.push((path.to_owned(), path.to_owned()));
     }
 
     /// The results about the existence of files.
     pub(crate) fn into_known_paths(self) -> Vec<(PathBuf, bool)> {
         self.present
+    }
+}
+
+/// The path that the kernel has for an open file, with three system calls. `fs::canonicalize` needs
+/// one for each folder of the path, and memory of the C library.
+pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let file = retry_on_intr(|| open(path, flags, Mode::empty()))?;
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    match readlink(link, Vec::with_capacity(LINK_BYTES)) {
+        // A removed or unreachable file has no path that begins at the root and leads to it.
+        Ok(real) if real.as_bytes().starts_with(b"/") && !real.as_bytes().ends_with(DELETED) => {
+            Ok(PathBuf::from(OsString::from_vec(real.into_bytes())))
+        }
+        // Without `/proc`.
+        _ => fs::canonicalize(path),
     }
 }
 

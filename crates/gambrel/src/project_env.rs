@@ -2,7 +2,7 @@
 //! inside the project. Reads no file unless a relevant variable is set.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use gambrel_dialects::{Assignment, EnvFile, PROJECT_ENV_FILES};
 use gambrel_engine::{MAX_FILE_BYTES, read_text};
@@ -10,7 +10,6 @@ use gambrel_model::{Complaint, ReceivedEvent, SourceSpan};
 
 use crate::Setup;
 use crate::account::{account_home, real_path};
-use crate::path_cache::PathCache;
 use crate::setup::find_project;
 use crate::setup::project_dir_vars;
 
@@ -48,7 +47,7 @@ impl Setup {
             return Ok(());
         }
         let home = account_home();
-        let mut paths = PathCache::default();
+        let mut paths = std::mem::take(&mut *self.lock_path_cache());
         let root = paths.canonicalize(self.unresolved_root(None));
         let project = find_project(&root, home.as_deref(), &mut paths);
         let mut folders = vec![project.clone(), root];
@@ -67,7 +66,7 @@ impl Setup {
                 self.ignore_variable(&path, &name, value.as_deref(), home.as_deref());
             }
         }
-        self.path_cache = Arc::new(Mutex::new(paths));
+        *self.lock_path_cache() = paths;
         self.check_outside(&project)
     }
 

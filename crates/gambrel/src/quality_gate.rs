@@ -5,7 +5,7 @@ use gambrel_dialects::teams::gate::{
     GateEvent, QualityGateChange, apply_quality_gate, find_follow_up, follow_up_task, gate_messages,
 };
 use gambrel_model::ledger::{Boards, InboxMessage, Task};
-use gambrel_model::{LedgerError, LedgerErrorKind, QualityGateResult};
+use gambrel_model::{LedgerError, LedgerErrorKind};
 
 /// What a gate did to a board.
 #[derive(Debug, Default)]
@@ -19,7 +19,6 @@ pub(crate) struct GateEffects {
 /// Applies one result. `task` is the task as the gate saw it, if it was still there.
 pub(crate) fn apply_gate(
     (boards, name): (&dyn Boards, &str),
-    result: &QualityGateResult,
     event: GateEvent<'_>,
     task: Option<&Task>,
 ) -> Result<GateEffects, LedgerError> {
@@ -27,7 +26,7 @@ pub(crate) fn apply_gate(
     let mut known = task.cloned();
     if let Some(task) = task {
         let updated = boards.update_task(name, Some(&task.id), &mut |_, task| {
-            change = apply_quality_gate(result, event, task);
+            change = apply_quality_gate(event, task);
             Ok(())
         });
         known = match updated {
@@ -38,24 +37,23 @@ pub(crate) fn apply_gate(
         };
     }
     let follow_up = match &known {
-        Some(task) => add_follow_up((boards, name), result, event, task)?,
+        Some(task) => add_follow_up((boards, name), event, task)?,
         None => None,
     };
-    let messages = gate_messages(result, event, (known.as_ref(), change), follow_up.as_ref());
+    let messages = gate_messages(event, (known.as_ref(), change), follow_up.as_ref());
     for message in &messages {
         boards.send(name, message)?;
     }
-    let notices = describe_change(result, event, (known.as_ref(), change), follow_up.as_ref());
+    let notices = describe_change(event, (known.as_ref(), change), follow_up.as_ref());
     Ok(GateEffects { notices, messages })
 }
 
 fn add_follow_up(
     (boards, name): (&dyn Boards, &str),
-    result: &QualityGateResult,
     event: GateEvent<'_>,
     task: &Task,
 ) -> Result<Option<Task>, LedgerError> {
-    let Some(draft) = follow_up_task(result, event, task) else { return Ok(None) };
+    let Some(draft) = follow_up_task(event, task) else { return Ok(None) };
     if let Some(earlier) = find_follow_up(&boards.tasks(name)?, event) {
         return Ok(Some(earlier.clone()));
     }
@@ -70,18 +68,17 @@ fn add_follow_up(
 
 /// What the user reads about a failed gate.
 fn describe_change(
-    result: &QualityGateResult,
     event: GateEvent<'_>,
     (task, change): (Option<&Task>, QualityGateChange),
     follow_up: Option<&Task>,
 ) -> Vec<String> {
-    let (Some(_), Some(task)) = (&result.failure, task) else { return Vec::new() };
+    let (Some(_), Some(task)) = (&event.result.failure, task) else { return Vec::new() };
     let mut lines = Vec::new();
     if change.reopened && !event.is_before_completion {
         lines.push(format!("task {} was reopened", task.id));
     }
     if change.suppressed {
-        let max = result.policy.max_reopens;
+        let max = event.result.policy.max_reopens;
         lines.push(format!("task {} was not reopened: the limit is {max}", task.id));
     }
     lines.extend(follow_up.map(|added| format!("task {} was added to repair it", added.id)));

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gambrel_dialects::{DIALECTS, StartPreferences};
 use gambrel_engine::Options;
@@ -134,12 +134,22 @@ impl Setup {
         let cwd = std::env::current_dir().ok().or_else(nearest_existing_ancestor);
         let (cwd_unknown, cwd) = (cwd.is_none(), cwd.unwrap_or_else(|| PathBuf::from("/")));
         let caller = Some(std::process::id());
-        Self { env: Arc::new(env.collect()), cwd, cwd_unknown, caller, ..Self::default() }
+        let setup =
+            Self { env: Arc::new(env.collect()), cwd, cwd_unknown, caller, ..Self::default() };
+        if !cwd_unknown {
+            // As the kernel knows it.
+            setup.lock_path_cache().add_real(&setup.cwd);
+        }
+        setup
     }
 
     /// The context of this process for one folder, without files on disk.
     pub fn in_memory(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()), in_memory: true, ..Self::from_env() }
+    }
+
+    pub(crate) fn lock_path_cache(&self) -> MutexGuard<'_, PathCache> {
+        self.path_cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn env_var(&self, name: &str) -> Option<&str> {
@@ -194,8 +204,19 @@ impl Setup {
     /// The text of the user's `config.yaml`.
     fn read_preferences(&self) -> String {
         let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
-        let bytes = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+        let bytes = file.and_then(|file| self.read_config(file)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Reads a file that dialects read, too. If it does not exist, they need not look for it.
+    fn read_config(&self, file: PathBuf) -> Option<Vec<u8>> {
+        let read = std::fs::read(&file);
+        let is_absent = || read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        // A library host may load hooks much later.
+        if self.is_own_process && is_absent() {
+            self.lock_path_cache().add_absent(file);
+        }
+        read.ok()
     }
 
     /// Files whose values never leave the user's scope.
@@ -264,10 +285,7 @@ impl Setup {
                 canonicalize_parent(at_home.unwrap_or_else(|| self.working_dir().join(path))),
             )
         };
-        let mut paths = {
-            let mut cache = self.path_cache.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *cache)
-        };
+        let mut paths = std::mem::take(&mut *self.lock_path_cache());
         let root = paths.canonicalize(self.unresolved_root(event));
         let home = self.home().map(|home| paths.canonicalize(home));
         SearchRoots {

@@ -149,6 +149,7 @@ impl Gambrel {
         };
         for result in gates {
             let about = GateEvent {
+                result: &result,
                 key: &key,
                 at: now_ms(),
                 member: Some(&report.member),
@@ -156,7 +157,7 @@ impl Gambrel {
                 is_before_completion: false,
             };
             let known = team.parse_task(task);
-            let effects = apply_gate((*team, &team.id), &result, about, known.as_ref())?;
+            let effects = apply_gate((*team, &team.id), about, known.as_ref())?;
             done.notices.extend(effects.notices);
         }
         self.mark_delivered(&decision)?;

@@ -2,6 +2,7 @@
 
 use gambrel_model::ledger::{
     FiringPhase, FiringRecord, FiringState, JournalRecord, LedgerError, LedgerErrorKind,
+    LedgerResult,
 };
 
 use crate::pid_alive::wrote_record;
@@ -16,12 +17,17 @@ pub(crate) fn build_firing(seq: u64, records: Vec<JournalRecord>) -> Option<Firi
     Some(FiringRecord { seq, id, at, session, state: state_of(&records), records })
 }
 
-/// The id that equals `prefix`, or the only one that begins with it.
+/// Whether a text names a firing: its id begins with it, or the random part of its id does.
+pub(crate) fn id_begins_with(id: &str, prefix: &str) -> bool {
+    id.starts_with(prefix) || id.split_once('-').is_some_and(|(_, part)| part.starts_with(prefix))
+}
+
+/// The id that equals `prefix`, or the only one that `prefix` names.
 pub(crate) fn choose_id<'i>(
     prefix: &str,
     ids: impl Iterator<Item = &'i str>,
-) -> Result<Option<&'i str>, LedgerError> {
-    let fitting: Vec<&str> = ids.filter(|id| id.starts_with(prefix)).collect();
+) -> LedgerResult<Option<&'i str>> {
+    let fitting: Vec<&str> = ids.filter(|id| id_begins_with(id, prefix)).collect();
     if let Some(id) = fitting.iter().find(|id| **id == prefix) {
         return Ok(Some(*id));
     }
@@ -32,7 +38,7 @@ pub(crate) fn choose_id<'i>(
         [] => return Ok(None),
         [id] => return Ok(Some(*id)),
         [one, other, ..] => {
-            format!("several ids begin with it, such as `{one}` and `{other}`")
+            format!("several firings have such an id, among them `{one}` and `{other}`")
         }
     };
     let doing = format!("looking for firing {prefix}");

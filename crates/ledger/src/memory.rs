@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
     BoardNote, Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal,
-    JournalRecord, Ledger, LedgerError, LedgerErrorKind, LogLines, NoteFill, ProcessOrigin,
-    RecentFirings, RunLock, RunLog, Runs, SessionState, Sessions, Task, TaskUpdate, Tickets,
-    TrustEntry, TrustStore, Undelivered, WatchTarget,
+    JournalRecord, Ledger, LedgerError, LedgerErrorKind, LedgerResult, LogLines, NoteFill,
+    ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionChange, SessionState, Sessions,
+    Task, TaskUpdate, Tickets, TrustEntries, TrustStore, Undelivered, WatchTarget,
 };
 use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use serde_json::Value;
@@ -38,7 +38,7 @@ struct MemoryState {
     records: Vec<JournalRecord>,
     sessions: BTreeMap<String, SessionState>,
     outcomes: BTreeMap<(String, String), Outcome>,
-    trust: BTreeMap<String, TrustEntry>,
+    trust: TrustEntries,
     trusted_texts: BTreeMap<String, String>,
     tickets: Vec<(String, Ticket)>,
     logs: BTreeMap<RunLog, Vec<Value>>,
@@ -122,12 +122,12 @@ fn change_twice<T: Clone>(value: &T, change: &mut dyn FnMut(&mut T)) -> T {
 }
 
 impl Journal for MemoryLedger {
-    fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError> {
+    fn append_journal(&self, records: &[JournalRecord]) -> LedgerResult {
         self.change_state().records.extend_from_slice(records);
         Ok(())
     }
 
-    fn firings(&self, query: &FiringQuery) -> Result<Vec<FiringRecord>, LedgerError> {
+    fn firings(&self, query: &FiringQuery) -> LedgerResult<Vec<FiringRecord>> {
         let mut firings = self.lock_state().firings();
         firings.retain(|firing| {
             query.after.is_none_or(|after| firing.seq > after)
@@ -140,7 +140,7 @@ impl Journal for MemoryLedger {
         Ok(firings)
     }
 
-    fn firing(&self, id_or_prefix: &str) -> Result<Option<FiringRecord>, LedgerError> {
+    fn firing(&self, id_or_prefix: &str) -> LedgerResult<Option<FiringRecord>> {
         let firings = self.lock_state().firings();
         let ids = firings.iter().map(|firing| firing.id.as_str());
         let found = firing::choose_id(id_or_prefix, ids)?.map(str::to_owned);
@@ -148,16 +148,16 @@ impl Journal for MemoryLedger {
     }
 
     /// Nothing waits for an import.
-    fn recent_firings(&self, _query: &FiringQuery) -> Result<Option<RecentFirings>, LedgerError> {
+    fn recent_firings(&self, _query: &FiringQuery) -> LedgerResult<Option<RecentFirings>> {
         Ok(None)
     }
 
     /// Appended records are listed at once.
-    fn import_journal(&self) -> Result<Imported, LedgerError> {
+    fn import_journal(&self) -> LedgerResult<Imported> {
         Ok(Imported::default())
     }
 
-    fn import_unattended(&self) -> Result<(), LedgerError> {
+    fn import_unattended(&self) -> LedgerResult {
         Ok(())
     }
 
@@ -167,15 +167,11 @@ impl Journal for MemoryLedger {
 }
 
 impl Sessions for MemoryLedger {
-    fn session_state(&self, session: &str) -> Result<SessionState, LedgerError> {
+    fn session_state(&self, session: &str) -> LedgerResult<SessionState> {
         Ok(self.lock_state().sessions.get(session).cloned().unwrap_or_default())
     }
 
-    fn update_session(
-        &self,
-        session: &str,
-        change: &mut dyn FnMut(&mut SessionState),
-    ) -> Result<(), LedgerError> {
+    fn update_session(&self, session: &str, change: &mut SessionChange<'_>) -> LedgerResult {
         let mut kept = self.change_state();
         let state = kept.sessions.get(session).cloned().unwrap_or_default();
         kept.sessions.insert(session.to_owned(), change_twice(&state, change));
@@ -188,7 +184,7 @@ impl Sessions for MemoryLedger {
     }
 
     /// The state can always be changed.
-    fn store_aside(&self, session: &str, entry: &Undelivered) -> Result<(), LedgerError> {
+    fn store_aside(&self, session: &str, entry: &Undelivered) -> LedgerResult {
         self.update_session(session, &mut |state| state.merge_undelivered(entry))
     }
 
@@ -202,7 +198,7 @@ impl Sessions for MemoryLedger {
 }
 
 impl Tickets for MemoryLedger {
-    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
+    fn open_ticket(&self, asked: &Ticket) -> LedgerResult<OpenedTicket> {
         let mut kept = self.change_state();
         let live = |ticket: &Ticket| ticket.key == asked.key && !is_over(ticket);
         if let Some((token, ticket)) = kept.tickets.iter().find(|(_, ticket)| live(ticket)) {
@@ -220,22 +216,22 @@ impl Tickets for MemoryLedger {
         Ok(OpenedTicket { ticket, token: token.text })
     }
 
-    fn find_ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
+    fn find_ticket(&self, id: &str) -> LedgerResult<Option<Ticket>> {
         Ok(self.lock_state().ticket_mut(id).cloned())
     }
 
-    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
+    fn ticket_by_token(&self, token: &str) -> LedgerResult<Option<Ticket>> {
         let asked = TicketToken::from_text(token.to_owned());
         let kept = self.lock_state();
         let known = |text: &str| asked.matches_hash(&TicketToken::from_text(text.to_owned()).hash);
         Ok(kept.tickets.iter().find(|(text, _)| known(text)).map(|(_, ticket)| ticket.clone()))
     }
 
-    fn list_tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
+    fn list_tickets(&self) -> LedgerResult<Vec<Ticket>> {
         Ok(self.lock_state().tickets.iter().rev().map(|(_, ticket)| ticket.clone()).collect())
     }
 
-    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
+    fn answer_ticket(&self, id: &str, answer: &Answer) -> LedgerResult<AnswerResult> {
         let mut kept = self.change_state();
         let Some(ticket) = kept.ticket_mut(id) else { return Ok(AnswerResult::Unknown) };
         Ok(match ticket.answer.clone() {
@@ -248,23 +244,19 @@ impl Tickets for MemoryLedger {
         })
     }
 
-    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
+    fn take_answer(&self, id: &str) -> LedgerResult {
         let claim = self.new_claim("");
         self.update_ticket(id, &mut |ticket| ticket.taken = Some(claim.clone()))
     }
 
-    fn spend_answers(&self) -> Result<(), LedgerError> {
+    fn spend_answers(&self) -> LedgerResult {
         for (_, ticket) in &mut self.change_state().tickets {
             ticket.spent |= ticket.taken.as_ref().is_some_and(pid_alive::is_held);
         }
         Ok(())
     }
 
-    fn update_ticket(
-        &self,
-        id: &str,
-        note: &mut dyn FnMut(&mut Ticket),
-    ) -> Result<(), LedgerError> {
+    fn update_ticket(&self, id: &str, note: &mut dyn FnMut(&mut Ticket)) -> LedgerResult {
         if let Some(ticket) = self.change_state().ticket_mut(id) {
             let changed = change_twice(ticket, note);
             *ticket = Ticket { id: ticket.id.clone(), answer: ticket.answer.take(), ..changed };
@@ -274,27 +266,19 @@ impl Tickets for MemoryLedger {
 }
 
 impl Runs for MemoryLedger {
-    fn recorded_outcomes(
-        &self,
-        firing_key: &str,
-    ) -> Result<BTreeMap<String, Outcome>, LedgerError> {
+    fn recorded_outcomes(&self, firing_key: &str) -> LedgerResult<BTreeMap<String, Outcome>> {
         let state = self.lock_state();
         let own = state.outcomes.iter().filter(|((key, _), _)| key == firing_key);
         Ok(own.map(|((_, hook), outcome)| (hook.clone(), outcome.clone())).collect())
     }
 
-    fn record_outcome(
-        &self,
-        firing_key: &str,
-        hook: &str,
-        outcome: &Outcome,
-    ) -> Result<(), LedgerError> {
+    fn record_outcome(&self, firing_key: &str, hook: &str, outcome: &Outcome) -> LedgerResult {
         let key = (firing_key.to_owned(), hook.to_owned());
         self.change_state().outcomes.entry(key).or_insert_with(|| outcome.clone());
         Ok(())
     }
 
-    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> Result<RunLock, LedgerError> {
+    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> LedgerResult<RunLock> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = locks.entry(name.to_owned()).or_default();
         if let Some(owner) = &lock.owner {
@@ -305,12 +289,12 @@ impl Runs for MemoryLedger {
         Ok(RunLock::new(lock.fence, held))
     }
 
-    fn lock_owner(&self, name: &str) -> Result<Option<ProcessOrigin>, LedgerError> {
+    fn lock_owner(&self, name: &str) -> LedgerResult<Option<ProcessOrigin>> {
         let locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(locks.get(name).and_then(|lock| lock.owner.clone()))
     }
 
-    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> Result<u64, LedgerError> {
+    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> LedgerResult<u64> {
         let mut state = self.change_state();
         let stored = state.logs.entry(log.clone()).or_default();
         if stored.len() as u64 != after {
@@ -320,14 +304,14 @@ impl Runs for MemoryLedger {
         Ok(stored.len() as u64)
     }
 
-    fn read(&self, log: &RunLog) -> Result<LogLines, LedgerError> {
+    fn read(&self, log: &RunLog) -> LedgerResult<LogLines> {
         let lines = self.lock_state().logs.get(log).cloned().unwrap_or_default();
         Ok(LogLines { lines, torn: None })
     }
 }
 
 impl Boards for MemoryLedger {
-    fn tasks(&self, board: &str) -> Result<Vec<Task>, LedgerError> {
+    fn tasks(&self, board: &str) -> LedgerResult<Vec<Task>> {
         Ok(self.lock_state().tasks.get(board).cloned().unwrap_or_default())
     }
 
@@ -336,7 +320,7 @@ impl Boards for MemoryLedger {
         board: &str,
         id: Option<&str>,
         change: &mut TaskUpdate<'_>,
-    ) -> Result<Task, LedgerError> {
+    ) -> LedgerResult<Task> {
         let mut state = self.change_state();
         let tasks = state.tasks.entry(board.to_owned()).or_default();
         change_task(board, tasks, id, change)?;
@@ -348,11 +332,11 @@ impl Boards for MemoryLedger {
         Ok(task)
     }
 
-    fn notes(&self, board: &str) -> Result<Vec<BoardNote>, LedgerError> {
+    fn notes(&self, board: &str) -> LedgerResult<Vec<BoardNote>> {
         Ok(self.lock_state().notes.get(board).cloned().unwrap_or_default())
     }
 
-    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError> {
+    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> LedgerResult<BoardNote> {
         let mut state = self.change_state();
         let tasks = state.tasks.get(board).cloned().unwrap_or_default();
         let notes = state.notes.entry(board.to_owned()).or_default();
@@ -362,7 +346,7 @@ impl Boards for MemoryLedger {
         Ok(note)
     }
 
-    fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError> {
+    fn send(&self, board: &str, message: &InboxMessage) -> LedgerResult {
         let mut state = self.change_state();
         let messages = state.messages.entry(board.to_owned()).or_default();
         if !messages.iter().any(|known| known.id == message.id) {
@@ -371,7 +355,7 @@ impl Boards for MemoryLedger {
         Ok(())
     }
 
-    fn inbox(&self, board: &str, member: &str) -> Result<Vec<InboxMessage>, LedgerError> {
+    fn inbox(&self, board: &str, member: &str) -> LedgerResult<Vec<InboxMessage>> {
         let messages = self.lock_state().messages.get(board).cloned().unwrap_or_default();
         Ok(messages.into_iter().filter(|message| message.to == member).collect())
     }
@@ -390,24 +374,17 @@ impl Ledger for MemoryLedger {
 }
 
 impl TrustStore for MemoryLedger {
-    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
+    fn trust_entries(&self) -> LedgerResult<TrustEntries> {
         Ok(self.lock_state().trust.clone())
     }
 
-    fn update_trust(
-        &self,
-        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> Result<(), LedgerError> {
+    fn update_trust(&self, change: &mut dyn FnMut(&mut TrustEntries)) -> LedgerResult {
         let mut kept = self.change_state();
         kept.trust = change_twice(&kept.trust, change);
         Ok(())
     }
 
-    fn keep_trusted_texts(
-        &self,
-        texts: &[(&str, &[u8])],
-        in_use: &BTreeSet<&str>,
-    ) -> Result<(), LedgerError> {
+    fn keep_trusted_texts(&self, texts: &[(&str, &[u8])], in_use: &BTreeSet<&str>) -> LedgerResult {
         let mut kept = self.change_state();
         kept.trusted_texts.retain(|digest, _| in_use.contains(digest.as_str()));
         for (digest, bytes) in texts {

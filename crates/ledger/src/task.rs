@@ -1,6 +1,8 @@
 //! Changes of tasks, for every ledger.
 
-use gambrel_model::ledger::{BoardNote, LedgerError, LedgerErrorKind, NoteFill, Task, TaskUpdate};
+use gambrel_model::ledger::{
+    BoardNote, LedgerError, LedgerErrorKind, LedgerResult, NoteFill, Task, TaskUpdate,
+};
 
 use crate::open_ticket::now_ms;
 
@@ -11,7 +13,7 @@ pub(crate) fn change_task(
     tasks: &[Task],
     id: Option<&str>,
     change: &mut TaskUpdate<'_>,
-) -> Result<Task, LedgerError> {
+) -> LedgerResult<Task> {
     let now = now_ms();
     let before = match id {
         None => {
@@ -35,7 +37,7 @@ pub(crate) fn fill_note(
     tasks: &[Task],
     notes: &[BoardNote],
     fill: &mut NoteFill<'_>,
-) -> Result<BoardNote, LedgerError> {
+) -> LedgerResult<BoardNote> {
     let id = next_id(notes.iter().map(|note| &note.id));
     let created = now_ms();
     let mut note = BoardNote::default();

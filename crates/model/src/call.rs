@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,8 @@ pub struct Call {
     /// Variables removed from the caller's environment, such as those of a secrets file.
     pub remove_env: Vec<String>,
     /// Stdin of the process; `None` is an empty stdin.
-    pub stdin: Option<Vec<u8>>,
+    #[serde(with = "shared_bytes", default)]
+    pub stdin: Option<Arc<Vec<u8>>>,
     /// The folder it runs in.
     pub cwd: PathBuf,
     /// Files to be written, private to the user, before anything starts.
@@ -155,5 +157,22 @@ impl Default for Limits {
             budget: None,
             watchdog: WatchdogStart::AfterDelay,
         }
+    }
+}
+
+/// Bytes with several owners are stored like bytes with one.
+mod shared_bytes {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type SharedBytes = Option<Arc<Vec<u8>>>;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &SharedBytes, to: S) -> Result<S::Ok, S::Error> {
+        bytes.as_deref().serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<SharedBytes, D::Error> {
+        Ok(Option::<Vec<u8>>::deserialize(from)?.map(Arc::new))
     }
 }

@@ -179,3 +179,37 @@ pub fn nearest_word<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) ->
         .min_by_key(|(far, _)| *far)
         .map(|(_, candidate)| candidate)
 }
+
+/// The least that two names have in common at their beginning to be near.
+const MIN_COMMON_CHARS: usize = 6;
+
+/// The nearest of some long names, such as those of events: by spelling, or by a common beginning of
+/// most of the name.
+pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let names: Vec<&str> = names.into_iter().collect();
+    let common = |other: &str| {
+        let pairs = name.chars().zip(other.chars());
+        pairs.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
+    };
+    let is_near = |other: &&&str| {
+        let count = common(other);
+        count >= MIN_COMMON_CHARS && count * 5 >= other.chars().count() * 3
+    };
+    let begins_alike = || names.iter().filter(is_near).max_by_key(|other| common(other)).copied();
+    nearest_word(name, names.iter().copied()).or_else(begins_alike)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest_name;
+
+    #[test]
+    fn finds_names_that_begin_alike() {
+        let events = ["PreToolUse", "PostToolUse", "PreCompact", "Stop", "SessionStart"];
+        assert_eq!(nearest_name("PreToolCall", events), Some("PreToolUse"));
+        assert_eq!(nearest_name("PostToolCalled", events), Some("PostToolUse"));
+        assert_eq!(nearest_name("PreToolUze", events), Some("PreToolUse"));
+        assert_eq!(nearest_name("BeforeTool", events), None);
+        assert_eq!(nearest_name("SessionIdle", events), None);
+    }
+}

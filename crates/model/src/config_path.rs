@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::hook::Scope;
+use crate::complaint::SourceSpan;
+use crate::hook::{Scope, Source};
 
 /// The folders and names from which every place follows.
 #[derive(Debug, Clone, Default)]
@@ -77,6 +78,13 @@ pub struct LoadedFile {
     pub text: String,
     /// What stands in a folder, sorted by name.
     pub entries: Vec<DirEntry>,
+}
+
+impl LoadedFile {
+    /// The source of a hook that is written here.
+    pub fn source_at(&self, spot: SourceSpan) -> Source {
+        Source { spot, scope: self.place.scope, base: self.base.clone() }
+    }
 }
 
 /// Something in a listed folder.

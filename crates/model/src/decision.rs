@@ -12,8 +12,8 @@ use crate::complaint::Complaint;
 use crate::degrade::Loss;
 use crate::ledger::Undelivered;
 use crate::outcome::{End, Outcome};
-use crate::text::truncate_bytes;
-use crate::verdict::{Audience, Ruling, Verdict};
+use crate::text::cut_at_word;
+use crate::verdict::{Audience, Ruling, Slot, Verdict};
 
 /// The decision of all hooks.
 #[derive(Debug, Clone, Default)]
@@ -87,6 +87,9 @@ pub struct Step {
     pub why: String,
     /// True when it ran again on rewritten input.
     pub recheck: bool,
+    /// The slots that it rewrote.
+    #[serde(default)]
+    pub rewrote: Vec<Slot>,
 }
 
 /// The caller's native answer.
@@ -125,6 +128,12 @@ impl Step {
         if let Some(file) = outcome.and_then(|outcome| outcome.changed.as_ref()) {
             step["changed"] = json!(file);
         }
+        if let Some(approver) = outcome.and_then(|o| approver_json(o.answer.as_ref()?)) {
+            step["approver"] = approver;
+        }
+        if !self.rewrote.is_empty() {
+            step["rewrote"] = json!(self.rewrote);
+        }
         if self.recheck {
             step["recheck"] = json!(true);
         }
@@ -132,11 +141,22 @@ impl Step {
     }
 }
 
-/// An excerpt of a stream for the trail.
+/// Maximum length of an excerpt.
 const MAX_EXCERPT_BYTES: usize = 2_000;
 
-fn text_excerpt(text: &str) -> String {
-    truncate_bytes(text, MAX_EXCERPT_BYTES, &format!("… ({} bytes in all)", text.len()))
+/// An excerpt of a stream for the trail.
+pub fn text_excerpt(text: &str) -> String {
+    match cut_at_word(text, MAX_EXCERPT_BYTES) {
+        kept if kept.len() < text.len() => format!("{kept}… ({} bytes in all)", text.len()),
+        whole => whole.to_owned(),
+    }
+}
+
+/// Who answered a question of a hook, and how.
+fn approver_json(answer: &Value) -> Option<Value> {
+    let by = answer.get("by")?.as_str()?;
+    let word = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
+    Some(json!({"by": by, "action": word("action"), "message": word("message")}))
 }
 
 impl Decision {
@@ -153,10 +173,8 @@ impl Decision {
         };
         let mut context = texts(Audience::AgentNow);
         context.extend(texts(Audience::AgentNextTurn));
-        let patch = match self.merged.patch.is_empty() {
-            true => Value::Null,
-            false => json!(self.merged.patch),
-        };
+        let patch =
+            if self.merged.patch.is_empty() { Value::Null } else { json!(self.merged.patch) };
         json!({
             "id": self.id, "moment": self.moment, "session": self.session,
             "ruling": self.merged.ruling.as_str(), "said": self.for_caller.ruling.as_str(),

@@ -2,6 +2,8 @@
 //! native events and writes replies; the hook format finds hooks and runs them. Both are pure: text
 //! and values in, values out.
 
+use serde_json::Value;
+
 use crate::call::Call;
 use crate::carry::{Carry, HookAnswer};
 use crate::complaint::Complaint;
@@ -10,7 +12,7 @@ use crate::config_path::{ConfigPath, LoadedFile, SearchRoots};
 use crate::decision::{Decision, Reply};
 use crate::description::Description;
 use crate::event::{CallerContext, Event, ParsedEvent, ReceivedEvent};
-use crate::hook::{ANY, Draft, Hook};
+use crate::hook::{ANY, Draft, Hook, LoadedDrafts};
 use crate::outcome::Outcome;
 use crate::spec::EventSpec;
 use crate::tool::ToolWord;
@@ -54,6 +56,10 @@ pub struct DialectProperties {
     pub event_keys: &'static [&'static str],
     /// Keys of a native event that hold its session.
     pub session_keys: &'static [&'static str],
+    /// Keys of a native event by which no hook decides: ids of the call, paths of transcripts.
+    pub incidental_keys: &'static [&'static str],
+    /// Slots, and the fields of a native event that hold them, as JSON pointers.
+    pub rewritten_fields: &'static [(&'static str, &'static str)],
     /// Programs of agents that run hooks of this dialect themselves.
     pub agents: &'static [&'static str],
 }
@@ -70,8 +76,17 @@ impl DialectProperties {
         plugin_dir_key: None,
         event_keys: &[],
         session_keys: &[],
+        incidental_keys: &[],
+        rewritten_fields: &[],
         agents: &[],
     };
+
+    /// The fields of a native event that hold a slot, as JSON pointers.
+    pub fn pointers_of(&self, slot: &Slot) -> impl Iterator<Item = &'static str> {
+        let word = String::from(slot.clone());
+        let fields = self.rewritten_fields.iter();
+        fields.filter(move |(name, _)| *name == word).map(|(_, pointer)| *pointer)
+    }
 }
 
 impl Dialect {
@@ -109,14 +124,13 @@ impl Dialect {
 /// The half of a dialect that parses native events and writes native replies.
 pub trait Caller: Sync {
     /// Parses a native event.
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint>;
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint>;
 
     /// Writes the native reply. It only formats; the decision is already degraded.
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply;
+
+    /// A sample of the native event of a row, with the facts of a neutral event.
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value;
 
     /// What a session remembers of an event.
     fn session_memory(&self, event: &Event) -> SessionMemory {
@@ -152,8 +166,7 @@ pub trait HookFormat: Sync {
     }
 
     /// Reads hooks and complaints. A bad entry does not stop it.
-    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots)
-    -> (Vec<Draft>, Vec<Complaint>);
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts;
 
     /// The rows of the event table for which a hook receives events.
     fn draft_specs(&self, events: &'static [EventSpec], draft: &Draft) -> Vec<&'static EventSpec> {
@@ -176,6 +189,12 @@ pub trait HookFormat: Sync {
     /// A remark for a hook that runs although a rule of the dialect matches only in doubt.
     fn run_remark(&self, event: &Event, hook: &Hook) -> Option<String> {
         let _ = (event, hook);
+        None
+    }
+
+    /// A remark about the text of a command or script, for `check`: an answer that is not read.
+    fn warn_script(&self, text: &str) -> Option<String> {
+        let _ = text;
         None
     }
 

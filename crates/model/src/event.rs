@@ -77,10 +77,10 @@ pub struct CallerContext {
     /// The calling process, if known.
     #[serde(default, rename = "caller")]
     pub caller_pid: Option<u32>,
-    /// The caller's bytes if they are one line of text. Hooks of the same dialect receive them
-    /// unless a hook rewrote something.
+    /// The caller's bytes if they are one line of text, with a newline at the end. Hooks of the same
+    /// dialect receive them unless a hook rewrote something.
     #[serde(skip)]
-    pub raw_line: Option<Arc<[u8]>>,
+    pub raw_line: Option<Arc<Vec<u8>>>,
     /// The native event's name, for a payload that does not name it.
     #[serde(default)]
     pub event_name: Option<String>,
@@ -111,8 +111,8 @@ pub struct ParsedEvent {
     pub firing_key: Option<String>,
     /// The folder of the run, if the caller runs a plan.
     pub run_dir: Option<String>,
-    /// The caller's bytes as hooks of the same dialect receive them, if the dialect translated them.
-    pub translated: Option<Arc<[u8]>>,
+    /// The line that hooks of the same dialect receive, if the dialect translated the payload.
+    pub translated: Option<Arc<Vec<u8>>>,
 }
 
 impl ParsedEvent {
@@ -213,9 +213,9 @@ pub struct Facts {
     pub vars: BTreeMap<String, String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
+/// Whether a number is zero and need not be stored.
+pub(crate) fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }
 
 /// The known fields of a task.

@@ -72,6 +72,9 @@ pub struct Draft {
     pub calls_gambrel: bool,
 }
 
+/// The hooks of configuration files as written, and the mistakes in them.
+pub type LoadedDrafts = (Vec<Draft>, Vec<Complaint>);
+
 /// Why a hook cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disabled {

@@ -55,10 +55,10 @@ pub use description::Description;
 pub use dialect::{Caller, Dialect, DialectProperties, HookFormat, SessionMemory};
 pub use digest::{sha256, to_hex};
 pub use event::{CallerContext, Event, Facts, ParsedEvent, ReceivedEvent, TaskFacts, TeamFacts};
-pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, Scope, Source};
+pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, LoadedDrafts, Scope, Source};
 pub use ledger::{
     Claim, FiringPhase, JournalRecord, Ledger, LedgerError, LedgerErrorKind, ProcessOrigin,
-    SessionState, TrustEntry, TrustStore, Undelivered,
+    SessionState, TrustEntries, TrustEntry, TrustStore, Undelivered,
 };
 pub use matcher::{Matcher, MatcherText};
 pub use moment::{Moment, MomentKind};

@@ -18,13 +18,6 @@ pub enum FailureAction {
 }
 
 impl FailureAction {
-    /// Reads its name; case and spaces around it do not count.
-    pub fn parse(word: &str) -> Option<Self> {
-        let all = [Self::Warn, Self::Followup, Self::Reopen, Self::ReopenFollowup];
-        let word = word.trim().to_lowercase();
-        all.into_iter().find(|action| action.as_str() == word)
-    }
-
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,18 +50,6 @@ pub enum FollowupOwner {
     Lead,
     /// Nobody.
     None,
-}
-
-impl FollowupOwner {
-    /// Reads its name; case and spaces around it do not count.
-    pub fn parse(word: &str) -> Option<Self> {
-        match word.trim().to_lowercase().as_str() {
-            "member" => Some(Self::Member),
-            "lead" => Some(Self::Lead),
-            "none" => Some(Self::None),
-            _ => None,
-        }
-    }
 }
 
 /// What a failed gate does.

@@ -17,6 +17,22 @@ pub fn truncate_bytes(text: &str, max: usize, mark: &str) -> String {
     }
 }
 
+/// How far `cut_at_word` looks for the beginning of the word at the cut.
+const MAX_CUT_WORD_BYTES: usize = 512;
+
+/// The beginning of a text, at most `max` bytes. It ends before the word at the cut, so that no part
+/// of a secret is left that would not be recognised.
+pub fn cut_at_word(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let end = text.floor_char_boundary(max);
+    let from = text.floor_char_boundary(end.saturating_sub(MAX_CUT_WORD_BYTES));
+    let ends_word = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';');
+    let word = text[from..end].rfind(ends_word);
+    text[..word.map_or(end, |at| from + at)].trim_end()
+}
+
 /// Whether a character must not reach a terminal or a page: it controls a terminal, has no width
 /// or changes the direction of the text. Line breaks, tabs and joiners may.
 pub fn is_display_control(c: char) -> bool {
@@ -39,6 +55,16 @@ pub fn remove_controls(text: &str) -> String {
 /// Puts a text on one line, with one blank between words.
 pub fn join_lines(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a text, which blanks separate.
+pub fn split_words(words: &str) -> Vec<&str> {
+    words.split_ascii_whitespace().collect()
+}
+
+/// Whether a word is one of `words`, which blanks separate.
+pub fn contains_word(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
 }
 
 /// The signs that no part of a URL needs encoded.
@@ -77,6 +103,15 @@ mod tests {
         assert_eq!(truncate_chars("éàü", 3, "…"), "éàü");
         assert_eq!(truncate_bytes("éàü", 3, "…"), "é…");
         assert_eq!(truncate_bytes("éàü", 6, "…"), "éàü");
+    }
+
+    #[test]
+    fn cuts_before_the_word_at_the_cut() {
+        assert_eq!(cut_at_word("one two three", 9), "one two");
+        assert_eq!(cut_at_word("one two three", 13), "one two three");
+        assert_eq!(cut_at_word(r#"{"key":"sk-1234"}"#, 12), r#"{"key":"#);
+        assert_eq!(cut_at_word(&"x".repeat(2_000), 1_000).len(), 1_000);
+        assert_eq!(cut_at_word("ééé é", 3), "é");
     }
 
     #[test]

@@ -69,38 +69,34 @@ impl ToolWord {
 
 /// A tool that is about to run, or has run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Tool {
     /// The neutral kind.
-    #[serde(default)]
     pub kind: ToolKind,
     /// The shape, where a word of the caller's dialect gave one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub shape: String,
     /// The name as the caller wrote it.
-    #[serde(default)]
     pub name: String,
     /// The arguments in neutral names.
-    #[serde(default)]
     pub args: Value,
     /// The caller's id of this call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What it gave, once it has run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
 
 /// A tool's result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ToolResult {
     /// Content blocks: `{"type":"text","text":…}`.
-    #[serde(default)]
     pub content: Vec<Value>,
     /// As the caller's dialect has it.
-    #[serde(default)]
     pub native: Value,
     /// The error text of a tool that failed.
-    #[serde(default)]
     pub error: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Verdicts of hooks and their merge. A merge takes the stricter ruling and keeps every reason.
 //! `degrade.rs` reduces a verdict to what a caller can receive.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -345,7 +345,7 @@ impl Verdict {
     }
 
     fn reason_texts(&self, counts: &dyn Fn(&Reason) -> bool) -> Vec<&str> {
-        let mut known = HashSet::new();
+        let mut known = BTreeSet::new();
         let counted = self.reasons.iter().filter(|reason| counts(reason));
         let texts = counted.map(|reason| reason.text.as_str()).filter(|text| !text.is_empty());
         texts.filter(|text| known.insert(*text)).collect()

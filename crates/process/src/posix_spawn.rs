@@ -9,7 +9,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use libc::{c_char, c_int, c_void, sigset_t};
@@ -350,26 +350,6 @@ pub fn reset_signals() {
 }
 
 extern "C" fn ignore_signal(_: c_int) {}
-
-static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
-
-/// Whether this process started without a standard output. Rust's runtime then opens `/dev/null` in
-/// its place, where every write succeeds.
-pub fn stdout_was_closed() -> bool {
-    STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
-}
-
-extern "C" fn note_closed_stdout() {
-    // SAFETY: the call only reads the flags of a descriptor, open or not.
-    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
-    STDOUT_WAS_CLOSED.store(flags < 0, Ordering::Relaxed);
-}
-
-// SAFETY: the C runtime calls the functions of this section once, before `main` and before Rust's
-// runtime starts. The function needs nothing that either prepares.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static NOTE_CLOSED_STDOUT: extern "C" fn() = note_closed_stdout;
 
 /// Whether the kernel discards the exit codes of this process's children, because this process or
 /// its parent ignores SIGCHLD.

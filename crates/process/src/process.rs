@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
-use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 
 use crate::capture::{Capture, CapturedOutput};
@@ -28,6 +28,10 @@ use crate::watchdog_client::WatchdogClient;
 
 /// During this time after its start only its exit is polled.
 const BUSY_WAIT_WINDOW: Duration = Duration::from_millis(2);
+/// What a pipe holds unless it is made larger.
+const DEFAULT_PIPE_BYTES: usize = 64 << 10;
+/// What a pipe holds for a large event. A user who is not root may have pipes of this size.
+const LARGE_PIPE_BYTES: usize = 1 << 20;
 
 /// Shared by all processes of a batch.
 pub struct LoopContext<'a> {
@@ -364,6 +368,10 @@ fn input_pipe(bytes: &[u8]) -> Result<(StdinFeed<'_>, OwnedFd), Errno> {
     let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
     let (theirs, ours) = (move_above_stdio(theirs), move_above_stdio(ours));
     set_nonblocking(&ours);
+    if bytes.len() > DEFAULT_PIPE_BYTES {
+        // The kernel may refuse; the bytes then pass in more turns.
+        let _refused = fcntl_setpipe_size(&ours, LARGE_PIPE_BYTES);
+    }
     Ok((StdinFeed { fd: ours, unwritten: bytes }, theirs))
 }
 

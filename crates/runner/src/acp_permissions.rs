@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::acp_firing::{FiredTool, FiringJob};
 use crate::acp_turn::AcpTurn;
 use crate::agent::{
-    AcpError, AcpSession, AcpToolCall, CallStatus, INTERRUPT_CHECK_INTERVAL, PermissionRequest,
-    PermissionWish, Received, ToolUse, TurnEnd, is_empty_object,
+    AcpError, AcpResult, AcpSession, AcpToolCall, CallStatus, INTERRUPT_CHECK_INTERVAL,
+    PermissionRequest, PermissionWish, Received, ToolUse, TurnEnd, is_empty_object,
 };
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
@@ -105,25 +105,24 @@ impl<'r> Driver<'r> {
     /// Handles a permission request. Hooks fire once for each call.
     pub(crate) fn handle_permission(
         &mut self,
-        session: &AcpSession,
         turn: &mut AcpTurn<'r>,
         id: Value,
         params: &Value,
-    ) -> Result<(), AcpError> {
-        let mut request = match PermissionRequest::parse(session.id(), id, params) {
+    ) -> AcpResult {
+        let mut request = match PermissionRequest::parse(turn.session.id(), id, params) {
             Ok(request) => request,
-            Err((id, why)) => return session.refuse_params(&id, &why),
+            Err((id, why)) => return turn.session.refuse_params(&id, &why),
         };
         turn.request_count += 1;
         if turn.request_count > MAX_REQUESTS {
             return Err(AcpError::Insistent(MAX_REQUESTS));
         }
         if turn.is_cancelled() {
-            session.answer(&request, PermissionWish::Cancel)?;
+            turn.session.answer(&request, PermissionWish::Cancel)?;
             return Ok(());
         }
         let Some(tracked) = track_call(turn, &params["toolCall"])? else {
-            return session.refuse_params(&request.id, "`toolCall.toolCallId` is too long");
+            return turn.session.refuse_params(&request.id, "`toolCall.toolCallId` is too long");
         };
         let input = request.input.take().filter(|input| !is_empty_object(input));
         request.input = input.or_else(|| tracked.call.input().cloned());
@@ -131,7 +130,7 @@ impl<'r> Driver<'r> {
         match &mut tracked.gate {
             CallGate::Answered(wish) if is_judged || *wish != PermissionWish::Allow => {
                 let wish = *wish;
-                self.answer_request(session, &request, wish)
+                self.answer_request(&turn.session, &request, wish)
             }
             CallGate::Undescribed { requests, .. }
             | CallGate::Firing(requests)
@@ -191,11 +190,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Takes over what the agent says about a tool call, and fires when the call has ended.
-    pub(crate) fn handle_update(
-        &mut self,
-        turn: &mut AcpTurn<'r>,
-        update: &Value,
-    ) -> Result<(), AcpError> {
+    pub(crate) fn handle_update(&mut self, turn: &mut AcpTurn<'r>, update: &Value) -> AcpResult {
         // Other updates have no id of a call.
         let Some(tracked) = track_call(turn, update)? else { return Ok(()) };
         let has_begun = update["status"].as_str().is_some_and(|status| status != "pending");
@@ -230,12 +225,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Handles the decision of hooks about a call.
-    pub(crate) fn handle_fired(
-        &mut self,
-        session: &AcpSession,
-        turn: &mut AcpTurn<'r>,
-        fired: FiredTool,
-    ) -> Result<(), AcpError> {
+    pub(crate) fn handle_fired(&mut self, turn: &mut AcpTurn<'r>, fired: FiredTool) -> AcpResult {
         turn.firing_count = turn.firing_count.saturating_sub(1);
         let FiredTool { call: id, name, decision } = fired;
         let moment = name.moment;
@@ -247,7 +237,7 @@ impl<'r> Driver<'r> {
                 if moment != "tool.before" {
                     return Ok(());
                 }
-                return self.deny_call(session, turn, &id, why);
+                return self.deny_call(turn, &id, why);
             }
         };
         let Some(tracked) = turn.calls.get(&id).filter(|_| moment == "tool.before") else {
@@ -262,13 +252,13 @@ impl<'r> Driver<'r> {
         let call = tracked.call.with_input(requests.first().and_then(|first| first.input.clone()));
         match self.rule_call(&call, decision) {
             ToolRuling::Halt(_) => {
-                self.cancel_turn(session, turn, TurnEnd::Completed);
+                self.cancel_turn(turn, TurnEnd::Completed);
                 Ok(())
             }
             _ if !is_open => Ok(()),
-            ToolRuling::Allow => self.decide_call(session, turn, &id, PermissionWish::Allow),
-            ToolRuling::Deny(reason) => self.deny_call(session, turn, &id, reason),
-            ToolRuling::Ask(reason) => self.ask_about(session, turn, &call, &reason),
+            ToolRuling::Allow => self.decide_call(turn, &id, PermissionWish::Allow),
+            ToolRuling::Deny(reason) => self.deny_call(turn, &id, reason),
+            ToolRuling::Ask(reason) => self.ask_about(turn, &call, &reason),
         }
     }
 
@@ -295,16 +285,10 @@ impl<'r> Driver<'r> {
     }
 
     /// Asks a person about a call.
-    fn ask_about(
-        &mut self,
-        session: &AcpSession,
-        turn: &mut AcpTurn<'r>,
-        call: &AcpToolCall,
-        reason: &str,
-    ) -> Result<(), AcpError> {
+    fn ask_about(&mut self, turn: &mut AcpTurn<'r>, call: &AcpToolCall, reason: &str) -> AcpResult {
         let ticket = match self.open_question(&name_call(turn, call), reason) {
             Ok(ticket) => ticket,
-            Err(error) => return self.deny_call(session, turn, &call.id, error.to_string()),
+            Err(error) => return self.deny_call(turn, &call.id, error.to_string()),
         };
         if let Some(tracked) = turn.calls.get_mut(&call.id)
             && let CallGate::Firing(requests) = &mut tracked.gate
@@ -317,11 +301,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Looks whether people have answered.
-    pub(crate) fn check_questions(
-        &mut self,
-        session: &AcpSession,
-        turn: &mut AcpTurn<'r>,
-    ) -> Result<(), AcpError> {
+    pub(crate) fn check_questions(&mut self, turn: &mut AcpTurn<'r>) -> AcpResult {
         if Instant::now() < turn.next_look {
             return Ok(());
         }
@@ -339,8 +319,8 @@ impl<'r> Driver<'r> {
             };
             turn.question_count = turn.question_count.saturating_sub(1);
             match refusal {
-                None => self.decide_call(session, turn, &id, PermissionWish::Allow)?,
-                Some(reason) => self.deny_call(session, turn, &id, reason)?,
+                None => self.decide_call(turn, &id, PermissionWish::Allow)?,
+                Some(reason) => self.deny_call(turn, &id, reason)?,
             }
         }
         Ok(())
@@ -358,13 +338,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Refuses a call. The agent hears the reason when its turn has ended.
-    fn deny_call(
-        &mut self,
-        session: &AcpSession,
-        turn: &mut AcpTurn<'r>,
-        id: &str,
-        reason: String,
-    ) -> Result<(), AcpError> {
+    fn deny_call(&mut self, turn: &mut AcpTurn<'r>, id: &str, reason: String) -> AcpResult {
         let is_open = turn.calls.get(id).is_some_and(|tracked| {
             matches!(tracked.gate, CallGate::Firing(_) | CallGate::Asking { .. })
         });
@@ -373,17 +347,11 @@ impl<'r> Driver<'r> {
             self.turn_counts.blocked_calls += 1;
             turn.denials.extend((!reason.is_empty()).then_some(reason));
         }
-        self.decide_call(session, turn, id, PermissionWish::Reject)
+        self.decide_call(turn, id, PermissionWish::Reject)
     }
 
     /// Answers the requests about a call.
-    fn decide_call(
-        &mut self,
-        session: &AcpSession,
-        turn: &mut AcpTurn<'r>,
-        id: &str,
-        wish: PermissionWish,
-    ) -> Result<(), AcpError> {
+    fn decide_call(&mut self, turn: &mut AcpTurn<'r>, id: &str, wish: PermissionWish) -> AcpResult {
         let Some(tracked) = turn.calls.get_mut(id) else { return Ok(()) };
         let mut requests = tracked.take_requests(wish);
         // An Allow holds only for the input that was seen.
@@ -398,7 +366,7 @@ impl<'r> Driver<'r> {
         let fields = json!({"toolCallId": id, "answer": format!("{wish:?}").to_lowercase()});
         turn.files.keep_line(ms, "permission", fields);
         for request in requests {
-            self.answer_request(session, &request, wish)?;
+            self.answer_request(&turn.session, &request, wish)?;
         }
         if !others.is_empty() {
             self.judge_call(turn, id, others);
@@ -411,7 +379,7 @@ impl<'r> Driver<'r> {
         session: &AcpSession,
         request: &PermissionRequest,
         wish: PermissionWish,
-    ) -> Result<(), AcpError> {
+    ) -> AcpResult {
         if !session.answer(request, wish)? {
             let word = if wish == PermissionWish::Allow { "allow_once" } else { "reject_once" };
             let text = format!("the agent offers no option `{word}`, so its call was cancelled");
@@ -421,9 +389,9 @@ impl<'r> Driver<'r> {
     }
 
     /// Keeps the lines of hooks that ended after the turn had.
-    pub(crate) fn keep_last_firings(&mut self, session: &mut AcpSession, turn: &mut AcpTurn<'r>) {
+    pub(crate) fn keep_last_firings(&mut self, turn: &mut AcpTurn<'r>) {
         while turn.firing_count > 0 {
-            match session.receive(INTERRUPT_CHECK_INTERVAL) {
+            match turn.session.connection.receive(INTERRUPT_CHECK_INTERVAL) {
                 Ok(Received::Done(fired)) => {
                     turn.firing_count -= 1;
                     if let Ok(decision) = fired.decision {
@@ -443,7 +411,7 @@ impl<'r> Driver<'r> {
 fn track_call<'t>(
     turn: &'t mut AcpTurn<'_>,
     fields: &Value,
-) -> Result<Option<&'t mut TrackedCall>, AcpError> {
+) -> AcpResult<Option<&'t mut TrackedCall>> {
     let id = fields["toolCallId"].as_str().unwrap_or_default();
     if id.is_empty() || id.len() > MAX_ID_BYTES {
         return Ok(None);

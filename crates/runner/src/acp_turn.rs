@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use crate::acp_firing::{FiringJob, run_firings};
 use crate::acp_permissions::{CallGate, TrackedCall};
 use crate::agent::{
-    AcpError, AcpSession, AgentJob, AgentLine, INTERRUPT_CHECK_INTERVAL, Received, StopWord,
-    TurnEnd, TurnFiles, choose_output,
+    AcpError, AcpResult, AcpSession, AgentJob, AgentLine, INTERRUPT_CHECK_INTERVAL, Received,
+    StopWord, TurnEnd, TurnFiles, choose_output,
 };
 use crate::context::RunUpdate;
 use crate::drive::Driver;
@@ -32,6 +32,8 @@ const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
 /// A turn in progress.
 pub(crate) struct AcpTurn<'p> {
+    /// The agent.
+    pub session: AcpSession,
     /// Where firings are sent; none at the end of the turn.
     pub jobs: Option<Sender<FiringJob<'p>>>,
     /// What the agent says.
@@ -89,8 +91,8 @@ impl AcpTurn<'_> {
         self.cancel.as_ref().is_some_and(is_late) || (self.stop.is_some() && self.firing_count == 0)
     }
 
-    fn send_prompt(&mut self, session: &mut AcpSession, blocks: &[&str]) -> Result<(), AcpError> {
-        self.prompt_id = session.send_prompt(blocks)?;
+    fn send_prompt(&mut self, blocks: &[&str]) -> AcpResult {
+        self.prompt_id = self.session.send_prompt(blocks)?;
         self.prompt_count += 1;
         self.stop = None;
         self.has_refusal = false;
@@ -105,18 +107,20 @@ impl AcpTurn<'_> {
 impl<'r> Driver<'r> {
     /// Gives an agent one prompt, in the session of the iteration, and waits for its end.
     pub(crate) fn prompt_acp_agent(&mut self, command: &str, job: &AgentJob) -> TurnEnd {
-        let open = self.session.take().filter(|session| job.is_follow_up && session.is_alive());
+        let open =
+            self.session.take().filter(|session| job.is_follow_up && session.connection.is_alive());
         // An agent that knows the prompt needs only what is new.
         let known = job.messages.as_deref().filter(|_| open.is_some());
         let blocks = known.map_or_else(|| job.blocks(), |messages| vec![messages]);
         let open_new = || AcpSession::open(self.context, command, &job.env, job.timeout);
-        let mut session = match open.map_or_else(open_new, Ok) {
+        let session = match open.map_or_else(open_new, Ok) {
             Ok(session) => session,
             Err(AcpError::Interrupted) => return TurnEnd::Interrupted,
             Err(AcpError::Late { .. }) if self.is_out_of_time() => return TurnEnd::TimedOut,
             Err(error) => return TurnEnd::Failed(error.to_string()),
         };
-        match self.run_acp_turn(&mut session, job, &blocks) {
+        let (session, end) = self.run_acp_turn(session, job, &blocks);
+        match end {
             Ok(end) => {
                 if end == TurnEnd::Completed && self.tool_halt.is_none() {
                     self.session = Some(session);
@@ -135,24 +139,24 @@ impl<'r> Driver<'r> {
 
     fn run_acp_turn(
         &mut self,
-        session: &mut AcpSession,
+        session: AcpSession,
         job: &AgentJob,
         blocks: &[&str],
-    ) -> Result<TurnEnd, AcpError> {
+    ) -> (AcpSession, AcpResult<TurnEnd>) {
         let (jobs, queue) = mpsc::channel();
-        let (queue, results) = (Mutex::new(queue), session.results());
-        let mut turn = self.begin_turn(job, jobs);
+        let (queue, results) = (Mutex::new(queue), session.connection.results());
+        let mut turn = self.begin_turn(session, job, jobs);
         let fire = self.context.fire;
         let end = std::thread::scope(|scope| {
             for _ in 0..MAX_PARALLEL_FIRINGS {
                 scope.spawn(|| run_firings(fire, &queue, &results.clone()));
             }
-            let end = self.drive_turn(session, &mut turn, blocks);
-            self.close_gates(session, &mut turn);
+            let end = self.drive_turn(&mut turn, blocks);
+            self.close_gates(&mut turn);
             turn.jobs = None;
             end
         });
-        self.keep_last_firings(session, &mut turn);
+        self.keep_last_firings(&mut turn);
         self.turn_counts.tool_calls += turn.call_count;
         let word = end.as_ref().map_or_else(ToString::to_string, |end| format!("{end:?}"));
         let ms = (self.context.now_ms)();
@@ -160,14 +164,20 @@ impl<'r> Driver<'r> {
         if let Some(why) = turn.files.finish(ms) {
             (self.on_update)(RunUpdate::Notice(&why));
         }
-        end
+        (turn.session, end)
     }
 
-    fn begin_turn(&self, job: &AgentJob, jobs: Sender<FiringJob<'r>>) -> AcpTurn<'r> {
+    fn begin_turn(
+        &self,
+        session: AcpSession,
+        job: &AgentJob,
+        jobs: Sender<FiringJob<'r>>,
+    ) -> AcpTurn<'r> {
         let target = choose_output(job);
         let target = TeeFile { path: &target.path, if_taken: target.if_taken.as_deref() };
         let now = Instant::now();
         AcpTurn {
+            session,
             jobs: Some(jobs),
             files: TurnFiles::open(target, &job.transcript, self.context.redact),
             calls: BTreeMap::new(),
@@ -190,75 +200,56 @@ impl<'r> Driver<'r> {
     }
 
     /// Reads what the agent says until its turn is over.
-    fn drive_turn(
-        &mut self,
-        session: &mut AcpSession,
-        turn: &mut AcpTurn<'r>,
-        blocks: &[&str],
-    ) -> Result<TurnEnd, AcpError> {
-        self.send_blocks(session, turn, blocks)?;
+    fn drive_turn(&mut self, turn: &mut AcpTurn<'r>, blocks: &[&str]) -> AcpResult<TurnEnd> {
+        self.send_blocks(turn, blocks)?;
         loop {
-            self.watch_turn(session, turn);
+            self.watch_turn(turn);
             if turn.is_over()
-                && let Some(end) = self.end_prompt(session, turn)?
+                && let Some(end) = self.end_prompt(turn)?
             {
                 return Ok(end);
             }
             let received = match turn.is_busy() {
-                true => session.receive_result(INTERRUPT_CHECK_INTERVAL)?,
-                false => session.receive(INTERRUPT_CHECK_INTERVAL)?,
+                true => turn.session.connection.receive_result(INTERRUPT_CHECK_INTERVAL)?,
+                false => turn.session.connection.receive(INTERRUPT_CHECK_INTERVAL)?,
             };
             match received {
                 Received::Nothing => {}
-                Received::Done(fired) => self.handle_fired(session, turn, fired)?,
-                Received::Line(line) => self.handle_line(session, turn, line)?,
+                Received::Done(fired) => self.handle_fired(turn, fired)?,
+                Received::Line(line) => self.handle_line(turn, line)?,
             }
             self.judge_described(turn);
-            self.check_questions(session, turn)?;
+            self.check_questions(turn)?;
             turn.files.flush(Instant::now());
         }
     }
 
-    fn send_blocks(
-        &self,
-        session: &mut AcpSession,
-        turn: &mut AcpTurn<'r>,
-        blocks: &[&str],
-    ) -> Result<(), AcpError> {
+    fn send_blocks(&self, turn: &mut AcpTurn<'r>, blocks: &[&str]) -> AcpResult {
         turn.files.keep_line((self.context.now_ms)(), "prompt", json!({"blocks": blocks}));
-        turn.send_prompt(session, blocks)
+        turn.send_prompt(blocks)
     }
 
     /// Cancels the turn after a signal, or when its time is over.
-    fn watch_turn(&mut self, session: &AcpSession, turn: &mut AcpTurn<'r>) {
+    fn watch_turn(&mut self, turn: &mut AcpTurn<'r>) {
         if self.is_interrupted() {
-            self.cancel_turn(session, turn, TurnEnd::Interrupted);
+            self.cancel_turn(turn, TurnEnd::Interrupted);
         } else if turn.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            self.cancel_turn(session, turn, TurnEnd::TimedOut);
+            self.cancel_turn(turn, TurnEnd::TimedOut);
         }
     }
 
     /// Answers every open request with `cancelled` and asks the agent to end its turn.
-    pub(crate) fn cancel_turn(
-        &mut self,
-        session: &AcpSession,
-        turn: &mut AcpTurn<'r>,
-        end: TurnEnd,
-    ) {
+    pub(crate) fn cancel_turn(&mut self, turn: &mut AcpTurn<'r>, end: TurnEnd) {
         if turn.cancel.is_none() {
-            self.close_gates(session, turn);
-            session.cancel();
+            self.close_gates(turn);
+            turn.session.cancel();
             turn.cancel = Some((Instant::now() + CANCEL_GRACE, end));
         }
     }
 
     /// What follows when the agent has ended a prompt: the reasons of refusals, else the end of the
     /// turn.
-    fn end_prompt(
-        &mut self,
-        session: &mut AcpSession,
-        turn: &mut AcpTurn<'r>,
-    ) -> Result<Option<TurnEnd>, AcpError> {
+    fn end_prompt(&mut self, turn: &mut AcpTurn<'r>) -> AcpResult<Option<TurnEnd>> {
         if let Some((_, end)) = turn.cancel.take() {
             return Ok(Some(end));
         }
@@ -269,7 +260,7 @@ impl<'r> Driver<'r> {
             }
             Some(StopWord::Complete | StopWord::Cancelled) | None => {}
         }
-        self.close_gates(session, turn);
+        self.close_gates(turn);
         if turn.denials.is_empty() {
             return Ok(Some(TurnEnd::Completed));
         }
@@ -279,20 +270,16 @@ impl<'r> Driver<'r> {
             (self.on_update)(RunUpdate::Notice(&text));
             return Ok(Some(TurnEnd::Completed));
         }
-        self.send_blocks(session, turn, &[&reasons])?;
+        self.send_blocks(turn, &[&reasons])?;
         Ok(None)
     }
 
-    fn handle_line(
-        &mut self,
-        session: &AcpSession,
-        turn: &mut AcpTurn<'r>,
-        line: AgentLine,
-    ) -> Result<(), AcpError> {
+    fn handle_line(&mut self, turn: &mut AcpTurn<'r>, line: AgentLine) -> AcpResult {
         let ms = (self.context.now_ms)();
         match line {
             AgentLine::Notification { method, params } => {
-                if method == "session/update" && params["sessionId"].as_str() == Some(session.id())
+                if method == "session/update"
+                    && params["sessionId"].as_str() == Some(turn.session.id())
                 {
                     turn.files.keep_update(ms, &params["update"]);
                     self.handle_update(turn, &params["update"])?;
@@ -300,7 +287,7 @@ impl<'r> Driver<'r> {
             }
             AgentLine::Request { id, method, params } => {
                 turn.files.keep_line(ms, "request", json!({"method": method, "params": params}));
-                self.handle_request(session, turn, (id, &method, &params))?;
+                self.handle_request(turn, (id, &method, &params))?;
             }
             AgentLine::Response { id, result } if id == turn.prompt_id => {
                 let method = "session/prompt";
@@ -317,25 +304,24 @@ impl<'r> Driver<'r> {
     /// Handles a request of the agent: about a permission, or of a method that is not offered.
     fn handle_request(
         &mut self,
-        session: &AcpSession,
         turn: &mut AcpTurn<'r>,
         (id, method, params): (Value, &str, &Value),
-    ) -> Result<(), AcpError> {
+    ) -> AcpResult {
         if method == "session/request_permission" {
-            return self.handle_permission(session, turn, id, params);
+            return self.handle_permission(turn, id, params);
         }
-        session.refuse(&id, method)
+        turn.session.refuse(&id, method)
     }
 
     /// Answers what is open with `cancelled`, and closes its questions.
-    fn close_gates(&mut self, session: &AcpSession, turn: &mut AcpTurn<'r>) {
+    fn close_gates(&mut self, turn: &mut AcpTurn<'r>) {
         for tracked in turn.calls.values_mut() {
             if let CallGate::Asking { ticket, .. } = &tracked.gate
                 && let Err(error) = self.close_question(ticket)
             {
                 (self.on_update)(RunUpdate::Notice(&error.to_string()));
             }
-            tracked.cancel(session);
+            tracked.cancel(&turn.session);
         }
         (turn.question_count, turn.undescribed_count) = (0, 0);
     }

@@ -14,7 +14,8 @@ impl Driver<'_> {
                 let mut calls = 0;
                 run_script(context, &file, job, &mut |tool| {
                     calls += 1;
-                    if job.is_delivery() { ToolUseEnd::Ran } else { self.use_tool(tool, calls) }
+                    // The last messages of a run belong to no iteration.
+                    if job.prompt.is_none() { ToolUseEnd::Ran } else { self.use_tool(tool, calls) }
                 })
             }
             Ok(AgentSpec::Acp(command)) => self.prompt_acp_agent(&command, job),

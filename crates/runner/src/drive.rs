@@ -46,6 +46,9 @@ pub struct Driver<'r> {
     pub(crate) session: Option<AcpSession>,
 }
 
+/// How a step ended, or why it could not.
+pub(crate) type StepResult = Result<StepEnd, RunError>;
+
 /// What a step led to.
 pub(crate) enum StepEnd {
     /// The next step.
@@ -126,12 +129,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Writes a line of the log and the view of it.
-    pub(crate) fn write_line(
-        &mut self,
-        kind: LogKind,
-        cursor: Cursor,
-        data: Value,
-    ) -> Result<StepEnd, RunError> {
+    pub(crate) fn write_line(&mut self, kind: LogKind, cursor: Cursor, data: Value) -> StepResult {
         self.write_lines(&[], kind, cursor, data)
     }
 
@@ -142,7 +140,7 @@ impl<'r> Driver<'r> {
         kind: LogKind,
         cursor: Cursor,
         data: Value,
-    ) -> Result<StepEnd, RunError> {
+    ) -> StepResult {
         let lines = hooks.iter().map(|hook| {
             self.build_line(LogKind::HookComplete, self.state.cursor.clone(), hook.clone())
         });
@@ -159,7 +157,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Writes lines at once, and the view of them.
-    pub(crate) fn append_lines(&mut self, lines: &[LogLine]) -> Result<StepEnd, RunError> {
+    pub(crate) fn append_lines(&mut self, lines: &[LogLine]) -> StepResult {
         self.log.append(lines)?;
         for line in lines {
             self.state.apply(self.plan, line);
@@ -170,11 +168,7 @@ impl<'r> Driver<'r> {
     }
 
     /// Fails the step by a hook's answer. The hooks of `error` come next.
-    pub(crate) fn abort(
-        &mut self,
-        hooks: &[Value],
-        decision: &Decision,
-    ) -> Result<StepEnd, RunError> {
+    pub(crate) fn abort(&mut self, hooks: &[Value], decision: &Decision) -> StepResult {
         let reasons: Vec<&str> =
             decision.for_caller.reasons.iter().map(|reason| reason.text.as_str()).collect();
         let message = match reasons.is_empty() {
@@ -192,7 +186,7 @@ impl<'r> Driver<'r> {
         kind: &str,
         message: String,
         step: Option<RunStep>,
-    ) -> Result<StepEnd, RunError> {
+    ) -> StepResult {
         let line = self.error_line(kind, message, step);
         self.write_lines(hooks, line.kind, line.cursor, line.data)
     }

@@ -73,7 +73,7 @@ impl RunView<'_> {
         let mut env: Vec<(String, String)> = self
             .variables(cursor)
             .into_iter()
-            .map(|(name, value)| (name.to_owned(), limit_value(value)))
+            .map(|(name, value)| (name.to_owned(), truncate_bytes(&value, MAX_ENV_BYTES, "")))
             .collect();
         let own = [
             ("TIMESTAMP", now.to_owned()),
@@ -92,11 +92,6 @@ impl RunView<'_> {
 
 /// Linux takes at most 128 KiB in one environment string; this leaves room for the name.
 const MAX_ENV_BYTES: usize = 120 * 1024;
-
-/// The beginning of a value that is too long for an environment.
-fn limit_value(value: String) -> String {
-    truncate_bytes(&value, MAX_ENV_BYTES, "")
-}
 
 #[expect(clippy::ptr_arg, reason = "it maps over lists of paths")]
 fn display_path(path: &std::path::PathBuf) -> String {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::agent::TurnEnd;
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::RunStep;
-use crate::drive::{Driver, StepEnd};
+use crate::drive::{Driver, StepEnd, StepResult};
 use crate::log_line::LogKind;
 
 /// The last part of the key of the firing at the end of an iteration.
@@ -30,7 +30,7 @@ pub(crate) fn describe_follow_up(decision: &Decision) -> Value {
 
 impl Driver<'_> {
     /// Sends the output of hooks at the end of the iteration as one prompt.
-    pub(crate) fn send_follow_up(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn send_follow_up(&mut self) -> StepResult {
         let Some(entry) = self.find_follow_up()? else {
             self.commit_iteration();
             self.state.cursor = self.state.cursor.at(RunStep::Termination);
@@ -44,11 +44,7 @@ impl Driver<'_> {
     }
 
     /// Ends the prompt. If the agent failed, the output waits for the next iteration.
-    pub(crate) fn end_follow_up(
-        &mut self,
-        hooks: &[Value],
-        end: &TurnEnd,
-    ) -> Result<StepEnd, RunError> {
+    pub(crate) fn end_follow_up(&mut self, hooks: &[Value], end: &TurnEnd) -> StepResult {
         let cursor = self.state.cursor.at(RunStep::Termination);
         let mut data = match end {
             TurnEnd::Interrupted => return Ok(StepEnd::Interrupted),

@@ -10,7 +10,7 @@ use crate::agent::{AgentJob, TurnEnd};
 use crate::changed_files::{WorkTree, list_changes};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
-use crate::drive::{Driver, StepEnd};
+use crate::drive::{Driver, StepEnd, StepResult};
 use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::follow_up::{NOTIFY_KEY, describe_follow_up};
@@ -26,7 +26,7 @@ const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Driver<'_> {
     /// The folder of an iteration and its `context.json`.
-    pub(crate) fn start_iteration(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn start_iteration(&mut self) -> StepResult {
         if let StepEnd::Interrupted = self.wait_while_paused()? {
             return Ok(StepEnd::Interrupted);
         }
@@ -54,7 +54,7 @@ impl Driver<'_> {
     }
 
     /// Waits while a user holds the run.
-    fn wait_while_paused(&mut self) -> Result<StepEnd, RunError> {
+    fn wait_while_paused(&mut self) -> StepResult {
         let pause_file = self.folder.pause_file();
         if !pause_file.exists() {
             return Ok(StepEnd::Next);
@@ -72,7 +72,7 @@ impl Driver<'_> {
     }
 
     /// The hooks of `iteration.start`, and the prompt.
-    pub(crate) fn fire_iteration_start(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn fire_iteration_start(&mut self) -> StepResult {
         let cursor = self.state.cursor.clone();
         let mut firing = RunFiring::of("iteration.start");
         let prompt = self.view().build_prompt(self.node(), &cursor);
@@ -96,7 +96,7 @@ impl Driver<'_> {
     }
 
     /// Gives the agent its prompt and waits for its end.
-    pub(crate) fn run_agent(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn run_agent(&mut self) -> StepResult {
         let turn = self.state.cursor.turn + 1;
         let cursor = Cursor { turn, ..self.state.cursor.clone() };
         self.write_line(LogKind::AgentStart, cursor.clone(), json!({"turn": turn}))?;
@@ -130,7 +130,7 @@ impl Driver<'_> {
         self.record_agent_end(end)
     }
 
-    fn record_agent_end(&mut self, end: TurnEnd) -> Result<StepEnd, RunError> {
+    fn record_agent_end(&mut self, end: TurnEnd) -> StepResult {
         let hooks = std::mem::take(&mut self.tool_hooks);
         let cursor = self.state.cursor.clone();
         if let Some(decision) = self.tool_halt.take() {
@@ -168,7 +168,7 @@ impl Driver<'_> {
     }
 
     /// The hooks that can keep the iteration going.
-    pub(crate) fn check_stop(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn check_stop(&mut self) -> StepResult {
         let cursor = self.state.cursor.clone();
         let files = self.folder.iteration_files(self.plan, cursor.node(), cursor.iteration);
         let read = match self.node().spec {
@@ -228,7 +228,7 @@ impl Driver<'_> {
     }
 
     /// All other hooks of `iteration.end`.
-    pub(crate) fn end_iteration(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn end_iteration(&mut self) -> StepResult {
         let mut firing = RunFiring::of("iteration.end");
         firing.pass = "notify";
         firing.key = NOTIFY_KEY.to_owned();
@@ -253,7 +253,7 @@ impl Driver<'_> {
     }
 
     /// Waits for the node's delay, or until a signal.
-    pub(crate) fn wait_between_iterations(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn wait_between_iterations(&mut self) -> StepResult {
         let delay = Duration::from_secs_f64(self.node().delay.max(0.0));
         if !delay.is_zero() {
             (self.on_update)(RunUpdate::Waiting(delay));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::agent::{AgentJob, TurnEnd};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
-use crate::drive::{Driver, StepEnd};
+use crate::drive::{Driver, StepEnd, StepResult};
 use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::log_line::LogKind;
@@ -29,7 +29,7 @@ const MAX_PRINTED_BYTES: u64 = 64 << 20;
 
 impl Driver<'_> {
     /// The hooks of `session.start`, once in a run's life.
-    pub(crate) fn start_session(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn start_session(&mut self) -> StepResult {
         self.create_stage()?;
         let mut firing = RunFiring::of("session.start");
         firing.facts = json!({"cause": "startup"});
@@ -44,7 +44,7 @@ impl Driver<'_> {
     }
 
     /// The folder of a node.
-    pub(crate) fn start_node(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn start_node(&mut self) -> StepResult {
         let data = json!({"id": self.node().id});
         let cursor = self.state.cursor.at(RunStep::QueueCheck);
         self.write_line(LogKind::NodeStart, cursor, data)?;
@@ -58,7 +58,7 @@ impl Driver<'_> {
     }
 
     /// A node whose queue is empty before its first iteration completes at once.
-    pub(crate) fn check_queue(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn check_queue(&mut self) -> StepResult {
         self.create_stage()?;
         if self.node().termination.check_before {
             let answer = self.ask_queue();
@@ -74,7 +74,7 @@ impl Driver<'_> {
     }
 
     /// Whether the node has ended.
-    pub(crate) fn check_node(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn check_node(&mut self) -> StepResult {
         let cursor = self.state.cursor.clone();
         let output = match self.node().termination.kind {
             TerminationKind::Queue => self.read_printed(&cursor),
@@ -108,7 +108,7 @@ impl Driver<'_> {
         }
     }
 
-    pub(crate) fn complete_node(&mut self, reason: &str) -> Result<StepEnd, RunError> {
+    pub(crate) fn complete_node(&mut self, reason: &str) -> StepResult {
         let cursor = self.state.cursor.at(RunStep::StageEnd);
         let data = json!({"id": self.node().id, "reason": reason});
         self.write_line(LogKind::NodeComplete, cursor, data)
@@ -158,7 +158,7 @@ impl Driver<'_> {
     }
 
     /// The hooks of `stage.end`.
-    pub(crate) fn end_stage(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn end_stage(&mut self) -> StepResult {
         let fired = self.fire(RunFiring::of("stage.end"))?;
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
@@ -178,7 +178,7 @@ impl Driver<'_> {
     }
 
     /// Gives the agent the messages that no iteration delivered, as one prompt.
-    pub(crate) fn deliver_messages(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn deliver_messages(&mut self) -> StepResult {
         let session_key = self.session_key();
         let pending = pending_delivery(self.context.ledger, &session_key)?;
         let end = self.state.cursor.at(RunStep::SessionEnd);
@@ -247,7 +247,7 @@ impl Driver<'_> {
     }
 
     /// The hooks of `session.end`, and `output.json`.
-    pub(crate) fn end_session(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn end_session(&mut self) -> StepResult {
         let fired = self.fire(RunFiring::of("session.end"))?;
         if self.is_interrupted() {
             return Ok(StepEnd::Interrupted);
@@ -271,7 +271,7 @@ impl Driver<'_> {
 
     /// The hooks of `error`. If one of them can recover the agent, the iteration starts again as a
     /// new attempt, and their messages are in its prompt; otherwise the run has failed.
-    pub(crate) fn fire_error(&mut self) -> Result<StepEnd, RunError> {
+    pub(crate) fn fire_error(&mut self) -> StepResult {
         let failure = self.state.failure.clone().unwrap_or_default();
         let mut firing = RunFiring::of("error");
         firing.key = format!("error/{}", self.state.error_count);

@@ -145,23 +145,24 @@ impl<'a> ModuleRequest<'a> {
 
     /// The names of all events of the call.
     pub fn events(&self) -> impl Iterator<Item = &'a str> {
-        let then = match &self.operation {
-            HostOperation::Emit(_, terms) => terms.then.as_array(),
-            _ => None,
-        };
-        let then = then.into_iter().flatten().filter_map(|next| next["event"]["type"].as_str());
+        let then = self.later_rounds().filter_map(|next| next["event"]["type"].as_str());
         self.event().into_iter().chain(then)
     }
 
     /// For each event of the call, in order: the result keys that the caller reads, if it lists
     /// them.
     pub fn known_keys(&self) -> impl Iterator<Item = Option<KnownKeys<'a>>> {
+        let then = self.later_rounds().map(|next| &next["keys"]);
+        std::iter::once(self.keys).chain(then).map(KnownKeys::parse)
+    }
+
+    /// The rounds that follow the first one.
+    fn later_rounds(&self) -> impl Iterator<Item = &'a Value> + use<'a> {
         let then = match &self.operation {
             HostOperation::Emit(_, terms) => terms.then.as_array(),
             _ => None,
         };
-        let then = then.into_iter().flatten().map(|next| &next["keys"]);
-        std::iter::once(self.keys).chain(then).map(KnownKeys::parse)
+        then.into_iter().flatten()
     }
 
     /// The policy of the call as JSON, for the engine's script.

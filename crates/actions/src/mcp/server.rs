@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout, timeout_at};
 
 use super::action::SHUTDOWN_TIMEOUT;
 use crate::command::prepare_command;
-use crate::error::ActionError;
+use crate::error::{ActionError, ActionResult};
 use gambrel_process::deadlines::Deadlines;
 use gambrel_process::error::StartError;
 use gambrel_process::group::ProcessGroup;
@@ -40,7 +40,7 @@ impl McpServer {
         call: &Call,
         owner: &ProcessOwner,
         isolate: bool,
-    ) -> Result<(Self, (Receiver, Sender)), ActionError> {
+    ) -> ActionResult<(Self, (Receiver, Sender))> {
         let mut command = prepare_command(call, true)?;
         command.isolate = isolate;
         command.kill_with_parent = isolate;

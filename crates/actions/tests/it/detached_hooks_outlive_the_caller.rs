@@ -11,7 +11,7 @@ fn a_detached_hook_outlives_the_caller() {
     let fixture = HookFixture::new();
     let mut call = fixture
         .sh_call("cat; echo $SECRET-$KNOWN; while [ ! -e go ]; do sleep 0.05; done; echo done >&2");
-    call.stdin = Some(b"event\n".to_vec());
+    call.stdin = Some(b"event\n".to_vec().into());
     call.env.push(("KNOWN".to_owned(), "known".to_owned()));
     call.remove_env.push("SECRET".to_owned());
     call.limits.blocking = false;

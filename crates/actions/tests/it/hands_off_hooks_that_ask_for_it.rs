@@ -25,7 +25,7 @@ fn outlives_the_caller_and_records_its_output() {
     );
     // More than a pipe holds: the supervisor writes the rest.
     let event = "0123456789abcdef".repeat(20_000);
-    call.stdin = Some(event.clone().into_bytes());
+    call.stdin = Some(event.clone().into_bytes().into());
     let record = fixture.path("record");
     assert!(fixture.spawn_host(&call, Some(&record)).wait().unwrap().success());
     let outcome = fixture.wait_for_outcome(&fixture.path("outcome"));

@@ -9,7 +9,7 @@ fn ignores_unread_stdin() {
     let fixture = HookFixture::new();
     for command in ["echo done", "exec 0<&-; echo done", "head -c 10 >/dev/null; echo done"] {
         let mut call = fixture.sh_call(command);
-        call.stdin = Some(vec![b'x'; 5 << 20]);
+        call.stdin = Some(vec![b'x'; 5 << 20].into());
         let outcome = fixture.run(&call);
         assert_eq!(
             (outcome.end.clone(), stdout_text(&outcome)),
@@ -24,7 +24,7 @@ fn ignores_unread_stdin() {
 fn writes_the_whole_stdin() {
     let fixture = HookFixture::new();
     let mut call = fixture.sh_call("wc -c | tr -d ' '");
-    call.stdin = Some(vec![b'x'; 5 << 20]);
+    call.stdin = Some(vec![b'x'; 5 << 20].into());
     assert_eq!(stdout_text(&fixture.run(&call)), format!("{}\n", 5 << 20));
     call.stdin = None;
     assert_eq!(stdout_text(&fixture.run(&call)), "0\n");

@@ -52,7 +52,7 @@ fn keeps_streams_directory_environment_and_exit_code() {
         fixture.sh_call("exec 2>&1; cat /nonexistent/file; head -c 300000 /dev/zero | wc -c"),
     ];
     let calls = calls.map(|call| Call {
-        stdin: Some(b"{\"event\": 1}\n".to_vec()),
+        stdin: Some(b"{\"event\": 1}\n".to_vec().into()),
         env: call
             .env
             .iter()

@@ -6,7 +6,7 @@ use crate::hook_fixture::HookFixture;
 fn keeps_bytes_that_are_not_utf8() {
     let fixture = HookFixture::new();
     let mut call = fixture.sh_call("cat; printf '\\377\\376' >&2");
-    call.stdin = Some(vec![0, 0xff, 0xc3, 0x28, b'\n']);
+    call.stdin = Some(vec![0, 0xff, 0xc3, 0x28, b'\n'].into());
     let outcome = fixture.run(&call);
     assert_eq!(outcome.stdout.bytes, [0, 0xff, 0xc3, 0x28, b'\n']);
     assert_eq!(outcome.stderr.bytes, [0xff, 0xfe]);

@@ -34,7 +34,7 @@ fn runs_for_a_caller_without_stdio() {
     let fixture = HookFixture::new();
     let call = fixture.path("call.json");
     let mut wanted = fixture.sh_call(&format!("cat; echo out; echo err >&2; {LIST}"));
-    wanted.stdin = Some(b"in\n".to_vec());
+    wanted.stdin = Some(b"in\n".to_vec().into());
     fs::write(&call, serde_json::to_vec(&wanted).unwrap()).unwrap();
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "exec \"$0\" run \"$1\" <&- >&- 2>&-"]);

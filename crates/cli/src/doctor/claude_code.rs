@@ -8,8 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use gambrel::model::FiringPhase;
-use gambrel::model::ledger::{FiringQuery, FiringRecord};
+use gambrel::model::ledger::{FiringQuery, FiringRecord, RecordedFiring};
 use gambrel::{Gambrel, Loaded};
 use gambrel_dialects::claude::CLAUDE;
 use gambrel_engine::describe_uncovered;
@@ -134,6 +133,6 @@ fn check_calls(gambrel: &Gambrel, loaded: &Loaded) -> Finding {
 }
 
 fn is_from_host(firing: &FiringRecord) -> bool {
-    let mut accepted = firing.records.iter().filter(|record| record.step == FiringPhase::Accepted);
-    accepted.any(|record| record.body["from"] == DIALECT && record.body["hosted"] == true)
+    let recorded = RecordedFiring::new(firing);
+    recorded.text("from") == DIALECT && *recorded.field("hosted") == true
 }

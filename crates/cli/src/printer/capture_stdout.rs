@@ -34,9 +34,6 @@ fn redirect_stdout() -> Option<OwnedFd> {
     let same = place(&out) == place(&err);
     let nowhere = || OpenOptions::new().write(true).open("/dev/null").ok();
 
-    let put = match same {
-        true => dup2_stdout(nowhere()?),
-        false => dup2_stdout(&err),
-    };
+    let put = if same { dup2_stdout(nowhere()?) } else { dup2_stdout(&err) };
     put.is_ok().then_some(kept)
 }

@@ -9,7 +9,8 @@ use gambrel::{Gambrel, Loaded, Trust, TrustMode, native_dialects, plan_sources};
 use serde_json::{Value, json};
 
 use crate::args::USAGE_EXIT_CODE;
-use crate::{describe, list, printer};
+use crate::list::{self, describe};
+use crate::printer;
 
 /// The most characters of a prompt that `--dry-run` shows.
 const MAX_PROMPT_CHARS: usize = 200;

@@ -1,20 +1,16 @@
 //! Finds hooks that the user trusted in another worktree of the same repository.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gambrel::model::TrustEntry;
+use gambrel::model::{TrustEntries, TrustEntry};
 use gambrel_engine::TRUST_RULES;
 
 use super::TrustRow;
 
 /// Another worktree in which an identical hook is trusted. A hook that runs files gambrel cannot
 /// see is never identical.
-pub fn find_identical_hook(
-    row: &TrustRow<'_>,
-    entries: &BTreeMap<String, TrustEntry>,
-) -> Option<PathBuf> {
+pub fn find_identical_hook(row: &TrustRow<'_>, entries: &TrustEntries) -> Option<PathBuf> {
     let record = &row.record;
     if !record.opaque.is_empty() {
         return None;

@@ -22,6 +22,9 @@ fn check_project(project: &TestProject) -> (Option<i32>, Vec<(String, String, St
 
 fn project_with_action(point: &str, action: &str) -> TestProject {
     let project = TestProject::new();
+    for script in ["guard.sh", "watch.sh", "format.sh"] {
+        project.script(script, "#!/bin/sh\n");
+    }
     project.file(".gambrel/hooks.yaml", &format!("hooks:\n  {point}:\n    - {{{action}}}\n"));
     project
 }

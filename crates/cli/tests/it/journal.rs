@@ -10,7 +10,10 @@ fn a_firing_is_listed_and_shown() {
     project.guard("echo no >&2; exit 2", 5);
     let id = project.decide("claude", BASH_LS)["id"].as_str().unwrap().to_owned();
     let log = text(&project.run(&["log"], b"").stdout);
-    assert!(log.contains(&id) && log.contains("deny") && log.contains("PreToolUse"), "{log}");
+    assert!(
+        log.contains(&id[12..18]) && log.contains("deny") && log.contains("PreToolUse"),
+        "{log}"
+    );
     let shown = project.json(&["show", &id[..10], "--json"]);
     assert_eq!(shown["state"], "finished");
     assert_eq!(shown["trail"][0]["code"], 2);
@@ -76,7 +79,7 @@ fn redacts_secrets_in_the_state_folder() {
     }
 }
 
-fn list_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub fn list_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().filter_map(Result::ok).map(|e| e.path());
     entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }

@@ -158,6 +158,17 @@ fn matches_the_schemas_in_the_repository() {
 }
 
 #[test]
+fn samples_match_their_schemas() {
+    let project = TestProject::new();
+    let whole = project.json(&["schema", "claude"]);
+    for (name, schemas) in whole["events"].as_object().unwrap() {
+        let sample = project.json(&["sample", "claude", name]);
+        let errors = schema_errors(&schemas["input"], &sample, "event");
+        assert_eq!(errors, Vec::<String>::new(), "{name}: {sample}");
+    }
+}
+
+#[test]
 fn events_of_cases_match_their_schemas() {
     let whole = TestProject::new().json(&["schema", "claude"]);
     let mut found = Vec::new();

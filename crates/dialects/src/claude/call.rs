@@ -1,6 +1,7 @@
 //! Builds the call of a hook: program, environment of Claude Code, and one JSON line on stdin.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gambrel_model::ledger::SESSION_FILES;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
@@ -78,15 +79,14 @@ fn stage_command(event: &Event, hook: &Hook, row: &EventSpec) -> Call {
 }
 
 /// The caller's own line if no hook has rewritten the event; else a new one.
-fn input_line(event: &Event, hook: &Hook, row: &EventSpec) -> Vec<u8> {
+fn input_line(event: &Event, hook: &Hook, row: &EventSpec) -> Arc<Vec<u8>> {
     let own = event.is_from(&CLAUDE) && event.patched.is_empty();
-    let mut line = match event.context.raw_line.as_ref().filter(|_| own) {
-        // The line does not include a byte order mark.
-        Some(line) => line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).to_vec(),
-        None => serde_json::to_vec(&hook_input(event, hook, row)).unwrap_or_default(),
-    };
+    if let Some(line) = event.context.raw_line.as_ref().filter(|_| own) {
+        return Arc::clone(line);
+    }
+    let mut line = serde_json::to_vec(&hook_input(event, hook, row)).unwrap_or_default();
     line.push(b'\n');
-    line
+    Arc::new(line)
 }
 
 /// The variables for folders that a handler or a server refers to.
@@ -177,7 +177,12 @@ fn build_program(config: &Value, folders: &[(&str, String)]) -> Program {
     if let Some(args) = config.get("args").and_then(Value::as_array) {
         let args = args.iter().filter_map(Value::as_str);
         let words = std::iter::once(command).chain(args);
-        return Program::Exec(words.map(|word| expand_argument(word, folders)).collect());
+        let folder = |name: &str| {
+            let known = folders.iter().find(|(known, _)| *known == name);
+            known.map(|(_, path)| path.clone())
+        };
+        let expand = |word| expand_plain(word, Style::Dollar, &folder);
+        return Program::Exec(words.map(expand).collect());
     }
     let shell = match config.get("shell").and_then(Value::as_str) {
         Some("powershell") => Shell::PowerShell,
@@ -202,28 +207,4 @@ fn shell_text(command: &str, shell: Shell, folders: &[(&str, String)]) -> String
         }),
         _ => expand_shell(command, Style::Dollar, &own).text,
     }
-}
-
-/// Expands the variables of one argument of the exec form, in one pass.
-fn expand_argument(word: &str, folders: &[(&str, String)]) -> String {
-    let mut out = String::with_capacity(word.len());
-    let mut rest = word;
-    while let Some(at) = rest.find("${") {
-        out.push_str(&rest[..at]);
-        let inner = &rest[at + 2..];
-        let known = folders
-            .iter()
-            .find_map(|(name, value)| Some((value, inner.strip_prefix(name)?.strip_prefix('}')?)));
-        rest = match known {
-            Some((value, after)) => {
-                out.push_str(value);
-                after
-            }
-            None => {
-                out.push_str("${");
-                inner
-            }
-        };
-    }
-    out + rest
 }

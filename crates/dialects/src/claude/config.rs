@@ -4,20 +4,22 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
-use gambrel_model::complaint::nearest_word;
+use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
+use gambrel_model::complaint::nearest_name;
 use gambrel_model::hook::invalid_matcher;
 use gambrel_model::{
-    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedFile, MatcherText, Scope, SearchRoots,
-    SourceSpan, SpannedText,
+    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedDrafts, LoadedFile, MatcherText, Scope,
+    SearchRoots, SourceSpan, SpannedText,
 };
 
 use super::CLAUDE;
 use super::ecmascript::RegexSyntaxError;
 use super::events::event_specs;
+use super::findings;
 use super::frontmatter::extract_frontmatter;
 use super::frontmatter_owner::{self, Owner};
 use super::handler::{MatcherGroup, read_handler};
+use super::hosts::claude_event_name;
 use super::http_allowlists::HttpAllowlists;
 use super::kill_switches::KillSwitches;
 use super::matcher::{parse_matcher, warn_doubtful};
@@ -117,18 +119,13 @@ pub struct SharedSettings {
 }
 
 /// Reads the drafts of all files.
-pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
     let mut complaints = Vec::new();
     let texts = select_texts(found, &mut complaints);
     let mut files = Vec::with_capacity(texts.len());
     for (file, text, language) in &texts {
-        match Document::parse(&file.place.path, text, *language) {
-            Ok(mut document) => {
-                complaints.append(&mut document.complaints);
-                files.push((*file, document));
-            }
-            Err(complaint) => complaints.push(complaint),
-        }
+        let document = Document::parse_into(&file.place.path, text, *language, &mut complaints);
+        files.extend(document.map(|document| (*file, document)));
     }
 
     let switches = KillSwitches::from_settings(&files, &mut complaints);
@@ -202,7 +199,7 @@ fn select_texts<'f>(
 impl<'r> SettingsReader<'r> {
     fn read_settings(&mut self, drafts: &mut Vec<Draft>) {
         let root = &self.document.root;
-        if !matches!(root.content, NodeContent::Map(_)) {
+        if !root.is_map() {
             return self.add_error(root, format!("settings are a map, not {}", root.kind()), None);
         }
         if self.file.place.tag == plugin::MANIFEST_TAG {
@@ -226,7 +223,7 @@ impl<'r> SettingsReader<'r> {
 
     /// Reads the events and their matcher groups.
     pub fn read_events(&mut self, hooks: &'r DocumentNode, drafts: &mut Vec<Draft>) {
-        if !matches!(hooks.content, NodeContent::Map(_)) {
+        if !hooks.is_map() {
             let help = Some("write \"hooks\": {\"PreToolUse\": [ … ]}".to_owned());
             return self.add_error(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
         }
@@ -263,7 +260,7 @@ impl<'r> SettingsReader<'r> {
         row: &'static EventSpec,
         node: &'r DocumentNode,
     ) -> Option<(MatcherGroup, &'r [DocumentNode])> {
-        if !matches!(node.content, NodeContent::Map(_)) {
+        if !node.is_map() {
             let message = format!("a matcher group is a map, not {}", node.kind());
             self.add_error(node, message, Some(LEVELS_HELP.into()));
             return None;
@@ -306,8 +303,11 @@ impl<'r> SettingsReader<'r> {
         let parsed = parse_matcher(row, written.clone());
         self.complaints.extend(match &parsed {
             Ok(parsed) => warn_doubtful(row, parsed, &written),
-            Err(why) => Some(invalid_matcher(written.spot, &why.to_string())),
+            Err(why) => Some(invalid_matcher(written.spot.clone(), &why.to_string())),
         });
+        if let (Ok(parsed), true) = (&parsed, self.roots.notes.is_some()) {
+            self.complaints.extend(findings::check_matcher(row, parsed, &written));
+        }
         parsed
     }
 
@@ -326,11 +326,19 @@ impl<'r> SettingsReader<'r> {
 const LEVELS_HELP: &str =
     "three levels: \"Event\": [{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}]";
 
+/// The event that an unknown name probably means: one of this product under another agent's name,
+/// or the nearest.
+fn nearest_event(name: &str) -> Option<&'static str> {
+    let named = || event_specs().iter().map(|row| row.name).filter(|name| !name.is_empty());
+    let translated = claude_event_name(name);
+    named().find(|known| *known == translated).or_else(|| nearest_name(name, named()))
+}
+
 /// The complaint about an event that is not in the table: newer than the table, or mistyped.
 fn unknown_event(name: &str, spot: SourceSpan, suggests: bool) -> Complaint {
     let message = format!("unknown event `{name}`: its hooks run only if a caller sends that name");
     let named = || event_specs().iter().map(|row| row.name).filter(|name| !name.is_empty());
-    match suggests.then(|| nearest_word(name, named())).flatten() {
+    match suggests.then(|| nearest_event(name)).flatten() {
         Some(near) => Complaint::error(spot, message).with_help(format!("did you mean `{near}`?")),
         None if !suggests => {
             Complaint { reported_by_fire: true, ..Complaint::warning(spot, message) }

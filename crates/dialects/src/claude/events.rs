@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use gambrel_model::{EventSpec, Moment, Powers, Slot, Subject};
+use serde_json::json;
 
 use Subject::{Cause, Tool};
 
@@ -159,7 +160,7 @@ pub static TABLE: &[ClaudeEvent] = &[
         .stdout(StdoutUse::Context)
         .handlers(HandlerTypes::Models)
         .host_timeout(Duration::from_secs(30))
-        .foreign_fields(hook_input::prompt_fields)
+        .foreign_fields(|event| json!({"prompt": event.facts.prompt.clone().unwrap_or_default()}))
         .input(
             &[MODE],
             &[
@@ -242,7 +243,7 @@ pub static TABLE: &[ClaudeEvent] = &[
     event("Notification", "2.1.0", Moment::Notification)
         .subject(Cause("notification_type"))
         .powers(NO_OUTPUT)
-        .foreign_fields(hook_input::notification_fields)
+        .foreign_fields(|event| json!({"message": event.facts.prompt.clone().unwrap_or_default()}))
         .input(
             &[],
             &[
@@ -293,14 +294,14 @@ pub static TABLE: &[ClaudeEvent] = &[
         .powers(BLOCK)
         .handlers(HandlerTypes::Models)
         .can_veto_end()
-        .foreign_fields(hook_input::stop_fields)
+        .foreign_fields(|event| json!({"stop_hook_active": event.facts.refusals > 0}))
         .input(&[MODE, ACTIVE, LAST_WORDS, BACKGROUND, CRONS], &[]),
     event("StopFailure", "2.1.78", Moment::Error)
         .subject(Cause("error"))
         .powers(NO_OUTPUT)
         .narrow_names()
         .usual_cause("unknown")
-        .foreign_fields(hook_input::error_fields)
+        .foreign_fields(|event| json!({"error_details": event.facts.error}))
         .input(&[LAST_WORDS], &[required("error", Word(ERRORS)), optional("error_details", Text)]),
     event("ConfigChange", "2.1.48", own_moment("config_change"))
         .subject(Cause("source"))

@@ -60,7 +60,7 @@ fn check_text_map(fields: &mut DocumentFields<'_>, key: &str) -> Option<String> 
 
 fn check_input(fields: &mut DocumentFields<'_>) -> Option<String> {
     let node = fields.node("input")?;
-    let odd = !matches!(node.content, NodeContent::Map(_));
+    let odd = !node.is_map();
     (odd && report_type(fields, "input", node, "a map"))
         .then(|| "its `input` is not a map".to_owned())
 }

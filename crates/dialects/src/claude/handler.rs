@@ -1,14 +1,15 @@
 //! Reads one handler of a matcher group. A handler that cannot run becomes a disabled draft with a
 //! reason, so that a gate is never silently absent.
 
-use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
-use gambrel_model::{Complaint, Disabled, Draft, EventSpec, MatcherText, Source, Subject};
+use gambrel_document::{DocumentFields, DocumentNode};
+use gambrel_model::{Complaint, Disabled, Draft, EventSpec, MatcherText, Subject};
 use serde_json::{Value, json};
 
 use super::PLUGIN_DIR_KEY;
 use super::config::SettingsReader;
 use super::events::event_row;
 use super::field_types::check_optional_fields;
+use super::findings;
 use super::frontmatter_owner::SKILL;
 use super::hook_policy::read_policy;
 use super::if_rule::IfRule;
@@ -34,44 +35,26 @@ struct HandlerType {
     optional_fields: &'static [&'static str],
 }
 
+const fn handler_type(
+    name: &'static str,
+    action: &'static str,
+    required_fields: &'static [&'static str],
+    optional_fields: &'static [&'static str],
+) -> HandlerType {
+    HandlerType { name, action, required_fields, optional_fields }
+}
+
 const HANDLER_TYPES: &[HandlerType] = &[
-    HandlerType {
-        name: "command",
-        action: "shell",
-        required_fields: &["command"],
-        optional_fields: &[
-            "args",
-            "shell",
-            "async",
-            "asyncRewake",
-            "rewakeMessage",
-            "rewakeSummary",
-        ],
-    },
-    HandlerType {
-        name: "http",
-        action: "webhook",
-        required_fields: &["url"],
-        optional_fields: &["headers", "allowedEnvVars"],
-    },
-    HandlerType {
-        name: "mcp_tool",
-        action: "mcp_tool",
-        required_fields: &["server", "tool"],
-        optional_fields: &["input"],
-    },
-    HandlerType {
-        name: "prompt",
-        action: "shell",
-        required_fields: &["prompt"],
-        optional_fields: &["model", "continueOnBlock"],
-    },
-    HandlerType {
-        name: "agent",
-        action: "shell",
-        required_fields: &["prompt"],
-        optional_fields: &["model"],
-    },
+    handler_type(
+        "command",
+        "shell",
+        &["command"],
+        &["args", "shell", "async", "asyncRewake", "rewakeMessage", "rewakeSummary"],
+    ),
+    handler_type("http", "webhook", &["url"], &["headers", "allowedEnvVars"]),
+    handler_type("mcp_tool", "mcp_tool", &["server", "tool"], &["input"]),
+    handler_type("prompt", "shell", &["prompt"], &["model", "continueOnBlock"]),
+    handler_type("agent", "shell", &["prompt"], &["model"]),
 ];
 
 /// Optional fields of every type.
@@ -83,7 +66,7 @@ pub fn read_handler(
     group: &MatcherGroup,
     node: &DocumentNode,
 ) -> Option<Draft> {
-    if !matches!(node.content, NodeContent::Map(_)) {
+    if !node.is_map() {
         let message = format!("a handler is a map, not {}", node.kind());
         let help = "write {\"type\": \"command\", \"command\": \"…\"}";
         reader.add_error(node, message, Some(help.into()));
@@ -105,16 +88,16 @@ pub fn read_handler(
     let status = fields.read_text("statusMessage").filter(|text| !text.trim().is_empty());
     let in_skill = reader.owner.as_ref().is_some_and(|owner| owner.kind == SKILL);
     let once = fields.read_flag("once") == Some(true) && in_skill;
+    if reader.roots.notes.is_some() {
+        let found = findings::check_once(&fields, in_skill, |node| reader.document.span_of(node));
+        fields.complaints.extend(found);
+    }
     reader.complaints.append(&mut fields.complaints);
 
     let config = build_config(reader, node, kind);
     Some(Draft {
         event: group.row.name.to_owned(),
-        source: Source {
-            spot: reader.document.span_of(node),
-            scope: reader.file.place.scope,
-            base: reader.file.base.clone(),
-        },
+        source: reader.file.source_at(reader.document.span_of(node)),
         matcher: group.matcher.clone(),
         action: kind.map_or("shell", |kind| kind.action).to_owned(),
         dedup_key: Some(dedup_key(&config)),

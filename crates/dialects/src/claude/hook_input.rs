@@ -16,7 +16,7 @@ const PERMISSION_MODE: &str = "permission_mode";
 pub fn hook_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
     match event.is_from(&CLAUDE) {
         true => own_payload(event),
-        false => build_input(event, hook, row),
+        false => build_input(event, &hook.draft.event, row),
     }
 }
 
@@ -33,13 +33,14 @@ fn own_payload(event: &Event) -> Value {
     native
 }
 
-fn build_input(event: &Event, hook: &Hook, row: &EventSpec) -> Value {
+/// The payload of an event of another dialect, under this dialect's name for it.
+pub fn build_input(event: &Event, name: &str, row: &EventSpec) -> Value {
     let mut input = Map::new();
     let mut put = |key: &str, value: Value| drop(input.insert(key.to_owned(), value));
     put("session_id", json!(event.session));
     put("transcript_path", json!(""));
     put("cwd", json!(event.cwd.display().to_string()));
-    put("hook_event_name", json!(hook.draft.event));
+    put("hook_event_name", json!(name));
     if has_permission_mode(row) {
         put(PERMISSION_MODE, json!("default"));
     }
@@ -104,14 +105,6 @@ fn own_fields(event: &Event, row: &EventSpec) -> Map<String, Value> {
 
 // The fields of each event for a caller of another dialect, named in the event table.
 
-pub fn prompt_fields(event: &Event) -> Value {
-    json!({"prompt": event.facts.prompt.clone().unwrap_or_default()})
-}
-
-pub fn stop_fields(event: &Event) -> Value {
-    json!({"stop_hook_active": event.facts.refusals > 0})
-}
-
 pub fn subagent_stop_fields(event: &Event) -> Value {
     json!({
         "stop_hook_active": event.facts.refusals > 0,
@@ -122,14 +115,6 @@ pub fn subagent_stop_fields(event: &Event) -> Value {
 
 pub fn subagent_fields(event: &Event) -> Value {
     json!({"agent_id": agent_id(event)})
-}
-
-pub fn error_fields(event: &Event) -> Value {
-    json!({"error_details": event.facts.error})
-}
-
-pub fn notification_fields(event: &Event) -> Value {
-    json!({"message": event.facts.prompt.clone().unwrap_or_default()})
 }
 
 pub fn instructions_fields(event: &Event) -> Value {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gambrel_document::{Document, DocumentLanguage, NodeContent};
+use gambrel_document::{Document, DocumentLanguage};
 use gambrel_model::{Complaint, LoadedFile, Scope, SearchRoots};
 use serde_json::Value;
 
@@ -26,19 +26,16 @@ impl McpServers {
     ) -> Self {
         let mut servers = Self::default();
         for file in found.iter().filter(|file| file.place.tag == SERVERS_TAG) {
-            match Document::parse(&file.place.path, &file.text, DocumentLanguage::Jsonc) {
-                Ok(mut document) => {
-                    complaints.append(&mut document.complaints);
-                    let plugin = plugin::plugin_of(&file.place.path, roots);
-                    let add_folders = |server: &mut Value| {
-                        if let Some(folder) = &plugin {
-                            plugins.add_to_config(server, folder);
-                        }
-                    };
-                    servers.add_servers(file.place.scope, &document, &add_folders, complaints);
+            let (path, json) = (&file.place.path, DocumentLanguage::Jsonc);
+            let parsed = Document::parse_into(path, &file.text, json, complaints);
+            let Some(document) = parsed else { continue };
+            let plugin = plugin::plugin_of(path, roots);
+            let add_folders = |server: &mut Value| {
+                if let Some(folder) = &plugin {
+                    plugins.add_to_config(server, folder);
                 }
-                Err(complaint) => complaints.push(complaint),
-            }
+            };
+            servers.add_servers(file.place.scope, &document, &add_folders, complaints);
         }
         servers
     }
@@ -55,7 +52,7 @@ impl McpServers {
         for (key, server) in named.entries() {
             let name = key.text().unwrap_or_default().to_owned();
             let sound = ["command", "url"].iter().any(|need| server.get(need).is_some());
-            if !matches!(server.content, NodeContent::Map(_)) || !sound {
+            if !server.is_map() || !sound {
                 let message = format!("the server `{name}` has neither `command` nor `url`");
                 complaints.push(
                     Complaint::error(document.span_of(key), message).with_help(

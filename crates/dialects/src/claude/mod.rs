@@ -8,6 +8,7 @@ mod ecmascript;
 mod event_row;
 mod events;
 mod field_types;
+mod findings;
 mod frontmatter;
 mod frontmatter_owner;
 mod handler;
@@ -26,6 +27,7 @@ mod payload;
 mod plugin;
 mod remote_handlers;
 mod reply;
+pub mod sample;
 pub mod schema;
 pub mod self_reference;
 pub mod settings_files;
@@ -42,9 +44,11 @@ pub use events::first_version;
 
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
-    ParsedEvent, Reply, SearchRoots, SessionMemory,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts,
+    LoadedFile, Outcome, ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -62,6 +66,14 @@ pub static CLAUDE: Dialect = Dialect {
         plugin_dir_key: Some(PLUGIN_DIR_KEY),
         event_keys: &["hook_event_name", "hookName"],
         session_keys: &["session_id"],
+        incidental_keys: &["transcript_path", "tool_use_id"],
+        rewritten_fields: &[
+            ("output", "/tool_response"),
+            ("output", "/error"),
+            ("output", "/error_details"),
+            ("claude.updatedMCPToolOutput", "/tool_response"),
+            ("prompt", "/prompt"),
+        ],
         agents: &["claude", "claude-agent-acp"],
         ..HOOK_PROPERTIES
     },
@@ -73,17 +85,17 @@ pub static CLAUDE: Dialect = Dialect {
 struct Claude;
 
 impl Caller for Claude {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn session_memory(&self, event: &Event) -> SessionMemory {
         let flags = frontmatter_owner::invoked_skill_flags(event);
         SessionMemory { flags, ..SessionMemory::from_spec(event.spec) }
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        sample::sample_event(event, spec)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
@@ -92,6 +104,10 @@ impl Caller for Claude {
 }
 
 impl HookFormat for Claude {
+    fn warn_script(&self, text: &str) -> Option<String> {
+        findings::check_script(text)
+    }
+
     fn search(&self, roots: &SearchRoots) -> Vec<ConfigPath> {
         config::config_paths(roots)
     }
@@ -100,11 +116,7 @@ impl HookFormat for Claude {
         plugin::referenced_files(found, roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 

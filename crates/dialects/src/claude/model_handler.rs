@@ -45,7 +45,7 @@ pub fn stage_model_call(hook: &Hook, input: &Value) -> Call {
     Call {
         program: Program::Shell { shell: Shell::BashOrSh, text: word(MODEL_COMMAND_KEY) },
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        stdin: Some(format!("{question}\n\n{ANSWER_FORMAT}\n").into_bytes()),
+        stdin: Some(format!("{question}\n\n{ANSWER_FORMAT}\n").into_bytes().into()),
         ..Call::default()
     }
 }

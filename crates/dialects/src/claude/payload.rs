@@ -2,8 +2,8 @@
 
 use gambrel_model::tool::text_block;
 use gambrel_model::{
-    CallerContext, Complaint, EventSpec, Facts, Moment, ParsedEvent, SourceSpan, Subject,
-    TaskFacts, TeamFacts, Tool, ToolResult,
+    CallerContext, Complaint, EventSpec, Facts, Moment, ParsedEvent, Subject, TaskFacts, TeamFacts,
+    Tool, ToolResult,
 };
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use super::hosts::{
 };
 use super::tool_result::parse_tool_response;
 use super::tools::TOOLS;
-use crate::event_parts::{event_name, parse_object, text_field, value_as_text};
+use crate::event_parts::{event_error, event_name, parse_object, text_field, value_as_text};
 
 /// Parses a hook input.
 pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
@@ -22,19 +22,17 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
     let host = host_of(&native, &context.env);
     let native = if host == Host::ClaudeCode { native } else { translate_payload(native) };
     let Some(name) = event_name(&native, "hook_event_name", context) else {
-        let complaint = Complaint::error(SourceSpan::default(), "`hook_event_name` is missing");
+        let complaint = event_error("`hook_event_name` is missing");
         return Err(complaint.with_help("name the event: \"hook_event_name\": \"PreToolUse\""));
     };
     let name = known_name(name, context);
 
-    let row = CLAUDE
-        .find_spec(&name)
-        .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no event `{name}`")))?;
+    let row = CLAUDE.find_spec(&name).ok_or_else(|| event_error(format!("no event `{name}`")))?;
     let session = native.get("session_id").map(value_as_text).unwrap_or_default();
     let cwd = text_field(&native, "cwd");
     let facts = parse_facts(row, &native);
 
-    let translated = (host != Host::ClaudeCode).then(|| native.to_string().into_bytes().into());
+    let translated = (host != Host::ClaudeCode).then(|| format!("{native}\n").into_bytes().into());
     let row = spec_for_host(host, row);
     let parsed = ParsedEvent::new(&CLAUDE, row, name, native);
     Ok(ParsedEvent { session, cwd, facts, translated, ..parsed })
@@ -71,7 +69,7 @@ fn parse_facts(row: &EventSpec, native: &Value) -> Facts {
 
 fn parse_tool(native: &Value) -> Option<Tool> {
     let name = text_field(native, "tool_name")?;
-    let input = native.get("tool_input").cloned().unwrap_or_default();
+    let input = native.get("tool_input").unwrap_or(&Value::Null);
     let failed = text_field(native, "error").map(|error| ToolResult {
         content: vec![text_block(&error)],
         error: Some(error),
@@ -80,7 +78,7 @@ fn parse_tool(native: &Value) -> Option<Tool> {
     Some(Tool {
         id: text_field(native, "tool_use_id"),
         result: native.get("tool_response").map(parse_tool_response).or(failed),
-        ..Tool::from_native(TOOLS, &name, &input)
+        ..Tool::from_native(TOOLS, &name, input)
     })
 }
 

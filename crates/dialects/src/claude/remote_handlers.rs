@@ -7,7 +7,7 @@ use gambrel_model::{Call, Event, Hook, Program, ToolRequest, WebhookRequest};
 use serde_json::Value;
 
 use super::call;
-use crate::event_parts::{text_field, value_as_text};
+use crate::event_parts::{string_list, text_field, value_as_text};
 
 /// Builds the request of an `http` handler, with the hook input as body.
 pub fn stage_http(hook: &Hook, input: Value, env: &BTreeMap<String, String>) -> Call {
@@ -73,11 +73,6 @@ pub fn stage_mcp_tool(event: &Event, hook: &Hook, input: &Value) -> Call {
     let own = folders.iter().map(|(name, path)| ((*name).to_owned(), path.clone()));
     let env = own.chain(pairs("env")).collect();
     Call { program, env, body: to_body(&request), ..Call::default() }
-}
-
-fn string_list(config: &Value, key: &str) -> Vec<String> {
-    let items = config.get(key).and_then(Value::as_array).into_iter().flatten();
-    items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Replaces `${a.b.0}` in every text of a tool's input by the value at that path of the hook input;

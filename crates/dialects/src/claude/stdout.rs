@@ -44,7 +44,9 @@ pub fn async_marker() -> AsyncMarker {
 pub fn output_after_async(stdout: &str) -> Option<&str> {
     // An object over several lines is recognised only at the end, but still counts.
     let spread = || {
-        let fields = lossy_json::from_text::<JsonObject>(trim_javascript(stdout)).ok()?;
+        // An error of the parser costs more than all other steps of a short output.
+        let text = Some(trim_javascript(stdout)).filter(|text| text.starts_with('{'))?;
+        let fields = lossy_json::from_text::<JsonObject>(text).ok()?;
         matches!(async_marker().read_fields(&fields), AsyncRequest::Yes(_)).then_some("")
     };
     async_marker().text_after_marker(stdout).or_else(spread)

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gambrel_model::{
-    Caller, CallerContext, Captured, Carry, Complaint, Decision, Draft, End, Event, Hook,
-    HookFormat, LoadedFile, Outcome, Program, Ruling, SearchRoots, SideEffect, Slot, Verdict,
+    Caller, CallerContext, Captured, Carry, Decision, End, Event, Hook, HookFormat, LoadedDrafts,
+    LoadedFile, Outcome, Program, Ruling, SearchRoots, SideEffect, Slot, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn roots() -> SearchRoots {
     SearchRoots { root: "/p".into(), home: Some("/h".into()), ..SearchRoots::default() }
 }
 
-fn load_all(files: &[(&str, &str)]) -> (Vec<Draft>, Vec<Complaint>) {
+fn load_all(files: &[(&str, &str)]) -> LoadedDrafts {
     let mut roots = roots();
     roots.extra_sources.push(("plugin".into(), "/plug".into()));
     let found: Vec<LoadedFile> = Claude
@@ -179,7 +179,7 @@ fn calls_have_the_callers_line_and_expanded_arguments() {
     let call = Claude.stage_call(&bash(), &hook, &Carry::default());
     let words = ["/p/x", "${CLAUDE_PLUGIN_ROOT}", "a b"].map(str::to_owned);
     assert_eq!(call.program, Program::Exec(words.to_vec()));
-    let line = String::from_utf8(call.stdin.expect("a line")).expect("text");
+    let line = String::from_utf8(call.stdin.expect("a line").to_vec()).expect("text");
     assert_eq!(line, format!("{}\n", bash().native));
     assert_eq!(Claude.read_outcome(&bash(), &hook, &end(1, "", "")).verdict.ruling, Ruling::Deny);
 }

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
+use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, variable_names};
 use gambrel_model::{
     Complaint, ConfigPath, Disabled, Draft, EventSpec, Expect, Hook, HookPolicy, Limits,
-    LoadedFile, Moment, Scope, SearchRoots, Severity, Source, SpannedText,
+    LoadedDrafts, LoadedFile, Moment, Scope, SearchRoots, Severity, SpannedText,
 };
 
 use super::EVENTS;
@@ -31,17 +31,14 @@ pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
 }
 
 /// Reads the drafts of the file. A file that is not YAML has no hooks.
-pub fn load_drafts(found: &[LoadedFile]) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile]) -> LoadedDrafts {
     let (mut drafts, mut complaints) = (Vec::new(), Vec::new());
     for file in found {
-        match Document::parse(&file.place.path, &file.text, DocumentLanguage::Yaml) {
-            Ok(mut document) => {
-                complaints.append(&mut document.complaints);
-                let mut reader = ConfigReader { file, document: &document, complaints: Vec::new() };
-                drafts.append(&mut reader.read_hooks());
-                complaints.append(&mut reader.complaints);
-            }
-            Err(complaint) => complaints.push(complaint),
+        let (path, yaml) = (&file.place.path, DocumentLanguage::Yaml);
+        if let Some(document) = Document::parse_into(path, &file.text, yaml, &mut complaints) {
+            let mut reader = ConfigReader { file, document: &document, complaints: Vec::new() };
+            drafts.append(&mut reader.read_hooks());
+            complaints.append(&mut reader.complaints);
         }
     }
     (drafts, complaints)
@@ -66,12 +63,9 @@ impl ConfigReader<'_> {
 
     fn read_hooks(&mut self) -> Vec<Draft> {
         let root = &self.document.root;
-        if !matches!(root.content, NodeContent::Map(_)) {
-            self.add_error(
-                root,
-                format!("the file is {}, not a map", root.kind()),
-                "begin with `hooks:`",
-            );
+        if !root.is_map() {
+            let message = format!("the file is {}, not a map", root.kind());
+            self.add_error(root, message, "begin with `hooks:`");
             return Vec::new();
         }
 
@@ -79,14 +73,9 @@ impl ConfigReader<'_> {
         fields.warn_unknown_keys(&["version", "hooks", POST_ITERATION_KEY]);
         let is_immediate =
             fields.read_word(POST_ITERATION_KEY, &[NEXT_ITERATION, IMMEDIATE]) == Some(IMMEDIATE);
-        let hooks = fields.node("hooks");
+        let hooks = fields.read_map("hooks", "write events under it, like `pre_iteration:`");
         self.complaints.append(&mut fields.complaints);
         let Some(hooks) = hooks else { return Vec::new() };
-        if !matches!(hooks.content, NodeContent::Map(_)) {
-            let message = format!("`hooks` should be a map, but is {}", hooks.kind());
-            self.add_error(hooks, message, "write events under it, like `pre_iteration:`");
-            return Vec::new();
-        }
 
         let mut drafts = Vec::new();
         for (key, list) in hooks.entries() {
@@ -107,11 +96,8 @@ impl ConfigReader<'_> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("events are {}", names().collect::<Vec<_>>().join(", ")),
             };
-            self.add_warning(
-                key,
-                format!("no event is called `{name}`: its hooks never run"),
-                &help,
-            );
+            let message = format!("no event is called `{name}`: its hooks never run");
+            self.add_warning(key, message, &help);
             return Vec::new();
         };
         if list.is_null() {
@@ -126,7 +112,7 @@ impl ConfigReader<'_> {
     }
 
     fn read_hook(&mut self, row: &'static EventSpec, node: &DocumentNode) -> Option<Draft> {
-        if !matches!(node.content, NodeContent::Map(_)) {
+        if !node.is_map() {
             let message = format!("a hook is a map, not {}: it never runs", node.kind());
             self.add_error(node, message, "write `- command: \"…\"`");
             return None;
@@ -146,11 +132,8 @@ impl ConfigReader<'_> {
         let idle = broken.map(|complaint| Disabled::broken(&complaint.message));
         self.complaints.append(&mut fields.complaints);
         if empty {
-            self.add_warning(
-                node,
-                "a hook without a command does nothing".into(),
-                "add `command: \"…\"`",
-            );
+            let message = "a hook without a command does nothing";
+            self.add_warning(node, message.into(), "add `command: \"…\"`");
             return None;
         }
 
@@ -167,11 +150,7 @@ impl ConfigReader<'_> {
     fn build_draft(&self, row: &EventSpec, node: &DocumentNode, policy: HookPolicy) -> Draft {
         Draft {
             event: row.name.to_owned(),
-            source: Source {
-                spot: self.document.span_of(node),
-                scope: self.file.place.scope,
-                base: self.file.base.clone(),
-            },
+            source: self.file.source_at(self.document.span_of(node)),
             action: "shell".into(),
             config: node.to_value(),
             policy,

@@ -10,9 +10,11 @@ mod verdict;
 
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
-    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Moment,
-    Outcome, ParsedEvent, Powers, Reply, SearchRoots,
+    DialectProperties, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts, LoadedFile,
+    Moment, Outcome, ParsedEvent, Powers, Reply, SearchRoots,
 };
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -53,12 +55,12 @@ static EVENTS: &[EventSpec] = &[
 ];
 
 impl Caller for Iteratr {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        payload::sample_event(event, spec.name)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
@@ -71,7 +73,7 @@ impl HookFormat for Iteratr {
         config::config_paths(roots)
     }
 
-    fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], _: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found)
     }
 

@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, expand_shell};
 use gambrel_model::{
-    Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, Shell, SourceSpan,
-    TaskFacts,
+    Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, Shell, TaskFacts,
 };
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{EVENTS, ITERATR};
-use crate::event_parts::{event_name, parse_object, text_field, value_as_text};
+use crate::event_parts::{event_error, event_name, parse_object, text_field, value_as_text};
 
 /// The events at which each variable has a value; an empty list means all events.
 const VARIABLE_EVENTS: [(&str, &[&str]); 5] = [
@@ -47,7 +46,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
         }
         None | Some(Value::Null) => BTreeMap::new(),
         Some(_) => {
-            return Err(Complaint::error(SourceSpan::default(), "`vars` should be an object"));
+            return Err(event_error("`vars` should be an object"));
         }
     };
     let session = vars.get("session").cloned().unwrap_or_default();
@@ -59,8 +58,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
 fn unknown_hook(name: &str) -> Complaint {
     let names = || EVENTS.iter().map(|row| row.name);
     let list = names().collect::<Vec<_>>().join(", ");
-    let complaint =
-        Complaint::error(SourceSpan::default(), format!("`hook` is one of {list}, not `{name}`"));
+    let complaint = event_error(format!("`hook` is one of {list}, not `{name}`"));
     match nearest_word(name, names()) {
         Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
         None => complaint,
@@ -85,6 +83,14 @@ fn parse_facts(vars: BTreeMap<String, String>) -> Facts {
         vars,
         ..Facts::default()
     }
+}
+
+/// A sample of an event, with the facts of a neutral event.
+pub fn sample_event(event: &Event, name: &str) -> Value {
+    let value = |variable: &str| variable_value(event, variable, name).unwrap_or_default();
+    let vars: Map<String, Value> =
+        known_variables().map(|variable| (variable.to_owned(), json!(value(variable)))).collect();
+    json!({"hook": name, "vars": vars, "cwd": event.cwd.display().to_string()})
 }
 
 /// Builds the call: `sh` in the project's folder, with the caller's environment and no stdin.

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use gambrel_model::{
-    Audience, Caller, CallerContext, Captured, Carry, Complaint, Decision, Draft, End, Event, Hook,
-    HookFormat, LoadedFile, Outcome, Program, SearchRoots, Severity, SideEffect, Verdict,
+    Audience, Caller, CallerContext, Captured, Carry, Decision, End, Event, Hook, HookFormat,
+    LoadedDrafts, LoadedFile, Outcome, Program, SearchRoots, Severity, SideEffect, Verdict,
 };
 use serde_json::{Value, json};
 
 use super::{ITERATR, Iteratr};
 use crate::neutral::NEUTRAL;
 
-fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
+fn load(text: &str) -> LoadedDrafts {
     let roots = SearchRoots { root: "/project".into(), ..SearchRoots::default() };
     let place = Iteratr.search(&roots).remove(0);
     assert_eq!(place.path, std::path::Path::new("/project/.iteratr.hooks.yml"));

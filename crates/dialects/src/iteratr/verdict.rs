@@ -50,10 +50,8 @@ fn output_audience(hook: &Hook) -> Audience {
 fn output_text(hook: &Hook, outcome: &Outcome) -> String {
     let stdout = outcome.stdout.to_text();
     let stderr = outcome.stderr.to_text();
-    let both = match stderr.is_empty() {
-        true => stdout.clone(),
-        false => format!("{stdout}\n[stderr]\n{stderr}"),
-    };
+    let both =
+        if stderr.is_empty() { stdout.clone() } else { format!("{stdout}\n[stderr]\n{stderr}") };
     let failed = |why: &str| format!("[Hook command failed: {why}]\n{both}");
     match &outcome.end {
         // The text of a timeout does not include stderr.

@@ -10,6 +10,10 @@ use gambrel_model::{
     Moment, ParsedEvent, PatchRule, Powers, Reply, Slot,
 };
 
+use serde_json::Value;
+
+use crate::sample::neutral_sample;
+
 /// The row of the neutral dialect.
 pub static NEUTRAL: Dialect = Dialect {
     name: "gambrel",
@@ -20,6 +24,7 @@ pub static NEUTRAL: Dialect = Dialect {
         accepts_foreign_slots: true,
         event_keys: &["moment"],
         session_keys: &["session"],
+        rewritten_fields: payload::REWRITTEN_FIELDS,
         ..DialectProperties::DEFAULT
     },
     caller: &Neutral,
@@ -69,12 +74,12 @@ fn event_row(name: &'static str, moment: Moment) -> EventSpec {
 }
 
 impl Caller for Neutral {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(&NEUTRAL, native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(&NEUTRAL, native, from)
+    }
+
+    fn sample_event(&self, event: &Event, _: &'static EventSpec) -> Value {
+        neutral_sample(event)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {

@@ -2,12 +2,12 @@
 //! facts.
 
 use gambrel_model::{
-    CallerContext, Complaint, Dialect, Facts, Moment, ParsedEvent, SourceSpan, TaskFacts, Tool,
-    ToolKind, ToolWord,
+    CallerContext, Complaint, Dialect, Facts, Moment, ParsedEvent, TaskFacts, Tool, ToolKind,
+    ToolWord,
 };
 use serde_json::{Map, Value};
 
-use crate::event_parts::{event_name, parse_object, text_field, value_as_text};
+use crate::event_parts::{event_error, event_name, parse_object, text_field, value_as_text};
 
 const fn tool_word(kind: ToolKind, shape: &'static str) -> ToolWord {
     ToolWord::new(kind, shape, shape, &[])
@@ -24,6 +24,13 @@ pub static TOOLS: &[ToolWord] = &[
     tool_word(ToolKind::Task, "task"),
 ];
 
+/// The facts that hold a slot.
+pub const REWRITTEN_FIELDS: &[(&str, &str)] = &[
+    ("output", "/facts/tool/result"),
+    ("prompt", "/facts/prompt"),
+    ("messages", "/facts/messages"),
+];
+
 /// Parses a neutral event.
 pub fn parse_event(
     dialect: &'static Dialect,
@@ -32,16 +39,14 @@ pub fn parse_event(
 ) -> Result<ParsedEvent, Complaint> {
     let native = parse_object(native)?;
     let Some(name) = event_name(&native, "moment", context) else {
-        let complaint = Complaint::error(SourceSpan::default(), "`moment` is missing");
+        let complaint = event_error("`moment` is missing");
         return Err(complaint.with_help("name one, like \"moment\": \"tool.before\""));
     };
     let moment = Moment::parse(&name);
     let known = !matches!(moment, Moment::Other(_));
     let name = if known { moment.name().to_owned() } else { name };
 
-    let row = dialect
-        .find_spec(&name)
-        .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no moment `{name}`")))?;
+    let row = dialect.find_spec(&name).ok_or_else(|| event_error(format!("no moment `{name}`")))?;
     let session = native.get("session").map(value_as_text).unwrap_or_default();
     let cwd = text_field(&native, "cwd");
     let facts =
@@ -60,9 +65,8 @@ fn parse_facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
     if let Some(vars) = object.get_mut("vars").and_then(Value::as_object_mut) {
         vars.values_mut().for_each(|value| *value = Value::String(value_as_text(value)));
     }
-    let facts: Facts = serde_json::from_value(Value::Object(object)).map_err(|error| {
-        Complaint::error(SourceSpan::default(), format!("`facts` cannot be read: {error}"))
-    })?;
+    let facts: Facts = serde_json::from_value(Value::Object(object))
+        .map_err(|error| event_error(format!("`facts` cannot be read: {error}")))?;
     Ok(Facts { tool, task, ..facts })
 }
 

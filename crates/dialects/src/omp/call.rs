@@ -102,10 +102,8 @@ fn build_round(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Va
 
 /// The caller's event object with rewrites applied, or one from neutral facts.
 fn event_object(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> Value {
-    let mut object = match event.is_from(&OMP) {
-        true => event.native.clone(),
-        false => build_object(event, row),
-    };
+    let mut object =
+        if event.is_from(&OMP) { event.native.clone() } else { build_object(event, row) };
     if let Some(fields) = object.as_object_mut() {
         fields.remove("ctx");
         fields.remove(EDITION_FIELD);
@@ -163,7 +161,7 @@ fn apply_previous(row: &EventSpec, carry: &Carry, fields: &mut Map<String, Value
 }
 
 /// Builds the event object for a caller of another dialect.
-fn build_object(event: &Event, row: &EventSpec) -> Value {
+pub fn build_object(event: &Event, row: &EventSpec) -> Value {
     let facts = &event.facts;
     let mut object = json!({"type": row.name});
     let mut put = |key: &str, value: Value| object[key] = value;

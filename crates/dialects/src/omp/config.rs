@@ -1,13 +1,13 @@
 //! Finds modules: in the folders `pre` and `post`, in `hooks` itself, and on the command line.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gambrel_model::hook::ANY;
 use gambrel_model::{
-    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, Limits, LoadedFile,
-    Scope, SearchRoots, Source, SourceSpan,
+    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, Limits, LoadedDrafts,
+    LoadedFile, Scope, SearchRoots, SourceSpan,
 };
 use serde_json::{Value, json};
 
@@ -64,13 +64,13 @@ fn folder_tag(name: &str) -> &'static str {
 
 /// Reads one draft for each module. The first module of a name in one kind of folder replaces the
 /// others.
-pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
     let preferences = preferences::read_preferences(found, roots, &mut Vec::new());
     let edition = preferences.edition.as_deref().unwrap_or("hooks");
     let tool_call_timeout_ms = preferences.tool_call_timeout.map(|most| most.as_millis() as u64);
-    let (mut drafts, mut complaints): (Vec<Draft>, Vec<Complaint>) = (Vec::new(), Vec::new());
+    let (mut drafts, mut complaints): LoadedDrafts = (Vec::new(), Vec::new());
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
 
     for place in found.iter().filter(|place| place.place.tag != preferences::PREFERENCES_TAG) {
         for ModuleFile { path, name, plain, special } in list_modules(place) {
@@ -143,11 +143,7 @@ fn build_draft(
     let (config, replaced_by) = rest;
     Draft {
         event: ANY.to_owned(),
-        source: Source {
-            spot: SourceSpan { path: path.to_owned(), ..SourceSpan::default() },
-            scope: found.place.scope,
-            base: found.base.clone(),
-        },
+        source: found.source_at(SourceSpan { path: path.to_owned(), ..SourceSpan::default() }),
         name: Some(name.to_owned()),
         action: "module".into(),
         config: config.clone(),

@@ -11,14 +11,17 @@ mod fields;
 mod payload;
 mod reply;
 mod results;
+mod sample;
 mod verdict;
 
 use gambrel_model::description::value_text;
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
-    ParsedEvent, Reply, SearchRoots, SessionMemory,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts,
+    LoadedFile, Outcome, ParsedEvent, Reply, SearchRoots, SessionMemory,
 };
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -32,6 +35,15 @@ pub static OMP: Dialect = Dialect {
         project_markers: &[".omp"],
         event_keys: &["type"],
         session_keys: &["sessionId", "session"],
+        incidental_keys: &["toolCallId"],
+        rewritten_fields: &[
+            ("output", "/content"),
+            ("output", "/details"),
+            (verdict::DETAILS_SLOT, "/details"),
+            ("prompt", "/text"),
+            ("prompt", "/prompt"),
+            ("messages", "/messages"),
+        ],
         agents: &["omp", "pi"],
         ..HOOK_PROPERTIES
     },
@@ -43,12 +55,8 @@ pub static OMP: Dialect = Dialect {
 struct Omp;
 
 impl Caller for Omp {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
     }
 
     fn session_memory(&self, event: &Event) -> SessionMemory {
@@ -65,6 +73,10 @@ impl Caller for Omp {
         }
     }
 
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        sample::sample_event(event, spec)
+    }
+
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
         reply::write_reply(event, decision)
     }
@@ -75,11 +87,7 @@ impl HookFormat for Omp {
         config::config_paths(roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 

@@ -2,27 +2,27 @@
 
 use gambrel_model::tool::text_block;
 use gambrel_model::{
-    CallerContext, Complaint, EventSpec, Facts, Moment, ParsedEvent, SourceSpan, Tool, ToolResult,
+    CallerContext, Complaint, EventSpec, Facts, Moment, ParsedEvent, Tool, ToolResult,
 };
 use serde_json::Value;
 
 use super::OMP;
 use super::edition::{edition_setting, payload_is_extensions};
 use super::events::{self, EVENTS, TOOLS};
-use crate::event_parts::{event_name, parse_object, text_field};
+use crate::event_parts::{event_error, event_name, parse_object, text_field};
 
 /// Parses an event object.
 pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
     let native = parse_object(native)?;
     let Some(name) = event_name(&native, "type", context) else {
-        let complaint = Complaint::error(SourceSpan::default(), "`type` is missing");
+        let complaint = event_error("`type` is missing");
         return Err(complaint.with_help("name the event, like \"type\": \"tool_call\""));
     };
 
     let failed = native.get("isError").is_some_and(is_truthy);
     let newer = payload_is_extensions(&native, edition_setting(&context.env));
     let row = find_row(&name, (failed, newer))
-        .ok_or_else(|| Complaint::error(SourceSpan::default(), format!("no event `{name}`")))?;
+        .ok_or_else(|| event_error(format!("no event `{name}`")))?;
     let ctx = native.get("ctx").cloned().unwrap_or_default();
     let field = |key: &str| text_field(&native, key).or_else(|| text_field(&ctx, key));
     let session = field("sessionId").or_else(|| field("session")).unwrap_or_default();

@@ -105,6 +105,9 @@ fn error_verdict(context: &ResultContext<'_>, error: &Value) -> Verdict {
     let Some(at) = text_field(error, "at") else { return failure_verdict(context.row, &why) };
     match result_rule(context.row) == ResultRule::Call && context.event.is_from(&OMP) {
         true => failure_verdict(context.row, &why).with_gate_failure(format!("thrown at {at}")),
+        false if why.trim().is_empty() => {
+            failure_verdict(context.row, &format!("an error without a message ({at})"))
+        }
         false => failure_verdict(context.row, &format!("{why} ({at})")),
     }
 }

@@ -6,18 +6,26 @@ use std::sync::OnceLock;
 
 use gambrel_model::{
     Caller, CallerContext, Complaint, Decision, Dialect, DialectProperties, Event, EventSpec,
-    Moment, ParsedEvent, Pass, PatchRule, Powers, Reply, Slot, SourceSpan,
+    Moment, ParsedEvent, Pass, PatchRule, Powers, Reply, Slot,
 };
 use serde_json::Value;
 
+use crate::event_parts::event_error;
 use crate::neutral::{moment_table, payload};
+use crate::sample::neutral_sample;
 
 /// The row of the runner.
 pub static RUN: Dialect = Dialect {
     name: "run",
     events: event_table,
     tools: payload::TOOLS,
-    properties: DialectProperties { product: "gambrel run", ..DialectProperties::DEFAULT },
+    properties: DialectProperties {
+        product: "gambrel run",
+        event_keys: &["moment"],
+        session_keys: &["session"],
+        rewritten_fields: payload::REWRITTEN_FIELDS,
+        ..DialectProperties::DEFAULT
+    },
     caller: &Run,
     hooks: None,
 };
@@ -80,12 +88,8 @@ fn build_table(accepts: impl Fn(&Moment) -> &'static [Slot]) -> Vec<EventSpec> {
 }
 
 impl Caller for Run {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        let parsed = payload::parse_event(&RUN, native, context)?;
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        let parsed = payload::parse_event(&RUN, native, from)?;
         let pass = read_pass(&parsed.native)?;
         let firing_key = read_name(&parsed.native, "firing_key")?;
         let run_dir = read_name(&parsed.native, "run_dir")?;
@@ -93,6 +97,10 @@ impl Caller for Run {
         let row = output_table().iter().find(|row| accepts_output && row.name == parsed.spec.name);
         let spec = row.unwrap_or(parsed.spec);
         Ok(ParsedEvent { pass, firing_key, run_dir, spec, ..parsed })
+    }
+
+    fn sample_event(&self, event: &Event, _: &'static EventSpec) -> Value {
+        neutral_sample(event)
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
@@ -106,8 +114,7 @@ fn read_pass(native: &Value) -> Result<Pass, Complaint> {
         return Ok(Pass::All);
     };
     written.as_str().and_then(Pass::parse).ok_or_else(|| {
-        Complaint::error(SourceSpan::default(), format!("`pass` is {written}"))
-            .with_help("write `all`, `veto` or `notify`")
+        event_error(format!("`pass` is {written}")).with_help("write `all`, `veto` or `notify`")
     })
 }
 
@@ -115,9 +122,8 @@ fn read_name(native: &Value, key: &str) -> Result<Option<String>, Complaint> {
     match native.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
-        Some(other) => Err(Complaint::error(
-            SourceSpan::default(),
-            format!("`{key}` is a text that is not empty, not {other}"),
-        )),
+        Some(other) => {
+            Err(event_error(format!("`{key}` is a text that is not empty, not {other}")))
+        }
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gambrel_model::{
-    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, Limits, LoadedFile,
-    QualityGatePolicy, Scope, SearchRoots, Source, SourceSpan,
+    Complaint, ConfigPath, DirEntry, Disabled, Draft, Expect, HookPolicy, Limits, LoadedDrafts,
+    LoadedFile, QualityGatePolicy, Scope, SearchRoots, Source, SourceSpan,
 };
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ pub fn teams_root(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 }
 
 /// Reads one draft for each event with a script.
-pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
     let mut drafts = Vec::new();
     let mut complaints = Vec::new();
     let policy = read_policy(roots, &team_policy(found, &mut complaints));
@@ -143,9 +143,8 @@ fn build_draft(
     Draft {
         event: event.to_owned(),
         source: Source {
-            spot: SourceSpan::of_file(&entry.path),
-            scope: folder.place.scope,
             base: folder.place.path.clone(),
+            ..folder.source_at(SourceSpan::of_file(&entry.path))
         },
         name: Some(format!("on_{event}")),
         action: "shell".into(),

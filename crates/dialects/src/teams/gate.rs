@@ -17,6 +17,8 @@ const FOLLOWUP_KEY: &str = "qualityGateFollowupOf";
 /// The event that a gate looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct GateEvent<'g> {
+    /// The result of the gate.
+    pub result: &'g QualityGateResult,
     /// Names the event. A gate is applied once per event.
     pub key: &'g str,
     /// When the gate ended, milliseconds since the epoch.
@@ -43,11 +45,7 @@ pub struct QualityGateChange {
 
 /// Records a result in a task, and reopens the task if the policy says so. A result that was recorded
 /// before, by a process that was killed afterwards, is not recorded again.
-pub fn apply_quality_gate(
-    result: &QualityGateResult,
-    event: GateEvent<'_>,
-    task: &mut Task,
-) -> QualityGateChange {
+pub fn apply_quality_gate(event: GateEvent<'_>, task: &mut Task) -> QualityGateChange {
     if task.metadata.get(EVENT_KEY) == Some(&json!(event.key)) {
         return read_change(&task.metadata, event);
     }
@@ -55,11 +53,11 @@ pub fn apply_quality_gate(
     let metadata = &mut task.metadata;
     let mut put = |key: &str, value: Value| drop(metadata.insert(key.to_owned(), value));
     put(EVENT_KEY, json!(event.key));
-    put("qualityGateHook", json!(result.hook));
+    put("qualityGateHook", json!(event.result.hook));
     put("qualityGateAt", json!(time));
-    let Some(failure) = &result.failure else {
+    let Some(failure) = &event.result.failure else {
         put("qualityGateStatus", json!("passed"));
-        put("qualityGateSummary", json!(format!("passed in {}ms", result.elapsed_ms)));
+        put("qualityGateSummary", json!(format!("passed in {}ms", event.result.elapsed_ms)));
         put("qualityGateLastSuccessAt", json!(time));
         put("qualityGateReopenSuppressed", json!(false));
         return QualityGateChange { at: event.at, ..QualityGateChange::default() };
@@ -70,12 +68,12 @@ pub fn apply_quality_gate(
     increment(metadata, "qualityGateFailureCount");
 
     let is_completed = task.status == TaskStatus::Completed || event.is_before_completion;
-    if !result.policy.action.reopens_task() || !is_completed {
+    if !event.result.policy.action.reopens_task() || !is_completed {
         return QualityGateChange { at: event.at, ..QualityGateChange::default() };
     }
-    let max = result.policy.max_reopens;
+    let max = event.result.policy.max_reopens;
     if read_count(&task.metadata, "reopenedByQualityGateCount") < max {
-        reopen_task(result, &time, event, task);
+        reopen_task(&time, event, task);
         return QualityGateChange { at: event.at, reopened: true, suppressed: false };
     }
     let reason = match max {
@@ -87,14 +85,14 @@ pub fn apply_quality_gate(
     QualityGateChange { at: event.at, reopened: false, suppressed: true }
 }
 
-fn reopen_task(result: &QualityGateResult, time: &str, event: GateEvent<'_>, task: &mut Task) {
+fn reopen_task(time: &str, event: GateEvent<'_>, task: &mut Task) {
     if !event.is_before_completion {
         task.status = TaskStatus::Pending;
     }
     increment(&mut task.metadata, "reopenedByQualityGateCount");
     for (key, value) in [
         ("reopenedByQualityGateAt", json!(time)),
-        ("reopenedByQualityGateHook", json!(result.hook)),
+        ("reopenedByQualityGateHook", json!(event.result.hook)),
         ("qualityGateReopenSuppressed", json!(false)),
     ] {
         task.metadata.insert(key.to_owned(), value);
@@ -122,11 +120,8 @@ fn increment(metadata: &mut Map<String, Value>, key: &str) {
 }
 
 /// The task that repairs what a gate found, if the policy asks for one.
-pub fn follow_up_task(
-    result: &QualityGateResult,
-    event: GateEvent<'_>,
-    task: &Task,
-) -> Option<Task> {
+pub fn follow_up_task(event: GateEvent<'_>, task: &Task) -> Option<Task> {
+    let result = event.result;
     let failure = result.failure.as_ref().filter(|_| result.policy.action.adds_followup())?;
     let mut lines = vec![
         format!("Hook: {}", result.hook),
@@ -170,12 +165,11 @@ pub fn find_follow_up<'t>(tasks: &'t [Task], event: GateEvent<'_>) -> Option<&'t
 /// The messages about a failed gate: the assignment of the follow-up, and what the owner of the task
 /// shall do.
 pub fn gate_messages(
-    result: &QualityGateResult,
     event: GateEvent<'_>,
     (task, change): (Option<&Task>, QualityGateChange),
     follow_up: Option<&Task>,
 ) -> Vec<InboxMessage> {
-    let Some(failure) = &result.failure else { return Vec::new() };
+    let Some(failure) = &event.result.failure else { return Vec::new() };
     let message = |word: &str, to: &str, text: String| InboxMessage {
         id: format!("{}/{word}", event.key),
         from: event.lead.to_owned(),
@@ -205,7 +199,7 @@ pub fn gate_messages(
         steps.push(format!("Task #{} still requires remediation.", task.id));
     }
     let about = task.map(|task| format!(" / task #{}", task.id)).unwrap_or_default();
-    let heading = format!("Quality gate failed ({}{about}): {failure}", result.hook);
+    let heading = format!("Quality gate failed ({}{about}): {failure}", event.result.hook);
     let text = [vec![heading], steps, vec![REMEDIATION.to_owned()]].concat().join("\n");
     let target = task.and_then(|task| task.owner.as_deref()).or(event.member);
     let nudge = target.filter(|target| !target.is_empty()).map(|to| message("nudge", to, text));

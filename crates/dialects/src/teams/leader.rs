@@ -37,10 +37,8 @@ impl IdleReport {
 
     /// The events of this report, in order, and whether each is about the task.
     pub fn events(&self) -> Vec<(&'static str, bool)> {
-        let about_task = match self.has_failed {
-            true => ("task_failed", true),
-            false => ("task_completed", true),
-        };
+        let about_task =
+            if self.has_failed { ("task_failed", true) } else { ("task_completed", true) };
         let task = self.task.is_some().then_some(about_task);
         [Some(("idle", false)), task].into_iter().flatten().collect()
     }

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use gambrel_model::text::{sanitize_name, truncate_bytes};
 use gambrel_model::{
-    Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, SourceSpan,
-    TaskFacts, TeamFacts, iso_time,
+    Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, TaskFacts,
+    TeamFacts, iso_time,
 };
 use serde_json::{Map, Value, json};
 
 use super::config::teams_root;
 use super::{HOOK_CONTRACT_VERSION, TEAMS};
-use crate::event_parts::{event_name, parse_object, text_field};
+use crate::event_parts::{event_error, event_name, parse_object, text_field};
 
 /// Limits of the context (`contracts/teams/CONTRACT.md#context`).
 const MAX_SUBJECT_CHARS: usize = 1_000;
@@ -33,7 +33,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
     let name = event_name(&native, "event", context).unwrap_or_default();
     let Some(row) = TEAMS.find_spec(&name) else {
         let message = format!("`event` is idle, task_completed or task_failed, not `{name}`");
-        return Err(Complaint::error(SourceSpan::default(), message));
+        return Err(event_error(message));
     };
     let team = native.get("team").cloned().unwrap_or_default();
     let field = |key: &str| text_field(&team, key).unwrap_or_default();
@@ -69,10 +69,7 @@ fn task_fact(task: &Value) -> TaskFacts {
 /// session. It is not in the project, so that logs do not appear there.
 pub fn team_of(event: &Event) -> TeamFacts {
     let named = event.facts.team.clone().unwrap_or_default();
-    let id = match named.id.is_empty() {
-        true => event.session.clone(),
-        false => named.id,
-    };
+    let id = if named.id.is_empty() { event.session.clone() } else { named.id };
     let or = |value: String, other: &str| if value.is_empty() { other.to_owned() } else { value };
     let dir = match named.dir.as_os_str().is_empty() {
         true => {
@@ -99,10 +96,7 @@ pub fn build_context(event: &Event, own_name: &str) -> Value {
         "timestamp": event_timestamp(event),
         "task": task,
     });
-    match event.is_from(&TEAMS) {
-        true => with_unknown(own, &event.native),
-        false => own,
-    }
+    if event.is_from(&TEAMS) { with_unknown(own, &event.native) } else { own }
 }
 
 /// A warning for the log if the caller's context has another version than hooks receive.
@@ -269,7 +263,8 @@ fn flat_variables(event: &Event, own_name: &str) -> Vec<(&'static str, String)> 
         ("PI_TEAMS_MEMBER", event.facts.member.clone()),
         ("PI_TEAMS_EVENT_TIMESTAMP", event_timestamp(event)),
         ("PI_TEAMS_TASK_ID", task.map(|t| t.id.clone())),
-        ("PI_TEAMS_TASK_SUBJECT", task.map(|t| limit_subject(&t.subject))),
+        // The contract has no limit here, but the kernel has.
+        ("PI_TEAMS_TASK_SUBJECT", task.map(|t| truncate_bytes(&t.subject, MAX_ENV_BYTES, ""))),
         ("PI_TEAMS_TASK_OWNER", task.and_then(|t| t.owner.clone())),
         ("PI_TEAMS_TASK_STATUS", task.map(|t| t.status.clone())),
     ];
@@ -277,9 +272,4 @@ fn flat_variables(event: &Event, own_name: &str) -> Vec<(&'static str, String)> 
         value.filter(|value| !value.is_empty()).map(|value| (name, value))
     };
     always.into_iter().chain(sometimes.into_iter().filter_map(present)).collect()
-}
-
-/// Cuts a subject to the limit of the kernel. The contract itself has no limit.
-fn limit_subject(subject: &str) -> String {
-    truncate_bytes(subject, MAX_ENV_BYTES, "")
 }

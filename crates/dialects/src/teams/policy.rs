@@ -1,8 +1,7 @@
 //! Reads the failure policy of gates: the team's configuration, then the environment, then defaults.
 
-use gambrel_model::{
-    Audience, FailureAction, FollowupOwner, QualityGatePolicy, Ruling, SearchRoots, Verdict,
-};
+use gambrel_model::{Audience, FailureAction, QualityGatePolicy, Ruling, SearchRoots, Verdict};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Reads the policy. `team` is `hooks` of the team's configuration. Values that are not valid are
@@ -13,8 +12,8 @@ pub fn read_policy(roots: &SearchRoots, team: &Value) -> QualityGatePolicy {
     let variable = |name: &str| roots.env_var(name);
 
     let action = word("failureAction")
-        .and_then(FailureAction::parse)
-        .or_else(|| FailureAction::parse(variable("PI_TEAMS_HOOKS_FAILURE_ACTION")?))
+        .and_then(parse_word)
+        .or_else(|| parse_word(variable("PI_TEAMS_HOOKS_FAILURE_ACTION")?))
         .or_else(|| {
             let legacy = variable("PI_TEAMS_HOOKS_CREATE_TASK_ON_FAILURE") == Some("1");
             legacy.then_some(FailureAction::Followup)
@@ -24,13 +23,18 @@ pub fn read_policy(roots: &SearchRoots, team: &Value) -> QualityGatePolicy {
         text.trim().parse::<f64>().ok().and_then(to_count)
     });
     let followup_owner = word("followupOwner")
-        .and_then(FollowupOwner::parse)
-        .or_else(|| FollowupOwner::parse(variable("PI_TEAMS_HOOKS_FOLLOWUP_OWNER")?));
+        .and_then(parse_word)
+        .or_else(|| parse_word(variable("PI_TEAMS_HOOKS_FOLLOWUP_OWNER")?));
     QualityGatePolicy {
         action: action.unwrap_or(default.action),
         max_reopens: max_reopens.unwrap_or(default.max_reopens),
         followup_owner: followup_owner.unwrap_or(default.followup_owner),
     }
+}
+
+/// Reads a word by its stored name; case and spaces around it do not count.
+fn parse_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(word.trim().to_lowercase().into()).ok()
 }
 
 /// A limit that is written as a number of 0 or more.

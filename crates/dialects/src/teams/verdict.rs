@@ -66,10 +66,7 @@ pub fn failure_summary(outcome: &Outcome) -> String {
         let long = line.chars().count() > 180;
         parts.push(if long { truncate_chars(line, 179, "…") } else { line.to_owned() });
     }
-    match parts.is_empty() {
-        true => "hook failed".into(),
-        false => parts.join(" • "),
-    }
+    if parts.is_empty() { "hook failed".into() } else { parts.join(" • ") }
 }
 
 /// The `result` object of the log, which is also the reply to a teams caller.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gambrel_document::{Document, DocumentFields, DocumentNode, NodeContent};
+use gambrel_document::{DocumentFields, DocumentNode};
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::condition::Condition;
 use gambrel_model::{
@@ -98,7 +98,7 @@ pub fn read_action(
     row: &'static EventSpec,
     node: &DocumentNode,
 ) -> Option<Draft> {
-    if !matches!(node.content, NodeContent::Map(_)) {
+    if !node.is_map() {
         let message = format!("an action is a map, not {}", node.kind());
         reader.add_error(node, message, "write `- type: shell` and `command: \"…\"` under it");
         return None;
@@ -106,7 +106,7 @@ pub fn read_action(
 
     let mut fields = DocumentFields::new(reader.document, node);
     let kind = read_type(&mut fields);
-    let pattern = kind.and_then(|kind| check_own_fields(&mut fields, kind, row, reader.document));
+    let pattern = kind.and_then(|kind| check_own_fields(&mut fields, kind, row));
     let policy = kind
         .map_or_else(HookPolicy::default, |kind| hook_policy::read_policy(&mut fields, kind, row));
     let (name, priority) = (fields.read_text("name"), fields.read_integer("priority").unwrap_or(0));
@@ -134,9 +134,8 @@ pub fn read_action(
     Some(Draft {
         event: row.name.to_owned(),
         source: Source {
-            spot: reader.document.span_of(node),
-            scope: reader.file.place.scope,
             base: reader.base(),
+            ..reader.file.source_at(reader.document.span_of(node))
         },
         name,
         matcher,
@@ -194,18 +193,16 @@ fn check_own_fields(
     fields: &mut DocumentFields<'_>,
     kind: &ActionType,
     row: &EventSpec,
-    document: &Document<'_>,
 ) -> Option<(String, SpannedText)> {
     if kind.name == "rule" {
-        let Some(inner) = fields.node("rule").filter(|n| matches!(n.content, NodeContent::Map(_)))
-        else {
+        let Some(node) = fields.node("rule").filter(|node| node.is_map()) else {
             return rule::read_fields(fields, row);
         };
-        let mut inner = DocumentFields::new(document, inner);
-        let pattern = rule::read_fields(&mut inner, row);
-        inner.warn_unknown_keys(kind.optional_fields);
-        fields.complaints.append(&mut inner.complaints);
-        return pattern;
+        return fields.read_inner(node, |inner| {
+            let pattern = rule::read_fields(inner, row);
+            inner.warn_unknown_keys(kind.optional_fields);
+            pattern
+        });
     }
     let need = kind.required_field;
     let written = fields.has_key(need);
@@ -221,23 +218,17 @@ fn check_own_fields(
     }
     match kind.name {
         "webhook" => webhook::read_fields(fields),
-        "spawn" => check_map(fields, "inputs"),
+        "spawn" => drop(fields.read_map("inputs", PAIRS_HELP)),
         _ => {
-            check_map(fields, "env");
+            let _ = fields.read_map("env", PAIRS_HELP);
             let _ = fields.read_text("cwd");
         }
     }
     None
 }
 
-/// Reports a field that is not a map.
-pub fn check_map(fields: &mut DocumentFields<'_>, key: &str) {
-    let node = fields.node(key);
-    if let Some(node) = node.filter(|node| !matches!(node.content, NodeContent::Map(_))) {
-        let message = format!("`{key}` should be a map, but is {}", node.kind());
-        fields.add_error(key, message, "write `name: value` lines under it");
-    }
-}
+/// The remedy for a field that is not a map of names and values.
+pub const PAIRS_HELP: &str = "write `name: value` lines under it";
 
 /// Reads `matcher` or `tools`: everything, a list of exact names, or a pattern.
 fn read_matcher(fields: &mut DocumentFields<'_>, row: &EventSpec) -> MatcherText {

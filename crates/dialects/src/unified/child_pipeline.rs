@@ -9,8 +9,7 @@ use gambrel_model::{Call, Carry, Event, Hook, SpawnRequestBody};
 use serde_json::{Value, json};
 
 use super::variables::variable_value;
-use super::webhook::string_list;
-use crate::event_parts::text_field;
+use crate::event_parts::{string_list, text_field};
 
 /// The variable with the ids of the spawn hooks around a process, outermost first.
 const CHILD_VARIABLE: &str = "GAMBREL_CHILD";

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
+use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::{
-    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedFile, Scope, SearchRoots,
+    Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedDrafts, LoadedFile, Scope, SearchRoots,
 };
 
 use super::action::read_action;
@@ -43,18 +43,14 @@ pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
 }
 
 /// Reads the drafts of all files.
-pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> (Vec<Draft>, Vec<Complaint>) {
+pub fn load_drafts(found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
     let (mut drafts, mut complaints) = (Vec::new(), Vec::new());
     let reachable = preferences::read_preferences(found, roots, &mut Vec::new()).allow;
     let mut files = Vec::with_capacity(found.len());
     for file in found.iter().filter(|file| file.place.tag != preferences::PREFERENCES_TAG) {
-        match Document::parse(&file.place.path, &file.text, DocumentLanguage::Yaml) {
-            Ok(mut document) => {
-                complaints.append(&mut document.complaints);
-                files.push((file, document));
-            }
-            Err(complaint) => complaints.push(complaint),
-        }
+        let (path, yaml) = (&file.place.path, DocumentLanguage::Yaml);
+        let document = Document::parse_into(path, &file.text, yaml, &mut complaints);
+        files.extend(document.map(|document| (file, document)));
     }
 
     let off = files
@@ -143,24 +139,17 @@ impl<'r> ConfigReader<'r> {
 
     fn read_hooks(&mut self) -> Vec<Draft> {
         let document = self.document;
-        if !matches!(document.root.content, NodeContent::Map(_)) {
+        if !document.root.is_map() {
             let message = format!("the file is {}, not a map", document.root.kind());
             self.add_error(&document.root, message, "begin with `hooks:`");
             return Vec::new();
         }
         self.check_top_level();
-        let Some(hooks) = document.root.get("hooks").filter(|node| !node.is_null()) else {
-            return Vec::new();
-        };
-        if !matches!(hooks.content, NodeContent::Map(_)) {
-            let message = format!("`hooks` should be a map, but is {}", hooks.kind());
-            self.add_error(
-                hooks,
-                message,
-                "write hook points under it, like `on_iteration_complete:`",
-            );
-            return Vec::new();
-        }
+        let mut fields = DocumentFields::new(document, &document.root);
+        let help = "write hook points under it, like `on_iteration_complete:`";
+        let hooks = fields.read_map("hooks", help);
+        self.complaints.append(&mut fields.complaints);
+        let Some(hooks) = hooks else { return Vec::new() };
         hooks.entries().iter().flat_map(|(key, list)| self.read_point(key, list)).collect()
     }
 
@@ -169,11 +158,9 @@ impl<'r> ConfigReader<'r> {
         let document = self.document;
         let mut fields = DocumentFields::new(document, &document.root);
         let switch = fields.read_flag(DISABLE_GLOBAL_KEY);
-        let strays: Vec<&DocumentNode> =
-            document.root.entries().iter().map(|(key, _)| key).collect();
-        let strays =
-            strays.into_iter().filter(|key| key.text().and_then(events::find_row).is_some());
-        let strays: Vec<&DocumentNode> = strays.collect();
+        let is_point = |key: &&DocumentNode| key.text().and_then(events::find_row).is_some();
+        let keys = document.root.entries().iter().map(|(key, _)| key);
+        let strays: Vec<&DocumentNode> = keys.filter(is_point).collect();
         if !is_run_file(self.file) && strays.is_empty() {
             fields.warn_unknown_keys(&TOP_LEVEL_KEYS);
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gambrel_document::DocumentFields;
-use gambrel_model::{EventSpec, HookPolicy, Limits, MomentKind, Ruling, Severity, Verdict};
+use gambrel_model::{EventSpec, HookPolicy, Limits, MomentKind, Ruling, Verdict};
 
 use super::action::ActionType;
 use super::events::{is_neutral_gate, is_pipeline_point};
@@ -37,7 +37,7 @@ pub fn read_policy(
     let failed = failure_verdict(holds || policy == Some("abort"), row);
     if policy == Some("abort") && !waits {
         let message = "nobody waits for this action, so its failure cannot abort anything";
-        add_warning(fields, "on_failure", message, "add `await: true`");
+        fields.add_warning("on_failure", message, "add `await: true`");
     }
     if asks && !holds {
         warn_unenforced_approval(fields, policy, row);
@@ -81,7 +81,7 @@ fn warn_unenforced_approval(
     if can_refuse && is_implicit {
         let message = "this approval does not hold: the run goes on if its message cannot be sent";
         let help = "write `on_failure: abort`: it counts after the last attempt to send";
-        add_warning(fields, "on_failure", message, help);
+        fields.add_warning("on_failure", message, help);
     }
 }
 
@@ -150,16 +150,9 @@ fn read_retries(fields: &mut DocumentFields<'_>, kind: &ActionType, policy: Opti
     if policy != Some("retry") && kind.name == "shell" {
         if written.is_some() && kind.name == "shell" {
             let message = "`retries` counts only with `on_failure: retry`";
-            add_warning(fields, "retries", message, "add `on_failure: retry`, or leave it out");
+            fields.add_warning("retries", message, "add `on_failure: retry`, or leave it out");
         }
         return 0;
     }
     u32::try_from(written.unwrap_or(kind.retries).min(MAX_RETRY_COUNT)).unwrap_or(0)
-}
-
-fn add_warning(fields: &mut DocumentFields<'_>, key: &str, message: &str, help: &str) {
-    fields.add_error(key, message, help);
-    if let Some(complaint) = fields.complaints.last_mut() {
-        complaint.severity = Severity::Warning;
-    }
 }

@@ -23,11 +23,13 @@ mod webhook;
 use gambrel_model::condition::Fact;
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,
-    DialectProperties, Draft, Event, Hook, HookAnswer, HookFormat, LoadedFile, Outcome,
-    ParsedEvent, Reply, SearchRoots,
+    DialectProperties, Draft, Event, EventSpec, Hook, HookAnswer, HookFormat, LoadedDrafts,
+    LoadedFile, Outcome, ParsedEvent, Reply, SearchRoots,
 };
 
 pub use plan_commands::project_agent;
+
+use serde_json::Value;
 
 use crate::HOOK_PROPERTIES;
 
@@ -44,6 +46,11 @@ pub static UNIFIED: Dialect = Dialect {
         project_markers: &[".gambrel"],
         event_keys: &["hook_point"],
         session_keys: &["session"],
+        rewritten_fields: &[
+            ("output", "/tool/result"),
+            ("prompt", "/prompt"),
+            ("prompt", "/vars/PROMPT"),
+        ],
         ..HOOK_PROPERTIES
     },
     caller: &Unified,
@@ -57,12 +64,12 @@ struct Unified;
 const NAME: &str = "unified";
 
 impl Caller for Unified {
-    fn receive_event(
-        &self,
-        native: &[u8],
-        context: &CallerContext,
-    ) -> Result<ParsedEvent, Complaint> {
-        payload::parse_event(native, context)
+    fn receive_event(&self, native: &[u8], from: &CallerContext) -> Result<ParsedEvent, Complaint> {
+        payload::parse_event(native, from)
+    }
+
+    fn sample_event(&self, event: &Event, spec: &'static EventSpec) -> Value {
+        payload::sample_event(event, spec.name)
     }
 
     fn write_reply(&self, event: &Event, decision: &Decision) -> Reply {
@@ -75,11 +82,7 @@ impl HookFormat for Unified {
         config::config_paths(roots)
     }
 
-    fn load_hooks(
-        &self,
-        found: &[LoadedFile],
-        roots: &SearchRoots,
-    ) -> (Vec<Draft>, Vec<Complaint>) {
+    fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {
         config::load_drafts(found, roots)
     }
 

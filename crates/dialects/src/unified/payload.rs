@@ -8,12 +8,14 @@ use gambrel_model::moment::to_snake_case;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{
     Call, CallerContext, Carry, Complaint, Event, Facts, Hook, Moment, ParsedEvent, Program, Scope,
-    Shell, SourceSpan, TaskFacts, Tool, ToolKind,
+    Shell, TaskFacts, Tool, ToolKind,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{UNIFIED, child_pipeline, events, rule, variables, webhook};
-use crate::event_parts::{event_name, parse_object, text_field, value_as_text};
+use crate::event_parts::{
+    event_error, event_name, parse_object, string_list, text_field, value_as_text,
+};
 
 /// Parses `{"hook_point":"on_iteration_complete","vars":{…}}`.
 pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
@@ -40,11 +42,11 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
 
 fn unknown_point(name: &str) -> Complaint {
     if name.is_empty() {
-        let complaint = Complaint::error(SourceSpan::default(), "`hook_point` is missing");
+        let complaint = event_error("`hook_point` is missing");
         return complaint.with_help("name one, like \"hook_point\": \"on_iteration_start\"");
     }
     let message = format!("`{name}` is not a hook point");
-    let complaint = Complaint::error(SourceSpan::default(), message);
+    let complaint = event_error(message);
     let prefixed = events::find_row(&format!("on_{name}")).map(|row| row.name);
     match prefixed.or_else(|| nearest_word(name, events::point_names())) {
         Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
@@ -59,7 +61,7 @@ fn parse_vars(native: &Value) -> Result<BTreeMap<String, String>, Complaint> {
         }
         None | Some(Value::Null) => Ok(BTreeMap::new()),
         Some(_) => {
-            let complaint = Complaint::error(SourceSpan::default(), "`vars` should be an object");
+            let complaint = event_error("`vars` should be an object");
             Err(complaint.with_help("write \"vars\": {\"SESSION\": \"…\"}"))
         }
     }
@@ -114,6 +116,28 @@ fn parse_task(task: &Value) -> TaskFacts {
     }
 }
 
+/// A sample of an event, with the facts of a neutral event.
+pub fn sample_event(event: &Event, name: &str) -> Value {
+    let Facts { tool, task, prompt, member, cause, iteration, stage, error, .. } = &event.facts;
+    let number = iteration.map(|number| number.to_string());
+    let vars = [
+        ("SESSION", Some(&event.session)),
+        ("ITERATION", number.as_ref()),
+        ("STAGE", stage.as_ref()),
+        (variables::ERROR, error.as_ref()),
+    ];
+    let vars: BTreeMap<&str, &String> =
+        vars.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let mut sample = json!({
+        "hook_point": name, "vars": vars, "cwd": event.cwd.display().to_string(),
+        "tool": tool, "task": task, "prompt": prompt, "member": member, "cause": cause,
+    });
+    if let Some(fields) = sample.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    sample
+}
+
 /// Builds the call of an action of any type.
 pub fn stage_call(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let call = match hook.draft.action.as_str() {
@@ -138,7 +162,7 @@ fn stage_command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let own = config.get("env").and_then(Value::as_object);
     env.extend(own.into_iter().flatten().map(|(name, value)| (name.clone(), plain(value))));
     env.extend(filled.env);
-    let passed = webhook::string_list(config, "pass_env");
+    let passed = string_list(config, "pass_env");
     env.extend(
         passed
             .iter()

@@ -58,9 +58,8 @@ fn build_draft(reader: &ConfigReader<'_>, name: &str, node: &DocumentNode) -> Op
     Some(Draft {
         event: PLAN_EVENT.to_owned(),
         source: Source {
-            spot: reader.document.span_of(node),
-            scope: reader.file.place.scope,
             base: reader.base(),
+            ..reader.file.source_at(reader.document.span_of(node))
         },
         name: Some(name.to_owned()),
         action: "shell".to_owned(),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use gambrel_model::condition::Fact;
 use gambrel_model::{
-    Caller, CallerContext, Captured, Carry, Complaint, ConfigPath, Decision, Draft, End, Event,
-    Expect, Hook, HookFormat, LoadedFile, MatcherText, Moment, Outcome, Powers, PreviousHook,
+    Caller, CallerContext, Captured, Carry, Complaint, ConfigPath, Decision, End, Event, Expect,
+    Hook, HookFormat, LoadedDrafts, LoadedFile, MatcherText, Moment, Outcome, Powers, PreviousHook,
     Program, Ruling, Scope, SearchRoots, Severity, Step, Verdict,
 };
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn found(tag: &'static str, path: &str, text: &str) -> LoadedFile {
     LoadedFile { place, base: "/project".into(), text: text.into(), entries: Vec::new() }
 }
 
-fn load(text: &str) -> (Vec<Draft>, Vec<Complaint>) {
+fn load(text: &str) -> LoadedDrafts {
     Unified.load_hooks(
         &[found("project", "/project/.gambrel/hooks.yaml", text)],
         &SearchRoots::default(),

@@ -17,16 +17,14 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         (false, why) => format!("`{}` failed: {why}", hook.title()),
     };
 
+    let failed = |why: String| policy.on_failure.with_reason(&sentence()).with_gate_failure(why);
     if let Some(no) = answer::rejection_reason(outcome) {
         return policy.on_reject.with_reason(&no);
     }
     match &outcome.end {
         End::Answered if outcome.failure.is_some() && answer::sends_question(hook) => {
             let why = outcome.failure.clone().unwrap_or_default();
-            policy
-                .on_failure
-                .with_reason(&sentence())
-                .with_gate_failure(format!("not asked: {why}"))
+            failed(format!("not asked: {why}"))
         }
         End::Answered if outcome.failure.is_some() => policy.on_failure.with_reason(&sentence()),
         End::Answered if hook.draft.action == "rule" => rule::read_match(event, hook, outcome),
@@ -50,20 +48,13 @@ pub fn read_outcome(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
         End::FailedToStart(why) if !policy.limits.blocking => {
             Verdict::default().with_gate_failure(format!("not started: {why}"))
         }
-        End::FailedToStart(why) => policy
-            .on_failure
-            .with_reason(&sentence())
-            .with_gate_failure(format!("not started: {why}")),
+        End::FailedToStart(why) => failed(format!("not started: {why}")),
         // The shell's exit codes for a command that is missing or not executable.
-        End::Exited(code @ (126 | 127)) => policy
-            .on_failure
-            .with_reason(&sentence())
-            .with_gate_failure(format!("not started: exit code {code}")),
+        End::Exited(code @ (126 | 127)) => failed(format!("not started: exit code {code}")),
         // A signal is no answer.
-        End::Signalled(number) if policy.limits.blocking => policy
-            .on_failure
-            .with_reason(&sentence())
-            .with_gate_failure(format!("ended by signal {number}")),
+        End::Signalled(number) if policy.limits.blocking => {
+            failed(format!("ended by signal {number}"))
+        }
         End::Exited(_) | End::Signalled(_) => policy.on_failure.with_reason(&sentence()),
     }
 }

@@ -6,14 +6,13 @@ use gambrel_model::request::{CALLBACK_MARKER, strip_callback_marker, to_body};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variable_names};
 use gambrel_model::text::truncate_chars;
 use gambrel_model::{
-    ApprovalRequest, Call, Carry, Complaint, Event, FileChange, Hook, MAX_SHOWN_CHARS,
-    WebhookRequest,
+    ApprovalRequest, Call, Carry, Event, FileChange, Hook, MAX_SHOWN_CHARS, WebhookRequest,
 };
 use serde_json::{Value, json};
 
 use super::question::{question_context, question_title};
 use super::variables::variable_value;
-use crate::event_parts::{text_field, value_as_text};
+use crate::event_parts::{string_list, text_field, value_as_text};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// The default port of the server for answers.
@@ -25,7 +24,7 @@ pub fn read_fields(fields: &mut DocumentFields<'_>) {
     if !METHODS.contains(&written.to_uppercase().as_str()) {
         let _ = fields.read_word("method", &METHODS);
     }
-    super::action::check_map(fields, "headers");
+    let _ = fields.read_map("headers", super::action::PAIRS_HELP);
     if fields.read_count("callback_port").is_some_and(|port| port == 0 || port > 65_535) {
         let help = "the default is 8765";
         fields.add_error("callback_port", "`callback_port` is between 1 and 65535", help);
@@ -76,11 +75,7 @@ fn warn_plain_buttons(fields: &mut DocumentFields<'_>) {
     if plain {
         let message = "Slack wants a button's text as an object; gambrel sends it as one";
         let help = "write `text: {type: plain_text, text: \"…\"}`";
-        let before = fields.complaints.len();
-        fields.add_error("body", message, help);
-        for complaint in fields.complaints.iter_mut().skip(before) {
-            *complaint = Complaint::warning(complaint.spot.clone(), message).with_help(help);
-        }
+        fields.add_warning("body", message, help);
     }
 }
 
@@ -135,11 +130,6 @@ fn signing_secrets(config: &Value, filled: &dyn Fn(&Value) -> String) -> Vec<Str
         None => Vec::new(),
     };
     secrets.into_iter().filter(|secret: &String| !secret.is_empty()).collect()
-}
-
-pub fn string_list(config: &Value, key: &str) -> Vec<String> {
-    let items = config.get(key).and_then(Value::as_array).into_iter().flatten();
-    items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn is_slack_url(url: &str) -> bool {

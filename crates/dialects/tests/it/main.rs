@@ -5,4 +5,5 @@
 mod answers_fit_their_schema;
 mod matchers_agree_with_javascript;
 mod never_panics;
+mod samples_parse;
 mod table;

@@ -10,6 +10,7 @@ use gambrel_model::text::{join_lines, truncate_chars};
 
 use super::definition::Surroundings;
 use super::glob::expand_glob;
+use super::value::escape_glob;
 use crate::covered::{Fingerprint, HookFile};
 
 /// A hook is not made of more files than this.
@@ -177,7 +178,7 @@ impl<'s> Collector<'s> {
         }
         let absolute = match pattern.starts_with('/') {
             true => pattern.to_owned(),
-            false => format!("{}/{pattern}", escape_glob(folder)),
+            false => format!("{}/{pattern}", escape_glob(&folder.display().to_string())),
         };
         self.globs.insert(absolute, files.clone());
         files
@@ -223,18 +224,6 @@ impl<'s> Collector<'s> {
             anchored: false,
         }
     }
-}
-
-/// A folder's name as part of a pattern.
-fn escape_glob(folder: &Path) -> String {
-    let mut text = String::new();
-    for c in folder.display().to_string().chars() {
-        if matches!(c, '*' | '?' | '[' | ']' | '\\') {
-            text.push('\\');
-        }
-        text.push(c);
-    }
-    text
 }
 
 /// A path without `.` and `..`, by its text alone.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gambrel_model::Hook;
+use gambrel_model::text::contains_word;
 use serde_json::Value;
 
 use super::collector::{Collector, Coverage, Naming};
@@ -131,20 +132,8 @@ pub(crate) fn work_out(hook: &Hook, around: &Surroundings) -> Coverage {
 }
 
 /// Fields that are looked at for themselves, or that name no files.
-const READ_FIELDS: [&str; 12] = [
-    "command",
-    "args",
-    "argv",
-    "env",
-    "cwd",
-    "path",
-    "serverDefinition",
-    "trust_files",
-    "type",
-    "prompt",
-    "modelCommand",
-    "if",
-];
+const READ_FIELDS: &str =
+    "command args argv env cwd path serverDefinition trust_files type prompt modelCommand if";
 
 fn read_action(shell: &mut ShellReader<'_, '_>, config: &Value) {
     let command = config["command"].as_str();
@@ -230,7 +219,7 @@ fn set_environment(shell: &mut ShellReader<'_, '_>, env: &Value) {
 /// Every other text of a definition: it may name a file, too.
 fn other_texts(config: &Value) -> Vec<&str> {
     let fields = config.as_object().into_iter().flatten();
-    let others = fields.filter(|(key, _)| !READ_FIELDS.contains(&key.as_str()));
+    let others = fields.filter(|(key, _)| !contains_word(READ_FIELDS, key));
     others.flat_map(|(_, value)| collect_texts(value)).filter(|text| !text.contains('\n')).collect()
 }
 

@@ -23,97 +23,80 @@ struct Interpreter {
     verbs: &'static [&'static str],
 }
 
+/// An interpreter without options; builder methods add them.
+const fn interpreter(names: &'static [&'static str], language: Language) -> Interpreter {
+    Interpreter { names, language, valued: &[], inline: &[], loads: &[], verbs: &[] }
+}
+
+impl Interpreter {
+    const fn valued(mut self, options: &'static [&'static str]) -> Self {
+        self.valued = options;
+        self
+    }
+
+    const fn inline(mut self, options: &'static [&'static str]) -> Self {
+        self.inline = options;
+        self
+    }
+
+    const fn loads(mut self, options: &'static [&'static str]) -> Self {
+        self.loads = options;
+        self
+    }
+
+    const fn verbs(mut self, words: &'static [&'static str]) -> Self {
+        self.verbs = words;
+        self
+    }
+}
+
 const NODE_LOADS: &[&str] = &["-r", "--require", "--import", "--loader", "--experimental-loader"];
 
 const INTERPRETERS: [Interpreter; 11] = [
-    Interpreter {
-        names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"],
-        language: Language::Shell,
-        valued: &["-o", "+o", "-O", "+O"],
-        inline: &["-c"],
-        loads: &["--rcfile", "--init-file"],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["python", "python2", "python3", "pypy", "pypy3"],
-        language: Language::Python,
-        valued: &["-W", "-X", "-Q"],
-        inline: &["-c"],
-        loads: &[],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["node", "nodejs"],
-        language: Language::JavaScript,
-        valued: &["--env-file", "-C", "--conditions", "--input-type", "--stack-size"],
-        inline: &["-e", "--eval", "-p", "--print", "-pe"],
-        loads: NODE_LOADS,
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["tsx", "ts-node", "swc-node", "jiti", "zx"],
-        language: Language::JavaScript,
-        valued: &["--tsconfig", "-P", "--project"],
-        inline: &["-e", "--eval"],
-        loads: NODE_LOADS,
-        verbs: &["watch"],
-    },
-    Interpreter {
-        names: &["deno"],
-        language: Language::JavaScript,
-        valued: &["--config", "-c", "--import-map", "--lock", "--cert"],
-        inline: &[],
-        loads: &["--preload"],
-        verbs: &["run", "eval", "test"],
-    },
-    Interpreter {
-        names: &["ruby", "jruby"],
-        language: Language::Other,
-        valued: &["-I", "-E", "-C"],
-        inline: &["-e"],
-        loads: &["-r"],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["perl"],
-        language: Language::Other,
-        valued: &["-I"],
-        inline: &["-e", "-E", "-ne", "-pe", "-lne", "-nle"],
-        loads: &[],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["php"],
-        language: Language::Other,
-        valued: &["-c", "-d", "-t", "-z"],
-        inline: &["-r"],
-        loads: &[],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["awk", "gawk", "mawk", "nawk"],
-        language: Language::Awk,
-        valued: &["-F", "-v"],
-        inline: &[],
-        loads: &["-f", "--file"],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["lua", "luajit", "Rscript", "julia", "tclsh", "osascript", "elixir", "groovy"],
-        language: Language::Other,
-        valued: &[],
-        inline: &["-e"],
-        loads: &["-l", "-L"],
-        verbs: &[],
-    },
-    Interpreter {
-        names: &["pwsh", "powershell", "fish", "nu", "guile", "racket", "scala", "kotlin", "swift"],
-        language: Language::Other,
-        valued: &["-ExecutionPolicy"],
-        inline: &["-c", "-Command"],
-        loads: &["-File"],
-        verbs: &[],
-    },
+    interpreter(&["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"], Language::Shell)
+        .valued(&["-o", "+o", "-O", "+O"])
+        .inline(&["-c"])
+        .loads(&["--rcfile", "--init-file"]),
+    interpreter(&["python", "python2", "python3", "pypy", "pypy3"], Language::Python)
+        .valued(&["-W", "-X", "-Q"])
+        .inline(&["-c"]),
+    interpreter(&["node", "nodejs"], Language::JavaScript)
+        .valued(&["--env-file", "-C", "--conditions", "--input-type", "--stack-size"])
+        .inline(&["-e", "--eval", "-p", "--print", "-pe"])
+        .loads(NODE_LOADS),
+    interpreter(&["tsx", "ts-node", "swc-node", "jiti", "zx"], Language::JavaScript)
+        .valued(&["--tsconfig", "-P", "--project"])
+        .inline(&["-e", "--eval"])
+        .loads(NODE_LOADS)
+        .verbs(&["watch"]),
+    interpreter(&["deno"], Language::JavaScript)
+        .valued(&["--config", "-c", "--import-map", "--lock", "--cert"])
+        .loads(&["--preload"])
+        .verbs(&["run", "eval", "test"]),
+    interpreter(&["ruby", "jruby"], Language::Other)
+        .valued(&["-I", "-E", "-C"])
+        .inline(&["-e"])
+        .loads(&["-r"]),
+    interpreter(&["perl"], Language::Other)
+        .valued(&["-I"])
+        .inline(&["-e", "-E", "-ne", "-pe", "-lne", "-nle"]),
+    interpreter(&["php"], Language::Other).valued(&["-c", "-d", "-t", "-z"]).inline(&["-r"]),
+    interpreter(&["awk", "gawk", "mawk", "nawk"], Language::Awk)
+        .valued(&["-F", "-v"])
+        .loads(&["-f", "--file"]),
+    interpreter(
+        &["lua", "luajit", "Rscript", "julia", "tclsh", "osascript", "elixir", "groovy"],
+        Language::Other,
+    )
+    .inline(&["-e"])
+    .loads(&["-l", "-L"]),
+    interpreter(
+        &["pwsh", "powershell", "fish", "nu", "guile", "racket", "scala", "kotlin", "swift"],
+        Language::Other,
+    )
+    .valued(&["-ExecutionPolicy"])
+    .inline(&["-c", "-Command"])
+    .loads(&["-File"]),
 ];
 
 /// The language of a program's scripts.
@@ -139,34 +122,125 @@ struct Asked {
     reads_input: bool,
 }
 
-/// Takes note of what an interpreter runs. False when the program is none.
-pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command) -> bool {
-    let Some(interpreter) = find_interpreter(name) else { return false };
-    if command.words.first().and_then(Text::as_known).is_some_and(|word| !word.contains('/')) {
-        shell.look_up(name);
-    }
-    let asked = parse_arguments(interpreter, &command.words[1..]);
-    for file in &asked.loads {
-        follow_preload(shell, interpreter.language, file, command);
-    }
-    load_from_environment(shell, interpreter.language, command);
-    if let Some(text) = &asked.inline {
-        follow_inline_code(shell, interpreter.language, text, &asked.args, command);
-    } else if let Some(module) = &asked.module {
-        python::run_module(shell, module, command);
-    } else if let Some(script) = asked.script.clone().filter(|_| !asked.reads_input) {
-        if interpreter.language != Language::Awk {
-            run_file(shell, interpreter.language, &script, &asked.args, command);
-        } else if asked.loads.is_empty() {
-            follow_inline_code(shell, interpreter.language, &script, &[], command);
+impl ShellReader<'_, '_> {
+    /// Takes note of what an interpreter runs. False when the program is none.
+    pub fn run_interpreter(&mut self, name: &str, command: &Command) -> bool {
+        let Some(interpreter) = find_interpreter(name) else { return false };
+        if command.words.first().and_then(Text::as_known).is_some_and(|word| !word.contains('/')) {
+            self.look_up(name);
         }
-    } else if asked.loads.is_empty() || interpreter.language != Language::Awk {
-        from_input(shell, interpreter.language, &asked, command);
+        let asked = parse_arguments(interpreter, &command.words[1..]);
+        for file in &asked.loads {
+            self.follow_preload(interpreter.language, file, command);
+        }
+        self.load_from_environment(interpreter.language, command);
+        if let Some(text) = &asked.inline {
+            self.follow_inline_code(interpreter.language, text, &asked.args, command);
+        } else if let Some(module) = &asked.module {
+            python::run_module(self, module, command);
+        } else if let Some(script) = asked.script.clone().filter(|_| !asked.reads_input) {
+            if interpreter.language != Language::Awk {
+                self.run_file(interpreter.language, &script, &asked.args, command);
+            } else if asked.loads.is_empty() {
+                self.follow_inline_code(interpreter.language, &script, &[], command);
+            }
+        } else if asked.loads.is_empty() || interpreter.language != Language::Awk {
+            self.run_input(interpreter.language, &asked, command);
+        }
+        for word in &asked.args {
+            self.add_argument(word);
+        }
+        true
     }
-    for word in &asked.args {
-        shell.add_argument(word);
+
+    /// A file that is loaded before the script.
+    fn follow_preload(&mut self, language: Language, file: &Text, command: &Command) {
+        match language {
+            Language::JavaScript => javascript::follow_preload(self, file, command),
+            _ => self.run_file(language, file, &[], command),
+        }
     }
-    true
+
+    /// Variables by which an interpreter is made to load a file.
+    fn load_from_environment(&mut self, language: Language, command: &Command) {
+        let names: &[&str] = match language {
+            Language::Shell => &["BASH_ENV", "ENV"],
+            Language::Python => &["PYTHONSTARTUP"],
+            _ => &[],
+        };
+        for name in names {
+            for value in self.state.vars.get(*name).cloned().into_iter().flatten().flatten() {
+                self.run_file(language, &value, &[], command);
+            }
+        }
+        if language == Language::JavaScript && self.state.vars.contains_key("NODE_OPTIONS") {
+            self.collector.cannot_see(&format!("`{}`: NODE_OPTIONS may load files", command.raw));
+        }
+    }
+
+    fn run_file(&mut self, language: Language, file: &Text, args: &[Text], command: &Command) {
+        if file.to_pattern().is_none() {
+            self.collector.cannot_see(&format!("`{}`: the script's name is computed", command.raw));
+        }
+        for path in self.resolve_script(language, file) {
+            script::run(self, &path, language, args);
+        }
+    }
+
+    /// The files that a script's name leads to, in the way of its language.
+    fn resolve_script(&mut self, language: Language, file: &Text) -> Vec<PathBuf> {
+        match (language, file.as_known().map(str::to_owned)) {
+            (Language::JavaScript, Some(known)) => javascript::resolve_from_folders(self, &known),
+            (Language::Python, Some(known)) => python::resolve_script(self, &known),
+            (Language::Shell, Some(known)) if !known.contains('/') => {
+                let mut files = self.add_named(file, Naming::Code);
+                if files.is_empty() {
+                    files = self.find_in_path(&known);
+                }
+                files
+            }
+            _ => self.add_named(file, Naming::Code),
+        }
+    }
+
+    /// Code that stands in the command itself.
+    fn follow_inline_code(
+        &mut self,
+        language: Language,
+        text: &Text,
+        args: &[Text],
+        command: &Command,
+    ) {
+        let Some(text) = text.as_known().map(str::to_owned) else {
+            return self.collector.cannot_see(&format!("`{}`: the code is computed", command.raw));
+        };
+        script::read_text(self, language, &text, args);
+    }
+
+    /// Code that is read from the standard input.
+    fn run_input(&mut self, language: Language, asked: &Asked, command: &Command) {
+        if command.words[1..]
+            .iter()
+            .any(|word| matches!(word.as_known(), Some("--version" | "-V" | "--help")))
+        {
+            return;
+        }
+        match &command.input {
+            Input::Text(text) => script::read_text(self, language, text, &asked.args),
+            Input::Files(files) => {
+                for file in files.clone() {
+                    self.run_file(language, &file, &asked.args, command);
+                }
+            }
+            Input::Pipe(from) => {
+                let name = base_name(command.words[0].as_known().unwrap_or_default());
+                self.collector.cannot_see(&format!("`{name}` runs the output of `{from}`"));
+            }
+            Input::Inherited => {
+                self.collector.cannot_see(&format!("`{}` runs what it reads", command.raw));
+            }
+        }
+    }
 }
 
 fn parse_arguments(interpreter: &Interpreter, words: &[Text]) -> Asked {
@@ -224,113 +298,4 @@ fn ends_with_m(option: &str) -> bool {
         && !option.starts_with("--")
         && option.len() < 6
         && option.ends_with('m')
-}
-
-/// A file that is loaded before the script.
-fn follow_preload(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    file: &Text,
-    command: &Command,
-) {
-    match language {
-        Language::JavaScript => javascript::follow_preload(shell, file, command),
-        _ => run_file(shell, language, file, &[], command),
-    }
-}
-
-/// Variables by which an interpreter is made to load a file.
-fn load_from_environment(shell: &mut ShellReader<'_, '_>, language: Language, command: &Command) {
-    let names: &[&str] = match language {
-        Language::Shell => &["BASH_ENV", "ENV"],
-        Language::Python => &["PYTHONSTARTUP"],
-        _ => &[],
-    };
-    for name in names {
-        for value in shell.state.vars.get(*name).cloned().into_iter().flatten().flatten() {
-            run_file(shell, language, &value, &[], command);
-        }
-    }
-    if language == Language::JavaScript && shell.state.vars.contains_key("NODE_OPTIONS") {
-        shell.collector.cannot_see(&format!("`{}`: NODE_OPTIONS may load files", command.raw));
-    }
-}
-
-fn run_file(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    file: &Text,
-    args: &[Text],
-    command: &Command,
-) {
-    if file.to_pattern().is_none() {
-        shell.collector.cannot_see(&format!("`{}`: the script's name is computed", command.raw));
-    }
-    for path in resolve_script(shell, language, file) {
-        script::run(shell, &path, language, args);
-    }
-}
-
-/// The files that a script's name leads to, in the way of its language.
-fn resolve_script(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    file: &Text,
-) -> Vec<PathBuf> {
-    match (language, file.as_known().map(str::to_owned)) {
-        (Language::JavaScript, Some(known)) => javascript::resolve_from_folders(shell, &known),
-        (Language::Python, Some(known)) => python::resolve_script(shell, &known),
-        (Language::Shell, Some(known)) if !known.contains('/') => {
-            let mut files = shell.add_named(file, Naming::Code);
-            if files.is_empty() {
-                files = shell.find_in_path(&known);
-            }
-            files
-        }
-        _ => shell.add_named(file, Naming::Code),
-    }
-}
-
-/// Code that stands in the command itself.
-fn follow_inline_code(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    text: &Text,
-    args: &[Text],
-    command: &Command,
-) {
-    let Some(text) = text.as_known().map(str::to_owned) else {
-        return shell.collector.cannot_see(&format!("`{}`: the code is computed", command.raw));
-    };
-    script::read_text(shell, language, &text, args);
-}
-
-/// Code that is read from the standard input.
-fn from_input(
-    shell: &mut ShellReader<'_, '_>,
-    language: Language,
-    asked: &Asked,
-    command: &Command,
-) {
-    if command.words[1..]
-        .iter()
-        .any(|word| matches!(word.as_known(), Some("--version" | "-V" | "--help")))
-    {
-        return;
-    }
-    match &command.input {
-        Input::Text(text) => script::read_text(shell, language, text, &asked.args),
-        Input::Files(files) => {
-            for file in files.clone() {
-                run_file(shell, language, &file, &asked.args, command);
-            }
-        }
-        Input::Pipe(from) => {
-            let name = base_name(command.words[0].as_known().unwrap_or_default());
-            shell.collector.cannot_see(&format!("`{name}` runs the output of `{from}`"));
-        }
-        Input::Inherited => {
-            shell.collector.cannot_see(&format!("`{}` runs what it reads", command.raw));
-        }
-    }
 }

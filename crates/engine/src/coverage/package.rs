@@ -98,7 +98,7 @@ fn follow_script_name(
         add_settings_files(shell);
         let words = std::iter::once(Text::literal("node")).chain([name.clone()]);
         let words = words.chain(args.iter().cloned()).collect();
-        interpreter::run(shell, "node", &Command { words, ..command.clone() });
+        shell.run_interpreter("node", &Command { words, ..command.clone() });
         return;
     }
     for file in package_file(shell) {

@@ -2,136 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
+use gambrel_model::text::contains_word;
+
 use super::collector::Naming;
 use super::shell::{Command, ShellReader};
 use super::value::Text;
-use super::{interpreter, makefile, package, script, wrapper};
+use super::{makefile, package, script, wrapper};
 
 /// Print or test their arguments, or read none of them: no file of theirs counts.
-const PLAIN: [&str; 30] = [
-    "echo", "printf", "test", "[", "[[", "true", "false", ":", "exit", "return", "break",
-    "continue", "sleep", "kill", "wait", "umask", "ulimit", "hash", "type", "which", "jobs",
-    "date", "pwd", "basename", "dirname", "realpath", "readlink", "mktemp", "uname", "id",
-];
+const PLAIN: &str = "\
+    echo printf test [ [[ true false : exit return break continue sleep kill wait umask ulimit \
+    hash type which jobs date pwd basename dirname realpath readlink mktemp uname id";
 /// Write, make or remove what they are given.
-const WRITERS: [&str; 12] = [
-    "tee", "touch", "rm", "rmdir", "mkdir", "unlink", "truncate", "chmod", "chown", "mkfifo",
-    "shred", "logger",
-];
+const WRITERS: &str = "tee touch rm rmdir mkdir unlink truncate chmod chown mkfifo shred logger";
 /// Write the last thing that they are given, and read the others.
-const COPIERS: [&str; 5] = ["cp", "mv", "ln", "install", "rsync"];
+const COPIERS: &str = "cp mv ln install rsync";
 /// Read what they are given and run none of it.
-const READERS: [&str; 34] = [
-    "cat",
-    "head",
-    "tail",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "wc",
-    "sort",
-    "uniq",
-    "cut",
-    "tr",
-    "ls",
-    "stat",
-    "file",
-    "diff",
-    "cmp",
-    "md5sum",
-    "sha256sum",
-    "shasum",
-    "cksum",
-    "jq",
-    "yq",
-    "sed",
-    "git",
-    "shellcheck",
-    "du",
-    "df",
-    "less",
-    "more",
-    "od",
-    "xxd",
-    "base64",
-    "column",
-];
+const READERS: &str = "\
+    cat head tail grep egrep fgrep rg wc sort uniq cut tr ls stat file diff cmp md5sum sha256sum \
+    shasum cksum jq yq sed git shellcheck du df less more od xxd base64 column";
 /// Run files of the project by rules of their own.
-const CONVENTION: [&str; 72] = [
-    "cargo",
-    "go",
-    "mvn",
-    "gradle",
-    "gradlew",
-    "ant",
-    "pytest",
-    "py.test",
-    "tox",
-    "nox",
-    "jest",
-    "vitest",
-    "mocha",
-    "ava",
-    "eslint",
-    "webpack",
-    "vite",
-    "rollup",
-    "esbuild",
-    "tsc",
-    "turbo",
-    "nx",
-    "lerna",
-    "docker",
-    "docker-compose",
-    "podman",
-    "ansible-playbook",
-    "terraform",
-    "rake",
-    "invoke",
-    "pre-commit",
-    "lint-staged",
-    "husky",
-    "lefthook",
-    "just",
-    "task",
-    "composer",
-    "mix",
-    "dotnet",
-    "prettier",
-    "stylelint",
-    "mypy",
-    "pylint",
-    "flake8",
-    "playwright",
-    "cypress",
-    "next",
-    "gulp",
-    "grunt",
-    "rubocop",
-    "rspec",
-    "phpunit",
-    "bazel",
-    "cmake",
-    "ctest",
-    "ninja",
-    "meson",
-    "scons",
-    "nix",
-    "nix-shell",
-    "nix-build",
-    "vagrant",
-    "pulumi",
-    "serverless",
-    "uvicorn",
-    "gunicorn",
-    "flask",
-    "celery",
-    "alembic",
-    "sphinx-build",
-    "mkdocs",
-    "jekyll",
-];
+const CONVENTION: &str = "\
+    cargo go mvn gradle gradlew ant pytest py.test tox nox jest vitest mocha ava eslint webpack \
+    vite rollup esbuild tsc turbo nx lerna docker docker-compose podman ansible-playbook \
+    terraform rake invoke pre-commit lint-staged husky lefthook just task composer mix dotnet \
+    prettier stylelint mypy pylint flake8 playwright cypress next gulp grunt rubocop rspec \
+    phpunit bazel cmake ctest ninja meson scons nix nix-shell nix-build vagrant pulumi serverless \
+    uvicorn gunicorn flask celery alembic sphinx-build mkdocs jekyll";
 
 impl ShellReader<'_, '_> {
     /// Takes note of what a command runs.
@@ -173,19 +70,19 @@ impl ShellReader<'_, '_> {
 
     /// A program or builtin with rules of its own.
     fn by_name(&mut self, name: &str, command: &Command) -> bool {
-        if PLAIN.contains(&name) {
+        if contains_word(PLAIN, name) {
             // `echo x.sh | xargs sh`
             if command.is_piped {
                 self.add_arguments(command);
             }
-        } else if WRITERS.contains(&name) {
+        } else if contains_word(WRITERS, name) {
             // Nothing that they are given is read.
-        } else if COPIERS.contains(&name) {
+        } else if contains_word(COPIERS, name) {
             let end = command.words.len().saturating_sub(1).max(1);
             for word in &command.words[1..end] {
                 self.add_argument(word);
             }
-        } else if READERS.contains(&name) {
+        } else if contains_word(READERS, name) {
             self.look_up(name);
             for word in &command.words[1..] {
                 self.add_argument(word);
@@ -193,11 +90,14 @@ impl ShellReader<'_, '_> {
         } else {
             return self.follow_builtin(name, command)
                 || wrapper::run(self, name, command)
-                || interpreter::run(self, name, command)
+                || self.run_interpreter(name, command)
                 || package::run(self, name, command)
                 || makefile::run(self, name, command);
         }
-        if PLAIN.contains(&name) || WRITERS.contains(&name) || COPIERS.contains(&name) {
+        if contains_word(PLAIN, name)
+            || contains_word(WRITERS, name)
+            || contains_word(COPIERS, name)
+        {
             self.look_up(name);
         }
         true
@@ -331,7 +231,7 @@ impl ShellReader<'_, '_> {
         self.evaluate_text(&text, command);
     }
 
-    fn evaluate_text(&mut self, text: &Text, command: &Command) {
+    pub fn evaluate_text(&mut self, text: &Text, command: &Command) {
         match text.as_known().map(str::to_owned) {
             Some(known) => self.read_text(&known),
             None => self.collector.cannot_see(&format!("`{}`: the text is computed", command.raw)),
@@ -355,7 +255,7 @@ impl ShellReader<'_, '_> {
     }
 
     fn follow_convention(&mut self, name: &str, command: &Command) {
-        if CONVENTION.contains(&base_name(name)) {
+        if contains_word(CONVENTION, base_name(name)) {
             let what = format!("`{}` runs files of the project by its own rules", command.raw);
             self.collector.cannot_see(&what);
         }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use gambrel_model::text::contains_word;
+
 use super::collector::Naming;
 use super::literals::{add_literals, has_computed};
 use super::script::{self, Language};
@@ -9,49 +11,15 @@ use super::shell::{Command, ShellReader};
 use super::value::Text;
 
 /// Loaded before any script: no file beside it takes their place.
-const BUILT_IN: [&str; 20] = [
-    "sys",
-    "os",
-    "builtins",
-    "time",
-    "io",
-    "abc",
-    "site",
-    "stat",
-    "posixpath",
-    "codecs",
-    "errno",
-    "encodings",
-    "_thread",
-    "marshal",
-    "itertools",
-    "gc",
-    "posix",
-    "signal",
-    "_io",
-    "__future__",
-];
+const BUILT_IN: &str = "\
+    sys os builtins time io abc site stat posixpath codecs errno encodings _thread marshal \
+    itertools gc posix signal _io __future__";
 /// Modules of the machine that run files of a project.
-const RUNNERS: [&str; 14] = [
-    "pytest", "unittest", "tox", "nox", "invoke", "doctest", "behave", "pylint", "mypy", "flake8",
-    "build", "pip", "runpy", "coverage",
-];
+const RUNNERS: &str = "\
+    pytest unittest tox nox invoke doctest behave pylint mypy flake8 build pip runpy coverage";
 /// Calls that load or run what they are given.
-const LOADERS: [&str; 13] = [
-    "exec(",
-    "eval(",
-    "__import__(",
-    "import_module(",
-    "run_path(",
-    "run_module(",
-    "system(",
-    "popen(",
-    "Popen(",
-    "run(",
-    "call(",
-    "check_call(",
-    "check_output(",
-];
+const LOADERS: [&str; 6] =
+    ["exec(", "eval(", "__import__(", "import_module(", "run_path(", "run_module("];
 /// Of these calls only those of the modules that start programs count.
 const STARTERS: [&str; 7] =
     ["system(", "popen(", "Popen(", "run(", "call(", "check_call(", "check_output("];
@@ -73,7 +41,7 @@ pub(super) fn run_module(shell: &mut ShellReader<'_, '_>, module: &Text, command
         let what = format!("`{}`: the module's name is computed", command.raw);
         return shell.collector.cannot_see(&what);
     };
-    if RUNNERS.contains(&name.split('.').next().unwrap_or_default()) {
+    if contains_word(RUNNERS, name.split('.').next().unwrap_or_default()) {
         let what = format!("`{}` runs files of the project by its own rules", command.raw);
         shell.collector.cannot_see(&what);
     }
@@ -150,7 +118,7 @@ fn follow_import(shell: &mut ShellReader<'_, '_>, import: &str, own_folder: &Pat
             (vec![above.to_owned()], &import[dots..])
         }
     };
-    if BUILT_IN.contains(&name.split('.').next().unwrap_or_default()) {
+    if contains_word(BUILT_IN, name.split('.').next().unwrap_or_default()) {
         return;
     }
     for folder in folders {
@@ -165,8 +133,8 @@ fn find_computed(shell: &mut ShellReader<'_, '_>, text: &str) {
         shell.collector.cannot_see("modules of a `sys.path` that is changed");
     }
     let starts = text.contains("subprocess") || text.contains("os.");
-    for call in LOADERS {
-        if (starts || !STARTERS.contains(&call)) && has_computed(text, call) {
+    for call in LOADERS.iter().chain(STARTERS.iter().filter(|_| starts)) {
+        if has_computed(text, call) {
             let call = call.trim_end_matches('(');
             shell.collector.cannot_see(&format!("`{call}` of something computed"));
         }

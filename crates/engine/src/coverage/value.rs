@@ -175,7 +175,7 @@ impl Text {
     }
 }
 
-fn escape_glob(text: &str) -> String {
+pub(super) fn escape_glob(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '*' | '?' | '[' | ']' | '\\') {

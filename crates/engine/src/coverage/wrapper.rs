@@ -89,23 +89,21 @@ fn follow_wrapper(shell: &mut ShellReader<'_, '_>, wrapper: &Wrapper, command: &
     while let Some(word) = command.words.get(at) {
         let text = word.as_known().unwrap_or_default().to_owned();
         at += 1;
-        if wrapper.name == "env" && (text == "-S" || text == "--split-string") {
-            let rest = command.words.get(at).cloned().unwrap_or_default();
-            read_text(shell, &rest, command);
-            at += 1;
-        } else if wrapper.name == "env" && (text == "-C" || text == "--chdir") {
-            let to = command.words.get(at).cloned().unwrap_or_default();
-            shell.state.change_folder(&[to]);
-            at += 1;
-        } else if wrapper.valued.contains(&text.as_str()) {
+        let value = || command.words.get(at).cloned().unwrap_or_default();
+        match (wrapper.name, text.as_str()) {
+            // `flock file -c 'text'`
+            ("env", "-S" | "--split-string") | ("flock", "-c") => {
+                shell.evaluate_text(&value(), command);
+                at += 1;
+                continue;
+            }
+            ("env", "-C" | "--chdir") => shell.state.change_folder(&[value()]),
+            _ => {}
+        }
+        if wrapper.valued.contains(&text.as_str()) {
             at += 1;
         } else if text.starts_with('-') && text.len() > 1 {
-            // `flock file -c 'text'`
-            if wrapper.name == "flock" && text == "-c" {
-                let rest = command.words.get(at).cloned().unwrap_or_default();
-                read_text(shell, &rest, command);
-                at += 1;
-            }
+            // An option without a value.
         } else if is_assignment(word) {
             set_variable(shell, word);
         } else if operands > 0 {
@@ -127,13 +125,6 @@ fn set_variable(shell: &mut ShellReader<'_, '_>, word: &Text) {
     if let Some((name, _)) = word.literal_head().split_once('=') {
         shell.state.set_variable(name, vec![vec![word.without_head(name.len() + 1)]]);
         shell.state.exported.insert(name.to_owned());
-    }
-}
-
-fn read_text(shell: &mut ShellReader<'_, '_>, text: &Text, command: &Command) {
-    match text.as_known().map(str::to_owned) {
-        Some(text) => shell.read_text(&text),
-        None => shell.collector.cannot_see(&format!("`{}`: the text is computed", command.raw)),
     }
 }
 

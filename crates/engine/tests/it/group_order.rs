@@ -53,7 +53,7 @@ fn stops_at_a_refusal_where_the_event_says_so() {
     let fired = fixture.fire(event);
     assert_eq!(fired.decision.merged.ruling, Ruling::Deny);
     assert_eq!(fixture.batches(), [["a"], ["b"]]);
-    assert!(reason_of(&fired.decision, "c").starts_with("denied already by first-"));
+    assert_eq!(reason_of(&fired.decision, "c"), "denied already by b");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_refusal_at_a_gate_skips_the_groups_that_have_not_started() {
     );
     let fired = fixture.fire("at_once");
     assert_eq!(fixture.batches(), [["a", "b"]]);
-    assert!(reason_of(&fired.decision, "c").starts_with("denied already by first-"));
+    assert_eq!(reason_of(&fired.decision, "c"), "denied already by a");
 }
 
 #[test]

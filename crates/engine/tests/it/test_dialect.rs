@@ -68,6 +68,10 @@ impl Caller for TestCaller {
         Ok(ParsedEvent { session: "s".into(), facts, ..parsed })
     }
 
+    fn sample_event(&self, _: &Event, spec: &'static EventSpec) -> Value {
+        json!({"event": spec.name, "input": {"command": "ls"}})
+    }
+
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
         let words: Vec<&str> = decision.for_caller.messages_for(Audience::AgentNow).collect();
         Reply { stdout: words.join("\n").into_bytes(), ..Reply::default() }

@@ -3,13 +3,13 @@
 
 use std::time::SystemTime;
 
-use gambrel_model::ledger::{Imported, LedgerError};
+use gambrel_model::ledger::{Imported, LedgerResult};
 use rusqlite::Connection;
 
 use super::database::{self, DatabaseFailure, Importer};
 use super::lock::FileLock;
-use super::state_dir::{Durable, StateDir, io_error, refused_error};
-use super::{LocalLedger, session, spool, tickets};
+use super::state_dir::{Durable, StateDir, io_error};
+use super::{LocalLedger, session, spool};
 
 /// The lock of the importing process.
 const IMPORT_LOCK: &str = "take.lock";
@@ -21,7 +21,7 @@ const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 
 impl LocalLedger {
     /// Imports the spool into the database for a reader.
-    pub(super) fn import_spool(&self) -> Result<Imported, LedgerError> {
+    pub(super) fn import_spool(&self) -> LedgerResult<Imported> {
         if !self.has_journal() {
             return Ok(Imported::default());
         }
@@ -38,7 +38,7 @@ impl LocalLedger {
     }
 
     /// Imports the spool without a reader.
-    pub(super) fn import_in_background(&self) -> Result<(), LedgerError> {
+    pub(super) fn import_in_background(&self) -> LedgerResult {
         if !self.has_journal() {
             return Ok(());
         }
@@ -57,9 +57,7 @@ impl LocalLedger {
         kept.extend(taken.notices);
         // The oldest notices are dropped.
         kept.drain(..kept.len().saturating_sub(MAX_NOTICE_COUNT));
-        let bytes = serde_json::to_vec(&kept)
-            .map_err(|error| refused_error("writing", &self.folder.path_of(NOTICES_FILE), error))?;
-        self.folder.replace_file(NOTICES_FILE, &bytes, Durable::No)?;
+        self.folder.replace_json(NOTICES_FILE, &kept, Durable::No)?;
         spool::subtract_dropped(&self.folder, taken.dropped_bytes)
     }
 
@@ -70,7 +68,7 @@ impl LocalLedger {
     }
 
     /// Imports the journal. The calling function holds the lock.
-    fn import_locked(&self) -> Result<Imported, LedgerError> {
+    fn import_locked(&self) -> LedgerResult<Imported> {
         let (mut taken, folder) = (Imported::default(), &self.folder);
         let path = folder.path_of(database::DATABASE_FILE);
         let worked = match self.import_all(&mut taken) {
@@ -117,7 +115,7 @@ impl LocalLedger {
             taken.notices.push(format!("old firings removed from the journal: {firings}"));
         }
         let sessions = session::remove_old_sessions(&self.folder, limits.age)?;
-        tickets::remove_old_tickets(&self.folder, limits.age)?;
+        self.remove_old_tickets(limits.age)?;
         if sessions > 0 {
             let days = limits.age.as_secs() / SECONDS_PER_DAY;
             let gone = format!("sessions removed after {days} days without a change: {sessions}");
@@ -127,9 +125,8 @@ impl LocalLedger {
     }
 }
 
-fn stored_notices(folder: &StateDir) -> Result<Vec<String>, LedgerError> {
-    let Some(file) = folder.open_existing(NOTICES_FILE)? else { return Ok(Vec::new()) };
-    let text = folder.read_text(NOTICES_FILE, file)?;
+fn stored_notices(folder: &StateDir) -> LedgerResult<Vec<String>> {
+    let Some(text) = folder.read_existing(NOTICES_FILE)? else { return Ok(Vec::new()) };
     let unreadable = |_| vec![format!("{} cannot be read", folder.path_of(NOTICES_FILE).display())];
     Ok(serde_json::from_str(&text).unwrap_or_else(unreadable))
 }
@@ -161,7 +158,7 @@ fn import_one(
 
 /// Moves a damaged database aside, so that the user can repair it. The next import creates a new
 /// one.
-fn set_database_aside(folder: &StateDir, taken: &mut Imported) -> Result<(), LedgerError> {
+fn set_database_aside(folder: &StateDir, taken: &mut Imported) -> LedgerResult {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let aside = format!("{}.corrupt-{}", database::DATABASE_FILE, now.as_millis());
     for side in ["", "-wal", "-shm"] {

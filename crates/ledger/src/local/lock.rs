@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::ledger::LedgerError;
+use gambrel_model::ledger::LedgerResult;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -31,7 +31,7 @@ pub(super) struct FileLock(File);
 
 impl FileLock {
     /// Waits for the lock file `name`.
-    pub(super) fn wait(folder: &StateDir, name: &str) -> Result<Self, LedgerError> {
+    pub(super) fn wait(folder: &StateDir, name: &str) -> LedgerResult<Self> {
         let path = folder.path_of(name);
         let file =
             open_lock_file(folder, name).map_err(|error| io_error("locking", &path, &error))?;
@@ -44,7 +44,7 @@ impl FileLock {
         folder: &StateDir,
         name: &str,
         timeout: Duration,
-    ) -> Result<Self, LedgerError> {
+    ) -> LedgerResult<Self> {
         let path = folder.path_of(name);
         let trouble = |error: io::Error| io_error("locking", &path, &error);
         let begun = Instant::now();
@@ -80,7 +80,7 @@ pub(super) fn acquire_lock(
     kind: LockKind,
     timeout: Duration,
     path: &Path,
-) -> Result<(), LedgerError> {
+) -> LedgerResult {
     let trouble = |error: io::Error| io_error("locking", path, &error);
     if try_acquire(file, kind).map_err(trouble)?
         || wait_in_thread(file, kind, timeout).map_err(trouble)?

@@ -17,23 +17,20 @@ mod spool;
 mod state_dir;
 mod tickets;
 mod trust;
-mod trusted_text;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gambrel_model::Outcome;
 use gambrel_model::ledger::{
-    BoardNote, Boards, Claim, FiringQuery, FiringRecord, Imported, InboxMessage, Journal,
-    JournalRecord, Ledger, LedgerError, LogLines, NoteFill, ProcessOrigin, RecentFirings, RunLock,
-    RunLog, Runs, SessionState, Sessions, Task, TaskUpdate, Tickets, TrustEntry, TrustStore,
-    Undelivered, WatchTarget,
+    Claim, FiringQuery, FiringRecord, Imported, Journal, JournalRecord, Ledger, LedgerError,
+    LedgerResult, LogLines, ProcessOrigin, RecentFirings, RunLock, RunLog, Runs, SessionChange,
+    SessionState, Sessions, Undelivered, WatchTarget,
 };
-use gambrel_model::ticket::{Answer, AnswerResult, OpenedTicket, Ticket};
 use serde_json::Value;
 
 use crate::pid_alive;
@@ -121,7 +118,7 @@ fn canonical_path(path: &Path) -> PathBuf {
 }
 
 impl Journal for LocalLedger {
-    fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError> {
+    fn append_journal(&self, records: &[JournalRecord]) -> LedgerResult {
         let mut lines = Vec::new();
         let mut left_out = None;
         for record in records {
@@ -136,23 +133,23 @@ impl Journal for LocalLedger {
         left_out.map_or(Ok(()), Err)
     }
 
-    fn firings(&self, query: &FiringQuery) -> Result<Vec<FiringRecord>, LedgerError> {
+    fn firings(&self, query: &FiringQuery) -> LedgerResult<Vec<FiringRecord>> {
         self.list_firings(query)
     }
 
-    fn firing(&self, id_or_prefix: &str) -> Result<Option<FiringRecord>, LedgerError> {
+    fn firing(&self, id_or_prefix: &str) -> LedgerResult<Option<FiringRecord>> {
         self.find_firing(id_or_prefix)
     }
 
-    fn recent_firings(&self, query: &FiringQuery) -> Result<Option<RecentFirings>, LedgerError> {
+    fn recent_firings(&self, query: &FiringQuery) -> LedgerResult<Option<RecentFirings>> {
         self.firings_of_long_spool(query)
     }
 
-    fn import_journal(&self) -> Result<Imported, LedgerError> {
+    fn import_journal(&self) -> LedgerResult<Imported> {
         self.import_spool()
     }
 
-    fn import_unattended(&self) -> Result<(), LedgerError> {
+    fn import_unattended(&self) -> LedgerResult {
         self.import_in_background()
     }
 
@@ -162,15 +159,11 @@ impl Journal for LocalLedger {
 }
 
 impl Sessions for LocalLedger {
-    fn session_state(&self, session: &str) -> Result<SessionState, LedgerError> {
+    fn session_state(&self, session: &str) -> LedgerResult<SessionState> {
         SessionFiles::for_session(session, &self.redactor).read_state(&self.folder)
     }
 
-    fn update_session(
-        &self,
-        session: &str,
-        change: &mut dyn FnMut(&mut SessionState),
-    ) -> Result<(), LedgerError> {
+    fn update_session(&self, session: &str, change: &mut SessionChange<'_>) -> LedgerResult {
         session::update_session(&self.folder, session, &self.redactor, &self.lock_wait, change)
     }
 
@@ -178,7 +171,7 @@ impl Sessions for LocalLedger {
         SessionFiles::for_session(session, &self.redactor).known_halts(&self.folder)
     }
 
-    fn store_aside(&self, session: &str, entry: &Undelivered) -> Result<(), LedgerError> {
+    fn store_aside(&self, session: &str, entry: &Undelivered) -> LedgerResult {
         session::store_aside(&self.folder, session, &self.redactor, entry)
     }
 
@@ -191,115 +184,29 @@ impl Sessions for LocalLedger {
     }
 }
 
-impl Tickets for LocalLedger {
-    fn open_ticket(&self, asked: &Ticket) -> Result<OpenedTicket, LedgerError> {
-        tickets::open_ticket(&self.folder, &self.redactor, asked)
-    }
-
-    fn find_ticket(&self, id: &str) -> Result<Option<Ticket>, LedgerError> {
-        tickets::by_id(&self.folder, id)
-    }
-
-    fn ticket_by_token(&self, token: &str) -> Result<Option<Ticket>, LedgerError> {
-        tickets::by_token(&self.folder, token)
-    }
-
-    fn list_tickets(&self) -> Result<Vec<Ticket>, LedgerError> {
-        tickets::all_tickets(&self.folder)
-    }
-
-    fn answer_ticket(&self, id: &str, answer: &Answer) -> Result<AnswerResult, LedgerError> {
-        tickets::record_answer(&self.folder, id, answer)
-    }
-
-    fn take_answer(&self, id: &str) -> Result<(), LedgerError> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.push(id.to_owned());
-        tickets::update_ticket(&self.folder, id, &mut |ticket| {
-            ticket.taken = Some(pid_alive::new_claim(""))
-        })
-    }
-
-    fn spend_answers(&self) -> Result<(), LedgerError> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(id) = taken.last() {
-            tickets::update_ticket(&self.folder, id, &mut |ticket| ticket.spent = true)?;
-            taken.pop();
-        }
-        Ok(())
-    }
-
-    fn update_ticket(
-        &self,
-        id: &str,
-        note: &mut dyn FnMut(&mut Ticket),
-    ) -> Result<(), LedgerError> {
-        tickets::update_ticket(&self.folder, id, note)
-    }
-}
-
 impl Runs for LocalLedger {
-    fn recorded_outcomes(
-        &self,
-        firing_key: &str,
-    ) -> Result<BTreeMap<String, Outcome>, LedgerError> {
+    fn recorded_outcomes(&self, firing_key: &str) -> LedgerResult<BTreeMap<String, Outcome>> {
         outcomes::recorded_outcomes(&self.folder, firing_key)
     }
 
-    fn record_outcome(
-        &self,
-        firing_key: &str,
-        hook: &str,
-        outcome: &Outcome,
-    ) -> Result<(), LedgerError> {
+    fn record_outcome(&self, firing_key: &str, hook: &str, outcome: &Outcome) -> LedgerResult {
         outcomes::record_outcome(&self.folder, &self.redactor, (firing_key, hook), outcome)
     }
 
-    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> Result<RunLock, LedgerError> {
+    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> LedgerResult<RunLock> {
         run_lock::acquire_lock(&self.folder, &self.redactor, name, owner)
     }
 
-    fn lock_owner(&self, name: &str) -> Result<Option<ProcessOrigin>, LedgerError> {
+    fn lock_owner(&self, name: &str) -> LedgerResult<Option<ProcessOrigin>> {
         run_lock::lock_owner(&self.folder, &self.redactor, name)
     }
 
-    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> Result<u64, LedgerError> {
+    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> LedgerResult<u64> {
         run_log::append_lines(log, &self.redactor, &self.log_ends, after, lines)
     }
 
-    fn read(&self, log: &RunLog) -> Result<LogLines, LedgerError> {
+    fn read(&self, log: &RunLog) -> LedgerResult<LogLines> {
         run_log::read_lines(log)
-    }
-}
-
-impl Boards for LocalLedger {
-    fn tasks(&self, board: &str) -> Result<Vec<Task>, LedgerError> {
-        boards::list_tasks(&self.folder, board)
-    }
-
-    fn update_task(
-        &self,
-        board: &str,
-        id: Option<&str>,
-        change: &mut TaskUpdate<'_>,
-    ) -> Result<Task, LedgerError> {
-        boards::update_task(&self.folder, &self.redactor, board, id, change)
-    }
-
-    fn notes(&self, board: &str) -> Result<Vec<BoardNote>, LedgerError> {
-        boards::list_notes(&self.folder, board)
-    }
-
-    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError> {
-        boards::add_note(&self.folder, &self.redactor, board, fill)
-    }
-
-    fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError> {
-        boards::store_message(&self.folder, &self.redactor, board, message)
-    }
-
-    fn inbox(&self, board: &str, member: &str) -> Result<Vec<InboxMessage>, LedgerError> {
-        boards::list_messages(&self.folder, board, member)
     }
 }
 
@@ -311,30 +218,5 @@ impl Ledger for LocalLedger {
 
     fn wait_for_change(&self, what: WatchTarget<'_>, deadline: Instant) {
         watch::wait_for_change(&self.watched_files(what), deadline);
-    }
-}
-
-impl TrustStore for LocalLedger {
-    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError> {
-        trust::read_entries(&self.folder)
-    }
-
-    fn update_trust(
-        &self,
-        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> Result<(), LedgerError> {
-        trust::update_entries(&self.folder, &self.redactor, change)
-    }
-
-    fn keep_trusted_texts(
-        &self,
-        texts: &[(&str, &[u8])],
-        in_use: &BTreeSet<&str>,
-    ) -> Result<(), LedgerError> {
-        self.store_trusted_texts(texts, in_use)
-    }
-
-    fn trusted_text(&self, digest: &str) -> Option<String> {
-        self.read_trusted_text(digest)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use gambrel_model::ledger::{LedgerError, SESSION_FILES};
+use gambrel_model::ledger::{LedgerResult, SESSION_FILES};
 use gambrel_model::{Captured, Outcome, sha256, to_hex};
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ pub(super) fn record_outcome(
     redactor: &Redactor,
     (key, hook): (&str, &str),
     outcome: &Outcome,
-) -> Result<(), LedgerError> {
+) -> LedgerResult {
     let name = file_name(key);
     let path = folder.path_of(&name);
     let mut outcome = outcome.clone();
@@ -79,11 +79,9 @@ pub(super) fn record_outcome(
 pub(super) fn recorded_outcomes(
     folder: &StateDir,
     key: &str,
-) -> Result<BTreeMap<String, Outcome>, LedgerError> {
+) -> LedgerResult<BTreeMap<String, Outcome>> {
     let name = file_name(key);
-    let Some(file) = folder.open_existing(&name)? else { return Ok(BTreeMap::new()) };
-    let text = folder.read_text(&name, file)?;
-
+    let Some(text) = folder.read_existing(&name)? else { return Ok(BTreeMap::new()) };
     let mut outcomes = BTreeMap::new();
     let records = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     for record in records.filter(|record: &RecordedOutcome| record.key == key) {

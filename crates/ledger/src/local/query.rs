@@ -1,9 +1,9 @@
 //! Lists and finds firings in the database and in the spool. If the database is unreadable, it uses
 //! only the spool.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use gambrel_model::ledger::{FiringQuery, FiringRecord, JournalRecord, LedgerError};
+use gambrel_model::ledger::{FiringQuery, FiringRecord, JournalRecord, LedgerResult};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::database::{self, DatabaseFailure};
@@ -13,10 +13,7 @@ use super::{LocalLedger, spool};
 use crate::firing;
 
 impl LocalLedger {
-    pub(super) fn list_firings(
-        &self,
-        query: &FiringQuery,
-    ) -> Result<Vec<FiringRecord>, LedgerError> {
+    pub(super) fn list_firings(&self, query: &FiringQuery) -> LedgerResult<Vec<FiringRecord>> {
         let journal = JournalView::open(&self.folder)?;
         let session = query.session.as_deref().map(|it| self.redactor.redact_text(it));
         let query = FiringQuery { session: session.map(Into::into), ..query.clone() };
@@ -31,15 +28,13 @@ impl LocalLedger {
         Ok(places.into_iter().filter_map(|(seq, id)| journal.build_firing(seq, &id)).collect())
     }
 
-    pub(super) fn find_firing(
-        &self,
-        id_or_prefix: &str,
-    ) -> Result<Option<FiringRecord>, LedgerError> {
+    pub(super) fn find_firing(&self, id_or_prefix: &str) -> LedgerResult<Option<FiringRecord>> {
         let journal = JournalView::open(&self.folder)?;
         let all = FiringQuery { session: None, limit: usize::MAX, after: None };
         let mut places = journal.stored_with_prefix(id_or_prefix).unwrap_or_default();
         let waiting = journal.spooled.unstored_firings(&all, journal.last_seq);
-        places.extend(waiting.into_iter().filter(|(_, id)| id.starts_with(id_or_prefix)));
+        let is_named = |(_, id): &(u64, String)| firing::id_begins_with(id, id_or_prefix);
+        places.extend(waiting.into_iter().filter(is_named));
         let found = firing::choose_id(id_or_prefix, places.iter().map(|(_, id)| id.as_str()))?;
         let place = places.iter().find(|(_, id)| Some(id.as_str()) == found);
         Ok(place.and_then(|(seq, id)| journal.build_firing(*seq, id)))
@@ -57,7 +52,7 @@ struct JournalView {
 impl JournalView {
     /// Reads the spool first, because records move from the spool to the database. A record that
     /// moves meanwhile is read twice, and recognised by its key.
-    fn open(folder: &StateDir) -> Result<Self, LedgerError> {
+    fn open(folder: &StateDir) -> LedgerResult<Self> {
         let mut waiting = SpooledRecords::read_spools(folder)?;
         let store = database::open_to_read(folder).ok().flatten();
         let last = store.as_ref().and_then(|store| waiting.mark_stored(store).ok());
@@ -87,11 +82,18 @@ impl JournalView {
 
     fn stored_with_prefix(&self, prefix: &str) -> Result<Vec<(u64, String)>, DatabaseFailure> {
         let Some(store) = &self.store else { return Ok(Vec::new()) };
-        let sql = "SELECT seq, id FROM firings
-                   WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT 2";
-        let mut statement = store.prepare(sql)?;
-        let rows = statement.query_map([prefix], read_place)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let by_id = "SELECT seq, id FROM firings
+                     WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT 2";
+        // The index has no order for the random part, so it is read as a whole.
+        let by_random_part = "SELECT seq, id FROM firings WHERE instr(id, '-' || ?1) > 0 LIMIT 3";
+        let mut places = BTreeSet::new();
+        for sql in [by_id, by_random_part] {
+            let mut statement = store.prepare(sql)?;
+            for place in statement.query_map([prefix], read_place)? {
+                places.insert(place?);
+            }
+        }
+        Ok(places.into_iter().collect())
     }
 
     fn build_firing(&self, seq: u64, id: &str) -> Option<FiringRecord> {
@@ -124,7 +126,7 @@ struct RecordGroup {
 }
 
 impl SpooledRecords {
-    fn read_spools(folder: &StateDir) -> Result<Self, LedgerError> {
+    fn read_spools(folder: &StateDir) -> LedgerResult<Self> {
         let mut parts = Vec::new();
         for name in [spool::LIVE_FILE, spool::FULL_FILE, spool::IMPORT_FILE] {
             let mut part = Vec::new();

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use gambrel_model::ledger::{FiringPhase, FiringQuery, JournalRecord, LedgerError, RecentFirings};
+use gambrel_model::ledger::{FiringPhase, FiringQuery, JournalRecord, LedgerResult, RecentFirings};
 
 use super::record_line::{self, MAX_LINE_BYTES};
 use super::state_dir::{StateDir, io_error};
@@ -25,7 +25,7 @@ impl LocalLedger {
     pub(super) fn firings_of_long_spool(
         &self,
         query: &FiringQuery,
-    ) -> Result<Option<RecentFirings>, LedgerError> {
+    ) -> LedgerResult<Option<RecentFirings>> {
         if query.after.is_some() || self.spool_size() <= MAX_IMPORT_FIRST_BYTES {
             return Ok(None);
         }
@@ -55,12 +55,7 @@ struct SpoolTail {
 }
 
 impl SpoolTail {
-    fn read_file(
-        &mut self,
-        folder: &StateDir,
-        name: &str,
-        limit: usize,
-    ) -> Result<(), LedgerError> {
+    fn read_file(&mut self, folder: &StateDir, name: &str, limit: usize) -> LedgerResult {
         let Some(file) = folder.open_existing(name)? else { return Ok(()) };
         let trouble = |error: io::Error| io_error("reading", &folder.path_of(name), &error);
         let mut lines = LinesFromEnd::new(file).map_err(trouble)?;

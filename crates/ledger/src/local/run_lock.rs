@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use gambrel_model::ledger::{LedgerError, ProcessOrigin, RunLock};
+use gambrel_model::ledger::{LedgerResult, ProcessOrigin, RunLock};
 use serde::{Deserialize, Serialize};
 
 use super::lock::FileLock;
 use super::session::file_stem;
-use super::state_dir::{Durable, StateDir, corrupt_error, io_error, refused_error};
+use super::state_dir::{Durable, StateDir, corrupt_error, io_error};
 use crate::pid_alive::is_alive;
 use crate::redact::Redactor;
 use crate::run_error::locked_error;
@@ -37,7 +37,7 @@ pub(super) fn acquire_lock(
     redactor: &Redactor,
     name: &str,
     origin: &ProcessOrigin,
-) -> Result<RunLock, LedgerError> {
+) -> LedgerResult<RunLock> {
     let file = owner_file(name, redactor);
     let lock = format!("{LOCKS_DIR}/{}.lock", file_stem(name, redactor));
     for _ in 0..MAX_OWNER_READS {
@@ -46,7 +46,7 @@ pub(super) fn acquire_lock(
         let last = read_owner(folder, &file)?;
         if let Some(held) = held {
             let owner = LockOwner { fence: last.fence + 1, origin: origin.clone() };
-            write_owner(folder, &file, &owner)?;
+            folder.replace_json(&file, &owner, Durable::Yes)?;
             return Ok(RunLock::new(owner.fence, held));
         }
         if last.fence > 0 && is_alive(&last.origin) {
@@ -62,7 +62,7 @@ pub(super) fn lock_owner(
     folder: &StateDir,
     redactor: &Redactor,
     name: &str,
-) -> Result<Option<ProcessOrigin>, LedgerError> {
+) -> LedgerResult<Option<ProcessOrigin>> {
     let file = owner_file(name, redactor);
     let lock = format!("{LOCKS_DIR}/{}.lock", file_stem(name, redactor));
     for _ in 0..MAX_OWNER_READS {
@@ -83,17 +83,10 @@ pub(super) fn lock_owner(
     Ok(None)
 }
 
-fn read_owner(folder: &StateDir, file: &str) -> Result<LockOwner, LedgerError> {
-    let Some(opened) = folder.open_existing(file)? else { return Ok(LockOwner::default()) };
-    let text = folder.read_text(file, opened)?;
+fn read_owner(folder: &StateDir, file: &str) -> LedgerResult<LockOwner> {
+    let Some(text) = folder.read_existing(file)? else { return Ok(LockOwner::default()) };
     serde_json::from_str(&text).map_err(|error| {
         let why = format!("it does not name the owner of a lock ({error}); remove it");
         corrupt_error("reading", &folder.path_of(file), why)
     })
-}
-
-fn write_owner(folder: &StateDir, file: &str, owner: &LockOwner) -> Result<(), LedgerError> {
-    let bytes = serde_json::to_vec(owner)
-        .map_err(|error| refused_error("writing", &folder.path_of(file), error))?;
-    folder.replace_file(file, &bytes, Durable::Yes)
 }

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gambrel_model::ledger::{LedgerError, LogLines, RunLog, TornLine};
+use gambrel_model::ledger::{LedgerResult, LogLines, RunLog, TornLine};
 use serde_json::Value;
 
 use super::lock::{self, LockKind};
@@ -58,7 +58,7 @@ pub(super) fn append_lines(
     ends: &LogEnds,
     after: u64,
     lines: &[Value],
-) -> Result<u64, LedgerError> {
+) -> LedgerResult<u64> {
     let folder = StateDir::new(log.folder.clone());
     let path = folder.path_of(EVENTS_FILE);
     let trouble = |error: io::Error| io_error("appending to", &path, &error);
@@ -94,7 +94,7 @@ pub(super) fn append_lines(
 }
 
 /// Reads all lines; none without a file.
-pub(super) fn read_lines(log: &RunLog) -> Result<LogLines, LedgerError> {
+pub(super) fn read_lines(log: &RunLog) -> LedgerResult<LogLines> {
     let folder = StateDir::new(log.folder.clone());
     let path = folder.path_of(EVENTS_FILE);
     let Some(mut file) = folder.open_existing(EVENTS_FILE)? else {
@@ -118,8 +118,8 @@ fn with_lock<T>(
     file: &mut File,
     kind: LockKind,
     path: &Path,
-    work: impl FnOnce(&mut File) -> Result<T, LedgerError>,
-) -> Result<T, LedgerError> {
+    work: impl FnOnce(&mut File) -> LedgerResult<T>,
+) -> LedgerResult<T> {
     lock::acquire_lock(file, kind, lock::LOCK_TIMEOUT, path)?;
     let done = work(file);
     // Explicitly, because a child that is being spawned may have a copy of the file.

@@ -7,7 +7,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gambrel_model::ledger::{LedgerError, SessionState, Undelivered};
+use gambrel_model::ledger::{LedgerError, LedgerResult, SessionState, Undelivered};
 use gambrel_model::to_hex;
 
 use super::state_dir::{StateDir, busy_error, corrupt_error, io_error, refused_error};
@@ -46,7 +46,7 @@ impl SideEntries {
         folder: &StateDir,
         redactor: &Redactor,
         entry: &Undelivered,
-    ) -> Result<(), LedgerError> {
+    ) -> LedgerResult {
         let stem = format!("{}/{}", self.folder, entry_name(entry));
         let (name, unfinished) = (format!("{stem}{ENDING}"), format!("{stem}.tmp"));
         let path = folder.path_of(&name);
@@ -71,7 +71,7 @@ impl SideEntries {
         })
     }
 
-    fn check_entry_count(&self, folder: &StateDir, entry: &Undelivered) -> Result<(), LedgerError> {
+    fn check_entry_count(&self, folder: &StateDir, entry: &Undelivered) -> LedgerResult {
         let max = if entry.is_halt() { MAX_ENTRY_COUNT } else { MAX_MESSAGE_COUNT };
         let count = self.entry_names(folder)?.len();
         if count < max {
@@ -99,11 +99,7 @@ impl SideEntries {
     }
 
     /// Removes entries that were merged.
-    pub(super) fn remove_merged(
-        &self,
-        folder: &StateDir,
-        read: &SideRead,
-    ) -> Result<(), LedgerError> {
+    pub(super) fn remove_merged(&self, folder: &StateDir, read: &SideRead) -> LedgerResult {
         for name in read.entries.keys() {
             folder.remove_file(&format!("{}/{name}", self.folder))?;
         }
@@ -115,7 +111,7 @@ impl SideEntries {
     }
 
     /// Removes the folder with all its content.
-    pub(super) fn remove_all(&self, folder: &StateDir) -> Result<(), LedgerError> {
+    pub(super) fn remove_all(&self, folder: &StateDir) -> LedgerResult {
         let path = folder.path_of(&self.folder);
         match std::fs::remove_dir_all(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -131,7 +127,7 @@ impl SideEntries {
     }
 
     /// The names of complete entries. Mostly the folder does not exist.
-    fn entry_names(&self, folder: &StateDir) -> Result<Vec<String>, LedgerError> {
+    fn entry_names(&self, folder: &StateDir) -> LedgerResult<Vec<String>> {
         let path = folder.path_of(&self.folder);
         let trouble = |error: std::io::Error| io_error("reading", &path, &error);
         let entries = match std::fs::read_dir(&path) {
@@ -149,11 +145,7 @@ impl SideEntries {
         Ok(names)
     }
 
-    fn read_entry(
-        &self,
-        folder: &StateDir,
-        name: &str,
-    ) -> Result<Option<Undelivered>, LedgerError> {
+    fn read_entry(&self, folder: &StateDir, name: &str) -> LedgerResult<Option<Undelivered>> {
         let name = format!("{}/{name}", self.folder);
         let Some(file) = folder.open_existing(&name)? else { return Ok(None) };
         let text = folder.read_text(&name, file)?;

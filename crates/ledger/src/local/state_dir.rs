@@ -7,8 +7,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use gambrel_model::ledger::{LedgerError, LedgerErrorKind};
+use gambrel_model::ledger::{LedgerError, LedgerErrorKind, LedgerResult};
 use rustix::fs::OFlags;
+use serde::Serialize;
 
 /// Maximum size of a small file. A larger one was not written by gambrel.
 const MAX_SMALL_FILE_BYTES: u64 = 16 << 20;
@@ -55,7 +56,7 @@ impl StateDir {
     }
 
     /// Opens a regular file for reading; `None` if it does not exist.
-    pub(super) fn open_existing(&self, name: &str) -> Result<Option<File>, LedgerError> {
+    pub(super) fn open_existing(&self, name: &str) -> LedgerResult<Option<File>> {
         let path = self.path_of(name);
         let opened = OpenOptions::new().read(true).custom_flags(nonblocking_flag()).open(&path);
         let file = match opened {
@@ -72,7 +73,7 @@ impl StateDir {
     }
 
     /// Reads the text of a small file.
-    pub(super) fn read_text(&self, name: &str, file: File) -> Result<String, LedgerError> {
+    pub(super) fn read_text(&self, name: &str, file: File) -> LedgerResult<String> {
         let path = self.path_of(name);
         let mut text = String::new();
         let mut capped = file.take(MAX_SMALL_FILE_BYTES + 1);
@@ -83,13 +84,26 @@ impl StateDir {
         Ok(text)
     }
 
-    /// Replaces the content of a file atomically. The calling function holds the lock of the file.
-    pub(super) fn replace_file(
+    /// The text of a small file; `None` without a file.
+    pub(super) fn read_existing(&self, name: &str) -> LedgerResult<Option<String>> {
+        let file = self.open_existing(name)?;
+        file.map(|file| self.read_text(name, file)).transpose()
+    }
+
+    /// Replaces a small file with a value as JSON.
+    pub(super) fn replace_json(
         &self,
         name: &str,
-        bytes: &[u8],
+        value: &impl Serialize,
         durable: Durable,
-    ) -> Result<(), LedgerError> {
+    ) -> LedgerResult {
+        let bytes = serde_json::to_vec(value)
+            .map_err(|error| refused_error("writing", &self.path_of(name), error))?;
+        self.replace_file(name, &bytes, durable)
+    }
+
+    /// Replaces the content of a file atomically. The calling function holds the lock of the file.
+    pub(super) fn replace_file(&self, name: &str, bytes: &[u8], durable: Durable) -> LedgerResult {
         let path = self.path_of(name);
         let beside = format!("{name}.tmp");
         let written = self.write_beside(&beside, bytes, durable).and_then(|()| {
@@ -117,7 +131,7 @@ impl StateDir {
     }
 
     /// Removes a file. A missing file is not an error.
-    pub(super) fn remove_file(&self, name: &str) -> Result<(), LedgerError> {
+    pub(super) fn remove_file(&self, name: &str) -> LedgerResult {
         match std::fs::remove_file(self.path_of(name)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(io_error("removing", &self.path_of(name), &error))
@@ -127,7 +141,7 @@ impl StateDir {
     }
 
     /// Renames a file; false if it does not exist.
-    pub(super) fn rename_file(&self, from: &str, to: &str) -> Result<bool, LedgerError> {
+    pub(super) fn rename_file(&self, from: &str, to: &str) -> LedgerResult<bool> {
         match std::fs::rename(self.path_of(from), self.path_of(to)) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),

@@ -18,7 +18,7 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
     if name == "PWD" || name == "OLDPWD" {
         return false;
     }
-    let surely = SECRET_PARTS.iter().any(|part| name.contains(part));
+    let surely = contains_part(name.as_bytes());
     let maybe = words().any(|word| SECRET_WORDS.contains(&word)) || name.ends_with("KEY");
     if !(surely || maybe) {
         return false;
@@ -29,6 +29,13 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
     }
     let amount = words().any(|word| NUMBER_WORDS.contains(&word));
     !(amount && value.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a name contains one of the parts. Names are short, so a search without tables is the
+/// fastest.
+fn contains_part(name: &[u8]) -> bool {
+    let mut tails = (0..name.len()).map(|at| &name[at..]);
+    tails.any(|tail| SECRET_PARTS.iter().any(|part| tail.starts_with(part.as_bytes())))
 }
 
 /// Whether a value is a path. Base64 may begin with a slash too, so `+` and `=` are excluded.

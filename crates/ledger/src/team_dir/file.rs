@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
-use gambrel_model::ledger::{LedgerError, LedgerErrorKind};
+use gambrel_model::ledger::{LedgerError, LedgerErrorKind, LedgerResult};
 use serde_json::Value;
 
 use super::lock::unique_beside;
@@ -13,7 +13,7 @@ use super::lock::unique_beside;
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Reads a JSON file; `None` if there is none.
-pub(super) fn read_json(path: &Path) -> Result<Option<Value>, LedgerError> {
+pub(super) fn read_json(path: &Path) -> LedgerResult<Option<Value>> {
     let opened = match fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -30,7 +30,7 @@ pub(super) fn read_json(path: &Path) -> Result<Option<Value>, LedgerError> {
 }
 
 /// Writes a JSON file as pi-teams does. The old file stays if the new one cannot be written.
-pub(super) fn replace_json(path: &Path, value: &Value) -> Result<(), LedgerError> {
+pub(super) fn replace_json(path: &Path, value: &Value) -> LedgerResult {
     let draft = unique_beside(path, "tmp");
     let write = || {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&draft)?;
@@ -45,7 +45,7 @@ pub(super) fn replace_json(path: &Path, value: &Value) -> Result<(), LedgerError
 }
 
 /// Creates the folder of a file.
-pub(super) fn create_folder(path: &Path) -> Result<(), LedgerError> {
+pub(super) fn create_folder(path: &Path) -> LedgerResult {
     let Some(folder) = path.parent() else { return Ok(()) };
     fs::create_dir_all(folder).map_err(|error| io_error("creating", folder, &error))
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use gambrel_model::iso_time;
-use gambrel_model::ledger::{LedgerError, LedgerErrorKind};
+use gambrel_model::ledger::{LedgerError, LedgerErrorKind, LedgerResult};
 use serde_json::{Value, json};
 
 use super::file::io_error;
@@ -30,7 +30,7 @@ pub(super) struct TeamLock {
 
 impl TeamLock {
     /// Waits for the lock of a file.
-    pub(super) fn wait(file: &Path, label: &str) -> Result<Self, LedgerError> {
+    pub(super) fn wait(file: &Path, label: &str) -> LedgerResult<Self> {
         let path = lock_path(file);
         let deadline = Instant::now() + LOCK_TIMEOUT;
         let mut delay = FIRST_RETRY_DELAY;
@@ -65,7 +65,7 @@ fn lock_path(file: &Path) -> PathBuf {
 }
 
 /// Creates the lock file. False if there is one.
-fn create_lock(path: &Path, label: &str) -> Result<bool, LedgerError> {
+fn create_lock(path: &Path, label: &str) -> LedgerResult<bool> {
     let mut file = match fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gambrel_model::ledger::LedgerError;
+use gambrel_model::ledger::LedgerResult;
 use serde_json::{Value, json};
 
 use super::file::{corrupt_error, create_folder, read_json, replace_json};
@@ -22,12 +22,12 @@ pub struct TeamMessage {
 }
 
 /// All messages of an inbox, oldest first. Entries of another shape are passed over.
-pub(super) fn read_inbox(path: &Path) -> Result<Vec<TeamMessage>, LedgerError> {
+pub(super) fn read_inbox(path: &Path) -> LedgerResult<Vec<TeamMessage>> {
     Ok(read_entries(path)?.iter().filter_map(read_message).collect())
 }
 
 /// Appends a message, unless an equal one is there.
-pub(super) fn append_message(path: &Path, message: &TeamMessage) -> Result<(), LedgerError> {
+pub(super) fn append_message(path: &Path, message: &TeamMessage) -> LedgerResult {
     change_inbox(path, "mailbox:write", |entries| {
         let is_there = entries.iter().filter_map(read_message).any(|entry| {
             (&entry.from, &entry.text, &entry.timestamp)
@@ -43,7 +43,7 @@ pub(super) fn append_message(path: &Path, message: &TeamMessage) -> Result<(), L
 }
 
 /// Marks the first unread message that equals this one.
-pub(super) fn mark_message(path: &Path, message: &TeamMessage) -> Result<(), LedgerError> {
+pub(super) fn mark_message(path: &Path, message: &TeamMessage) -> LedgerResult {
     change_inbox(path, "mailbox:read", |entries| {
         let is_same = |entry: &&mut Value| read_message(entry).as_ref() == Some(message);
         let found = entries.iter_mut().find(is_same);
@@ -59,18 +59,15 @@ fn change_inbox(
     path: &Path,
     label: &str,
     change: impl FnOnce(&mut Vec<Value>) -> bool,
-) -> Result<(), LedgerError> {
+) -> LedgerResult {
     create_folder(path)?;
     let _lock = TeamLock::wait(path, label)?;
     let mut entries = read_entries(path)?;
-    match change(&mut entries) {
-        true => replace_json(path, &Value::Array(entries)),
-        false => Ok(()),
-    }
+    if change(&mut entries) { replace_json(path, &Value::Array(entries)) } else { Ok(()) }
 }
 
 /// A file of another shape is an error: to write over it would lose messages.
-fn read_entries(path: &Path) -> Result<Vec<Value>, LedgerError> {
+fn read_entries(path: &Path) -> LedgerResult<Vec<Value>> {
     match read_json(path)? {
         None => Ok(Vec::new()),
         Some(Value::Array(entries)) => Ok(entries),

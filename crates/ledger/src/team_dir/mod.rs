@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use gambrel_model::iso_time;
 use gambrel_model::ledger::{
-    BoardNote, Boards, InboxMessage, LedgerError, NoteFill, Task, TaskStatus, TaskUpdate,
+    BoardNote, Boards, InboxMessage, LedgerError, LedgerResult, NoteFill, Task, TaskStatus,
+    TaskUpdate,
 };
 use gambrel_model::text::sanitize_name;
 use serde_json::Value;
@@ -64,7 +65,7 @@ pub struct TeamMember {
 impl TeamDir {
     /// Opens the folder of a team. Without a configuration the folder's name is the id, as pi-teams
     /// assumes.
-    pub fn open(dir: &Path) -> Result<Self, LedgerError> {
+    pub fn open(dir: &Path) -> LedgerResult<Self> {
         let dir = fs::canonicalize(dir).map_err(|error| io_error("opening", dir, &error))?;
         let path = dir.join("config.json");
         let config = read_json(&path)?.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
@@ -92,7 +93,7 @@ impl TeamDir {
     }
 
     /// All tasks, oldest first, and one error for each file that is none.
-    pub fn read_tasks(&self) -> Result<(Vec<Task>, Vec<LedgerError>), LedgerError> {
+    pub fn read_tasks(&self) -> LedgerResult<(Vec<Task>, Vec<LedgerError>)> {
         let folder = self.task_folder();
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -117,7 +118,7 @@ impl TeamDir {
     }
 
     /// One task with all keys of its file; `None` if it was removed.
-    pub fn read_task(&self, id: &str) -> Result<Option<Value>, LedgerError> {
+    pub fn read_task(&self, id: &str) -> LedgerResult<Option<Value>> {
         Ok(self.read_task_file(&self.task_path(id))?.map(|(value, _)| value))
     }
 
@@ -127,12 +128,12 @@ impl TeamDir {
     }
 
     /// All messages for the leader, oldest first.
-    pub fn leader_messages(&self) -> Result<Vec<TeamMessage>, LedgerError> {
+    pub fn leader_messages(&self) -> LedgerResult<Vec<TeamMessage>> {
         mailbox::read_inbox(&self.inbox_path(TEAM_NAMESPACE, &self.lead))
     }
 
     /// Marks a message for the leader as processed.
-    pub fn mark_read(&self, message: &TeamMessage) -> Result<(), LedgerError> {
+    pub fn mark_read(&self, message: &TeamMessage) -> LedgerResult {
         mailbox::mark_message(&self.inbox_path(TEAM_NAMESPACE, &self.lead), message)
     }
 
@@ -149,14 +150,14 @@ impl TeamDir {
         folder.join(format!("{}.json", sanitize_name(member)))
     }
 
-    fn read_task_file(&self, path: &Path) -> Result<Option<(Value, Task)>, LedgerError> {
+    fn read_task_file(&self, path: &Path) -> LedgerResult<Option<(Value, Task)>> {
         let Some(value) = read_json(path)? else { return Ok(None) };
         let task = read_task(&value).map_err(|why| corrupt_error(path, why))?;
         Ok(Some((value, task)))
     }
 
     /// Gives out the next id. `.highwatermark` holds the last one, or the next one.
-    fn allocate_id(&self) -> Result<String, LedgerError> {
+    fn allocate_id(&self) -> LedgerResult<String> {
         let path = self.task_folder().join(".highwatermark");
         create_folder(&path)?;
         let _lock = TeamLock::wait(&path, "tasks:allocate")?;
@@ -175,7 +176,7 @@ impl TeamDir {
     }
 
     /// Writes in the tasks that a task waits for that they block it.
-    fn link_blockers(&self, before: &[String], task: &Task) -> Result<(), LedgerError> {
+    fn link_blockers(&self, before: &[String], task: &Task) -> LedgerResult {
         let added = task.blocked_by.iter().filter(|id| !before.contains(id));
         let removed = before.iter().filter(|id| !task.blocked_by.contains(id));
         for (id, is_added) in added.map(|id| (id, true)).chain(removed.map(|id| (id, false))) {
@@ -189,12 +190,7 @@ impl TeamDir {
         Ok(())
     }
 
-    fn store_task(
-        &self,
-        path: &Path,
-        before: Option<Value>,
-        task: &Task,
-    ) -> Result<(), LedgerError> {
+    fn store_task(&self, path: &Path, before: Option<Value>, task: &Task) -> LedgerResult {
         let value = write_task(before, task, now_ms())
             .map_err(|why| refuse(format!("changing task {} of `{}`", task.id, self.id), &why))?;
         replace_json(path, &value)
@@ -202,7 +198,7 @@ impl TeamDir {
 }
 
 impl Boards for TeamDir {
-    fn tasks(&self, _: &str) -> Result<Vec<Task>, LedgerError> {
+    fn tasks(&self, _: &str) -> LedgerResult<Vec<Task>> {
         Ok(self.read_tasks()?.0)
     }
 
@@ -211,7 +207,7 @@ impl Boards for TeamDir {
         board: &str,
         id: Option<&str>,
         change: &mut TaskUpdate<'_>,
-    ) -> Result<Task, LedgerError> {
+    ) -> LedgerResult<Task> {
         let doing = |id: &str| format!("changing task {id} of `{board}`");
         let (id, is_new) = match id {
             Some(id) => (id.to_owned(), false),
@@ -241,15 +237,15 @@ impl Boards for TeamDir {
         Ok(stored)
     }
 
-    fn notes(&self, _: &str) -> Result<Vec<BoardNote>, LedgerError> {
+    fn notes(&self, _: &str) -> LedgerResult<Vec<BoardNote>> {
         Ok(Vec::new())
     }
 
-    fn add_note(&self, board: &str, _: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError> {
+    fn add_note(&self, board: &str, _: &mut NoteFill<'_>) -> LedgerResult<BoardNote> {
         Err(refuse(format!("adding a note to `{board}`"), "the folder of a team has no notes"))
     }
 
-    fn send(&self, _: &str, message: &InboxMessage) -> Result<(), LedgerError> {
+    fn send(&self, _: &str, message: &InboxMessage) -> LedgerResult {
         let entry = TeamMessage {
             from: message.from.clone(),
             text: message.text.clone(),
@@ -259,7 +255,7 @@ impl Boards for TeamDir {
         mailbox::append_message(&self.inbox_path(&self.list, &message.to), &entry)
     }
 
-    fn inbox(&self, _: &str, member: &str) -> Result<Vec<InboxMessage>, LedgerError> {
+    fn inbox(&self, _: &str, member: &str) -> LedgerResult<Vec<InboxMessage>> {
         let entries = mailbox::read_inbox(&self.inbox_path(&self.list, member))?;
         let to_message = |(number, entry): (usize, TeamMessage)| InboxMessage {
             id: number.to_string(),

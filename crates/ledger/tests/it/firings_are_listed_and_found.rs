@@ -61,6 +61,23 @@ fn finds_firings_by_the_beginning_of_an_id() {
 }
 
 #[test]
+fn finds_firings_by_the_random_part_of_an_id() {
+    let fixture = LedgerFixture::new();
+    let ledger = fixture.ledger();
+    journal_firing(&ledger, "19a0-aabbcc");
+    ledger.import_journal().unwrap();
+    journal_firing(&ledger, "19a1-aabbdd");
+    let found = |id: &str| ledger.firing(id).map(|firing| firing.map(|firing| firing.id));
+    for _ in 0..2 {
+        assert_eq!(found("aabbcc").unwrap().as_deref(), Some("19a0-aabbcc"));
+        assert_eq!(found("aabbd").unwrap().as_deref(), Some("19a1-aabbdd"));
+        assert_eq!(found("abbcc").unwrap(), None, "not from the middle");
+        assert!(found("aabb").unwrap_err().detail.contains("several"));
+        ledger.import_journal().unwrap();
+    }
+}
+
+#[test]
 fn late_records_belong_to_their_firing() {
     let fixture = LedgerFixture::new();
     let ledger = fixture.ledger();

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::error::LedgerError;
+use super::error::LedgerResult;
 
 /// Stores boards. A board is created by its first task or message.
 pub trait Boards {
     /// All tasks of a board, oldest first; none for an unknown board.
-    fn tasks(&self, board: &str) -> Result<Vec<Task>, LedgerError>;
+    fn tasks(&self, board: &str) -> LedgerResult<Vec<Task>>;
 
     /// Adds (no id) or changes one task exclusively. `change` gets all tasks of the board, and may
     /// be called again after a conflict. A refusal changes nothing; the error has the kind `Refused`
@@ -18,20 +18,20 @@ pub trait Boards {
         board: &str,
         id: Option<&str>,
         change: &mut TaskUpdate<'_>,
-    ) -> Result<Task, LedgerError>;
+    ) -> LedgerResult<Task>;
 
     /// All notes of a board, oldest first.
-    fn notes(&self, board: &str) -> Result<Vec<BoardNote>, LedgerError>;
+    fn notes(&self, board: &str) -> LedgerResult<Vec<BoardNote>>;
 
     /// Adds a note exclusively. `fill` gets all tasks and notes of the board, and may be called again
     /// after a conflict. A refusal adds nothing, as with a task. The ledger sets the id and the time.
-    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> Result<BoardNote, LedgerError>;
+    fn add_note(&self, board: &str, fill: &mut NoteFill<'_>) -> LedgerResult<BoardNote>;
 
     /// Stores a message for a member. A message with an id that is stored already is dropped.
-    fn send(&self, board: &str, message: &InboxMessage) -> Result<(), LedgerError>;
+    fn send(&self, board: &str, message: &InboxMessage) -> LedgerResult;
 
     /// All messages for a member, oldest first.
-    fn inbox(&self, board: &str, member: &str) -> Result<Vec<InboxMessage>, LedgerError>;
+    fn inbox(&self, board: &str, member: &str) -> LedgerResult<Vec<InboxMessage>>;
 }
 
 /// Changes a task, or refuses to. Gets all tasks of the board.

@@ -4,6 +4,9 @@ use std::fmt::Display;
 
 use super::origin::ProcessOrigin;
 
+/// What a ledger returns: a value, or why there is none.
+pub type LedgerResult<T = ()> = Result<T, LedgerError>;
+
 /// A failure of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{public}: {detail}")]

@@ -3,32 +3,32 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::error::LedgerError;
+use super::error::LedgerResult;
 use super::origin::ProcessOrigin;
 
 /// Stores and lists records of firings.
 pub trait Journal {
     /// Appends records with one write. Does not sync the disk.
-    fn append_journal(&self, records: &[JournalRecord]) -> Result<(), LedgerError>;
+    fn append_journal(&self, records: &[JournalRecord]) -> LedgerResult;
 
     /// Lists firings, oldest first: the newest `limit`, or with `after` the next `limit`. Call
     /// [`import_journal`](Self::import_journal) before, because it reports damage.
-    fn firings(&self, query: &FiringQuery) -> Result<Vec<FiringRecord>, LedgerError>;
+    fn firings(&self, query: &FiringQuery) -> LedgerResult<Vec<FiringRecord>>;
 
-    /// The firing with this id, or with the only id that begins with it.
-    fn firing(&self, id_or_prefix: &str) -> Result<Option<FiringRecord>, LedgerError>;
+    /// The firing with this id, or the only one whose id, or the random part of it, begins with it.
+    fn firing(&self, id_or_prefix: &str) -> LedgerResult<Option<FiringRecord>>;
 
     /// The newest firings of a long journal that is not imported yet. `None` if an import comes
     /// first.
-    fn recent_firings(&self, query: &FiringQuery) -> Result<Option<RecentFirings>, LedgerError>;
+    fn recent_firings(&self, query: &FiringQuery) -> LedgerResult<Option<RecentFirings>>;
 
     /// Moves appended records to where they are listed from, and removes what is too old. The
     /// result includes the notices of earlier [`import_unattended`](Self::import_unattended) calls.
-    fn import_journal(&self) -> Result<Imported, LedgerError>;
+    fn import_journal(&self) -> LedgerResult<Imported>;
 
     /// Imports without a reader, and stores the notices for the next one. Does nothing while
     /// another process imports.
-    fn import_unattended(&self) -> Result<(), LedgerError>;
+    fn import_unattended(&self) -> LedgerResult;
 
     /// Whether [`import_unattended`](Self::import_unattended) is due. Resets the flag; does no I/O.
     fn take_import_due(&self) -> bool;

@@ -4,6 +4,7 @@ mod boards;
 mod error;
 mod journal;
 mod origin;
+mod recorded_firing;
 mod runs;
 mod sessions;
 mod tickets;
@@ -15,19 +16,20 @@ pub use boards::{
     BoardNote, Boards, InboxMessage, NoteFill, NoteKind, Task, TaskChange, TaskRefusal, TaskStatus,
     TaskUpdate,
 };
-pub use error::{LedgerError, LedgerErrorKind};
+pub use error::{LedgerError, LedgerErrorKind, LedgerResult};
 pub use journal::{
     FiringPhase, FiringQuery, FiringRecord, FiringState, Imported, Journal, JournalRecord,
     RecentFirings,
 };
 pub use origin::ProcessOrigin;
+pub use recorded_firing::{CWD_KEY, REMOVED_MARK, RecordedEvent, RecordedFiring};
 pub use runs::{LogLines, RunLock, RunLog, Runs, TornLine};
 pub use sessions::{
     Claim, MAX_HALT_COUNT, MAX_UNDELIVERED_BYTES, MAX_UNDELIVERED_COUNT, SESSION_FILES,
-    SessionState, Sessions, Undelivered,
+    SessionChange, SessionState, Sessions, Undelivered,
 };
 pub use tickets::Tickets;
-pub use trust::{TrustEntry, TrustStore};
+pub use trust::{TrustEntries, TrustEntry, TrustStore};
 
 /// Stores state between processes. Every method may fail; no decision depends on success.
 pub trait Ledger: Journal + Sessions + Tickets + Runs + Boards + Send + Sync {

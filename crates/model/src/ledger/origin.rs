@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::is_zero;
+
 /// A process. Only its own node can say whether it still runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessOrigin {
@@ -20,9 +22,4 @@ impl ProcessOrigin {
     pub fn of_this_process() -> Self {
         Self { pid: std::process::id(), ..Self::default() }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }

@@ -8,39 +8,33 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::error::LedgerError;
+use super::error::LedgerResult;
 use super::origin::ProcessOrigin;
 use crate::outcome::Outcome;
 
 /// Stores what runs need to continue after a kill.
 pub trait Runs {
     /// The recorded outcomes of a firing with this key, by hook.
-    fn recorded_outcomes(&self, firing_key: &str)
-    -> Result<BTreeMap<String, Outcome>, LedgerError>;
+    fn recorded_outcomes(&self, firing_key: &str) -> LedgerResult<BTreeMap<String, Outcome>>;
 
     /// Records the outcome of a hook in a firing with this key. A repeated firing reads it instead
     /// of running the hook. The first outcome of a hook counts.
-    fn record_outcome(
-        &self,
-        firing_key: &str,
-        hook: &str,
-        outcome: &Outcome,
-    ) -> Result<(), LedgerError>;
+    fn record_outcome(&self, firing_key: &str, hook: &str, outcome: &Outcome) -> LedgerResult;
 
     /// Takes a lock if it is free. It is exclusive until dropped or until the process ends. The
     /// error has the kind `Locked` with the owner.
-    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> Result<RunLock, LedgerError>;
+    fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> LedgerResult<RunLock>;
 
     /// The process that holds a lock. Looking changes nothing.
-    fn lock_owner(&self, name: &str) -> Result<Option<ProcessOrigin>, LedgerError>;
+    fn lock_owner(&self, name: &str) -> LedgerResult<Option<ProcessOrigin>>;
 
     /// Appends durably if no other writer has appended since line `after`; returns the number of the
     /// last line. The error has the kind `Conflict` if another writer has. A torn last line is cut
     /// off first.
-    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> Result<u64, LedgerError>;
+    fn append(&self, log: &RunLog, after: u64, lines: &[Value]) -> LedgerResult<u64>;
 
     /// All lines of a log, and whether a write was cut short.
-    fn read(&self, log: &RunLog) -> Result<LogLines, LedgerError>;
+    fn read(&self, log: &RunLog) -> LedgerResult<LogLines>;
 }
 
 /// The log of one run.

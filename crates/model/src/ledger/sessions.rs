@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::LedgerError;
+use super::error::{LedgerError, LedgerResult};
 use crate::verdict::{Audience, Ruling, Verdict};
 
 /// Folder beside a ledger on disk for files that belong to one session and are removed with it.
@@ -13,15 +13,11 @@ pub const SESSION_FILES: &str = "session-files";
 /// Stores the state of sessions.
 pub trait Sessions {
     /// The state of a session; empty for an unknown session.
-    fn session_state(&self, session: &str) -> Result<SessionState, LedgerError>;
+    fn session_state(&self, session: &str) -> LedgerResult<SessionState>;
 
     /// Changes the state of a session exclusively. `change` may be called again with the newest
     /// state after a conflict; only its last call counts.
-    fn update_session(
-        &self,
-        session: &str,
-        change: &mut dyn FnMut(&mut SessionState),
-    ) -> Result<(), LedgerError>;
+    fn update_session(&self, session: &str, change: &mut SessionChange<'_>) -> LedgerResult;
 
     /// The undelivered entries of a session that carry a ruling, such as a halt, and the errors met
     /// while reading them. They can be read even when [`session_state`](Self::session_state) fails.
@@ -29,7 +25,7 @@ pub trait Sessions {
 
     /// Stores an entry for a session whose state cannot be changed now. The next
     /// [`update_session`](Self::update_session) merges it.
-    fn store_aside(&self, session: &str, entry: &Undelivered) -> Result<(), LedgerError>;
+    fn store_aside(&self, session: &str, entry: &Undelivered) -> LedgerResult;
 
     /// A claim by this process, for one of its firings.
     fn new_claim(&self, firing: &str) -> Claim;
@@ -37,6 +33,9 @@ pub trait Sessions {
     /// Whether the process that made a claim still runs.
     fn is_held(&self, claim: &Claim) -> bool;
 }
+
+/// Changes the state of a session. It may be called again.
+pub type SessionChange<'c> = dyn FnMut(&mut SessionState) + 'c;
 
 /// The stored state of one session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -5,26 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::LedgerError;
+use super::error::LedgerResult;
+use crate::event::is_zero;
+
+/// Entries by the key of a hook.
+pub type TrustEntries = BTreeMap<String, TrustEntry>;
 
 /// Stores trust on this machine.
 pub trait TrustStore: Send + Sync {
     /// All trust entries by key.
-    fn trust_entries(&self) -> Result<BTreeMap<String, TrustEntry>, LedgerError>;
+    fn trust_entries(&self) -> LedgerResult<TrustEntries>;
 
     /// Changes the trust entries exclusively. `change` may be called again after a conflict.
-    fn update_trust(
-        &self,
-        change: &mut dyn FnMut(&mut BTreeMap<String, TrustEntry>),
-    ) -> Result<(), LedgerError>;
+    fn update_trust(&self, change: &mut dyn FnMut(&mut TrustEntries)) -> LedgerResult;
 
     /// Stores the text of small trusted files by their hashes, so that the next review can show
     /// what changed. Removes copies that are not in use. Trust does not depend on them.
-    fn keep_trusted_texts(
-        &self,
-        texts: &[(&str, &[u8])],
-        in_use: &BTreeSet<&str>,
-    ) -> Result<(), LedgerError>;
+    fn keep_trusted_texts(&self, texts: &[(&str, &[u8])], in_use: &BTreeSet<&str>) -> LedgerResult;
 
     /// The text of a trusted file, with secrets redacted.
     fn trusted_text(&self, digest: &str) -> Option<String>;
@@ -63,9 +60,4 @@ pub struct TrustEntry {
     pub shown: String,
     /// Milliseconds since the epoch.
     pub at: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

@@ -1,7 +1,7 @@
 //! Where variables stand in a text. Only the exact form counts; `$NAME`, `${NAME:-x}` and
 //! `{{ name }}` are text. Knows nothing of what the text is for.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use super::Style;
 
@@ -13,7 +13,7 @@ pub(super) struct TemplatePiece<'t> {
 
 /// The names of the variables in a text, each once, in order of appearance.
 pub fn variable_names(text: &str, style: Style) -> Vec<String> {
-    let mut known = HashSet::new();
+    let mut known = BTreeSet::new();
     let names = split_template(text, style).into_iter().filter_map(|piece| piece.name);
     names.filter(|name| known.insert(*name)).map(str::to_owned).collect()
 }

@@ -1,7 +1,7 @@
 //! Fills a shell command so that the shell reads every value as the data it is: quoted for the
 //! quotes it stands in, or fetched from the environment where quoting cannot be trusted.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use super::Style;
 use super::context::{QuoteContext, QuotedPlace, TemplateSurvey, survey_template};
@@ -61,7 +61,7 @@ struct Filler<'t> {
     done: usize,
     subscript: Subscript,
     /// The names in `out.env`.
-    known: HashSet<String>,
+    known: BTreeSet<String>,
     out: ShellText,
 }
 
@@ -98,7 +98,7 @@ impl<'t> Filler<'t> {
             evaluates: evaluates_text(text),
             done: 0,
             subscript: Subscript::default(),
-            known: HashSet::new(),
+            known: BTreeSet::new(),
             out: ShellText::default(),
         }
     }

@@ -19,7 +19,7 @@ pub fn run_command(context: &RunContext<'_>, command: &str, job: &AgentJob) -> T
     let call = Call {
         program: Program::Shell { shell: Shell::BashOrSh, text: command.to_owned() },
         env: job.env.clone(),
-        stdin: Some(job.blocks().join("\n\n").into_bytes()),
+        stdin: Some(job.blocks().join("\n\n").into_bytes().into()),
         cwd: job.cwd.clone(),
         limits: Limits {
             timeout: job.timeout.unwrap_or(NO_TIMEOUT),

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use acp::{
-    AcpError, AcpInput, AcpSession, AcpToolCall, AgentLine, CallStatus, INTERRUPT_CHECK_INTERVAL,
-    PermissionRequest, PermissionWish, Received, StopWord, TaskServer, TurnFiles, is_empty_object,
-    probe_agent,
+    AcpError, AcpInput, AcpResult, AcpSession, AcpToolCall, AgentLine, CallStatus,
+    INTERRUPT_CHECK_INTERVAL, PermissionRequest, PermissionWish, Received, StopWord, TaskServer,
+    TurnFiles, is_empty_object, probe_agent,
 };
 pub use command::{choose_output, run_command};
 pub use script::{ToolUse, ToolUseEnd, run_script};
@@ -45,11 +45,6 @@ impl AgentJob {
     /// The messages, then the prompt.
     pub fn blocks(&self) -> Vec<&str> {
         self.messages.iter().chain(&self.prompt).map(String::as_str).collect()
-    }
-
-    /// Whether it is the last messages of a run. They belong to no iteration.
-    pub fn is_delivery(&self) -> bool {
-        self.prompt.is_none()
     }
 }
 

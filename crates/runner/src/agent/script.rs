@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
 use gambrel_model::Complaint;
+use gambrel_model::text::split_words;
 use serde_json::{Value, json};
 
 use super::{AgentJob, TurnEnd};
 use crate::context::RunContext;
 
-const TURN_KEYS: [&str; 10] =
-    ["echo", "say", "sleep", "write", "tools", "decision", "reason", "summary", "status", "fail"];
+const TURN_KEYS: &str = "echo say sleep write tools decision reason summary status fail";
 const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A tool call of an agent.
@@ -159,7 +159,7 @@ fn read_turn(path: &Path, position: usize) -> Result<ScriptTurn, ScriptError> {
         return Err(ScriptError::NoTurns(path.to_path_buf()));
     };
     let mut fields = DocumentFields::new(&document, node);
-    fields.warn_unknown_keys(&TURN_KEYS);
+    fields.warn_unknown_keys(&split_words(TURN_KEYS));
     let turn = ScriptTurn {
         echoes: fields.read_flag("echo").unwrap_or(false),
         say: fields.read_text("say"),

@@ -1,13 +1,14 @@
 //! Reads `guardrails` of a stage or a node: the limits at which a stage completes.
 
-use gambrel_document::{Document, DocumentFields, NodeContent};
+use gambrel_document::DocumentFields;
+use gambrel_model::text::split_words;
 use gambrel_model::{Complaint, SourceSpan};
 
 use crate::plan::NodeProvider;
 use crate::usage::UsdAmount;
 use crate::usage_format::UsageFormat;
 
-const GUARDRAIL_KEYS: [&str; 3] = ["max_runtime_seconds", "max_cost", "max_tokens"];
+const GUARDRAIL_KEYS: &str = "max_runtime_seconds max_cost max_tokens";
 const REPORT_HELP: &str = "`claude -p --output-format json` or `stream-json` prints tokens and \
      cost, `codex exec --json` prints tokens; any agent may write `usage` to result.json";
 
@@ -22,24 +23,18 @@ pub struct WrittenGuardrails {
 
 impl WrittenGuardrails {
     /// Reads the map under `guardrails`.
-    pub fn read(document: &Document<'_>, fields: &mut DocumentFields<'_>) -> Self {
-        let Some(node) = fields.node("guardrails") else { return Self::default() };
-        if !matches!(node.content, NodeContent::Map(_)) {
-            let message = format!("`guardrails` should be a map, but is {}", node.kind());
-            fields.add_error("guardrails", message, "write `guardrails: {max_cost: 5}`");
-            return Self::default();
-        }
-        let mut inner = DocumentFields::new(document, node);
-        inner.warn_unknown_keys(&GUARDRAIL_KEYS);
-        let written = Self {
-            max_runtime_seconds: inner
-                .read_seconds("max_runtime_seconds")
-                .map(|limit| limit.as_secs_f64()),
-            max_cost: read_cost(&mut inner),
-            max_tokens: read_tokens(&mut inner),
+    pub fn read(fields: &mut DocumentFields<'_>) -> Self {
+        let node = fields.read_map("guardrails", "write `guardrails: {max_cost: 5}`");
+        let read = |inner: &mut DocumentFields<'_>| {
+            inner.warn_unknown_keys(&split_words(GUARDRAIL_KEYS));
+            let runtime = inner.read_seconds("max_runtime_seconds");
+            Self {
+                max_runtime_seconds: runtime.map(|limit| limit.as_secs_f64()),
+                max_cost: read_cost(inner),
+                max_tokens: read_tokens(inner),
+            }
         };
-        fields.complaints.append(&mut inner.complaints);
-        written
+        node.map(|node| fields.read_inner(node, read)).unwrap_or_default()
     }
 
     /// This with the keys of another one in place of its own.

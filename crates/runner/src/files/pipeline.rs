@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
+use gambrel_document::{DocumentFields, DocumentNode, read_yaml_map};
+use gambrel_model::text::split_words;
 use gambrel_model::{Complaint, SourceSpan, SpannedText};
 
 use super::guardrails::WrittenGuardrails;
@@ -11,46 +12,13 @@ use super::stage::{note_unused_keys, read_commands, read_permissions};
 use super::termination::{WrittenTermination, read_positive};
 use crate::plan::{InputSelect, NodeInputs, PermissionDefault};
 
-const PIPELINE_KEYS: [&str; 15] = [
-    "name",
-    "description",
-    "version",
-    "inputs",
-    "commands",
-    "defaults",
-    "provider",
-    "model",
-    "nodes",
-    "stages",
-    "permissions",
-    "commit",
-    "hooks",
-    "disable_global_hooks",
-    "output_parse",
-];
-const NODE_KEYS: [&str; 20] = [
-    "id",
-    "name",
-    "stage",
-    "loop",
-    "prompt",
-    "description",
-    "provider",
-    "model",
-    "context",
-    "runs",
-    "termination",
-    "inputs",
-    "delay",
-    "commit",
-    "guardrails",
-    "parallel",
-    "pipeline",
-    "items",
-    "output_parse",
-    "commands",
-];
-const INPUT_KEYS: [&str; 4] = ["from", "select", "from_initial", "from_parallel"];
+const PIPELINE_KEYS: &str = "\
+    name description version inputs commands defaults provider model nodes stages permissions \
+    commit hooks disable_global_hooks output_parse";
+const NODE_KEYS: &str = "\
+    id name stage loop prompt description provider model context runs termination inputs delay \
+    commit guardrails parallel pipeline items output_parse commands";
+const INPUT_KEYS: &str = "from select from_initial from_parallel";
 
 /// A pipeline as written.
 #[derive(Debug, Clone, Default)]
@@ -116,59 +84,42 @@ pub struct NodeFile {
 
 /// Parses the text of a pipeline. Errors do not stop it.
 pub fn parse_pipeline(path: &Path, text: &str) -> (PipelineFile, Vec<Complaint>) {
-    let mut document = match Document::parse(path, text, DocumentLanguage::Yaml) {
-        Ok(document) => document,
-        Err(complaint) => return (PipelineFile::default(), vec![complaint]),
-    };
-    let mut complaints = std::mem::take(&mut document.complaints);
-    if !matches!(document.root.content, NodeContent::Map(_)) {
-        let message = format!("the pipeline is {}, not a map", document.root.kind());
-        let complaint = Complaint::error(document.span_of(&document.root), message);
-        complaints.push(complaint.with_help("begin with `name:` and `nodes:`"));
-        return (PipelineFile::default(), complaints);
-    }
-    let pipeline = read_pipeline(&document, &mut complaints);
-    (pipeline, complaints)
+    let words = ("pipeline", "begin with `name:` and `nodes:`");
+    read_yaml_map(path, text, words, read_pipeline)
 }
 
-fn read_pipeline(document: &Document<'_>, complaints: &mut Vec<Complaint>) -> PipelineFile {
-    let mut fields = DocumentFields::new(document, &document.root);
-    fields.warn_unknown_keys(&PIPELINE_KEYS);
-    note_unused_keys(&mut fields, &["output_parse"]);
-    let (default_provider, default_model) = read_defaults(document, &mut fields);
+fn read_pipeline(fields: &mut DocumentFields<'_>) -> PipelineFile {
+    fields.warn_unknown_keys(&split_words(PIPELINE_KEYS));
+    note_unused_keys(fields, &["output_parse"]);
+    let (default_provider, default_model) = read_defaults(fields);
     let mut pipeline = PipelineFile {
         name: fields.read_text("name").unwrap_or_default(),
         description: fields.read_text("description").unwrap_or_default(),
         inputs: fields.read_texts("inputs").unwrap_or_default(),
-        commands: read_commands(&mut fields),
+        commands: read_commands(fields),
         provider: fields.read_spanned("provider"),
         model: fields.read_text("model"),
         default_provider,
         default_model,
-        permissions: read_permissions(&mut fields),
+        permissions: read_permissions(fields),
         commit: fields.read_flag("commit"),
         nodes: Vec::new(),
     };
     if pipeline.name.is_empty() {
         fields.add_error("name", "`name` is missing", "name the pipeline");
     }
-    for node in node_list(&mut fields) {
-        pipeline.nodes.push(read_node(document, node, &mut fields.complaints));
+    for node in node_list(fields) {
+        pipeline.nodes.push(read_node(fields, node));
     }
-    complaints.append(&mut fields.complaints);
     pipeline
 }
 
-fn read_defaults(
-    document: &Document<'_>,
-    fields: &mut DocumentFields<'_>,
-) -> (Option<SpannedText>, Option<String>) {
+fn read_defaults(fields: &mut DocumentFields<'_>) -> (Option<SpannedText>, Option<String>) {
     let Some(node) = fields.node("defaults") else { return (None, None) };
-    let mut inner = DocumentFields::new(document, node);
-    inner.warn_unknown_keys(&["provider", "model"]);
-    let defaults = (inner.read_spanned("provider"), inner.read_text("model"));
-    fields.complaints.append(&mut inner.complaints);
-    defaults
+    fields.read_inner(node, |inner| {
+        inner.warn_unknown_keys(&["provider", "model"]);
+        (inner.read_spanned("provider"), inner.read_text("model"))
+    })
 }
 
 /// The list under `nodes`, or under the older `stages`.
@@ -189,25 +140,25 @@ fn node_list<'d>(fields: &mut DocumentFields<'d>) -> &'d [DocumentNode] {
     items
 }
 
-fn read_node(
-    document: &Document<'_>,
-    node: &DocumentNode,
-    complaints: &mut Vec<Complaint>,
-) -> NodeFile {
-    let mut fields = DocumentFields::new(document, node);
+fn read_node<'d>(outer: &mut DocumentFields<'d>, node: &'d DocumentNode) -> NodeFile {
+    let span = outer.span_of(node);
     if let Some(name) = node.text() {
         let message = format!("the node `{name}` should be a map, but is {}", node.kind());
-        let complaint = Complaint::error(document.span_of(node), message);
-        complaints.push(complaint.with_help(format!("write `- stage: {name}`")));
+        let help = format!("write `- stage: {name}`");
+        outer.complaints.push(Complaint::error(span, message).with_help(help));
         return NodeFile::default();
     }
-    fields.warn_unknown_keys(&NODE_KEYS);
-    note_unused_keys(&mut fields, &["items", "output_parse"]);
-    refuse_unbuilt(&mut fields);
+    outer.read_inner(node, |fields| read_node_fields(fields, span))
+}
 
-    let mut termination = read_node_termination(document, &mut fields, "termination");
-    let runs = read_runs(document, &mut fields, &mut termination);
-    let (inputs, input_spans) = read_inputs(document, &mut fields);
+fn read_node_fields(fields: &mut DocumentFields<'_>, span: SourceSpan) -> NodeFile {
+    fields.warn_unknown_keys(&split_words(NODE_KEYS));
+    note_unused_keys(fields, &["items", "output_parse"]);
+    refuse_unbuilt(fields);
+
+    let mut termination = WrittenTermination::read(fields, "termination").unwrap_or_default();
+    let runs = read_runs(fields, &mut termination);
+    let (inputs, input_spans) = read_inputs(fields);
     let read = NodeFile {
         id: fields.read_text("id").or_else(|| fields.read_text("name")),
         stage: fields.read_text("stage").or_else(|| fields.read_text("loop")),
@@ -222,15 +173,14 @@ fn read_node(
         input_spans,
         delay: fields.read_seconds("delay").map(|delay| delay.as_secs_f64()),
         commit: fields.read_flag("commit"),
-        guardrails: WrittenGuardrails::read(document, &mut fields),
-        span: document.span_of(node),
+        guardrails: WrittenGuardrails::read(fields),
+        span,
     };
     let is_other_kind = fields.has_key("parallel") || fields.has_key("pipeline");
     if read.stage.is_none() && read.prompt.is_none() && !is_other_kind {
         let help = "write `stage: NAME`, or `prompt: TEXT` for an inline stage";
         fields.add_error("stage", "the node has neither `stage` nor `prompt`", help);
     }
-    complaints.append(&mut fields.complaints);
     read
 }
 
@@ -244,37 +194,23 @@ fn refuse_unbuilt(fields: &mut DocumentFields<'_>) {
     }
 }
 
-fn read_node_termination(
-    document: &Document<'_>,
-    fields: &mut DocumentFields<'_>,
-    key: &str,
-) -> WrittenTermination {
-    let Some(node) = fields.node(key) else { return WrittenTermination::default() };
-    WrittenTermination::read(document, node, &mut fields.complaints)
-}
-
 /// `runs` is a number, or a termination.
-fn read_runs(
-    document: &Document<'_>,
-    fields: &mut DocumentFields<'_>,
-    termination: &mut WrittenTermination,
-) -> Option<u32> {
-    let node = fields.node("runs")?;
-    if matches!(node.content, NodeContent::Map(_)) {
-        let runs = read_node_termination(document, fields, "runs");
+fn read_runs(fields: &mut DocumentFields<'_>, termination: &mut WrittenTermination) -> Option<u32> {
+    if fields.node("runs")?.is_map() {
+        let runs = WrittenTermination::read(fields, "runs")?;
         *termination = runs.overridden_by(std::mem::take(termination));
         return None;
     }
     read_positive(fields, "runs")
 }
 
-fn read_inputs(
-    document: &Document<'_>,
-    fields: &mut DocumentFields<'_>,
-) -> (NodeInputs, Vec<SourceSpan>) {
+fn read_inputs(fields: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceSpan>) {
     let Some(node) = fields.node("inputs") else { return (NodeInputs::default(), Vec::new()) };
-    let mut inner = DocumentFields::new(document, node);
-    inner.warn_unknown_keys(&INPUT_KEYS);
+    fields.read_inner(node, read_input_fields)
+}
+
+fn read_input_fields(inner: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceSpan>) {
+    inner.warn_unknown_keys(&split_words(INPUT_KEYS));
     if inner.has_key("from_parallel") {
         let help = "read the stages with `from` instead";
         inner.add_error("from_parallel", "a parallel block cannot be run yet", help);
@@ -288,8 +224,7 @@ fn read_inputs(
         None => Vec::new(),
     };
     let from = names.iter().filter_map(|name| name.text()).map(str::to_owned).collect();
-    let spans = names.iter().map(|name| document.span_of(name)).collect();
+    let spans = names.iter().map(|name| inner.span_of(name)).collect();
     let from_initial = inner.read_flag("from_initial").unwrap_or(true);
-    fields.complaints.append(&mut inner.complaints);
     (NodeInputs { from, select, from_initial }, spans)
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode, NodeContent};
+use gambrel_document::{DocumentFields, DocumentNode, read_yaml_map};
+use gambrel_model::text::split_words;
 use gambrel_model::{Complaint, SourceSpan, SpannedText};
 
 use super::guardrails::WrittenGuardrails;
@@ -13,30 +14,10 @@ use crate::plan::PermissionDefault;
 /// Seconds between two iterations of a stage that names none.
 pub const DEFAULT_DELAY_SECONDS: f64 = 3.0;
 
-const STAGE_KEYS: [&str; 22] = [
-    "name",
-    "description",
-    "version",
-    "termination",
-    "completion",
-    "min_iterations",
-    "consensus",
-    "provider",
-    "model",
-    "delay",
-    "commit",
-    "check_before",
-    "prompt",
-    "context",
-    "output_path",
-    "commands",
-    "items",
-    "output_parse",
-    "guardrails",
-    "permissions",
-    "hooks",
-    "disable_global_hooks",
-];
+const STAGE_KEYS: &str = "\
+    name description version termination completion min_iterations consensus provider model delay \
+    commit check_before prompt context output_path commands items output_parse guardrails \
+    permissions hooks disable_global_hooks";
 /// Keys that are accepted and have no effect.
 const UNUSED_KEYS: [&str; 2] = ["items", "output_parse"];
 
@@ -73,30 +54,18 @@ pub struct StageFile {
 
 /// Parses the text of a stage. Errors do not stop it.
 pub fn parse_stage(path: &Path, text: &str) -> (StageFile, Vec<Complaint>) {
-    let mut document = match Document::parse(path, text, DocumentLanguage::Yaml) {
-        Ok(document) => document,
-        Err(complaint) => return (StageFile::default(), vec![complaint]),
-    };
-    let mut complaints = std::mem::take(&mut document.complaints);
-    if !matches!(document.root.content, NodeContent::Map(_)) {
-        let message = format!("the stage is {}, not a map", document.root.kind());
-        let complaint = Complaint::error(document.span_of(&document.root), message);
-        complaints.push(complaint.with_help("begin with `name:` and `termination:`"));
-        return (StageFile::default(), complaints);
-    }
-    let stage = read_stage(&document, path, &mut complaints);
-    (stage, complaints)
+    let words = ("stage", "begin with `name:` and `termination:`");
+    read_yaml_map(path, text, words, |fields| read_stage(fields, path))
 }
 
-fn read_stage(document: &Document<'_>, path: &Path, complaints: &mut Vec<Complaint>) -> StageFile {
-    let mut fields = DocumentFields::new(document, &document.root);
-    fields.warn_unknown_keys(&STAGE_KEYS);
-    note_unused_keys(&mut fields, &UNUSED_KEYS);
+fn read_stage(fields: &mut DocumentFields<'_>, path: &Path) -> StageFile {
+    fields.warn_unknown_keys(&split_words(STAGE_KEYS));
+    note_unused_keys(fields, &UNUSED_KEYS);
     let prompt = fields.read_spanned("prompt").map(|written| (written.text, written.spot));
     let mut stage = StageFile {
         name: fields.read_text("name").unwrap_or_default(),
         description: fields.read_text("description").unwrap_or_default(),
-        termination: read_termination(document, &mut fields),
+        termination: read_termination(fields),
         provider: fields.read_spanned("provider"),
         model: fields.read_text("model"),
         delay: fields.read_seconds("delay").map(|delay| delay.as_secs_f64()),
@@ -104,12 +73,11 @@ fn read_stage(document: &Document<'_>, path: &Path, complaints: &mut Vec<Complai
         prompt,
         context: fields.read_text("context"),
         output_path: fields.read_text("output_path"),
-        commands: read_commands(&mut fields),
-        guardrails: WrittenGuardrails::read(document, &mut fields),
-        permissions: read_permissions(&mut fields),
+        commands: read_commands(fields),
+        guardrails: WrittenGuardrails::read(fields),
+        permissions: read_permissions(fields),
     };
-    check_name(&mut stage, &mut fields, path);
-    complaints.append(&mut fields.complaints);
+    check_name(&mut stage, fields, path);
     stage
 }
 
@@ -132,17 +100,10 @@ fn check_name(stage: &mut StageFile, fields: &mut DocumentFields<'_>, path: &Pat
     }
 }
 
-fn read_termination(
-    document: &Document<'_>,
-    fields: &mut DocumentFields<'_>,
-) -> WrittenTermination {
+fn read_termination(fields: &mut DocumentFields<'_>) -> WrittenTermination {
     let old = WrittenTermination::read_old(fields);
     let check_before = fields.read_flag("check_before");
-    let mut complaints = Vec::new();
-    let new = fields
-        .node("termination")
-        .map(|node| WrittenTermination::read(document, node, &mut complaints));
-    fields.complaints.append(&mut complaints);
+    let new = WrittenTermination::read(fields, "termination");
 
     let missing = new.as_ref().or(old.as_ref()).is_none_or(|written| written.kind.is_none());
     let is_reported = fields.has_key("termination") && !fields.complaints.is_empty();
@@ -153,16 +114,12 @@ fn read_termination(
     }
     let mut written = old.unwrap_or_default().overridden_by(new.unwrap_or_default());
     written.check_before = written.check_before.or(check_before);
-    if written.has_judge {
-        note_unused_judge(document, fields);
+    let judge = fields.node("termination").and_then(|node| node.get("judge"));
+    if let Some(judge) = judge.filter(|node| !node.is_null()) {
+        let span = fields.span_of(judge);
+        fields.complaints.push(unused_note(span, "judge"));
     }
     written
-}
-
-fn note_unused_judge(document: &Document<'_>, fields: &mut DocumentFields<'_>) {
-    let judge = document.root.get("termination").and_then(|node| node.get("judge"));
-    let span = judge.map(|node| document.span_of(node)).unwrap_or_default();
-    fields.complaints.push(unused_note(span, "judge"));
 }
 
 /// The note about a key without effect.
@@ -183,12 +140,11 @@ pub fn note_unused_keys(fields: &mut DocumentFields<'_>, keys: &[&str]) {
 /// Reads `commands`: a name and a command each.
 pub fn read_commands(fields: &mut DocumentFields<'_>) -> BTreeMap<String, String> {
     let Some(node) = fields.node("commands") else { return BTreeMap::new() };
-    let is_map = matches!(node.content, NodeContent::Map(_));
     let pair = |(key, value): &(DocumentNode, DocumentNode)| {
         Some((key.text()?.to_owned(), value.text()?.to_owned()))
     };
     let pairs: Option<BTreeMap<_, _>> = node.entries().iter().map(pair).collect();
-    match pairs.filter(|_| is_map) {
+    match pairs.filter(|_| node.is_map()) {
         Some(pairs) => pairs,
         None => {
             let message = "`commands` should be a map of names and commands";

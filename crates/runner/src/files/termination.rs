@@ -1,7 +1,7 @@
 //! Reads `termination`, `runs` and the older `completion` of a stage or a node, and merges them.
 
-use gambrel_document::{Document, DocumentFields, DocumentNode, NodeContent};
-use gambrel_model::Complaint;
+use gambrel_document::DocumentFields;
+use gambrel_model::text::split_words;
 
 use crate::plan::{Termination, TerminationKind};
 
@@ -10,17 +10,8 @@ pub const DEFAULT_MAX_ITERATIONS: u32 = 25;
 const DEFAULT_MIN_ITERATIONS: u32 = 2;
 const DEFAULT_CONSENSUS: u32 = 2;
 
-const TERMINATION_KEYS: [&str; 9] = [
-    "type",
-    "iterations",
-    "max",
-    "min_iterations",
-    "consensus",
-    "command",
-    "judge",
-    "check_before",
-    "max_iterations",
-];
+const TERMINATION_KEYS: &str =
+    "type iterations max min_iterations consensus command judge check_before max_iterations";
 const KINDS: [&str; 3] = ["fixed", "judgment", "queue"];
 /// The words of `completion`, which older stages have, and what they mean now.
 const OLD_WORDS: [(&str, TerminationKind); 3] = [
@@ -48,41 +39,24 @@ pub struct WrittenTermination {
     pub command: Option<String>,
     /// `check_before`.
     pub check_before: Option<bool>,
-    /// Whether `judge` is written, which is accepted and not used.
-    pub has_judge: bool,
 }
 
 impl WrittenTermination {
-    /// Reads the map under `termination`.
-    pub fn read(
-        document: &Document<'_>,
-        node: &DocumentNode,
-        complaints: &mut Vec<Complaint>,
-    ) -> Self {
-        if !matches!(node.content, NodeContent::Map(_)) {
-            let message = format!("`termination` should be a map, but is {}", node.kind());
-            let complaint = Complaint::error(document.span_of(node), message);
-            complaints
-                .push(complaint.with_help("write `termination: {type: fixed, iterations: 3}`"));
-            return Self::default();
-        }
-
-        let mut fields = DocumentFields::new(document, node);
-        fields.warn_unknown_keys(&TERMINATION_KEYS);
-        let kind = fields.read_word("type", &KINDS).and_then(parse_kind);
-        let written = Self {
-            kind,
-            iterations: read_positive(&mut fields, "iterations"),
-            max: read_positive(&mut fields, "max")
-                .or_else(|| read_positive(&mut fields, "max_iterations")),
-            min_iterations: read_positive(&mut fields, "min_iterations"),
-            consensus: read_positive(&mut fields, "consensus"),
-            command: fields.read_text("command"),
-            check_before: fields.read_flag("check_before"),
-            has_judge: fields.has_key("judge"),
-        };
-        complaints.append(&mut fields.complaints);
-        written
+    /// Reads the map under a key: `termination`, or `runs`.
+    pub fn read(fields: &mut DocumentFields<'_>, key: &str) -> Option<Self> {
+        let node = fields.read_map(key, "write `termination: {type: fixed, iterations: 3}`")?;
+        Some(fields.read_inner(node, |inner| {
+            inner.warn_unknown_keys(&split_words(TERMINATION_KEYS));
+            Self {
+                kind: inner.read_word("type", &KINDS).and_then(parse_kind),
+                iterations: read_positive(inner, "iterations"),
+                max: read_positive(inner, "max").or_else(|| read_positive(inner, "max_iterations")),
+                min_iterations: read_positive(inner, "min_iterations"),
+                consensus: read_positive(inner, "consensus"),
+                command: inner.read_text("command"),
+                check_before: inner.read_flag("check_before"),
+            }
+        }))
     }
 
     /// Reads `completion` and the keys beside it, which older stages have instead.
@@ -109,7 +83,6 @@ impl WrittenTermination {
             consensus: other.consensus.or(self.consensus),
             command: other.command.or(self.command),
             check_before: other.check_before.or(self.check_before),
-            has_judge: other.has_judge || self.has_judge,
         }
     }
 

@@ -152,8 +152,7 @@ impl Graph {
                 continue;
             }
             self.names.entry(specifier.clone()).or_default().extend(names.iter().cloned());
-            if builtin_lookup::classify_specifier(specifier) == BuiltinKind::Foreign {
-                self.opaque |= builtin_lookup::may_register_handlers(specifier);
+            if self.note_foreign(specifier) {
                 self.missing.get_or_insert(format!("the import '{specifier}'"));
             }
         }
@@ -163,8 +162,7 @@ impl Graph {
             {
                 self.watch_required_file(&file);
             }
-            if builtin_lookup::classify_specifier(specifier) == BuiltinKind::Foreign {
-                self.opaque |= builtin_lookup::may_register_handlers(specifier);
+            if self.note_foreign(specifier) {
                 self.missing.get_or_insert(format!("require('{specifier}')"));
             }
             self.names.entry(specifier.clone()).or_default();
@@ -172,8 +170,7 @@ impl Graph {
         for specifier in &unit.needs.dynamic_imports {
             if resolve::is_file(specifier) {
                 queue.extend(resolve::resolve_file(path, specifier).map(|file| (file, false)));
-            } else if builtin_lookup::classify_specifier(specifier) == BuiltinKind::Foreign {
-                self.opaque |= builtin_lookup::may_register_handlers(specifier);
+            } else if self.note_foreign(specifier) {
                 self.may_miss.get_or_insert(format!("the import '{specifier}'"));
             }
         }
@@ -186,6 +183,13 @@ impl Graph {
             self.may_miss.get_or_insert(format!("the global {global}"));
         }
         Ok(())
+    }
+
+    /// Whether a specifier is of neither Node nor the host. Such a module may register handlers.
+    fn note_foreign(&mut self, specifier: &str) -> bool {
+        let is_foreign = builtin_lookup::classify_specifier(specifier) == BuiltinKind::Foreign;
+        self.opaque |= is_foreign && builtin_lookup::may_register_handlers(specifier);
+        is_foreign
     }
 
     /// Adds a file that the full host reads by itself, and the files that it imports.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gambrel_model::lossy_json;
+use rquickjs::prelude::Func;
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Promise, Result};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
 use super::builtin_lookup::{self, BuiltinKind};
 use super::host::{self, bytes};
@@ -16,60 +17,43 @@ use crate::runtime::{HostState, compiled};
 pub fn create_functions<'js>(ctx: &Ctx<'js>, state: &Arc<HostState>) -> Result<Object<'js>> {
     let functions = Object::new(ctx.clone())?;
     let shared = Arc::clone(state);
-    functions.set(
-        "op",
-        Function::new(ctx.clone(), move |name: String, args: String| {
-            host::result_to_json(host::call_function(&shared, &name, parse_json(&args))).to_string()
-        })?,
-    )?;
+    let call = move |name: String, args: String| {
+        host::result_to_json(host::call_function(&shared, &name, parse_json(&args))).to_string()
+    };
+    functions.set("op", Func::from(call))?;
     let shared = Arc::clone(state);
-    functions.set(
-        "start",
-        Function::new(ctx.clone(), move |name: String, args: String| {
-            host::start_function(&shared, &name, parse_json(&args))
-        })?,
-    )?;
+    let start =
+        move |name: String, args: String| host::start_function(&shared, &name, parse_json(&args));
+    functions.set("start", Func::from(start))?;
     let shared = Arc::clone(state);
-    functions.set(
-        "send",
-        Function::new(ctx.clone(), move |id: u32, value: String| {
-            host::result_to_json(shared.send_message(id, parse_json(&value))).to_string()
-        })?,
-    )?;
+    let send = move |id: u32, value: String| {
+        host::result_to_json(shared.send_message(id, parse_json(&value))).to_string()
+    };
+    functions.set("send", Func::from(send))?;
     let shared = Arc::clone(state);
-    functions
-        .set("close", Function::new(ctx.clone(), move |id: u32| shared.close_operation(id))?)?;
+    functions.set("close", Func::from(move |id: u32| shared.close_operation(id)))?;
     let shared = Arc::clone(state);
-    functions.set(
-        "timer",
-        Function::new(ctx.clone(), move |pause: f64| {
-            shared.start_timer(Duration::try_from_secs_f64(pause / 1000.0).unwrap_or_default())
-        })?,
-    )?;
+    let start_timer = move |pause: f64| {
+        shared.start_timer(Duration::try_from_secs_f64(pause / 1000.0).unwrap_or_default())
+    };
+    functions.set("timer", Func::from(start_timer))?;
     let shared = Arc::clone(state);
-    functions.set("lap", Function::new(ctx.clone(), move || shared.mark_handler_start())?)?;
+    functions.set("lap", Func::from(move || shared.mark_handler_start()))?;
     let shared = Arc::clone(state);
-    functions
-        .set("effect", Function::new(ctx.clone(), move |text: String| shared.add_effect(&text))?)?;
+    functions.set("effect", Func::from(move |text: String| shared.add_effect(&text)))?;
     let shared = Arc::clone(state);
-    functions
-        .set("settle", Function::new(ctx.clone(), move |text: String| shared.finish_call(text))?)?;
+    functions.set("settle", Func::from(move |text: String| shared.finish_call(text)))?;
     let shared = Arc::clone(state);
-    functions.set(
-        "ask",
-        Function::new(ctx.clone(), move |text: String| {
-            shared.ask_user(lossy_json::from_text(&text).unwrap_or_default())
-        })?,
-    )?;
-    functions.set("shim", Function::new(ctx.clone(), load_shim)?)?;
-    functions.set("shimFor", Function::new(ctx.clone(), shim_for)?)?;
-    functions.set("bytesOf", Function::new(ctx.clone(), bytes_of)?)?;
-    functions.set("recode", Function::new(ctx.clone(), recode_text)?)?;
-    functions.set("peek", Function::new(ctx.clone(), peek_promise)?)?;
+    functions.set("ask", Func::from(move |text: String| shared.ask_user(parse_json(&text))))?;
+    functions.set("shim", Func::from(load_shim))?;
+    functions.set("shimFor", Func::from(shim_for))?;
+    functions.set("bytesOf", Func::from(bytes_of))?;
+    functions.set("recode", Func::from(recode_text))?;
+    functions.set("peek", Func::from(peek_promise))?;
     Ok(functions)
 }
 
-fn parse_json(text: &str) -> Value {
+fn parse_json<T: DeserializeOwned + Default>(text: &str) -> T {
     lossy_json::from_text(text).unwrap_or_default()
 }
 

@@ -68,7 +68,7 @@ pub fn parse_report(
     locate: impl Fn(&str) -> Option<String>,
 ) -> (Value, bool) {
     if text == QUIET_REPORT {
-        return (build_single_answer(Value::Null, false, effects), false);
+        return (single_answer(Value::Null, false, effects), false);
     }
     let mut answer: Value = match lossy_json::from_text(text) {
         Ok(answer @ Value::Object(_)) => answer,
@@ -100,11 +100,7 @@ pub fn parse_report(
 }
 
 /// The answer of a single handler with this result. Needs no report.
-pub fn single_answer(result: Value, effects: Vec<Value>) -> Value {
-    build_single_answer(result, true, effects)
-}
-
-fn build_single_answer(result: Value, truthy: bool, effects: Vec<Value>) -> Value {
+pub fn single_answer(result: Value, truthy: bool, effects: Vec<Value>) -> Value {
     let mut fields = Map::with_capacity(ANSWER_FIELD_COUNT);
     fields.insert("handlers".into(), json!(1));
     fields.insert("results".into(), Value::Array(vec![result]));

@@ -140,11 +140,6 @@ impl ScriptEngine {
         missing.ok()?
     }
 
-    /// Starts a clock that can interrupt this engine.
-    pub fn start_clock(&self, limits: &gambrel_model::Limits) -> Clock {
-        Clock::with_limits(limits, self.state.tripwire.clone())
-    }
-
     /// Imports the module and runs its factory. Returns the script's report.
     pub fn load_module(&self, root: &Path, clock: &mut Clock) -> Result<String, Interrupted> {
         let name = root.display().to_string();

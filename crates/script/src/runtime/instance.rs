@@ -129,10 +129,7 @@ impl Instance {
 
     /// Starts the clock of a call.
     pub fn start_clock(&self, limits: &gambrel_model::Limits) -> Clock {
-        match self {
-            Self::Embedded(engine) => engine.start_clock(limits),
-            Self::Sidecar(sidecar) => sidecar.start_clock(limits),
-        }
+        Clock::with_limits(limits, self.state().tripwire.clone())
     }
 
     /// Calls the module and waits for its handlers.
@@ -174,5 +171,15 @@ fn check_load_report(text: &str, root: &Path, graph: &Graph) -> Result<(), LoadE
 
 fn load_error(message: impl Display, root: &Path, at: Option<String>) -> LoadError {
     let at = at.unwrap_or_else(|| root.display().to_string());
-    LoadError { message: format!("Failed to load hook: {message}"), at: Some(at) }
+    LoadError { message: load_message(message), at: Some(at) }
+}
+
+/// Says why a module cannot be loaded.
+pub(super) fn load_message(why: impl Display) -> String {
+    match why.to_string() {
+        why if why.trim().is_empty() => {
+            "Failed to load hook: it threw an error without a message".to_owned()
+        }
+        why => format!("Failed to load hook: {why}"),
+    }
 }

@@ -14,7 +14,7 @@ use super::console;
 use super::engine::{CallResult, Invocation};
 use super::event_loop::{self, Interrupted};
 use super::host_state::CallEnv;
-use super::instance::{Instance, LoadFailure};
+use super::instance::{Instance, LoadFailure, load_message};
 use super::unknown_keys;
 use crate::frontend::{Graph, LoadError};
 use crate::request::{HostOperation, ModuleRequest};
@@ -172,7 +172,7 @@ fn dispatch_call(
 
     match call_result {
         Ok(CallResult::SingleResult(result)) => {
-            (answer::answered_outcome(answer::single_answer(result, effects)), false)
+            (answer::answered_outcome(answer::single_answer(result, true, effects)), false)
         }
         Ok(CallResult::Report(text)) => {
             let (answer, unusable) = answer::parse_report(&text, effects, &site, locate);
@@ -242,7 +242,7 @@ fn load_stuck_outcome(request: &ModuleRequest<'_>, effects: Vec<Value>) -> Outco
 }
 
 fn with_load_prefix(error: LoadError) -> LoadError {
-    LoadError { message: format!("Failed to load hook: {}", error.message), ..error }
+    LoadError { message: load_message(&error.message), ..error }
 }
 
 fn build_call_env(request: &ModuleRequest<'_>, call: &Call) -> CallEnv {

@@ -95,11 +95,6 @@ impl Sidecar {
         Ok(sidecar)
     }
 
-    /// Starts a clock for a call.
-    pub fn start_clock(&self, limits: &gambrel_model::Limits) -> Clock {
-        Clock::with_limits(limits, self.state.tripwire.clone())
-    }
-
     /// Calls the module and waits for its handlers.
     pub fn invoke_module(
         &self,

@@ -261,8 +261,10 @@ impl ScriptedHooks {
         let behaviour = &self.hooks[name];
         let at = words.iter().position(|word| word.contains(name.trim_start_matches("./")));
         let input = HookInput {
-            stdin: String::from_utf8_lossy(job.call.stdin.as_deref().unwrap_or_default())
-                .into_owned(),
+            stdin: String::from_utf8_lossy(
+                job.call.stdin.as_ref().map_or(&[][..], |bytes| bytes.as_slice()),
+            )
+            .into_owned(),
             env: job.call.env.iter().cloned().collect(),
             args: at.map_or_else(Vec::new, |at| words[at + 1..].to_vec()),
         };

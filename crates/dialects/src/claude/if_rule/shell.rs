@@ -44,10 +44,7 @@ impl ShellScript {
             read += 1;
             steps = steps.saturating_add(parse_steps(&text));
             let few = depth <= MAX_TEXT_DEPTH && read <= MAX_TEXT_COUNT && steps <= MAX_PARSE_STEPS;
-            let nodes = match few && is_bounded(&text) {
-                true => parse_text(&text),
-                false => None,
-            };
+            let nodes = if few && is_bounded(&text) { parse_text(&text) } else { None };
             let Some(nodes) = nodes else {
                 script.doubtful = true;
                 return script;

@@ -3,41 +3,20 @@
 
 use std::collections::BTreeSet;
 
+use gambrel_model::text::contains_word;
+
 use super::wildcard::TextCell;
 use super::word::ShellWord;
 
 /// Programs that start the command after their options.
-const WRAPPERS: [&str; 24] = [
-    "env",
-    "sudo",
-    "doas",
-    "timeout",
-    "nice",
-    "ionice",
-    "nohup",
-    "xargs",
-    "command",
-    "builtin",
-    "exec",
-    "time",
-    "stdbuf",
-    "setsid",
-    "chroot",
-    "unshare",
-    "flock",
-    "watch",
-    "parallel",
-    "busybox",
-    "entr",
-    "strace",
-    "chronic",
-    "caffeinate",
-];
+const WRAPPERS: &str = "\
+    env sudo doas timeout nice ionice nohup xargs command builtin exec time stdbuf setsid chroot \
+    unshare flock watch parallel busybox entr strace chronic caffeinate";
 /// Programs that add words from stdin or from file names.
-const ARGUMENT_READERS: [&str; 3] = ["xargs", "parallel", "find"];
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"];
+const ARGUMENT_READERS: &str = "xargs parallel find";
+const SHELLS: &str = "sh bash dash zsh ksh ash mksh";
 /// Programs that run their arguments as a script.
-const EVAL_PROGRAMS: [&str; 2] = ["eval", "trap"];
+const EVAL_PROGRAMS: &str = "eval trap";
 /// Options of `find` before a command.
 const EXEC_OPTIONS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
@@ -62,15 +41,15 @@ pub fn find_started_commands(words: &[ShellWord]) -> WrappedCommand {
         else {
             continue;
         };
-        let named = |list: &[&str]| list.contains(&name.as_str());
-        started.has_added_words |= named(&ARGUMENT_READERS);
-        if named(&WRAPPERS) {
+        let named = |list: &str| contains_word(list, &name);
+        started.has_added_words |= named(ARGUMENT_READERS);
+        if named(WRAPPERS) {
             todo.extend(wrapped_starts(&rest[1..]).into_iter().map(|after| at + 1 + after));
             started.scripts.extend(env_split_string(&rest[1..]));
-        } else if named(&SHELLS) {
+        } else if named(SHELLS) {
             let fed = || reads_stdin(&rest[1..]).then_some(None);
             started.scripts.extend(find_script(&rest[1..]).or_else(fed));
-        } else if named(&EVAL_PROGRAMS) {
+        } else if named(EVAL_PROGRAMS) {
             let texts: Option<Vec<String>> = rest[1..].iter().map(ShellWord::known_text).collect();
             started.scripts.push(texts.map(|texts| texts.join(" ")));
         } else if name == "find" {

@@ -53,6 +53,10 @@ impl Caller for Toy {
         Ok(ParsedEvent { session: "toy".into(), facts, ..parsed })
     }
 
+    fn sample_event(&self, _: &Event, spec: &'static EventSpec) -> Value {
+        json!({"what": spec.name, "with": {"line": "ls"}})
+    }
+
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
         let words: Vec<&str> = decision.for_caller.messages_for(Audience::AgentNow).collect();
         let answer = json!({"go": !decision.for_caller.ruling.is_refusal(), "why": decision.for_caller.ruling_reasons(), "words": words});
@@ -101,7 +105,7 @@ impl HookFormat for Toy {
         }
         Call {
             program: Program::Shell { shell: Shell::Sh, text },
-            stdin: line.map(|line| line.to_string().into_bytes()),
+            stdin: line.map(|line| line.to_string().into_bytes().into()),
             cwd: event.cwd.clone(),
             ..Call::default()
         }

@@ -17,7 +17,7 @@ use gambrel_process::process::ProcessEnd;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::error::AcpError;
+use super::error::{AcpError, AcpResult};
 use super::wire::{AgentLine, build_notification, build_request, parse_line, refuse_method};
 use crate::context::RunContext;
 
@@ -85,7 +85,7 @@ impl<T: Send + 'static> AcpConnection<T> {
         context: &RunContext<'_>,
         command: &str,
         env: Vec<(String, String)>,
-    ) -> Result<Self, AcpError> {
+    ) -> AcpResult<Self> {
         let call = Call {
             program: Program::Shell { shell: Shell::BashOrSh, text: command.to_owned() },
             env,
@@ -130,19 +130,19 @@ impl<T: Send + 'static> AcpConnection<T> {
     }
 
     /// Sends a request and returns its id.
-    pub fn send_request(&mut self, method: &str, params: &Value) -> Result<u64, AcpError> {
+    pub fn send_request(&mut self, method: &str, params: &Value) -> AcpResult<u64> {
         self.next_id += 1;
         self.send(&build_request(self.next_id, method, params))?;
         Ok(self.next_id)
     }
 
     /// Sends a notification.
-    pub fn notify(&self, method: &str, params: &Value) -> Result<(), AcpError> {
+    pub fn notify(&self, method: &str, params: &Value) -> AcpResult {
         self.send(&build_notification(method, params))
     }
 
     /// Sends a message. An agent that does not read is an error, not a wait.
-    pub fn send(&self, message: &Value) -> Result<(), AcpError> {
+    pub fn send(&self, message: &Value) -> AcpResult {
         let mut bytes = message.to_string().into_bytes();
         bytes.push(b'\n');
         let Some(outgoing) = &self.outgoing else { return Err(self.describe_end()) };
@@ -153,7 +153,7 @@ impl<T: Send + 'static> AcpConnection<T> {
     }
 
     /// Waits for the next line or result.
-    pub fn receive(&mut self, timeout: Duration) -> Result<Received<T>, AcpError> {
+    pub fn receive(&mut self, timeout: Duration) -> AcpResult<Received<T>> {
         if let Some(line) = self.held.pop_front() {
             return self.handle_line(&line);
         }
@@ -165,7 +165,7 @@ impl<T: Send + 'static> AcpConnection<T> {
     }
 
     /// Waits for the next result only. The agent waits too, once a few of its lines are held.
-    pub fn receive_result(&mut self, timeout: Duration) -> Result<Received<T>, AcpError> {
+    pub fn receive_result(&mut self, timeout: Duration) -> AcpResult<Received<T>> {
         match self.receive_input(timeout)? {
             Some(AcpInput::Line(line)) => {
                 self.held.push_back(line);
@@ -176,7 +176,7 @@ impl<T: Send + 'static> AcpConnection<T> {
         }
     }
 
-    fn receive_input(&self, timeout: Duration) -> Result<Option<AcpInput<T>>, AcpError> {
+    fn receive_input(&self, timeout: Duration) -> AcpResult<Option<AcpInput<T>>> {
         match self.incoming.recv_timeout(timeout) {
             Ok(AcpInput::Closed) | Err(RecvTimeoutError::Disconnected) => Err(self.describe_end()),
             Ok(AcpInput::LongLine) => Err(AcpError::LongMessage(MAX_MESSAGE_BYTES >> 20)),
@@ -185,7 +185,7 @@ impl<T: Send + 'static> AcpConnection<T> {
         }
     }
 
-    fn handle_line(&mut self, line: &[u8]) -> Result<Received<T>, AcpError> {
+    fn handle_line(&mut self, line: &[u8]) -> AcpResult<Received<T>> {
         let _handled = self.unhandled.try_recv();
         let line = parse_line(line)?;
         if let AgentLine::Noise(text) = &line {
@@ -204,7 +204,7 @@ impl<T: Send + 'static> AcpConnection<T> {
         params: &Value,
         timeout: Duration,
         is_interrupted: &dyn Fn() -> bool,
-    ) -> Result<Value, AcpError> {
+    ) -> AcpResult<Value> {
         let own = self.send_request(method, params)?;
         let end = Instant::now() + timeout;
         loop {

@@ -2,6 +2,9 @@
 
 use super::wire::{RpcError, UnreadableLine};
 
+/// What an agent gives, or why it cannot go on.
+pub type AcpResult<T = ()> = Result<T, AcpError>;
+
 /// Why an agent cannot go on.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AcpError {

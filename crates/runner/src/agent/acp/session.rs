@@ -2,13 +2,12 @@
 //! to permission requests. It must not know hooks.
 
 use std::path::Path;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::connection::{AcpConnection, AcpInput, Received};
-use super::error::AcpError;
+use super::connection::AcpConnection;
+use super::error::{AcpError, AcpResult};
 use super::wire::{build_answer, refuse_method, refuse_params};
 use crate::acp_firing::FiredTool;
 use crate::context::RunContext;
@@ -22,7 +21,8 @@ const NEW_SESSION: &str = "session/new";
 
 /// A session that is open.
 pub struct AcpSession {
-    connection: AcpConnection<FiredTool>,
+    /// The connection to its process.
+    pub connection: AcpConnection<FiredTool>,
     id: String,
 }
 
@@ -110,7 +110,7 @@ impl AcpSession {
         command: &str,
         env: &[(String, String)],
         limit: Option<Duration>,
-    ) -> Result<Self, AcpError> {
+    ) -> AcpResult<Self> {
         let timeout = limit.map_or(HANDSHAKE_TIMEOUT, |limit| limit.min(HANDSHAKE_TIMEOUT));
         let mut connection = AcpConnection::start(context, command, env.to_vec())?;
         initialize(context, &mut connection, timeout)?;
@@ -129,13 +129,8 @@ impl AcpSession {
         &self.id
     }
 
-    /// Whether the agent runs.
-    pub fn is_alive(&self) -> bool {
-        self.connection.is_alive()
-    }
-
     /// Sends a prompt of text blocks, and returns the id of the request.
-    pub fn send_prompt(&mut self, blocks: &[&str]) -> Result<u64, AcpError> {
+    pub fn send_prompt(&mut self, blocks: &[&str]) -> AcpResult<u64> {
         let blocks: Vec<Value> =
             blocks.iter().map(|text| json!({"type": "text", "text": text})).collect();
         let params = json!({"sessionId": self.id, "prompt": blocks});
@@ -148,39 +143,20 @@ impl AcpSession {
     }
 
     /// Answers a permission request. False if the agent offered no option for it.
-    pub fn answer(
-        &self,
-        request: &PermissionRequest,
-        wish: PermissionWish,
-    ) -> Result<bool, AcpError> {
+    pub fn answer(&self, request: &PermissionRequest, wish: PermissionWish) -> AcpResult<bool> {
         let (result, was_offered) = request.build_result(wish);
         self.connection.send(&build_answer(&request.id, &result))?;
         Ok(was_offered)
     }
 
     /// Refuses a method that the run does not offer.
-    pub fn refuse(&self, id: &Value, method: &str) -> Result<(), AcpError> {
+    pub fn refuse(&self, id: &Value, method: &str) -> AcpResult {
         self.connection.send(&refuse_method(id, method))
     }
 
     /// Refuses a request that cannot be used.
-    pub fn refuse_params(&self, id: &Value, why: &str) -> Result<(), AcpError> {
+    pub fn refuse_params(&self, id: &Value, why: &str) -> AcpResult {
         self.connection.send(&refuse_params(id, why))
-    }
-
-    /// Waits for the next line or result.
-    pub fn receive(&mut self, timeout: Duration) -> Result<Received<FiredTool>, AcpError> {
-        self.connection.receive(timeout)
-    }
-
-    /// Waits for the next result only, while the agent has to wait.
-    pub fn receive_result(&mut self, timeout: Duration) -> Result<Received<FiredTool>, AcpError> {
-        self.connection.receive_result(timeout)
-    }
-
-    /// Where other threads send the results of their work.
-    pub fn results(&self) -> Sender<AcpInput<FiredTool>> {
-        self.connection.results()
     }
 }
 
@@ -189,7 +165,7 @@ fn initialize(
     context: &RunContext<'_>,
     connection: &mut AcpConnection<FiredTool>,
     timeout: Duration,
-) -> Result<String, AcpError> {
+) -> AcpResult<String> {
     let params = json!({
         "protocolVersion": PROTOCOL_VERSION,
         "clientCapabilities": {
@@ -232,7 +208,7 @@ pub fn probe_agent(
     context: &RunContext<'_>,
     command: &str,
     timeout: Duration,
-) -> Result<String, AcpError> {
+) -> AcpResult<String> {
     let mut connection = AcpConnection::start(context, command, Vec::new())?;
     initialize(context, &mut connection, timeout)
 }

@@ -27,9 +27,12 @@ const ARGUMENT_NAMES: [(&str, &[&str]); 8] = [
     ("url", &["url", "uri"]),
     ("edits", &["edits"]),
 ];
-const OLD_NAMES: [&str; 4] = ["oldString", "old_string", "oldText", "old"];
-const NEW_NAMES: [&str; 4] = ["newString", "new_string", "newText", "new"];
-const ALL_NAMES: [&str; 3] = ["replaceAll", "replace_all", "all"];
+/// Names of the parts of an edit in agents.
+const EDIT_NAMES: [(&str, &[&str]); 3] = [
+    ("old", &["oldString", "old_string", "oldText", "old"]),
+    ("new", &["newString", "new_string", "newText", "new"]),
+    ("all", &["replaceAll", "replace_all", "all"]),
+];
 /// Names of tools that write a whole file.
 const WRITE_NAMES: [&str; 2] = ["write", "write_file"];
 /// The name of the board's server, and how some agents begin the names of its tools.
@@ -227,14 +230,12 @@ impl AcpToolCall {
     fn add_edits(args: &mut Map<String, Value>) {
         if let Some(Value::Array(edits)) = args.get_mut("edits") {
             for edit in edits.iter_mut().filter_map(Value::as_object_mut) {
-                rename_edit(edit);
+                EDIT_NAMES.iter().for_each(|(neutral, names)| rename(edit, neutral, names));
             }
             return;
         }
         let mut edit = Map::new();
-        for (neutral, names) in
-            [("old", &OLD_NAMES[..]), ("new", &NEW_NAMES[..]), ("all", &ALL_NAMES[..])]
-        {
+        for (neutral, names) in EDIT_NAMES {
             if let Some(value) = names.iter().find_map(|name| args.remove(*name)) {
                 edit.insert(neutral.to_owned(), value);
             }
@@ -331,12 +332,6 @@ fn rename(args: &mut Map<String, Value>, neutral: &str, names: &[&str]) {
     if let Some(value) = names.iter().find_map(|name| args.remove(*name)) {
         args.insert(neutral.to_owned(), value);
     }
-}
-
-fn rename_edit(edit: &mut Map<String, Value>) {
-    rename(edit, "old", &OLD_NAMES);
-    rename(edit, "new", &NEW_NAMES);
-    rename(edit, "all", &ALL_NAMES);
 }
 
 /// A command as text. Some agents send its words; a shell's own text is taken out of them.

@@ -56,7 +56,8 @@ pub enum ChildEvent {
 
 /// A running program with its descendants.
 pub struct ChildGroup {
-    group: ProcessGroup,
+    /// The process and its descendants.
+    pub group: ProcessGroup,
     outputs: [Option<Output>; 2],
 }
 
@@ -84,19 +85,9 @@ impl ChildGroup {
         Ok((Self { group, outputs }, pipe_file(stdin)))
     }
 
-    /// The process id.
-    pub fn id(&self) -> i32 {
-        self.group.id()
-    }
-
     /// The number of its output streams.
     pub fn stream_count(&self) -> usize {
         self.outputs.iter().flatten().count()
-    }
-
-    /// The group, for another thread.
-    pub fn group(&self) -> ProcessGroup {
-        self.group.clone()
     }
 
     /// Signals the whole group.

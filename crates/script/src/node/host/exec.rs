@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::pipe::{PipeEnd, WatchedPipe};
-use super::program::{ProgramExit, ProgramRequest, pipe_file, start_program};
+use super::program::{ProgramExit, ProgramRequest, pipe_file, read_limit, start_program};
 use super::{OpError, Sink};
 use crate::runtime::HostState;
 
@@ -62,8 +62,7 @@ pub fn exec_program(state: &HostState, args: Value, sink: Sink) {
     };
     state.set_handle(sink.id(), Box::new(handle));
 
-    let limit = args["timeout"].as_f64().filter(|ms| *ms > 0.0);
-    let limit = limit.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
+    let limit = read_limit(&args);
     let out = drain_stream(pipe_file(stdout));
     let err = drain_stream(pipe_file(stderr));
 

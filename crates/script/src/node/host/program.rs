@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Duration;
 
 use gambrel_process::command::{ExecMode, ProcessCommand};
 use gambrel_process::environ::{Environ, EnvironRequest};
@@ -9,6 +10,8 @@ use gambrel_process::error::StartError;
 use gambrel_process::group::ProcessGroup;
 use gambrel_process::owner::{ParentEnds, StreamEnd};
 use gambrel_process::process::ProcessEnd;
+
+use serde_json::Value;
 
 use super::signals;
 use crate::runtime::HostState;
@@ -46,6 +49,12 @@ impl From<Option<ProcessEnd>> for ProgramExit {
             _ => Self::default(),
         }
     }
+}
+
+/// The time limit in `timeout`, in milliseconds.
+pub fn read_limit(args: &Value) -> Option<Duration> {
+    let limit = args["timeout"].as_f64().filter(|ms| *ms > 0.0)?;
+    Duration::try_from_secs_f64(limit / 1000.0).ok()
 }
 
 /// Starts a program in a group of its own. `name` is what is reported if it is left running.

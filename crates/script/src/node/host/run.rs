@@ -22,7 +22,7 @@ pub fn run_program(state: &HostState, args: Value) -> Result<Value, OpError> {
     let (group, stdin) = ChildGroup::start(state, &args, &sender)
         .map_err(|e| OpError::spawn_error(&e.os_error(), &format!("spawnSync {name}"), name))?;
 
-    let pid = group.id();
+    let pid = group.group.id();
     let input = child::spawn_writer(stdin, sender);
     if args["input"].is_string() {
         let _ = input.send(bytes::bytes_field(&args, "input"));

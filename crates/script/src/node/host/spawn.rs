@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::child::{self, ChildEvent, ChildGroup, DRAIN_TIMEOUT, MAX_UNREAD_CHUNKS, Stream};
-use super::program::ProgramExit;
+use super::program::{ProgramExit, read_limit};
 use super::{OpError, Sink, bytes, signals};
 use crate::runtime::HostState;
 
@@ -37,16 +37,15 @@ pub fn spawn_program(state: &HostState, args: Value, sink: Sink) {
 
     let queued = Arc::new(AtomicUsize::new(0));
     let control = ProgramControl {
-        pid: group.id(),
-        group: group.group(),
+        pid: group.group.id(),
+        group: group.group.clone(),
         input: Mutex::new(Some(child::spawn_writer(stdin, sender.clone()))),
         queued: Arc::clone(&queued),
         sender,
     };
 
     state.set_handle(sink.id(), Box::new(move |message| control.handle_message(&message)));
-    let limit = args["timeout"].as_f64().filter(|ms| *ms > 0.0);
-    let limit = limit.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
+    let limit = read_limit(&args);
     let kill_signal =
         args["killSignal"].as_str().and_then(signals::signal_by_name).unwrap_or(Signal::TERM);
 

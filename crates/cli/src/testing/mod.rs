@@ -1,0 +1,3 @@
+//! Commands for authors of hooks: `gambrel sample`.
+
+pub mod sample;

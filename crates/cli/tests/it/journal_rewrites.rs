@@ -1,0 +1,169 @@
+//! What the journal keeps of an event and its rewrites: input before and after; of an output only
+//! what hooks left. What a hook removed is in no file of the state folder.
+
+use serde_json::{Value, json};
+
+use crate::journal::list_files;
+use crate::test_project::{BASH_LS, TestProject, text, wait_until};
+
+/// Longer than the shortest secrets that are recognised, and unlike any format of a secret.
+const CANARY: &str = "gobbledygook-7731";
+
+fn tool_event(output: &str) -> String {
+    json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash",
+        "tool_input": {"command": "cat notes"}, "tool_use_id": "1",
+        "tool_response": {"stdout": output, "stderr": "", "interrupted": false}})
+    .to_string()
+}
+
+fn command_hooks(event: &str, commands: &[Value]) -> String {
+    json!({"hooks": {event: [{"hooks": commands}]}}).to_string()
+}
+
+/// The module answers after the hooks of Claude Code have seen the output.
+fn add_redaction(project: &TestProject) {
+    let module = "export default (pi) => pi.on('tool_result', (event) => ({
+        content: event.content.map((part) => ({...part, text: part.text.replaceAll('CANARY', '***')}))
+    }));";
+    project.file(".omp/hooks/post/redact.ts", &module.replace("CANARY", CANARY));
+}
+
+fn assert_not_stored(project: &TestProject) {
+    let files = list_files(&project.base.join("state"));
+    assert!(files.iter().any(|path| path.ends_with("ledger.db")), "{files:?}");
+    for path in files {
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(!text(&bytes).contains(CANARY), "{}", path.display());
+    }
+}
+
+#[test]
+fn stores_nothing_that_a_module_removed() {
+    let project = TestProject::new();
+    add_redaction(&project);
+    let show =
+        json!({"type": "command", "command": "cat; cat /proc/self/environ >&2; echo \"$0\" >&2"});
+    let refuse = json!({"type": "command", "command": "cat >&2; exit 2"});
+    project.file(".claude/settings.json", &command_hooks("PostToolUse", &[show, refuse]));
+
+    let output = format!("one {CANARY} two\nthree {CANARY}\n");
+    let decision = project.decide("claude", &tool_event(&output));
+    assert!(decision["patch"]["output"].to_string().contains("***"), "{decision}");
+    let id = decision["id"].as_str().unwrap();
+    let shown = project.json(&["show", id, "--json"]);
+    let rewrite = &shown["rewrites"]["output"];
+    assert_eq!(rewrite["after"], "one *** two\nthree ***\n");
+    assert_eq!(rewrite["places"], 2);
+    assert_eq!(rewrite["before_bytes"], output.len());
+    assert_eq!(rewrite["before_sha256"].as_str().map(str::len), Some(64));
+    assert_eq!(shown["left_out"][0], "/tool_response");
+    assert_eq!(shown["native"]["tool_input"]["command"], "cat notes");
+    let last = shown["trail"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["rewrote"][0], "output", "{last}");
+    assert!(shown["trail"][0]["stdout"].as_str().unwrap().contains("[removed]"), "{shown}");
+    assert_not_stored(&project);
+}
+
+#[test]
+fn stores_nothing_removed_that_a_detached_hook_repeats() {
+    let project = TestProject::new();
+    add_redaction(&project);
+    let quick = json!({"type": "command", "command": "cat >&2", "async": true});
+    let slow = json!({"type": "command", "command": "sleep 1; cat", "async": true});
+    project.file(".claude/settings.json", &command_hooks("PostToolUse", &[quick, slow]));
+    let decision = project.decide("claude", &tool_event(&format!("one {CANARY} two")));
+    let id = decision["id"].as_str().unwrap();
+    let late = || project.json(&["show", id, "--json"])["late"].as_array().unwrap().clone();
+    wait_until("both hooks have ended", || late().len() == 2);
+    let texts =
+        late().iter().map(|one| format!("{}{}", one["stdout"], one["stderr"])).collect::<String>();
+    assert!(texts.matches("[removed]").count() >= 2, "{texts}");
+    assert_not_stored(&project);
+}
+
+#[test]
+fn stores_no_prompt_that_a_module_rewrote() {
+    let project = TestProject::new();
+    let module = "export default (pi) => pi.on('input', (event) => ({text: event.text.replace('CANARY', '***')}));";
+    project.file(".omp/hooks/pre/redact.ts", &module.replace("CANARY", CANARY));
+    let event =
+        json!({"type": "input", "text": format!("use {CANARY} please"), "source": "interactive"});
+    let project = project.with("GAMBREL_OMP_EDITION", "extensions");
+    let decision = project.decide("omp", &event.to_string());
+    assert_eq!(decision["patch"]["prompt"]["text"], "use *** please", "{decision}");
+    let shown = project.json(&["show", decision["id"].as_str().unwrap(), "--json"]);
+    assert_eq!(shown["rewrites"]["prompt"]["after"], "use *** please", "{shown}");
+    assert_not_stored(&project);
+}
+
+#[test]
+fn masks_a_redacted_input_and_keeps_a_corrected_one() {
+    let project = TestProject::new();
+    let rewrite = |command: &str| {
+        let output = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+            "permissionDecision": "allow", "updatedInput": {"command": command}}});
+        project.guard(&format!("echo '{output}'"), 5);
+    };
+    let fire = |command: &str| {
+        let event = BASH_LS.replace("\"ls\"", &json!(command).to_string());
+        let id = project.decide("claude", &event)["id"].as_str().unwrap().to_owned();
+        project.json(&["show", &id, "--json"])
+    };
+
+    rewrite("git push");
+    let shown = fire("git push --force");
+    let input = &shown["rewrites"]["input"];
+    assert_eq!(input["before"]["command"], "git push --force");
+    assert_eq!(input["after"]["command"], "git push");
+    assert_eq!(shown["native"]["tool_input"]["command"], "git push --force");
+
+    rewrite("login --key [REDACTED]");
+    let shown = fire(&format!("login --key {CANARY}"));
+    assert_eq!(shown["rewrites"]["input"]["before"]["command"], "login --key [removed]");
+    assert_not_stored(&project);
+}
+
+#[test]
+fn cuts_a_large_event_and_says_so() {
+    let project = TestProject::new();
+    let hook = json!({"type": "command", "command": "true"});
+    project.file(".claude/settings.json", &command_hooks("PreToolUse", &[hook]));
+    let event = json!({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Write",
+        "tool_input": {"file_path": "/tmp/a", "content": "line\n".repeat(100_000)}});
+    let id = project.decide("claude", &event.to_string())["id"].as_str().unwrap().to_owned();
+    let shown = project.json(&["show", &id, "--json"]);
+    assert_eq!(shown["native"]["tool_input"]["file_path"], "/tmp/a");
+    assert_eq!(shown["cut"], json!(["/tool_input/content"]));
+    let stored = shown["native"]["tool_input"]["content"].as_str().unwrap();
+    assert!(stored.len() < 16 * 1024 && stored.starts_with("line\nline"), "{}", stored.len());
+    assert_eq!(shown["left_out"], Value::Null);
+}
+
+#[test]
+fn a_firing_without_hooks_has_one_small_record() {
+    let project = TestProject::new();
+    let long = "x ".repeat(4_000);
+    let events = [
+        json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "toolu_01A2B3C4",
+            "tool_input": {"command": long, "description": long}}),
+        json!({"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": "toolu_01A2B3C4",
+            "tool_input": {"file_path": "/etc/hosts"}, "tool_response": {"file": {"content": long}}}),
+        json!({"hook_event_name": "UserPromptSubmit", "prompt": long}),
+    ];
+    let session = "0f3c2c9e-5d0b-4b0e-9c59-6c6f3a0f7b11";
+    let transcript = format!("/home/ada/.claude/projects/-home-ada-shop/{session}.jsonl");
+    for mut event in events {
+        event["session_id"] = json!(session);
+        event["transcript_path"] = json!(transcript);
+        event["cwd"] = json!(project.root);
+        event["permission_mode"] = json!("default");
+        std::fs::remove_dir_all(project.base.join("state")).ok();
+        project.run(&["fire", "--from", "claude"], event.to_string().as_bytes());
+        let spool = std::fs::read_to_string(project.base.join("state/spool.jsonl")).unwrap();
+        assert_eq!(spool.lines().count(), 1, "{spool}");
+        // Two records without an event had 560 bytes.
+        assert!(spool.len() <= 560, "{}: {spool}", spool.len());
+        assert!(!spool.contains("toolu_01A2B3C4") && !spool.contains(&transcript), "{spool}");
+        assert!(!spool.contains("\"content\""), "the output of a tool: {spool}");
+    }
+}
