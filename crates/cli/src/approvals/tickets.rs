@@ -50,7 +50,10 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
     }
 
     if tickets.is_empty() {
-        printer::print("no open questions\n");
+        printer::print(
+            "no open questions: a hook asks them with `type: webhook` and `await: true`, \
+             see docs/approvals.md\n",
+        );
         return Ok(0);
     }
 

@@ -72,6 +72,7 @@ mod journal_import;
 mod journal_rewrites;
 mod killed_fire_cleanup;
 mod list_and_explain;
+mod list_rows;
 mod log_filters;
 mod mcp_official_client;
 mod module_background_programs;
