@@ -47,7 +47,7 @@ pub use undelivered::{GAMBREL, confirm_reply, release_claims};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Decision, Event, Ledger, ReceivedEvent, Reply, TrustStore};
+use gambrel_model::{Action, Decision, Event, Hook, Ledger, ReceivedEvent, Reply, TrustStore};
 use serde_json::Value;
 
 /// Removes secrets from a value.
@@ -92,7 +92,21 @@ pub struct Options {
     pub budget: Option<Duration>,
     /// When the host began to wait; defaults to the start of the firing.
     pub began: Option<Instant>,
+    /// Set if the firing only tries hooks.
+    pub trial: Option<Trial>,
 }
+
+/// A firing that only tries hooks: it leaves some out, and writes no files.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// Why a hook that matches is left out; `None` runs it.
+    pub leave_out: LeaveOut,
+    /// Variables for the hooks that run.
+    pub env: Vec<(String, String)>,
+}
+
+/// Says why a trial leaves a hook out.
+pub type LeaveOut = fn(&Hook, &Event) -> Option<&'static str>;
 
 /// A decision and its native reply.
 pub struct FireResult {

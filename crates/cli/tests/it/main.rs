@@ -87,6 +87,7 @@ mod odd_config_files;
 mod oversized_answers;
 mod project_environment;
 mod readme_commands;
+mod replay;
 mod run_acp_agents;
 mod run_acp_permissions;
 mod run_acp_sessions;
