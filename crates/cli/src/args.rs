@@ -19,6 +19,7 @@ use crate::approvals::tickets::{AnswerArgs, ApprovalsArgs};
 use crate::commands::CommandArgs;
 use crate::init::InitArgs;
 use crate::install::{InstallArgs, UninstallArgs};
+use crate::log::replay::ReplayArgs;
 use crate::printer;
 use crate::run::{ReportArgs, ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs, TailArgs};
 use crate::task::{McpArgs, TaskArgs};
@@ -136,6 +137,8 @@ pub enum CliCommand {
     Log(LogArgs),
     /// Show one firing in full.
     Show(ShowArgs),
+    /// Show what today's hooks would decide about recorded events.
+    Replay(ReplayArgs),
     /// Review this project's hooks and let them run.
     Trust(TrustArgs),
     /// Revoke trust of project hooks.
@@ -437,6 +440,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Doctor(args) => crate::doctor::run(folder, &args),
         CliCommand::Log(args) => crate::log::run(folder, &args),
         CliCommand::Show(args) => crate::log::show_firing(folder, &args),
+        CliCommand::Replay(args) => crate::log::replay::run(folder, &args),
         CliCommand::Trust(args) => crate::trust::run(folder, &args),
         CliCommand::Untrust(args) => crate::trust::untrust(folder, &args),
         CliCommand::Approvals(args) => crate::approvals::tickets::run(folder, &args),

@@ -199,30 +199,60 @@ fn call_module(gambrel: &Gambrel, hook: &Hook, mut body: Value, timeout: Duratio
     with_stdout_redirected(|| gambrel.run_call(&hook.draft.action, &call))
 }
 
+/// What is known of a module after it was loaded or read.
+pub struct ModuleState {
+    /// The id of its hook.
+    pub hook: String,
+    /// Why it cannot be loaded.
+    pub load_error: Option<String>,
+    /// The events that it registers for, if they are known.
+    pub events: Option<Vec<String>>,
+}
+
+/// Loads the trusted modules and reads the others.
+pub fn read_modules(gambrel: &Gambrel, loaded: &Loaded) -> Vec<ModuleState> {
+    let read = |(hook, may_run): (&Hook, bool)| {
+        let (load_error, answer) = match load_module(gambrel, hook, may_run) {
+            Ok(answer) => (None, answer),
+            Err(why) => (Some(why.to_string()), Value::Null),
+        };
+        let names = |events: &Vec<Value>| {
+            let names = events.iter().filter_map(|event| event["name"].as_str());
+            names.map(str::to_owned).collect()
+        };
+        let events = answer["events"].as_array().map(names);
+        ModuleState { hook: hook.id.clone(), load_error, events }
+    };
+    modules_with_trust(gambrel, loaded).into_iter().map(read).collect()
+}
+
+/// Loads a module. An untrusted module is parsed only; none of its code runs.
+fn load_module(gambrel: &Gambrel, hook: &Hook, may_run: bool) -> anyhow::Result<Value> {
+    let op = if may_run { "load" } else { "read" };
+    let outcome = call_module(gambrel, hook, json!({"op": op}), LOAD_TIMEOUT);
+    match outcome.end {
+        End::FailedToStart(why) => bail!(why),
+        End::TimedOut if outcome.remarks.is_empty() => bail!("Failed to load hook: it timed out"),
+        End::TimedOut => bail!("Failed to load hook: {}", outcome.remarks.join("; ")),
+        _ => Ok(outcome.answer.unwrap_or_default()),
+    }
+}
+
 /// Load errors of modules, and handlers for unknown events, for `check`.
 pub fn check_modules(gambrel: &Gambrel, loaded: &Loaded) -> Vec<Complaint> {
-    let broken = |(hook, may): (&Hook, bool)| {
-        // An untrusted module is parsed only; none of its code runs.
-        let op = if may { "load" } else { "read" };
-        let outcome = call_module(gambrel, hook, json!({"op": op}), LOAD_TIMEOUT);
-        let why = match outcome.end {
-            End::FailedToStart(why) => why,
-            End::TimedOut if outcome.remarks.is_empty() => {
-                "Failed to load hook: it timed out".into()
-            }
-            End::TimedOut => format!("Failed to load hook: {}", outcome.remarks.join("; ")),
-            _ => {
-                let answer = outcome.answer.unwrap_or_default();
-                let mut all = warn_unknown_events(hook, &answer);
-                all.extend(load_warnings(hook, &answer));
-                return all;
-            }
-        };
-
-        let (message, spot) = split_position(&why, &hook.draft.source.spot.path);
-        vec![Complaint::error(spot, message).with_help("the module is skipped until this is fixed")]
+    let check = |(hook, may_run): (&Hook, bool)| match load_module(gambrel, hook, may_run) {
+        Ok(answer) => {
+            let mut all = warn_unknown_events(hook, &answer);
+            all.extend(load_warnings(hook, &answer));
+            all
+        }
+        Err(why) => {
+            let (message, spot) = split_position(&why.to_string(), &hook.draft.source.spot.path);
+            let help = "the module is skipped until this is fixed";
+            vec![Complaint::error(spot, message).with_help(help)]
+        }
     };
-    modules_with_trust(gambrel, loaded).into_iter().flat_map(broken).collect()
+    modules_with_trust(gambrel, loaded).into_iter().flat_map(check).collect()
 }
 
 /// Splits a load error into its message and the position at its end: `(file)`, `(file:line)` or

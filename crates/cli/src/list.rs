@@ -1,6 +1,8 @@
 //! `gambrel list`: lists all hooks, with source, trust and whether they run.
 
 pub mod describe;
+mod rows;
+mod state;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,9 +13,14 @@ use gambrel::{Coverage, DIALECTS, Gambrel, Loaded, Trust};
 use gambrel_engine::{CoveredFile, describe_uncovered};
 use serde_json::{Value, json};
 
+use self::state::HookState;
 use crate::args::ListArgs;
 use crate::printer::{self, diagnostic};
 use crate::{open, trust};
+
+/// What to do where there are no hooks.
+const WHERE_TO_BEGIN: &str = "no hooks are configured here: write .gambrel/hooks.yaml, then run \
+    `gambrel check` and `gambrel trust`; `gambrel demo` shows hooks at work\n";
 
 /// Lists all hooks.
 pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
@@ -23,30 +30,34 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
     let trusts_all_by = gambrel.setup().options.trusts_all_by;
     let covered = project_coverage(&gambrel, &rows);
 
+    let states = state::hook_states(&gambrel, &loaded, &rows);
+
     if args.json {
-        let shown = |(hook, trust): &(&Hook, Trust)| {
-            let mut shown = to_json(hook, *trust, covered.get(hook.id.as_str()));
-            let by = find_replacement(hook, &rows);
-            shown["runs"] = json!(hook.draft.disabled.is_none() && by.is_none());
-            shown["shadowed_by"] = json!(by);
+        let shown = |state: &HookState<'_>| {
+            let hook = state.hook;
+            let mut shown = to_json(hook, state.trust, covered.get(hook.id.as_str()));
+            shown["runs"] = json!(state.can_run());
+            shown["shadowed_by"] = json!(state.replaced_by);
+            shown["events"] = json!(state.registered);
+            shown["load_error"] = json!(state.load_error);
             if let Some(by) = trusts_all_by.filter(|_| !hook.draft.source.scope.is_own()) {
                 shown["trusted_by"] = json!(by);
             }
             shown
         };
-        printer::print_json(&rows.iter().map(shown).collect());
+        printer::print_json(&states.iter().map(shown).collect());
         return Ok(0);
     }
 
-    let cells =
-        rows.iter().map(|(hook, trust)| format_row(hook, *trust, find_replacement(hook, &rows)));
-    let cells: Vec<Vec<String>> = cells.collect();
-    match cells.is_empty() {
-        true => printer::print("no hooks are configured here\n"),
-        false => printer::print(&printer::format_table(
-            &["ID", "DIALECT", "EVENT", "MATCHER", "ACTION", "TRUST", "DESCRIPTION", "SOURCE"],
-            &cells,
-        )),
+    let setup = gambrel.setup();
+    match states.is_empty() {
+        true => printer::print(WHERE_TO_BEGIN),
+        false => {
+            let project = &loaded.roots.project;
+            let text = rows::format_hooks(&states, project, setup.home().as_deref());
+            printer::print(&text);
+            printer::print(&trust::waiting_line(trust::count_waiting(&gambrel, &loaded)));
+        }
     }
 
     for complaint in &loaded.complaints {
@@ -126,7 +137,10 @@ pub fn to_json(hook: &Hook, trust: Trust, covered: Option<&Coverage>) -> Value {
         "moment": hook.moment_name(),
         "matcher": draft.matcher.to_text(),
         "when": draft.when.as_ref().map(|when| &when.text),
-        "action": draft.action,
+        "action": hook.kind(),
+        "timeout": draft.policy.limits.timeout.as_secs_f64(),
+        "async": !draft.policy.limits.blocking,
+        "if": hook.describe().condition,
         "source": draft.source.location(),
         "scope": draft.source.scope,
         "trust": trust.as_str(),
@@ -140,27 +154,4 @@ pub fn to_json(hook: &Hook, trust: Trust, covered: Option<&Coverage>) -> Value {
         "files": files,
         "opaque": opaque,
     })
-}
-
-fn format_row(hook: &Hook, trust: Trust, shadow: Option<&str>) -> Vec<String> {
-    let draft = &hook.draft;
-    let does = describe::summary_line(hook, 60);
-    let state = match (&draft.disabled, shadow, &draft.status) {
-        // The reason comes first, because long text is cut at the end.
-        (Some(disabled), ..) => format!("skip: {}: {does}", disabled.why),
-        (None, Some(by), _) => format!("{does} (shadowed by {by})"),
-        (None, None, Some(status)) => format!("{status}: {does}"),
-        (None, None, None) => does,
-    };
-
-    vec![
-        hook.id.clone(),
-        hook.dialect.name.to_owned(),
-        draft.event.clone(),
-        printer::truncate_line(&draft.matcher.to_text().unwrap_or_else(|| "*".into()), 24),
-        draft.action.clone(),
-        trust.as_str().to_owned(),
-        printer::truncate_line(&state, 90),
-        draft.source.location(),
-    ]
 }

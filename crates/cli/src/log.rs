@@ -3,6 +3,7 @@
 mod filter;
 mod line;
 mod local_time;
+pub mod replay;
 mod show;
 mod summary;
 

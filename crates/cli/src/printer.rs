@@ -139,6 +139,14 @@ pub fn ruling_style(ruling: &str) -> Style {
     Style::new().fg_color(Some(color.into())).bold()
 }
 
+/// A text on one line of at most `width` characters, with its mark if it was cut.
+pub fn fit_line(text: &str, width: usize) -> String {
+    match truncate_line(text, width) {
+        whole if whole.chars().count() <= width => whole,
+        _ => truncate_line(text, width.saturating_sub(1)),
+    }
+}
+
 /// Formats rows in aligned columns. Line breaks in a cell become blanks.
 pub fn format_table(head: &[&str], rows: &[Vec<String>]) -> String {
     let clean_row = |row: &Vec<String>| row.iter().map(|cell| single_line(cell)).collect();

@@ -163,7 +163,9 @@ fn clear_session(
 
 /// Writes files and stores undelivered messages.
 fn finish_firing(engine: &Engine<'_>, event: &Event, decision: &mut Decision) {
-    write_files(engine, event, decision);
+    if engine.options.trial.is_none() {
+        write_files(engine, event, decision);
+    }
     decision.session_flags.retain(|name| !event.session_counts.contains_key(name));
     let refused = decision.merged.ruling == Ruling::Deny;
     let kept = match will_repeat(event, decision) {

@@ -203,6 +203,8 @@ impl<'f, 'a> Firing<'f, 'a> {
         }
         let remark = check_condition(event, &candidate.hook, &self.carry)?;
         let mut call = stage_call(event, &candidate.hook, &self.carry)?;
+        let trial_env = self.engine.options.trial.iter().flat_map(|trial| &trial.env);
+        call.env.extend(trial_env.cloned());
         let mut remark = shadow + &remark.unwrap_or_default();
         // The agent's folder may be gone; a folder that the author named must exist.
         let source = &candidate.hook.draft.source.base;

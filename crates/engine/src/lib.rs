@@ -49,7 +49,7 @@ pub use undelivered::{GAMBREL, confirm_reply, release_claims};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gambrel_model::{Action, Decision, Event, Ledger, ReceivedEvent, Reply, TrustStore};
+use gambrel_model::{Action, Decision, Event, Hook, Ledger, ReceivedEvent, Reply, TrustStore};
 use serde_json::Value;
 
 /// Removes secrets from a value.
@@ -96,7 +96,21 @@ pub struct Options {
     pub began: Option<Instant>,
     /// Told what happens while hooks run.
     pub observer: Option<FiringObserver>,
+    /// Set if the firing only tries hooks.
+    pub trial: Option<Trial>,
 }
+
+/// A firing that only tries hooks: it leaves some out, and writes no files.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// Why a hook that matches is left out; `None` runs it.
+    pub leave_out: LeaveOut,
+    /// Variables for the hooks that run.
+    pub env: Vec<(String, String)>,
+}
+
+/// Says why a trial leaves a hook out.
+pub type LeaveOut = fn(&Hook, &Event) -> Option<&'static str>;
 
 /// A decision and its native reply.
 pub struct FireResult {

@@ -270,6 +270,10 @@ impl Selector<'_, '_> {
         if !matches_event(hook, self.event) {
             return Some(Skip::with_reason(unmatched_reason(hook)));
         }
+        let trial = self.engine.options.trial.as_ref();
+        if let Some(why) = trial.and_then(|trial| (trial.leave_out)(hook, self.event)) {
+            return Some(Skip::with_reason(why));
+        }
         let key = (hook.dialect.name, hook.draft.dedup_key.clone()?);
         let first = self.dedup_keys.entry(key).or_insert_with(|| hook.id.clone());
         (*first != hook.id)

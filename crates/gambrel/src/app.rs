@@ -32,18 +32,18 @@ const HOSTED_LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Hooks of a folder, and everything that firing them needs.
 pub struct Gambrel {
-    setup: Setup,
-    ledger: Arc<dyn Ledger>,
-    trust_store: Arc<dyn TrustStore>,
+    pub(crate) setup: Setup,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) trust_store: Arc<dyn TrustStore>,
     /// Whether the ledger outlives this process.
-    is_durable: bool,
-    redactor: Option<Arc<Redactor>>,
-    actions: Vec<Box<dyn Action>>,
-    secrets: OnceLock<UserSecrets>,
+    pub(crate) is_durable: bool,
+    pub(crate) redactor: Option<Arc<Redactor>>,
+    pub(crate) actions: Vec<Box<dyn Action>>,
+    pub(crate) secrets: OnceLock<UserSecrets>,
 }
 
 /// Values of the user's secrets files, and complaints about them.
-struct UserSecrets {
+pub(crate) struct UserSecrets {
     values: Arc<BTreeMap<String, String>>,
     complaints: Vec<Complaint>,
 }
@@ -66,7 +66,10 @@ struct ActionParts {
 }
 
 /// The table `ACTIONS`: one row per way to run a call.
-fn build_actions(setup: &Setup, ledger: Option<&Arc<dyn Ledger>>) -> Vec<Box<dyn Action>> {
+pub(crate) fn build_actions(
+    setup: &Setup,
+    ledger: Option<&Arc<dyn Ledger>>,
+) -> Vec<Box<dyn Action>> {
     let settings = process_settings(setup);
     let shell = ShellAction::new(settings.clone());
     let parts = ActionParts { setup: setup.clone(), settings, ledger: ledger.cloned() };

@@ -34,6 +34,7 @@ mod setup;
 mod team;
 #[cfg(feature = "js")]
 mod terminal;
+mod trial;
 mod wrap;
 
 pub use account::{account_home, real_path};
@@ -63,6 +64,7 @@ pub use project_env::StateDirError;
 pub use run::{native_dialects, plan_sources};
 pub use setup::{QuestionNotice, Setup, TerminalUse};
 pub use team::{IdleResult, TeamError, TeamHookResult};
+pub use trial::NOT_REPLAYED;
 pub use wrap::{ToolCall, ToolError, ToolOutput};
 
 /// The example of the library guide, compiled with the tests.

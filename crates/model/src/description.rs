@@ -21,6 +21,10 @@ pub struct Description {
     pub summary: String,
     /// Further fields to show.
     pub fields: ShownFields,
+    /// What the author calls it, such as `prompt`; empty for the name of its action.
+    pub kind: &'static str,
+    /// The condition under which it runs, if it has one.
+    pub condition: Option<String>,
 }
 
 impl Description {
@@ -41,7 +45,22 @@ impl Description {
         // A hook without a summary cannot run; its whole configuration is shown.
         let is_empty = summary.trim().is_empty();
         let summary = if is_empty { draft.config.to_string() } else { summary };
-        Self { title, summary, fields }
+        let condition = draft.when.as_ref().map(|when| when.text.clone());
+        Self { title, summary, fields, kind: "", condition }
+    }
+
+    /// The same under the name that the author uses for it.
+    #[must_use]
+    pub fn with_kind(mut self, kind: &'static str) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// The same with a condition.
+    #[must_use]
+    pub fn with_condition(mut self, condition: Option<String>) -> Self {
+        self.condition = condition;
+        self
     }
 
     /// The further fields that have a value, each with its label.

@@ -332,6 +332,14 @@ impl Hook {
         self.format.describe(&self.draft)
     }
 
+    /// What it is: the author's word for it, such as `prompt`, else the name of its action.
+    pub fn kind(&self) -> String {
+        match self.describe().kind {
+            "" => self.draft.action.clone(),
+            kind => kind.to_owned(),
+        }
+    }
+
     /// Its title: its name, else the beginning of its command.
     pub fn title(&self) -> String {
         self.draft.name.clone().unwrap_or_else(|| self.describe().title)

@@ -18,6 +18,8 @@ pub enum MatcherText {
     Names(Vec<String>),
     /// A regular expression, unanchored.
     Pattern(SpannedText),
+    /// A text that is no matcher. It matches everything, and its hook is disabled.
+    Invalid(String),
 }
 
 /// A matcher that is ready to use.
@@ -48,7 +50,7 @@ impl LazyPattern {
 impl From<&MatcherText> for Matcher {
     fn from(text: &MatcherText) -> Self {
         match text {
-            MatcherText::All => Self::All,
+            MatcherText::All | MatcherText::Invalid(_) => Self::All,
             MatcherText::Names(names) => Self::Names(names.clone()),
             MatcherText::Pattern(pattern) => {
                 Self::Pattern(LazyPattern { text: pattern.text.clone(), compiled: OnceLock::new() })
@@ -100,6 +102,7 @@ impl MatcherText {
             Self::All => None,
             Self::Names(names) => Some(names.join("|")),
             Self::Pattern(pattern) => Some(pattern.text.clone()),
+            Self::Invalid(text) => Some(text.clone()),
         }
     }
 }

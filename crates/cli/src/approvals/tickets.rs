@@ -52,9 +52,13 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
     if tickets.is_empty() {
         printer::print(match args.all {
             true => {
-                "no questions; hooks ask with a webhook and `await: true` (docs/approvals.md)\n"
+                "no questions: a hook asks them with `type: webhook` and `await: true`, see \
+                 docs/approvals.md\n"
             }
-            false => "no open questions; `gambrel approvals --all` lists earlier ones\n",
+            false => {
+                "no open questions; `gambrel approvals --all` lists earlier ones. A hook asks \
+                 with `type: webhook` and `await: true`, see docs/approvals.md\n"
+            }
         });
         return Ok(0);
     }

@@ -79,20 +79,12 @@ fn find_reason(recorded: &RecordedFiring<'_>) -> String {
 fn format_columns(cells: [&str; 7], why: &str) -> String {
     const WIDTHS: [usize; 7] = [8, SHORT_ID_CHARS, 11, 16, 6, 32, 4];
     let padded = cells.iter().zip(WIDTHS).map(|(cell, width)| {
-        let cell = fit_line(cell, width);
+        let cell = printer::fit_line(cell, width);
         format!("{cell:<width$}  ")
     });
     let line: String = padded.collect();
     let width = printer::stdout_width().unwrap_or(DEFAULT_LINE_CHARS);
     let left = width.saturating_sub(line.chars().count() + 1).max(MIN_WHY_CHARS);
-    let line = line + &fit_line(why, left);
+    let line = line + &printer::fit_line(why, left);
     format!("{}\n", line.trim_end())
-}
-
-/// A text on one line of at most `width` characters, with its mark if it was cut.
-fn fit_line(text: &str, width: usize) -> String {
-    match printer::truncate_line(text, width) {
-        whole if whole.chars().count() <= width => whole,
-        _ => printer::truncate_line(text, width.saturating_sub(1)),
-    }
 }

@@ -267,20 +267,26 @@ impl<'r> SettingsReader<'r> {
         }
         let mut fields = DocumentFields::new(self.document, node);
         let written = fields.read_spanned("matcher");
-        let unread = fields.has_key("matcher") && written.is_none();
-        let mut idle = unread.then(|| "its matcher is not a text".to_owned());
+        let unread =
+            fields.node("matcher").filter(|_| written.is_none()).map(DocumentNode::to_value);
+        let mut idle = unread.is_some().then(|| "its matcher is not a text".to_owned());
         let hooks = fields.node("hooks");
         if hooks.is_some() {
             fields.warn_unknown_keys(&["matcher", "hooks", "description"]);
         }
         self.complaints.append(&mut fields.complaints);
 
-        let matcher =
-            written.map_or(Ok(MatcherText::All), |written| self.read_matcher(row, written));
-        let matcher = matcher.unwrap_or_else(|why| {
-            idle = Some(format!("its matcher is not valid: {why}"));
-            MatcherText::All
-        });
+        let matcher = match (written, unread) {
+            (None, None) => MatcherText::All,
+            (None, Some(value)) => MatcherText::Invalid(value.to_string()),
+            (Some(written), _) => {
+                let text = written.text.clone();
+                self.read_matcher(row, written).unwrap_or_else(|why| {
+                    idle = Some(format!("its matcher is not valid: {why}"));
+                    MatcherText::Invalid(text)
+                })
+            }
+        };
 
         let Some(handlers) = hooks.and_then(DocumentNode::items) else {
             let (at, message) = match hooks {

@@ -24,7 +24,14 @@ pub fn describe(draft: &Draft) -> Description {
         ),
         _ => (config.to_string(), &[]),
     };
+    let kind = match config["type"].as_str() {
+        Some("prompt") => "prompt",
+        Some("agent") => "agent",
+        _ => "",
+    };
     Description::new(draft, &["command", "url", "tool", "prompt"], summary, fields)
+        .with_kind(kind)
+        .with_condition(config["if"].as_str().map(str::to_owned))
 }
 
 /// A command in shell or exec form, or a prompt to a model.

@@ -65,7 +65,7 @@ pub fn check_matcher(
 ) -> Vec<Complaint> {
     match parsed {
         _ if row.subject != Subject::Tool => Vec::new(),
-        MatcherText::All => Vec::new(),
+        MatcherText::All | MatcherText::Invalid(_) => Vec::new(),
         MatcherText::Names(names) => {
             let unknown = names.iter().filter(|name| {
                 !name.starts_with(SERVER_PREFIX) && !known_tools().any(|tool| tool == *name)

@@ -72,7 +72,7 @@ pub fn warn_doubtful(
 ) -> Option<Complaint> {
     let warn = |message: String| Complaint::warning(written.spot.clone(), message);
     match parsed {
-        MatcherText::All => None,
+        MatcherText::All | MatcherText::Invalid(_) => None,
         _ if row.subject == Subject::None => {
             let message = match row.name {
                 "" => "an unknown event has nothing to match: its hooks always run".into(),

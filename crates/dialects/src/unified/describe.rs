@@ -27,8 +27,11 @@ pub fn describe(draft: &Draft) -> Description {
         }
         _ => (config.to_string(), &[]),
     };
-    let keys = ["command", "url", "pipeline", "path", "tool", "prompt"];
-    Description::new(draft, &keys, summary, fields)
+    let keys: &[&str] = match draft.action.as_str() {
+        "rule" => &["message", "block", "ask", "say", "redact"],
+        _ => &["command", "url", "pipeline", "path", "tool", "prompt"],
+    };
+    Description::new(draft, keys, summary, fields)
 }
 
 fn http_method(config: &Value) -> String {

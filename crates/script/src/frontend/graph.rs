@@ -120,6 +120,13 @@ impl Graph {
         registers_handlers && !self.opaque && self.units.values().all(cannot_register)
     }
 
+    /// The events that the source registers handlers for. `None` if it may register others.
+    pub fn registered_events(&self) -> Option<BTreeSet<&str>> {
+        let is_plain = !self.opaque && self.units.values().all(|unit| !unit.needs.dynamic);
+        let events = self.units.values().flat_map(|unit| &unit.needs.events);
+        is_plain.then(|| events.map(String::as_str).collect())
+    }
+
     /// `file:line` of the first position in a stack that lies in one of these files.
     pub fn source_position(&self, stack: &str) -> Option<String> {
         source_map::first_known_position(stack, |file| {

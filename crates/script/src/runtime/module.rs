@@ -73,7 +73,7 @@ impl CachedModule {
         };
 
         if matches!(request.operation, HostOperation::Read) {
-            return answer::answered_outcome(answer::empty_answer());
+            return answer::answered_outcome(read_answer(&graph));
         }
 
         let has_handler = request.events().any(|event| !graph.has_no_handler_for(event));
@@ -200,6 +200,16 @@ fn report_leftovers(instance: &Instance, leftover_time: Duration) -> Option<Stri
     let (es, verb) = if names.len() == 1 { ("", "runs") } else { ("es", "run") };
     let remark = format!("leak: {} process{es} still {verb} ({})", names.len(), names.join(", "));
     (!names.is_empty()).then_some(remark)
+}
+
+/// What the text of a module shows, without running it: the events that it registers for, if none
+/// is computed.
+fn read_answer(graph: &Graph) -> Value {
+    let mut answer = answer::empty_answer();
+    if let Some(events) = graph.registered_events() {
+        answer["events"] = events.iter().map(|name| json!({"name": name})).collect();
+    }
+    answer
 }
 
 fn registrations_outcome(instance: &Instance, clock: &mut Clock) -> Outcome {

@@ -1,0 +1,111 @@
+//! Hooks as text: two lines for each. The first says what runs at which event, the second where it
+//! comes from and under which conditions it runs.
+
+use std::path::Path;
+
+use gambrel::model::Hook;
+
+use super::describe::{place_of, summary_line};
+use super::state::HookState;
+use crate::printer;
+
+/// Lines are not longer than this.
+const MAX_LINE_CHARS: usize = 100;
+/// Maximum width of the event and of the matcher.
+const MAX_EVENT_CHARS: usize = 24;
+const MAX_MATCHER_CHARS: usize = 20;
+/// The indent of the second line.
+const INDENT: &str = "      ";
+
+/// The columns of a row.
+struct ListRow {
+    cells: [String; 4],
+    description: String,
+    details: Vec<String>,
+}
+
+/// All hooks, with a heading.
+pub fn format_hooks(states: &[HookState<'_>], project: &Path, home: Option<&Path>) -> String {
+    let rows: Vec<ListRow> = states.iter().map(|state| list_row(state, project, home)).collect();
+    let head = ["RUN", "DIALECT", "EVENT", "MATCHER"].map(str::to_owned);
+    let width_of = |column: usize| {
+        let cells = rows.iter().map(|row| &row.cells).chain([&head]);
+        cells.map(|cells| cells[column].chars().count()).max().unwrap_or_default()
+    };
+    let widths = [0, 1, 2, 3].map(width_of);
+    let line = |cells: &[String; 4], last: &str| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
+        let start: String = padded.collect();
+        let left = MAX_LINE_CHARS.saturating_sub(start.chars().count());
+        format!("{}\n", (start + &printer::fit_line(last, left)).trim_end())
+    };
+    let mut text = line(&head, "DESCRIPTION");
+    for row in &rows {
+        text += &line(&row.cells, &row.description);
+        text += &wrap_details(&row.details);
+    }
+    text
+}
+
+fn list_row(state: &HookState<'_>, project: &Path, home: Option<&Path>) -> ListRow {
+    let hook = state.hook;
+    let matcher = hook.draft.matcher.to_text().unwrap_or_else(|| "*".into());
+    let mut details = vec![
+        hook.id.clone(),
+        place_of(&hook.draft.source.spot, project, home),
+        state.trust.as_str().to_owned(),
+        hook.kind(),
+    ];
+    details.extend(limits_of(hook));
+    details.extend(state.skip_reason().map(|why| format!("skipped: {why}")));
+    let mark = if state.may_run() { "run" } else { "skip" };
+    // The summary of a module is its path.
+    let summary =
+        summary_line(hook, MAX_LINE_CHARS).replace(&format!("{}/", project.display()), "");
+    let description = match &hook.draft.status {
+        Some(status) => format!("{status}: {summary}"),
+        None => summary,
+    };
+    ListRow {
+        cells: [
+            mark.to_owned(),
+            hook.dialect.name.to_owned(),
+            printer::fit_line(&state.events_text(), MAX_EVENT_CHARS),
+            printer::fit_line(&matcher, MAX_MATCHER_CHARS),
+        ],
+        description,
+        details,
+    }
+}
+
+/// Condition, timeout, and whether anybody waits for it.
+fn limits_of(hook: &Hook) -> Vec<String> {
+    let limits = &hook.draft.policy.limits;
+    let condition = hook.describe().condition.map(|text| format!("if {text}"));
+    let timeout = format!("timeout {} s", limits.timeout.as_secs_f64());
+    let is_process = hook.draft.action != "rule";
+    let background = (!limits.blocking).then(|| "async".to_owned());
+    let once = hook.draft.once.then(|| "once".to_owned());
+    condition
+        .into_iter()
+        .chain(is_process.then_some(timeout))
+        .chain(background)
+        .chain(once)
+        .collect()
+}
+
+/// The details in lines that are not too long.
+fn wrap_details(details: &[String]) -> String {
+    let width = MAX_LINE_CHARS - INDENT.len();
+    let mut lines: Vec<String> = Vec::new();
+    for detail in details {
+        let detail = printer::fit_line(detail, width);
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + detail.chars().count() + 3 <= width => {
+                *line += &format!(" · {detail}");
+            }
+            _ => lines.push(detail),
+        }
+    }
+    lines.into_iter().map(|line| format!("{INDENT}{line}\n")).collect()
+}
