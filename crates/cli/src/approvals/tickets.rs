@@ -56,8 +56,8 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
                  docs/approvals.md\n"
             }
             false => {
-                "no open questions; `gambrel approvals --all` lists earlier ones. A hook asks \
-                 with `type: webhook` and `await: true`, see docs/approvals.md\n"
+                "no open questions: a hook asks them with `type: webhook` and `await: true`, see \
+                 docs/approvals.md; `gambrel approvals --all` lists earlier ones\n"
             }
         });
         return Ok(0);
