@@ -17,7 +17,8 @@ fn retries_interrupted_system_calls() {
     // Long enough for a watchdog, and with a leftover process.
     let mut wanted =
         fixture.sh_call("cat; sleep 0.1; (sleep 0.5) >/dev/null 2>&1 & echo out; exit 3");
-    wanted.stdin = Some(vec![b'x'; 200_000].into());
+    // More than a large pipe holds, so that there are several writes.
+    wanted.stdin = Some(vec![b'x'; 3_000_000].into());
     let call = fixture.path("call.json");
     std::fs::write(&call, serde_json::to_vec(&wanted).unwrap()).unwrap();
     // Interrupts each of the first calls once, or many of them.

@@ -185,7 +185,7 @@ fn finds_the_open_ticket_after_a_restart() {
     assert_eq!(outcome.end, End::TimedOut);
     assert!(outcome.elapsed < Duration::from_secs(4), "{:?}", outcome.elapsed);
     let ticket = first.ticket();
-    assert_eq!(outcome.answer, Some(json!({ "pending": ticket.id })));
+    assert_eq!(outcome.answer, Some(json!({ "pending": ticket.id, "served": false })));
     assert!(!ticket.spent && ticket.sent);
 
     // Another process finds the same ticket and sends no second message.
@@ -268,5 +268,5 @@ fn waits_without_a_listener_after_the_link_was_sent() {
         .unwrap();
     let outcome = ask_question(&channel, &new_question(&receiver), 30_000, Some(300));
     assert_eq!(outcome.remarks, ["callback: port 1 is not ours"]);
-    assert_eq!(outcome.answer, Some(json!({ "pending": channel.ticket().id })));
+    assert_eq!(outcome.answer, Some(json!({ "pending": channel.ticket().id, "served": false })));
 }

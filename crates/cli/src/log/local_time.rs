@@ -48,13 +48,14 @@ fn parse_at(text: &str, now: &Zoned) -> Option<u64> {
     let then = parse_age(text)
         .and_then(|age| now.checked_sub(age.seconds()).ok())
         .or_else(|| text.parse::<Timestamp>().ok().map(|at| at.to_zoned(TimeZone::system())))
+        // Before the time of day, whose parser leaves out a date.
+        .or_else(|| text.parse::<DateTime>().ok()?.to_zoned(now.time_zone().clone()).ok())
         .or_else(|| {
             now.date()
                 .to_datetime(text.parse::<Time>().ok()?)
                 .to_zoned(now.time_zone().clone())
                 .ok()
-        })
-        .or_else(|| text.parse::<DateTime>().ok()?.to_zoned(now.time_zone().clone()).ok())?;
+        })?;
     u64::try_from(then.timestamp().as_millisecond()).ok()
 }
 
