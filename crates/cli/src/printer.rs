@@ -2,6 +2,7 @@
 //! characters in text from hooks are replaced before printing.
 
 mod capture_stdout;
+pub mod decision_table;
 pub mod diagnostic;
 pub mod status_block;
 pub mod style;
