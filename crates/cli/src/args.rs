@@ -24,6 +24,7 @@ use crate::printer;
 use crate::run::{ReportArgs, ResumeArgs, RunArgs, SayArgs, StatusArgs, StopArgs, TailArgs};
 use crate::task::{McpArgs, TaskArgs};
 use crate::team::TeamArgs;
+use crate::testing::cases::TestArgs;
 use crate::testing::sample::SampleArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 
@@ -168,6 +169,8 @@ pub enum CliCommand {
     Schema(SchemaArgs),
     /// Print a sample event, to try hooks with.
     Sample(SampleArgs),
+    /// Run cases that say what hooks should decide.
+    Test(TestArgs),
     /// Print shell completions.
     Completions {
         /// Print completions for this shell.
@@ -454,6 +457,7 @@ fn run_command(cli: Cli) -> anyhow::Result<u8> {
         CliCommand::Init(args) => crate::init::run(folder, &args),
         CliCommand::Demo(args) => crate::demo::run(&args),
         CliCommand::Schema(args) => crate::schema::run(&args),
+        CliCommand::Test(args) => crate::testing::cases::run(folder, &args),
         CliCommand::Sample(args) => crate::testing::sample::run(folder, &args),
         CliCommand::Completions { shell, json } => {
             crate::completions::print_completions(shell, json)

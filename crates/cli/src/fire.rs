@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use gambrel::model::{Complaint, EventSpec, Powers, Reply, Severity};
 use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup, StateDirError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::unparsable::UnparsableEvent;
 use crate::args::{FireArgs, USAGE_EXIT_CODE};
@@ -71,7 +71,7 @@ fn fire_event(gambrel: Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
 fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &FireResult) -> u8 {
     let FireResult { decision, reply } = result;
     let printed = match args.json {
-        true => printer::write_reply(format!("{}\n", decision.to_json()).as_bytes()),
+        true => printer::write_reply(format!("{}\n", to_json(result)).as_bytes()),
         false => printer::write_reply(&reply.stdout),
     };
 
@@ -96,6 +96,14 @@ fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &F
         true => 0,
         false => u8::try_from(reply.exit).unwrap_or(1),
     }
+}
+
+/// The decision, and the reply that the caller would receive.
+fn to_json(FireResult { decision, reply }: &FireResult) -> Value {
+    let mut json = decision.to_json();
+    let stdout = String::from_utf8_lossy(&reply.stdout);
+    json["reply"] = json!({"stdout": stdout, "stderr": reply.stderr, "exit": reply.exit});
+    json
 }
 
 /// Denies a tool gate of an agent: without a state folder no trust is known.

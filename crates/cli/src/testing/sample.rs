@@ -57,7 +57,7 @@ pub fn find_dialect(name: &str) -> anyhow::Result<&'static Dialect> {
 }
 
 /// The row of an event, by its own name or by that of its moment.
-fn find_event(dialect: &'static Dialect, name: &str) -> anyhow::Result<&'static EventSpec> {
+pub fn find_event(dialect: &'static Dialect, name: &str) -> anyhow::Result<&'static EventSpec> {
     let mut rows = named_events(dialect);
     let found = rows.find(|row| row.name == name);
     if let Some(row) = found.or_else(|| named_events(dialect).find(|r| r.moment.name() == name)) {

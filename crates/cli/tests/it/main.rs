@@ -61,6 +61,7 @@ mod example_hooks;
 mod exit_codes;
 mod extension_runner_comparison;
 mod help_and_manual;
+mod hook_cases;
 mod hook_runner_comparison;
 mod hook_timeouts;
 mod hostile_input;
