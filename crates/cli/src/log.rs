@@ -16,6 +16,8 @@ use gambrel::model::Ledger;
 use gambrel::model::ledger::{FiringQuery, FiringRecord};
 
 use self::filter::FiringFilter;
+#[cfg(feature = "http")]
+pub use self::summary::summarize_event;
 use crate::args::{LogArgs, ShowArgs};
 use crate::{open, printer};
 

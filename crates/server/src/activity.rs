@@ -23,6 +23,8 @@ pub struct ActivitySource {
     pub read_run: Arc<ReadRun>,
     /// The product of a dialect.
     pub name_product: fn(&str) -> String,
+    /// What the event of a firing is about: a command, a file. Empty where nothing is known.
+    pub summarize: fn(&FiringRecord) -> String,
 }
 
 /// A picture of the moment.
@@ -32,6 +34,7 @@ pub(crate) struct Activity {
     /// Oldest first.
     pub(crate) firings: Vec<FiringRecord>,
     pub(crate) name_product: fn(&str) -> String,
+    pub(crate) summarize: fn(&FiringRecord) -> String,
 }
 
 impl Activity {
@@ -43,7 +46,9 @@ impl Activity {
             Some(recent) => recent.firings,
             None => ledger.firings(&query)?,
         };
-        Ok(Self { runs: (source.list_runs)(), firings, name_product: source.name_product })
+        let ActivitySource { list_runs, name_product, summarize, .. } = source;
+        let (name_product, summarize) = (*name_product, *summarize);
+        Ok(Self { runs: list_runs(), firings, name_product, summarize })
     }
 
     /// What tells this picture from another.

@@ -9,9 +9,11 @@ use gambrel::model::PublicUrl;
 #[cfg(feature = "http")]
 use {
     crate::args::UsageError,
-    crate::run::timelines,
+    crate::log::summarize_event,
+    crate::run::timelines::{self, RunLister},
     crate::{open, printer},
     gambrel::Gambrel,
+    gambrel::model::ledger::RecordedFiring,
     gambrel::server::{ActivitySource, ServeAddress, ServedAddress},
     serde_json::json,
     std::sync::Arc,
@@ -80,13 +82,18 @@ pub fn run(folder: Option<PathBuf>, args: &ServeArgs) -> anyhow::Result<u8> {
 /// The runs of the folder in which the server was started.
 #[cfg(feature = "http")]
 fn activity_source(gambrel: &Arc<Gambrel>) -> ActivitySource {
-    let (lister, reader) = (Arc::clone(gambrel), Arc::clone(gambrel));
+    let (listed, reader) = (Arc::clone(gambrel), Arc::clone(gambrel));
+    let lister = RunLister::default();
     ActivitySource {
-        list_runs: Arc::new(move || timelines::list_summaries(&lister)),
+        list_runs: Arc::new(move || lister.list(&listed)),
         read_run: Arc::new(move |session| {
             timelines::read_timeline(&reader, session).ok().flatten()
         }),
         name_product: timelines::name_product,
+        summarize: |firing| {
+            let summary = summarize_event(&RecordedFiring::new(firing));
+            summary.map(|summary| summary.text).unwrap_or_default()
+        },
     }
 }
 

@@ -235,7 +235,8 @@ pub fn status_word(state: &RunState, is_live: bool) -> &'static str {
     }
 }
 
-fn session_names(gambrel: &Gambrel) -> Vec<String> {
+/// The names of the folders of runs, also of those that were moved away.
+pub fn session_names(gambrel: &Gambrel) -> Vec<String> {
     let entries = std::fs::read_dir(runs_folder(gambrel)).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -254,24 +255,21 @@ fn all_runs(gambrel: &Gambrel) -> Vec<KnownRun> {
     runs
 }
 
-/// The runs of the project in short. A run that cannot be read is left out.
+/// A run in short. `None` if it cannot be read.
 #[cfg(feature = "http")]
-pub fn summarize_runs(gambrel: &Gambrel) -> Vec<RunSummary> {
-    let summary = |name: String| {
-        let run = read_run(gambrel, &name).ok().flatten()?;
-        let cursor = &run.state.cursor;
-        let stage = run.plan.nodes.get(cursor.node()).map(|node| node.id.clone());
-        Some(RunSummary {
-            status: run.status_word().to_owned(),
-            pipeline: run.plan.pipeline.name.clone(),
-            began: run.state.started_ms,
-            stage: stage.unwrap_or_default(),
-            iteration: cursor.iteration,
-            revision: run.state.line_count,
-            session: run.session,
-        })
-    };
-    session_names(gambrel).into_iter().filter_map(summary).collect()
+pub fn summarize_run(gambrel: &Gambrel, session: &str) -> Option<RunSummary> {
+    let run = read_run(gambrel, session).ok().flatten()?;
+    let cursor = &run.state.cursor;
+    let stage = run.plan.nodes.get(cursor.node()).map(|node| node.id.clone());
+    Some(RunSummary {
+        status: run.status_word().to_owned(),
+        pipeline: run.plan.pipeline.name.clone(),
+        began: run.state.started_ms,
+        stage: stage.unwrap_or_default(),
+        iteration: cursor.iteration,
+        revision: run.state.line_count,
+        session: run.session,
+    })
 }
 
 fn read_run(gambrel: &Gambrel, session: &str) -> anyhow::Result<Option<KnownRun>> {

@@ -1,20 +1,66 @@
 //! Runs as pictures, for pages and reports.
 
 use gambrel::Gambrel;
-#[cfg(feature = "http")]
-use gambrel::model::RunSummary;
 use gambrel::model::{RunTimeline, TimelineHook};
 use gambrel::runner::{RunState, build_timeline, is_session_name, read_log};
+
+#[cfg(feature = "http")]
+use {
+    gambrel::model::RunSummary,
+    std::collections::BTreeMap,
+    std::sync::{Mutex, PoisonError},
+    std::time::SystemTime,
+};
 
 use super::counts_view::describe_counts;
 use super::status;
 
-/// All runs of the project, newest first.
+/// Lists the runs of the project, again and again. A run that is over is read once.
 #[cfg(feature = "http")]
-pub fn list_summaries(gambrel: &Gambrel) -> Vec<RunSummary> {
-    let mut runs = status::summarize_runs(gambrel);
-    runs.sort_by(|a, b| (b.began, &b.session).cmp(&(a.began, &a.session)));
-    runs
+#[derive(Default)]
+pub struct RunLister {
+    known: Mutex<BTreeMap<String, KnownSummary>>,
+}
+
+/// A run that is over, and the version of its log.
+#[cfg(feature = "http")]
+struct KnownSummary {
+    version: LogVersion,
+    summary: RunSummary,
+}
+
+/// The length and the time of a log.
+#[cfg(feature = "http")]
+type LogVersion = (u64, Option<SystemTime>);
+
+#[cfg(feature = "http")]
+impl RunLister {
+    /// All runs, newest first. One that cannot be read is left out.
+    pub fn list(&self, gambrel: &Gambrel) -> Vec<RunSummary> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = Vec::new();
+        for name in status::session_names(gambrel) {
+            let version = log_version(&status::run_folder(gambrel, &name));
+            if let Some(run) = known.get(&name).filter(|run| Some(run.version) == version) {
+                runs.push(run.summary.clone());
+                continue;
+            }
+            let Some(summary) = status::summarize_run(gambrel, &name) else { continue };
+            let is_over = matches!(summary.status.as_str(), "complete" | "failed");
+            if let Some(version) = version.filter(|_| is_over) {
+                known.insert(name, KnownSummary { version, summary: summary.clone() });
+            }
+            runs.push(summary);
+        }
+        runs.sort_by(|a, b| (b.began, &b.session).cmp(&(a.began, &a.session)));
+        runs
+    }
+}
+
+#[cfg(feature = "http")]
+fn log_version(folder: &std::path::Path) -> Option<LogVersion> {
+    let known = std::fs::metadata(folder.join("events.jsonl")).ok()?;
+    Some((known.len(), known.modified().ok()))
 }
 
 /// The picture of a run; `None` for an unknown one.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::approval_fixture::ServeProcess;
 use crate::http_server::send_request;
 use crate::run_fixture::{project_with_stage, run_to};
-use crate::test_project::{BASH_LS, TestProject, text};
+use crate::test_project::{BASH_LS, TestProject, text, wait_until};
 
 /// A run of two iterations in which one call is blocked. Secrets are in its texts.
 fn project_with_run() -> TestProject {
@@ -94,6 +94,27 @@ fn serves_runs_and_firings() {
     assert!(!page.contains("s3cr3t-value") && !run.contains("s3cr3t-value"));
 }
 
+/// The page of a run while its agent works, and when it is over.
+#[test]
+fn follows_a_run_to_its_end() {
+    let project = project_with_stage("termination: {type: fixed, iterations: 1}");
+    project.script(
+        "agent.sh",
+        "#!/bin/sh\ncat > /dev/null\nfor i in $(seq 600); do [ -e go ] || sleep 0.05; done\n\
+         printf '{\"decision\":\"stop\",\"summary\":\"all done\"}' > \"$STATUS\"\n",
+    );
+    let started = project.run(&["run", "work", "--detach"], b"");
+    assert_eq!(started.status.code(), Some(0), "{}", text(&started.stderr));
+    let served = ServeProcess::start(&project, 0);
+    let cookie = cookie_of(&served);
+    let page = |path: &str| send_request("GET", &format!("{}{path}", served.base), &[&cookie], "");
+    wait_until("the agent works", || page("/runs/work").body.contains("agent works"));
+    assert!(page("").body.contains(">running<"), "{}", page("").body);
+    project.file("go", "");
+    wait_until("the run is complete", || page("/runs/work").body.contains("all done"));
+    wait_until("the list says so", || page("").body.contains(">complete<"));
+}
+
 #[test]
 fn pushes_new_firings_to_open_pages() {
     let project = project_with_run();
@@ -111,5 +132,7 @@ fn pushes_new_firings_to_open_pages() {
     assert!(!next_event().contains("PreToolUse"));
     project.decide("claude", BASH_LS);
     let html = next_event();
-    assert!(html.contains("PreToolUse") && html.contains("Claude Code"), "{html}");
+    for words in ["PreToolUse", "Claude Code", "<strong>Bash</strong>", "<code>ls</code>"] {
+        assert!(html.contains(words), "{words}: {html}");
+    }
 }

@@ -1,7 +1,7 @@
 //! What happens besides questions: the runs of the project, and the newest firings.
 
-use gambrel_model::ledger::{FiringPhase, FiringRecord, FiringState};
-use gambrel_model::text::truncate_chars;
+use gambrel_model::ledger::{FiringRecord, FiringState, RecordedFiring};
+use gambrel_model::text::{replace_controls, truncate_chars};
 use gambrel_model::{RunSummary, TimelineHook};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -14,8 +14,8 @@ use crate::activity::Activity;
 
 /// How many runs are shown.
 const MAX_RUN_COUNT: usize = 8;
-/// The most characters of a firing's reasons beside its ruling.
-const MAX_REASON_CHARS: usize = 160;
+/// The most characters of a firing's command and of its reasons.
+const MAX_LINE_CHARS: usize = 160;
 
 /// Runs and firings, for a page that shows them.
 pub(super) fn activity_sections(activity: &Activity, now: u64) -> Markup {
@@ -58,44 +58,45 @@ fn run_row(run: &RunSummary, now: u64) -> Markup {
 }
 
 fn firing_row(firing: &FiringRecord, activity: &Activity, now: u64) -> Markup {
-    let accepted = body_of(firing, FiringPhase::Accepted);
-    let finished = body_of(firing, FiringPhase::Finished);
-    let text = |value: &Value, key: &str| clean_line(value[key].as_str().unwrap_or_default());
+    let recorded = RecordedFiring::new(firing);
+    let text = |key: &str| clean_line(recorded.text(key));
     let ruling = match firing.state {
-        FiringState::Finished => text(&finished, "ruling"),
-        FiringState::Running => "running".to_owned(),
-        FiringState::Interrupted => "interrupted".to_owned(),
+        FiringState::Finished => text("ruling"),
+        _ => recorded.state_word().to_owned(),
     };
-    let hooks = read_trail(&finished, activity);
-    let caller = (activity.name_product)(accepted["from"].as_str().unwrap_or_default());
-    let reasons = finished["reasons"].as_array().into_iter().flatten();
-    let reasons: Vec<&str> = reasons.filter_map(|reason| reason["text"].as_str()).collect();
-    let reason = truncate_chars(&clean_line(&reasons.join("; ")), MAX_REASON_CHARS, "…");
-    let event = text(&accepted, "event");
-    let tool = text(&accepted, "tool");
+    let hooks = read_trail(&recorded, activity);
+    let reasons = recorded.list("reasons").iter().filter_map(|reason| reason["text"].as_str());
+    let reason = cut_line(&reasons.collect::<Vec<_>>().join("; "));
+    let caller = (activity.name_product)(recorded.text("from"));
+    let summary = cut_line(&replace_controls(&(activity.summarize)(firing)));
+    let tool = text("tool");
     html! {
         details.row id={ "firing-" (firing.id) "-" (ruling) } {
             summary {
                 span.state.(verdict_class(&ruling)) { (verdict_text(&ruling)) }
-                strong { (event) }
-                @if !tool.is_empty() { " " code { (tool) } }
-                span.quiet {
-                    (clean_line(&caller)) " · " (count_text(hooks.len(), "hook")) " · "
-                    (time_element(firing.at, now, false))
-                }
+                strong { @if tool.is_empty() { (text("event")) } @else { (tool) } }
+                @if !summary.is_empty() { " " code { (summary) } }
+                span.quiet { (clean_line(&caller)) " · " (time_element(firing.at, now, false)) }
                 @if !reason.is_empty() { span.why { (reason) } }
             }
             @if hooks.is_empty() { p.quiet { "No hook ran." } }
             (hook_rows(&firing.id, &hooks))
-            p.quiet { "Session " (clean_line(&firing.session)) ", firing " code { (firing.id) } }
+            p.quiet {
+                (text("event")) ", session " (clean_line(&firing.session)) ": "
+                code { "gambrel show " (firing.id) }
+            }
         }
     }
 }
 
+/// A text on one line, cut to a length.
+fn cut_line(text: &str) -> String {
+    truncate_chars(&clean_line(text), MAX_LINE_CHARS, "…")
+}
+
 /// The hooks that ran.
-fn read_trail(finished: &Value, activity: &Activity) -> Vec<TimelineHook> {
-    let steps = finished["trail"].as_array().into_iter().flatten();
-    let ran = steps.filter(|step| step["ran"] == true);
+fn read_trail(recorded: &RecordedFiring<'_>, activity: &Activity) -> Vec<TimelineHook> {
+    let ran = recorded.list("trail").iter().filter(|step| step["ran"] == true);
     let hook = |step: &Value| {
         let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
         TimelineHook {
@@ -109,9 +110,4 @@ fn read_trail(finished: &Value, activity: &Activity) -> Vec<TimelineHook> {
         }
     };
     ran.map(hook).collect()
-}
-
-fn body_of(firing: &FiringRecord, phase: FiringPhase) -> Value {
-    let record = firing.records.iter().find(|record| record.step == phase);
-    record.map(|record| record.body.clone()).unwrap_or_default()
 }

@@ -130,6 +130,11 @@ fn source_of(run: &SharedTimeline) -> ActivitySource {
             "claude" => "Claude Code".to_owned(),
             other => other.to_owned(),
         },
+        summarize: |firing| match firing.id.as_str() {
+            "0000000003-c" => "rm -rf build /".to_owned(),
+            "0000000002-b" => "src/checkout/total.rs".to_owned(),
+            _ => "docs/guide.md".to_owned(),
+        },
     }
 }
 
@@ -171,7 +176,7 @@ fn shows_runs_and_firings_as_they_happen() {
     let (fixture, run) = start();
     append_firing(&fixture, "0000000001-a", "Bash", "deny", "not for agents");
     let mut tab = browser.open(&list(&fixture));
-    for words in ["Recent firings", "deny", "PreToolUse", "Claude Code", "1 hook", "night"] {
+    for words in ["Recent firings", "deny", "Bash", "docs/guide.md", "Claude Code", "night"] {
         tab.wait_for_text(words);
     }
     assert!(!tab.text().contains("guard.sh"), "hooks are folded");
