@@ -115,7 +115,9 @@ fn read_pipeline(fields: &mut DocumentFields<'_>) -> PipelineFile {
 }
 
 fn read_defaults(fields: &mut DocumentFields<'_>) -> (Option<SpannedText>, Option<String>) {
-    let Some(node) = fields.node("defaults") else { return (None, None) };
+    let Some(node) = fields.read_map("defaults", "write `defaults: {provider: claude}`") else {
+        return (None, None);
+    };
     fields.read_inner(node, |inner| {
         inner.warn_unknown_keys(&["provider", "model"]);
         (inner.read_spanned("provider"), inner.read_text("model"))
@@ -205,7 +207,9 @@ fn read_runs(fields: &mut DocumentFields<'_>, termination: &mut WrittenTerminati
 }
 
 fn read_inputs(fields: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceSpan>) {
-    let Some(node) = fields.node("inputs") else { return (NodeInputs::default(), Vec::new()) };
+    let Some(node) = fields.read_map("inputs", "write `inputs: {from: ID}`") else {
+        return (NodeInputs::default(), Vec::new());
+    };
     fields.read_inner(node, read_input_fields)
 }
 
@@ -223,7 +227,10 @@ fn read_input_fields(inner: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceS
         Some(list) => list.items().map_or_else(|| vec![list], |items| items.iter().collect()),
         None => Vec::new(),
     };
-    let from = names.iter().filter_map(|name| name.text()).map(str::to_owned).collect();
+    let from = match inner.node("from").and_then(DocumentNode::items) {
+        Some(_) => inner.read_texts("from").unwrap_or_default(),
+        None => inner.read_text("from").into_iter().collect(),
+    };
     let spans = names.iter().map(|name| inner.span_of(name)).collect();
     let from_initial = inner.read_flag("from_initial").unwrap_or(true);
     (NodeInputs { from, select, from_initial }, spans)
