@@ -13,6 +13,7 @@ mod payload;
 mod plan_commands;
 mod reply;
 mod rule;
+pub mod schema;
 #[cfg(test)]
 mod tests;
 mod variables;

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::variables::variable_value;
 use crate::event_parts::{string_list, text_field, value_as_text};
 
-const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/// The methods of a request, in any case.
+pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// The default port of the server for answers.
-const DEFAULT_PORT: u64 = 8_765;
+pub const DEFAULT_PORT: u64 = 8_765;
 /// Maximum length of a value on the approval page.
 const MAX_SHOWN_CHARS: usize = 4_000;
 

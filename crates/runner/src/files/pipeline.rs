@@ -12,13 +12,20 @@ use super::stage::{note_unused_keys, read_commands, read_permissions};
 use super::termination::{WrittenTermination, read_positive};
 use crate::plan::{InputSelect, NodeInputs, PermissionDefault};
 
-const PIPELINE_KEYS: &str = "\
+/// The keys of a pipeline.
+pub const PIPELINE_KEYS: &str = "\
     name description version inputs commands defaults provider model nodes stages permissions \
     commit hooks disable_global_hooks output_parse";
-const NODE_KEYS: &str = "\
+/// The keys of a node.
+pub const NODE_KEYS: &str = "\
     id name stage loop prompt description provider model context runs termination inputs delay \
     commit guardrails parallel pipeline items output_parse commands";
-const INPUT_KEYS: &str = "from select from_initial from_parallel";
+/// The keys of a node's `inputs`.
+pub const INPUT_KEYS: &str = "from select from_initial from_parallel";
+/// The words of `select`.
+pub const SELECT_WORDS: [&str; 2] = ["latest", "all"];
+/// The keys of `defaults`.
+pub const DEFAULTS_KEYS: [&str; 2] = ["provider", "model"];
 
 /// A pipeline as written.
 #[derive(Debug, Clone, Default)]
@@ -119,7 +126,7 @@ fn read_defaults(fields: &mut DocumentFields<'_>) -> (Option<SpannedText>, Optio
         return (None, None);
     };
     fields.read_inner(node, |inner| {
-        inner.warn_unknown_keys(&["provider", "model"]);
+        inner.warn_unknown_keys(&DEFAULTS_KEYS);
         (inner.read_spanned("provider"), inner.read_text("model"))
     })
 }
@@ -219,7 +226,7 @@ fn read_input_fields(inner: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceS
         let help = "read the stages with `from` instead";
         inner.add_error("from_parallel", "a parallel block cannot be run yet", help);
     }
-    let select = match inner.read_word("select", &["latest", "all"]) {
+    let select = match inner.read_word("select", &SELECT_WORDS) {
         Some("all") => InputSelect::All,
         _ => InputSelect::Latest,
     };
