@@ -165,7 +165,7 @@ pub enum CliCommand {
     Init(InitArgs),
     /// Run the shipped example and show its decisions.
     Demo(JsonArgs),
-    /// Print JSON Schemas of hook input and output.
+    /// Print JSON Schemas of hook events and of the files that you write.
     Schema(SchemaArgs),
     /// Print a sample event, to try hooks with.
     Sample(SampleArgs),
@@ -341,10 +341,13 @@ pub struct ShowArgs {
 
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
+#[command(after_help = "An editor with the YAML language server checks a file that begins with
+# yaml-language-server: $schema=PATH
+`gambrel init` writes such files with their schemas.")]
 pub struct SchemaArgs {
-    /// Print schemas of this dialect.
+    /// Print schemas of this dialect or file.
     pub dialect: SchemaDialect,
-    /// Print only schemas of this event.
+    /// Print only schemas of this event of Claude Code.
     #[arg(value_parser = PossibleValuesParser::new(schema::event_names()))]
     pub event: Option<String>,
     /// Print only the schema of the hook's input.
@@ -358,11 +361,17 @@ pub struct SchemaArgs {
     pub json: bool,
 }
 
-/// Dialects that have schemas.
-#[derive(Debug, Clone, Copy, ValueEnum)]
+/// Dialects and files that have schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SchemaDialect {
-    /// Claude Code.
+    /// Claude Code: input and output of its hooks.
     Claude,
+    /// The file .gambrel/hooks.yaml.
+    Unified,
+    /// A pipeline of `gambrel run`.
+    Pipeline,
+    /// A stage of `gambrel run`.
+    Stage,
 }
 
 /// Parses the command line and runs the command. Errors become a message and an exit code other

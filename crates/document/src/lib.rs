@@ -5,6 +5,7 @@
 mod fields;
 mod jsonc;
 mod node;
+pub mod schema;
 mod yaml;
 
 pub use fields::{DocumentFields, read_yaml_map};

@@ -59,6 +59,7 @@ pub use counts::{CountTotals, RunCounts, TurnCounts};
 pub use cursor::{Cursor, RunStep};
 pub use files::find::{PlanRoots, list_plan_files};
 pub use files::kind::is_plan_text;
+pub use files::schema::{pipeline_schema, stage_schema};
 pub use files::termination::BEADS_COMMAND;
 pub use folder::RunFolder;
 pub use log_line::{LogKind, LogLine};

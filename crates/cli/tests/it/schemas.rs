@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::schema_fixture::schema_errors;
 use crate::test_project::{TestProject, text};
 
 /// Expected mismatches: the beginning of each complaint.
@@ -15,54 +16,6 @@ const ODD: &[&str] = &[
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Errors of a value, by the few keywords that the schemas use.
-fn schema_errors(schema: &Value, value: &Value, at: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let types = match &schema["type"] {
-        Value::Null => Vec::new(),
-        Value::Array(types) => types.clone(),
-        one => vec![one.clone()],
-    };
-    if !types.is_empty() && !types.iter().any(|name| has_type(name.as_str().unwrap(), value)) {
-        found.push(format!("{at}: {value} is not {}", schema["type"]));
-    }
-    if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) {
-        found.push(format!("{at}: {value} is none of {}", schema["enum"]));
-    }
-    if schema.get("const").is_some_and(|only| only != value) {
-        found.push(format!("{at}: {value} is not {}", schema["const"]));
-    }
-    for (item, index) in value.as_array().into_iter().flatten().zip(0..) {
-        found.extend(schema_errors(&schema["items"], item, &format!("{at}[{index}]")));
-    }
-    if let Some(fields) = value.as_object() {
-        let required = schema["required"].as_array().into_iter().flatten();
-        let missing = required.filter(|name| !fields.contains_key(name.as_str().unwrap()));
-        found.extend(missing.map(|name| format!("{at}: {name} is missing")));
-        for (name, field) in fields {
-            found.extend(schema_errors(
-                &schema["properties"][name],
-                field,
-                &format!("{at}.{name}"),
-            ));
-        }
-    }
-    found
-}
-
-fn has_type(name: &str, value: &Value) -> bool {
-    match name {
-        "string" => value.is_string(),
-        "null" => value.is_null(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        other => panic!("the schemas use the type {other}, which is not checked here"),
-    }
 }
 
 /// Every step of every case with an event from Claude Code: the case's name and the step.
@@ -127,6 +80,7 @@ fn refuses_wrong_arguments() {
         &["schema", "cobol"],
         &["schema", "claude", "PreEverything"],
         &["schema", "claude", "--input"],
+        &["schema", "unified", "PreToolUse"],
         &["schema", "claude", "Stop", "--input", "--output"],
     ] {
         let output = project.run(args, b"");
@@ -150,6 +104,11 @@ fn matches_the_schemas_in_the_repository() {
         }
     }
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 2 * events.len());
+    for name in ["unified", "pipeline", "stage"] {
+        let there = std::fs::read(repository().join(format!("schemas/{name}.json"))).unwrap();
+        let fresh = project.run(&["schema", name], b"").stdout;
+        assert!(there == fresh, "{name}.json is stale: run cargo xtask schemas");
+    }
     let served = project.run(&["schema", "claude", "Stop", "--output"], b"").stdout;
     assert_eq!(
         served,

@@ -33,7 +33,7 @@ pub struct ActionType {
 }
 
 /// The three action types of agent-pipelines, and `rule` of gambrel.
-const ACTION_TYPES: [ActionType; 4] = [
+pub const ACTION_TYPES: [ActionType; 4] = [
     ActionType {
         name: "shell",
         required_field: "command",
@@ -77,7 +77,7 @@ const ACTION_TYPES: [ActionType; 4] = [
 ];
 
 /// Fields of every type. Those after `when` are gambrel's own.
-const COMMON_FIELDS: [&str; 12] = [
+pub const COMMON_FIELDS: [&str; 12] = [
     "type",
     "await",
     "timeout",

@@ -15,7 +15,7 @@ use super::{UNIFIED, events};
 use crate::preferences;
 
 /// Top-level keys of a file that contains only hooks.
-const TOP_LEVEL_KEYS: [&str; 3] = ["hooks", "version", DISABLE_GLOBAL_KEY];
+pub const TOP_LEVEL_KEYS: [&str; 3] = ["hooks", "version", DISABLE_GLOBAL_KEY];
 /// The tag of the project's `.gambrel/config.yaml`, which a run reads.
 const CONFIG_TAG: &str = "config";
 const DISABLE_GLOBAL_KEY: &str = "disable_global_hooks";

@@ -13,7 +13,11 @@ const DEFAULT_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// The default of `retry_delay` for requests. It grows with each attempt.
 const WEBHOOK_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Maximum number of retries.
-const MAX_RETRY_COUNT: u64 = 100;
+pub const MAX_RETRY_COUNT: u64 = 100;
+/// The words of `on_failure`.
+pub const FAILURE_WORDS: [&str; 3] = ["continue", "abort", "retry"];
+/// The words of `on_timeout` and `on_reject`.
+pub const ANSWER_WORDS: [&str; 2] = ["abort", "continue"];
 
 /// Reads the policy of one action.
 pub fn read_policy(
@@ -61,7 +65,7 @@ pub fn read_policy(
 /// Reads `on_failure`.
 fn read_on_failure(fields: &mut DocumentFields<'_>) -> Option<&'static str> {
     let before = fields.complaints.len();
-    let word = fields.read_word("on_failure", &["continue", "abort", "retry"]);
+    let word = fields.read_word("on_failure", &FAILURE_WORDS);
     for complaint in fields.complaints.iter_mut().skip(before) {
         let meanings = "`continue` goes on, `abort` stops the pipeline, `retry` tries again";
         complaint.help.get_or_insert_with(|| meanings.to_owned());
@@ -105,7 +109,7 @@ fn timeout_verdict(
     if !kind.optional_fields.contains(&"on_timeout") {
         return None;
     }
-    let policy = fields.read_word("on_timeout", &["abort", "continue"]).unwrap_or("abort");
+    let policy = fields.read_word("on_timeout", &ANSWER_WORDS).unwrap_or("abort");
     Some(failure_verdict(policy == "abort", row))
 }
 
@@ -120,7 +124,7 @@ fn rejection_verdict(
     if !kind.optional_fields.contains(&"on_reject") {
         return None;
     }
-    Some(match (fields.read_word("on_reject", &["abort", "continue"]), policy) {
+    Some(match (fields.read_word("on_reject", &ANSWER_WORDS), policy) {
         (Some(word), _) => failure_verdict(word == "abort", row),
         (None, Some(_)) => on_failure.clone(),
         (None, None) => failure_verdict(true, row),

@@ -14,6 +14,7 @@ mod plan_commands;
 mod question;
 mod reply;
 mod rule;
+pub mod schema;
 #[cfg(test)]
 mod tests;
 mod variables;

@@ -17,8 +17,9 @@ use crate::event_parts::text_field;
 /// The effects of a match. A rule has one of these fields, with the pattern as its value.
 pub const EFFECT_FIELDS: [&str; 4] = ["block", "ask", "say", "redact"];
 /// The fact with the whole input of a tool.
-const INPUT_FACT: &str = "INPUT";
-const RESULT_FACT: &str = "RESULT";
+pub const INPUT_FACT: &str = "INPUT";
+/// The fact with the text of a tool's output.
+pub const RESULT_FACT: &str = "RESULT";
 const REDACTED_TEXT: &str = "[redacted]";
 
 /// Checks the fields of a rule. Returns its pattern and the field's name. The pattern is compiled
@@ -57,7 +58,8 @@ fn unknown_fact(fact: SpannedText) -> Complaint {
         .with_help("for example TOOL_COMMAND, PROMPT, RESULT or INPUT")
 }
 
-fn redacted_slot(row: &EventSpec) -> Option<Slot> {
+/// What a rule redacts at an event: the input of a tool, or its output.
+pub fn redacted_slot(row: &EventSpec) -> Option<Slot> {
     match row.moment {
         Moment::ToolBefore | Moment::ToolPermission => Some(Slot::Input),
         Moment::ToolAfter | Moment::ToolFailed => Some(Slot::Output),

@@ -14,9 +14,10 @@ use super::question::{question_context, question_title};
 use super::variables::variable_value;
 use crate::event_parts::{string_list, text_field, value_as_text};
 
-const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/// The methods of a request, in any case.
+pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// The default port of the server for answers.
-const DEFAULT_PORT: u64 = 8_765;
+pub const DEFAULT_PORT: u64 = 8_765;
 
 /// Checks the fields of a webhook.
 pub fn read_fields(fields: &mut DocumentFields<'_>) {

@@ -8,7 +8,8 @@ use crate::plan::NodeProvider;
 use crate::usage::UsdAmount;
 use crate::usage_format::UsageFormat;
 
-const GUARDRAIL_KEYS: &str = "max_runtime_seconds max_cost max_tokens";
+/// The keys of `guardrails`.
+pub const GUARDRAIL_KEYS: &str = "max_runtime_seconds max_cost max_tokens";
 const REPORT_HELP: &str = "`claude -p --output-format json` or `stream-json` prints tokens and \
      cost, `codex exec --json` prints tokens; any agent may write `usage` to result.json";
 

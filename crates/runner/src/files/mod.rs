@@ -4,5 +4,6 @@ pub mod find;
 pub mod guardrails;
 pub mod kind;
 pub mod pipeline;
+pub mod schema;
 pub mod stage;
 pub mod termination;

@@ -12,13 +12,20 @@ use super::stage::{note_unused_keys, read_commands, read_permissions};
 use super::termination::{WrittenTermination, read_positive};
 use crate::plan::{InputSelect, NodeInputs, PermissionDefault};
 
-const PIPELINE_KEYS: &str = "\
+/// The keys of a pipeline.
+pub const PIPELINE_KEYS: &str = "\
     name description version inputs commands defaults provider model nodes stages permissions \
     commit hooks disable_global_hooks output_parse";
-const NODE_KEYS: &str = "\
+/// The keys of a node.
+pub const NODE_KEYS: &str = "\
     id name stage loop prompt description provider model context runs termination inputs delay \
     commit guardrails parallel pipeline items output_parse commands";
-const INPUT_KEYS: &str = "from select from_initial from_parallel";
+/// The keys of a node's `inputs`.
+pub const INPUT_KEYS: &str = "from select from_initial from_parallel";
+/// The words of `select`.
+pub const SELECT_WORDS: [&str; 2] = ["latest", "all"];
+/// The keys of `defaults`.
+pub const DEFAULTS_KEYS: [&str; 2] = ["provider", "model"];
 
 /// A pipeline as written.
 #[derive(Debug, Clone, Default)]
@@ -115,9 +122,11 @@ fn read_pipeline(fields: &mut DocumentFields<'_>) -> PipelineFile {
 }
 
 fn read_defaults(fields: &mut DocumentFields<'_>) -> (Option<SpannedText>, Option<String>) {
-    let Some(node) = fields.node("defaults") else { return (None, None) };
+    let Some(node) = fields.read_map("defaults", "write `defaults: {provider: claude}`") else {
+        return (None, None);
+    };
     fields.read_inner(node, |inner| {
-        inner.warn_unknown_keys(&["provider", "model"]);
+        inner.warn_unknown_keys(&DEFAULTS_KEYS);
         (inner.read_spanned("provider"), inner.read_text("model"))
     })
 }
@@ -205,7 +214,9 @@ fn read_runs(fields: &mut DocumentFields<'_>, termination: &mut WrittenTerminati
 }
 
 fn read_inputs(fields: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceSpan>) {
-    let Some(node) = fields.node("inputs") else { return (NodeInputs::default(), Vec::new()) };
+    let Some(node) = fields.read_map("inputs", "write `inputs: {from: ID}`") else {
+        return (NodeInputs::default(), Vec::new());
+    };
     fields.read_inner(node, read_input_fields)
 }
 
@@ -215,7 +226,7 @@ fn read_input_fields(inner: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceS
         let help = "read the stages with `from` instead";
         inner.add_error("from_parallel", "a parallel block cannot be run yet", help);
     }
-    let select = match inner.read_word("select", &["latest", "all"]) {
+    let select = match inner.read_word("select", &SELECT_WORDS) {
         Some("all") => InputSelect::All,
         _ => InputSelect::Latest,
     };
@@ -223,7 +234,10 @@ fn read_input_fields(inner: &mut DocumentFields<'_>) -> (NodeInputs, Vec<SourceS
         Some(list) => list.items().map_or_else(|| vec![list], |items| items.iter().collect()),
         None => Vec::new(),
     };
-    let from = names.iter().filter_map(|name| name.text()).map(str::to_owned).collect();
+    let from = match inner.node("from").and_then(DocumentNode::items) {
+        Some(_) => inner.read_texts("from").unwrap_or_default(),
+        None => inner.read_text("from").into_iter().collect(),
+    };
     let spans = names.iter().map(|name| inner.span_of(name)).collect();
     let from_initial = inner.read_flag("from_initial").unwrap_or(true);
     (NodeInputs { from, select, from_initial }, spans)

@@ -14,10 +14,13 @@ use crate::plan::PermissionDefault;
 /// Seconds between two iterations of a stage that names none.
 pub const DEFAULT_DELAY_SECONDS: f64 = 3.0;
 
-const STAGE_KEYS: &str = "\
+/// The keys of a stage.
+pub const STAGE_KEYS: &str = "\
     name description version termination completion min_iterations consensus provider model delay \
     commit check_before prompt context output_path commands items output_parse guardrails \
     permissions hooks disable_global_hooks";
+/// The words of `permissions`.
+pub const PERMISSION_WORDS: [&str; 3] = ["allow", "ask", "deny"];
 /// Keys that are accepted and have no effect.
 const UNUSED_KEYS: [&str; 2] = ["items", "output_parse"];
 
@@ -156,7 +159,7 @@ pub fn read_commands(fields: &mut DocumentFields<'_>) -> BTreeMap<String, String
 
 /// Reads `permissions`.
 pub fn read_permissions(fields: &mut DocumentFields<'_>) -> Option<PermissionDefault> {
-    fields.read_word("permissions", &["allow", "ask", "deny"]).map(|word| match word {
+    fields.read_word("permissions", &PERMISSION_WORDS).map(|word| match word {
         "ask" => PermissionDefault::Ask,
         "deny" => PermissionDefault::Deny,
         _ => PermissionDefault::Allow,

@@ -10,11 +10,13 @@ pub const DEFAULT_MAX_ITERATIONS: u32 = 25;
 const DEFAULT_MIN_ITERATIONS: u32 = 2;
 const DEFAULT_CONSENSUS: u32 = 2;
 
-const TERMINATION_KEYS: &str =
+/// The keys of `termination`.
+pub const TERMINATION_KEYS: &str =
     "type iterations max min_iterations consensus command judge check_before max_iterations";
-const KINDS: [&str; 3] = ["fixed", "judgment", "queue"];
+/// The words of `termination.type`.
+pub const TERMINATION_WORDS: [&str; 3] = ["fixed", "judgment", "queue"];
 /// The words of `completion`, which older stages have, and what they mean now.
-const OLD_WORDS: [(&str, TerminationKind); 3] = [
+pub const OLD_WORDS: [(&str, TerminationKind); 3] = [
     ("beads-empty", TerminationKind::Queue),
     ("plateau", TerminationKind::Judgment),
     ("fixed-n", TerminationKind::Fixed),
@@ -48,7 +50,7 @@ impl WrittenTermination {
         Some(fields.read_inner(node, |inner| {
             inner.warn_unknown_keys(&split_words(TERMINATION_KEYS));
             Self {
-                kind: inner.read_word("type", &KINDS).and_then(parse_kind),
+                kind: inner.read_word("type", &TERMINATION_WORDS).and_then(parse_kind),
                 iterations: read_positive(inner, "iterations"),
                 max: read_positive(inner, "max").or_else(|| read_positive(inner, "max_iterations")),
                 min_iterations: read_positive(inner, "min_iterations"),
