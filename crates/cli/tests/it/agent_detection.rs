@@ -34,7 +34,7 @@ fn run_below(project: &TestProject, agent: &str, words: &str) -> Option<Output> 
     }
     let line = format!("mount --bind ../passwd /etc/passwd && \"$0\" \"$1\" {words}");
     let mut command = Command::new("unshare");
-    command.args(["-Urm", "sh", "-c", &line]).arg(&program).arg(env!("CARGO_BIN_EXE_gambrel"));
+    command.args(["-Urm", "sh", "-c", &line]).arg(&program).arg(crate::test_project::program());
     command.current_dir(&project.root).env_clear().envs(project.env.clone());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Some(command.output().unwrap())
@@ -86,7 +86,7 @@ fn lets_users_trust_at_a_terminal_inside_an_agent() {
     let line = format!(
         "mount --bind ../passwd /etc/passwd && exec script -qec \"'{}' '{}' {words}\" /dev/null",
         program.display(),
-        env!("CARGO_BIN_EXE_gambrel")
+        crate::test_project::program()
     );
     let mut command = Command::new("unshare");
     command.args(["-Urm", "sh", "-c", &line]).current_dir(&project.root);

@@ -101,7 +101,7 @@ fn decides_in_a_deleted_folder() {
     project.guard("echo no >&2; exit 2", 5);
     let fire = format!(
         "mkdir -p gone/x; cd gone/x; rm -r ../../gone; exec '{}' fire --from claude",
-        env!("CARGO_BIN_EXE_gambrel")
+        crate::test_project::program()
     );
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &fire]).env_clear().envs(project.env.clone()).current_dir(&project.root);

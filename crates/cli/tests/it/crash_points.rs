@@ -39,7 +39,7 @@ fn fire_killed_at(
 ) -> Output {
     let inject = format!("inject={call}:signal=SIGKILL:when={nth}");
     let mut command = Command::new("strace");
-    command.args(["-o", "/dev/null", "-e", &inject, env!("CARGO_BIN_EXE_gambrel")]);
+    command.args(["-o", "/dev/null", "-e", &inject, crate::test_project::program()]);
     command.args(args).env_clear().envs(project.env.clone());
     let mut child = command
         .current_dir(&project.root)

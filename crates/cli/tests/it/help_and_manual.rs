@@ -82,7 +82,7 @@ fn the_first_help_example_works() {
     let help = text(&project.run(&["--help"], b"").stdout);
     let example = help.split_once("Examples:\n").unwrap().1.split_once("  gambrel list").unwrap().0;
     let line =
-        example.replace("gambrel fire", &format!("'{}' fire", env!("CARGO_BIN_EXE_gambrel")));
+        example.replace("gambrel fire", &format!("'{}' fire", crate::test_project::program()));
     let output = std::process::Command::new("sh")
         .args(["-c", &line])
         .current_dir(&project.root)
@@ -102,7 +102,7 @@ fn colours_help_only_on_request() {
         (["--color", "always", "--help"], true),
     ] {
         let seen = std::process::Command::new("script")
-            .args(["-qec", &format!("'{}' {}", env!("CARGO_BIN_EXE_gambrel"), args.join(" "))])
+            .args(["-qec", &format!("'{}' {}", crate::test_project::program(), args.join(" "))])
             .arg("/dev/null")
             .current_dir(&project.root)
             .output()

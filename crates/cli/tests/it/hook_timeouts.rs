@@ -136,7 +136,7 @@ fn stops_recursive_firings() {
     let project = TestProject::new();
     let call = format!(
         "echo x >> \"$CLAUDE_PROJECT_DIR/runs\"; '{}' fire --from claude || true",
-        env!("CARGO_BIN_EXE_gambrel")
+        crate::test_project::program()
     );
     project.guard(&call, 20);
     std::fs::write(project.root.join("event"), BASH_LS).unwrap();

@@ -13,7 +13,7 @@ fn fire_within(project: &TestProject, kilobytes: u64, event: &str) -> Value {
     use std::io::Write;
     let line = format!("ulimit -v {kilobytes}; exec \"$0\" fire --from claude --json");
     let mut shell = Command::new("sh");
-    shell.args(["-c", &line, env!("CARGO_BIN_EXE_gambrel")]).env_clear().envs(project.env.clone());
+    shell.args(["-c", &line, crate::test_project::program()]).env_clear().envs(project.env.clone());
     shell.current_dir(&project.root).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = shell.stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();

@@ -8,7 +8,10 @@ use crate::test_project::{BASH_LS, TestProject, text};
 
 fn fire_through(project: &TestProject, words: &[&str]) -> std::process::Output {
     let mut command = Command::new(words[0]);
-    command.args(&words[1..]).arg(env!("CARGO_BIN_EXE_gambrel")).args(["fire", "--from", "claude"]);
+    command
+        .args(&words[1..])
+        .arg(crate::test_project::program())
+        .args(["fire", "--from", "claude"]);
     command.env_clear().envs(project.env.clone()).current_dir(&project.root);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

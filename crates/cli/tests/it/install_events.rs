@@ -80,7 +80,7 @@ fn refuses_a_machine_path_in_a_shared_file() {
     assert!(!project.root.join(".claude").exists());
     install(&project, &["--local"]);
     let local = std::fs::read_to_string(project.root.join(".claude/settings.local.json")).unwrap();
-    assert!(local.contains(env!("CARGO_BIN_EXE_gambrel")), "{local}");
+    assert!(local.contains(crate::test_project::program()), "{local}");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn recognises_unusual_program_paths() {
         // By another process: a child of a parallel test would inherit our open file, and then the
         // program could not be started ("text file busy").
         let mut copy = std::process::Command::new("cp");
-        let copied = copy.args([env!("CARGO_BIN_EXE_gambrel")]).arg(&program).status().unwrap();
+        let copied = copy.args([crate::test_project::program()]).arg(&program).status().unwrap();
         assert!(copied.success());
         project.file(".claude/settings.local.json", "{\"a\": 1}\n");
         let run = |word: &str| {

@@ -152,7 +152,7 @@ fn a_fire_that_is_killed_in_the_middle_of_a_start_leaves_nothing() {
     let mut command = std::process::Command::new("strace");
     // Delays the first `prctl` of each process. The hook's first one sets the parent-death signal.
     command.args(["-f", "-e", "trace=prctl", "-e", "inject=prctl:delay_enter=1500000:when=1"]);
-    command.arg("-o").arg(&trace).arg(env!("CARGO_BIN_EXE_gambrel"));
+    command.arg("-o").arg(&trace).arg(crate::test_project::program());
     command.args(["fire", "--from", "claude"]).current_dir(&project.root);
     command.env_clear().envs(project.env.clone());
     let event = project.file("event.json", BASH_LS);

@@ -31,7 +31,7 @@ fn the_official_client_calls_every_tool() {
         ["session-complete", {}],
     ]);
     let mut node = Command::new("node");
-    node.arg(SCRIPT).arg(sdk).args([env!("CARGO_BIN_EXE_gambrel"), &calls.to_string()]);
+    node.arg(SCRIPT).arg(sdk).args([crate::test_project::program(), &calls.to_string()]);
     node.current_dir(&project.root).env_clear().envs(project.env.clone());
     let (code, stdout, stderr) = run_to_end(&mut node, CLIENT_TIMEOUT);
     assert_eq!(code, Some(0), "{stderr}");

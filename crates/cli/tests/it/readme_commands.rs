@@ -82,7 +82,7 @@ fn the_quick_start_blocks_rm_rf() {
     let project = TestProject::new();
     let bin = project.base.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
+    std::os::unix::fs::symlink(crate::test_project::program(), bin.join("gambrel")).unwrap();
     project.file(".gambrel/hooks.yaml", &block(&readme, "Quick start", "yaml"));
     for step in ["gambrel install claude", "gambrel trust --all"] {
         assert!(readme.contains(step), "{step}");

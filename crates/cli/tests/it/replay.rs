@@ -106,8 +106,10 @@ fn leaves_the_state_as_it_is() {
     project.decide("claude", &prompt.to_string());
     project.json(&["task", "add", "one", "--json"]);
     project.run(&["log"], b"");
-    project
-        .guard(&format!("'{}' task add two >/dev/null; exit 2", env!("CARGO_BIN_EXE_gambrel")), 10);
+    project.guard(
+        &format!("'{}' task add two >/dev/null; exit 2", crate::test_project::program()),
+        10,
+    );
     let before = stored(&project);
     let shown = replay(&project, &[&id]);
     assert!(shown.contains("changed: silent -> deny"), "{shown}");

@@ -90,7 +90,7 @@ fn a_completed_task_reaches_the_next_iteration() {
     let project = project_with_hooks(
         "  on_task_complete: [{command: 'echo checked {{task_id}} {{task_content}}', pipe_output: true}]\n",
     );
-    let gambrel = env!("CARGO_BIN_EXE_gambrel");
+    let gambrel = crate::test_project::program();
     project.script(
         "agent.sh",
         &format!(

@@ -86,7 +86,7 @@ fn resume_and_check(project: &TestProject, what: &str, counts: &mut KillCounts) 
 pub fn run_killed_at(project: &TestProject, args: &[&str], call: &str, nth: usize) -> Output {
     let inject = format!("inject={call}:signal=SIGKILL:when={nth}");
     let mut command = Command::new("strace");
-    command.args(["-o", "/dev/null", "-e", &inject, env!("CARGO_BIN_EXE_gambrel")]);
+    command.args(["-o", "/dev/null", "-e", &inject, crate::test_project::program()]);
     command.args(args).env_clear().envs(project.env.clone());
     command.current_dir(&project.root).stdin(Stdio::null());
     command.output().unwrap()

@@ -121,7 +121,7 @@ fn a_killed_spec_loses_no_buffered_text() {
         let token = format!("run-spec-{number}-{}", std::process::id());
         let project = project_with_spec().with(TOKEN, &token);
         // An agent that keeps every prompt, and does the work of the scripted one.
-        let gambrel = env!("CARGO_BIN_EXE_gambrel");
+        let gambrel = crate::test_project::program();
         project.script(
             "agent.sh",
             &format!(

@@ -152,7 +152,7 @@ fn a_hook_refuses_a_new_task() {
 #[test]
 fn a_hook_may_edit_the_board_while_it_is_asked() {
     let project = TestProject::new();
-    let gambrel = env!("CARGO_BIN_EXE_gambrel");
+    let gambrel = crate::test_project::program();
     let command = format!("{gambrel} task update 1 --description edited > /dev/null");
     let hook = json!({"type": "command", "command": command});
     let settings = json!({"hooks": {"TaskCompleted": [{"hooks": [hook]}]}});

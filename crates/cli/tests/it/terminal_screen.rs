@@ -34,7 +34,7 @@ impl TerminalProgram {
         set_size(&terminal, columns, rows);
 
         let mut command = Command::new("setsid");
-        command.args(["-c", env!("CARGO_BIN_EXE_gambrel")]).args(args);
+        command.args(["-c", crate::test_project::program()]).args(args);
         command.env_clear().envs(project.env.clone()).env("TERM", "xterm-256color");
         let stream = || terminal.try_clone().unwrap();
         command.stdin(stream()).stdout(stream()).stderr(stream()).current_dir(&project.root);

@@ -4,11 +4,21 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 pub const BASH_LS: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"1"}"#;
+
+/// The program under test: the one that `cargo xtask dist` names, else the one that cargo built.
+pub fn program() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let named = std::env::var("GAMBREL_TEST_PROGRAM");
+        named.unwrap_or_else(|_| env!("CARGO_BIN_EXE_gambrel").to_owned())
+    })
+}
 
 pub struct TestProject {
     _temp: tempfile::TempDir,
@@ -47,7 +57,7 @@ impl TestProject {
     pub fn with_gambrel_on_path(self) -> Self {
         let bin = self.base.join("bin");
         std::fs::create_dir_all(&bin).unwrap();
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
+        std::os::unix::fs::symlink(program(), bin.join("gambrel")).unwrap();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         self.with("PATH", &path)
     }
@@ -74,7 +84,7 @@ impl TestProject {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gambrel"));
+        let mut command = Command::new(program());
         command.args(args).env_clear().envs(self.env.clone()).current_dir(&self.root);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -90,7 +100,7 @@ impl TestProject {
 
     /// Starts gambrel on its own terminal. The test types through stdin; `words` is shell text.
     pub fn start_in_terminal(&self, words: &str) -> Child {
-        let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_gambrel"));
+        let line = format!("'{}' {words}", program());
         let mut script = Command::new("script");
         script.args(["-qec", &line, "/dev/null"]).current_dir(&self.root);
         script.env_clear().envs(self.env.clone()).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -112,7 +122,7 @@ impl TestProject {
         }
         let mut command = Command::new("unshare");
         command.args(options).args(["sh", "-c", &format!("{line} exec \"$@\""), "sh"]);
-        command.arg(env!("CARGO_BIN_EXE_gambrel")).args(args).current_dir(&self.root);
+        command.arg(program()).args(args).current_dir(&self.root);
         command.env_clear().envs(self.env.clone());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -124,7 +134,7 @@ impl TestProject {
     /// False if this machine allows no mounts, which is an error in CI.
     pub fn run_in_mount_namespace(&self, script: &str) -> bool {
         let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_gambrel")]);
+        command.args(["-m", "sh", "-c", script, program()]);
         command.env_clear().envs(self.env.clone()).current_dir(&self.root);
         let output = command.output().unwrap();
         let has_run = output.status.success() || self.root.join("codes").exists();
@@ -142,7 +152,7 @@ impl TestProject {
     /// Runs a line of shell in which `$0` is the binary.
     pub fn run_in_shell(&self, line: &str, stdin: &[u8]) -> Output {
         let mut shell = Command::new("sh");
-        shell.args(["-c", line, env!("CARGO_BIN_EXE_gambrel")]).env_clear().envs(self.env.clone());
+        shell.args(["-c", line, program()]).env_clear().envs(self.env.clone());
         shell.current_dir(&self.root).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = shell.stderr(Stdio::piped()).spawn().unwrap();
         let _unread = child.stdin.take().unwrap().write_all(stdin);

@@ -106,7 +106,7 @@ fn kill_gambrel_at_gate(session: &Session) -> bool {
 
 /// The process that fires PreToolUse with this session's home. Other events call gambrel too.
 fn find_gambrel_at_gate(session: &Session) -> Option<u32> {
-    let program = std::fs::canonicalize(env!("CARGO_BIN_EXE_gambrel")).unwrap();
+    let program = std::fs::canonicalize(crate::test_project::program()).unwrap();
     let home = format!("HOME={}", session.home().display());
     let pids = std::fs::read_dir("/proc").unwrap();
     let mut pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

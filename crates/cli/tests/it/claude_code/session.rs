@@ -28,7 +28,7 @@ impl Session {
         let project = TestProject::new();
         let bin = project.base.join("bin");
         std::fs::create_dir_all(&bin).unwrap();
-        symlink(env!("CARGO_BIN_EXE_gambrel"), bin.join("gambrel")).unwrap();
+        symlink(crate::test_project::program(), bin.join("gambrel")).unwrap();
         let path = format!("{}:{}", bin.display(), path_without_gambrel());
         let mut project = project.with("PATH", &path);
         // As for a new user: only hooks recorded by `gambrel trust` are trusted.

@@ -59,7 +59,7 @@ impl CaseProject {
         text.replace("@ROOT@", &self.root.to_string_lossy())
             .replace("@HOME@", &self.home.to_string_lossy())
             .replace("@PORT@", &self.port.to_string())
-            .replace("@GAMBREL@", env!("CARGO_BIN_EXE_gambrel"))
+            .replace("@GAMBREL@", crate::test_project::program())
     }
 
     pub fn substitute_json(&self, value: &Value) -> Value {
@@ -217,7 +217,7 @@ fn fire(project: &CaseProject, case: &Case, fire: &Fire) -> Observed {
     let before = read_all_inputs(project, case);
     let event = project.substitute(&fire.event.to_string());
     let run = |json: bool| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gambrel"));
+        let mut command = Command::new(crate::test_project::program());
         command
             .args(["-C".as_ref(), project.root.as_os_str()])
             .args(["fire", "--from", &fire.from]);

@@ -91,7 +91,7 @@ pub fn run_command(project: &CaseProject, case: &Case, step: &CommandStep) -> Ob
             None => std::fs::remove_file(project.path(path)).unwrap(),
         }
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gambrel"));
+    let mut command = Command::new(crate::test_project::program());
     command.args(step.args.iter().map(|word| project.substitute(word)));
     command.env_clear().env("GAMBREL_TRUST", "all").envs(project.env(case));
     command.envs(step.env.iter().map(|(name, value)| (name, project.substitute(value))));
