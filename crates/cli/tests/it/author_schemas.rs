@@ -41,6 +41,7 @@ fn is_refusal(complaint: &Value) -> bool {
     let message = complaint["message"].as_str().unwrap();
     // What only the parser of conditions, the search for files, or the other keys can tell.
     let beyond_schemas = [
+        "this hook fails every time",
         "stands here without quotes",
         "the condition is empty",
         "is not an agent",
