@@ -2,7 +2,7 @@
 //! processes of a batch. No threads. A panic in one job ends that job only.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use gambrel_model::action::Job;
 use gambrel_model::outcome::Outcome;
@@ -22,9 +22,6 @@ use gambrel_process::watchdog_client::WatchdogClient;
 
 /// More children at once would use up the file descriptors of an ordinary process.
 const MAX_CONCURRENT_CHILDREN: usize = 128;
-
-/// How long a batch runs before it handles signals.
-const SIGNAL_DELAY: Duration = Duration::from_millis(2);
 
 /// Called with the command of each started attempt, or why it did not start.
 pub(crate) type OnStart<'a> = &'a mut dyn FnMut(Result<&[String], &ActionError>);
@@ -60,7 +57,7 @@ pub(crate) fn drive_attempts<'a>(
     let mut context = LoopContext { settings, watchdog: guard, now, since, scratch, table: None };
     let mut events = Vec::with_capacity(4 * jobs.len().min(MAX_CONCURRENT_CHILDREN));
 
-    let mut signals = BatchSignals::new(settings, now);
+    let mut signals = BatchSignals::new(settings.signals);
     loop {
         if signals.has_arrived() {
             terminate_soon(&mut jobs, &mut context);
@@ -88,37 +85,21 @@ pub(crate) fn drive_attempts<'a>(
 /// The signals that end a batch early.
 struct BatchSignals {
     guard: Option<SignalGuard>,
-    /// When the handlers are installed. Most hooks have ended by then. Before, a signal ends this
-    /// process, and the kernel or the next start of gambrel ends the hook.
-    install_at: Option<Instant>,
     /// Whether a signal was handled. Its descriptor stays readable, so it is not polled again.
     is_handled: bool,
 }
 
 impl BatchSignals {
-    fn new(settings: &Settings, now: Instant) -> Self {
-        let mut signals = Self { guard: None, install_at: None, is_handled: false };
-        match settings.signals {
-            SignalPolicy::HostHandles => {}
-            // Only a `fire` is so short that the handlers matter.
-            SignalPolicy::ExitProcess if settings.kill_with_parent => {
-                signals.install_at = Some(now + SIGNAL_DELAY);
-            }
-            SignalPolicy::ExitProcess | SignalPolicy::Return => {
-                signals.guard = SignalGuard::install();
-            }
-        }
-        signals
+    fn new(policy: SignalPolicy) -> Self {
+        let handles_signals = policy != SignalPolicy::HostHandles;
+        let guard = handles_signals.then(SignalGuard::install).flatten();
+        Self { guard, is_handled: false }
     }
 
-    /// Whether the first signal has arrived since the last call. Installs the handlers in time.
+    /// Whether the first signal has arrived since the last call.
     fn has_arrived(&mut self) -> bool {
-        if self.install_at.is_some_and(|at| Instant::now() >= at) {
-            self.install_at = None;
-            self.guard = SignalGuard::install();
-        }
-        let is_new =
-            !self.is_handled && self.guard.as_ref().is_some_and(|g| g.triggered().is_some());
+        let has_triggered = |guard: &SignalGuard| guard.triggered().is_some();
+        let is_new = !self.is_handled && self.guard.as_ref().is_some_and(has_triggered);
         self.is_handled |= is_new;
         is_new
     }
@@ -209,7 +190,7 @@ fn wait_for_events(
     let full = jobs.iter().filter(|job| job.running_process().is_some()).count()
         >= MAX_CONCURRENT_CHILDREN;
     let wakes = jobs.iter().filter(|job| !(full && job.running_process().is_none()));
-    let wake = wakes.filter_map(|job| job.next_wake(now)).chain(signals.install_at).min();
+    let wake = wakes.filter_map(|job| job.next_wake(now)).min();
     let left = wake.map(|wake| wake.saturating_duration_since(now));
     let timeout = left.map(|left| Timespec {
         tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
