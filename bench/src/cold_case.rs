@@ -10,7 +10,8 @@ use anyhow::ensure;
 use crate::fixture::{Fixture, hook_group};
 
 const HOOK_COUNT: usize = 10;
-const DENIES: &str = r#""permissionDecision":"deny""#;
+/// A part of a reply that denies.
+pub const DENIES: &str = r#""permissionDecision":"deny""#;
 /// A rule of gambrel's own format that denies the event.
 const RULE: &str = "hooks:\n  on_tool_before:\n    - rule: {block: question, message: no}\n";
 /// A module of oh-my-pi that denies the event.
@@ -71,6 +72,11 @@ impl ColdCase {
     /// The variables of a process that fires the event.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         self.fixture.variables()
+    }
+
+    /// A part of the reply; the reply is empty if this is.
+    pub fn expected_output(&self) -> &'static str {
+        self.expected_output
     }
 
     /// The folder for files of the measurement.

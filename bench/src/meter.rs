@@ -82,6 +82,12 @@ impl Measured {
         median(self.cpu.clone())
     }
 
+    /// What is left of each round without the cost of another candidate.
+    pub fn without(&self, other: &Self) -> Self {
+        let cpu = self.cpu.iter().zip(&other.cpu).map(|(own, other)| own - other).collect();
+        Self { cpu, wall: self.wall - other.wall }
+    }
+
     /// The median of the rounds' ratios to the floor.
     pub fn ratio_to(&self, floor: &Self) -> f64 {
         median(self.cpu.iter().zip(&floor.cpu).map(|(own, floor)| own / floor).collect())
@@ -122,6 +128,39 @@ impl ChildCandidate {
         let (cpu, wall) = (next()?, next()?);
         let micros = |n: f64| Duration::try_from_secs_f64(n / 1e6);
         Ok(Round { cpu: micros(cpu)?, wall: micros(wall)? })
+    }
+}
+
+/// The clock ticks of a second in `/proc`; the same on every Linux that gambrel runs on.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// A process that answers a number on its stdin with a line, after as many fires. Its CPU time comes
+/// from the kernel, in ticks, so a turn needs many fires.
+pub struct ForeignCandidate(ChildCandidate);
+
+impl ForeignCandidate {
+    /// Starts the process.
+    pub fn start(program: &Path, args: &[&str]) -> anyhow::Result<Self> {
+        Ok(Self(ChildCandidate::start(program, args)?))
+    }
+
+    /// Runs one turn. The wall time is the mean of its fires.
+    pub fn run_round(&mut self, fires: usize) -> anyhow::Result<Round> {
+        let (before, began) = (self.cpu_seconds()?, Instant::now());
+        writeln!(self.0.stdin, "{fires}")?;
+        let mut line = String::new();
+        ensure!(self.0.stdout.read_line(&mut line)? > 0, "a candidate process ended early");
+        let wall = began.elapsed().div_f64(fires as f64);
+        Ok(Round { cpu: Duration::try_from_secs_f64(self.cpu_seconds()? - before)?, wall })
+    }
+
+    /// CPU time of the process and of all children that it has waited for.
+    fn cpu_seconds(&self) -> anyhow::Result<f64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.child.id()))?;
+        let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
+        // utime, stime, cutime, cstime: fields 14 to 17 of the line.
+        let ticks = fields.skip(11).take(4).map(str::parse::<f64>);
+        Ok(ticks.collect::<Result<Vec<f64>, _>>()?.iter().sum::<f64>() / TICKS_PER_SECOND)
     }
 }
 

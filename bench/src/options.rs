@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 use crate::meter::Effort;
 
-const USAGE: &str = "gambrel-bench [--quick] [--json FILE] [--only GOAL]… [--gambrel PROGRAM] \
-                     [--static PROGRAM | --no-static] | --counters [--save] --static PROGRAM \
-                     | --function-order FILE --static PROGRAM";
+const USAGE: &str = "gambrel-bench --gambrel PROGRAM [--quick] [--json FILE] [--only GOAL]… \
+                     | --gambrel PROGRAM --counters [--save] \
+                     | --gambrel PROGRAM --function-order FILE";
 
 /// Which goals to measure, and how thoroughly.
 pub struct BenchOptions {
@@ -18,31 +18,24 @@ pub struct BenchOptions {
     pub json: PathBuf,
     /// Measure only these goals; all if empty.
     pub only: Vec<String>,
-    /// The dynamic build.
+    /// The published build.
     pub gambrel: PathBuf,
-    /// The static build, if it was built elsewhere.
-    pub static_gambrel: Option<PathBuf>,
-    /// Whether to build a static binary if none is named.
-    pub build_static: bool,
-    /// Count what a cold fire of the static build does, instead of measuring times.
+    /// Count what a cold fire does, instead of measuring times.
     pub counters: bool,
     /// Write the counts as the committed ones.
     pub save_counters: bool,
-    /// Write the functions of a cold fire of the static build into this file.
+    /// Write the functions of a cold fire into this file.
     pub function_order: Option<PathBuf>,
 }
 
 impl BenchOptions {
     /// Parses the command line.
     pub fn parse(args: &[String]) -> anyhow::Result<Self> {
-        let beside = std::env::current_exe()?.with_file_name("gambrel");
         let mut options = Self {
             quick: false,
             json: PathBuf::from("bench.json"),
             only: Vec::new(),
-            gambrel: beside,
-            static_gambrel: None,
-            build_static: true,
+            gambrel: PathBuf::new(),
             counters: false,
             save_counters: false,
             function_order: None,
@@ -56,14 +49,13 @@ impl BenchOptions {
                 "--json" => options.json = value()?.into(),
                 "--only" => options.only.push(value()?.clone()),
                 "--gambrel" => options.gambrel = value()?.into(),
-                "--static" => options.static_gambrel = Some(value()?.into()),
                 "--counters" => options.counters = true,
                 "--save" => options.save_counters = true,
                 "--function-order" => options.function_order = Some(value()?.into()),
-                "--no-static" => options.build_static = false,
                 _ => bail!("{arg}: usage: {USAGE}"),
             }
         }
+        ensure!(options.gambrel.is_file(), "no program to measure: usage: {USAGE}");
         Ok(options)
     }
 

@@ -6,10 +6,15 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 
+/// The compiler of programs without the start costs of glibc. `cargo xtask bench` installs it.
+const MUSL_COMPILER: &str = "musl-gcc";
+
 /// Paths of the programs.
 pub struct Programs {
-    /// A program that does nothing.
+    /// A program that does nothing, with musl: the floor of every start.
     pub noop: PathBuf,
+    /// The same with glibc.
+    pub noop_glibc: PathBuf,
     /// A hook that reads its event and denies.
     pub hook: PathBuf,
     /// A program that writes a file through a pipe to the hook.
@@ -20,21 +25,33 @@ impl Programs {
     /// Compiles the programs into a folder.
     pub fn compile(folder: &Path) -> anyhow::Result<Self> {
         Ok(Self {
-            noop: compile_program(folder, "nothing", include_str!("true.c"))?,
-            hook: compile_program(folder, "hook", include_str!("hook.c"))?,
-            push: compile_program(folder, "push", include_str!("push.c"))?,
+            noop: compile_program(MUSL_COMPILER, folder, "nothing", include_str!("true.c"))?,
+            noop_glibc: compile_program("cc", folder, "nothing-glibc", include_str!("true.c"))?,
+            hook: compile_program(MUSL_COMPILER, folder, "hook", include_str!("hook.c"))?,
+            push: compile_program("cc", folder, "push", include_str!("push.c"))?,
         })
     }
 }
 
-fn compile_program(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+fn compile_program(
+    compiler: &str,
+    folder: &Path,
+    name: &str,
+    text: &str,
+) -> anyhow::Result<PathBuf> {
     let (source, program) = (folder.join(format!("{name}.c")), folder.join(name));
     fs::write(&source, text)?;
-    let mut cc = Command::new("cc");
+    let mut cc = Command::new(compiler);
     cc.args(["-O2", "-static", "-o"]).arg(&program).arg(&source);
-    let status = cc.status().context("cannot run cc, which compiles the floors")?;
-    ensure!(status.success(), "cc could not compile {name}.c");
+    let status =
+        cc.status().with_context(|| format!("cannot run {compiler}, which compiles the floors"))?;
+    ensure!(status.success(), "{compiler} could not compile {name}.c");
     Ok(program)
+}
+
+/// Where `cargo xtask bench --peers` installs other hook runners.
+pub fn peers_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/peers")
 }
 
 /// Whether a program runs with `--version`.

@@ -95,15 +95,23 @@ impl Row {
 
 /// Formats rows as a Markdown table.
 pub fn format_table(rows: &[Row]) -> String {
-    let head = "| goal | what | floor | ours | ratio | goal ratio | met | wall at best, µs (floor / ours) | note |\n\
+    let head = format!("Load average at the end: {}.\n\n{TABLE_HEAD}", read_load_average());
+    rows.iter().fold(head, |table, row| table + &row.to_table_line())
+}
+
+const TABLE_HEAD: &str = "| goal | what | floor | ours | ratio | goal ratio | met | wall at best, µs (floor / ours) | note |\n\
                 |---|---|---|---|---|---|---|---|---|\n";
-    rows.iter().fold(head.to_owned(), |table, row| table + &row.to_table_line())
+
+/// The load of the last 1, 5 and 15 minutes.
+fn read_load_average() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// Formats rows as JSON.
 pub fn format_json(rows: &[Row], quick: bool) -> Value {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    json!({ "quick": quick, "cores": cores, "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>() })
+    json!({ "quick": quick, "cores": cores, "load_average": read_load_average(), "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>() })
 }
 
 fn format_number(value: f64) -> String {

@@ -34,7 +34,7 @@ pub struct FireCounts {
 
 /// Counts every case, prints a table, and compares it with the committed counts.
 pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
-    let gambrel = static_program(options)?;
+    let gambrel = &options.gambrel;
     let folder = tempfile::tempdir()?;
     let programs = Programs::compile(folder.path())?;
     let mut counted = Vec::new();
@@ -55,7 +55,7 @@ pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
 
 /// Writes the names of all functions that the cases call, in the order of their first calls.
 pub fn write_function_order(options: &BenchOptions, file: &Path) -> anyhow::Result<()> {
-    let gambrel = static_program(options)?;
+    let gambrel = &options.gambrel;
     let folder = tempfile::tempdir()?;
     let programs = Programs::compile(folder.path())?;
     let symbols = SymbolTable::read(gambrel)?;
@@ -73,10 +73,6 @@ pub fn write_function_order(options: &BenchOptions, file: &Path) -> anyhow::Resu
         }
     }
     fs::write(file, order).with_context(|| file.display().to_string())
-}
-
-fn static_program(options: &BenchOptions) -> anyhow::Result<&Path> {
-    options.static_gambrel.as_deref().context("name the program with --static PROGRAM")
 }
 
 /// Runs of one case with files as its streams.
@@ -114,7 +110,8 @@ impl<'c> CaseRun<'c> {
     }
 }
 
-fn count_case(case: &ColdCase, gambrel: &Path) -> anyhow::Result<FireCounts> {
+/// Counts what one fire does.
+pub fn count_case(case: &ColdCase, gambrel: &Path) -> anyhow::Result<FireCounts> {
     let run = CaseRun::new(case, gambrel)?;
     let faults = (0..FAULT_RUN_COUNT).map(|_| run.count_page_faults());
     let page_faults = faults.collect::<anyhow::Result<Vec<u64>>>()?.into_iter().min();

@@ -1,126 +1,175 @@
-//! Goal 8: a cold start of `gambrel fire` with ten hooks, of which one runs, against a static
-//! program that does nothing. Measures the static and the dynamic build.
+//! Goals 3, 5, 8 and 12: a cold start of `gambrel fire` against static programs that do nothing, and
+//! against other ways to run a hook.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use anyhow::ensure;
 
-use super::GoalContext;
-use crate::callgrind;
+use super::{GoalContext, cold_peers};
+use crate::cold_case::ColdCase;
+use crate::counters;
 use crate::fixture::{Fixture, hook_group};
-use crate::floor::BareProgram;
-use crate::meter::{Candidate, in_process, interleave};
-use crate::programs::is_installed;
+use crate::floor::{BareProgram, BareResult};
+use crate::meter::{Candidate, Measured, in_process, interleave};
 use crate::report::Row;
 
-const MAX_RATIO: f64 = 3.0;
-const DENIES: &str = r#""permissionDecision":"deny""#;
+const MAX_NOTHING_MET_RATIO: f64 = 4.0;
+const MAX_RULE_RATIO: f64 = 6.0;
+const MAX_HOOK_RATIO: f64 = 5.0;
+const MAX_MODULE_MICROS: f64 = 2_000.0;
+const MAX_RULE_TO_BASH_RATIO: f64 = 0.5;
+const MAX_MANY_HOOKS_RATIO: f64 = 1.5;
+const MAX_PAGE_FAULTS: f64 = 60.0;
+const MAX_SYSTEM_CALLS: f64 = 80.0;
+/// Turns of every candidate, and fires in a turn.
+const ROUND_COUNT: usize = 60;
+const FIRE_COUNT: usize = 20;
 
-/// Measures all builds in turns.
+/// Measures all cases and the other ways in turns.
 pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
-    let command = context.programs.hook.display().to_string();
-    let other = |at: usize| hook_group(&format!("Tool{at}"), &format!("{command} {at}"));
-    let mut hooks: Vec<_> = (1..10).map(other).collect();
-    hooks.push(hook_group("Write", &command));
-    let fixture = Fixture::with_hooks(context.folder, &hooks)?;
-    let event = fixture.tool_event("Write", "bench", 1_000);
-
-    let nothing = context.programs.noop.display().to_string();
-    let mut builds = vec![("dynamic", context.options.gambrel.clone())];
-    builds.extend(static_build(context)?);
-
-    let mut candidates = vec![program_candidate(&fixture, &[&nothing], &event, "")?];
-    for (_, program) in &builds {
-        let program = program.display().to_string();
-        candidates.push(program_candidate(
-            &fixture,
-            &[&program, "fire", "--from", "claude"],
-            &event,
-            DENIES,
-        )?);
+    let programs = context.programs;
+    let cases = ColdCase::build_all(&context.folder.join("cases"), &programs.hook)?;
+    let event = cases[0].event.clone();
+    let mut candidates = vec![
+        program_candidate(&[path_text(&programs.noop)], &[], &[], |ended| ended.code == 0)?,
+        program_candidate(&[path_text(&programs.noop_glibc)], &[], &[], |ended| ended.code == 0)?,
+        program_candidate(&[path_text(&programs.hook)], &[], &event, |ended| ended.code == 2)?,
+    ];
+    for case in &cases {
+        candidates.push(case_candidate(context, case)?);
     }
-    let measured = interleave(context.options.effort(60, 20), &mut candidates)?;
+    let others = cold_peers::start_all(context, &event)?;
+    let names: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
+    candidates.extend(others.into_iter().map(|(_, candidate)| candidate));
+    let measured = interleave(context.options.effort(ROUND_COUNT, FIRE_COUNT), &mut candidates)?;
 
-    let mut rows = Vec::new();
-    for ((name, program), own) in builds.iter().zip(&measured[1..]) {
-        let what = format!("cold `fire`, 10 hooks, one runs, {name} build / static C true");
-        let row = Row::compare("8", &what, &measured[0], own)
-            .with_note(describe_instructions(&fixture, program, &event)?);
-        rows.push(if *name == "dynamic" { row } else { row.with_limit(MAX_RATIO) });
-    }
+    let [musl, glibc, hook, nothing, rule, one, module, others @ ..] = measured.as_slice() else {
+        return Ok(Vec::new());
+    };
+    let floor = "static musl C true";
+    let mut rows = vec![
+        compare_with_limit(&format!("nothing met / {floor}"), musl, nothing, MAX_NOTHING_MET_RATIO),
+        compare_with_limit(&format!("a rule / {floor}"), musl, rule, MAX_RULE_RATIO),
+        compare_with_limit(
+            &format!("one hook, beside the hook itself / {floor}"),
+            musl,
+            &one.without(hook),
+            MAX_HOOK_RATIO,
+        ),
+        Row::compare("8", "cold `fire`, nothing met / static glibc C true", glibc, nothing),
+        Row::compare("8", "static glibc C true / static musl C true", musl, glibc),
+        Row::compare_counts(
+            "12",
+            "cold `fire`, a module's first event, whole process / 2 ms",
+            "µs CPU",
+            MAX_MODULE_MICROS,
+            module.median_cpu(),
+        )
+        .with_limit(1.0),
+    ];
+    rows.extend(compare_counts(context, &cases[0])?);
+    rows.extend(compare_with_others(rule, one, &names, others));
+    rows.push(measure_many_hooks(context)?);
     Ok(rows)
 }
 
-fn program_candidate(
-    fixture: &Fixture,
-    argv: &[&str],
+fn compare_with_limit(what: &str, floor: &Measured, ours: &Measured, limit: f64) -> Row {
+    Row::compare("8", &format!("cold `fire`, {what}"), floor, ours).with_limit(limit)
+}
+
+/// The counters of a fire that meets no hook.
+fn compare_counts(context: &GoalContext<'_>, case: &ColdCase) -> anyhow::Result<Vec<Row>> {
+    let counts = counters::count_case(case, &context.options.gambrel)?;
+    let row = |what: &str, limit: f64, count: u64| {
+        let what = format!("cold `fire`, nothing met: {what}");
+        Row::compare_counts("8", &what, "", limit, count as f64).with_limit(1.0)
+    };
+    let cpuids = format!("{} cpuid (goal: 0); {} instructions", counts.cpuids, counts.instructions);
+    Ok(vec![
+        row("page faults / 60", MAX_PAGE_FAULTS, counts.page_faults).with_note(cpuids),
+        row("system calls / 80", MAX_SYSTEM_CALLS, counts.system_calls),
+    ])
+}
+
+/// A rule against guards in other languages, a hook against other hook runners.
+fn compare_with_others(
+    rule: &Measured,
+    one_hook: &Measured,
+    names: &[&str],
+    others: &[Measured],
+) -> Vec<Row> {
+    let compare = |(name, other): (&&str, &Measured)| {
+        if cold_peers::is_hook_runner(name) {
+            let what = format!("cold `fire` with one hook / {name} with the same hook");
+            return Row::compare("3", &what, other, one_hook);
+        }
+        let row = Row::compare("3", &format!("cold `fire` with a rule / {name}"), other, rule);
+        if *name == cold_peers::BASH_CASE { row.with_limit(MAX_RULE_TO_BASH_RATIO) } else { row }
+    };
+    names.iter().zip(others).map(compare).collect()
+}
+
+/// A cold start with 1,000 hooks against one with 10; none is met.
+fn measure_many_hooks(context: &GoalContext<'_>) -> anyhow::Result<Row> {
+    let command = path_text(&context.programs.hook);
+    let mut candidates = Vec::new();
+    for count in [10, 1_000] {
+        let hook = |at: usize| hook_group(&format!("Tool{at}"), &format!("{command} {at}"));
+        let hooks: Vec<_> = (0..count).map(hook).collect();
+        let fixture = Fixture::with_hooks(context.folder.join(format!("hooks-{count}")), &hooks)?;
+        let event = fixture.tool_event("Other", "bench", 1_000);
+        candidates.push(fire_candidate(context, &fixture.variables(), &event, "")?);
+    }
+    let measured =
+        interleave(context.options.effort(ROUND_COUNT / 2, FIRE_COUNT), &mut candidates)?;
+    let what = "cold `fire`, none met of 1,000 hooks / of 10";
+    Ok(Row::compare("5", what, &measured[0], &measured[1]).with_limit(MAX_MANY_HOOKS_RATIO))
+}
+
+fn case_candidate(
+    context: &GoalContext<'_>,
+    case: &ColdCase,
+) -> anyhow::Result<Candidate<'static>> {
+    fire_candidate(context, &case.variables(), &case.event, case.expected_output())
+}
+
+/// `gambrel fire` for an event of Claude Code.
+pub fn fire_candidate(
+    context: &GoalContext<'_>,
+    variables: &[(&str, String)],
     event: &[u8],
     expected_output: &'static str,
 ) -> anyhow::Result<Candidate<'static>> {
-    let variables = fixture.variables();
+    let gambrel = path_text(&context.options.gambrel);
+    let argv = [&gambrel, "fire", "--from", "claude"].map(str::to_owned);
     let set: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (*n, v.as_str())).collect();
-    let bare = BareProgram::new(argv, &set)?;
-    let event = event.to_vec();
-    let name = argv[0].to_owned();
-    Ok(in_process(move || {
-        let ended = bare.run(&event)?;
+    program_candidate(&argv, &set, event, move |ended| {
         let output = String::from_utf8_lossy(&ended.stdout);
-        let expected = ended.code == 0 && output.contains(expected_output);
-        ensure!(expected, "{name} exited {} and printed {output:?}", ended.code);
+        let is_expected = match expected_output {
+            "" => output.is_empty(),
+            part => output.contains(part),
+        };
+        ended.code == 0 && is_expected
+    })
+}
+
+/// A program that reads these bytes and must end as expected.
+pub fn program_candidate(
+    argv: &[String],
+    set: &[(&str, &str)],
+    stdin: &[u8],
+    is_expected: impl Fn(&BareResult) -> bool + 'static,
+) -> anyhow::Result<Candidate<'static>> {
+    let bare = BareProgram::new(argv, set)?;
+    let (stdin, name) = (stdin.to_vec(), argv.join(" "));
+    Ok(in_process(move || {
+        let ended = bare.run(&stdin)?;
+        let output = String::from_utf8_lossy(&ended.stdout);
+        ensure!(is_expected(&ended), "{name} exited {} and printed {output:?}", ended.code);
         Ok(())
     }))
 }
 
-/// Counts the instructions of one fire, without those of the hook.
-fn describe_instructions(
-    fixture: &Fixture,
-    program: &Path,
-    event: &[u8],
-) -> anyhow::Result<String> {
-    if !is_installed("valgrind") {
-        return Ok("no valgrind here: instructions not counted".into());
-    }
-    let file = fixture.folder().join("event.json");
-    std::fs::write(&file, event)?;
-    let args = ["fire", "--from", "claude"];
-    let counted = callgrind::count_instructions(program, &args, &fixture.variables(), Some(&file))?;
-    let until =
-        if counted.is_complete { "" } else { " until valgrind lost it (at the hook's start)" };
-    Ok(format!("{:.0} kinstr{until}", counted.count / 1e3))
-}
-
-/// The static build: named on the command line, or built now.
-fn static_build(context: &GoalContext<'_>) -> anyhow::Result<Option<(&'static str, PathBuf)>> {
-    if let Some(program) = &context.options.static_gambrel {
-        return Ok(Some(("static", program.clone())));
-    }
-    let (target, name) = if has_musl() {
-        ("x86_64-unknown-linux-musl", "static musl")
-    } else {
-        ("x86_64-unknown-linux-gnu", "static glibc")
-    };
-
-    let Some(folder) = std::env::current_exe()?.ancestors().nth(2).map(|t| t.join("static")) else {
-        return Ok(None);
-    };
-    let program = folder.join(target).join("dist/gambrel");
-    if context.options.quick || !context.options.build_static {
-        return Ok(program.exists().then_some(("static (found, not rebuilt)", program)));
-    }
-
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--quiet", "--profile", "dist", "--package", "gambrel-cli"]);
-    cargo.args(["--target", target]).env("CARGO_TARGET_DIR", &folder);
-    let built = cargo.env("RUSTFLAGS", "-C target-feature=+crt-static").status();
-    Ok(built.is_ok_and(|status| status.success()).then_some((name, program)))
-}
-
-/// Whether the toolchain can build for musl.
-fn has_musl() -> bool {
-    let asked = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let sysroot = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    sysroot.is_ok_and(|root| {
-        Path::new(&root).join("lib/rustlib/x86_64-unknown-linux-musl/lib").is_dir()
-    })
+fn path_text(path: &Path) -> String {
+    path.display().to_string()
 }

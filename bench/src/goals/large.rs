@@ -4,11 +4,15 @@
 use gambrel::Ruling;
 
 use super::GoalContext;
+use super::cold::{fire_candidate, program_candidate};
+use crate::cold_case::DENIES;
 use crate::fixture::{Fixture, fire_and_check, hook_group};
 use crate::meter::{Candidate, ChildCandidate, in_process, interleave};
 use crate::report::Row;
 
 const EVENT_BYTES: usize = 5_000_000;
+const MAX_WARM_RATIO: f64 = 2.5;
+const MAX_COLD_RATIO: f64 = 5.0;
 
 /// Measures both in turns.
 pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
@@ -29,5 +33,18 @@ pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
 
     let measured = interleave(context.options.effort(30, 10), &mut candidates)?;
     let what = "a 5 MB event, received and fired / pushed through a pipe by C";
-    Ok(vec![Row::compare("6", what, &measured[0], &measured[1]).with_limit(1.3)])
+    let warm = Row::compare("6", what, &measured[0], &measured[1]).with_limit(MAX_WARM_RATIO);
+    Ok(vec![warm, measure_cold(context, &fixture, &event)?])
+}
+
+/// The same event through a cold `fire`, against the hook itself.
+fn measure_cold(context: &GoalContext<'_>, fixture: &Fixture, event: &[u8]) -> anyhow::Result<Row> {
+    let hook = [context.programs.hook.display().to_string()];
+    let mut candidates = [
+        program_candidate(&hook, &[], event, |ended| ended.code == 2)?,
+        fire_candidate(context, &fixture.variables(), event, DENIES)?,
+    ];
+    let measured = interleave(context.options.effort(20, 8), &mut candidates)?;
+    let what = "a 5 MB event, cold `fire` with one hook / the hook itself";
+    Ok(Row::compare("6", what, &measured[0], &measured[1]).with_limit(MAX_COLD_RATIO))
 }

@@ -1,6 +1,7 @@
 //! The goals, one file each.
 
 mod cold;
+mod cold_peers;
 mod config;
 mod journal;
 mod languages;
@@ -9,6 +10,7 @@ mod many;
 pub mod modules;
 mod one_hook;
 mod parallel;
+mod peers;
 mod permission;
 mod resident;
 mod runner;
@@ -35,11 +37,12 @@ type Goal = fn(&GoalContext<'_>) -> anyhow::Result<Vec<Row>>;
 const GOALS: &[(&str, Goal)] = &[
     ("1", one_hook::measure_direct),
     ("2", one_hook::measure_shell),
+    ("3", peers::measure),
     ("4", resident::measure),
     ("5", many::measure),
     ("6", large::measure),
     ("7", parallel::measure),
-    ("8", cold::measure),
+    ("cold", cold::measure),
     ("10", config::measure),
     ("11", journal::measure),
     ("12", modules::measure),

@@ -43,7 +43,7 @@ const COMPARISON_SCRIPT: &str = include_str!("modules.mjs");
 const PACKAGE: &str = "@oh-my-pi/pi-coding-agent";
 
 /// Limits of dispatch and load in µs, and of memory in KiB.
-const MAX_DISPATCH_MICROS: f64 = 10.0;
+const MAX_DISPATCH_MICROS: f64 = 5.0;
 const MAX_LOAD_MICROS: f64 = 3_000.0;
 const MAX_MEMORY_KIB: f64 = 512.0;
 /// A dispatch must take this many times less CPU than a node hook.
@@ -58,7 +58,7 @@ pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
     let [dispatch, tail, load, memory] = measure_in_child(context, &module)?;
     let tail = format!("99 of 100 within {tail:.1} µs");
     let mut rows = vec![
-        row_with_limit("a module's handler, loaded / 10 µs", "µs", MAX_DISPATCH_MICROS, dispatch)
+        row_with_limit("a module's handler, loaded / 5 µs", "µs", MAX_DISPATCH_MICROS, dispatch)
             .with_note(tail),
         row_with_limit("a module's load with its first event / 3 ms", "µs", MAX_LOAD_MICROS, load),
         row_with_limit(
