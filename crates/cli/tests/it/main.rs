@@ -65,6 +65,7 @@ mod help_and_manual;
 mod hook_cases;
 mod hook_runner_comparison;
 mod hook_timeouts;
+mod host_names;
 mod hostile_input;
 mod inherited_signals;
 mod init_starters;
