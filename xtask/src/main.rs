@@ -23,12 +23,13 @@ const HELP: &str = "cargo xtask COMMAND
   tidy           check names, sizes, file headers and dependencies between crates, and that
                  generated files are fresh
   schemas        write the JSON Schemas of hook events
-  bench [ARGS…]  measure against floors of the same run; --quick for a short one; --counters
-                 counts what a cold fire of the published build does, and fails if a count has
-                 grown (--save commits new counts)
-  dist           build the published program: static, stripped, tested, packed into target/dist;
-                 --pie for random code addresses, --no-test to leave out the contract cases
-  ci             run test, faults, fmt, clippy and tidy, as before every merge
+  bench [ARGS…]  measure against floors of the same run; --quick for a short one; --peers installs
+                 other hook runners first; --counters counts what a cold fire of the published
+                 build does, and fails if a count has grown (--save commits new counts)
+  dist           build the published program: static, stripped, tested, packed into target/dist as
+                 archive, npm package, wheel and Debian package; --pie for random code addresses
+                 (archive only), --no-test to leave out the tests
+  ci             run everything that a merge needs; --skip-test leaves out `test`
 ";
 
 fn main() -> ExitCode {
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
         "schemas" => schemas::run(),
         "bench" => bench::run(&rest),
         "dist" => dist::run(&rest),
-        "ci" => test::run_ci(),
+        "ci" => test::run_ci(&rest),
         _ => {
             eprint!("{HELP}");
             return ExitCode::from(64);

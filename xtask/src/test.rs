@@ -1,8 +1,8 @@
 //! The commands `test` and `ci`.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
-use crate::{faults, machine, shell, tidy, tools};
+use crate::{bench, dist, faults, machine, shell, tidy, tools};
 
 /// Installs the needed programs and runs all tests. Arguments other than `--claude VERSION` go to
 /// cargo.
@@ -37,17 +37,27 @@ fn take_claude_version(args: &[String]) -> anyhow::Result<(Option<&str>, Vec<&st
     Ok((claude, rest))
 }
 
-/// Runs all checks that a change needs before it is merged.
-pub fn run_ci() -> anyhow::Result<()> {
-    run(&[])?;
+/// Runs all checks that a change needs before it is merged. `--skip-test` leaves out the tests.
+pub fn run_ci(args: &[String]) -> anyhow::Result<()> {
+    match args {
+        [] => run(&[])?,
+        [only] if only == "--skip-test" => {}
+        _ => bail!("usage: cargo xtask ci [--skip-test]"),
+    }
     faults::run(&[])?;
     shell::run("cargo", &["fmt", "--all", "--check"])?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     shell::run("cargo", &clippy)?;
     tidy::run()?;
-    // The library with fewer features: the workspace build enables all of them.
+    let no_warnings = [("RUSTDOCFLAGS", "-D warnings".to_owned())];
+    shell::run_with("cargo", &["doc", "--package", "gambrel", "--no-deps"], &no_warnings)?;
+    // Fewer features: the workspace build enables all of them.
     shell::run("cargo", &["check", "--package", "gambrel"])?;
-    shell::run("cargo", &["check", "--package", "gambrel", "--features", "js"])
+    shell::run("cargo", &["check", "--package", "gambrel", "--features", "js"])?;
+    shell::run("cargo", &["check", "--package", "gambrel-cli", "--no-default-features"])?;
+    // The tests ran with the same code in another profile.
+    dist::run(&["--no-test".to_owned()])?;
+    bench::run(&["--counters".to_owned()])
 }
 
 #[cfg(test)]

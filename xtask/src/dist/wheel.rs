@@ -14,6 +14,8 @@ use super::release::{
 };
 use crate::shell;
 
+/// An exact version, so that the check is repeatable.
+const UV: &str = "uv==0.13.8";
 /// The program is static, so every C library is right.
 const PLATFORMS: [&str; 2] = ["manylinux_2_17", "musllinux_1_1"];
 
@@ -105,14 +107,16 @@ fn check_install(release: &Release, wheel: &Path) -> anyhow::Result<()> {
     check_uvx(release, &wheel)
 }
 
-/// Runs the wheel with `uvx`, where uv is installed.
+/// Runs the wheel with `uvx`.
 fn check_uvx(release: &Release, wheel: &str) -> anyhow::Result<()> {
-    if crate::machine::find_program("uvx").is_none() {
-        eprintln!("not tested here: `uvx gambrel` (install uv)");
-        return Ok(());
+    let folder = path_text(&shell::repository_root().join("target/tools/uv"));
+    let uvx = format!("{folder}/bin/uvx");
+    if !Path::new(&uvx).is_file() {
+        let args = ["-m", "pip", "install", "--quiet", "--upgrade", "--target", &folder, UV];
+        shell::run("python3", &args)?;
     }
     let cache = tempfile::tempdir()?;
     let cache = path_text(cache.path());
     let args = ["--offline", "--no-config", "--cache-dir", &cache, "--from", wheel, "gambrel"];
-    release.check_installed("uvx", &args)
+    release.check_installed(&uvx, &args)
 }
