@@ -48,7 +48,7 @@ impl BenchOptions {
                 "--quick" => options.quick = true,
                 "--json" => options.json = value()?.into(),
                 "--only" => options.only.push(value()?.clone()),
-                "--gambrel" => options.gambrel = value()?.into(),
+                "--gambrel" => options.gambrel = std::fs::canonicalize(value()?)?,
                 "--counters" => options.counters = true,
                 "--save" => options.save_counters = true,
                 "--function-order" => options.function_order = Some(value()?.into()),

@@ -375,7 +375,7 @@ pub fn ignore_polite_signals() {
 /// do not inherit the timer.
 pub fn end_process_after(timeout: Duration) {
     let value = libc::timeval {
-        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
         tv_usec: timeout.subsec_micros().max(1).into(),
     };
     let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
