@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use gambrel_model::text::cut_at_word;
+use gambrel_model::text::{cut_at_word, split_tokens};
 use gambrel_model::{Event, Patch, Slot, sha256, to_hex};
 use serde_json::{Map, Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
@@ -69,7 +69,7 @@ fn cut_value(value: &Value) -> Value {
 /// How many places of a text differ.
 fn count_changed_places(before: &str, after: &str) -> usize {
     let by_line = before.len().max(after.len()) > MAX_COMPARED_BY_WORD_BYTES;
-    let split = if by_line { split_lines } else { split_words };
+    let split = if by_line { split_lines } else { split_tokens };
     let deadline = Instant::now().checked_add(COMPARE_TIMEOUT);
     let operations =
         capture_diff_slices_deadline(Algorithm::Myers, &split(before), &split(after), deadline);
@@ -79,19 +79,6 @@ fn count_changed_places(before: &str, after: &str) -> usize {
 
 fn split_lines(text: &str) -> Vec<&str> {
     text.lines().collect()
-}
-
-/// The words of a text, and each sign between them.
-fn split_words(text: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
-        let (token, after) = rest.split_at(word.max(first.len_utf8()));
-        tokens.push(token);
-        rest = after;
-    }
-    tokens
 }
 
 #[cfg(test)]

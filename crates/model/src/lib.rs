@@ -31,6 +31,7 @@ pub mod public_url;
 pub mod quality_gate;
 pub mod question_context;
 pub mod request;
+mod row_setters;
 pub mod shell_bound;
 pub mod shell_quotes;
 pub mod spec;

@@ -60,62 +60,25 @@ impl EventSpec {
         }
     }
 
-    /// The row with another subject.
-    #[must_use]
-    pub const fn with_subject(mut self, subject: Subject) -> Self {
-        self.subject = subject;
-        self
-    }
-
-    /// The row with another order.
-    #[must_use]
-    pub const fn with_order(mut self, order: Order) -> Self {
-        self.order = order;
-        self
-    }
-
-    /// The row with rewritable slots and their rule.
-    #[must_use]
-    pub const fn with_rewrites(mut self, rule: PatchRule, slots: &'static [Slot]) -> Self {
-        self.patch = rule;
-        self.rewritable = slots;
-        self.caller_accepts = slots;
-        self
-    }
-
-    /// The row with other slots that the caller accepts.
-    #[must_use]
-    pub const fn with_caller_accepts(mut self, slots: &'static [Slot]) -> Self {
-        self.caller_accepts = slots;
-        self
-    }
-
-    /// The row with what a hook may answer.
-    #[must_use]
-    pub const fn with_hook_powers(mut self, may: Powers) -> Self {
-        self.hook_powers = may;
-        self
-    }
-
-    /// The row with what a caller can receive.
-    #[must_use]
-    pub const fn with_caller_powers(mut self, can: Powers) -> Self {
-        self.caller_powers = can;
-        self
-    }
-
-    /// The row of an end that a hook can veto.
-    #[must_use]
-    pub const fn with_end_veto(mut self) -> Self {
-        self.can_veto_end = true;
-        self
-    }
-
-    /// The row of a moment that other dialects received under an earlier name.
-    #[must_use]
-    pub const fn as_duplicate(mut self) -> Self {
-        self.duplicate_of_earlier = true;
-        self
+    crate::row_setters! {
+        /// The row with another subject.
+        with_subject(subject: Subject) { subject = subject }
+        /// The row with another order.
+        with_order(order: Order) { order = order }
+        /// The row with rewritable slots and their rule.
+        with_rewrites(rule: PatchRule, slots: &'static [Slot]) {
+            patch = rule, rewritable = slots, caller_accepts = slots
+        }
+        /// The row with other slots that the caller accepts.
+        with_caller_accepts(slots: &'static [Slot]) { caller_accepts = slots }
+        /// The row with what a hook may answer.
+        with_hook_powers(may: Powers) { hook_powers = may }
+        /// The row with what a caller can receive.
+        with_caller_powers(can: Powers) { caller_powers = can }
+        /// The row of an end that a hook can veto.
+        with_end_veto() { can_veto_end = true }
+        /// The row of a moment that other dialects received under an earlier name.
+        as_duplicate() { duplicate_of_earlier = true }
     }
 
     /// The kind of the moment. An event of this dialect alone is a gate if its hooks may deny it.

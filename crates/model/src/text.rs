@@ -62,6 +62,19 @@ pub fn split_words(words: &str) -> Vec<&str> {
     words.split_ascii_whitespace().collect()
 }
 
+/// Splits text into runs of letters and digits, and single other characters.
+pub fn split_tokens(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let (token, after) = rest.split_at(word.max(first.len_utf8()));
+        tokens.push(token);
+        rest = after;
+    }
+    tokens
+}
+
 /// Whether a word is one of `words`, which blanks separate.
 pub fn contains_word(words: &str, word: &str) -> bool {
     words.split_ascii_whitespace().any(|known| known == word)

@@ -1,6 +1,7 @@
 //! Describes the text of a settings file before `install` by ranges of the text after it, and by
 //! the blanks and brackets between them. No other text is stored, so no secret is.
 
+use gambrel::model::text::split_tokens;
 use gambrel::model::to_hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -51,19 +52,6 @@ pub fn restore_text(record: &Value, now: &str) -> Option<String> {
 
 fn hash_text(text: &str) -> String {
     to_hex(&Sha256::digest(text.as_bytes()))
-}
-
-/// Splits text into runs of letters and digits, and single other characters.
-fn split_tokens(text: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
-        let (token, after) = rest.split_at(word.max(first.len_utf8()));
-        tokens.push(token);
-        rest = after;
-    }
-    tokens
 }
 
 /// The start of each token, and the end of the last one.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use gambrel_model::{Event, EventSpec, Moment, Order, PatchRule, Powers, Slot, Subject};
+use gambrel_model::{
+    Event, EventSpec, Moment, Order, PatchRule, Powers, Slot, Subject, row_setters,
+};
 use serde_json::Value;
 
 use super::schema::record::SchemaField;
@@ -110,94 +112,23 @@ impl ClaudeEvent {
         self.handlers >= needed
     }
 
-    pub const fn subject(mut self, subject: Subject) -> Self {
-        self.spec.subject = subject;
-        self
-    }
-
-    pub const fn powers(mut self, powers: Powers) -> Self {
-        self.spec.hook_powers = powers;
-        self.spec.caller_powers = powers;
-        self
-    }
-
-    pub const fn rewrites(mut self, slots: &'static [Slot]) -> Self {
-        self.spec.rewritable = slots;
-        self.spec.caller_accepts = slots;
-        self
-    }
-
-    pub const fn reply(mut self, form: ReplyForm) -> Self {
-        self.reply = form;
-        self
-    }
-
-    pub const fn stdout(mut self, usage: StdoutUse) -> Self {
-        self.stdout = usage;
-        self
-    }
-
-    pub const fn handlers(mut self, types: HandlerTypes) -> Self {
-        self.handlers = types;
-        self
-    }
-
-    pub const fn can_veto_end(mut self) -> Self {
-        self.spec.can_veto_end = true;
-        self
-    }
-
-    pub const fn host_timeout(mut self, timeout: Duration) -> Self {
-        self.spec.host_timeout = Some(timeout);
-        self
-    }
-
-    pub const fn unreported(mut self) -> Self {
-        self.spec.reportable = false;
-        self
-    }
-
-    pub const fn input_needs_allow(mut self) -> Self {
-        self.spec.input_needs_allow = true;
-        self
-    }
-
-    pub const fn env_file(mut self) -> Self {
-        self.has_env_file = true;
-        self
-    }
-
-    pub const fn narrow_names(mut self) -> Self {
-        self.has_narrow_names = true;
-        self
-    }
-
-    pub const fn cannot_refuse(mut self, cause: &'static str) -> Self {
-        self.fixed_cause = Some(cause);
-        self
-    }
-
-    pub const fn usual_cause(mut self, cause: &'static str) -> Self {
-        self.usual_cause = cause;
-        self
-    }
-
-    pub const fn foreign_fields(mut self, fields: fn(&Event) -> Value) -> Self {
-        self.foreign_fields = fields;
-        self
-    }
-
-    pub const fn input(
-        mut self,
-        shared: &'static [SchemaField],
-        own: &'static [SchemaField],
-    ) -> Self {
-        self.input = [shared, own];
-        self
-    }
-
-    pub const fn output(mut self, fields: &'static [SchemaField]) -> Self {
-        self.output = fields;
-        self
+    row_setters! {
+        subject(subject: Subject) { spec.subject = subject }
+        powers(powers: Powers) { spec.hook_powers = powers, spec.caller_powers = powers }
+        rewrites(slots: &'static [Slot]) { spec.rewritable = slots, spec.caller_accepts = slots }
+        reply(form: ReplyForm) { reply = form }
+        stdout(usage: StdoutUse) { stdout = usage }
+        handlers(types: HandlerTypes) { handlers = types }
+        can_veto_end() { spec.can_veto_end = true }
+        host_timeout(timeout: Duration) { spec.host_timeout = Some(timeout) }
+        unreported() { spec.reportable = false }
+        input_needs_allow() { spec.input_needs_allow = true }
+        env_file() { has_env_file = true }
+        narrow_names() { has_narrow_names = true }
+        cannot_refuse(cause: &'static str) { fixed_cause = Some(cause) }
+        usual_cause(cause: &'static str) { usual_cause = cause }
+        foreign_fields(fields: fn(&Event) -> Value) { foreign_fields = fields }
+        input(shared: &'static [SchemaField], own: &'static [SchemaField]) { input = [shared, own] }
+        output(fields: &'static [SchemaField]) { output = fields }
     }
 }
