@@ -11,6 +11,7 @@ use crate::context::{RunContext, RunError, RunResult, RunUpdate};
 use crate::counts::TurnCounts;
 use crate::cursor::{Cursor, RunStep};
 use crate::facts::RunView;
+use crate::firing::{RunDecision, RunFiring};
 use crate::folder::RunFolder;
 use crate::log_line::{LogKind, LogLine};
 use crate::plan::{Plan, PlanNode};
@@ -46,15 +47,23 @@ pub struct Driver<'r> {
     pub(crate) session: Option<AcpSession>,
 }
 
-/// How a step ended, or why it could not.
-pub(crate) type StepResult = Result<StepEnd, RunError>;
+/// What a step returns: the run goes on at the position of its state.
+pub(crate) type StepResult = Result<(), StepStop>;
 
-/// What a step led to.
-pub(crate) enum StepEnd {
-    /// The next step.
-    Next,
-    /// A signal ended the run.
+/// Why a step did not get to its end.
+pub(crate) enum StepStop {
+    /// A signal asked the run to end.
     Interrupted,
+    /// A hook failed the step. The line that says so is written.
+    Aborted,
+    /// The run cannot go on.
+    Failed(RunError),
+}
+
+impl<E: Into<RunError>> From<E> for StepStop {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl<'r> Driver<'r> {
@@ -65,21 +74,21 @@ impl<'r> Driver<'r> {
             if let Some(signal) = (self.context.interrupted)().filter(|_| !is_over) {
                 return self.cancel(signal);
             }
-            let end = match self.state.cursor.step {
-                RunStep::SessionStart => self.start_session()?,
-                RunStep::NodeStart => self.start_node()?,
-                RunStep::QueueCheck => self.check_queue()?,
-                RunStep::IterationStart => self.start_iteration()?,
-                RunStep::IterationHooks => self.fire_iteration_start()?,
-                RunStep::Agent => self.run_agent()?,
-                RunStep::StopCheck => self.check_stop()?,
-                RunStep::IterationEnd => self.end_iteration()?,
-                RunStep::FollowUp => self.send_follow_up()?,
-                RunStep::Termination => self.check_node()?,
-                RunStep::StageEnd => self.end_stage()?,
-                RunStep::Delivery => self.deliver_messages()?,
-                RunStep::SessionEnd => self.end_session()?,
-                RunStep::ErrorHooks => self.fire_error()?,
+            let ended = match self.state.cursor.step {
+                RunStep::SessionStart => self.start_session(),
+                RunStep::NodeStart => self.start_node(),
+                RunStep::QueueCheck => self.check_queue(),
+                RunStep::IterationStart => self.start_iteration(),
+                RunStep::IterationHooks => self.fire_iteration_start(),
+                RunStep::Agent => self.run_agent(),
+                RunStep::StopCheck => self.check_stop(),
+                RunStep::IterationEnd => self.end_iteration(),
+                RunStep::FollowUp => self.send_follow_up(),
+                RunStep::Termination => self.check_node(),
+                RunStep::StageEnd => self.end_stage(),
+                RunStep::Delivery => self.deliver_messages(),
+                RunStep::SessionEnd => self.end_session(),
+                RunStep::ErrorHooks => self.fire_error(),
                 RunStep::Failed => {
                     return Ok(RunResult::Failed(self.state.failure.unwrap_or_default()));
                 }
@@ -88,8 +97,9 @@ impl<'r> Driver<'r> {
                     return Ok(RunResult::Completed(reason));
                 }
             };
-            if let (StepEnd::Interrupted, Some(signal)) = (end, (self.context.interrupted)()) {
-                return self.cancel(signal);
+            // The start of the loop asks for the signal of an interrupted step.
+            if let Err(StepStop::Failed(error)) = ended {
+                return Err(error);
             }
         }
     }
@@ -105,6 +115,22 @@ impl<'r> Driver<'r> {
     /// Whether a signal asked the run to end.
     pub(crate) fn is_interrupted(&self) -> bool {
         (self.context.interrupted)().is_some()
+    }
+
+    /// Stops the step after a signal.
+    pub(crate) fn check_interrupted(&self) -> StepResult {
+        if self.is_interrupted() { Err(StepStop::Interrupted) } else { Ok(()) }
+    }
+
+    /// Fires an event. Stops the step after a signal, or if a hook stops the run.
+    pub(crate) fn fire_or_stop(&mut self, firing: RunFiring) -> Result<RunDecision, StepStop> {
+        let fired = self.fire(firing)?;
+        self.check_interrupted()?;
+        if fired.is_halt() {
+            self.abort(&fired.hooks, &fired.decision)?;
+            return Err(StepStop::Aborted);
+        }
+        Ok(fired)
     }
 
     /// The time as UTC text.
@@ -129,8 +155,14 @@ impl<'r> Driver<'r> {
     }
 
     /// Writes a line of the log and the view of it.
-    pub(crate) fn write_line(&mut self, kind: LogKind, cursor: Cursor, data: Value) -> StepResult {
-        self.write_lines(&[], kind, cursor, data)
+    pub(crate) fn write_line(
+        &mut self,
+        kind: LogKind,
+        cursor: Cursor,
+        data: Value,
+    ) -> Result<(), RunError> {
+        let line = self.build_line(kind, cursor, data);
+        self.append_lines(&[line])
     }
 
     /// Writes the lines of hooks that have ended, and the line of a step, at once.
@@ -146,7 +178,7 @@ impl<'r> Driver<'r> {
         });
         let mut lines: Vec<LogLine> = lines.collect();
         lines.push(self.build_line(kind, cursor, data));
-        self.append_lines(&lines)
+        Ok(self.append_lines(&lines)?)
     }
 
     /// A line of the log.
@@ -157,14 +189,14 @@ impl<'r> Driver<'r> {
     }
 
     /// Writes lines at once, and the view of them.
-    pub(crate) fn append_lines(&mut self, lines: &[LogLine]) -> StepResult {
+    pub(crate) fn append_lines(&mut self, lines: &[LogLine]) -> Result<(), RunError> {
         self.log.append(lines)?;
         for line in lines {
             self.state.apply(self.plan, line);
             (self.on_update)(RunUpdate::Line(line));
         }
         write_state(self.plan, &self.state, self.folder)?;
-        Ok(StepEnd::Next)
+        Ok(())
     }
 
     /// Fails the step by a hook's answer. The hooks of `error` come next.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::agent::TurnEnd;
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::RunStep;
-use crate::drive::{Driver, StepEnd, StepResult};
+use crate::drive::{Driver, StepResult, StepStop};
 use crate::log_line::LogKind;
 
 /// The last part of the key of the firing at the end of an iteration.
@@ -34,7 +34,7 @@ impl Driver<'_> {
         let Some(entry) = self.find_follow_up()? else {
             self.commit_iteration();
             self.state.cursor = self.state.cursor.at(RunStep::Termination);
-            return Ok(StepEnd::Next);
+            return Ok(());
         };
         let texts = entry.verdict.messages.iter().map(|message| message.text.as_str());
         let texts: Vec<&str> = texts.collect();
@@ -47,7 +47,7 @@ impl Driver<'_> {
     pub(crate) fn end_follow_up(&mut self, hooks: &[Value], end: &TurnEnd) -> StepResult {
         let cursor = self.state.cursor.at(RunStep::Termination);
         let mut data = match end {
-            TurnEnd::Interrupted => return Ok(StepEnd::Interrupted),
+            TurnEnd::Interrupted => return Err(StepStop::Interrupted),
             TurnEnd::Failed(why) => {
                 let text = format!("the agent failed at the output of hooks: {why}");
                 (self.on_update)(RunUpdate::Notice(&text));
@@ -63,9 +63,7 @@ impl Driver<'_> {
         if let (Value::Object(data), Value::Object(commit)) = (&mut data, self.commit_iteration()) {
             data.extend(commit);
         }
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
+        self.check_interrupted()?;
         let data = self.with_turn_counts(data);
         self.write_lines(hooks, LogKind::AgentEnd, cursor, data)
     }

@@ -10,7 +10,7 @@ use crate::agent::{AgentJob, TurnEnd};
 use crate::changed_files::{WorkTree, list_changes};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
-use crate::drive::{Driver, StepEnd, StepResult};
+use crate::drive::{Driver, StepResult, StepStop};
 use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::follow_up::{NOTIFY_KEY, describe_follow_up};
@@ -27,9 +27,7 @@ const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 impl Driver<'_> {
     /// The folder of an iteration and its `context.json`.
     pub(crate) fn start_iteration(&mut self) -> StepResult {
-        if let StepEnd::Interrupted = self.wait_while_paused()? {
-            return Ok(StepEnd::Interrupted);
-        }
+        self.wait_while_paused()?;
         let cursor = self.state.cursor.at(RunStep::IterationHooks);
         let data = json!({"attempt": cursor.attempt});
         self.write_line(LogKind::IterationStart, cursor.clone(), data)?;
@@ -50,25 +48,23 @@ impl Driver<'_> {
             // A resumed run compares with it. Without it, the agent's own report counts.
             let _stored = tree.store(&files.folder);
         }
-        Ok(StepEnd::Next)
+        Ok(())
     }
 
     /// Waits while a user holds the run.
     fn wait_while_paused(&mut self) -> StepResult {
         let pause_file = self.folder.pause_file();
         if !pause_file.exists() {
-            return Ok(StepEnd::Next);
+            return Ok(());
         }
         let cursor = self.state.cursor.clone();
         self.write_line(LogKind::Paused, cursor.clone(), Value::Null)?;
         while pause_file.exists() {
-            if self.is_interrupted() {
-                return Ok(StepEnd::Interrupted);
-            }
+            self.check_interrupted()?;
             std::thread::sleep(INTERRUPT_CHECK_INTERVAL);
         }
         self.write_line(LogKind::Unpaused, cursor, Value::Null)?;
-        Ok(StepEnd::Next)
+        Ok(())
     }
 
     /// The hooks of `iteration.start`, and the prompt.
@@ -78,9 +74,7 @@ impl Driver<'_> {
         let prompt = self.view().build_prompt(self.node(), &cursor);
         firing.facts = json!({"prompt": prompt});
         let fired = self.fire(firing)?;
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
+        self.check_interrupted()?;
         // Nobody can be asked here, so a question stops the run as a refusal does.
         if fired.decision.for_caller.ruling > Ruling::Allow {
             return self.abort(&fired.hooks, &fired.decision);
@@ -123,9 +117,7 @@ impl Driver<'_> {
         let watch =
             TurnWatch::start(&self.node().provider.spec, &job.output, &job.status, &files.result);
         let end = self.prompt_agent(&job);
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
+        self.check_interrupted()?;
         self.count_usage(watch);
         self.record_agent_end(end)
     }
@@ -140,7 +132,7 @@ impl Driver<'_> {
             return self.end_follow_up(&hooks, &end);
         }
         match end {
-            TurnEnd::Interrupted => Ok(StepEnd::Interrupted),
+            TurnEnd::Interrupted => Err(StepStop::Interrupted),
             TurnEnd::Completed => {
                 let data = self.with_turn_counts(json!({"stop": "end"}));
                 let cursor = cursor.at(RunStep::StopCheck);
@@ -162,7 +154,7 @@ impl Driver<'_> {
                 let error = self.error_line(AGENT_FAILURE, why, None);
                 lines.push(self.build_line(LogKind::AgentEnd, error.cursor.clone(), data));
                 lines.push(error);
-                self.append_lines(&lines)
+                Ok(self.append_lines(&lines)?)
             }
         }
     }
@@ -182,13 +174,7 @@ impl Driver<'_> {
         let mut firing = RunFiring::of("iteration.end");
         firing.pass = "veto";
         firing.key = format!("iteration.end/veto/{}", cursor.turn);
-        let fired = self.fire(firing)?;
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
-        if fired.is_halt() {
-            return self.abort(&fired.hooks, &fired.decision);
-        }
+        let fired = self.fire_or_stop(firing)?;
         if fired.is_refusal() && cursor.follow_up < MAX_FOLLOW_UPS {
             let reasons = &fired.decision.for_caller.reasons;
             self.messages = reasons.iter().map(|reason| reason.text.clone()).collect();
@@ -232,22 +218,14 @@ impl Driver<'_> {
         let mut firing = RunFiring::of("iteration.end");
         firing.pass = "notify";
         firing.key = NOTIFY_KEY.to_owned();
-        let fired = self.fire(firing)?;
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
-        if fired.is_halt() {
-            return self.abort(&fired.hooks, &fired.decision);
-        }
+        let fired = self.fire_or_stop(firing)?;
         let follow_up = describe_follow_up(&fired.decision);
         let (step, data) = match follow_up.is_null() {
             true => (RunStep::Termination, self.commit_iteration()),
             // The agent works on; the commit comes after that.
             false => (RunStep::FollowUp, json!({"follow_up": follow_up})),
         };
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
+        self.check_interrupted()?;
         let cursor = self.state.cursor.at(step);
         self.write_lines(&fired.hooks, LogKind::IterationHooksDone, cursor, data)
     }
@@ -260,13 +238,11 @@ impl Driver<'_> {
         }
         let end = Instant::now() + delay;
         while Instant::now() < end {
-            if self.is_interrupted() {
-                return Ok(StepEnd::Interrupted);
-            }
+            self.check_interrupted()?;
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(INTERRUPT_CHECK_INTERVAL));
         }
-        Ok(StepEnd::Next)
+        Ok(())
     }
 
     /// Whether the node's time is over.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::agent::{AgentJob, TurnEnd};
 use crate::context::{RunError, RunUpdate};
 use crate::cursor::{Cursor, RunStep};
-use crate::drive::{Driver, StepEnd, StepResult};
+use crate::drive::{Driver, StepResult, StepStop};
 use crate::firing::RunFiring;
 use crate::folder::write_json;
 use crate::log_line::LogKind;
@@ -33,13 +33,7 @@ impl Driver<'_> {
         self.create_stage()?;
         let mut firing = RunFiring::of("session.start");
         firing.facts = json!({"cause": "startup"});
-        let fired = self.fire(firing)?;
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
-        if fired.is_halt() {
-            return self.abort(&fired.hooks, &fired.decision);
-        }
+        let fired = self.fire_or_stop(firing)?;
         self.write_lines(&fired.hooks, LogKind::SessionStarted, Cursor::at_node(0), Value::Null)
     }
 
@@ -49,7 +43,7 @@ impl Driver<'_> {
         let cursor = self.state.cursor.at(RunStep::QueueCheck);
         self.write_line(LogKind::NodeStart, cursor, data)?;
         self.create_stage()?;
-        Ok(StepEnd::Next)
+        Ok(())
     }
 
     fn create_stage(&self) -> Result<(), RunError> {
@@ -62,15 +56,13 @@ impl Driver<'_> {
         self.create_stage()?;
         if self.node().termination.check_before {
             let answer = self.ask_queue();
-            if self.is_interrupted() {
-                return Ok(StepEnd::Interrupted);
-            }
+            self.check_interrupted()?;
             if answer == QueueAnswer::Empty {
                 return self.complete_node("queue_empty");
             }
         }
         self.state.cursor = self.state.cursor.at_iteration(1, 1);
-        Ok(StepEnd::Next)
+        Ok(())
     }
 
     /// Whether the node has ended.
@@ -85,9 +77,7 @@ impl Driver<'_> {
         let is_complete = node.spec.is_some() && self.is_session_complete()?;
         let progress =
             check_termination(&node, &history, &output, is_complete, || self.ask_queue());
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
+        self.check_interrupted()?;
         match progress {
             NodeProgress::Complete(reason) => self.complete_node(&reason),
             NodeProgress::Failed(reason) => {
@@ -111,7 +101,7 @@ impl Driver<'_> {
     pub(crate) fn complete_node(&mut self, reason: &str) -> StepResult {
         let cursor = self.state.cursor.at(RunStep::StageEnd);
         let data = json!({"id": self.node().id, "reason": reason});
-        self.write_line(LogKind::NodeComplete, cursor, data)
+        Ok(self.write_line(LogKind::NodeComplete, cursor, data)?)
     }
 
     /// What the agent printed and wrote in an iteration.
@@ -159,13 +149,7 @@ impl Driver<'_> {
 
     /// The hooks of `stage.end`.
     pub(crate) fn end_stage(&mut self) -> StepResult {
-        let fired = self.fire(RunFiring::of("stage.end"))?;
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
-        if fired.is_halt() {
-            return self.abort(&fired.hooks, &fired.decision);
-        }
+        let fired = self.fire_or_stop(RunFiring::of("stage.end"))?;
         let next = self.state.cursor.node() + 1;
         let cursor = match next < self.plan.nodes.len() {
             true => Cursor::at_node(next),
@@ -187,7 +171,7 @@ impl Driver<'_> {
         if messages.is_empty() {
             self.session = None;
             self.state.cursor = end;
-            return Ok(StepEnd::Next);
+            return Ok(());
         }
         let block = messages.join("\n");
         let shown = block.clone();
@@ -213,7 +197,7 @@ impl Driver<'_> {
         let watch = TurnWatch::start(&self.node().provider.spec, &job.output, &job.status, &result);
         let turn = self.prompt_agent(&job);
         if turn == TurnEnd::Interrupted {
-            return Ok(StepEnd::Interrupted);
+            return Err(StepStop::Interrupted);
         }
         let hooks = std::mem::take(&mut self.tool_hooks);
         if let Some(decision) = self.tool_halt.take() {
@@ -228,7 +212,7 @@ impl Driver<'_> {
         self.session = None;
         self.write_lines(&hooks, LogKind::Delivered, end, data)?;
         mark_delivered(self.context.ledger, &session_key, &pending.entries)?;
-        Ok(StepEnd::Next)
+        Ok(())
     }
 
     /// The environment of the final delivery, which leaves the files of the iterations alone.
@@ -248,13 +232,7 @@ impl Driver<'_> {
 
     /// The hooks of `session.end`, and `output.json`.
     pub(crate) fn end_session(&mut self) -> StepResult {
-        let fired = self.fire(RunFiring::of("session.end"))?;
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
-        if fired.is_halt() {
-            return self.abort(&fired.hooks, &fired.decision);
-        }
+        let fired = self.fire_or_stop(RunFiring::of("session.end"))?;
         let reason = self.completion_reason();
         self.write_output("complete", &reason, None)?;
         let cursor = self.state.cursor.at(RunStep::Done);
@@ -278,15 +256,11 @@ impl Driver<'_> {
         firing.facts = json!({"error": failure.message, "cause": failure.kind});
         let known = self.list_undelivered()?;
         let mut fired = self.fire(firing)?;
-        if self.is_interrupted() {
-            return Ok(StepEnd::Interrupted);
-        }
+        self.check_interrupted()?;
         let has_recovery = fired.decision.for_caller.side_effects.contains(&SideEffect::Recover);
         if has_recovery && failure.kind == AGENT_FAILURE && self.state.recoveries < MAX_RECOVERIES {
             self.send_recovery(&known)?;
-            if self.is_interrupted() {
-                return Ok(StepEnd::Interrupted);
-            }
+            self.check_interrupted()?;
             fired.hooks.append(&mut self.tool_hooks);
             // A tool hook may stop the run in the recovery.
             if self.tool_halt.take().is_none() {
