@@ -8,6 +8,7 @@ mod exceptions;
 mod expected;
 mod fresh_root;
 mod languages;
+mod tables;
 
 use std::collections::BTreeSet;
 use std::path::Path;
