@@ -4,6 +4,7 @@
 
 mod blocks;
 mod cargo_lines;
+mod environment;
 mod exceptions;
 mod expected;
 mod fresh_root;
