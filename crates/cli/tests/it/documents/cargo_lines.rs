@@ -46,13 +46,12 @@ impl CargoLine<'_> {
 
     fn build(&self, root: &FreshRoot) -> (Option<i32>, String) {
         let mut command = Command::new("sh");
-        command.args(["-c", self.line]);
+        // The only change of a line: one build of minutes serves both commands.
+        let line = self.line.replacen("cargo install ", "cargo install --debug ", 1);
+        command.args(["-c", &line]);
         root.set_env(&mut command);
         command.current_dir(repository()).env("CARGO_TARGET_DIR", target_dir());
-        // The build is the same; it only takes less time, needs no network and prints no progress.
         command.envs([("CARGO_TERM_QUIET", "true"), ("CARGO_NET_OFFLINE", "true")]);
-        command
-            .envs([("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"), ("CARGO_PROFILE_RELEASE_LTO", "off")]);
         command.env("CARGO_PROFILE_DEV_DEBUG", "0");
         for name in ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
             command.envs(std::env::var_os(name).map(|value| (name, value)));

@@ -59,8 +59,7 @@ fn the_page_of_variables_is_complete() {
     let own = names_between(&source, "\"", '"');
     let own = own.into_iter().filter(|name| name.starts_with("GAMBREL_"));
     let read = READERS.iter().flat_map(|reader| names_between(&source, reader, '"'));
-    let needed: BTreeSet<&str> =
-        own.chain(read).filter(|name| !OF_TESTS.contains(name)).collect();
+    let needed: BTreeSet<&str> = own.chain(read).filter(|name| !OF_TESTS.contains(name)).collect();
     assert!(needed.len() > 30, "{needed:?}");
 
     let page = read_repository_file("docs/environment.md");
