@@ -4,6 +4,7 @@
 
 mod blocks;
 mod cargo_lines;
+mod cookbook;
 mod environment;
 mod exceptions;
 mod expected;
