@@ -3,11 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
 
 use super::blocks::read_blocks;
 use super::cargo_lines::repository;
 use super::fresh_root::read_repository_file;
-use crate::test_project::{TestProject, text};
+use crate::http_server::HttpServer;
+use crate::test_project::{TestProject, text, wait_until};
 
 /// What the cookbook promises.
 const MIN_RECIPE_COUNT: usize = 20;
@@ -73,4 +77,46 @@ fn the_cookbook_shows_every_recipe_as_it_is() {
         assert_eq!(shown.collect::<BTreeMap<_, _>>(), files, "{name}");
     }
     assert!(sections.is_empty(), "sections without a recipe: {sections:?}");
+}
+
+/// A project with the hooks of a recipe, whose webhook leads to a server.
+fn project_with_recipe(name: &str, variable: &str, server: &HttpServer) -> TestProject {
+    let project = TestProject::new().with(variable, &server.url("/hook"));
+    let path = format!("examples/cookbook/{name}/.gambrel/hooks.yaml");
+    project.file(".gambrel/hooks.yaml", &read_repository_file(&path));
+    project
+}
+
+fn fire(project: &TestProject, event: &Value) {
+    let output = project.run(&["fire", "--from", "unified"], event.to_string().as_bytes());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn the_notification_is_sent() {
+    let server = HttpServer::start();
+    let project = project_with_recipe("notify-completion", "SLACK_WEBHOOK", &server);
+    let vars = json!({"SESSION": "release", "ITERATION": 4});
+    fire(&project, &json!({"hook_point": "on_session_complete", "vars": vars}));
+    wait_until("the request", || !server.received().is_empty());
+    let body = server.received()[0].json();
+    assert_eq!(body, json!({"text": "release is done after 4 iterations"}));
+}
+
+#[test]
+fn the_report_of_an_error_is_sent_again_with_its_signature() {
+    let server = HttpServer::with_answer({
+        let count = AtomicUsize::new(0);
+        move |_| Some(if count.fetch_add(1, Ordering::SeqCst) == 0 { 503 } else { 200 })
+    });
+    let project = project_with_recipe("report-errors", "ERROR_WEBHOOK", &server);
+    let key = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+    let project = project.with("ERROR_WEBHOOK_SECRET", key);
+    let vars = json!({"SESSION": "s", "STAGE": "plan", "ERROR": "no model"});
+    fire(&project, &json!({"hook_point": "on_error", "vars": vars}));
+    wait_until("the second request", || server.received().len() == 2);
+    let requests = server.received();
+    assert_eq!(requests[1].json()["error"], "no model");
+    assert_eq!(requests[0].header("webhook-id"), requests[1].header("webhook-id"));
+    assert!(requests.iter().all(|request| request.header("webhook-signature").is_some()));
 }
