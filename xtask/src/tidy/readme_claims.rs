@@ -1,6 +1,6 @@
 //! Checks that what the documents say is proved by tests: each sentence of `contracts/readme.yaml`
 //! is in the README and names tests, each bullet of some sections of the README has such a sentence,
-//! and each `<!-- tests: … -->` of a page in `docs` names tests. A test is `FILE.rs::NAME` or, for a
+//! and each section of a page in `docs` has a comment `<!-- tests: … -->`. A test is `FILE.rs::NAME` or, for a
 //! claim of `contracts`, `FOLDER/ID`. Whether a test proves a sentence only a reader can tell.
 
 use std::fs;
@@ -13,13 +13,20 @@ const CLAIMS_FILE: &str = "contracts/readme.yaml";
 /// Sections of the README in which every bullet has a claim, with words of bullets that need none.
 const CLAIMED_SECTIONS: [(&str, &[&str]); 2] =
     [("## Highlights", &[]), ("## Status", &["gambrel is young"])];
-/// Pages without claims: indexes, words, and pages that a test runs as a whole.
+/// Pages without claims: indexes, words, figures, and pages that a test runs as a whole.
 const PAGES_WITHOUT_CLAIMS: [&str; 5] = [
     "docs/README.md",
     "docs/glossary.md",
     "docs/guide.md",
     "docs/cookbook.md",
     "docs/benchmarks.md",
+];
+/// Sections without claims: results of `cargo xtask faults`, and limits.
+const SECTIONS_WITHOUT_CLAIMS: [(&str, &str); 4] = [
+    ("docs/reliability.md", "What is checked"),
+    ("docs/reliability.md", "A run"),
+    ("docs/reliability.md", "What does not hold yet"),
+    ("docs/reliability.md", "What is not covered"),
 ];
 const PROOF_START: &str = "<!-- tests:";
 
@@ -82,18 +89,25 @@ fn claimed_bullets(readme: &str) -> Vec<String> {
 
 fn check_page(name: &str, text: &str, find_test: FindTest<'_>) -> Vec<String> {
     let mut violations = Vec::new();
-    // Not inside a line: there, a page writes about such comments.
-    let proofs: Vec<&str> =
-        text.lines().filter_map(|line| line.strip_prefix(PROOF_START)).collect();
-    if proofs.is_empty() && !PAGES_WITHOUT_CLAIMS.contains(&name) {
-        violations.push(format!("{name}: no `{PROOF_START} … -->` names a test"));
+    if !PAGES_WITHOUT_CLAIMS.contains(&name) {
+        for section in text.split("\n## ").skip(1) {
+            let heading = section.lines().next().unwrap_or_default();
+            let is_exempt = SECTIONS_WITHOUT_CLAIMS.contains(&(name, heading));
+            if is_exempt == (proofs(section).count() > 0) {
+                let message = if is_exempt { "needs no exemption" } else { "names no test" };
+                violations.push(format!("{name}: section `{heading}` {message}"));
+            }
+        }
     }
-    for proof in proofs {
-        let tests = proof.split("-->").next().unwrap_or_default();
-        let tests = tests.split(',').map(str::trim);
-        violations.extend(tests.filter_map(find_test).map(|why| format!("{name}: {why}")));
-    }
+    let tests = proofs(text).flat_map(|proof| proof.split(',').map(str::trim));
+    violations.extend(tests.filter_map(find_test).map(|why| format!("{name}: {why}")));
     violations
+}
+
+/// The lists of tests. Inside of a line, a page writes about such comments.
+fn proofs(text: &str) -> impl Iterator<Item = &str> {
+    let comments = text.lines().filter_map(|line| line.strip_prefix(PROOF_START));
+    comments.map(|proof| proof.split("-->").next().unwrap_or_default())
 }
 
 fn find_test(root: &Path, test: &str) -> Option<String> {
@@ -160,11 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn finds_pages_without_tests() {
-        let text = "Text.\n\n<!-- tests: a, gone -->\n";
-        assert_eq!(check_page("docs/a.md", text, &missing), ["docs/a.md: no test `gone`"]);
-        assert_eq!(check_page("docs/a.md", "Text.", &missing).len(), 1);
-        assert_eq!(check_page("docs/glossary.md", "Text.", &missing).len(), 0);
+    fn finds_sections_without_tests() {
+        let text = "# A\n\n## B\n\n<!-- tests: a, gone -->\n\n## C\n\n`<!-- tests: x -->`\n";
+        let expected = ["docs/a.md: section `C` names no test", "docs/a.md: no test `gone`"];
+        assert_eq!(check_page("docs/a.md", text, &missing), expected);
+        assert_eq!(check_page("docs/glossary.md", "# A\n\n## B\n", &missing).len(), 0);
+        let text = "# A\n\n## A run\n\nText.\n\n## What is checked\n\n<!-- tests: a -->\n";
+        let expected = ["docs/reliability.md: section `What is checked` needs no exemption"];
+        assert_eq!(check_page("docs/reliability.md", text, &missing), expected);
     }
 
     #[test]
