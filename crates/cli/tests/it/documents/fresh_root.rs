@@ -61,9 +61,10 @@ impl FreshRoot {
             None => self.project().join(path),
         };
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, text).unwrap();
         if text.starts_with("#!") {
-            make_executable(&file);
+            write_executable(&file, text);
+        } else {
+            std::fs::write(&file, text).unwrap();
         }
         file
     }
@@ -85,8 +86,7 @@ impl FreshRoot {
             words.join(" ")
         );
         let file = self.path("bin/claude");
-        std::fs::write(&file, script).unwrap();
-        make_executable(&file);
+        write_executable(&file, &script);
         self.model = Some(model);
         true
     }
@@ -156,9 +156,14 @@ impl FreshRoot {
     }
 }
 
-fn make_executable(file: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+/// Another process writes the file: a child that another thread starts meanwhile would keep it open
+/// for writing, and the system refuses to run such a file.
+fn write_executable(file: &Path, text: &str) {
+    let mut command = Command::new("sh");
+    command.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(file);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "{}", file.display());
 }
 
 /// The text of a file of the repository.
