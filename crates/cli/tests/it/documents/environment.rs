@@ -9,7 +9,7 @@ use super::fresh_root::read_repository_file;
 /// Read by tests inside a crate only.
 const OF_TESTS: [&str; 1] = ["GAMBREL_BLESS"];
 /// Read by the standard library or by a crate that gambrel uses.
-const OF_LIBRARIES: [&str; 1] = ["NO_COLOR"];
+const OF_LIBRARIES: [&str; 3] = ["NO_COLOR", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 /// The calls that read a variable by its name.
 const READERS: [&str; 7] = [
     "env_var(\"",

@@ -53,14 +53,22 @@ fn field_table(schema: &Value, of: &str, wanted: impl Fn(&str) -> bool) -> Strin
         if !wanted(name) {
             continue;
         }
-        let default = match &field["default"] {
-            Value::Null if required.contains(&Value::String(name.clone())) => "required".to_owned(),
-            Value::Null => "–".to_owned(),
-            value => format!("`{value}`"),
-        };
         let meaning = field["description"].as_str().unwrap_or("The hook points below.");
-        let meaning = meaning.replace('|', r"\|");
-        let _ = writeln!(table, "| `{name}` | {} | {default} | {meaning} |", value_form(field));
+        // Some defaults are words of the description.
+        let (meaning, told) = match meaning.split_once(" Default: ") {
+            Some((meaning, default)) => (meaning, Some(default.trim_end_matches('.'))),
+            None => (meaning, None),
+        };
+        let default = match (&field["default"], told) {
+            (Value::Null, Some(told)) => format!("`{told}`"),
+            (Value::Null, None) if required.contains(&Value::String(name.clone())) => {
+                "required".to_owned()
+            }
+            (Value::Null, None) => "–".to_owned(),
+            (value, _) => format!("`{value}`"),
+        };
+        let (form, meaning) = (value_form(field), meaning.replace('|', r"\|"));
+        let _ = writeln!(table, "| `{name}` | {form} | {default} | {meaning} |");
     }
     table
 }
@@ -87,6 +95,7 @@ fn value_form(field: &Value) -> String {
         Some("string") => "text",
         Some("array") => "a list",
         Some("object") => "a map",
+        None if !field["$ref"].is_null() => "a map",
         _ => "any",
     };
     word.to_owned()
