@@ -55,12 +55,12 @@ fn field_table(schema: &Value, of: &str, wanted: impl Fn(&str) -> bool) -> Strin
         }
         let meaning = field["description"].as_str().unwrap_or("The hook points below.");
         // Some defaults are words of the description.
-        let (meaning, told) = match meaning.split_once(" Default: ") {
+        let (meaning, described) = match meaning.split_once(" Default: ") {
             Some((meaning, default)) => (meaning, Some(default.trim_end_matches('.'))),
             None => (meaning, None),
         };
-        let default = match (&field["default"], told) {
-            (Value::Null, Some(told)) => format!("`{told}`"),
+        let default = match (&field["default"], described) {
+            (Value::Null, Some(described)) => format!("`{described}`"),
             (Value::Null, None) if required.contains(&Value::String(name.clone())) => {
                 "required".to_owned()
             }
