@@ -7,6 +7,7 @@ mod event_names;
 mod figures;
 mod headers;
 mod identifiers;
+mod readme_claims;
 mod sizes;
 mod source;
 mod type_names;
@@ -29,6 +30,7 @@ pub fn run() -> anyhow::Result<()> {
     violations.extend(files.iter().flat_map(check_file));
     violations.extend(type_names::check(&files));
     violations.extend(schemas::find_stale()?);
+    violations.extend(readme_claims::check(&shell::repository_root())?);
 
     eprintln!("tidy: {}", figures::describe_figures(&files));
 

@@ -58,6 +58,7 @@ mod command_exit_codes;
 mod detached_hook_cleanup;
 mod detached_hooks;
 mod document_links;
+mod documents;
 mod example_hooks;
 mod exit_codes;
 mod extension_runner_comparison;

@@ -76,6 +76,15 @@ fn the_demo_leaves_no_files() {
     assert!(!project.base.join("state").exists(), "nothing is remembered");
 }
 
+/// No other system is here to build on, so the test reads the lines that refuse it.
+#[test]
+fn the_build_refuses_other_systems() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/src/lib.rs");
+    let source = std::fs::read_to_string(file).unwrap();
+    let refusal = "#[cfg(not(target_os = \"linux\"))]\ncompile_error!(\"gambrel is for Linux";
+    assert!(source.contains(refusal), "{file}");
+}
+
 #[test]
 fn the_quick_start_blocks_rm_rf() {
     let readme = readme();

@@ -53,3 +53,19 @@ pub fn may_register_handlers(specifier: &str) -> bool {
     let loads = ["node:module", "node:vm"].contains(&specifier);
     loads || !(specifier.starts_with("node:") || specifier.starts_with("bun:"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BUILTINS, Role};
+
+    #[test]
+    fn the_documentation_lists_the_modules_of_node() {
+        let page = include_str!("../../../../docs/typescript-modules.md");
+        let modules = BUILTINS.iter().filter(|(_, _, role)| *role == Role::Node);
+        let listed: Vec<String> = modules.map(|(name, ..)| format!("`{name}`")).collect();
+        let words: Vec<&str> = listed.iter().map(String::as_str).collect();
+        let section = page.split("<!-- modules of Node -->").nth(1).unwrap_or_default();
+        let shown: Vec<&str> = section.split_whitespace().collect();
+        assert_eq!(shown, words);
+    }
+}

@@ -56,7 +56,53 @@ fn a_redacted_output_does_not_reach_the_model() {
         let result = answer.tool_result(0);
         assert!(result.contains("before [key removed] after"), "{result}\n{answer}");
         assert!(!answer.reached_model("verysecret"), "{answer}");
+        // What Claude Code stores of it is redacted, too.
+        let stored = answer.transcript.iter().any(|line| line.to_string().contains("verysecret"));
+        assert!(!stored, "{answer}");
     });
+}
+
+/// docs/agents/claude-code.md warns of these files.
+#[test]
+fn claude_code_stores_long_and_failed_output_before_hooks_redact_it() {
+    in_each_version(|claude| {
+        let rule = json!({"redact": "sk-[a-z]+", "with": "[key removed]"});
+        let session =
+            Session::with_trusted_hooks(claude, &json!({"on_tool_after": [{"rule": rule}]}));
+        let long = format!("before sk-verysecret after\n{}", "filler words\n".repeat(20_000));
+        session.project.file("long.txt", &long);
+        let answer = session.prompt(&["cat long.txt"], &BASH_ALLOWED);
+        let stored = files_with(&session.project.base, "verysecret", "my project");
+        assert!(!answer.reached_model("verysecret"), "{answer}");
+        let is_result =
+            |path: &std::path::PathBuf| path.to_string_lossy().contains("/tool-results/");
+        assert!(!stored.is_empty() && stored.iter().all(is_result), "{stored:?}");
+
+        let session =
+            Session::with_trusted_hooks(claude, &json!({"on_tool_after": [{"rule": rule}]}));
+        session.project.file("key.txt", "before sk-verysecret after\n");
+        let answer = session.prompt(&["cat key.txt; exit 3"], &BASH_ALLOWED);
+        let stored = files_with(&session.project.base, "verysecret", "my project");
+        assert!(answer.reached_model("verysecret"), "{answer}");
+        let is_transcript =
+            |path: &std::path::PathBuf| path.extension().is_some_and(|e| e == "jsonl");
+        assert!(!stored.is_empty() && stored.iter().all(is_transcript), "{stored:?}");
+    });
+}
+
+/// Files below a folder that contain a text, without those in one folder.
+fn files_with(folder: &std::path::Path, text: &str, without: &str) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let others = entries.filter(|path| !path.ends_with(without) && !path.is_symlink());
+    let found = others.flat_map(|path| match path.is_dir() {
+        true => files_with(&path, text, without),
+        false => {
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            let contains = String::from_utf8_lossy(&bytes).contains(text);
+            contains.then_some(path).into_iter().collect()
+        }
+    });
+    found.collect()
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! End-to-end tests with the real Claude Code. Released versions run with a scripted model, a fresh
 //! home and an installed gambrel; the tests check the requests to the model.
 
-mod model;
+pub mod model;
 mod session;
-mod versions;
+pub mod versions;
 
 mod approvals;
 mod gate_failures;

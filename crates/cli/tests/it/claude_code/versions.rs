@@ -50,6 +50,11 @@ impl ClaudeCode {
     }
 }
 
+/// The newest of the installed versions. Without one a test is skipped, and fails in CI.
+pub fn newest_installed() -> Option<ClaudeCode> {
+    all_versions().last().and_then(|name| ClaudeCode::find(name))
+}
+
 /// Runs a test in every version in parallel, without a network. `test` is a closure inside the test
 /// function; its type name gives the test's name.
 pub fn in_each_version<S: Fn(&ClaudeCode) + Sync>(test: S) {

@@ -1,0 +1,2 @@
+test:
+	@echo one test failed; false
