@@ -161,7 +161,7 @@ pub enum CliCommand {
     Install(InstallArgs),
     /// Remove gambrel from an agent's settings; keep everything else.
     Uninstall(UninstallArgs),
-    /// Write types, an example and a tsconfig for hook modules.
+    /// Write commented files to start with: hooks, a module or a pipeline.
     Init(InitArgs),
     /// Run the shipped example and show its decisions.
     Demo(JsonArgs),

@@ -18,6 +18,7 @@ use gambrel::model::ledger::{FiringQuery, FiringRecord};
 use self::filter::FiringFilter;
 #[cfg(feature = "http")]
 pub use self::summary::summarize_event;
+use self::line::{LogLayout, LogRow};
 use crate::args::{LogArgs, ShowArgs};
 use crate::{open, printer};
 
@@ -26,14 +27,16 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(300);
 /// The word for the newest firing.
 const LAST: &str = "last";
 /// What to do when nothing was recorded yet.
-const WHERE_TO_BEGIN: &str = "no firings yet: run `gambrel install claude` and start the agent, \
-    or try one event with `gambrel sample claude PreToolUse | gambrel fire --from claude`";
+const WHERE_TO_BEGIN: &str = "no firings yet
+  in Claude Code:  gambrel install claude, then start it
+  by hand:         gambrel sample claude PreToolUse | gambrel fire --from claude
+";
 
 /// Prints the latest firings, newest last; with `-f` also new ones.
 pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
     let ledger = open_journal(&gambrel)?;
-    let mut list = FiringList { filter: FiringFilter::new(args)?, as_json: args.json, printed: 0 };
+    let mut list = FiringList { filter: FiringFilter::new(args)?, as_json: args.json, layout: None };
 
     let newest = list.filter.newest(list.filter.count);
     let recent = if list.filter.is_fine() { None } else { ledger.recent_firings(&newest)? };
@@ -84,31 +87,38 @@ fn follow(ledger: &dyn Ledger, list: &mut FiringList, mut last: u64) -> anyhow::
 struct FiringList {
     filter: FiringFilter,
     as_json: bool,
-    printed: usize,
+    /// The columns, which the first firings decide.
+    layout: Option<LogLayout>,
 }
 
 impl FiringList {
     /// False if the reader of stdout has gone away.
     fn print_all(&mut self, firings: &[FiringRecord]) -> bool {
-        firings.iter().all(|firing| {
-            let head = self.printed == 0 && !self.as_json;
-            self.printed += 1;
-            let line = match self.as_json {
-                true => line::format_json(firing),
-                false => line::format_firing(firing),
-            };
-            (!head || printer::try_print(&line::format_head())) && printer::try_print(&line)
-        })
+        if self.as_json {
+            return firings.iter().all(|firing| printer::try_print(&line::format_json(firing)));
+        }
+        let rows: Vec<LogRow> = firings.iter().map(LogRow::new).collect();
+        if rows.is_empty() {
+            return true;
+        }
+        let mut text = String::new();
+        let layout = self.layout.get_or_insert_with(|| {
+            let layout = LogLayout::new(&rows);
+            text = layout.format_head();
+            layout
+        });
+        let lines = rows.iter().map(|row| layout.format_row(row));
+        printer::try_print(&(text + &lines.collect::<String>()))
     }
 
     /// Says why the list is empty.
     fn print_where_to_begin(&self, has_firings: bool) {
-        if self.printed > 0 || self.as_json {
+        if self.layout.is_some() || self.as_json {
             return;
         }
         match has_firings || self.filter.is_filter() {
             true => printer::print("no such firings: `gambrel log` lists the latest of all\n"),
-            false => printer::print(&format!("{WHERE_TO_BEGIN}\n")),
+            false => printer::print(WHERE_TO_BEGIN),
         }
     }
 }
@@ -134,7 +144,7 @@ pub fn find_firing(gambrel: &Gambrel, name: &str) -> anyhow::Result<FiringRecord
     };
     match found {
         Some(firing) => Ok(firing),
-        None if name == LAST => bail!(WHERE_TO_BEGIN),
+        None if name == LAST => bail!("no firings yet: `gambrel log` says where to begin"),
         None => bail!("no firing `{name}` in the journal: see `gambrel log`"),
     }
 }

@@ -73,7 +73,7 @@ fn an_empty_log_says_where_to_begin() {
     assert!(project.run(&["log", "--json"], b"").stdout.is_empty());
     let output = project.run(&["show", "last"], b"");
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("gambrel install claude"));
+    assert!(text(&output.stderr).contains("gambrel log"));
 
     project.decide("claude", BASH_LS);
     let printed = text(&project.run(&["log", "--denied"], b"").stdout);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::browser::{Browser, Tab};
 use crate::fixture::{KEY, ServerFixture, new_ticket, now_ms, path_of};
-use crate::page_layout::{DESKTOP, PHONE, assert_readable, is_too_wide};
+use crate::page_layout::{DESKTOP, PHONE, assert_readable, is_too_wide, save_views};
 
 const DIFF: &str = "@@ -41,4 +41,4 @@\n fn total(cart: &Cart) -> Money {\n     let sum = \
     cart.lines().map(Line::price).sum();\n-    sum + shipping(cart)\n+    sum + shipping(cart) - \
@@ -157,17 +157,31 @@ fn marks_characters_that_would_hide_a_part() {
 
 /// Draws the pictures of the documentation: `cargo test -p gambrel-server -- --ignored`.
 #[test]
-#[ignore = "writes docs/*.png"]
+#[ignore = "writes docs/pictures"]
 fn draws_documentation_pictures() {
     let Some(mut browser) = Browser::start() else { return };
     let fixture = ServerFixture::with_list();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
     let command = fixture.open_ticket_with(command_ticket("command"));
     let mut tab = browser.open(&link(&fixture, &command));
+    save_views(&mut tab, "approval");
     tab.show_as("light", (760, 600));
     tab.save_picture(&docs.join("approval.png"));
     let diff = fixture.open_ticket_with(diff_ticket("diff"));
     tab.navigate(&link(&fixture, &diff));
-    tab.show_as("dark", (390, 700));
+    save_views(&mut tab, "diff");
+    tab.show_as("dark", PHONE);
     tab.save_picture(&docs.join("approval-phone.png"));
+    let lines: String = (1..=40).map(|line| format!("echo line {line} && ")).collect();
+    let context = QuestionContext { command: lines, ..QuestionContext::default() };
+    let long = fixture.open_ticket_with(full_ticket("long", context));
+    tab.navigate(&link(&fixture, &long));
+    save_views(&mut tab, "long-command");
+    fixture.post(&path_of(&long), "action=reject&message=too+soon").send();
+    tab.navigate(&link(&fixture, &long));
+    save_views(&mut tab, "answered");
+    tab.navigate(&list(&fixture));
+    save_views(&mut tab, "questions");
+    tab.navigate(&format!("{}/history", fixture.listening.base()));
+    save_views(&mut tab, "history");
 }
