@@ -16,9 +16,9 @@ use gambrel::model::Ledger;
 use gambrel::model::ledger::{FiringQuery, FiringRecord};
 
 use self::filter::FiringFilter;
+use self::line::{LogLayout, LogRow};
 #[cfg(feature = "http")]
 pub use self::summary::summarize_event;
-use self::line::{LogLayout, LogRow};
 use crate::args::{LogArgs, ShowArgs};
 use crate::{open, printer};
 
@@ -36,7 +36,8 @@ const WHERE_TO_BEGIN: &str = "no firings yet
 pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
     let ledger = open_journal(&gambrel)?;
-    let mut list = FiringList { filter: FiringFilter::new(args)?, as_json: args.json, layout: None };
+    let mut list =
+        FiringList { filter: FiringFilter::new(args)?, as_json: args.json, layout: None };
 
     let newest = list.filter.newest(list.filter.count);
     let recent = if list.filter.is_fine() { None } else { ledger.recent_firings(&newest)? };

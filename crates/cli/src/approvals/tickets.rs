@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use crate::{open, printer};
 
 /// How hooks ask questions.
-const WHERE_TO_BEGIN: &str = "  ask:      a webhook with `await: true`; in runs also a rule with `ask`
+const WHERE_TO_BEGIN: &str =
+    "  ask:      a webhook with `await: true`; in runs also a rule with `ask`
   answer:   gambrel serve, on a page; gambrel approve or deny, here
   more:     docs/approvals.md
 ";

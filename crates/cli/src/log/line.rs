@@ -147,11 +147,17 @@ pub fn short_id(id: &str) -> String {
     random.chars().take(SHORT_ID_CHARS).collect()
 }
 
+/// Whether only the caller's dialect knows this slot. It holds the same rewrite in its own words.
+pub fn is_own_slot(slot: &str) -> bool {
+    slot.contains('.')
+}
+
 fn find_reason(recorded: &RecordedFiring<'_>) -> String {
     let reason = recorded.list("reasons").iter().find_map(|reason| reason["text"].as_str());
     let trouble = || recorded.troubles().into_iter().find_map(Value::as_str);
     let rewrote = || {
-        let slots: Vec<&str> = recorded.list("rewrote").iter().filter_map(Value::as_str).collect();
+        let slots = recorded.list("rewrote").iter().filter_map(Value::as_str);
+        let slots: Vec<&str> = slots.filter(|slot| !is_own_slot(slot)).collect();
         (!slots.is_empty()).then(|| format!("rewrote {}", slots.join(", ")))
     };
     reason.or_else(trouble).map(str::to_owned).or_else(rewrote).unwrap_or_default()

@@ -67,6 +67,21 @@ fn diff_ticket(key: &str) -> Ticket {
     Ticket { title: "Change how totals are computed?".into(), ..full_ticket(key, context) }
 }
 
+fn call_ticket(key: &str) -> Ticket {
+    let shown = [
+        ("Tool", "mcp__db__delete_rows"),
+        ("input.table", "users"),
+        ("input.where", "created_at < '2020-01-01'"),
+    ];
+    let context =
+        QuestionContext { why: "Rows do not come back.".into(), ..QuestionContext::default() };
+    Ticket {
+        title: "Delete rows?".into(),
+        shown: shown.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec(),
+        ..full_ticket(key, context)
+    }
+}
+
 /// The distance of an element's top and bottom from the top of the window.
 fn edges(tab: &mut Tab<'_>, selector: &str) -> (f64, f64) {
     let script = format!(
@@ -117,6 +132,22 @@ fn puts_what_matters_first() {
     assert!(!text.contains("b7c1f0de"), "the session is a detail: {text}");
     tab.click("summary");
     tab.wait_for_text("b7c1f0de");
+}
+
+#[test]
+fn shows_arguments_by_name() {
+    let Some(mut browser) = Browser::start() else { return };
+    let fixture = ServerFixture::new();
+    let opened = fixture.open_ticket_with(call_ticket("call"));
+    let mut tab = browser.open(&link(&fixture, &opened));
+    let rows = "[...document.querySelectorAll('dl.input .fact')].map((row) => row.innerText)";
+    let shown = tab.evaluate(rows);
+    assert_eq!(shown[0], "table\nusers");
+    assert_eq!(shown[1], "where\ncreated_at < '2020-01-01'");
+    let order = ["h1", "dl.input", ".why", "dl.facts", ".effects", "details"];
+    let tops: Vec<f64> = order.iter().map(|selector| edges(&mut tab, selector).0).collect();
+    assert!(tops.is_sorted(), "{order:?} are at {tops:?}");
+    assert_eq!(tab.evaluate("document.querySelector('details').open"), false);
 }
 
 #[test]
@@ -172,6 +203,9 @@ fn draws_documentation_pictures() {
     save_views(&mut tab, "diff");
     tab.show_as("dark", PHONE);
     tab.save_picture(&docs.join("approval-phone.png"));
+    let call = fixture.open_ticket_with(call_ticket("call"));
+    tab.navigate(&link(&fixture, &call));
+    save_views(&mut tab, "call");
     let lines: String = (1..=40).map(|line| format!("echo line {line} && ")).collect();
     let context = QuestionContext { command: lines, ..QuestionContext::default() };
     let long = fixture.open_ticket_with(full_ticket("long", context));
