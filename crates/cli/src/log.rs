@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
 use gambrel::model::Ledger;
-use gambrel::model::ledger::{FiringQuery, FiringRecord};
+use gambrel::model::ledger::{FiringQuery, FiringRecord, FiringState};
 
 use self::filter::FiringFilter;
 use self::line::{LogLayout, LogRow};
@@ -24,6 +24,8 @@ use crate::{open, printer};
 
 /// How often `log --follow` reads the journal.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(300);
+/// Among how many of the newest firings those that still run are looked for.
+const MAX_RUNNING_COUNT: usize = 200;
 /// The word for the newest firing.
 const LAST: &str = "last";
 /// What to do when nothing was recorded yet.
@@ -69,14 +71,23 @@ pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
     follow(ledger, &mut list, last)
 }
 
-/// Prints new firings until the reader of stdout goes away.
+/// Prints new firings, each when it has ended, until the reader of stdout goes away.
 fn follow(ledger: &dyn Ledger, list: &mut FiringList, mut last: u64) -> anyhow::Result<u8> {
+    let is_running = |firing: &FiringRecord| firing.state == FiringState::Running;
+    let known = ledger.firings(&list.filter.newest(MAX_RUNNING_COUNT))?;
+    let known = known.iter().filter(|one| is_running(one) && one.seq <= last);
+    let mut running: Vec<String> = known.map(|one| one.id.clone()).collect();
     while !printer::wait_for_reader_exit(FOLLOW_INTERVAL) {
         import_spool(ledger);
+        let mut firings = Vec::new();
+        for id in std::mem::take(&mut running) {
+            firings.extend(ledger.firing(&id)?);
+        }
         let query = FiringQuery { after: Some(last), ..list.filter.newest(usize::MAX) };
-        let mut firings = ledger.firings(&query)?;
+        firings.extend(ledger.firings(&query)?);
         last = firings.iter().map(|firing| firing.seq).fold(last, u64::max);
-        firings.retain(|firing| list.filter.accepts(firing));
+        running.extend(firings.iter().filter(|one| is_running(one)).map(|one| one.id.clone()));
+        firings.retain(|firing| !is_running(firing) && list.filter.accepts(firing));
         if !list.print_all(&firings) {
             break;
         }
