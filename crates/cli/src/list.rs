@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gambrel::model::Hook;
 use gambrel::{Coverage, DIALECTS, Gambrel, Loaded, Trust};
 use gambrel_engine::{CoveredFile, describe_uncovered};
+use gambrel_model::Hook;
 use serde_json::{Value, json};
 
 use self::state::HookState;

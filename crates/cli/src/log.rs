@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
-use gambrel::model::Ledger;
-use gambrel::model::ledger::{FiringQuery, FiringRecord, FiringState};
+use gambrel_model::Ledger;
+use gambrel_model::ledger::{FiringQuery, FiringRecord, FiringState};
 
 use self::filter::FiringFilter;
 use self::line::{LogLayout, LogRow};

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use gambrel::Gambrel;
-use gambrel::model::ticket::AnswerKind;
-use gambrel::model::{Answer, AnswerResult, Ticket, TicketState};
 use gambrel_engine::now_ms;
+use gambrel_model::ticket::AnswerKind;
+use gambrel_model::{Answer, AnswerResult, Ticket, TicketState};
 use serde_json::{Value, json};
 
 use crate::{open, printer};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gambrel::model::{Hook, SourceSpan};
+use gambrel_model::{Hook, SourceSpan};
 
 use crate::printer;
 

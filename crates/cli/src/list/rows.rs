@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use gambrel::model::Hook;
+use gambrel_model::Hook;
 
 use super::describe::{place_of, summary_line};
 use super::state::HookState;

@@ -1,8 +1,8 @@
 //! One firing as a row of `gambrel log`, in columns that suit the terminal, and as JSON.
 
 use anstyle::Style;
-use gambrel::model::ledger::{FiringRecord, RecordedFiring};
 use gambrel_engine::now_ms;
+use gambrel_model::ledger::{FiringRecord, RecordedFiring};
 use serde_json::{Value, json};
 
 use super::local_time;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gambrel::DIALECTS;
-use gambrel::model::JournalRecord;
-use gambrel::model::ledger::{FiringRecord, RecordedFiring};
+use gambrel_model::JournalRecord;
+use gambrel_model::ledger::{FiringRecord, RecordedFiring};
 use serde_json::{Value, json};
 
 use super::line::is_own_slot;

@@ -1,7 +1,7 @@
 //! A decision as text: one row per hook, then the merged verdict.
 
 use gambrel::Decision;
-use gambrel::model::{Audience, Reason, Step};
+use gambrel_model::{Audience, Reason, Step};
 
 use crate::printer;
 
@@ -40,7 +40,7 @@ pub fn format_trail(decision: &Decision) -> String {
 
 fn format_step(step: &Step) -> Vec<String> {
     let outcome = step.outcome.as_ref().map_or("skipped".into(), |outcome| match outcome.end {
-        gambrel::model::End::Exited(code) => format!("exited {code}"),
+        gambrel_model::End::Exited(code) => format!("exited {code}"),
         ref end => end.trail_word().to_owned(),
     });
     let verdict = if step.ran { step.verdict.as_str() } else { "-" };
