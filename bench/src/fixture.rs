@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
-use gambrel::actions::{Settings, ShellAction};
-use gambrel::ledger::MemoryLedger;
-use gambrel::model::Decision;
 use gambrel::{Gambrel, Loaded, Ruling, Setup};
+use gambrel_actions::{Settings, ShellAction};
+use gambrel_ledger::MemoryLedger;
+use gambrel_model::Decision;
 use serde_json::{Value, json};
 
 /// The temporary folders of one measurement.

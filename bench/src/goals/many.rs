@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
-use gambrel::actions::{Settings, ShellAction};
-use gambrel::model::Action;
 use gambrel::{Gambrel, Loaded, Options, Ruling};
+use gambrel_actions::{Settings, ShellAction};
 use gambrel_engine::Engine;
+use gambrel_model::Action;
 
 use super::GoalContext;
 use crate::fixture::{Fixture, fire_and_check, hook_group};

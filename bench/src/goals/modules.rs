@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use gambrel::model::{Action, Call, Job};
+use gambrel_model::{Action, Call, Job};
 use gambrel_script::{ModuleAction, ScriptSettings};
 use serde_json::json;
 

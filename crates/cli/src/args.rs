@@ -161,7 +161,7 @@ pub enum CliCommand {
     Install(InstallArgs),
     /// Remove gambrel from an agent's settings; keep everything else.
     Uninstall(UninstallArgs),
-    /// Write types, an example and a tsconfig for hook modules.
+    /// Write commented files to start with: hooks, a module or a pipeline.
     Init(InitArgs),
     /// Run the shipped example and show its decisions.
     Demo(JsonArgs),
@@ -377,7 +377,7 @@ pub enum SchemaDialect {
 /// Parses the command line and runs the command. Errors become a message and an exit code other
 /// than 2.
 pub fn run(words: Vec<OsString>) -> u8 {
-    gambrel::actions::reset_signals();
+    gambrel_actions::reset_signals();
     let cli = match parse_args(&words) {
         Ok(cli) => cli,
         Err(error) => {

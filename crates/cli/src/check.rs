@@ -7,11 +7,11 @@ mod programs;
 
 use std::path::{Path, PathBuf};
 
-use gambrel::model::{Complaint, Dialect, Hook, Severity, SourceSpan};
-use gambrel::runner::is_plan_text;
 use gambrel::{DIALECTS, Gambrel, Loaded, Setup};
 use gambrel_dialects::claude::settings_files::PLUGIN_FILES;
 use gambrel_engine::describe_uncovered;
+use gambrel_model::{Complaint, Dialect, Hook, Severity, SourceSpan};
+use gambrel_runner::is_plan_text;
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
@@ -162,7 +162,7 @@ fn is_marker(name: &str) -> bool {
 fn print_complaints(complaints: &[Complaint], hooks: usize, waiting: usize, as_json: bool) {
     if as_json {
         let list: Vec<Value> =
-            complaints.iter().map(gambrel::model::decision::complaint_json).collect();
+            complaints.iter().map(gambrel_model::decision::complaint_json).collect();
         let found = json!({"hooks": hooks, "complaints": list, "waiting_for_trust": waiting});
         printer::print_json(&found);
         return;

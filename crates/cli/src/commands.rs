@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use gambrel::model::{Call, Complaint, End, Hook, Limits, Outcome, SourceSpan};
 use gambrel::{Gambrel, Loaded, Trust};
+use gambrel_model::{Call, Complaint, End, Hook, Limits, Outcome, SourceSpan};
 use serde_json::{Value, json};
 
 use crate::args::ListArgs;

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
-use gambrel::actions::{SignalGuard, SignalPolicy};
-use gambrel::model::{Audience, Event, Moment, Slot, Step};
-use gambrel::runner::{
+use gambrel::{Decision, FiringObserver, FiringProgress, Gambrel, Setup, TrustMode, now_ms};
+use gambrel_actions::{SignalGuard, SignalPolicy};
+use gambrel_model::{Audience, Event, Moment, Slot, Step};
+use gambrel_runner::{
     LogKind, LogLine, PlanRequest, RunFolder, RunResult, RunUpdate, compile_plan,
 };
-use gambrel::{Decision, FiringObserver, FiringProgress, Gambrel, Setup, TrustMode, now_ms};
 use serde_json::Value;
 
 use crate::args::JsonArgs;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use gambrel::Gambrel;
-use gambrel::model::{SessionState, Severity};
+use gambrel_model::{SessionState, Severity};
 use serde_json::{Value, json};
 
 use crate::args::JsonArgs;
@@ -118,7 +118,7 @@ fn check_processes(isolates: bool) -> Finding {
          else at the next start; {found}"
     );
 
-    let tried = gambrel::actions::try_isolation();
+    let tried = gambrel_actions::try_isolation();
     let ok = children && (tried.is_ok() || !isolates);
     let what = match (isolates, tried) {
         (true, Ok(())) => {
@@ -158,7 +158,7 @@ fn try_verified_exec(gambrel: &Gambrel) -> anyhow::Result<()> {
 
     let made = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, "exit 1\n"));
     let tried = match made {
-        Ok(()) => gambrel::actions::try_verified_exec(&file).map_err(Into::into),
+        Ok(()) => gambrel_actions::try_verified_exec(&file).map_err(Into::into),
         Err(error) => Err(anyhow!("verified_exec: {}: {error}", file.display())),
     };
     // A folder that cannot be removed has at most this one small file.

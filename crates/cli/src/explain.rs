@@ -24,7 +24,7 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
 
     if args.json {
         let hooks: Vec<Value> = candidates.iter().map(to_json).collect();
-        let complaints = loaded.complaints.iter().map(gambrel::model::decision::complaint_json);
+        let complaints = loaded.complaints.iter().map(gambrel_model::decision::complaint_json);
         printer::print_json(&json!({
             "moment": moment.name(), "event": name, "hooks": hooks,
             "complaints": complaints.collect::<Vec<_>>(),

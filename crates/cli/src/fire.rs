@@ -7,8 +7,8 @@ mod unparsable;
 
 use std::path::PathBuf;
 
-use gambrel::model::{Complaint, EventSpec, Powers, Reply, Severity};
 use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup, StateDirError};
+use gambrel_model::{Complaint, EventSpec, Powers, Reply, Severity};
 use serde_json::{Value, json};
 
 use self::unparsable::UnparsableEvent;
@@ -132,7 +132,7 @@ fn print_refusal(gambrel: &Gambrel, args: &FireArgs, bytes: &[u8], why: &str) ->
 }
 
 fn read_failure(error: &anyhow::Error) -> Complaint {
-    Complaint::error(gambrel::model::SourceSpan::default(), format!("{error:#}"))
+    Complaint::error(gambrel_model::SourceSpan::default(), format!("{error:#}"))
 }
 
 /// Prints warnings on stderr. Gate failures that the reply already shows, once per session, are not
@@ -221,7 +221,7 @@ fn print_unreadable(unparsable: &UnparsableEvent, complaint: &Complaint, why: &s
     printer::print_json(&json!({
         "id": null, "moment": unparsable.moment(), "ruling": if refused { "deny" } else { "silent" },
         "reasons": reasons, "context": [], "notices": [], "patch": null, "trail": [],
-        "complaints": [gambrel::model::decision::complaint_json(complaint)],
+        "complaints": [gambrel_model::decision::complaint_json(complaint)],
     }));
     0
 }

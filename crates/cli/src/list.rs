@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gambrel::model::Hook;
 use gambrel::{Coverage, DIALECTS, Gambrel, Loaded, Trust};
 use gambrel_engine::{CoveredFile, describe_uncovered};
+use gambrel_model::Hook;
 use serde_json::{Value, json};
 
 use self::state::HookState;
@@ -19,8 +19,11 @@ use crate::printer::{self, diagnostic};
 use crate::{open, trust};
 
 /// What to do where there are no hooks.
-const WHERE_TO_BEGIN: &str = "no hooks are configured here: write .gambrel/hooks.yaml, then run \
-    `gambrel check` and `gambrel trust`; `gambrel demo` shows hooks at work\n";
+const WHERE_TO_BEGIN: &str = "no hooks are configured here
+  start:       gambrel init hooks, which writes .gambrel/hooks.yaml
+  then:        gambrel check, gambrel trust
+  an example:  gambrel demo
+";
 
 /// Lists all hooks.
 pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
@@ -60,8 +63,9 @@ pub fn run(folder: Option<PathBuf>, args: &ListArgs) -> anyhow::Result<u8> {
         }
     }
 
+    let below_project = format!("{}/", loaded.roots.project.display());
     for complaint in &loaded.complaints {
-        printer::warn(&diagnostic::short_line(complaint));
+        printer::warn(&diagnostic::short_line(complaint).replace(&below_project, ""));
     }
 
     let of_project = |hook: &Arc<Hook>| !hook.draft.source.scope.is_own();

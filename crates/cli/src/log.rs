@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
-use gambrel::model::Ledger;
-use gambrel::model::ledger::{FiringQuery, FiringRecord};
+use gambrel_model::Ledger;
+use gambrel_model::ledger::{FiringQuery, FiringRecord, FiringState};
 
 use self::filter::FiringFilter;
+use self::line::{LogLayout, LogRow};
 #[cfg(feature = "http")]
 pub use self::summary::summarize_event;
 use crate::args::{LogArgs, ShowArgs};
@@ -23,17 +24,22 @@ use crate::{open, printer};
 
 /// How often `log --follow` reads the journal.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(300);
+/// Among how many of the newest firings those that still run are looked for.
+const MAX_RUNNING_COUNT: usize = 200;
 /// The word for the newest firing.
 const LAST: &str = "last";
 /// What to do when nothing was recorded yet.
-const WHERE_TO_BEGIN: &str = "no firings yet: run `gambrel install claude` and start the agent, \
-    or try one event with `gambrel sample claude PreToolUse | gambrel fire --from claude`";
+const WHERE_TO_BEGIN: &str = "no firings yet
+  in Claude Code:  gambrel install claude, then start it
+  by hand:         gambrel sample claude PreToolUse | gambrel fire --from claude
+";
 
 /// Prints the latest firings, newest last; with `-f` also new ones.
 pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
     let ledger = open_journal(&gambrel)?;
-    let mut list = FiringList { filter: FiringFilter::new(args)?, as_json: args.json, printed: 0 };
+    let mut list =
+        FiringList { filter: FiringFilter::new(args)?, as_json: args.json, layout: None };
 
     let newest = list.filter.newest(list.filter.count);
     let recent = if list.filter.is_fine() { None } else { ledger.recent_firings(&newest)? };
@@ -65,14 +71,23 @@ pub fn run(folder: Option<PathBuf>, args: &LogArgs) -> anyhow::Result<u8> {
     follow(ledger, &mut list, last)
 }
 
-/// Prints new firings until the reader of stdout goes away.
+/// Prints new firings, each when it has ended, until the reader of stdout goes away.
 fn follow(ledger: &dyn Ledger, list: &mut FiringList, mut last: u64) -> anyhow::Result<u8> {
+    let is_running = |firing: &FiringRecord| firing.state == FiringState::Running;
+    let known = ledger.firings(&list.filter.newest(MAX_RUNNING_COUNT))?;
+    let known = known.iter().filter(|one| is_running(one) && one.seq <= last);
+    let mut running: Vec<String> = known.map(|one| one.id.clone()).collect();
     while !printer::wait_for_reader_exit(FOLLOW_INTERVAL) {
         import_spool(ledger);
+        let mut firings = Vec::new();
+        for id in std::mem::take(&mut running) {
+            firings.extend(ledger.firing(&id)?);
+        }
         let query = FiringQuery { after: Some(last), ..list.filter.newest(usize::MAX) };
-        let mut firings = ledger.firings(&query)?;
+        firings.extend(ledger.firings(&query)?);
         last = firings.iter().map(|firing| firing.seq).fold(last, u64::max);
-        firings.retain(|firing| list.filter.accepts(firing));
+        running.extend(firings.iter().filter(|one| is_running(one)).map(|one| one.id.clone()));
+        firings.retain(|firing| !is_running(firing) && list.filter.accepts(firing));
         if !list.print_all(&firings) {
             break;
         }
@@ -84,31 +99,38 @@ fn follow(ledger: &dyn Ledger, list: &mut FiringList, mut last: u64) -> anyhow::
 struct FiringList {
     filter: FiringFilter,
     as_json: bool,
-    printed: usize,
+    /// The columns, which the first firings decide.
+    layout: Option<LogLayout>,
 }
 
 impl FiringList {
     /// False if the reader of stdout has gone away.
     fn print_all(&mut self, firings: &[FiringRecord]) -> bool {
-        firings.iter().all(|firing| {
-            let head = self.printed == 0 && !self.as_json;
-            self.printed += 1;
-            let line = match self.as_json {
-                true => line::format_json(firing),
-                false => line::format_firing(firing),
-            };
-            (!head || printer::try_print(&line::format_head())) && printer::try_print(&line)
-        })
+        if self.as_json {
+            return firings.iter().all(|firing| printer::try_print(&line::format_json(firing)));
+        }
+        let rows: Vec<LogRow> = firings.iter().map(LogRow::new).collect();
+        if rows.is_empty() {
+            return true;
+        }
+        let mut text = String::new();
+        let layout = self.layout.get_or_insert_with(|| {
+            let layout = LogLayout::new(&rows);
+            text = layout.format_head();
+            layout
+        });
+        let lines = rows.iter().map(|row| layout.format_row(row));
+        printer::try_print(&(text + &lines.collect::<String>()))
     }
 
     /// Says why the list is empty.
     fn print_where_to_begin(&self, has_firings: bool) {
-        if self.printed > 0 || self.as_json {
+        if self.layout.is_some() || self.as_json {
             return;
         }
         match has_firings || self.filter.is_filter() {
             true => printer::print("no such firings: `gambrel log` lists the latest of all\n"),
-            false => printer::print(&format!("{WHERE_TO_BEGIN}\n")),
+            false => printer::print(WHERE_TO_BEGIN),
         }
     }
 }
@@ -134,7 +156,7 @@ pub fn find_firing(gambrel: &Gambrel, name: &str) -> anyhow::Result<FiringRecord
     };
     match found {
         Some(firing) => Ok(firing),
-        None if name == LAST => bail!(WHERE_TO_BEGIN),
+        None if name == LAST => bail!("no firings yet: `gambrel log` says where to begin"),
         None => bail!("no firing `{name}` in the journal: see `gambrel log`"),
     }
 }

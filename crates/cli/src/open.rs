@@ -8,8 +8,8 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use gambrel::actions::SignalPolicy;
 use gambrel::{Gambrel, QuestionNotice, Setup, TrustMode, real_path};
+use gambrel_actions::SignalPolicy;
 use gambrel_dialects::claude::settings_files::AGENT_VARIABLES;
 
 use crate::args::{FireArgs, Sources, TrustArg, UsageError};
@@ -103,7 +103,7 @@ pub fn build_setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow
 fn end_orphans(setup: &Setup) {
     static DONE: Once = Once::new();
     if let (Some(file), Some(program)) = (setup.running_file(), &setup.supervisor) {
-        DONE.call_once(|| gambrel::actions::end_orphans(&file, program));
+        DONE.call_once(|| gambrel_actions::end_orphans(&file, program));
     }
 }
 

@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-pub use gambrel::model::text::replace_controls;
-use gambrel::model::text::{join_lines, truncate_chars};
+pub use gambrel_model::text::replace_controls;
+use gambrel_model::text::{join_lines, truncate_chars};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr, write};
 use rustix::termios::tcgetwinsize;

@@ -2,9 +2,9 @@
 //! write.
 
 use anyhow::Context;
-use gambrel::runner::{pipeline_schema, stage_schema};
 use gambrel_dialects::claude::schema::{self, Direction};
 use gambrel_dialects::unified::schema::{file_schema, hook_definitions};
+use gambrel_runner::{pipeline_schema, stage_schema};
 use serde_json::Value;
 
 use crate::args::{SchemaArgs, SchemaDialect, UsageError};

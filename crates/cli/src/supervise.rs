@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use gambrel::actions::SignalPolicy;
 use gambrel::{DIALECTS, Gambrel, Setup};
+use gambrel_actions::SignalPolicy;
 use gambrel_engine::{DetachedHook, LeakRecord, record_detached_outcome};
 
 /// Time limit of an import. A killed import loses nothing: the next one starts again.
@@ -22,7 +22,7 @@ fn own_setup() -> Setup {
 pub fn run_watchdog() -> anyhow::Result<u8> {
     // Read before the watchdog changes its folder: environment variables may have relative paths.
     let setup = own_setup();
-    gambrel::actions::watchdog_main(std::io::stdin(), &mut |record, killed| {
+    gambrel_actions::watchdog_main(std::io::stdin(), &mut |record, killed| {
         if let Ok(record) = serde_json::from_str::<LeakRecord>(record) {
             let gambrel = Gambrel::new(setup.clone());
             // No process is left that could report an error.
@@ -46,7 +46,7 @@ pub fn run_supervisor() -> anyhow::Result<u8> {
     let settings = gambrel.build_settings();
     let actions = gambrel.actions();
     let input = std::io::stdin().lock();
-    gambrel::actions::supervise_main(input, &settings, &actions, &mut |detached, outcome| {
+    gambrel_actions::supervise_main(input, &settings, &actions, &mut |detached, outcome| {
         if let Ok(detached) = serde_json::from_str::<DetachedHook>(detached) {
             // No process is left that could report an error. The journal then shows a firing
             // without this outcome.
@@ -60,7 +60,7 @@ pub fn run_supervisor() -> anyhow::Result<u8> {
 /// Imports the spool into the journal in the background. The ledger keeps notices for the next
 /// reader.
 pub fn import_journal() -> anyhow::Result<u8> {
-    gambrel::actions::end_process_after(IMPORT_TIMEOUT);
+    gambrel_actions::end_process_after(IMPORT_TIMEOUT);
     if let Some(ledger) = Gambrel::new(own_setup()).durable_ledger() {
         ledger.import_unattended()?;
     }

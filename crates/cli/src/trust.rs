@@ -10,11 +10,11 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use gambrel::model::{Hook, TrustEntries, TrustEntry};
 use gambrel::{Coverage, Gambrel, Loaded, Trust, TrustMode};
 use gambrel_engine::{
     CoveredFile, earlier_record, name_in_record, now_ms, trust_key, trust_record,
 };
+use gambrel_model::{Hook, TrustEntries, TrustEntry};
 use serde_json::{Value, json};
 
 pub use args::{TrustArgs, UntrustArgs};

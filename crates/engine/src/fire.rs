@@ -9,6 +9,7 @@ use gambrel_model::{
 
 use crate::budget::Budget;
 use crate::firing::{Firing, selected_to_run};
+use crate::hide_removed::hide_removed;
 use crate::select::{SelectedHooks, select_hooks};
 use crate::side_files::write_files;
 use crate::{Engine, journal, notices, undelivered};
@@ -41,6 +42,7 @@ pub fn fire_event(engine: &Engine<'_>, event: &Event) -> Decision {
     let removed = std::mem::take(&mut fold.removed);
     let mut decision = fold.into_decision(delivered);
     decision.unmatched = Some(unmatched);
+    hide_removed(engine, event, &mut decision, &removed);
     finish_firing(engine, event, &mut decision);
     let finished = match is_met {
         true => journal::finished_record(event, &decision, &removed),

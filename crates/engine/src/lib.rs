@@ -11,6 +11,7 @@ mod event_excerpt;
 mod find;
 mod fire;
 mod firing;
+mod hide_removed;
 mod journal;
 mod leak;
 mod load;

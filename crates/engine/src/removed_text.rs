@@ -101,6 +101,11 @@ impl RemovedText {
         }
     }
 
+    /// Hides removed words in a text, or leaves out all of it if there are too many.
+    pub fn hide_in_text(&self, text: &mut String) {
+        if self.too_many { leave_out(text) } else { self.hide_words(text) }
+    }
+
     fn hide_words(&self, text: &mut String) {
         for word in self.words.iter().take(MAX_WORD_COUNT) {
             if text.contains(word.as_str()) {

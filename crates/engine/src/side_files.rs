@@ -50,7 +50,8 @@ fn redact_text(engine: &Engine<'_>, path: &Path, text: &str) -> String {
     }
 }
 
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
+/// Replaces a file that only the user can read.
+pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     create_folder(path)?;
     private_options().create(true).truncate(true).open(path)?.write_all(text.as_bytes())
 }

@@ -100,7 +100,19 @@ pub(crate) fn build_actions(
 }
 
 impl Gambrel {
-    /// Builds the program. Reads only the user's preferences and secrets.
+    /// Builds the program. Reads only the user's preferences and secrets; hooks are read when an
+    /// event fires.
+    ///
+    /// ```
+    /// use gambrel::{Gambrel, Setup};
+    ///
+    /// // For this folder, without files in the state folder.
+    /// let gambrel = Gambrel::new(Setup::in_memory(std::env::temp_dir()));
+    /// // As `gambrel fire` does: with the journal, the user's trust, and stored messages.
+    /// # if false {
+    /// let gambrel = Gambrel::new(Setup::from_env());
+    /// # }
+    /// ```
     pub fn new(mut setup: Setup) -> Self {
         // Detected once: how modules can ask the user.
         setup.detect_ui();
@@ -134,7 +146,37 @@ impl Gambrel {
         }
     }
 
+    /// Puts an action in place of the built-in one of that name (`shell`, `rule`, `spawn`, `module`,
+    /// `mcp_tool`, `webhook`), or adds one.
+    ///
+    /// ```
+    /// use gambrel::action::{Action, End, Job, Outcome};
+    /// use gambrel::{Gambrel, Setup};
+    ///
+    /// struct NoShell;
+    ///
+    /// impl Action for NoShell {
+    ///     fn name(&self) -> &'static str {
+    ///         "shell"
+    ///     }
+    ///
+    ///     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
+    ///         let refuse = |_: &Job<'_>| Outcome::from_end(End::FailedToStart("no shell".into()));
+    ///         jobs.iter().map(refuse).collect()
+    ///     }
+    /// }
+    ///
+    /// let gambrel = Gambrel::new(Setup::in_memory(std::env::temp_dir())).with_action(NoShell);
+    /// ```
+    #[must_use]
+    pub fn with_action(mut self, action: impl Action + 'static) -> Self {
+        self.actions.retain(|known| known.name() != action.name());
+        self.actions.push(Box::new(action));
+        self
+    }
+
     /// Builds the program with the host's own ledger and actions.
+    #[doc(hidden)]
     pub fn with_parts<L: Ledger + TrustStore + 'static>(
         setup: Setup,
         ledger: Arc<L>,
@@ -268,6 +310,22 @@ impl Gambrel {
     }
 
     /// Fires every matching hook of the event's folder and writes the reply.
+    ///
+    /// ```
+    /// use gambrel::{Gambrel, Setup};
+    ///
+    /// let gambrel = Gambrel::new(Setup::in_memory(std::env::temp_dir()));
+    /// // In the words of an agent: its JSON in, its JSON out.
+    /// let event = gambrel.receive(
+    ///     "claude",
+    ///     br#"{"hook_event_name": "PreToolUse", "session_id": "s",
+    ///          "tool_name": "Bash", "tool_input": {"command": "ls"}}"#,
+    /// )?;
+    /// let fired = gambrel.fire(event);
+    /// assert!(fired.reply.stdout.is_empty(), "no hook objects");
+    /// gambrel.mark_delivered(&fired.decision)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fire(&self, event: ReceivedEvent) -> FireResult {
         let loaded = self.load_hooks(Some(&event));
         self.fire_with_hooks(event, &loaded)

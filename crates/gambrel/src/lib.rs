@@ -1,25 +1,72 @@
-//! One engine for the lifecycle hooks of AI coding agents.
+//! One engine for the lifecycle hooks of AI coding agents, as a library.
 //!
-//! A host loads the hooks of a folder, fires events in the words of any dialect it speaks, and
-//! reads the decision. This crate is where the program is put together: which dialects there are,
-//! which actions, which ledger.
+//! A host builds a [`Gambrel`] for a folder, fires events, and reads the decision. Hooks of Claude
+//! Code, oh-my-pi, pi-teams, iteratr and agent-pipelines run, whatever the host is.
 //!
 //! ```
-//! use gambrel::{Gambrel, Setup};
+//! use gambrel::{Gambrel, HostEvent, Setup, ToolCall, TrustMode};
+//! use serde_json::json;
 //!
-//! let folder = std::env::temp_dir();
-//! let gambrel = Gambrel::new(Setup::in_memory(folder));
-//! let event = gambrel.receive("gambrel", br#"{"moment":"tool.before","session":"s",
-//!     "facts":{"tool":{"kind":"shell","args":{"command":"ls"}}}}"#)?;
-//! let fired = gambrel.fire(event);
-//! assert_eq!(fired.decision.merged.ruling, gambrel::Ruling::Silent);
-//! # Ok::<(), gambrel::Complaint>(())
+//! # let folder = std::env::temp_dir().join("gambrel-crate-root");
+//! # std::fs::create_dir_all(folder.join(".gambrel"))?;
+//! // In the folder: `.gambrel/hooks.yaml`.
+//! let hooks = "hooks:
+//!   on_tool_before:
+//!     - {type: rule, block: 'rm -rf', message: no recursive rm}
+//! ";
+//! std::fs::write(folder.join(".gambrel/hooks.yaml"), hooks)?;
+//!
+//! let mut setup = Setup::in_memory(&folder);
+//! setup.options.trust = TrustMode::All; // otherwise as `gambrel trust` says
+//! let gambrel = Gambrel::new(setup);
+//!
+//! let call = ToolCall::new("bash", json!({"command": "rm -rf build"}));
+//! let fired = gambrel.fire_event(&HostEvent::tool_before("session", &call))?;
+//! assert!(fired.decision.merged.ruling.is_refusal());
+//! assert_eq!(fired.decision.merged.ruling_reasons(), ["no recursive rm"]);
+//! # std::fs::remove_dir_all(folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # What is public
+//!
+//! | to | items |
+//! |---|---|
+//! | build | [`Gambrel`], [`Setup`], [`Options`], [`TrustMode`], [`SignalPolicy`] |
+//! | say what happened | [`HostEvent`], [`Moment`], [`event`]; or the JSON of an agent with [`Gambrel::receive`] |
+//! | fire | [`Gambrel::fire`], [`Gambrel::fire_event`], [`Gambrel::wrap`], [`FiringObserver`] |
+//! | read the result | [`FireResult`], [`Decision`], [`Verdict`], [`Ruling`], [`Message`], [`Step`], [`Reply`], [`Complaint`] |
+//! | see hooks that would run | [`Gambrel::load_hooks`], [`Gambrel::explain`], [`Candidate`] |
+//! | run calls of hooks in another way | [`action`] |
+//!
+//! Everything else is for the command line and hidden here: it may change at any time. The inner
+//! crates are not part of the interface, so a host cannot come to depend on how the engine is split.
+//! Types that a host only reads, such as [`Decision`] and [`Step`], may get more fields.
+//!
+//! # Features
+//!
+//! None is on by default. A hook whose action is not built in counts as a gate that failed, and the
+//! trail says so.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `http` | webhooks, questions that wait for a person, the server of approvals |
+//! | `js` | TypeScript and JavaScript modules (QuickJS) |
+//! | `mcp` | hooks that call tools of MCP servers, and the board over MCP; includes `http` |
+//!
+//! # Threads and signals
+//!
+//! [`Gambrel::fire`] blocks until the last awaited hook has ended. `Gambrel` is `Send` and `Sync`: an
+//! async host calls it on a thread for blocking work (`examples/async_host.rs`). With
+//! [`SignalPolicy::Return`] a signal ends the hooks and the host goes on.
 
 mod account;
+pub mod action;
 mod app;
 mod board;
 mod coverage;
+pub mod event;
+mod host_event;
 mod lazy_action;
 #[cfg(feature = "js")]
 mod modules;
@@ -37,35 +84,49 @@ mod terminal;
 mod trial;
 mod wrap;
 
+pub use app::Gambrel;
+pub use gambrel_actions::{SignalGuard, SignalPolicy};
+pub use gambrel_engine::{
+    Candidate, FireResult, FiringObserver, FiringProgress, Loaded, Options, Selection, TrustMode,
+};
+pub use gambrel_model::{
+    Audience, Complaint, Decision, Hook, Loss, Message, Moment, Patch, Reason, ReceivedEvent,
+    Reply, Ruling, Severity, Slot, SourceSpan, Step, Verdict,
+};
+pub use host_event::HostEvent;
+pub use setup::Setup;
+pub use wrap::{ToolCall, ToolError, ToolOutput, WrappedCall};
+
+// For the command line of this workspace, which is built with the same version.
+#[doc(hidden)]
 pub use account::{account_home, real_path};
-pub use app::{Gambrel, fresh_key};
+#[doc(hidden)]
+pub use app::fresh_key;
+#[doc(hidden)]
 pub use board::BoardRequest;
 #[cfg(feature = "mcp")]
+#[doc(hidden)]
 pub use board::serve_mcp;
-pub use gambrel_actions as actions;
+#[doc(hidden)]
 pub use gambrel_dialects::teams::HOOK_CONTRACT_VERSION;
+#[doc(hidden)]
 pub use gambrel_dialects::teams::leader::IdleReport;
+#[doc(hidden)]
 pub use gambrel_dialects::{DIALECTS, StartPreferences};
-pub use gambrel_engine::now_ms;
-pub use gambrel_engine::{
-    Candidate, Coverage, FireResult, FiringObserver, FiringProgress, Loaded, Options, Selection,
-    Trust, TrustMode,
-};
-pub use gambrel_ledger as ledger;
-pub use gambrel_model as model;
-pub use gambrel_model::{Complaint, Decision, Event, ReceivedEvent, Reply, Ruling, Verdict};
-pub use gambrel_process as process;
-pub use gambrel_runner as runner;
-#[cfg(feature = "js")]
-pub use gambrel_script as script;
-#[cfg(feature = "http")]
-pub use gambrel_server as server;
+#[doc(hidden)]
+pub use gambrel_engine::{Coverage, Trust, now_ms};
+#[doc(hidden)]
+pub use gambrel_model::Event;
+#[doc(hidden)]
 pub use project_env::StateDirError;
+#[doc(hidden)]
 pub use run::{native_dialects, plan_sources};
-pub use setup::{QuestionNotice, Setup, TerminalUse};
+#[doc(hidden)]
+pub use setup::{QuestionNotice, TerminalUse};
+#[doc(hidden)]
 pub use team::{IdleResult, TeamError, TeamHookResult};
+#[doc(hidden)]
 pub use trial::NOT_REPLAYED;
-pub use wrap::{ToolCall, ToolError, ToolOutput};
 
 /// The example of the library guide, compiled with the tests.
 #[cfg(doctest)]

@@ -278,6 +278,18 @@ impl Runs for MemoryLedger {
         Ok(())
     }
 
+    fn replace_outcomes(
+        &self,
+        firing_key: &str,
+        outcomes: &BTreeMap<String, Outcome>,
+    ) -> LedgerResult {
+        let named = |(hook, outcome): (&String, &Outcome)| {
+            ((firing_key.to_owned(), hook.clone()), outcome.clone())
+        };
+        self.change_state().outcomes.extend(outcomes.iter().map(named));
+        Ok(())
+    }
+
     fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> LedgerResult<RunLock> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = locks.entry(name.to_owned()).or_default();

@@ -69,7 +69,8 @@ pub use pattern::{Pattern, PatternError};
 pub use public_url::{PublicUrl, PublicUrlError};
 pub use quality_gate::{FailureAction, FollowupOwner, QualityGatePolicy, QualityGateResult};
 pub use question_context::{
-    AnswerEffects, FileChange, MAX_SHOWN_CHARS, QuestionContext, TextReplacement,
+    AnswerEffects, FileChange, INPUT_FIELD_PREFIX, MAX_SHOWN_CHARS, QuestionContext,
+    TextReplacement,
 };
 pub use request::{
     ApprovalRequest, FetchRequest, FetchResponse, RegexCheck, SpawnRequestBody, ToolRequest,

@@ -7,6 +7,9 @@ use serde_json::Value;
 /// The most characters of one text that a person is shown. Nothing longer counts as shown whole.
 pub const MAX_SHOWN_CHARS: usize = 20_000;
 
+/// What the names of shown values begin with, if they are fields of a tool's input.
+pub const INPUT_FIELD_PREFIX: &str = "input.";
+
 /// The context of a question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

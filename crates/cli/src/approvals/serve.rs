@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use gambrel::model::PublicUrl;
+use gambrel_model::PublicUrl;
 #[cfg(feature = "http")]
 use {
     crate::args::UsageError,
@@ -13,8 +13,8 @@ use {
     crate::run::timelines::{self, RunLister},
     crate::{open, printer},
     gambrel::Gambrel,
-    gambrel::model::ledger::RecordedFiring,
-    gambrel::server::{ActivitySource, ServeAddress, ServedAddress},
+    gambrel_model::ledger::RecordedFiring,
+    gambrel_server::{ActivitySource, ServeAddress, ServedAddress},
     serde_json::json,
     std::sync::Arc,
 };
@@ -73,7 +73,7 @@ pub fn run(folder: Option<PathBuf>, args: &ServeArgs) -> anyhow::Result<u8> {
     server_config.activity = Some(activity_source(&gambrel));
 
     let address = ServeAddress { port: args.port, bind: args.bind };
-    let signal = gambrel::server::serve(server_config, address, &mut |served| {
+    let signal = gambrel_server::serve(server_config, address, &mut |served| {
         print_served(served, &key, args.json);
     })?;
     Ok(128 + signal)

@@ -6,12 +6,21 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use gambrel::Gambrel;
-use gambrel::model::ticket::AnswerKind;
-use gambrel::model::{Answer, AnswerResult, Ticket, TicketState};
 use gambrel_engine::now_ms;
+use gambrel_model::ticket::AnswerKind;
+use gambrel_model::{Answer, AnswerResult, Ticket, TicketState};
 use serde_json::{Value, json};
 
 use crate::{open, printer};
+
+/// How hooks ask questions.
+const WHERE_TO_BEGIN: &str =
+    "  ask:      a webhook with `await: true`; in runs also a rule with `ask`
+  answer:   gambrel serve, on a page; gambrel approve or deny, here
+  more:     docs/approvals.md
+";
+/// Where answered questions are.
+const EARLIER_QUESTIONS: &str = "  earlier:  gambrel approvals --all\n";
 
 /// Arguments of `approvals`.
 #[derive(Debug, Args)]
@@ -50,16 +59,11 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
     }
 
     if tickets.is_empty() {
-        printer::print(match args.all {
-            true => {
-                "no questions: a hook asks them with `type: webhook` and `await: true`, see \
-                 docs/approvals.md\n"
-            }
-            false => {
-                "no open questions: a hook asks them with `type: webhook` and `await: true`, see \
-                 docs/approvals.md; `gambrel approvals --all` lists earlier ones\n"
-            }
-        });
+        let (word, rest) = match args.all {
+            true => ("no questions", ""),
+            false => ("no open questions", EARLIER_QUESTIONS),
+        };
+        printer::print(&format!("{word}\n{WHERE_TO_BEGIN}{rest}"));
         return Ok(0);
     }
 

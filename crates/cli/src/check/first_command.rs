@@ -1,7 +1,7 @@
 //! The first command of a shell text, where it is plain to see. It runs nothing, and gives up where
 //! the text has to be evaluated.
 
-use gambrel::model::shell_quotes::{QuoteReader, ShellChar, ShellSign};
+use gambrel_model::shell_quotes::{QuoteReader, ShellChar, ShellSign};
 
 /// Words that begin no simple command.
 const KEYWORDS: [&str; 14] = [

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use gambrel::model::{Complaint, SourceSpan};
+use gambrel_model::{Complaint, SourceSpan};
 
 use crate::printer::{self, diagnostic};
 

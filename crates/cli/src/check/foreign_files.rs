@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gambrel::model::{Complaint, SourceSpan};
+use gambrel_model::{Complaint, SourceSpan};
 use serde_json::Value;
 
 /// An agent with hooks in files of its own.

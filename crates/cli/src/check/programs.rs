@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gambrel::model::{Call, Carry, Complaint, Event, Hook, Program, ReceivedEvent};
-use gambrel::process::path_lookup::{find_on_path, is_executable};
 use gambrel::{Gambrel, Loaded};
 use gambrel_dialects::sample_event;
+use gambrel_model::{Call, Carry, Complaint, Event, Hook, Program, ReceivedEvent};
+use gambrel_process::path_lookup::{find_on_path, is_executable};
 
 use super::first_command::first_command;
 

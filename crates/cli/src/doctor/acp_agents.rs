@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gambrel::Gambrel;
-use gambrel::runner::{ACP_AGENTS, AcpAgent};
+use gambrel_runner::{ACP_AGENTS, AcpAgent};
 
 use super::Finding;
 

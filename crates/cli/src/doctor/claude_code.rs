@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use gambrel::model::ledger::{FiringQuery, FiringRecord, RecordedFiring};
 use gambrel::{Gambrel, Loaded};
 use gambrel_dialects::claude::CLAUDE;
 use gambrel_engine::describe_uncovered;
+use gambrel_model::ledger::{FiringQuery, FiringRecord, RecordedFiring};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 

@@ -1,7 +1,7 @@
 //! `fire -v`: prints the console output of modules on stderr.
 
 use gambrel::Decision;
-use gambrel::model::Step;
+use gambrel_model::Step;
 
 use crate::printer;
 

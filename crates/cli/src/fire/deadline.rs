@@ -25,7 +25,7 @@ const MAX_SETTINGS_BYTES: u64 = 8 * 1024 * 1024;
 pub fn arm_timer(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
     let event = args.event.as_deref().filter(|_| args.hosted && args.from == CLAUDE.name)?;
     let began = Instant::now();
-    gambrel::actions::end_process_after(SETTINGS_TIMEOUT);
+    gambrel_actions::end_process_after(SETTINGS_TIMEOUT);
 
     let files = entry_files(folder);
     let timeouts = files
@@ -36,7 +36,7 @@ pub fn arm_timer(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
     let host_timeout = found.unwrap_or(DEFAULT_TIMEOUT);
     let lead = (host_timeout / 20).min(MAX_LEAD_WINDOW);
     let left = (host_timeout - lead).saturating_sub(began.elapsed());
-    gambrel::actions::end_process_after(left);
+    gambrel_actions::end_process_after(left);
     found
 }
 

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use gambrel::model::event::session_key;
-use gambrel::model::{Audience, Event, Moment, MomentKind, Reply, Ruling, Verdict};
 use gambrel::{DIALECTS, Decision, Gambrel};
 use gambrel_engine::{GAMBREL, Unreadable, now_ms, queue_messages, record_unreadable};
+use gambrel_model::event::session_key;
+use gambrel_model::{Audience, Event, Moment, MomentKind, Reply, Ruling, Verdict};
 use serde_json::{Map, Value};
 
 /// How many bytes are searched for names.

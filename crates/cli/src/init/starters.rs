@@ -1,8 +1,8 @@
 //! The files that `gambrel init` writes. Texts are in `starters/`; types and schemas are generated.
 
-use gambrel::runner::{pipeline_schema, stage_schema};
 use gambrel_dialects::omp::declarations::generate_declarations;
 use gambrel_dialects::unified::schema::{file_schema, hook_definitions};
+use gambrel_runner::{pipeline_schema, stage_schema};
 
 use super::{InitTarget, PipelineStarter};
 use crate::schema::schema_text;

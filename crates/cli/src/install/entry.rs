@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use gambrel::model::text::quote;
-use gambrel::model::{EventSpec, Moment};
 use gambrel::{Gambrel, Loaded, Setup};
 use gambrel_dialects::claude::self_reference;
 use gambrel_engine::hooked_events;
+use gambrel_model::text::quote;
+use gambrel_model::{EventSpec, Moment};
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject};
 
 use super::{DIALECT, InstallArgs};

@@ -1,8 +1,8 @@
 //! Describes the text of a settings file before `install` by ranges of the text after it, and by
 //! the blanks and brackets between them. No other text is stored, so no secret is.
 
-use gambrel::model::text::split_tokens;
-use gambrel::model::to_hex;
+use gambrel_model::text::split_tokens;
+use gambrel_model::to_hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use similar::{Algorithm, DiffOp, capture_diff_slices};

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use gambrel::model::{Hook, SourceSpan};
+use gambrel_model::{Hook, SourceSpan};
 
 use crate::printer;
 
 /// The summary on one short line, after the hook's name.
 pub fn summary_line(hook: &Hook, width: usize) -> String {
     let what = hook.describe().summary;
+    // The name of a module is that of its file.
+    let is_file = |name: &str| what == name || what.ends_with(&format!("/{name}"));
     match &hook.draft.name {
-        Some(name) if !what.ends_with(name.as_str()) => {
-            printer::truncate_line(&format!("{name}: {what}"), width)
-        }
+        Some(name) if !is_file(name) => printer::truncate_line(&format!("{name}: {what}"), width),
         _ => printer::truncate_line(&what, width),
     }
 }

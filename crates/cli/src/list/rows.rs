@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use gambrel::model::Hook;
+use gambrel_model::Hook;
 
 use super::describe::{place_of, summary_line};
 use super::state::HookState;
@@ -57,11 +57,12 @@ fn list_row(state: &HookState<'_>, project: &Path, home: Option<&Path>) -> ListR
         hook.kind(),
     ];
     details.extend(limits_of(hook));
-    details.extend(state.skip_reason().map(|why| format!("skipped: {why}")));
+    let below_project = format!("{}/", project.display());
+    let skipped = state.skip_reason().map(|why| why.replace(&below_project, ""));
+    details.extend(skipped.map(|why| format!("skipped: {why}")));
     let mark = if state.may_run() { "run" } else { "skip" };
     // The summary of a module is its path.
-    let summary =
-        summary_line(hook, MAX_LINE_CHARS).replace(&format!("{}/", project.display()), "");
+    let summary = summary_line(hook, MAX_LINE_CHARS).replace(&below_project, "");
     let description = match &hook.draft.status {
         Some(status) => format!("{status}: {summary}"),
         None => summary,

@@ -1,7 +1,7 @@
 //! Whether a hook runs, and why not. Modules are loaded to see whether they can be.
 
-use gambrel::model::Hook;
 use gambrel::{Gambrel, Loaded, Trust};
+use gambrel_model::Hook;
 
 use super::find_replacement;
 use crate::commands;

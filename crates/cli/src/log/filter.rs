@@ -1,7 +1,7 @@
 //! Chooses the firings that `log` lists. Filters that the journal does not have are applied here.
 
-use gambrel::model::Ledger;
-use gambrel::model::ledger::{FiringQuery, FiringRecord, RecordedFiring};
+use gambrel_model::Ledger;
+use gambrel_model::ledger::{FiringQuery, FiringRecord, RecordedFiring};
 
 use super::local_time;
 use crate::args::LogArgs;

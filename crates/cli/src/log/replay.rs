@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use gambrel::model::ledger::{FiringQuery, FiringRecord, RecordedEvent, RecordedFiring};
-use gambrel::model::text::join_lines;
 use gambrel::{DIALECTS, Decision, Gambrel, NOT_REPLAYED};
+use gambrel_model::ledger::{FiringQuery, FiringRecord, RecordedEvent, RecordedFiring};
+use gambrel_model::text::join_lines;
 use serde_json::{Value, json};
 
 use super::line::short_id;

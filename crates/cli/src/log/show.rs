@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use gambrel::DIALECTS;
-use gambrel::model::JournalRecord;
-use gambrel::model::ledger::{FiringRecord, RecordedFiring};
+use gambrel_model::JournalRecord;
+use gambrel_model::ledger::{FiringRecord, RecordedFiring};
 use serde_json::{Value, json};
 
+use super::line::is_own_slot;
 use super::local_time;
 use super::summary::summarize_event;
 use crate::printer::{self, ruling_style};
@@ -135,7 +136,9 @@ impl ShownFiring {
 
     fn add_rewrites(&mut self, recorded: &RecordedFiring<'_>) {
         let Some(rewrites) = recorded.field("rewrites").as_object() else { return };
-        for (slot, rewrite) in rewrites {
+        let is_shared = |(slot, _): &(&String, &Value)| !is_own_slot(slot);
+        let has_shared = rewrites.iter().any(|entry| is_shared(&entry));
+        for (slot, rewrite) in rewrites.iter().filter(|entry| !has_shared || is_shared(entry)) {
             let by = rewriters(recorded, slot);
             match rewrite.get("before") {
                 Some(before) => {

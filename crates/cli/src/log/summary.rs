@@ -1,9 +1,9 @@
 //! A recorded event in a few words: the tool, and the argument that says what it does.
 
 use gambrel::DIALECTS;
-use gambrel::model::ledger::RecordedFiring;
-use gambrel::model::text::join_lines;
-use gambrel::model::{CallerContext, Facts, Tool};
+use gambrel_model::ledger::RecordedFiring;
+use gambrel_model::text::join_lines;
+use gambrel_model::{CallerContext, Facts, Tool};
 use serde_json::Value;
 
 /// Arguments that say what a tool does, the most telling first.

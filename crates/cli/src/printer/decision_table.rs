@@ -1,29 +1,57 @@
 //! A decision as text: one row per hook, then the merged verdict.
 
 use gambrel::Decision;
-use gambrel::model::{Audience, Reason, Step};
+use gambrel_model::{Audience, Reason, Step};
 
 use crate::printer;
 
-/// One row for every hook that was considered.
+/// Width of a line where stdout is no terminal.
+const DEFAULT_LINE_CHARS: usize = 100;
+/// The most characters of a hook's title, and of why it decided so.
+const MAX_TITLE_CHARS: usize = 34;
+const MAX_WHY_CHARS: usize = 160;
+/// The indent of a reason that does not fit into its row.
+const WHY_INDENT: usize = 11;
+
+/// One row for every hook that was considered. A long reason has a line of its own.
 pub fn format_trail(decision: &Decision) -> String {
-    let rows: Vec<Vec<String>> = decision.full_trail().iter().map(format_step).collect();
-    let text = printer::format_table(&["  DIALECT", "HOOK", "OUTCOME", "VERDICT", "WHY"], &rows);
-    if rows.is_empty() { "  no hooks for this event\n".into() } else { text }
+    let trail = decision.full_trail();
+    if trail.is_empty() {
+        return "  no hooks for this event\n".into();
+    }
+    let rows: Vec<Vec<String>> = trail.iter().map(format_step).collect();
+    let table = printer::format_table(&["  DIALECT", "HOOK", "OUTCOME", "VERDICT", "WHY"], &rows);
+    let line_chars = printer::stdout_width().unwrap_or(DEFAULT_LINE_CHARS);
+    let mut lines = table.lines();
+    let mut text = format!("{}\n", lines.next().unwrap_or_default());
+    for (line, row) in lines.zip(&rows) {
+        let why = row.last().map_or("", String::as_str);
+        let before = line.strip_suffix(why).filter(|_| line.chars().count() > line_chars);
+        text += &match before {
+            Some(before) => {
+                let why = printer::fit_line(why, line_chars.saturating_sub(WHY_INDENT));
+                format!("{}\n{:WHY_INDENT$}{why}\n", before.trim_end(), "")
+            }
+            None => format!("{line}\n"),
+        };
+    }
+    text
 }
 
 fn format_step(step: &Step) -> Vec<String> {
     let outcome = step.outcome.as_ref().map_or("skipped".into(), |outcome| match outcome.end {
-        gambrel::model::End::Exited(code) => format!("exited {code}"),
+        gambrel_model::End::Exited(code) => format!("exited {code}"),
         ref end => end.trail_word().to_owned(),
     });
     let verdict = if step.ran { step.verdict.as_str() } else { "-" };
     let title = if step.recheck { format!("{} (again)", step.title) } else { step.title.clone() };
-    let cells =
-        [&*format!("  {}", step.dialect), &*printer::truncate_line(&title, 34), &*outcome, verdict];
-    let mut cells: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
-    cells.push(printer::truncate_line(&step.why, 70));
-    cells
+    vec![
+        format!("  {}", step.dialect),
+        printer::truncate_line(&title, MAX_TITLE_CHARS),
+        outcome,
+        verdict.to_owned(),
+        printer::truncate_line(&step.why, MAX_WHY_CHARS),
+    ]
 }
 
 /// A text with the title of the hook that it comes from. Messages of gambrel name themselves.
@@ -31,7 +59,7 @@ fn name_hook(decision: &Decision, text: &str, hook: &str) -> String {
     let text = printer::truncate_line(text, 100);
     let step = decision.trail.iter().find(|step| step.hook == hook && !step.title.is_empty());
     match step {
-        Some(step) => format!("{text} ({})", printer::truncate_line(&step.title, 34)),
+        Some(step) => format!("{text} ({})", printer::truncate_line(&step.title, MAX_TITLE_CHARS)),
         None => text,
     }
 }

@@ -1,8 +1,8 @@
 //! Formats a complaint: under the source text, or on one line.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use gambrel::model::text::is_display_control;
-use gambrel::model::{Complaint, Severity};
+use gambrel_model::text::is_display_control;
+use gambrel_model::{Complaint, Severity};
 
 use crate::printer;
 

@@ -1,6 +1,6 @@
 //! The counts of a run as text.
 
-use gambrel::runner::RunCounts;
+use gambrel_runner::RunCounts;
 
 /// The counts in one line: what nobody reported is left out.
 pub fn describe_counts(counts: &RunCounts) -> String {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use gambrel::Gambrel;
-use gambrel::runner::{RunFolder, read_state};
+use gambrel_runner::{RunFolder, read_state};
 use serde_json::json;
 
 use super::{RunArgs, status};

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use gambrel::model::{Hook, Moment};
-use gambrel::runner::{AcpAgent, AgentSpec, BEADS_COMMAND, Plan, PlanFile, PlanNode, RunFolder};
 use gambrel::{Gambrel, Loaded, Trust, TrustMode, native_dialects, plan_sources};
+use gambrel_model::{Hook, Moment};
+use gambrel_runner::{AcpAgent, AgentSpec, BEADS_COMMAND, Plan, PlanFile, PlanNode, RunFolder};
 use serde_json::{Value, json};
 
 use crate::args::USAGE_EXIT_CODE;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use gambrel::runner::{LogKind, LogLine, Plan, RunCounts, RunFolder, RunResult, RunUpdate};
+use gambrel_runner::{LogKind, LogLine, Plan, RunCounts, RunFolder, RunResult, RunUpdate};
 use serde_json::json;
 
 use super::counts_view::{cost_text, describe_counts, tokens_text};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use gambrel::Gambrel;
-use gambrel::model::{IterationTimeline, RunTimeline, TimelineHook, iso_time};
+use gambrel_model::{IterationTimeline, RunTimeline, TimelineHook, iso_time};
 use serde_json::json;
 
 use super::{ReportArgs, status, timelines};
@@ -38,7 +38,7 @@ pub fn print_report(folder: Option<PathBuf>, args: &ReportArgs) -> anyhow::Resul
 
 #[cfg(feature = "http")]
 fn html_report(timeline: &RunTimeline) -> anyhow::Result<String> {
-    Ok(gambrel::server::report_page(timeline, gambrel::now_ms()))
+    Ok(gambrel_server::report_page(timeline, gambrel::now_ms()))
 }
 
 #[cfg(not(feature = "http"))]

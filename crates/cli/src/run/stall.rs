@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gambrel::runner::{Plan, RunFolder, RunState, RunStep};
+use gambrel_runner::{Plan, RunFolder, RunState, RunStep};
 
 /// How long an agent may write nothing before it is shown.
 const STALL_WINDOW: Duration = Duration::from_secs(5 * 60);

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use gambrel::actions::{SignalGuard, SignalPolicy};
-use gambrel::runner::{
+use gambrel::{Gambrel, Setup, now_ms};
+use gambrel_actions::{SignalGuard, SignalPolicy};
+use gambrel_runner::{
     Plan, PlanError, PlanRequest, RunFolder, RunResult, RunState, RunStatus, compile_plan,
     is_session_name, read_state, write_state,
 };
-use gambrel::{Gambrel, Setup, now_ms};
 use serde_json::Value;
 
 use super::progress::{ProgressPrinter, RunDisplay};
@@ -249,7 +249,7 @@ fn recompile(
     }
     plan.session = old.session;
     gambrel.record_plan(&plan, run_folder)?;
-    gambrel::runner::write_plan(&plan, run_folder)?;
+    gambrel_runner::write_plan(&plan, run_folder)?;
     Ok(None)
 }
 

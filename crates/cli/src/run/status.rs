@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-#[cfg(feature = "http")]
-use gambrel::model::RunSummary;
-use gambrel::model::event::run_key;
-use gambrel::model::{Audience, Message, ProcessOrigin, iso_time};
-use gambrel::runner::{Plan, RunFolder, RunState, RunStatus, is_session_name, read_state};
 use gambrel::{Gambrel, now_ms, real_path};
 use gambrel_engine::queue_messages;
+#[cfg(feature = "http")]
+use gambrel_model::RunSummary;
+use gambrel_model::event::run_key;
+use gambrel_model::{Audience, Message, ProcessOrigin, iso_time};
+use gambrel_runner::{Plan, RunFolder, RunState, RunStatus, is_session_name, read_state};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 

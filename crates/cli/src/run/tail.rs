@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use gambrel::Gambrel;
-use gambrel::runner::{Plan, RunFolder, RunState, RunStatus, read_state};
+use gambrel_runner::{Plan, RunFolder, RunState, RunStatus, read_state};
 use serde_json::json;
 
 use super::output_file::GrowingFile;

@@ -1,12 +1,12 @@
 //! Runs as pictures, for pages and reports.
 
 use gambrel::Gambrel;
-use gambrel::model::{RunTimeline, TimelineHook};
-use gambrel::runner::{RunState, build_timeline, is_session_name, read_log};
+use gambrel_model::{RunTimeline, TimelineHook};
+use gambrel_runner::{RunState, build_timeline, is_session_name, read_log};
 
 #[cfg(feature = "http")]
 use {
-    gambrel::model::RunSummary,
+    gambrel_model::RunSummary,
     std::collections::BTreeMap,
     std::sync::{Mutex, PoisonError},
     std::time::SystemTime,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use gambrel::model::ledger::TaskStatus;
-use gambrel::runner::MAX_PRIORITY;
+use gambrel_model::ledger::TaskStatus;
+use gambrel_runner::MAX_PRIORITY;
 
 /// Arguments of `task`.
 #[derive(Debug, Args)]

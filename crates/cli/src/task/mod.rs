@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use gambrel::ledger::TeamDir;
-use gambrel::model::ledger::{Task, TaskStatus, WatchTarget};
-use gambrel::runner::{
+use gambrel::{BoardRequest, Gambrel};
+use gambrel_ledger::TeamDir;
+use gambrel_model::ledger::{Task, TaskStatus, WatchTarget};
+use gambrel_runner::{
     Board, BoardChange, BoardError, NewTask, TaskEdit, find_blocker, status_word,
 };
-use gambrel::{BoardRequest, Gambrel};
 use serde_json::{Value, json};
 
 use args::{
@@ -231,7 +231,7 @@ fn show_task(gambrel: &Gambrel, args: &NamedTaskArgs) -> anyhow::Result<u8> {
     }
     text.push_str("\nhistory\n");
     for change in &task.history {
-        let time = gambrel::model::iso_time(change.at, false);
+        let time = gambrel_model::iso_time(change.at, false);
         let (by, what) = (printer::single_line(&change.by), printer::single_line(&change.text));
         text.push_str(&format!("  {time}  {what} ({by})\n"));
     }

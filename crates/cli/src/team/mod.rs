@@ -6,9 +6,9 @@ mod status;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gambrel::ledger::{TeamDir, TeamMessage};
-use gambrel::model::iso_time;
 use gambrel::{Gambrel, IdleReport, IdleResult, now_ms};
+use gambrel_ledger::{TeamDir, TeamMessage};
+use gambrel_model::iso_time;
 use serde_json::{Value, json};
 
 pub use args::TeamArgs;

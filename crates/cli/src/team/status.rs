@@ -1,10 +1,10 @@
 //! `gambrel team status`: members, tasks and the last quality gates of a team.
 
 use gambrel::Gambrel;
-use gambrel::ledger::{TeamDir, TeamMember};
-use gambrel::model::iso_time;
-use gambrel::model::ledger::Task;
-use gambrel::runner::status_word;
+use gambrel_ledger::{TeamDir, TeamMember};
+use gambrel_model::iso_time;
+use gambrel_model::ledger::Task;
+use gambrel_runner::status_word;
 use serde_json::{Value, json};
 
 use super::args::TeamStatusArgs;

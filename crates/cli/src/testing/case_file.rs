@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gambrel::model::{Complaint, Severity};
 use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
+use gambrel_model::{Complaint, Severity};
 use serde_json::Value;
 
 const FILE_KEYS: &[&str] = &["project", "copy", "pass_env", "cases"];

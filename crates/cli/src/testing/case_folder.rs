@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
-use gambrel::model::text::quote;
+use gambrel_model::text::quote;
 use serde_json::{Value, json};
 
 use super::case_file::{HookCase, StubScript};

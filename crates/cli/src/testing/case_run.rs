@@ -8,9 +8,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use gambrel::model::Hook;
 use gambrel::{DIALECTS, Gambrel, Setup};
 use gambrel_dialects::sample_event;
+use gambrel_model::Hook;
 use serde_json::{Map, Value};
 
 use super::case_file::{CaseStep, HookCase};

@@ -1,6 +1,6 @@
 //! Compares what a case expects with what happened.
 
-use gambrel::model::text::join_lines;
+use gambrel_model::text::join_lines;
 use serde_json::{Value, json};
 
 use super::case_file::{CaseExpect, ReplyExpect};

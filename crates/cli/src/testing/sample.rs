@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use gambrel::DIALECTS;
-use gambrel::model::complaint::nearest_name;
-use gambrel::model::{Dialect, EventSpec};
 use gambrel_dialects::sample_event;
+use gambrel_model::complaint::nearest_name;
+use gambrel_model::{Dialect, EventSpec};
 use serde_json::json;
 
 use crate::args::UsageError;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use gambrel::Gambrel;
-use gambrel::model::TrustEntry;
 use gambrel_engine::{ABSENT, CoveredFile};
+use gambrel_model::TrustEntry;
 use similar::TextDiff;
 
 use super::TrustRow;

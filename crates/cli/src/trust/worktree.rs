@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gambrel::model::{TrustEntries, TrustEntry};
 use gambrel_engine::TRUST_RULES;
+use gambrel_model::{TrustEntries, TrustEntry};
 
 use super::TrustRow;
 

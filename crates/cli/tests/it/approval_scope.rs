@@ -62,8 +62,9 @@ fn shows_all_input_fields_and_asks_again_without_them() {
     let loose = json!({"command": "deploy", "dangerouslyDisableSandbox": true});
     fire_hosted(&fixture, "Bash", loose.clone());
     let ticket = approve(&fixture);
-    let input = shown_fact(&ticket, "Input").unwrap();
-    assert!(input.contains("dangerouslyDisableSandbox"), "{ticket}");
+    let unsafe_field = shown_fact(&ticket, "input.dangerouslyDisableSandbox");
+    assert_eq!(unsafe_field.as_deref(), Some("true"), "{ticket}");
+    assert_eq!(shown_fact(&ticket, "input.command"), None, "it is shown as the command");
     let plain = fire_hosted(&fixture, "Bash", json!({"command": "deploy"}));
     assert_eq!(ruling(&plain), "deny", "{plain}");
     let allowed = fire_hosted(&fixture, "Bash", loose);

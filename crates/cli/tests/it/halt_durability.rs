@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gambrel::ledger::open_state_dir;
-use gambrel::model::{Audience, Ledger, Undelivered, Verdict};
+use gambrel_ledger::open_state_dir;
+use gambrel_model::{Audience, Ledger, Undelivered, Verdict};
 use serde_json::{Value, json};
 
 use crate::session_lock::LockHolder;

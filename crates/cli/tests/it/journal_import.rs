@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use gambrel::ledger::open_state_dir;
-use gambrel::model::ledger::FiringQuery;
-use gambrel::model::{FiringPhase, JournalRecord, Ledger, ProcessOrigin};
+use gambrel_ledger::open_state_dir;
+use gambrel_model::ledger::FiringQuery;
+use gambrel_model::{FiringPhase, JournalRecord, Ledger, ProcessOrigin};
 use serde_json::{Value, json};
 
 use crate::test_project::{BASH_LS, TestProject, text, wait_until};

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::journal::list_files;
+use crate::run_fixture::{project_with_stage, run_folder, run_to};
 use crate::test_project::{BASH_LS, TestProject, text, wait_until};
 
 /// Longer than the shortest secrets that are recognised, and unlike any format of a secret.
@@ -94,6 +95,43 @@ fn stores_no_prompt_that_a_module_rewrote() {
     let shown = project.json(&["show", decision["id"].as_str().unwrap(), "--json"]);
     assert_eq!(shown["rewrites"]["prompt"]["after"], "use *** please", "{shown}");
     assert_not_stored(&project);
+}
+
+/// A hook before the module repeats the output in an answer that is too long for memory.
+#[test]
+fn stores_nothing_removed_in_spill_files() {
+    let project = TestProject::new();
+    add_redaction(&project);
+    let long =
+        "event=$(cat); echo \"$event\"; head -c 20000000 /dev/zero | tr '\\0' x; echo \"$event\"";
+    let hook = json!({"type": "command", "command": long});
+    project.file(".claude/settings.json", &command_hooks("PostToolUse", &[hook]));
+    let decision = project.decide("claude", &tool_event(&format!("one {CANARY} two")));
+    assert!(decision["patch"]["output"].to_string().contains("***"), "{decision}");
+    assert_eq!(list_files(&project.base.join("state/spill")).len(), 1);
+    project.json(&["show", "last", "--json"]);
+    assert_not_stored(&project);
+}
+
+/// The state folder and the folder of the run: its log, its board, and what the agent wrote.
+#[test]
+fn stores_nothing_removed_in_a_run() {
+    let project = project_with_stage("termination: {type: fixed, iterations: 1}");
+    add_redaction(&project);
+    let show = json!({"type": "command", "command": "cat; cat >&2"});
+    project.file(".claude/settings.json", &command_hooks("PostToolUse", &[show]));
+    let call = json!({"tool": "shell", "args": {"command": "cat notes"},
+        "output": format!("one {CANARY} two")});
+    let turns = json!({"turns": [{"say": "I read.", "tools": [call]}]});
+    project.file("turns.yaml", &turns.to_string());
+    run_to(&project, &["work", "--agent", "script:turns.yaml"], 0);
+    let shown = text(&project.run(&["log", "--json"], b"").stdout);
+    assert!(shown.contains("one *** two"), "{shown}");
+    assert_not_stored(&project);
+    for path in list_files(&run_folder(&project, "work")) {
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(!text(&bytes).contains(CANARY), "{}", path.display());
+    }
 }
 
 #[test]

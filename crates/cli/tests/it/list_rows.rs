@@ -117,5 +117,6 @@ fn says_where_to_begin() {
     let shown = list(&project);
     assert!(shown.contains(".gambrel/hooks.yaml") && shown.contains("gambrel trust"), "{shown}");
     let shown = text(&project.run(&["approvals"], b"").stdout);
-    assert!(shown.starts_with("no open questions: a hook asks them with"), "{shown}");
+    assert!(shown.starts_with("no open questions\n") && shown.contains("`await: true`"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
 }

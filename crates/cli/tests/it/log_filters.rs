@@ -1,8 +1,11 @@
 //! `log` lists what the user asks for, and `show` takes short ids and `last`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use crate::test_project::{BASH_LS, TestProject, text};
+use crate::terminal_screen::TerminalProgram;
+use crate::test_project::{BASH_LS, TestProject, text, wait_until};
 
 fn fire_tool(project: &TestProject, session: &str, tool: &str, command: &str) -> String {
     let event = json!({"hook_event_name": "PreToolUse", "session_id": session, "tool_name": tool,
@@ -73,7 +76,7 @@ fn an_empty_log_says_where_to_begin() {
     assert!(project.run(&["log", "--json"], b"").stdout.is_empty());
     let output = project.run(&["show", "last"], b"");
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("gambrel install claude"));
+    assert!(text(&output.stderr).contains("gambrel log"));
 
     project.decide("claude", BASH_LS);
     let printed = text(&project.run(&["log", "--denied"], b"").stdout);
@@ -93,6 +96,28 @@ fn follow_applies_filters() {
     follower.kill().unwrap();
     follower.wait().unwrap();
     assert!(line.contains(&denied), "{line}");
+}
+
+/// A firing is seen before it has a ruling, and printed when it has one.
+#[test]
+fn follow_waits_for_the_ruling() {
+    let project = TestProject::new();
+    project
+        .guard("touch started; for i in $(seq 600); do [ -e go ] || sleep 0.05; done; exit 2", 60);
+    let mut follower = project.command(&["log", "-f", "--json", "--denied"]).spawn().unwrap();
+    let waiting = project.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
+    wait_until("the hook runs", || project.root.join("started").exists());
+    // Longer than the follower needs to see the firing.
+    std::thread::sleep(Duration::from_millis(1_000));
+    project.file("go", "");
+    waiting.wait_with_output().unwrap();
+    let reader = std::io::BufReader::new(follower.stdout.take().unwrap());
+    let (sender, line) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(std::io::BufRead::lines(reader).next()));
+    let line = line.recv_timeout(Duration::from_secs(20));
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+    assert!(line.unwrap().unwrap().unwrap().contains("\"deny\""));
 }
 
 #[test]
@@ -122,4 +147,27 @@ fn messages_name_their_hook() {
     let shown = text(&project.run(&["show", "last"], b"").stdout);
     assert!(shown.contains("message  to you, from echo '{\"systemMessage\""), "{shown}");
     assert!(shown.contains("be careful"), "{shown}");
+}
+
+/// At 80 and 100 columns a reason has a line of its own; nothing is wider than the terminal.
+#[test]
+fn the_list_fits_the_terminal() {
+    let project = TestProject::new();
+    let reason = "the team keeps whole trees; ask a person to remove them, or remove single files";
+    project.guard(&format!("echo '{reason}' >&2; exit 2"), 5);
+    let long = format!("rm -rf {}", "very/long/path/".repeat(20));
+    fire_tool(&project, "s", "Bash", &long);
+    fire_tool(&project, "s", "mcp__database__delete_rows", "");
+    for columns in [80, 100, 180] {
+        let mut log = TerminalProgram::start(&project, &["log"], (columns, 24));
+        assert!(log.wait().success());
+        log.wait_for("the team keeps");
+        let lines = log.lines();
+        let longest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest < usize::from(columns), "{columns}: {lines:?}");
+        let has_own_line = lines.iter().any(|line| line.trim_start().starts_with("the team keeps"));
+        assert_eq!(has_own_line, columns < 180, "{columns}: {lines:?}");
+        let count = lines.iter().filter(|line| !line.is_empty()).count();
+        assert_eq!(count, if has_own_line { 4 } else { 3 }, "{lines:?}");
+    }
 }

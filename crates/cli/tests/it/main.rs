@@ -133,6 +133,7 @@ mod slow_receivers;
 mod stdin_newline;
 mod success_criteria;
 mod tool_gate_entry;
+mod transcripts;
 mod trust_command_table;
 mod trust_content;
 mod trust_display;

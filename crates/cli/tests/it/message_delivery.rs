@@ -3,8 +3,8 @@
 
 use std::process::Child;
 
-use gambrel::ledger::open_state_dir;
-use gambrel::model::{Audience, Undelivered, Verdict};
+use gambrel_ledger::open_state_dir;
+use gambrel_model::{Audience, Undelivered, Verdict};
 use serde_json::{Value, json};
 
 use crate::session_lock::LockHolder;

@@ -58,7 +58,7 @@ fn shows_an_agent_that_writes_nothing() {
     set_time(&output, last);
     let since = stalled();
     let seconds = last.duration_since(UNIX_EPOCH).unwrap().as_secs();
-    assert_eq!(since, gambrel::model::iso_time(seconds * 1_000, false));
+    assert_eq!(since, gambrel_model::iso_time(seconds * 1_000, false));
     let shown = text(&project.run(&["status", "work"], b"").stdout);
     assert!(shown.contains("stalled    no output for 1"), "{shown}");
     let shown = text(&project.run(&["runs"], b"").stdout);

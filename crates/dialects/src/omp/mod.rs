@@ -14,6 +14,8 @@ mod results;
 mod sample;
 mod verdict;
 
+pub use verdict::DETAILS_SLOT;
+
 use gambrel_model::description::value_text;
 use gambrel_model::{
     Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Description, Dialect,

@@ -319,12 +319,15 @@ fn warn_stray_fields(
         kind.required_field == key || kind.optional_fields.contains(&key)
     };
     let other = |key: &str| ACTION_TYPES.iter().find(|other| has_field(other, key));
+    let own = ACTION_TYPES
+        .iter()
+        .flat_map(|other| other.optional_fields.iter().copied().chain([other.required_field]));
     let mut known = COMMON_FIELDS.to_vec();
-    known.extend(
-        ACTION_TYPES
-            .iter()
-            .flat_map(|other| other.optional_fields.iter().copied().chain([other.required_field])),
-    );
+    for key in own {
+        if !known.contains(&key) {
+            known.push(key);
+        }
+    }
     let mut fields = DocumentFields::new(reader.document, node);
     fields.warn_unknown_keys(&known);
     reader.complaints.append(&mut fields.complaints);

@@ -6,7 +6,8 @@ use gambrel_model::request::{CALLBACK_MARKER, strip_callback_marker, to_body};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variable_names};
 use gambrel_model::text::truncate_chars;
 use gambrel_model::{
-    ApprovalRequest, Call, Carry, Event, FileChange, Hook, MAX_SHOWN_CHARS, WebhookRequest,
+    ApprovalRequest, Call, Carry, Event, FileChange, Hook, INPUT_FIELD_PREFIX, MAX_SHOWN_CHARS,
+    WebhookRequest,
 };
 use serde_json::{Value, json};
 
@@ -208,19 +209,25 @@ fn shown_values(event: &Event, carry: &Carry) -> Vec<(String, String)> {
             variable_value(event, carry, name).filter(|text| !text.is_empty() && text != "[]");
         shown.extend(given.map(|text| (title.to_owned(), shorten_value(&text))));
     }
-    if let Some(input) = input_beside_command(event) {
-        shown.push(("Input".to_owned(), shorten_value(&input)));
-    }
+    let input = event.facts.tool.as_ref().map(|tool| input_fields(&tool.args));
+    shown.extend(input.into_iter().flatten().map(|(name, text)| (name, shorten_value(&text))));
     shown
 }
 
-/// A tool's whole input, unless it has only a command.
-fn input_beside_command(event: &Event) -> Option<String> {
-    let args = &event.facts.tool.as_ref()?.args;
-    let fields = args.as_object();
-    let only_command =
-        fields.is_some_and(|fields| fields.len() == 1 && args["command"].is_string());
-    (!only_command).then(|| args.to_string())
+/// A tool's input by field, without the command, which has a place of its own.
+fn input_fields(args: &Value) -> Vec<(String, String)> {
+    let text_of = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match args {
+        Value::Object(fields) => {
+            let others =
+                fields.iter().filter(|(name, value)| *name != "command" || !value.is_string());
+            others
+                .map(|(name, value)| (format!("{INPUT_FIELD_PREFIX}{name}"), text_of(value)))
+                .collect()
+        }
+        Value::Null => Vec::new(),
+        other => vec![("Input".to_owned(), text_of(other))],
+    }
 }
 
 /// Whether the approval page shows all of a tool's input. Only then an approval allows the call.
@@ -228,7 +235,8 @@ pub fn shows_whole_input(event: &Event) -> bool {
     let fits = |text: &str| text.chars().count() <= MAX_SHOWN_CHARS;
     let Some(tool) = &event.facts.tool else { return true };
     let command = tool.args.get("command").and_then(Value::as_str);
-    command.is_none_or(fits) && input_beside_command(event).is_none_or(|input| fits(&input))
+    let has_only_command = input_fields(&tool.args).is_empty();
+    command.is_none_or(fits) && (has_only_command || fits(&tool.args.to_string()))
 }
 
 /// Shortens a long value and marks the cut.

@@ -2,7 +2,7 @@
 //! hook format, without a change in any other file.
 
 use gambrel::Ruling;
-use gambrel::model::Dialect;
+use gambrel_model::Dialect;
 use serde_json::{Value, json};
 
 use crate::harness::{fire, folder_with_files};
@@ -40,7 +40,7 @@ fn its_hooks_receive_arguments_under_their_own_names() {
     let folder = folder_with_files(&[("toy.txt", "about-to cat\n")]);
     let (decision, _) = fire(TABLE, folder.path(), "claude", CLAUDE_EVENT);
     let words =
-        decision.merged.messages_for(gambrel::model::Audience::AgentNow).next().expect("words");
+        decision.merged.messages_for(gambrel_model::Audience::AgentNow).next().expect("words");
     assert_eq!(json(words.as_bytes()), json!({"line": "rm -rf /"}));
 }
 

@@ -1,13 +1,13 @@
 //! The shared harness: a folder of hooks, and an engine with real shells and a ledger in memory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gambrel::actions::{Settings, ShellAction};
-use gambrel::ledger::MemoryLedger;
-use gambrel::model::{Action, CallerContext, Decision, Dialect, ReceivedEvent, Reply, SearchRoots};
 use gambrel::{Options, TrustMode};
+use gambrel_actions::{Settings, ShellAction};
 use gambrel_engine::{Engine, load_hooks};
+use gambrel_ledger::MemoryLedger;
+use gambrel_model::{Action, CallerContext, Decision, Dialect, ReceivedEvent, Reply, SearchRoots};
 
 use crate::toy::answer_action::AnswerAction;
 
@@ -48,4 +48,12 @@ pub fn folder_with_files(files: &[(&str, &str)]) -> tempfile::TempDir {
         std::fs::write(path, text).expect("a file");
     }
     folder
+}
+
+/// An example, which `cargo test` builds beside the tests.
+pub fn example_path(name: &str) -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let path = own.parent().unwrap().parent().unwrap().join("examples").join(name);
+    assert!(path.exists(), "{} is missing: build the examples of this crate", path.display());
+    path
 }

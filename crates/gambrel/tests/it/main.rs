@@ -3,7 +3,9 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod custom_dialect;
+mod examples;
 mod harness;
+mod host_events;
 mod missing_actions;
 mod queued_messages;
 mod rewrites;

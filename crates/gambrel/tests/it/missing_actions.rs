@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gambrel::ledger::MemoryLedger;
 use gambrel::{Complaint, Gambrel, Ruling, Setup, TrustMode};
+use gambrel_ledger::MemoryLedger;
 
 const EVENT: &[u8] = br#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
 

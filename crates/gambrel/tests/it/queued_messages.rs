@@ -1,9 +1,9 @@
 //! Messages that are queued for a session and delivered outside a firing.
 
-use gambrel::ledger::MemoryLedger;
-use gambrel::model::ledger::Sessions;
-use gambrel::model::{Audience, Claim, Message, Ruling, SessionState, Undelivered, Verdict};
 use gambrel_engine::{PendingDelivery, mark_delivered, pending_delivery, queue_messages};
+use gambrel_ledger::MemoryLedger;
+use gambrel_model::ledger::Sessions;
+use gambrel_model::{Audience, Claim, Message, Ruling, SessionState, Undelivered, Verdict};
 
 const KEY: &str = "run:/tmp/a run";
 

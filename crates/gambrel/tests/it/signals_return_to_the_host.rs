@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::folder_with_files;
+use crate::harness::{example_path, folder_with_files};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -13,14 +13,6 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const SETTINGS: &str = r#"{"hooks": {"PreToolUse": [{"hooks": [
     {"type": "command", "command": "[ -e pid ] || { echo $$ > new; mv new pid; sleep 600 & wait; }"}
 ]}]}}"#;
-
-/// An example, which `cargo test` builds beside the tests.
-fn example_path(name: &str) -> PathBuf {
-    let own = std::env::current_exe().unwrap();
-    let path = own.parent().unwrap().parent().unwrap().join("examples").join(name);
-    assert!(path.exists(), "{} is missing: build the examples of this crate", path.display());
-    path
-}
 
 #[test]
 fn a_host_fires_again_after_sigint() {

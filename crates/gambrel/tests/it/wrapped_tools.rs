@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gambrel::{Gambrel, Setup, ToolCall, ToolError, ToolOutput, TrustMode};
+use gambrel::{Audience, Gambrel, Ruling, Setup, ToolCall, ToolError, ToolOutput, TrustMode};
 use serde_json::{Value, json};
 
 fn host(module: &str) -> (tempfile::TempDir, Gambrel) {
@@ -16,15 +16,11 @@ fn host(module: &str) -> (tempfile::TempDir, Gambrel) {
 }
 
 fn call(command: &str) -> ToolCall {
-    let input = json!({"command": command});
-    ToolCall { session: "s".into(), name: "bash".into(), id: "1".into(), input }
+    ToolCall::new("bash", json!({"command": command})).in_session("s").with_id("1")
 }
 
 fn tool_output(text: &str) -> Result<ToolOutput, String> {
-    Ok(ToolOutput {
-        content: vec![json!({"type": "text", "text": text})],
-        details: json!({"n": 1}),
-    })
+    Ok(ToolOutput::text(text).with_details(json!({"n": 1})))
 }
 
 const GUARD: &str = r#"
@@ -48,16 +44,20 @@ fn a_blocked_call_never_runs() {
         ran = true;
         tool_output("")
     });
-    assert!(matches!(blocked, Err(ToolError::Blocked(reason)) if reason == "policy"));
+    let blocked = blocked.unwrap();
+    assert_eq!(blocked.result, Err(ToolError::Blocked("policy".into())));
+    assert_eq!(blocked.decision.merged.ruling, Ruling::Deny);
+    assert!(blocked.after.is_none());
     assert!(!ran);
     let thrown = gambrel.wrap(&call("boom"), |_| tool_output(""));
+    let thrown = thrown.unwrap().result;
     assert!(matches!(thrown, Err(ToolError::Blocked(why)) if why.contains("no policy file")));
     // A call that did not run fires no result.
     let recorder = "import fs from 'fs'; export default (pi) => { pi.on('tool_call', (e) => ({ block: e.input.command === 'rm' })); pi.on('tool_result', (e, ctx) => fs.writeFileSync(`${ctx.cwd}/fired`, '')); };\n";
     let (folder, gambrel) = host(recorder);
-    assert!(gambrel.wrap(&call("rm"), |_| tool_output("")).is_err());
+    assert!(gambrel.wrap(&call("rm"), |_| tool_output("")).unwrap().result.is_err());
     assert!(!folder.path().join("fired").exists());
-    assert!(gambrel.wrap(&call("ls"), |_| tool_output("")).is_ok());
+    assert!(gambrel.wrap(&call("ls"), |_| tool_output("")).unwrap().result.is_ok());
     assert!(folder.path().join("fired").exists());
 }
 
@@ -68,7 +68,7 @@ fn content_is_replaced_and_details_stay() {
         assert_eq!(input["command"], "cat");
         tool_output("a secret")
     });
-    let output = output.unwrap_or_else(|_| panic!("it ran"));
+    let output = output.unwrap().result.unwrap();
     assert_eq!(output.content, [json!({"type": "text", "text": "a ***"})]);
     assert_eq!(output.details, json!({"n": 1}));
 }
@@ -77,5 +77,51 @@ fn content_is_replaced_and_details_stay() {
 fn an_error_stays_an_error() {
     let (_folder, gambrel) = host(GUARD);
     let failed = gambrel.wrap(&call("cat"), |_| Err::<ToolOutput, _>("ENOENT".to_owned()));
-    assert!(matches!(failed, Err(ToolError::Failed(error)) if error == "ENOENT"));
+    assert_eq!(failed.unwrap().result, Err(ToolError::Failed("ENOENT".into())));
+}
+
+/// A hook of Claude Code rewrites the input of a tool that the host names as oh-my-pi does.
+#[test]
+fn hooks_rewrite_the_input_and_send_messages() {
+    let answer = json!({"systemMessage": "force was left out", "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "allow",
+        "updatedInput": {"path": "b", "content": "new"}, "additionalContext": "never force"}});
+    let hook = |command: String| json!([{"hooks": [{"type": "command", "command": command}]}]);
+    let settings = json!({"hooks": {
+        "PreToolUse": hook(format!("echo '{}'", answer.to_string().replace("\"path\"", "\"file_path\""))),
+        "PostToolUse": hook("grep -q '\"file_path\":\"b\"' && echo seen >&2 && exit 2".into()),
+    }});
+    let (folder, gambrel) = host("export default () => {};");
+    std::fs::create_dir_all(folder.path().join(".claude")).unwrap();
+    std::fs::write(folder.path().join(".claude/settings.json"), settings.to_string()).unwrap();
+    let call = ToolCall::new("write", json!({"path": "a", "content": "old"})).in_session("s");
+    let mut given = Value::Null;
+    let wrapped = gambrel.wrap(&call, |input| {
+        given = input.clone();
+        tool_output("written")
+    });
+    let wrapped = wrapped.unwrap();
+    assert_eq!(given, json!({"path": "b", "content": "new"}));
+    assert_eq!(wrapped.input, given);
+    let of = |to: Audience| -> Vec<&str> {
+        let own = wrapped.messages.iter().filter(|message| message.to == to);
+        own.map(|message| message.text.as_str()).collect()
+    };
+    assert_eq!(of(Audience::User), ["force was left out"]);
+    assert_eq!(of(Audience::AgentNow)[0], "never force");
+    assert!(of(Audience::AgentNow).iter().any(|text| text.contains("seen")), "{wrapped:?}");
+    assert!(wrapped.after.is_some());
+}
+
+/// Nobody can be asked, so a call that a person must approve does not run.
+#[test]
+fn a_call_that_needs_an_approval_is_blocked() {
+    let (folder, gambrel) = host("export default () => {};");
+    std::fs::create_dir_all(folder.path().join(".gambrel")).unwrap();
+    let rule = json!({"type": "rule", "ask": "deploy", "message": "production"});
+    let hooks = json!({"hooks": {"on_tool_before": [rule]}});
+    std::fs::write(folder.path().join(".gambrel/hooks.yaml"), hooks.to_string()).unwrap();
+    let wrapped = gambrel.wrap(&call("deploy"), |_| tool_output("")).unwrap();
+    let reason = "a person must approve it: production";
+    assert_eq!(wrapped.result, Err(ToolError::Blocked(reason.into())));
 }

@@ -193,6 +193,14 @@ impl Runs for LocalLedger {
         outcomes::record_outcome(&self.folder, &self.redactor, (firing_key, hook), outcome)
     }
 
+    fn replace_outcomes(
+        &self,
+        firing_key: &str,
+        outcomes: &BTreeMap<String, Outcome>,
+    ) -> LedgerResult {
+        outcomes::replace_outcomes(&self.folder, &self.redactor, firing_key, outcomes)
+    }
+
     fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> LedgerResult<RunLock> {
         run_lock::acquire_lock(&self.folder, &self.redactor, name, owner)
     }

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 
 use gambrel_model::ledger::{LedgerResult, SESSION_FILES};
 use gambrel_model::{Captured, Outcome, sha256, to_hex};
 use serde::{Deserialize, Serialize};
 
-use super::state_dir::{StateDir, io_error, refused_error};
+use super::state_dir::{Durable, StateDir, io_error, refused_error};
 use crate::redact::Redactor;
 
 /// One line of the file. Streams are stored as text, so that secrets in them are redacted.
@@ -52,6 +53,35 @@ pub(super) fn record_outcome(
 ) -> LedgerResult {
     let name = file_name(key);
     let path = folder.path_of(&name);
+    let line = format_line(&path, redactor, (key, hook), outcome)?;
+    folder
+        .open_private(&name, OpenOptions::new().append(true))
+        .and_then(|mut file| file.write_all(line.as_bytes()))
+        .map_err(|error| io_error("recording an outcome in", &path, &error))
+}
+
+/// Replaces all outcomes of a firing.
+pub(super) fn replace_outcomes(
+    folder: &StateDir,
+    redactor: &Redactor,
+    key: &str,
+    outcomes: &BTreeMap<String, Outcome>,
+) -> LedgerResult {
+    let name = file_name(key);
+    let path = folder.path_of(&name);
+    let mut text = String::new();
+    for (hook, outcome) in outcomes {
+        text += &format_line(&path, redactor, (key, hook), outcome)?;
+    }
+    folder.replace_file(&name, text.as_bytes(), Durable::No)
+}
+
+fn format_line(
+    path: &Path,
+    redactor: &Redactor,
+    (key, hook): (&str, &str),
+    outcome: &Outcome,
+) -> LedgerResult<String> {
     let mut outcome = outcome.clone();
     let record = RecordedOutcome {
         key: key.to_owned(),
@@ -62,17 +92,13 @@ pub(super) fn record_outcome(
     };
 
     let mut value = serde_json::to_value(&record)
-        .map_err(|error| refused_error("recording an outcome in", &path, error))?;
+        .map_err(|error| refused_error("recording an outcome in", path, error))?;
     redactor.redact_value(&mut value);
     // Names of hooks and keys are compared later, so they stay as they are.
     value["key"] = key.into();
     value["hook"] = hook.into();
     // A line of its own, also after a torn one.
-    let line = format!("\n{value}\n");
-    folder
-        .open_private(&name, OpenOptions::new().append(true))
-        .and_then(|mut file| file.write_all(line.as_bytes()))
-        .map_err(|error| io_error("recording an outcome in", &path, &error))
+    Ok(format!("\n{value}\n"))
 }
 
 /// The recorded outcomes of a firing, by hook. The first record of a hook counts.

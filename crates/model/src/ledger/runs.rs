@@ -21,6 +21,13 @@ pub trait Runs {
     /// of running the hook. The first outcome of a hook counts.
     fn record_outcome(&self, firing_key: &str, hook: &str, outcome: &Outcome) -> LedgerResult;
 
+    /// Replaces the recorded outcomes of a firing that has ended.
+    fn replace_outcomes(
+        &self,
+        firing_key: &str,
+        outcomes: &BTreeMap<String, Outcome>,
+    ) -> LedgerResult;
+
     /// Takes a lock if it is free. It is exclusive until dropped or until the process ends. The
     /// error has the kind `Locked` with the owner.
     fn acquire_lock(&self, name: &str, owner: &ProcessOrigin) -> LedgerResult<RunLock>;

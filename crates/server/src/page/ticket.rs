@@ -1,6 +1,7 @@
 //! The page of one question, from what matters most to what matters least: the question, the command
 //! or the change, why it is asked, who asks from where, what each answer does, and the rest.
 
+use gambrel_model::INPUT_FIELD_PREFIX;
 use gambrel_model::ticket::{Answer, AnswerKind, Ticket};
 use maud::{Markup, html};
 
@@ -100,9 +101,28 @@ fn ticket_subject(ticket: &Ticket) -> Markup {
             pre.command tabindex="0" aria-label="Command" { (mark_controls(&context.command)) }
         }
         @if !path.is_empty() { p.path { (path) } }
-        @if !context.diff.is_empty() { (diff_block(&path, &mark_controls(&context.diff))) }
+        @if !context.diff.is_empty() { (diff_block(&path, &mark_controls(&context.diff))) } @else {
+            (input_rows(ticket))
+        }
         @if !context.why.is_empty() { p.why { (clean_text(&context.why)) } }
     }
+}
+
+/// The fields of a call's input by name. A diff shows those of an edit.
+fn input_rows(ticket: &Ticket) -> Markup {
+    let fields: Vec<(&str, &String)> = ticket.shown.iter().filter_map(input_field).collect();
+    html! {
+        @if !fields.is_empty() {
+            dl.input {
+                @for (name, value) in fields { (fact_row(&clean_line(name), &mark_controls(value))) }
+            }
+        }
+    }
+}
+
+/// The name and value of a shown field of the input.
+fn input_field((name, value): &(String, String)) -> Option<(&str, &String)> {
+    Some((name.strip_prefix(INPUT_FIELD_PREFIX)?, value))
 }
 
 /// Who asks, from where, and since when.
@@ -126,10 +146,16 @@ fn ticket_details(ticket: &Ticket) -> Markup {
     let is_above = |name: &str| {
         !(context.command.is_empty() && context.path.is_empty()) && SHOWN_ABOVE.contains(&name)
     };
-    let shown = ticket.shown.iter().filter(|(name, _)| !is_above(name));
+    let has_input_above = context.diff.is_empty();
+    let shown = ticket
+        .shown
+        .iter()
+        .filter(|fact| !is_above(&fact.0) && (!has_input_above || input_field(fact).is_none()));
     let origin =
         [("Session", &ticket.session), ("Project", &ticket.project), ("Hook", &ticket.hook)];
-    let has_subject = !context.command.is_empty() || !context.diff.is_empty();
+    let has_subject = !context.command.is_empty()
+        || !context.diff.is_empty()
+        || ticket.shown.iter().any(|fact| input_field(fact).is_some());
     html! {
         details open[!has_subject] {
             summary { "Details" }

@@ -81,7 +81,7 @@ fn run_header(timeline: &RunTimeline, now: u64) -> Markup {
         article.card {
             div.top {
                 p.state.(status_class(&summary.status)) role="status" { (clean_line(&summary.status)) }
-                p.deadline {
+                p.deadline.began {
                     "Began " (time_element(summary.began, now, false))
                     @if is_live(timeline) { ", so far " } @else { ", took " }
                     strong { (format_duration(until.saturating_sub(summary.began))) }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::fixture::{KEY, ServerFixture, now_ms, wait_until};
-use crate::page_layout::{PHONE, assert_readable};
+use crate::page_layout::{PHONE, assert_readable, save_views};
 
 const EVIL: &str = "</pre><script>alert(1)</script>\u{1b}[2J\u{202e}";
 
@@ -318,7 +318,7 @@ fn the_report_is_one_file_without_requests() {
 
 /// Draws the pictures of the documentation: `cargo test -p gambrel-server -- --ignored`.
 #[test]
-#[ignore = "writes docs/*.png"]
+#[ignore = "writes docs/pictures"]
 fn draws_documentation_pictures() {
     let Some(mut browser) = Browser::start() else { return };
     let (fixture, _run) = start();
@@ -332,11 +332,12 @@ fn draws_documentation_pictures() {
     tab.wait_for_text("deny");
     tab.click("#firings summary");
     tab.save_picture(&docs.join("serve.png"));
-    tab.show_as("dark", PHONE);
+    save_views(&mut tab, "serve");
     tab.navigate(&format!("{}/runs/release", fixture.listening.base()));
     tab.wait_for_text("release.yaml");
     tab.show_as("light", (760, 600));
     tab.save_picture(&docs.join("run.png"));
+    save_views(&mut tab, "run");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.html");
     let mut run = release_run();
@@ -349,6 +350,7 @@ fn draws_documentation_pictures() {
     }];
     std::fs::write(&path, report_page(&run, now_ms())).unwrap();
     tab.navigate(&format!("file://{}", path.display()));
-    tab.show_as("dark", (390, 700));
+    tab.show_as("dark", PHONE);
     tab.save_picture(&docs.join("report-phone.png"));
+    save_views(&mut tab, "report");
 }

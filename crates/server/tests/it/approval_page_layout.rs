@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::browser::{Browser, Tab};
 use crate::fixture::{KEY, ServerFixture, new_ticket, now_ms, path_of};
-use crate::page_layout::{DESKTOP, PHONE, assert_readable, is_too_wide};
+use crate::page_layout::{DESKTOP, PHONE, assert_readable, is_too_wide, save_views};
 
 const DIFF: &str = "@@ -41,4 +41,4 @@\n fn total(cart: &Cart) -> Money {\n     let sum = \
     cart.lines().map(Line::price).sum();\n-    sum + shipping(cart)\n+    sum + shipping(cart) - \
@@ -67,6 +67,21 @@ fn diff_ticket(key: &str) -> Ticket {
     Ticket { title: "Change how totals are computed?".into(), ..full_ticket(key, context) }
 }
 
+fn call_ticket(key: &str) -> Ticket {
+    let shown = [
+        ("Tool", "mcp__db__delete_rows"),
+        ("input.table", "users"),
+        ("input.where", "created_at < '2020-01-01'"),
+    ];
+    let context =
+        QuestionContext { why: "Rows do not come back.".into(), ..QuestionContext::default() };
+    Ticket {
+        title: "Delete rows?".into(),
+        shown: shown.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec(),
+        ..full_ticket(key, context)
+    }
+}
+
 /// The distance of an element's top and bottom from the top of the window.
 fn edges(tab: &mut Tab<'_>, selector: &str) -> (f64, f64) {
     let script = format!(
@@ -120,6 +135,22 @@ fn puts_what_matters_first() {
 }
 
 #[test]
+fn shows_arguments_by_name() {
+    let Some(mut browser) = Browser::start() else { return };
+    let fixture = ServerFixture::new();
+    let opened = fixture.open_ticket_with(call_ticket("call"));
+    let mut tab = browser.open(&link(&fixture, &opened));
+    let rows = "[...document.querySelectorAll('dl.input .fact')].map((row) => row.innerText)";
+    let shown = tab.evaluate(rows);
+    assert_eq!(shown[0], "table\nusers");
+    assert_eq!(shown[1], "where\ncreated_at < '2020-01-01'");
+    let order = ["h1", "dl.input", ".why", "dl.facts", ".effects", "details"];
+    let tops: Vec<f64> = order.iter().map(|selector| edges(&mut tab, selector).0).collect();
+    assert!(tops.is_sorted(), "{order:?} are at {tops:?}");
+    assert_eq!(tab.evaluate("document.querySelector('details').open"), false);
+}
+
+#[test]
 fn shows_long_commands_whole_with_buttons_in_view() {
     let Some(mut browser) = Browser::start() else { return };
     let fixture = ServerFixture::new();
@@ -157,17 +188,34 @@ fn marks_characters_that_would_hide_a_part() {
 
 /// Draws the pictures of the documentation: `cargo test -p gambrel-server -- --ignored`.
 #[test]
-#[ignore = "writes docs/*.png"]
+#[ignore = "writes docs/pictures"]
 fn draws_documentation_pictures() {
     let Some(mut browser) = Browser::start() else { return };
     let fixture = ServerFixture::with_list();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
     let command = fixture.open_ticket_with(command_ticket("command"));
     let mut tab = browser.open(&link(&fixture, &command));
+    save_views(&mut tab, "approval");
     tab.show_as("light", (760, 600));
     tab.save_picture(&docs.join("approval.png"));
     let diff = fixture.open_ticket_with(diff_ticket("diff"));
     tab.navigate(&link(&fixture, &diff));
-    tab.show_as("dark", (390, 700));
+    save_views(&mut tab, "diff");
+    tab.show_as("dark", PHONE);
     tab.save_picture(&docs.join("approval-phone.png"));
+    let call = fixture.open_ticket_with(call_ticket("call"));
+    tab.navigate(&link(&fixture, &call));
+    save_views(&mut tab, "call");
+    let lines: String = (1..=40).map(|line| format!("echo line {line} && ")).collect();
+    let context = QuestionContext { command: lines, ..QuestionContext::default() };
+    let long = fixture.open_ticket_with(full_ticket("long", context));
+    tab.navigate(&link(&fixture, &long));
+    save_views(&mut tab, "long-command");
+    fixture.post(&path_of(&long), "action=reject&message=too+soon").send();
+    tab.navigate(&link(&fixture, &long));
+    save_views(&mut tab, "answered");
+    tab.navigate(&list(&fixture));
+    save_views(&mut tab, "questions");
+    tab.navigate(&format!("{}/history", fixture.listening.base()));
+    save_views(&mut tab, "history");
 }

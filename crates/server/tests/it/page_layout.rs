@@ -1,20 +1,33 @@
 //! What holds for every page: on a desktop and a phone, light and dark, all of it can be read.
 
+use std::path::Path;
+
 use crate::browser::Tab;
 
 pub(crate) const DESKTOP: (u32, u32) = (1024, 768);
 pub(crate) const PHONE: (u32, u32) = (390, 700);
+const VIEWS: [(&str, (u32, u32)); 4] =
+    [("light", DESKTOP), ("dark", DESKTOP), ("light", PHONE), ("dark", PHONE)];
 /// The least contrast of text, by WCAG 2.
 const MIN_CONTRAST: f64 = 4.5;
 
 /// Checks the contrast of every text, and that nothing lies beside the window.
 pub(crate) fn assert_readable(tab: &mut Tab<'_>, what: &str) {
-    for (scheme, size) in [("light", DESKTOP), ("dark", DESKTOP), ("light", PHONE), ("dark", PHONE)]
-    {
+    for (scheme, size) in VIEWS {
         tab.show_as(scheme, size);
         assert!(!is_too_wide(tab), "{what} in {size:?}");
         let (contrast, text) = lowest_contrast(tab);
         assert!(contrast >= MIN_CONTRAST, "{what} {scheme} {size:?}: {contrast} for {text:?}");
+    }
+}
+
+/// Draws a page as every device and scheme shows it, into `target/pictures`, to be looked at.
+pub(crate) fn save_views(tab: &mut Tab<'_>, name: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/pictures");
+    for (scheme, size) in VIEWS {
+        tab.show_as(scheme, size);
+        let device = if size == PHONE { "phone" } else { "desktop" };
+        tab.save_picture(&folder.join(format!("{name}-{device}-{scheme}.png")));
     }
 }
 

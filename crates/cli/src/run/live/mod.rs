@@ -9,9 +9,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gambrel::model::Ticket;
-use gambrel::runner::{Plan, RunFolder, RunUpdate};
 use gambrel::{FiringObserver, Gambrel, Setup, TerminalUse, now_ms};
+use gambrel_model::Ticket;
+use gambrel_runner::{Plan, RunFolder, RunUpdate};
 
 use self::lines::format_lines;
 use self::state::LiveState;
@@ -48,7 +48,7 @@ impl LiveView {
         (plan, folder): (&Plan, &RunFolder),
         work: impl FnOnce() -> T,
     ) -> T {
-        let earlier = gambrel::runner::read_state(gambrel.ledger(), &folder.path).ok().flatten();
+        let earlier = gambrel_runner::read_state(gambrel.ledger(), &folder.path).ok().flatten();
         self.lock().begin(plan, earlier.map(|(_, state)| state).as_ref());
         let _open = status_block::open_block();
         let (stop, stopped) = channel::<()>();
@@ -103,7 +103,7 @@ fn find_closed(gambrel: &Gambrel, ids: Vec<String>) -> Vec<String> {
     let now = now_ms();
     let is_closed = |id: &String| {
         let ticket = gambrel.ledger().find_ticket(id).ok().flatten();
-        ticket.is_none_or(|ticket| ticket.state_at(now) != gambrel::model::TicketState::Open)
+        ticket.is_none_or(|ticket| ticket.state_at(now) != gambrel_model::TicketState::Open)
     };
     ids.into_iter().filter(is_closed).collect()
 }

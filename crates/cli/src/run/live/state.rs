@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use gambrel::FiringProgress;
-use gambrel::model::{Decision, Event, Moment, Ticket};
-use gambrel::runner::{LogKind, LogLine, Plan, RunState, RunStatus, RunUpdate};
+use gambrel_model::{Decision, Event, Moment, Ticket};
+use gambrel_runner::{LogKind, LogLine, Plan, RunState, RunStatus, RunUpdate};
 
 /// How many blocked calls are kept.
 const MAX_BLOCKED_COUNT: usize = 3;
@@ -80,9 +80,9 @@ impl LiveState {
     pub fn begin(&mut self, plan: &Plan, earlier: Option<&RunState>) {
         self.session.clone_from(&plan.session.name);
         self.began = Some(Instant::now());
-        let stage = |(index, node): (usize, &gambrel::runner::PlanNode)| {
+        let stage = |(index, node): (usize, &gambrel_runner::PlanNode)| {
             let known = earlier.and_then(|run| run.stages.iter().find(|s| s.index == index));
-            let done = |entry: &&gambrel::runner::HistoryEntry| entry.stage == node.id;
+            let done = |entry: &&gambrel_runner::HistoryEntry| entry.stage == node.id;
             let last = earlier.and_then(|run| run.history.iter().rev().find(done));
             LiveStage {
                 id: node.id.clone(),

@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gambrel::actions::RuleAction;
-use gambrel::ledger::MemoryLedger;
-use gambrel::model::request::from_body;
-use gambrel::model::{
+use gambrel::{Gambrel, Setup, TrustMode};
+use gambrel_actions::RuleAction;
+use gambrel_ledger::MemoryLedger;
+use gambrel_model::request::from_body;
+use gambrel_model::{
     Action, Call, Captured, End, Job, Outcome, Program, SpawnRequestBody, ToolRequest,
     WebhookRequest,
 };
-use gambrel::script::{ModuleAction, ScriptSettings};
-use gambrel::{Gambrel, Setup, TrustMode};
+use gambrel_script::{ModuleAction, ScriptSettings};
 
 use super::case::{Behaviour, Case, Fire};
 use super::check::{HookInput, Observed, differences};

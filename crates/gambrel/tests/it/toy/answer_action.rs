@@ -1,6 +1,6 @@
 //! A toy action: the call's text is its output. An action needs one file and one row.
 
-use gambrel::model::{Action, Captured, End, Job, Outcome};
+use gambrel_model::{Action, Captured, End, Job, Outcome};
 
 /// Answers with the text of the call and starts no process.
 pub struct AnswerAction;

@@ -3,7 +3,7 @@
 
 pub mod answer_action;
 
-use gambrel::model::{
+use gambrel_model::{
     Audience, Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
     DialectProperties, Draft, Event, EventSpec, Expect, Facts, Hook, HookAnswer, HookFormat,
     LoadedFile, Moment, Order, Outcome, ParsedEvent, PatchRule, Powers, Program, Reply, Ruling,
