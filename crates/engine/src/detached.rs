@@ -1,8 +1,10 @@
 //! The record that a supervisor needs to read the outcome of a detached hook. It rebuilds the event
 //! and the hook in another process, after the caller has exited.
 
+use std::time::{Duration, Instant};
+
 use gambrel_model::decision::text_excerpt;
-use gambrel_model::ledger::RecordedFiring;
+use gambrel_model::ledger::{FiringState, RecordedFiring};
 use gambrel_model::{
     Audience, CallerContext, Dialect, Draft, Event, FiringPhase, Hook, Ledger, LedgerError,
     Outcome, Verdict,
@@ -14,6 +16,10 @@ use crate::delivery::queue_messages;
 use crate::journal::new_record;
 use crate::removed_text::RemovedText;
 use crate::undelivered;
+
+/// How long the outcome of a quick hook waits for the end of its firing.
+const FIRING_END_TIMEOUT: Duration = Duration::from_secs(60);
+const FIRING_READ_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A detached hook and its event.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,9 +79,13 @@ pub fn record_detached_outcome(
         Some(file) => crate::swap::doubt_verdict(verdict, &hook, file),
         None => verdict,
     };
-    let verdict = verdict.attributed_to(&hook.id);
+    let mut verdict = verdict.attributed_to(&hook.id);
     let mut body = late_body(&hook, outcome, &verdict);
-    hide_removed_text(ledger, &event, &mut body);
+    if has_text(&body, &verdict) {
+        let removed = find_removed(ledger, &event);
+        removed.hide_in_hook_texts(&mut body);
+        removed.hide_in_verdict(&mut verdict);
+    }
     let mut record = new_record(&event, FiringPhase::Late, body);
     let kept = keep_messages(ledger, &event, &hook, verdict);
     if let Err(error) = &kept {
@@ -84,16 +94,25 @@ pub fn record_detached_outcome(
     ledger.append_journal(&[record]).and(kept)
 }
 
-/// The hook may repeat text that another hook of the firing removed.
-fn hide_removed_text(ledger: &dyn Ledger, event: &Event, body: &mut Value) {
-    let is_quiet = |key: &str| body[key].as_str().is_none_or(str::is_empty);
-    if ["stdout", "stderr"].into_iter().all(is_quiet) {
-        return;
+fn has_text(body: &Value, verdict: &Verdict) -> bool {
+    let has = |key: &str| body[key].as_str().is_some_and(|text| !text.is_empty());
+    has("stdout") || has("stderr") || !undelivered::is_nothing(verdict)
+}
+
+/// What other hooks of the firing removed: this one may repeat it. A hook that is quick ends before
+/// its firing, which says more once it has ended.
+fn find_removed(ledger: &dyn Ledger, event: &Event) -> RemovedText {
+    let read = || ledger.firing(&event.id).ok().flatten();
+    let mut firing = read();
+    let end = Instant::now() + FIRING_END_TIMEOUT;
+    while RemovedText::can_be_of(event)
+        && firing.as_ref().is_some_and(|firing| firing.state == FiringState::Running)
+        && Instant::now() < end
+    {
+        std::thread::sleep(FIRING_READ_INTERVAL);
+        firing = read();
     }
-    let firing = ledger.firing(&event.id).ok().flatten();
-    let removed =
-        RemovedText::from_recorded(event, firing.as_ref().map(RecordedFiring::new).as_ref());
-    removed.hide_in_hook_texts(body);
+    RemovedText::from_recorded(event, firing.as_ref().map(RecordedFiring::new).as_ref())
 }
 
 fn late_body(hook: &Hook, outcome: &Outcome, verdict: &Verdict) -> Value {

@@ -1,9 +1,9 @@
 //! What a hook removed from a text is hidden in everything that its firing has stored besides the
-//! journal: recorded outcomes, spilled output, and files that verdicts ask for. Runs after the last
-//! hook; until then a firing that is repeated needs the texts.
+//! journal: recorded outcomes, spilled output, questions, files that verdicts ask for, and what is
+//! kept for a later event. Runs after the last hook; until then a firing that is repeated needs the texts.
 
 use gambrel_model::ledger::LedgerResult;
-use gambrel_model::{Captured, Decision, Event, Outcome, SideEffect};
+use gambrel_model::{Captured, Decision, Event, Outcome, SideEffect, Step, Ticket};
 
 use crate::Engine;
 use crate::removed_text::RemovedText;
@@ -27,6 +27,7 @@ pub(crate) fn hide_removed(
             removed.hide_in_text(text);
         }
     }
+    removed.hide_in_verdict(&mut decision.later);
     let outcomes = decision.trail.iter().filter_map(|step| step.outcome.as_ref());
     let spills = outcomes.flat_map(|outcome| [&outcome.stdout.spill, &outcome.stderr.spill]);
     let failures: Vec<String> = spills
@@ -35,10 +36,33 @@ pub(crate) fn hide_removed(
         .map(|(path, error)| format!("{}: not overwritten: {error}", path.display()))
         .collect();
     decision.warnings.extend(failures);
+    let hidden = hide_in_questions(engine, &decision.trail, removed);
+    decision.warnings.extend(hidden.err().map(|error| error.to_string()));
     if let Some(key) = &event.firing_key {
         let hidden = hide_in_recorded(engine, key, removed);
         decision.warnings.extend(hidden.err().map(|error| error.to_string()));
     }
+}
+
+/// The questions of hooks that ran may quote what another hook removed.
+fn hide_in_questions(engine: &Engine<'_>, trail: &[Step], removed: &RemovedText) -> LedgerResult {
+    let hide = |text: &str| {
+        let mut text = text.to_owned();
+        removed.hide_in_text(&mut text);
+        text
+    };
+    let asked = |ticket: &Ticket| {
+        let mut ran = trail.iter().filter(|step| step.ran);
+        ran.any(|step| step.hook == ticket.hook || step.source == ticket.hook)
+    };
+    for ticket in engine.ledger.list_tickets()?.iter().filter(|ticket| asked(ticket)) {
+        engine.ledger.update_ticket(&ticket.id, &mut |kept| {
+            kept.title = hide(&kept.title);
+            kept.shown.iter_mut().for_each(|(_, text)| *text = hide(text));
+            kept.context = kept.context.map_texts(&hide);
+        })?;
+    }
+    Ok(())
 }
 
 fn hide_in_recorded(engine: &Engine<'_>, key: &str, removed: &RemovedText) -> LedgerResult {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use gambrel_model::ledger::{REMOVED_MARK, RecordedFiring};
-use gambrel_model::{Event, Patch, Slot};
+use gambrel_model::{Event, Patch, Slot, Verdict};
 use serde_json::Value;
 
 /// Shorter words are not hidden: they are part of too many others.
@@ -16,6 +16,8 @@ const MAX_COMPARED_BYTES: usize = 1 << 20;
 /// Keys of the journal whose texts come from hooks.
 const HOOK_TEXT_KEYS: [&str; 7] =
     ["text", "why", "stdout", "stderr", "command", "troubles", "message"];
+/// The slots whose removed texts can be found with the record of a firing.
+const RECORDED_SLOTS: [Slot; 3] = [Slot::Output, Slot::Prompt, Slot::ChatMessages];
 /// What a hook writes in place of a secret, in lower case.
 const MASKS: [&str; 8] = ["redact", "***", "xxxx", "•••", "remove", "mask", "hidden", "secret"];
 
@@ -48,7 +50,7 @@ impl RemovedText {
     pub fn from_recorded(event: &Event, firing: Option<&RecordedFiring<'_>>) -> Self {
         let mut removed = Self::default();
         let ended = firing.filter(|firing| !firing.field("ruling").is_null());
-        for slot in [Slot::Output, Slot::Prompt, Slot::ChatMessages] {
+        for slot in RECORDED_SLOTS {
             let before = texts_before(event, &slot);
             let left_out = |pointer: &str| {
                 ended.is_none_or(|firing| firing.list("left_out").iter().any(|at| *at == *pointer))
@@ -61,6 +63,11 @@ impl RemovedText {
             }
         }
         removed
+    }
+
+    /// Whether an event has texts that [`Self::from_recorded`] looks at.
+    pub fn can_be_of(event: &Event) -> bool {
+        RECORDED_SLOTS.iter().any(|slot| !texts_before(event, slot).is_empty())
     }
 
     /// Whether a hook removed something.
@@ -104,6 +111,13 @@ impl RemovedText {
     /// Hides removed words in a text, or leaves out all of it if there are too many.
     pub fn hide_in_text(&self, text: &mut String) {
         if self.too_many { leave_out(text) } else { self.hide_words(text) }
+    }
+
+    /// Hides removed words in reasons and messages.
+    pub fn hide_in_verdict(&self, verdict: &mut Verdict) {
+        let reasons = verdict.reasons.iter_mut().map(|reason| &mut reason.text);
+        let messages = verdict.messages.iter_mut().map(|message| &mut message.text);
+        reasons.chain(messages).for_each(|text| self.hide_in_text(text));
     }
 
     fn hide_words(&self, text: &mut String) {

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::approval_fixture::{ApprovalFixture, TIMEOUT_SECS};
 use crate::journal::list_files;
 use crate::run_fixture::{project_with_stage, run_folder, run_to};
 use crate::test_project::{BASH_LS, TestProject, text, wait_until};
@@ -79,6 +80,69 @@ fn stores_nothing_removed_that_a_detached_hook_repeats() {
     let texts =
         late().iter().map(|one| format!("{}{}", one["stdout"], one["stderr"])).collect::<String>();
     assert!(texts.matches("[removed]").count() >= 2, "{texts}");
+    assert_not_stored(&project);
+}
+
+/// Messages that wait for a later event are in a file of the session.
+#[test]
+fn stores_nothing_removed_for_a_later_event() {
+    let project = TestProject::new();
+    add_redaction(&project);
+    let event = json!({"type": "tool_result", "toolName": "bash", "toolCallId": "1",
+        "input": {"command": "cat notes"}, "isError": false, "details": {},
+        "content": [{"type": "text", "text": format!("one {CANARY} two")}],
+        "ctx": {"hasUI": false, "sessionId": "s"}});
+    let waiting = || {
+        let files = list_files(&project.base.join("state/sessions"));
+        files.iter().map(|path| text(&std::fs::read(path).unwrap())).collect::<String>()
+    };
+    let halt = "seen=$(grep -o gobble[a-z0-9-]*); \
+        printf '{\"continue\":false,\"stopReason\":\"found %s\"}' \"$seen\"";
+    let quick = json!({"type": "command", "command": halt});
+    // It wakes the agent with what it prints.
+    let late = json!({"type": "command", "command": "cat >&2; exit 2", "asyncRewake": true});
+    for (hook, kept) in [(quick, "found [removed]"), (late, "one [removed] two")] {
+        project.file(".claude/settings.json", &command_hooks("PostToolUse", &[hook]));
+        let decision = project.decide("omp", &event.to_string());
+        assert!(decision["patch"]["output"].to_string().contains("***"), "{decision}");
+        wait_until("the message waits", || waiting().contains(kept));
+        project.run(&["log"], b"");
+        assert_not_stored(&project);
+    }
+}
+
+/// The file of a question, whether the text was removed before it was asked or afterwards.
+#[test]
+fn stores_nothing_removed_in_questions() {
+    let fixture = ApprovalFixture::new();
+    fixture.add_question("on_tool_before", TIMEOUT_SECS);
+    let project = &fixture.project;
+    let masked = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+        "updatedInput": {"command": "login --key [REDACTED]"}}});
+    project.guard(&format!("echo '{masked}'"), 5);
+    let event = BASH_LS.replace("\"ls\"", &json!(format!("login --key {CANARY}")).to_string());
+    project.run(&["fire", "--from", "claude", "--budget", "1"], event.as_bytes());
+    assert_eq!(fixture.tickets(&[])[0]["command"], "login --key [REDACTED]");
+    project.run(&["log"], b"");
+    assert_not_stored(project);
+
+    let project = TestProject::new().with("GAMBREL_UI", "page");
+    add_redaction(&project);
+    let asks = "export default (pi) => pi.on('tool_result', async (event, ctx) => {
+        await ctx.ui.confirm('Show it?', event.content[0].text);
+    });";
+    project.file(".omp/hooks/post/ask.ts", asks);
+    let event = json!({"type": "tool_result", "toolName": "bash", "toolCallId": "1",
+        "input": {"command": "cat notes"}, "isError": false,
+        "content": [{"type": "text", "text": format!("one {CANARY} two")}]});
+    let waiting = project.start(&["fire", "--from", "omp"], event.to_string().as_bytes());
+    let all = || project.json(&["approvals", "--all", "--json"])[0].clone();
+    wait_until("the question is open", || all()["ticket"].is_string());
+    assert!(all()["why"].as_str().unwrap().contains(CANARY), "the person sees it");
+    project.run(&["approve", all()["ticket"].as_str().unwrap()], b"");
+    assert!(waiting.wait_with_output().unwrap().status.success());
+    assert_eq!(all()["why"], "one [removed] two");
+    project.run(&["log"], b"");
     assert_not_stored(&project);
 }
 
