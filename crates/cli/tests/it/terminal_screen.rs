@@ -14,6 +14,9 @@ use crate::test_project::TestProject;
 /// Longer than any test waits for its screen.
 const SCREEN_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// A byte that no program writes. The screen ignores it.
+const END_MARK: u8 = 0;
+
 /// A program in a pseudo-terminal.
 pub struct TerminalProgram {
     pub child: Child,
@@ -102,10 +105,22 @@ impl TerminalProgram {
         let end = Instant::now() + SCREEN_TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
+                self.wait_for_output(end);
                 return status;
             }
             assert!(Instant::now() < end, "it does not end:\n{}", self.lines().join("\n"));
             std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl TerminalProgram {
+    /// Waits until all that was written is on the screen: a mark after it comes last.
+    fn wait_for_output(&mut self, end: Instant) {
+        std::io::Write::write_all(&mut self.terminal, &[END_MARK]).unwrap();
+        while !self.screen.lock().unwrap().written.contains(&END_MARK) {
+            assert!(Instant::now() < end, "the output does not end:\n{}", self.lines().join("\n"));
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
