@@ -66,7 +66,9 @@ fn firing_row(firing: &FiringRecord, activity: &Activity, now: u64) -> Markup {
     };
     let hooks = read_trail(&recorded, activity);
     let reasons = recorded.list("reasons").iter().filter_map(|reason| reason["text"].as_str());
-    let reason = cut_line(&reasons.collect::<Vec<_>>().join("; "));
+    let reasons: Vec<&str> = reasons.collect();
+    let is_repeated = reasons.iter().all(|text| hooks.iter().any(|hook| hook.why.contains(text)));
+    let reason = cut_line(&reasons.join("; "));
     let caller = (activity.name_product)(recorded.text("from"));
     let summary = cut_line(&replace_controls(&(activity.summarize)(firing)));
     let tool = text("tool");
@@ -77,7 +79,7 @@ fn firing_row(firing: &FiringRecord, activity: &Activity, now: u64) -> Markup {
                 strong { @if tool.is_empty() { (text("event")) } @else { (tool) } }
                 @if !summary.is_empty() { " " code { (summary) } }
                 span.quiet { (clean_line(&caller)) " · " (time_element(firing.at, now, false)) }
-                @if !reason.is_empty() { span.why { (reason) } }
+                @if !reason.is_empty() { span.why.repeated[is_repeated] { (reason) } }
             }
             @if hooks.is_empty() { p.quiet { "No hook ran." } }
             (hook_rows(&firing.id, &hooks))

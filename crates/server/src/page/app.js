@@ -5,6 +5,7 @@ const units = [[172800, 86400, "day"], [7200, 3600, "hour"], [60, 60, "minute"],
 
 const distance = (ms) => {
   const apart = Math.abs(ms) / 1000;
+  if (ms <= 0 && apart < 5) return "just now";
   const [, size, name] = units.find(([from]) => apart >= from);
   const count = Math.floor(apart / size);
   const words = `${count} ${name}${count === 1 ? "" : "s"}`;

@@ -13,6 +13,8 @@ use super::when::time_element;
 
 /// Longer values get a box of their own.
 const MAX_INLINE_CHARS: usize = 72;
+/// The title of the tool's name.
+const TOOL_TITLE: &str = "Tool";
 /// Titles of values that the page shows above.
 const SHOWN_ABOVE: [&str; 2] = ["Command", "File"];
 
@@ -108,10 +110,14 @@ fn ticket_subject(ticket: &Ticket) -> Markup {
     }
 }
 
-/// The fields of a call's input by name. A diff shows those of an edit.
+/// The tool of a call and the fields of its input by name. A diff shows those of an edit.
 fn input_rows(ticket: &Ticket) -> Markup {
     let fields: Vec<(&str, &String)> = ticket.shown.iter().filter_map(input_field).collect();
+    let tool = ticket.shown.iter().find(|(name, _)| name == TOOL_TITLE);
+    let context = &ticket.context;
+    let tool = tool.filter(|_| context.command.is_empty() && context.path.is_empty());
     html! {
+        @if let Some((_, tool)) = tool { p.path { (clean_line(tool)) } }
         @if !fields.is_empty() {
             dl.input {
                 @for (name, value) in fields { (fact_row(&clean_line(name), &mark_controls(value))) }

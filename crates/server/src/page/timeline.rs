@@ -123,7 +123,7 @@ fn stage_section(
             (hook_rows(&format!("stage-{}", stage.id), &stage.hooks))
             @for (index, iteration) in stage.iterations.iter().enumerate() {
                 @let until = if is_current && index == last { now } else { iteration.ended };
-                (iteration_card(&stage.id, iteration, (until, longest)))
+                (iteration_card(&stage.id, iteration, (until, longest, is_current && index == last)))
             }
         }
     }
@@ -132,7 +132,7 @@ fn stage_section(
 fn iteration_card(
     stage: &str,
     iteration: &IterationTimeline,
-    (until, longest): (u64, u64),
+    (until, longest, is_current): (u64, u64, bool),
 ) -> Markup {
     let id = format!("{stage}-{}-{}", iteration.number, iteration.attempt);
     let took = until.saturating_sub(iteration.began);
@@ -149,6 +149,10 @@ fn iteration_card(
                     span.state.(decision_class(&iteration.decision)) { (clean_line(&iteration.decision)) }
                 } @else if iteration.is_agent_working {
                     span.state.open { "agent works" }
+                } @else if is_current {
+                    span.state.open { "hooks run" }
+                } @else {
+                    span.state.over { "not finished" }
                 }
                 " " (clean_line(&iteration.summary))
                 @if !iteration.reason.is_empty() {

@@ -4,6 +4,8 @@ use gambrel_model::iso_time;
 use maud::{Markup, html};
 
 const SECOND_MS: u64 = 1000;
+/// What is younger has no count, which would change while it is read.
+const RECENT_MS: u64 = 5 * SECOND_MS;
 const MINUTE_MS: u64 = 60 * SECOND_MS;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 const DAY_MS: u64 = 24 * HOUR_MS;
@@ -22,6 +24,9 @@ pub(super) fn time_element(at: u64, now: u64, live: bool) -> Markup {
 
 fn format_distance(at: u64, now: u64) -> String {
     let apart = at.abs_diff(now);
+    if at <= now && apart < RECENT_MS {
+        return "just now".to_owned();
+    }
     let (count, unit) = match apart {
         _ if apart < MINUTE_MS => (apart / SECOND_MS, "second"),
         _ if apart < 2 * HOUR_MS => (apart / MINUTE_MS, "minute"),
@@ -90,6 +95,8 @@ mod tests {
     fn formats_distances() {
         assert_eq!(format_distance(61_000, 0), "in 1 minute");
         assert_eq!(format_distance(0, 59_999), "59 seconds ago");
+        assert_eq!(format_distance(0, 4_999), "just now");
+        assert_eq!(format_distance(4_999, 0), "in 4 seconds");
         assert_eq!(format_distance(7_200_000, 0), "in 2 hours");
         assert_eq!(format_distance(0, 3 * DAY_MS), "3 days ago");
     }

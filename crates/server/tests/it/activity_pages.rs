@@ -182,6 +182,7 @@ fn shows_runs_and_firings_as_they_happen() {
     assert!(!tab.text().contains("guard.sh"), "hooks are folded");
     tab.click("#firings summary");
     tab.wait_for_text("guard.sh");
+    assert_eq!(tab.text().matches("not for agents").count(), 1, "the hook says it: {}", tab.text());
     append_firing(&fixture, "0000000002-b", "Edit", "allow", "a person approved");
     tab.wait_for_text("a person approved");
     assert!(tab.text().contains("guard.sh"), "the open firing stays open");
@@ -220,6 +221,7 @@ fn shows_a_run_as_it_goes_on() {
         run.summary.status = "complete".into();
     }
     tab.wait_for_text("all tests pass");
+    assert!(!tab.text().contains("agent works"), "{}", tab.text());
     assert_eq!(tab.evaluate("document.querySelector('#silent-build-1-1').open"), true);
     let colors = "[...document.querySelectorAll('.hooks .state')].map((chip) => \
         [chip.textContent, getComputedStyle(chip).color])";
@@ -316,6 +318,21 @@ fn the_report_is_one_file_without_requests() {
     wait_until("it has no script", || (tab.evaluate("document.scripts.length") == 0).then_some(()));
 }
 
+/// An iteration without a decision says what it does, or that it ended before it had one.
+#[test]
+fn says_what_an_iteration_without_a_decision_does() {
+    let report = |change: fn(&mut RunTimeline)| {
+        let mut run = release_run();
+        run.stages[1].iterations[1].is_agent_working = false;
+        change(&mut run);
+        report_page(&run, now_ms())
+    };
+    let shown = report(|_| {});
+    assert!(shown.contains("hooks run") && !shown.contains("not finished"), "{shown}");
+    let shown = report(|run| run.summary.status = "failed".into());
+    assert!(!shown.contains("hooks run") && shown.contains("not finished"), "{shown}");
+}
+
 /// Draws the pictures of the documentation: `cargo test -p gambrel-server -- --ignored`.
 #[test]
 #[ignore = "writes docs/pictures"]
@@ -342,7 +359,9 @@ fn draws_documentation_pictures() {
     let path = folder.path().join("report.html");
     let mut run = release_run();
     run.summary.status = "failed".into();
-    run.stages[1].iterations[1].is_agent_working = false;
+    let last = &mut run.stages[1].iterations[1];
+    last.is_agent_working = false;
+    last.agent_spans = vec![(last.began + 1_000, last.ended)];
     run.notes = vec![TimelineNote {
         at: run.ended,
         text: "the agent exited with code 1: connection lost".into(),

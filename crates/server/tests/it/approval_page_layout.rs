@@ -144,7 +144,9 @@ fn shows_arguments_by_name() {
     let shown = tab.evaluate(rows);
     assert_eq!(shown[0], "table\nusers");
     assert_eq!(shown[1], "where\ncreated_at < '2020-01-01'");
-    let order = ["h1", "dl.input", ".why", "dl.facts", ".effects", "details"];
+    let tool = tab.evaluate("document.querySelector('p.path').innerText");
+    assert_eq!(tool, "mcp__db__delete_rows");
+    let order = ["h1", "p.path", "dl.input", ".why", "dl.facts", ".effects", "details"];
     let tops: Vec<f64> = order.iter().map(|selector| edges(&mut tab, selector).0).collect();
     assert!(tops.is_sorted(), "{order:?} are at {tops:?}");
     assert_eq!(tab.evaluate("document.querySelector('details').open"), false);

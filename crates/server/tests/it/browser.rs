@@ -224,6 +224,9 @@ impl Tab<'_> {
     /// Stores a picture of the whole page in a file. The window is as high as the page, so that
     /// nothing lies above anything else.
     pub(crate) fn save_picture(&mut self, path: &Path) {
+        // Away from everything that changes under it.
+        let away = json!({ "type": "mouseMoved", "x": 0, "y": 0 });
+        self.call("Input.dispatchMouseEvent", away);
         let size = self.evaluate("[innerWidth, document.documentElement.scrollHeight]");
         let metrics = json!({ "width": size[0], "height": size[1], "deviceScaleFactor": 1.25,
             "mobile": true });
