@@ -59,8 +59,14 @@ pub struct Cli {
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub folder: Option<PathBuf>,
 
-    /// Choose when to use colour.
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    /// Use colour: auto (on a terminal, unless NO_COLOR is set), always or never.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        global = true,
+        hide_possible_values = true
+    )]
     pub color: Color,
 
     /// The command to run.
@@ -211,8 +217,8 @@ pub struct Sources {
     /// Use the `hooks:` of this stage.
     #[arg(long, value_name = "FILE")]
     pub stage: Vec<PathBuf>,
-    /// Choose which project hooks may run [env: GAMBREL_TRUST; default: store].
-    #[arg(long, value_name = "WHICH")]
+    /// Run project hooks that you trusted (store), all or none [env: GAMBREL_TRUST; default: store].
+    #[arg(long, value_name = "WHICH", hide_possible_values = true)]
     pub trust: Option<TrustArg>,
 }
 

@@ -39,6 +39,9 @@ pub fn run(folder: Option<PathBuf>, args: &CheckArgs) -> anyhow::Result<u8> {
     }
 
     print_complaints(&complaints, hooks, waiting, args.json);
+    if args.paths.is_empty() && hooks == 0 && complaints.is_empty() && !args.json {
+        printer::print("`gambrel list` says where to begin\n");
+    }
     Ok(u8::from(complaints.iter().any(|complaint| complaint.severity > Severity::Note)))
 }
 

@@ -19,6 +19,8 @@ const WHERE_TO_BEGIN: &str =
   answer:   gambrel serve, on a page; gambrel approve or deny, here
   more:     docs/approvals.md
 ";
+/// Maximum width of what a question is about.
+const MAX_SUBJECT_CHARS: usize = 96;
 /// Where answered questions are.
 const EARLIER_QUESTIONS: &str = "  earlier:  gambrel approvals --all\n";
 
@@ -73,11 +75,21 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
         cells.into_iter().chain(rest).collect()
     };
     let rows: Vec<Vec<String>> = tickets.iter().map(row).collect();
-    printer::print(&printer::format_table(
-        &["TICKET", "STATE", "SESSION", "QUESTION", "PROJECT"],
-        &rows,
-    ));
+    let table =
+        printer::format_table(&["TICKET", "STATE", "SESSION", "QUESTION", "PROJECT"], &rows);
+    let subjects = std::iter::once(String::new()).chain(tickets.iter().map(describe_subject));
+    let lines = table.lines().zip(subjects).map(|(line, subject)| format!("{line}\n{subject}"));
+    printer::print(&lines.collect::<String>());
     Ok(0)
+}
+
+/// What an answer is about, in lines below a question: the command or the file, and why it is asked.
+fn describe_subject(ticket: &Ticket) -> String {
+    let context = &ticket.context;
+    let subject = if context.command.is_empty() { &context.path } else { &context.command };
+    let texts = [subject, &context.why].into_iter().filter(|text| !text.is_empty());
+    let lines = texts.map(|text| format!("  {}\n", printer::fit_line(text, MAX_SUBJECT_CHARS)));
+    lines.collect()
 }
 
 fn describe_state(ticket: &Ticket, now: u64) -> String {

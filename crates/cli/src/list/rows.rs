@@ -1,6 +1,7 @@
 //! Hooks as text: two lines for each. The first says what runs at which event, the second where it
 //! comes from and under which conditions it runs.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use gambrel_model::Hook;
@@ -9,8 +10,8 @@ use super::describe::{place_of, summary_line};
 use super::state::HookState;
 use crate::printer;
 
-/// Lines are not longer than this.
-const MAX_LINE_CHARS: usize = 100;
+/// Lines are not longer than this, and not longer than those of the terminal.
+const LINE_CHARS: RangeInclusive<usize> = 60..=100;
 /// Maximum width of the event and of the matcher.
 const MAX_EVENT_CHARS: usize = 24;
 const MAX_MATCHER_CHARS: usize = 20;
@@ -27,6 +28,8 @@ struct ListRow {
 /// All hooks, with a heading.
 pub fn format_hooks(states: &[HookState<'_>], project: &Path, home: Option<&Path>) -> String {
     let rows: Vec<ListRow> = states.iter().map(|state| list_row(state, project, home)).collect();
+    let terminal = printer::stdout_width().unwrap_or(*LINE_CHARS.end());
+    let line_chars = terminal.clamp(*LINE_CHARS.start(), *LINE_CHARS.end());
     let head = ["RUN", "DIALECT", "EVENT", "MATCHER"].map(str::to_owned);
     let width_of = |column: usize| {
         let cells = rows.iter().map(|row| &row.cells).chain([&head]);
@@ -36,13 +39,13 @@ pub fn format_hooks(states: &[HookState<'_>], project: &Path, home: Option<&Path
     let line = |cells: &[String; 4], last: &str| {
         let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
         let start: String = padded.collect();
-        let left = MAX_LINE_CHARS.saturating_sub(start.chars().count());
+        let left = line_chars.saturating_sub(start.chars().count());
         format!("{}\n", (start + &printer::fit_line(last, left)).trim_end())
     };
     let mut text = line(&head, "DESCRIPTION");
     for row in &rows {
         text += &line(&row.cells, &row.description);
-        text += &wrap_details(&row.details);
+        text += &wrap_details(&row.details, line_chars);
     }
     text
 }
@@ -62,7 +65,7 @@ fn list_row(state: &HookState<'_>, project: &Path, home: Option<&Path>) -> ListR
     details.extend(skipped.map(|why| format!("skipped: {why}")));
     let mark = if state.may_run() { "run" } else { "skip" };
     // The summary of a module is its path.
-    let summary = summary_line(hook, MAX_LINE_CHARS).replace(&below_project, "");
+    let summary = summary_line(hook, *LINE_CHARS.end()).replace(&below_project, "");
     let description = match &hook.draft.status {
         Some(status) => format!("{status}: {summary}"),
         None => summary,
@@ -96,8 +99,8 @@ fn limits_of(hook: &Hook) -> Vec<String> {
 }
 
 /// The details in lines that are not too long.
-fn wrap_details(details: &[String]) -> String {
-    let width = MAX_LINE_CHARS - INDENT.len();
+fn wrap_details(details: &[String], line_chars: usize) -> String {
+    let width = line_chars - INDENT.len();
     let mut lines: Vec<String> = Vec::new();
     for detail in details {
         let detail = printer::fit_line(detail, width);

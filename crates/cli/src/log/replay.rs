@@ -5,7 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use gambrel::{DIALECTS, Decision, Gambrel, NOT_REPLAYED};
 use gambrel_model::ledger::{FiringQuery, FiringRecord, RecordedEvent, RecordedFiring};
 use gambrel_model::text::join_lines;
@@ -21,6 +21,7 @@ use crate::printer::{self, decision_table};
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 #[command(
+    group = ArgGroup::new("recorded").args(["id", "session"]).required(true),
     after_help = "Trusted rules and modules run, and commands that a gate waits for. Webhooks,
 pipelines, MCP tools, models, background commands and commands at other events are
 listed as not replayed. Sessions, tickets and boards stay as they are; commands see
@@ -33,7 +34,6 @@ Examples:
 )]
 pub struct ReplayArgs {
     /// Replay this firing: an id of `gambrel log`, a unique beginning of it, or `last`.
-    #[arg(required_unless_present = "session", conflicts_with = "session")]
     pub id: Option<String>,
     /// Replay all firings of this session, and print the decisions that change.
     #[arg(long, value_name = "SESSION")]
@@ -275,15 +275,18 @@ impl<'f> Replay<'f> {
 
     /// The change in two lines.
     fn format_change(&self) -> String {
-        let reason = self.decision.merged.ruling_reasons().first().map_or("", |reason| *reason);
-        let reason = match reason {
-            "" => self.first_reason(),
-            reason => printer::truncate_line(reason, 100),
+        let explain = |ruling: &str, reason: &str| match reason {
+            "" => ruling.to_owned(),
+            reason => format!("{ruling} ({})", printer::truncate_line(reason, 100)),
         };
-        let reason = if reason.is_empty() { reason } else { format!(" ({reason})") };
+        let now = self.decision.merged.ruling_reasons().first().map_or("", |reason| *reason);
         let rulings = match self.ruling_before() == self.ruling_now() {
             true => "the input is rewritten in another way".to_owned(),
-            false => format!("{} -> {}{reason}", self.ruling_before(), self.ruling_now()),
+            false => format!(
+                "{} -> {}",
+                explain(self.ruling_before(), &self.first_reason()),
+                explain(self.ruling_now(), now)
+            ),
         };
         format!("{}\n  {rulings}\n", self.event_line())
     }

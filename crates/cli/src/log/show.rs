@@ -14,10 +14,8 @@ use crate::printer::{self, ruling_style};
 
 /// How many lines of a text are shown; `--json` prints all recorded lines.
 const MAX_SHOWN_LINES: usize = 20;
-/// Maximum width of a shown line.
-const MAX_LINE_CHARS: usize = 160;
-/// Maximum width of a message, a reason or a remark.
-const MAX_TEXT_CHARS: usize = 600;
+/// Maximum length of a shown line, such as a command, a message or a reason.
+const MAX_LINE_CHARS: usize = 1_000;
 /// How many digits of a hash are shown.
 const SHOWN_HASH_CHARS: usize = 12;
 
@@ -53,7 +51,7 @@ struct ShownFiring {
 
 impl ShownFiring {
     fn add_row(&mut self, label: &str, text: &str) {
-        self.text += &format!("  {label:<8} {}\n", printer::truncate_line(text, MAX_TEXT_CHARS));
+        self.text += &format!("  {label:<8} {}\n", printer::truncate_line(text, MAX_LINE_CHARS));
     }
 
     /// Adds the lines of a text, below a label.
@@ -63,9 +61,14 @@ impl ShownFiring {
             self.text += &format!("  {label:<8} {mark}{line}\n");
         }
         let more = text.lines().count().saturating_sub(MAX_SHOWN_LINES);
-        if more > 0 {
-            self.text += &format!("  {label:<8} … {more} more lines: see `--json`\n");
-        }
+        let is_long = |line: &str| line.chars().count() > MAX_LINE_CHARS;
+        let rest = match more {
+            0 if text.lines().any(is_long) => "long lines are cut".to_owned(),
+            0 => return,
+            1 => "1 more line".to_owned(),
+            more => format!("{more} more lines"),
+        };
+        self.text += &format!("  {label:<8} … {rest}: see `--json`\n");
     }
 
     fn title_of(&self, hook: &str) -> String {

@@ -33,12 +33,7 @@ pub fn draw_snippet(complaint: &Complaint) -> String {
     let text = drawn.then(|| std::fs::read_to_string(&spot.path).ok()).flatten();
 
     let Some(text) = text.filter(|text| spot.end <= text.len()) else {
-        let word = match complaint.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
-        return format!("{word}: {}\n", printer::replace_controls(&short_line(complaint)));
+        return draw_without_source(complaint, level, &message, &path);
     };
 
     let text = replace_controls_in_place(&text);
@@ -54,6 +49,25 @@ pub fn draw_snippet(complaint: &Complaint) -> String {
         report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
     }
     format!("{}\n\n", Renderer::styled().render(&report))
+}
+
+/// Draws a complaint about a file as a whole, or about one that cannot be shown.
+fn draw_without_source(
+    complaint: &Complaint,
+    level: Level<'_>,
+    message: &str,
+    path: &str,
+) -> String {
+    let place = match complaint.spot.line {
+        0 => path.to_owned(),
+        line => format!("{path}:{line}:{}", complaint.spot.column),
+    };
+    let title = Renderer::styled().render(&[Group::with_title(level.primary_title(message))]);
+    let mut text = format!("{title}\n --> {place}\n");
+    if let Some(help) = complaint.help.as_deref().map(printer::replace_controls) {
+        text += &format!("help: {help}\n");
+    }
+    text + "\n"
 }
 
 /// Replaces control characters and keeps all byte offsets.

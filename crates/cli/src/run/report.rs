@@ -9,7 +9,6 @@ use gambrel_model::{IterationTimeline, RunTimeline, TimelineHook, iso_time};
 use serde_json::json;
 
 use super::{ReportArgs, status, timelines};
-use crate::args::UsageError;
 use crate::open;
 use crate::printer::{self, style};
 
@@ -17,8 +16,7 @@ use crate::printer::{self, style};
 pub fn print_report(folder: Option<PathBuf>, args: &ReportArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
     let Some(timeline) = timelines::read_timeline(&gambrel, &args.session)? else {
-        let runs = status::runs_folder(&gambrel);
-        bail!(UsageError(format!("no run `{}` is in {}", args.session, runs.display())));
+        bail!(status::unknown_run(&gambrel, &args.session));
     };
     let text = match (args.html, args.json) {
         (true, _) => html_report(&timeline)?,

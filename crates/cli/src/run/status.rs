@@ -8,6 +8,7 @@ use gambrel::{Gambrel, now_ms, real_path};
 use gambrel_engine::queue_messages;
 #[cfg(feature = "http")]
 use gambrel_model::RunSummary;
+use gambrel_model::complaint::nearest_name;
 use gambrel_model::event::run_key;
 use gambrel_model::{Audience, Message, ProcessOrigin, iso_time};
 use gambrel_runner::{Plan, RunFolder, RunState, RunStatus, is_session_name, read_state};
@@ -31,6 +32,19 @@ pub fn runs_folder(gambrel: &Gambrel) -> PathBuf {
 /// The folder of a session, with its links resolved: locks and keys contain it.
 pub fn run_folder(gambrel: &Gambrel, session: &str) -> PathBuf {
     resolve_folder(&runs_folder(gambrel).join(session))
+}
+
+/// The error for a session that no run has.
+pub fn unknown_run(gambrel: &Gambrel, session: &str) -> UsageError {
+    let folder = runs_folder(gambrel);
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+    let runs = entries.filter(|entry| entry.path().is_dir());
+    let names: Vec<String> = runs.filter_map(|run| run.file_name().into_string().ok()).collect();
+    let help = match nearest_name(session, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`gambrel runs` lists all".to_owned(),
+    };
+    UsageError(format!("no run `{session}` is in {}: {help}", folder.display()))
 }
 
 /// The one name of a folder that may not be there yet.
@@ -72,7 +86,7 @@ pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result
         return print_runs(&gambrel, args.json);
     };
     let Some(run) = read_run(&gambrel, session)? else {
-        bail!(UsageError(format!("no run `{session}` is in {}", runs_folder(&gambrel).display())));
+        bail!(unknown_run(&gambrel, session));
     };
     if args.json {
         printer::print_json(&to_json(&run));
@@ -183,7 +197,7 @@ pub fn say(folder: Option<PathBuf>, args: &SayArgs) -> anyhow::Result<u8> {
 fn known_folder(gambrel: &Gambrel, session: &str) -> anyhow::Result<PathBuf> {
     let folder = run_folder(gambrel, session);
     if !is_session_name(session) || !folder.is_dir() {
-        bail!(UsageError(format!("no run `{session}` is in {}", runs_folder(gambrel).display())));
+        bail!(unknown_run(gambrel, session));
     }
     Ok(folder)
 }

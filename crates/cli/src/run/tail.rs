@@ -11,7 +11,6 @@ use serde_json::json;
 
 use super::output_file::GrowingFile;
 use super::{TailArgs, status};
-use crate::args::UsageError;
 use crate::{open, printer};
 
 /// How often the files are read.
@@ -22,8 +21,7 @@ pub fn show_output(folder: Option<PathBuf>, args: &TailArgs) -> anyhow::Result<u
     let gambrel = Gambrel::new(open::build_setup(folder, None)?);
     let folder = RunFolder::new(status::run_folder(&gambrel, &args.session));
     let Some((plan, state)) = read_state(gambrel.ledger(), &folder.path)? else {
-        let runs = status::runs_folder(&gambrel);
-        bail!(UsageError(format!("no run `{}` is in {}", args.session, runs.display())));
+        bail!(status::unknown_run(&gambrel, &args.session));
     };
     let mut reader = OutputReader { plan: &plan, folder: &folder, args, part: None };
     let known = written_iterations(&state);

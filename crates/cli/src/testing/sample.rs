@@ -1,4 +1,5 @@
-//! `gambrel sample`: prints a sample event of an agent, for `fire`, `explain` and hook cases.
+//! `gambrel sample`: prints a sample event of an agent, for `fire`, `explain` and hook cases; or what
+//! events there are.
 
 use std::path::PathBuf;
 
@@ -16,12 +17,13 @@ use crate::{open, printer};
 /// Arguments of `sample`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  gambrel sample                              list the dialects
   gambrel sample claude                       list the events of Claude Code
   gambrel sample claude PreToolUse            print one event
   gambrel sample omp tool_call | gambrel fire --from omp --json")]
 pub struct SampleArgs {
     /// Print an event of this dialect: claude, omp, teams, iteratr, unified, gambrel or run.
-    pub dialect: String,
+    pub dialect: Option<String>,
     /// Print a sample of this event; without it, list all events.
     pub event: Option<String>,
     /// Print compact JSON on one line.
@@ -29,9 +31,13 @@ pub struct SampleArgs {
     pub json: bool,
 }
 
-/// Prints a sample event, or the names of all events.
+/// Prints a sample event, the names of all events, or those of all dialects.
 pub fn run(folder: Option<PathBuf>, args: &SampleArgs) -> anyhow::Result<u8> {
-    let dialect = find_dialect(&args.dialect)?;
+    let Some(dialect) = &args.dialect else {
+        print_dialects(args.json);
+        return Ok(0);
+    };
+    let dialect = find_dialect(dialect)?;
     let Some(name) = &args.event else {
         print_events(dialect, args.json);
         return Ok(0);
@@ -73,6 +79,20 @@ pub fn find_event(dialect: &'static Dialect, name: &str) -> anyhow::Result<&'sta
 
 fn named_events(dialect: &'static Dialect) -> impl Iterator<Item = &'static EventSpec> {
     dialect.events().iter().filter(|row| !row.name.is_empty())
+}
+
+fn print_dialects(as_json: bool) {
+    if as_json {
+        let entry =
+            |dialect: &&Dialect| json!({"dialect": dialect.name, "product": dialect.product()});
+        return printer::print_json(&DIALECTS.iter().map(entry).collect());
+    }
+    let row = |dialect: &&Dialect| {
+        let events = format!("gambrel sample {}", dialect.name);
+        vec![dialect.name.to_owned(), dialect.product().to_owned(), events]
+    };
+    let rows: Vec<Vec<String>> = DIALECTS.iter().map(row).collect();
+    printer::print(&printer::format_table(&["DIALECT", "PRODUCT", "EVENTS"], &rows));
 }
 
 fn print_events(dialect: &'static Dialect, as_json: bool) {

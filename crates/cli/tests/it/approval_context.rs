@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::approval_fixture::{ApprovalFixture, ServeProcess};
 use crate::http_server::send_request;
+use crate::test_project::text;
 
 /// A project with a named question before tool calls.
 fn named_fixture(more: Value) -> ApprovalFixture {
@@ -46,6 +47,17 @@ fn shows_the_command_the_reasons_and_the_place() {
     );
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     assert_eq!(ticket["machine"], machine.trim());
+}
+
+#[test]
+fn lists_the_command_and_the_reason_below_the_question() {
+    let fixture = named_fixture(json!({}));
+    ask_about(&fixture, "Bash", &json!({"command": "make deploy\nmake \u{1b}[2Jclean"}));
+    let shown = text(&fixture.project.run(&["approvals"], b"").stdout);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[1].contains("Deploy to production"), "{shown}");
+    assert_eq!(lines[2], "  make deploy make \u{fffd}[2Jclean", "{shown}");
+    assert_eq!(lines[3], "  Two people look at every deploy");
 }
 
 #[test]

@@ -17,6 +17,13 @@ fn a_clean_project_exits_zero() {
 }
 
 #[test]
+fn a_project_without_hooks_says_where_to_begin() {
+    let (code, out) = check(&TestProject::new());
+    assert_eq!(code, Some(0));
+    assert_eq!(out, "0 hooks, no complaints\n`gambrel list` says where to begin\n");
+}
+
+#[test]
 fn an_unknown_event_gets_a_suggestion() {
     let project = TestProject::new();
     project.file(".claude/settings.json", "{\n  \"hooks\": {\n    \"PreToolUze\": []\n  }\n}\n");

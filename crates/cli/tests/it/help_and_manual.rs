@@ -35,6 +35,20 @@ fn every_command_has_help() {
     assert!(!help.contains("__watchdog"), "{help}");
 }
 
+/// Options stay on one line each, so that the help of a command fits a screen.
+#[test]
+fn help_is_short() {
+    let project = TestProject::new();
+    for command in ["log", "show", "replay", "list", "check", "approvals", "tail", "report"] {
+        let help = text(&project.run(&[command, "--help"], b"").stdout);
+        assert!(help.lines().count() <= 34, "{command}: {help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{command}: {help}");
+    }
+    let help = text(&project.run(&["list", "--help"], b"").stdout);
+    assert!(help.contains("always or never"), "{help}");
+    assert!(help.contains("that you trusted (store), all or none"), "{help}");
+}
+
 #[test]
 fn completions_are_printed_for_shells() {
     let project = TestProject::new();

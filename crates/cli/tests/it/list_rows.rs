@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::terminal_screen::TerminalProgram;
 use crate::test_project::{TestProject, text};
 
 fn list(project: &TestProject) -> String {
@@ -109,6 +110,21 @@ fn fits_a_hundred_columns_and_shortens_paths() {
     assert!(longest <= 100, "{longest}: {shown}");
     assert!(shown.contains(" · .claude/settings.json:1 · "), "{shown}");
     assert!(shown.contains(" · ~/.claude/settings.json:1 · "), "{shown}");
+}
+
+#[test]
+fn fits_a_narrow_terminal() {
+    let project = TestProject::new();
+    let command = format!("./check.sh {}", "very-long-argument ".repeat(20));
+    let handler = json!({"type": "command", "command": command, "if": "Bash(git push *)"});
+    add_settings(&project, &json!([{"matcher": "Bash|Edit|Write", "hooks": [handler]}]));
+    let mut shown = TerminalProgram::start(&project, &["list"], (80, 24));
+    assert!(shown.wait().success());
+    shown.wait_for("if Bash(git push *)");
+    let lines = shown.lines();
+    assert!(lines.iter().any(|line| line.contains("./check.sh") && line.ends_with('…')));
+    // A line of the full width would be followed by an empty one or its own rest.
+    assert!(lines[1].starts_with("run ") && lines[2].starts_with("      claude-"), "{lines:?}");
 }
 
 #[test]

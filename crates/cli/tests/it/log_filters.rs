@@ -140,6 +140,19 @@ fn shows_who_approved_and_their_words() {
 }
 
 #[test]
+fn shows_long_texts_whole() {
+    let project = TestProject::new();
+    let command = format!("echo {}", "word ".repeat(100).trim_end());
+    project.guard("exit 0", 5);
+    fire_tool(&project, "s", "Bash", &command);
+    let shown = text(&project.run(&["show", "last"], b"").stdout);
+    assert!(shown.contains(&format!("  command  {command}\n")), "{shown}");
+    fire_tool(&project, "s", "Bash", &"x".repeat(2_000));
+    let shown = text(&project.run(&["show", "last"], b"").stdout);
+    assert!(shown.contains("x…\n  command  … long lines are cut: see `--json`\n"), "{shown}");
+}
+
+#[test]
 fn messages_name_their_hook() {
     let project = TestProject::new();
     project.guard("echo '{\"systemMessage\":\"be careful\"}'", 5);

@@ -204,4 +204,6 @@ fn needs_a_firing_or_a_session() {
         let output = project.run(args, b"");
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", text(&output.stderr));
     }
+    let usage = text(&project.run(&["replay"], b"").stderr);
+    assert!(usage.contains("<ID|--session <SESSION>>"), "{usage}");
 }

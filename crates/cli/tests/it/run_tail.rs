@@ -70,5 +70,17 @@ fn names_an_unknown_session() {
     let project = waiting_project();
     let output = project.run(&["tail", "nothing"], b"");
     assert_eq!(output.status.code(), Some(64));
-    assert!(text(&output.stderr).contains("no run `nothing`"), "{}", text(&output.stderr));
+    let error = text(&output.stderr);
+    assert!(error.contains("no run `nothing`") && error.contains("`gambrel runs`"), "{error}");
+    for name in ["go1", "go2"] {
+        project.file(name, "");
+    }
+    run_to(&project, &["work"], 0);
+    for command in ["tail", "report", "status", "say"] {
+        let more: &[&str] = if command == "say" { &["hello"] } else { &[] };
+        let output = project.run(&[&[command, "worl"], more].concat(), b"");
+        assert_eq!(output.status.code(), Some(64), "{command}");
+        let error = text(&output.stderr);
+        assert!(error.contains("did you mean `work`?"), "{command}: {error}");
+    }
 }

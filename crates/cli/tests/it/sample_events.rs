@@ -21,6 +21,15 @@ fn a_sample_can_be_fired() {
 }
 
 #[test]
+fn lists_dialects() {
+    let project = TestProject::new();
+    let list = text(&project.run(&["sample"], b"").stdout);
+    assert!(list.contains("omp      oh-my-pi         gambrel sample omp\n"), "{list}");
+    let json = project.json(&["sample", "--json"]);
+    assert_eq!(json[0], serde_json::json!({"dialect": "claude", "product": "Claude Code"}));
+}
+
+#[test]
 fn lists_events_and_suggests_names() {
     let project = TestProject::new();
     let list = text(&project.run(&["sample", "iteratr"], b"").stdout);

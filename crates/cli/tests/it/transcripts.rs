@@ -121,7 +121,8 @@ fn commands_print_what_people_read() {
     shown += &transcript(&project, &ids, &["test"]);
     let broken = ".claude/settings.json";
     project.file(broken, "{\"hooks\": {\"PreToolCall\": [], \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"./gone.sh\"}]}]}}\n");
-    shown += &transcript(&project, &ids, &["check", broken]);
+    project.file(".cursor/hooks.json", "{\"version\": 1, \"hooks\": {\"stop\": []}}\n");
+    shown += &transcript(&project, &ids, &["check", broken, ".cursor/hooks.json"]);
     assert_eq!(shown, EXPECTED, "\n{shown}");
 }
 
@@ -221,7 +222,7 @@ id-001 PreToolUse Bash rm -rf build
   unchanged
 $ gambrel replay --session night
 id-001 PreToolUse Bash rm -rf build
-  deny -> silent (no recursive rm)
+  deny (no recursive rm) -> silent
 id-002 PreToolUse Bash git push --force
   allow -> silent
 4 firings replayed, 2 decisions change; 1 event is recorded in part
@@ -237,7 +238,7 @@ $ gambrel test
             "$CLAUDE_PROJECT_DIR"/guard.sh · exited 0 · silent
             redact.ts · skipped · it has no handler for tool_call
 2 cases: 1 passed, 1 failed
-$ gambrel check .claude/settings.json
+$ gambrel check .claude/settings.json .cursor/hooks.json
 error: unknown event `PreToolCall`: its hooks run only if a caller sends that name
  --> PROJECT/.claude/settings.json:1:12
   |
@@ -254,5 +255,9 @@ error: there is no file gone.sh: this hook fails every time
   |
 help: write the file, or correct its path
 
-1 hook, 2 errors, 0 warnings, 0 notes
+note: hooks of Cursor, which runs them itself: gambrel does not read them
+ --> PROJECT/.cursor/hooks.json
+help: put hooks for every agent into .gambrel/hooks.yaml
+
+1 hook, 2 errors, 0 warnings, 1 note
 "#;
