@@ -59,7 +59,7 @@ pub struct Cli {
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub folder: Option<PathBuf>,
 
-    /// Use colour: auto (on a terminal, unless NO_COLOR is set), always or never.
+    /// Use colour: auto, always or never.
     #[arg(
         long,
         value_name = "WHEN",

@@ -8,7 +8,7 @@ use gambrel_model::{Event, Patch, Slot, sha256, to_hex};
 use serde_json::{Map, Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
 
-use crate::removed_text::{RemovedText, strings_of, texts_after, texts_before};
+use crate::removed_text::{RemovedText, texts_after, texts_before};
 
 /// Maximum size of each recorded value.
 const MAX_REWRITE_BYTES: usize = 16 * 1024;
@@ -57,11 +57,11 @@ fn record_text(event: &Event, slot: &Slot, rewrite: &Value, removed: &RemovedTex
     Value::Object(fields)
 }
 
-/// A value if it is small enough; else its texts as one text, cut.
+/// A value if it is small enough; else as one text, cut.
 fn cut_value(value: &Value) -> Value {
-    let size: usize = strings_of(value).iter().map(|text| text.len()).sum();
-    match size > MAX_REWRITE_BYTES {
-        true => json!(cut_at_word(&value.to_string(), MAX_REWRITE_BYTES)),
+    let text = value.to_string();
+    match text.len() > MAX_REWRITE_BYTES {
+        true => json!(cut_at_word(&text, MAX_REWRITE_BYTES)),
         false => value.clone(),
     }
 }

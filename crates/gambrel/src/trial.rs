@@ -60,7 +60,11 @@ impl Gambrel {
 fn why_not_replayed(hook: &Hook, event: &Event) -> Option<&'static str> {
     let limits = &hook.draft.policy.limits;
     match hook.draft.action.as_str() {
-        "rule" | "module" => None,
+        "rule" => None,
+        "module" if event.kind() != MomentKind::Gate => {
+            Some("not replayed: modules are replayed at gates only")
+        }
+        "module" => None,
         "webhook" => Some("not replayed: it sends a message"),
         "spawn" => Some("not replayed: it starts a pipeline"),
         "mcp_tool" => Some("not replayed: it calls a tool of a server"),

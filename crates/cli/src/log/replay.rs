@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Args};
 use gambrel::{DIALECTS, Decision, Gambrel, NOT_REPLAYED};
+use gambrel_model::Step;
 use gambrel_model::ledger::{FiringQuery, FiringRecord, RecordedEvent, RecordedFiring};
 use gambrel_model::text::join_lines;
 use serde_json::{Value, json};
@@ -22,10 +23,10 @@ use crate::printer::{self, decision_table};
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("recorded").args(["id", "session"]).required(true),
-    after_help = "Trusted rules and modules run, and commands that a gate waits for. Webhooks,
-pipelines, MCP tools, models, background commands and commands at other events are
-listed as not replayed. Sessions, tickets and boards stay as they are; commands see
-GAMBREL_REPLAY=1.
+    after_help = "Trusted rules run, and at gates modules and the commands that the gate waits for.
+Webhooks, pipelines, MCP tools, models, background commands, and modules and commands
+at other events are listed as not replayed. Sessions, tickets and boards stay as they
+are; commands see GAMBREL_REPLAY=1.
 
 Examples:
   gambrel replay last                  try the newest recorded event again
@@ -101,9 +102,14 @@ fn replay_session(
     let mut replays = Vec::new();
     let mut unrecorded = 0;
     for firing in &firings {
-        match Replay::run(trial, firing)? {
-            Some(replay) => replays.push(replay),
-            None => unrecorded += 1,
+        match Replay::run(trial, firing) {
+            Ok(Some(replay)) => replays.push(replay),
+            Ok(None) => unrecorded += 1,
+            // One event that is not whole must not hide the others.
+            Err(error) => {
+                printer::warn(&format!("gambrel: {error:#}"));
+                unrecorded += 1;
+            }
         }
     }
     let changed: Vec<&Replay<'_>> = replays.iter().filter(|replay| replay.is_changed()).collect();
@@ -174,10 +180,9 @@ impl<'f> Replay<'f> {
     }
 
     /// Hooks that match and were left out, with the reason.
-    fn left_out(&self) -> impl Iterator<Item = (&str, &str)> {
+    fn left_out(&self) -> impl Iterator<Item = (&Step, &str)> {
         let steps = self.decision.trail.iter();
-        let left_out = steps.filter_map(|step| Some((step, step.why.strip_prefix(NOT_REPLAYED)?)));
-        left_out.map(|(step, why)| (step.hook.as_str(), why))
+        steps.filter_map(|step| Some((step, step.why.strip_prefix(NOT_REPLAYED)?)))
     }
 
     /// The title of the hook that made the recorded ruling, if it is not replayed.
@@ -186,7 +191,7 @@ impl<'f> Replay<'f> {
         let mut judges = reasons
             .filter(|reason| reason["ruling"].as_str() == Some(self.ruling_before()))
             .filter_map(|reason| reason["hook"].as_str());
-        let judge = judges.find(|judge| self.left_out().any(|(hook, _)| hook == *judge))?;
+        let judge = judges.find(|judge| self.left_out().any(|(step, _)| step.hook == *judge))?;
         let step = self.decision.trail.iter().find(|step| step.hook == judge);
         step.map(|step| step.title.as_str())
     }
@@ -210,14 +215,14 @@ impl<'f> Replay<'f> {
     }
 
     fn to_json(&self) -> Value {
-        let titles = self.left_out().map(|(hook, why)| json!({"hook": hook, "why": why}));
+        let entry = |(step, why): (&Step, &str)| json!({"hook": step.hook, "title": step.title, "why": why});
         json!({
             "id": self.firing.id, "event": self.event.name, "from": self.event.from,
             "about": summarize_event(&self.recorded).map(|summary| summary.text),
             "differences": self.event.differences,
             "recorded": {"ruling": self.ruling_before(), "reasons": self.recorded.list("reasons")},
             "replayed": self.decision.to_json(),
-            "not_replayed": titles.collect::<Vec<_>>(),
+            "not_replayed": self.left_out().map(entry).collect::<Vec<_>>(),
             "comparable": self.missing_judge().is_none(),
             "changed": self.is_changed(),
         })

@@ -226,6 +226,40 @@ fn masks_a_redacted_input_and_keeps_a_corrected_one() {
 }
 
 #[test]
+fn keeps_at_most_16_kib_of_each_rewrite() {
+    let project = TestProject::new();
+    // Numbers count like texts.
+    let answer = |rows: &[u32]| {
+        json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+            "permissionDecision": "allow", "updatedInput": {"rows": rows}}})
+    };
+    let many: Vec<u32> = (0..10_000).collect();
+    project.file("answer.json", &answer(&many).to_string());
+    project.file(
+        ".claude/settings.json",
+        &command_hooks("PreToolUse", &[json!({"type": "command", "command": "cat answer.json"})]),
+    );
+    let event = json!({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "mcp__db__add",
+        "tool_input": {"rows": many.iter().rev().collect::<Vec<_>>()}, "tool_use_id": "1"});
+    let id = project.decide("claude", &event.to_string())["id"].as_str().unwrap().to_owned();
+    let input = &project.json(&["show", &id, "--json"])["rewrites"]["input"];
+    for (part, start) in [("before", "{\"rows\":[9999,"), ("after", "{\"rows\":[0,1,")] {
+        let text = input[part].as_str().unwrap();
+        assert!(text.len() <= 16 * 1024 && text.starts_with(start), "{part}: {}", text.len());
+    }
+
+    let module = "export default (pi) => pi.on('tool_result', () => ({
+        content: [{type: 'text', text: 'left '.repeat(20000)}]
+    }));";
+    project.file(".omp/hooks/post/long.ts", module);
+    let id = project.decide("claude", &tool_event("short"))["id"].as_str().unwrap().to_owned();
+    let output = &project.json(&["show", &id, "--json"])["rewrites"]["output"];
+    let after = output["after"].as_str().unwrap();
+    assert!(after.len() <= 16 * 1024 && after.starts_with("left left"), "{}", after.len());
+    assert_eq!((&output["after_bytes"], &output["before_bytes"]), (&json!(100_000), &json!(5)));
+}
+
+#[test]
 fn cuts_a_large_event_and_says_so() {
     let project = TestProject::new();
     let hook = json!({"type": "command", "command": "true"});

@@ -91,10 +91,58 @@ fn runs_only_what_has_no_effect_outside() {
     let why = |index: usize| json["not_replayed"][index]["why"].as_str().unwrap();
     assert_eq!(why(0), "nobody waits for it");
     assert_eq!(why(1), "it sends a message");
+    project.file(
+        ".omp/hooks/post/end.ts",
+        "import fs from 'node:fs';\nexport default (pi) => \
+         pi.on('session_stop', () => fs.appendFileSync('ran', 'module\\n'));\n",
+    );
     let shown = replay(&project, &[&close]);
     assert!(shown.contains("not replayed: commands are replayed at gates only"), "{shown}");
+    assert!(shown.contains("not replayed: modules are replayed at gates only"), "{shown}");
     assert_eq!(std::fs::read_to_string(project.root.join("ran")).unwrap(), "gate 1\n");
     assert_eq!(server.count(), 0);
+}
+
+/// Each kind of hook that acts on the world, or asks somebody, is listed with the reason.
+#[test]
+fn lists_what_it_does_not_run() {
+    let project = TestProject::new().with("GAMBREL_MODEL_COMMAND", "touch asked");
+    let id = fire(&project, "ls");
+    let handlers = json!([
+        {"type": "command", "command": "touch woken", "asyncRewake": true},
+        {"type": "mcp_tool", "server": "far", "tool": "wipe"},
+        {"type": "prompt", "prompt": "Is it fine?"},
+        {"type": "http", "url": "https://localhost:1/x"},
+    ]);
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": handlers}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    project
+        .file(".mcp.json", r#"{"mcpServers": {"far": {"command": "touch", "args": ["served"]}}}"#);
+    project.file(
+        ".gambrel/hooks.yaml",
+        "hooks:\n  on_tool_before:\n    - {type: spawn, pipeline: child.yaml, await: true}\n",
+    );
+    let json = project.json(&["replay", &id, "--json"]);
+    let left_out = json["not_replayed"].as_array().unwrap();
+    assert_eq!(left_out[0]["title"], "touch woken");
+    let mut reasons: Vec<&str> = left_out.iter().map(|it| it["why"].as_str().unwrap()).collect();
+    reasons.sort_unstable();
+    assert_eq!(
+        reasons,
+        [
+            "it asks a model",
+            "it calls a tool of a server",
+            "it sends a message",
+            "it starts a pipeline",
+            "nobody waits for it"
+        ],
+        "{json}"
+    );
+    for trace in ["woken", "served", "asked"] {
+        assert!(!project.root.join(trace).exists(), "{trace}");
+    }
+    let shown = replay(&project, &[&id]);
+    assert_eq!(shown.matches("not replayed: ").count(), 5, "{shown}");
 }
 
 #[test]
