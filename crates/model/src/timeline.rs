@@ -90,6 +90,9 @@ pub struct TimelineHook {
     pub moment: String,
     /// Its ruling: `silent`, `allow`, `ask`, `defer`, `deny` or `halt`.
     pub verdict: String,
+    /// What it rewrote, such as `input` and `output`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewrote: Vec<String>,
     /// How long it ran, in milliseconds.
     pub ms: u64,
     /// Its reasons and remarks.
@@ -98,6 +101,22 @@ pub struct TimelineHook {
     pub tool: String,
     /// The call in short.
     pub call: String,
+}
+
+impl TimelineHook {
+    /// What a hook rewrote, by the slots of its patch. The caller's own slots repeat others.
+    pub fn name_rewrites<'s>(slots: impl Iterator<Item = &'s str>) -> Vec<String> {
+        slots.filter(|slot| !slot.contains('.')).map(str::to_owned).collect()
+    }
+
+    /// Its decision in words; empty if it had no objection.
+    pub fn decision_words(&self) -> String {
+        let ruling = Some(self.verdict.as_str()).filter(|ruling| !matches!(*ruling, "" | "silent"));
+        let rewrites =
+            (!self.rewrote.is_empty()).then(|| format!("rewrote {}", self.rewrote.join(", ")));
+        let words: Vec<String> = ruling.map(str::to_owned).into_iter().chain(rewrites).collect();
+        words.join(", ")
+    }
 }
 
 /// Something that happened.

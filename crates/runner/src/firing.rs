@@ -1,7 +1,7 @@
 //! Fires the hooks of a run: the event, its key, and what the decision means for the run.
 
 use gambrel_model::text::truncate_chars;
-use gambrel_model::{Audience, Decision, Ruling, Slot, Step, ToolResult};
+use gambrel_model::{Audience, Decision, End, Ruling, Slot, Step, TimelineHook, ToolResult};
 use serde_json::{Value, json};
 
 use crate::context::{FiringRequest, RunError, RunUpdate};
@@ -131,13 +131,22 @@ impl<'r> Driver<'r> {
         };
         let is_new =
             |step: &&Step| !self.state.finished_hooks.contains(&(key.clone(), step.hook.clone()));
-        let ended = decision.trail.iter().filter(|step| step.outcome.is_some());
+        // A module without a handler for the event had nothing to do.
+        let has_ended = |step: &&Step| {
+            step.outcome.as_ref().is_some_and(|outcome| outcome.end != End::NotApplicable)
+        };
+        let ended = decision.trail.iter().filter(has_ended);
         let hooks = ended.filter(|step| !stops(step)).filter(is_new).map(|step| {
             let mut line = json!({
                 "firing_key": key, "moment": moment, "hook": step.hook,
                 "title": step.title, "dialect": step.dialect, "verdict": step.verdict.as_str(),
                 "ms": step.outcome.as_ref().map_or(0, |outcome| outcome.elapsed.as_millis()),
             });
+            let slots: Vec<String> = step.rewrote.iter().cloned().map(String::from).collect();
+            let rewrote = TimelineHook::name_rewrites(slots.iter().map(String::as_str));
+            if !rewrote.is_empty() {
+                line["rewrote"] = json!(rewrote);
+            }
             if !step.why.is_empty() {
                 line["why"] = json!(truncate_chars(&step.why, MAX_WHY_CHARS, "…"));
             }

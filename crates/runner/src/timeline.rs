@@ -135,17 +135,7 @@ impl TimelineFold<'_> {
     }
 
     fn add_hook(&mut self, line: &LogLine) {
-        let data = &line.data;
-        let hook = TimelineHook {
-            title: text_of(data, "title"),
-            product: text_of(data, "dialect"),
-            moment: text_of(data, "moment"),
-            verdict: text_of(data, "verdict"),
-            ms: data["ms"].as_u64().unwrap_or(0),
-            why: text_of(data, "why"),
-            tool: text_of(data, "tool"),
-            call: text_of(data, "call"),
-        };
+        let hook = read_hook(line);
         match self.iteration_of(line) {
             Some(iteration) => {
                 iteration.ended = line.ms;
@@ -166,6 +156,22 @@ impl TimelineFold<'_> {
     fn add_run_note(&mut self, line: &LogLine, text: &str, is_trouble: bool) {
         let note = TimelineNote { at: line.ms, text: text.to_owned(), is_trouble };
         self.timeline.notes.push(note);
+    }
+}
+
+/// The hook of a line.
+pub fn read_hook(line: &LogLine) -> TimelineHook {
+    let data = &line.data;
+    TimelineHook {
+        title: text_of(data, "title"),
+        product: text_of(data, "dialect"),
+        moment: text_of(data, "moment"),
+        verdict: text_of(data, "verdict"),
+        rewrote: serde_json::from_value(data["rewrote"].clone()).unwrap_or_default(),
+        ms: data["ms"].as_u64().unwrap_or(0),
+        why: text_of(data, "why"),
+        tool: text_of(data, "tool"),
+        call: text_of(data, "call"),
     }
 }
 

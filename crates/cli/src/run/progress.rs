@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use gambrel_runner::{LogKind, LogLine, Plan, RunCounts, RunFolder, RunResult, RunUpdate};
+use gambrel_runner::{
+    LogKind, LogLine, Plan, RunCounts, RunFolder, RunResult, RunUpdate, read_hook,
+};
 use serde_json::json;
 
 use super::counts_view::{cost_text, describe_counts, tokens_text};
@@ -174,7 +176,12 @@ impl<'p> ProgressPrinter<'p> {
                 attempt => format!("  iteration {iteration} of at most {max}, attempt {attempt}"),
             },
             LogKind::HookComplete => {
-                format!("    hook {} ({} ms): {}", text("title"), line.data["ms"], text("verdict"))
+                let hook = read_hook(line);
+                let decision = match hook.decision_words() {
+                    words if words.is_empty() => "silent".to_owned(),
+                    words => words,
+                };
+                format!("    hook {} ({} ms): {decision}", hook.title, hook.ms)
             }
             LogKind::AgentStart => "    agent started".to_owned(),
             LogKind::Stop => format!("    kept going by a hook: {}", line.data["reasons"]),

@@ -71,19 +71,23 @@ fn describe_iteration(text: &mut String, iteration: &IterationTimeline) {
     let summary = printer::truncate_line(&iteration.summary, 100);
     let _infallible =
         writeln!(text, "  {} {}  {seconds:.1} s  {summary}", iteration.number, iteration.decision);
-    let spoke = |hook: &&TimelineHook| hook.verdict != "silent" || !hook.why.is_empty();
+    let spoke = |hook: &&TimelineHook| !hook.decision_words().is_empty() || !hook.why.is_empty();
     for hook in iteration.hooks.iter().filter(spoke) {
         let color = match hook.verdict.as_str() {
             "deny" | "halt" => style::RED,
             "ask" | "defer" => style::YELLOW,
             "allow" => style::GREEN,
+            _ if !hook.rewrote.is_empty() => style::YELLOW,
             _ => style::DIM,
         };
-        let verdict = style::paint(color, &hook.verdict);
+        let words = hook.decision_words();
+        let verdict = style::paint(color, if words.is_empty() { &hook.verdict } else { &words });
         let title = printer::truncate_line(&hook.title, 40);
         let call = printer::truncate_line(&hook.call, 40);
         let why = printer::truncate_line(&hook.why, 80);
-        let _infallible = writeln!(text, "    {verdict}  {title}  {call}  {why}");
+        let parts = [verdict, title, call, why];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let _infallible = writeln!(text, "    {}", parts.join("  "));
     }
     for note in &iteration.notes {
         let _infallible = writeln!(text, "    {}", printer::truncate_line(&note.text, 100));

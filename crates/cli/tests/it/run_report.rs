@@ -70,6 +70,38 @@ fn prints_text_and_json() {
     assert_eq!(unknown.status.code(), Some(64));
 }
 
+/// A rewrite is a decision; a module that has nothing to do with an event is not listed.
+#[test]
+fn shows_rewrites_and_leaves_out_idle_modules() {
+    let project = project_with_stage("termination: {type: fixed, iterations: 1}");
+    let call = json!({"tool": "shell", "args": {"command": "cat .env"}, "output": "KEY=abc-123"});
+    project.file("turns.yaml", &json!({"turns": [{"tools": [call]}]}).to_string());
+    let rule = json!({"name": "no keys", "rule": {"redact": "abc-[0-9]+"}});
+    let hooks = json!({"hooks": {"on_tool_after": [rule]}});
+    project.file(".gambrel/hooks.yaml", &hooks.to_string());
+    project.file(".omp/hooks/idle.ts", "export default (pi) => pi.on('tool_call', () => {});\n");
+    let output = project.run(&["run", "work", "--agent", "script:turns.yaml"], b"");
+    let printed = text(&output.stderr);
+    assert!(
+        printed.contains("hook no keys (") && printed.contains("): rewrote output"),
+        "{printed}"
+    );
+    assert_eq!(printed.matches("hook idle.ts").count(), 1, "at tool.before only: {printed}");
+    let shown = report(&project, &[]);
+    assert!(shown.contains("rewrote output  no keys  cat .env"), "{shown}");
+    assert!(!shown.contains("idle.ts"), "{shown}");
+    let page = report(&project, &["--html"]);
+    assert!(page.contains("rewrote output</span>") && !page.contains("has no handler"), "{page}");
+    let timeline: Value = serde_json::from_str(&report(&project, &["--json"])).unwrap();
+    let hooks = timeline["stages"][0]["iterations"][0]["hooks"].as_array().unwrap();
+    let rule = hooks.iter().find(|hook| hook["title"] == "no keys").unwrap();
+    assert_eq!((&rule["verdict"], &rule["rewrote"]), (&"silent".into(), &json!(["output"])));
+    let served = ServeProcess::start(&project, 0);
+    let cookie = cookie_of(&served);
+    let page = send_request("GET", &served.base, &[&cookie], "").body;
+    assert!(page.contains("rewrote output</span>"), "{page}");
+}
+
 /// The cookie of a browser that has opened the printed address.
 fn cookie_of(served: &ServeProcess) -> String {
     let welcome = send_request("GET", &served.url, &[], "");

@@ -6,7 +6,7 @@ use gambrel_model::{RunSummary, TimelineHook};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::hook_rows::{count_text, hook_rows, verdict_class, verdict_text};
+use super::hook_rows::{count_text, hook_rows, verdict_chip};
 use super::text::clean_line;
 use super::timeline::status_class;
 use super::when::time_element;
@@ -71,11 +71,13 @@ fn firing_row(firing: &FiringRecord, activity: &Activity, now: u64) -> Markup {
     let reason = cut_line(&reasons.join("; "));
     let caller = (activity.name_product)(recorded.text("from"));
     let summary = cut_line(&replace_controls(&(activity.summarize)(firing)));
+    let slots = recorded.list("rewrote").iter().filter_map(Value::as_str);
+    let rewrote = TimelineHook::name_rewrites(slots);
     let tool = text("tool");
     html! {
         details.row id={ "firing-" (firing.id) "-" (ruling) } {
             summary {
-                span.state.(verdict_class(&ruling)) { (verdict_text(&ruling)) }
+                (verdict_chip(&ruling, &rewrote))
                 strong { @if tool.is_empty() { (text("event")) } @else { (tool) } }
                 @if !summary.is_empty() { " " code { (summary) } }
                 span.quiet { (clean_line(&caller)) " · " (time_element(firing.at, now, false)) }
@@ -106,6 +108,9 @@ fn read_trail(recorded: &RecordedFiring<'_>, activity: &Activity) -> Vec<Timelin
             product: (activity.name_product)(step["dialect"].as_str().unwrap_or_default()),
             moment: text("outcome"),
             verdict: text("verdict"),
+            rewrote: TimelineHook::name_rewrites(
+                step["rewrote"].as_array().into_iter().flatten().filter_map(Value::as_str),
+            ),
             ms: step["ms"].as_f64().map_or(0, |ms| ms.round() as u64),
             why: text("why"),
             ..TimelineHook::default()

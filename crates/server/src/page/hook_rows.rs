@@ -49,14 +49,26 @@ pub(super) fn verdict_text(verdict: &str) -> String {
     }
 }
 
+/// A ruling in its colour. A rewrite without a ruling has one of its own.
+pub(super) fn verdict_chip(ruling: &str, rewrote: &[String]) -> Markup {
+    let rewrites = format!("rewrote {}", clean_line(&rewrote.join(", ")));
+    let is_silent = matches!(ruling, "" | "silent");
+    html! {
+        @if rewrote.is_empty() || !is_silent {
+            span.state.(verdict_class(ruling)) { (verdict_text(ruling)) }
+        }
+        @if !rewrote.is_empty() { " " span.state.open { (rewrites) } }
+    }
+}
+
 fn has_decision(hook: &TimelineHook) -> bool {
-    !matches!(hook.verdict.as_str(), "" | "silent") || !hook.why.is_empty()
+    !hook.decision_words().is_empty() || !hook.why.is_empty()
 }
 
 fn hook_row(hook: &TimelineHook) -> Markup {
     html! {
         li {
-            span.state.(verdict_class(&hook.verdict)) { (verdict_text(&hook.verdict)) }
+            (verdict_chip(&hook.verdict, &hook.rewrote))
             " " strong { (clean_line(&hook.title)) } " "
             span.quiet { (clean_line(&hook.product)) " · " (clean_line(&hook.moment)) " · " (hook.ms) " ms" }
             @if !hook.call.is_empty() {

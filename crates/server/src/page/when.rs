@@ -45,7 +45,7 @@ fn format_distance(at: u64, now: u64) -> String {
 pub(super) fn format_duration(ms: u64) -> String {
     let seconds = ms / SECOND_MS;
     match ms {
-        _ if ms < 10 * SECOND_MS => format!("{}.{} s", seconds, ms % SECOND_MS / 100),
+        _ if ms < 10 * SECOND_MS => format!("{:.1} s", ms as f64 / SECOND_MS as f64),
         _ if ms < MINUTE_MS => format!("{seconds} s"),
         _ if ms < HOUR_MS => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
@@ -82,7 +82,8 @@ mod tests {
     fn formats_durations() {
         for (ms, text) in [
             (0, "0.0 s"),
-            (3_260, "3.2 s"),
+            (3_260, "3.3 s"),
+            (9_960, "10.0 s"),
             (59_999, "59 s"),
             (185_000, "3 min 5 s"),
             (7_800_000, "2 h 10 min"),

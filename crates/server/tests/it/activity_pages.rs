@@ -61,12 +61,17 @@ fn release_run() -> RunTimeline {
         "make deploy ENV=staging",
         "a person decides about deploys",
     );
+    let cleaned = TimelineHook {
+        rewrote: vec!["output".into()],
+        ..call(hook("no keys", "agent-pipelines", "tool.after", "silent"), "cat .env", "")
+    };
     let second = IterationTimeline {
         decision: "continue".into(),
         summary: "the parser handles empty text".into(),
         hooks: vec![
             denied,
             asked,
+            cleaned,
             hook("guard.ts", "oh-my-pi", "tool.before", "silent"),
             hook("lint", "iteratr", "iteration.end", "silent"),
         ],
