@@ -58,6 +58,27 @@ fn shows_stage_iteration_and_the_agents_last_words() {
     assert!(run.longest_pause() < Duration::from_secs(1), "{:?}", run.longest_pause());
 }
 
+/// After the last stage the agent works once more, if messages wait for it.
+#[test]
+fn shows_the_agent_while_it_reads_the_final_messages() {
+    let project = project_with_stage("termination: {type: fixed, iterations: 1}");
+    let once =
+        TALKING_AGENT.replace("printf", "rm go; printf").replace("$ITERATION\"\n", "$OUTPUT\"\n");
+    project.script("agent.sh", &once);
+    let mut run = TerminalProgram::start(&project, &["run", "work"], SIZE);
+    run.wait_for("reading the sources");
+    assert_eq!(project.run(&["say", "work", "well done"], b"").status.code(), Some(0));
+    project.file("go", "");
+    run.wait_for("▸ final messages for the agent");
+    let line = run.wait_for("  1 s     reading the sources of iteration");
+    assert!(line.trim_start().starts_with("agent"), "{line}");
+    let delivery = project.root.join(".gambrel/runs/work/delivery.md");
+    assert!(std::fs::read_to_string(delivery).unwrap().contains("delivery.md"));
+    project.file("go", "");
+    assert_eq!(run.wait().code(), Some(0));
+    assert!(!run.lines().join("\n").contains("▸"), "{:?}", run.lines());
+}
+
 #[test]
 fn shows_a_running_hook_with_its_time() {
     let project = talking_project();

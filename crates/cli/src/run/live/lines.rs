@@ -21,6 +21,9 @@ const LABEL_COLUMNS: usize = 12;
 pub fn format_lines(state: &LiveState, columns: usize) -> Vec<StatusLine> {
     let mut lines = vec![header_line(state)];
     lines.extend(stage_lines(state));
+    if state.is_delivering {
+        lines.push(StatusLine::default().with(style::BOLD, "  ▸ final messages for the agent"));
+    }
     lines.extend(agent_line(state));
     for hook in state.hooks.iter().take(MAX_HOOK_COUNT) {
         let title = printer::truncate_line(&hook.title, columns / 2);

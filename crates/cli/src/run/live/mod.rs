@@ -75,14 +75,18 @@ impl LiveView {
     }
 
     fn draw(&self, gambrel: &Gambrel, (plan, folder): (&Plan, &RunFolder), looks: bool) {
-        let (place, open) = {
+        let (place, open, is_delivering) = {
             let state = self.lock();
-            (state.place(), state.question_ids())
+            (state.place(), state.question_ids(), state.is_delivering)
         };
-        let words = place.and_then(|(node, iteration)| {
+        let words_of = |(node, iteration)| {
             let files = folder.iteration_files(plan, node, iteration);
             read_last_words(&files.output_log).or_else(|| read_last_words(&files.output))
-        });
+        };
+        let words = match is_delivering {
+            true => read_last_words(&folder.path.join("delivery.md")),
+            false => place.and_then(words_of),
+        };
         let closed = if looks { find_closed(gambrel, open) } else { Vec::new() };
         let mut state = self.lock();
         state.words = words.unwrap_or_default();

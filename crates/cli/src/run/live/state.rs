@@ -23,6 +23,8 @@ pub struct LiveState {
     pub began: Option<Instant>,
     /// When the agent began its turn, while it works.
     pub agent_began: Option<Instant>,
+    /// Whether the agent receives the final messages, after the last stage.
+    pub is_delivering: bool,
     /// Whether a user holds the run.
     pub is_paused: bool,
     /// The agent's last line.
@@ -131,6 +133,17 @@ impl LiveState {
 
     fn apply_line(&mut self, line: &LogLine) {
         self.node = line.cursor.node();
+        match line.kind {
+            LogKind::Delivery => {
+                self.is_delivering = true;
+                self.agent_began = Some(Instant::now());
+            }
+            LogKind::Delivered => {
+                self.is_delivering = false;
+                self.agent_began = None;
+            }
+            _ => {}
+        }
         let Some(stage) = self.stages.get_mut(self.node) else { return };
         match line.kind {
             LogKind::NodeStart => stage.status = StageProgress::Running,
