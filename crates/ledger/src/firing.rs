@@ -38,7 +38,9 @@ pub(crate) fn choose_id<'i>(
         [] => return Ok(None),
         [id] => return Ok(Some(*id)),
         [one, other, ..] => {
-            format!("several firings have such an id, among them `{one}` and `{other}`")
+            format!(
+                "several firings have such an id, among them `{one}` and `{other}`: give more of it"
+            )
         }
     };
     let doing = format!("looking for firing {prefix}");

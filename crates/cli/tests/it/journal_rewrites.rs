@@ -225,6 +225,28 @@ fn masks_a_redacted_input_and_keeps_a_corrected_one() {
     assert_not_stored(&project);
 }
 
+/// A secret that is known by its variable, on both sides of a rewrite and in the words of a hook.
+#[test]
+fn redacts_secrets_in_rewrites() {
+    let project = TestProject::new().with("MY_API_KEY", CANARY);
+    let answer = json!({"systemMessage": format!("used {CANARY}"), "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "allow",
+        "updatedInput": {"command": format!("login --key {CANARY} --quiet")}}});
+    project.file("answer.json", &answer.to_string());
+    project.guard("cat answer.json; echo $MY_API_KEY >&2", 5);
+    let event = BASH_LS.replace("\"ls\"", &json!(format!("login --key {CANARY}")).to_string());
+    let decision = project.decide("claude", &event);
+    let changed = decision["patch"]["input"]["command"].as_str().unwrap();
+    assert!(changed.contains(CANARY), "the agent needs it: {decision}");
+    let shown = text(&project.run(&["show", "last"], b"").stdout);
+    let removed = "[redacted:MY_API_KEY]";
+    for line in ["- command: login --key", "+ command: login --key", "stderr  "] {
+        let line = shown.lines().find(|known| known.contains(line)).unwrap();
+        assert!(line.contains(removed), "{shown}");
+    }
+    assert_not_stored(&project);
+}
+
 #[test]
 fn keeps_at_most_16_kib_of_each_rewrite() {
     let project = TestProject::new();

@@ -64,6 +64,7 @@ fn accepts_short_ids_and_last() {
     assert_eq!(output.status.code(), Some(1));
     let error = text(&output.stderr);
     assert!(error.contains(&first) && error.contains(&second), "{error}");
+    assert!(error.contains("give more of it"), "{error}");
 }
 
 #[test]
