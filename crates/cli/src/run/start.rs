@@ -268,8 +268,10 @@ fn resume_folder(
     display: &RunDisplay,
 ) -> anyhow::Result<u8> {
     let Some((plan, state)) = read_state(gambrel.ledger(), &run_folder.path)? else {
-        let text = format!("no run `{session}` is in {}", run_folder.path.display());
-        bail!(UsageError(text));
+        if run_folder.path == status::run_folder(gambrel, session) {
+            bail!(status::unknown_run(gambrel, session));
+        }
+        bail!(UsageError(format!("no run `{session}` is in {}", run_folder.path.display())));
     };
     if state.status == RunStatus::Complete {
         write_state(&plan, &state, run_folder)?;

@@ -24,6 +24,9 @@ use crate::{open, printer};
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
+/// So many runs are named where one is not found.
+const MAX_NAMED_RUN_COUNT: usize = 6;
+
 /// The folder of the project's runs.
 pub fn runs_folder(gambrel: &Gambrel) -> PathBuf {
     gambrel.project_folder().join(".gambrel/runs")
@@ -39,10 +42,15 @@ pub fn unknown_run(gambrel: &Gambrel, session: &str) -> UsageError {
     let folder = runs_folder(gambrel);
     let entries = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
     let runs = entries.filter(|entry| entry.path().is_dir());
-    let names: Vec<String> = runs.filter_map(|run| run.file_name().into_string().ok()).collect();
-    let help = match nearest_name(session, names.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`gambrel runs` lists all".to_owned(),
+    let mut names: Vec<String> =
+        runs.filter_map(|run| run.file_name().into_string().ok()).collect();
+    names.sort();
+    let help = match (nearest_name(session, names.iter().map(String::as_str)), names.as_slice()) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, []) => "`gambrel run` starts one".to_owned(),
+        (None, [only]) => format!("there is only `{only}`"),
+        (None, few) if few.len() <= MAX_NAMED_RUN_COUNT => format!("there are {}", few.join(", ")),
+        (None, _) => "`gambrel runs` lists all".to_owned(),
     };
     UsageError(format!("no run `{session}` is in {}: {help}", folder.display()))
 }

@@ -71,11 +71,16 @@ fn names_an_unknown_session() {
     let output = project.run(&["tail", "nothing"], b"");
     assert_eq!(output.status.code(), Some(64));
     let error = text(&output.stderr);
-    assert!(error.contains("no run `nothing`") && error.contains("`gambrel runs`"), "{error}");
+    assert!(error.contains("no run `nothing`") && error.contains("`gambrel run` "), "{error}");
     for name in ["go1", "go2"] {
         project.file(name, "");
     }
     run_to(&project, &["work"], 0);
+    for (session, known) in [("worl", "did you mean `work`?"), ("night", "there is only `work`")] {
+        let output = project.run(&["resume", session], b"");
+        assert_eq!(output.status.code(), Some(64));
+        assert!(text(&output.stderr).contains(known), "{}", text(&output.stderr));
+    }
     for command in ["tail", "report", "status", "say"] {
         let more: &[&str] = if command == "say" { &["hello"] } else { &[] };
         let output = project.run(&[&[command, "worl"], more].concat(), b"");
