@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gambrel_model::json_texts::map_texts;
 use gambrel_model::request::to_body;
 use gambrel_model::{Call, Event, Hook, Program, ToolRequest, WebhookRequest};
 use serde_json::Value;
@@ -78,22 +79,14 @@ pub fn stage_mcp_tool(event: &Event, hook: &Hook, input: &Value) -> Call {
 /// Replaces `${a.b.0}` in every text of a tool's input by the value at that path of the hook input;
 /// a missing value is empty. One pass: replaced text is not expanded again.
 fn interpolate_value(written: &Value, input: &Value) -> Value {
-    match written {
-        Value::String(text) => Value::String(replace_braced(text, &|path| {
-            let found = path.split('.').try_fold(input, |at, key| match at {
-                Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-                other => other.get(key),
-            });
-            Some(found.map(value_as_text).unwrap_or_default())
-        })),
-        Value::Array(items) => items.iter().map(|item| interpolate_value(item, input)).collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| (key.clone(), interpolate_value(value, input)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        other => other.clone(),
-    }
+    let value_at = |path: &str| {
+        let found = path.split('.').try_fold(input, |at, key| match at {
+            Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+            other => other.get(key),
+        });
+        Some(found.map(value_as_text).unwrap_or_default())
+    };
+    map_texts(written, &|text| replace_braced(text, &value_at))
 }
 
 /// Expands `${NAME}` and `${NAME:-else}` of a server's definition. An unset name stays unchanged.
