@@ -75,14 +75,13 @@ pub struct CallerContext {
     #[serde(skip)]
     pub secrets: Arc<BTreeMap<String, String>>,
     /// The calling process, if known.
-    #[serde(default, rename = "caller")]
+    #[serde(rename = "caller")]
     pub caller_pid: Option<u32>,
     /// The caller's bytes if they are one line of text, with a newline at the end. Hooks of the same
     /// dialect receive them unless a hook rewrote something.
     #[serde(skip)]
     pub raw_line: Option<Arc<Vec<u8>>>,
     /// The native event's name, for a payload that does not name it.
-    #[serde(default)]
     pub event_name: Option<String>,
 }
 

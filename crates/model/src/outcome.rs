@@ -20,13 +20,12 @@ pub struct Outcome {
     /// The answer of an action without a process.
     pub answer: Option<Value>,
     /// Why an answer counts as a failure: an HTTP status, a tool's error.
-    #[serde(default, rename = "fault")]
+    #[serde(rename = "fault")]
     pub failure: Option<String>,
     /// A trusted file that changed while the hook ran.
-    #[serde(default)]
     pub changed: Option<String>,
     /// What ended the call before its own timeout, if anything did.
-    #[serde(default, rename = "cut")]
+    #[serde(rename = "cut")]
     pub cut_short_by: Option<CutShort>,
     /// How long all attempts took.
     #[serde(rename = "took")]

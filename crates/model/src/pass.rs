@@ -1,11 +1,8 @@
 //! Which hooks of a Close one firing runs.
 
-use serde::{Deserialize, Serialize};
-
 /// The hooks of a Close that a firing runs. A live host fires all hooks at once. A runner first
 /// fires those that can veto the end, as often as one refuses, and then all others.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Pass {
     /// All hooks.
     #[default]

@@ -13,7 +13,6 @@ pub struct WatchedFiles {
     /// Folders that lead to them. Other files in them may change.
     pub folders: Vec<WatchedFile>,
     /// For `verified_exec`: the hashed bytes and their paths.
-    #[serde(default)]
     pub copies: Option<VerifiedCopies>,
 }
 
