@@ -339,7 +339,7 @@ fn start_process<'a>(
     context: &LoopContext<'a>,
 ) -> ActionResult<Process<'a>> {
     let request = ProcessRequest {
-        command: prepare_command(call, context.settings.bypass_shell)?,
+        command: prepare_command(call, !context.settings.always_uses_shell)?,
         stdin: call.stdin.as_ref().map(|bytes| bytes.as_slice()),
         may_detach: call.async_marker.is_some(),
         leak_record: call.leak_record.as_deref(),

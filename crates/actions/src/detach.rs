@@ -12,12 +12,11 @@ use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read, write};
-use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::OnStart;
 use crate::error::ActionError;
-use gambrel_process::process::{RunningChild, move_above_stdio, set_nonblocking};
+use gambrel_process::process::{RunningChild, open_pipe, set_nonblocking};
 use gambrel_process::settings::{SUPERVISE_WORD, Settings};
 use gambrel_process::watchdog_client::spawn_helper;
 
@@ -112,10 +111,8 @@ impl PendingStart {
     ) -> io::Result<Self> {
         let sent_at = Instant::now();
 
-        let (their_input, input) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (answers, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (their_input, input) = (move_above_stdio(their_input), move_above_stdio(input));
-        let (answers, their_output) = (move_above_stdio(answers), move_above_stdio(their_output));
+        let (their_input, input) = open_pipe()?;
+        let (answers, their_output) = open_pipe()?;
 
         let mut streams = vec![Some(their_input.as_fd()), Some(their_output.as_fd()), None];
         streams.extend_from_slice(pipes);

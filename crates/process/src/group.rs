@@ -1,12 +1,13 @@
 //! A started process with its descendants, wherever they went: one session, one tag. It is killed
 //! before its leader is reaped, because the number may then belong to another process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use crate::command::StartedProcess;
+use crate::lock::lock;
 use crate::orphans;
 use crate::owner::ProcessOwner;
 use crate::process::{LeftoverTrace, ProcessEnd};
@@ -68,7 +69,7 @@ impl ProcessGroup {
 
     /// Signals the whole group.
     pub fn signal(&self, signal: Signal) {
-        if !self.lock_state().reaped {
+        if !lock(&self.0.state).reaped {
             process_table::signal_group(self.0.pid, signal);
         }
     }
@@ -81,12 +82,12 @@ impl ProcessGroup {
 
     /// Whether all its processes were killed.
     pub fn is_swept(&self) -> bool {
-        self.lock_state().swept
+        lock(&self.0.state).swept
     }
 
     /// Kills all its processes, also those that left the group.
     pub fn kill_tree(&self) {
-        self.lock_state().swept = true;
+        lock(&self.0.state).swept = true;
         process_table::kill_until_gone(|| {
             self.signal(Signal::KILL);
             self.find_members()
@@ -105,12 +106,12 @@ impl ProcessGroup {
 
     /// Until when it may outlive its owner, if it may.
     pub fn leftover_deadline(&self) -> Option<Instant> {
-        self.lock_state().leftover_deadline
+        lock(&self.0.state).leftover_deadline
     }
 
     /// Ties it to the life of this process again.
     pub fn revoke_leftovers(&self) {
-        if self.lock_state().leftover_deadline.take().is_some() {
+        if lock(&self.0.state).leftover_deadline.take().is_some() {
             self.watch();
         }
     }
@@ -123,7 +124,7 @@ impl ProcessGroup {
     /// Whether its leader has ended.
     pub fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        self.lock_state().reaped || !matches!(waitid(WaitId::Pid(self.0.pid), options), Ok(None))
+        lock(&self.0.state).reaped || !matches!(waitid(WaitId::Pid(self.0.pid), options), Ok(None))
     }
 
     /// Waits for the end of the leader and does not reap it, so that its number is not reused.
@@ -136,7 +137,7 @@ impl ProcessGroup {
         // Without the lock: a clone may signal it meanwhile.
         self.wait_for_exit();
         let deadline = {
-            let mut state = self.lock_state();
+            let mut state = lock(&self.0.state);
             if std::mem::replace(&mut state.reaped, true) {
                 return None;
             }
@@ -162,7 +163,7 @@ impl ProcessGroup {
     /// Lets it outlive its owner until the deadline. An earlier deadline stays, unless `again`.
     /// True if it has a new one.
     pub(crate) fn allow_until(&self, deadline: Instant, again: bool) -> bool {
-        let mut state = self.lock_state();
+        let mut state = lock(&self.0.state);
         if state.reaped || (state.leftover_deadline.is_some() && !again) {
             return false;
         }
@@ -183,14 +184,10 @@ impl ProcessGroup {
     }
 
     fn find_members(&self) -> Vec<ProcessId> {
-        let session = (!self.lock_state().reaped).then(|| self.id());
+        let session = (!lock(&self.0.state).reaped).then(|| self.id());
         let (tag, since) = (self.0.tag.clone(), self.0.since);
         let set = ProcessSet { session, tag, since, ..ProcessSet::default() };
         orphans::find_members(set, self.0.owner.is_subreaper())
-    }
-
-    fn lock_state(&self) -> MutexGuard<'_, GroupState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -357,22 +357,26 @@ fn open_pipes(bytes: Option<&[u8]>) -> Result<(ProcessPipes<'_>, [Option<OwnedFd
 
 /// A pipe that this process reads without blocking.
 fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
-    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (ours, theirs) = (move_above_stdio(ours), move_above_stdio(theirs));
+    let (ours, theirs) = open_pipe()?;
     set_nonblocking(&ours);
     Ok((ours, theirs))
 }
 
 /// A pipe that this process writes without blocking.
 fn input_pipe(bytes: &[u8]) -> Result<(StdinFeed<'_>, OwnedFd), Errno> {
-    let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (theirs, ours) = (move_above_stdio(theirs), move_above_stdio(ours));
+    let (theirs, ours) = open_pipe()?;
     set_nonblocking(&ours);
     if bytes.len() > DEFAULT_PIPE_BYTES {
         // The kernel may refuse; the bytes then pass in more turns.
         let _refused = fcntl_setpipe_size(&ours, LARGE_PIPE_BYTES);
     }
     Ok((StdinFeed { fd: ours, unwritten: bytes }, theirs))
+}
+
+/// A pipe that no started program inherits: the end to read and the end to write.
+pub fn open_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok((move_above_stdio(read), move_above_stdio(write)))
 }
 
 /// Moves a descriptor above 2. In a host that closed its own stdio, a pipe may get one of those
