@@ -145,8 +145,7 @@ impl<'a> Attempt<'a> {
                 Ok(&self.command)
             }
             Err(reason) => {
-                let end = End::FailedToStart(reason.to_string());
-                self.finish_attempt(Outcome::from_end(end), context);
+                self.finish_attempt(Outcome::failed_to_start(&reason), context);
                 Err(reason)
             }
         }
@@ -272,8 +271,7 @@ impl<'a> Attempt<'a> {
             process.kill_at_once();
         }
 
-        let end = End::FailedToStart("a fault inside gambrel ended this call".to_owned());
-        self.finish_call(Outcome::from_end(end));
+        self.finish_call(Outcome::failed_to_start("a fault inside gambrel ended this call"));
     }
 
     /// Adds a remark after its end.
@@ -295,7 +293,7 @@ impl<'a> Attempt<'a> {
                 outcome
             }
             AttemptState::Waiting(_) | AttemptState::Running(_) => {
-                Outcome::from_end(End::FailedToStart("the call did not run".to_owned()))
+                Outcome::failed_to_start("the call did not run")
             }
         }
     }

@@ -76,7 +76,11 @@ pub(crate) fn send_call(
     run_in_thread: RunInThread,
 ) -> PendingStart {
     let Some(program) = &settings.supervisor else {
-        return PendingStart::new(start_thread(job.call, run_in_thread));
+        let mut call = job.call.clone();
+        call.limits.blocking = true;
+        let via = StartVia::thread(|on_start| run_in_thread(call, on_start));
+        let failed = |error| StartVia::Failed(format!("no thread for the hook: {error}"));
+        return PendingStart::new(via.unwrap_or_else(failed));
     };
     let stdin = job.call.stdin.as_ref().map(|bytes| bytes.as_slice());
     let request = SupervisorRequest {
@@ -165,19 +169,18 @@ impl PendingStart {
     }
 }
 
-fn start_thread(call: &Call, run_in_thread: RunInThread) -> StartVia {
-    let mut call = call.clone();
-    call.limits.blocking = true;
-    let (sender, answers) = channel();
-    let work = move || {
-        run_in_thread(call, &mut |start| {
-            // Only the first report counts.
-            let _ = sender.send(SupervisorAnswer::from_start(start));
-        });
-    };
-    match std::thread::Builder::new().name("detached hook".to_owned()).spawn(work) {
-        Ok(_) => StartVia::Thread(answers),
-        Err(error) => StartVia::Failed(format!("no thread for the hook: {error}")),
+impl StartVia {
+    /// Runs a hook on a thread of this process.
+    pub fn thread(work: impl FnOnce(OnStart<'_>) + Send + 'static) -> io::Result<Self> {
+        let (sender, answers) = channel();
+        let work = move || {
+            work(&mut |start| {
+                // Only the first report counts.
+                let _ = sender.send(SupervisorAnswer::from_start(start));
+            });
+        };
+        std::thread::Builder::new().name("detached hook".to_owned()).spawn(work)?;
+        Ok(Self::Thread(answers))
     }
 }
 

@@ -34,7 +34,7 @@ impl RuleAction {
         let begun = Instant::now();
         let outcome = match self.check_body(body) {
             Ok(answer) => Outcome { answer: Some(answer), ..Outcome::from_end(End::Answered) },
-            Err(why) => Outcome::from_end(End::FailedToStart(why.to_string())),
+            Err(why) => Outcome::failed_to_start(why),
         };
         Outcome { elapsed: begun.elapsed(), ..outcome }
     }

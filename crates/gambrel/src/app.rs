@@ -15,14 +15,16 @@ use gambrel_engine::{
 };
 use gambrel_ledger::{MemoryLedger, Redactor};
 use gambrel_model::{
-    Action, Call, CallerContext, Complaint, Decision, Dialect, End, Job, Ledger, Outcome,
-    ReceivedEvent, SearchRoots, SourceSpan, TrustStore, to_hex,
+    Action, Call, CallerContext, Complaint, Decision, Dialect, Job, Ledger, Outcome, ReceivedEvent,
+    SearchRoots, SourceSpan, TrustStore, to_hex,
 };
 use rustix::io::retry_on_intr;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::Setup;
 use crate::lazy_action::LazyAction;
+#[cfg(feature = "http")]
+use crate::network::web_settings;
 
 /// First argument of the program when it is started again to import the journal.
 const IMPORT_WORD: &str = "__import";
@@ -55,14 +57,14 @@ impl UserSecrets {
 }
 
 /// What actions are built of.
-struct ActionParts {
-    setup: Setup,
-    settings: Settings,
+pub(crate) struct ActionParts {
+    pub(crate) setup: Setup,
+    pub(crate) settings: Settings,
     #[cfg_attr(
         not(any(feature = "http", feature = "js")),
         expect(dead_code, reason = "only modules and requests use it")
     )]
-    ledger: Option<Arc<dyn Ledger>>,
+    pub(crate) ledger: Option<Arc<dyn Ledger>>,
 }
 
 /// The table `ACTIONS`: one row per way to run a call.
@@ -87,15 +89,9 @@ pub(crate) fn build_actions(
             crate::modules::build_module_action(&parts.setup, parts.ledger.as_ref())
         }),
         #[cfg(feature = "mcp")]
-        lazy("mcp_tool", |parts| {
-            let settings = parts.settings.clone();
-            crate::network::build_tool_action(&parts.setup, settings, parts.ledger.as_ref())
-        }),
+        lazy("mcp_tool", |parts| Box::new(gambrel_actions::McpAction::new(web_settings(parts)))),
         #[cfg(feature = "http")]
-        lazy("webhook", |parts| {
-            let settings = parts.settings.clone();
-            crate::network::build_webhook_action(&parts.setup, settings, parts.ledger.as_ref())
-        }),
+        lazy("webhook", |parts| Box::new(gambrel_actions::WebhookAction::new(web_settings(parts)))),
     ]
 }
 
@@ -161,7 +157,7 @@ impl Gambrel {
     ///     }
     ///
     ///     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-    ///         let refuse = |_: &Job<'_>| Outcome::from_end(End::FailedToStart("no shell".into()));
+    ///         let refuse = |_: &Job<'_>| Outcome::failed_to_start("no shell");
     ///         jobs.iter().map(refuse).collect()
     ///     }
     /// }
@@ -205,11 +201,9 @@ impl Gambrel {
     /// Runs one call with a named action, outside any firing.
     pub fn run_call(&self, action: &str, call: &Call) -> Outcome {
         let Some(action) = self.actions.iter().find(|known| known.name() == action) else {
-            return Outcome::from_end(End::FailedToStart(format!(
-                "no action `{action}` is built in"
-            )));
+            return Outcome::failed_to_start(format!("no action `{action}` is built in"));
         };
-        let none = || Outcome::from_end(End::FailedToStart("it did not report".to_owned()));
+        let none = || Outcome::failed_to_start("it did not report");
         let mut outcome = action.run(&[Job { call, record: None }]).pop().unwrap_or_else(none);
         let spent = self.ledger.spend_answers();
         outcome.remarks.extend(spent.err().map(|error| error.to_string()));

@@ -176,8 +176,12 @@ impl Captured {
 impl Outcome {
     /// The outcome of a call that was never attempted.
     pub fn not_attempted(why: impl ToString) -> Self {
-        let end = End::FailedToStart(why.to_string());
-        Self { attempts: 0, ..Self::from_end(end) }
+        Self { attempts: 0, ..Self::failed_to_start(why) }
+    }
+
+    /// The outcome of a call that could not be started.
+    pub fn failed_to_start(why: impl ToString) -> Self {
+        Self::from_end(End::FailedToStart(why.to_string()))
     }
 
     /// An outcome with nothing but its end.
@@ -199,8 +203,8 @@ impl Outcome {
 
     /// The outcome of a call that a signal ended before it could start.
     pub fn interrupted() -> Self {
-        let end = End::FailedToStart(INTERRUPTED_TEXT.to_owned());
-        Self { cut_short_by: Some(CutShort::Interrupted), ..Self::from_end(end) }
+        let cut_short_by = Some(CutShort::Interrupted);
+        Self { cut_short_by, ..Self::failed_to_start(INTERRUPTED_TEXT) }
     }
 
     /// Why it timed out: by its own timeout, or cut short before.
