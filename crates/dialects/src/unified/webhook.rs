@@ -2,6 +2,7 @@
 //! reads the answers.
 
 use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
+use gambrel_model::description::value_text;
 use gambrel_model::request::{CALLBACK_MARKER, strip_callback_marker, to_body};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variable_names};
 use gambrel_model::text::truncate_chars;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::question::{question_context, question_title};
 use super::variables::variable_value;
-use crate::event_parts::{string_list, text_field, value_as_text};
+use crate::event_parts::{string_list, text_field};
 
 /// The methods of a request, in any case.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -89,7 +90,7 @@ pub fn stage_webhook(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let url = text_field(config, "url").unwrap_or_default();
     let unset = variable_names(&url, Style::Dollar).into_iter().find(|name| lookup(name).is_none());
     let headers = config.get("headers").and_then(Value::as_object).into_iter().flatten();
-    let filled = |written: &Value| expand_plain(&value_as_text(written), Style::Dollar, &lookup);
+    let filled = |written: &Value| expand_plain(&value_text(written), Style::Dollar, &lookup);
     let url = expand_url(&url, Style::Dollar, &lookup);
     let body = expand_json(&written_body(config), Style::Dollar, &lookup);
 
@@ -244,6 +245,6 @@ pub fn shorten_value(text: &str) -> String {
     truncate_chars(text, MAX_SHOWN_CHARS, "… (the rest is not shown)")
 }
 
-fn request_method(config: &Value) -> String {
+pub fn request_method(config: &Value) -> String {
     text_field(config, "method").map_or_else(|| "POST".to_owned(), |written| written.to_uppercase())
 }
