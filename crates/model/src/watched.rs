@@ -67,7 +67,6 @@ impl FileIdentity {
     }
 }
 
-#[cfg(unix)]
 impl From<&std::fs::Metadata> for FileIdentity {
     fn from(known: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;

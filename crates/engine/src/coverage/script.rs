@@ -1,5 +1,6 @@
 //! Scripts: which language a file is in, and what it loads.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::collector::{MAX_SCRIPT_DEPTH, Naming};
@@ -168,11 +169,5 @@ fn looks_like_code(path: &Path) -> bool {
     if language_by_ending(path).is_some() {
         return true;
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o111 > 0)
-    }
-    #[cfg(not(unix))]
-    false
+    std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o111 > 0)
 }
