@@ -74,17 +74,12 @@ pub(crate) fn run_adopted(
     let command = left.command.clone();
     let unwritten = call.stdin.as_ref().map_or(&[][..], |bytes| bytes.as_slice());
     let limits = time_limits(&call.limits);
-    let process = match Process::adopt(left, pipes, unwritten, &limits, settings) {
-        Ok(process) => {
-            process.with_leak_record(call.leak_record.as_deref()).with_tee(tee_file(call))
-        }
-        Err(reason) => {
-            let reason = ActionError::Adopt(reason);
-            on_start(Err(&reason));
-            return Outcome::failed_to_start(reason);
-        }
+    let Some(process) = Process::adopt(left, pipes, unwritten, &limits, settings) else {
+        let reason = ActionError::EndedBeforeHandoff;
+        on_start(Err(&reason));
+        return Outcome::failed_to_start(reason);
     };
-
+    let process = process.with_leak_record(call.leak_record.as_deref()).with_tee(tee_file(call));
     let _running = RunningEntry::register_process(settings, &process.tag);
     on_start(Ok(&command));
 
