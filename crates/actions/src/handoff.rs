@@ -3,7 +3,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
 
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{CutShort, End, Outcome};
@@ -89,16 +88,12 @@ pub(crate) fn run_adopted(
     let mut outcome = outcomes.pop().unwrap_or_else(no_outcome);
     if outcome.end == End::TimedOut {
         let reason = format!(
-            "left running in the background, and not ended after {}",
-            format_seconds(call.limits.timeout)
+            "left running in the background, and not ended after {} s",
+            call.limits.timeout.as_secs_f64()
         );
         outcome.cut_short_by.get_or_insert(CutShort::Other(reason));
     }
     outcome
-}
-
-fn format_seconds(time: Duration) -> String {
-    format!("{} s", time.as_secs_f64())
 }
 
 /// Waits until the supervisor has taken the process. If it has not, kills the process.

@@ -118,9 +118,9 @@ impl Tool {
     /// The tool that a dialect calls `name`, with its arguments in neutral names.
     pub fn from_native(words: &[ToolWord], name: &str, input: &Value) -> Self {
         let word = words.iter().find(|w| w.name == name);
-        let kind = word.map_or_else(|| unknown_kind(name), |w| w.kind);
+        let unknown = if name.starts_with("mcp__") { ToolKind::Mcp } else { ToolKind::Other };
         Self {
-            kind,
+            kind: word.map_or(unknown, |w| w.kind),
             shape: word.map_or_else(String::new, |w| w.shape.to_owned()),
             name: name.to_owned(),
             args: word.map_or_else(|| input.clone(), |w| neutral_args(w, input)),
@@ -151,10 +151,6 @@ impl Tool {
             None => (self.name.clone(), self.args.clone()),
         }
     }
-}
-
-fn unknown_kind(name: &str) -> ToolKind {
-    if name.starts_with("mcp__") { ToolKind::Mcp } else { ToolKind::Other }
 }
 
 /// A flat word cannot hold a list of several elements.

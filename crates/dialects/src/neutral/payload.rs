@@ -83,17 +83,10 @@ fn tool_fact(tool: Value, beside: &mut Map<String, Value>) -> Tool {
     let (kind, name, id) = (word("kind"), word("name"), fields.get("id").map(value_text));
     let result = fields.remove("result").and_then(|result| serde_json::from_value(result).ok());
     let flat = || {
-        Value::Object(fields.iter().filter(|(k, _)| !is_reserved_key(k)).map(clone_entry).collect())
+        fields.retain(|key, _| !matches!(key.as_str(), "kind" | "name" | "id" | "shape"));
+        Value::Object(fields)
     };
     Tool { id, result, ..named_tool(&kind, &name, args.unwrap_or_else(flat)) }
-}
-
-fn is_reserved_key(key: &str) -> bool {
-    matches!(key, "kind" | "name" | "id" | "shape")
-}
-
-fn clone_entry((key, value): (&String, &Value)) -> (String, Value) {
-    (key.clone(), value.clone())
 }
 
 fn named_tool(kind: &str, name: &str, args: Value) -> Tool {

@@ -1,6 +1,6 @@
 //! Programs that start another program which they are given: `env`, `timeout`, `xargs`, `find`.
 
-use gambrel_model::text::contains_word;
+use gambrel_model::text::{contains_word, is_variable_name};
 
 use super::collector::Naming;
 use super::shell::{Command, Input, ShellReader};
@@ -110,7 +110,7 @@ fn follow_wrapper(shell: &mut ShellReader<'_, '_>, wrapper: &Wrapper, command: &
 }
 
 fn is_assignment(word: &Text) -> bool {
-    word.literal_head().split_once('=').is_some_and(|(name, _)| super::expand::is_name(name))
+    word.literal_head().split_once('=').is_some_and(|(name, _)| is_variable_name(name))
 }
 
 fn set_variable(shell: &mut ShellReader<'_, '_>, word: &Text) {
