@@ -178,9 +178,7 @@ impl ProcessGroup {
 
     fn wait_with(&self, options: WaitIdOptions) -> Option<ProcessEnd> {
         let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.0.pid), options));
-        let status = status.ok().flatten()?;
-        let signalled = || status.terminating_signal().map(ProcessEnd::Signalled);
-        status.exit_status().map(ProcessEnd::Exited).or_else(signalled)
+        ProcessEnd::from_status(&status.ok().flatten()?)
     }
 
     fn find_members(&self) -> Vec<ProcessId> {

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
 
 use crate::capture::{Capture, CapturedOutput};
 use crate::command::{ProcessCommand, StartedProcess};
@@ -73,21 +73,16 @@ pub enum ProcessEnd {
     TimedOut,
     /// By itself, as the child of a process that is gone.
     Unobserved,
-    /// Its exit code was lost.
-    CodeLost(LostExitCode),
+    /// Its exit code was lost, for this reason.
+    CodeLost(&'static str),
 }
 
-/// Who took an exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum LostExitCode {
-    /// The kernel discarded it.
-    #[error(
-        "it ran, but its exit code was lost because this program or the one that started it ignores SIGCHLD"
-    )]
-    Ignored,
-    /// Another part of this program waited for it.
-    #[error("it ran, but its exit code was lost because another part of this program took it")]
-    Taken,
+impl ProcessEnd {
+    /// The end of a process that this one waited for.
+    pub(crate) fn from_status(status: &WaitIdStatus) -> Option<Self> {
+        let by_signal = || status.terminating_signal().map(Self::Signalled);
+        status.exit_status().map(Self::Exited).or_else(by_signal)
+    }
 }
 
 /// Why a process ended before its own timeout.
