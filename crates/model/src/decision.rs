@@ -100,6 +100,13 @@ pub struct Reply {
     pub exit: i32,
 }
 
+impl Reply {
+    /// A reply of one line of JSON.
+    pub fn from_json(value: &Value) -> Self {
+        Self { stdout: format!("{value}\n").into_bytes(), ..Self::default() }
+    }
+}
+
 impl Step {
     /// The shape of a step in `--json` and in the journal.
     pub fn to_json(&self) -> Value {

@@ -78,7 +78,6 @@ impl Caller for Neutral {
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
-        let stdout = format!("{}\n", decision.to_json()).into_bytes();
-        Reply { stdout, ..Reply::default() }
+        Reply::from_json(&decision.to_json())
     }
 }

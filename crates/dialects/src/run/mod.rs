@@ -104,8 +104,7 @@ impl Caller for Run {
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
-        let stdout = format!("{}\n", decision.to_json()).into_bytes();
-        Reply { stdout, ..Reply::default() }
+        Reply::from_json(&decision.to_json())
     }
 }
 
