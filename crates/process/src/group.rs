@@ -10,6 +10,7 @@ use crate::command::StartedProcess;
 use crate::lock::lock;
 use crate::orphans;
 use crate::owner::ProcessOwner;
+use crate::posix_spawn::wait_for_exit;
 use crate::process::{LeftoverTrace, ProcessEnd};
 use crate::process_table::{self, ProcessId, ProcessSet};
 
@@ -195,8 +196,7 @@ impl Drop for GroupMembers {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if !state.reaped {
             process_table::signal_group(self.pid, Signal::KILL);
-            let _ =
-                rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED));
+            wait_for_exit(self.pid);
             orphans::remove_leader(self.pid);
             self.owner.record_ended(&self.tag, None);
         }

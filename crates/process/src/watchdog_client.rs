@@ -167,16 +167,8 @@ pub fn spawn_helper(
     let env = std::env::vars_os().map(entry).collect::<Result<Vec<_>, _>>()?;
     let _birth = orphans::lock_spawns();
 
-    let request = SpawnRequest {
-        path: &path,
-        argv: &argv,
-        env: &env,
-        cwd: None,
-        streams,
-        kill_with_parent: false,
-        isolate: false,
-        view: None,
-    };
+    let request =
+        SpawnRequest { path: &path, argv: &argv, env: &env, streams, ..SpawnRequest::default() };
     lock(&HELPERS).push(spawn_process(&request)?);
     Ok(())
 }
