@@ -8,6 +8,7 @@ use gambrel_model::{
     Caller, CallerContext, Complaint, Decision, Dialect, DialectProperties, Event, EventSpec,
     Moment, ParsedEvent, Pass, PatchRule, Powers, Reply, Slot,
 };
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::event_parts::event_error;
@@ -112,7 +113,7 @@ fn read_pass(native: &Value) -> Result<Pass, Complaint> {
     let Some(written) = native.get("pass").filter(|value| !value.is_null()) else {
         return Ok(Pass::All);
     };
-    written.as_str().and_then(Pass::parse).ok_or_else(|| {
+    Pass::deserialize(written).map_err(|_| {
         event_error(format!("`pass` is {written}")).with_help("write `all`, `veto` or `notify`")
     })
 }
