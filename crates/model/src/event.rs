@@ -306,24 +306,19 @@ impl Event {
     }
 
     fn apply_slot(&mut self, slot: &Slot, value: &Value) {
-        match slot {
-            Slot::Input => {
-                if let Some(tool) = &mut self.facts.tool {
-                    tool.args = value.clone();
-                }
+        match (slot, &mut self.facts.tool) {
+            (Slot::Input, Some(tool)) => tool.args = value.clone(),
+            (Slot::Output, Some(tool)) => {
+                let before = tool.result.take().unwrap_or_default();
+                tool.result = Some(rewrite_result(before, value));
             }
-            Slot::Output => {
-                if let Some(tool) = &mut self.facts.tool {
-                    let before = tool.result.take().unwrap_or_default();
-                    tool.result = Some(rewrite_result(before, value));
-                }
-            }
-            Slot::ChatMessages => self.facts.chat_messages = Some(value.clone()),
-            Slot::Prompt => {
+            (Slot::ChatMessages, _) => self.facts.chat_messages = Some(value.clone()),
+            (Slot::Prompt, _) => {
                 let text = value.get("text").and_then(Value::as_str).map(str::to_owned);
                 self.facts.prompt = text.or(self.facts.prompt.take());
             }
-            Slot::InjectedMessage | Slot::Native(_) | Slot::List(_) => {}
+            (Slot::Input | Slot::Output, None)
+            | (Slot::InjectedMessage | Slot::Native(_) | Slot::List(_), _) => {}
         }
     }
 }

@@ -246,10 +246,7 @@ impl Hook {
             Ok(condition) => Some(condition),
             Err(error) => {
                 let complaint = Complaint::error(quoted.span_at(error.offset), &error.message);
-                complaints.push(match &error.help {
-                    Some(help) => complaint.with_help(help),
-                    None => complaint,
-                });
+                complaints.push(Complaint { help: error.help, ..complaint });
                 draft.disabled.get_or_insert_with(|| {
                     Disabled::broken(format!("its condition: {}", error.message))
                 });
