@@ -1,18 +1,15 @@
 //! The composition of the program: dialects, actions and ledger.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use gambrel_actions::{
-    ChildPipelineAction, Redact, RuleAction, Settings, ShellAction, SignalGuard, SignalPolicy,
+    ChildPipelineAction, RuleAction, Settings, ShellAction, SignalGuard, SignalPolicy,
 };
 use gambrel_dialects::DIALECTS;
-use gambrel_engine::{
-    Candidate, Engine, FireResult, Loaded, Options, load_hooks, now_ms, read_text,
-};
+use gambrel_engine::{Candidate, Engine, FireResult, Loaded, Options, load_hooks, now_ms};
 use gambrel_ledger::{MemoryLedger, Redactor};
 use gambrel_model::{
     Action, Call, CallerContext, Complaint, Decision, Dialect, Job, Ledger, Outcome, ReceivedEvent,
@@ -25,6 +22,7 @@ use crate::Setup;
 use crate::lazy_action::LazyAction;
 #[cfg(feature = "http")]
 use crate::network::web_settings;
+use crate::secrets::{UserSecrets, build_redact, read_secrets};
 
 /// First argument of the program when it is started again to import the journal.
 const IMPORT_WORD: &str = "__import";
@@ -42,18 +40,6 @@ pub struct Gambrel {
     pub(crate) redactor: Option<Arc<Redactor>>,
     pub(crate) actions: Vec<Box<dyn Action>>,
     pub(crate) secrets: OnceLock<UserSecrets>,
-}
-
-/// Values of the user's secrets files, and complaints about them.
-pub(crate) struct UserSecrets {
-    values: Arc<BTreeMap<String, String>>,
-    complaints: Vec<Complaint>,
-}
-
-impl UserSecrets {
-    fn new(pairs: Vec<(String, String)>, complaints: Vec<Complaint>) -> Self {
-        Self { values: Arc::new(pairs.into_iter().collect()), complaints }
-    }
 }
 
 /// What actions are built of.
@@ -434,52 +420,6 @@ pub(crate) fn process_settings(setup: &Setup) -> Settings {
         redact: Some(build_redact(setup.clone())),
         ..Settings::default()
     }
-}
-
-/// Redacts secrets from hook output that is written to disk. The redactor is built at its first
-/// use.
-fn build_redact(setup: Setup) -> Redact {
-    let known = OnceLock::new();
-    Redact::new(move |bytes| {
-        let redactor = known.get_or_init(|| build_redactor(&setup));
-        let mut out = Vec::with_capacity(bytes.len());
-        for part in bytes.utf8_chunks() {
-            out.extend_from_slice(redactor.redact_text(part.valid()).as_bytes());
-            out.extend_from_slice(part.invalid());
-        }
-        out
-    })
-}
-
-fn build_redactor(setup: &Setup) -> Redactor {
-    // If a name is in two files, both values are secrets.
-    Redactor::new(setup.env.iter(), read_secrets(setup).0.into_iter())
-}
-
-/// Every pair of the user's secrets files, and complaints about unreadable files. A later file
-/// takes precedence.
-fn read_secrets(setup: &Setup) -> (Vec<(String, String)>, Vec<Complaint>) {
-    let mut pairs = Vec::new();
-    let mut complaints = Vec::new();
-    for path in setup.secrets_files().into_iter().rev() {
-        match read_text(&path) {
-            Ok(text) => pairs.extend(parse_secret_pairs(&text.unwrap_or_default())),
-            Err(complaint) => complaints.push(complaint),
-        }
-    }
-    (pairs, complaints)
-}
-
-/// Parses `NAME=value` lines without quotes and comments.
-fn parse_secret_pairs(text: &str) -> Vec<(String, String)> {
-    let pair = |line: &str| {
-        let line = line.trim();
-        let line = line.strip_prefix("export ").unwrap_or(line);
-        let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        Some((name.trim().to_owned(), value.to_owned()))
-    };
-    text.lines().filter_map(pair).collect()
 }
 
 /// Takes the bytes if they are one line of text. The line has no byte order mark and no white space
