@@ -13,7 +13,7 @@ pub fn start_agent(
     call: &Call,
     settings: &Settings,
 ) -> Result<(ProcessGroup, ParentEnds), Box<dyn std::error::Error>> {
-    let mut command = prepare_command(call, settings.bypass_shell)?;
+    let mut command = prepare_command(call, !settings.always_uses_shell)?;
     command.isolate = settings.isolate;
     command.kill_with_parent = settings.isolate;
     let owner = ProcessOwner::new(settings.watchdog_client(), settings.subreaper);

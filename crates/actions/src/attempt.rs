@@ -145,8 +145,7 @@ impl<'a> Attempt<'a> {
                 Ok(&self.command)
             }
             Err(reason) => {
-                let end = End::FailedToStart(reason.to_string());
-                self.finish_attempt(Outcome::from_end(end), context);
+                self.finish_attempt(Outcome::failed_to_start(&reason), context);
                 Err(reason)
             }
         }
@@ -272,8 +271,7 @@ impl<'a> Attempt<'a> {
             process.kill_at_once();
         }
 
-        let end = End::FailedToStart("a fault inside gambrel ended this call".to_owned());
-        self.finish_call(Outcome::from_end(end));
+        self.finish_call(Outcome::failed_to_start("a fault inside gambrel ended this call"));
     }
 
     /// Adds a remark after its end.
@@ -295,7 +293,7 @@ impl<'a> Attempt<'a> {
                 outcome
             }
             AttemptState::Waiting(_) | AttemptState::Running(_) => {
-                Outcome::from_end(End::FailedToStart("the call did not run".to_owned()))
+                Outcome::failed_to_start("the call did not run")
             }
         }
     }
@@ -339,7 +337,7 @@ fn start_process<'a>(
     context: &LoopContext<'a>,
 ) -> ActionResult<Process<'a>> {
     let request = ProcessRequest {
-        command: prepare_command(call, context.settings.bypass_shell)?,
+        command: prepare_command(call, !context.settings.always_uses_shell)?,
         stdin: call.stdin.as_ref().map(|bytes| bytes.as_slice()),
         may_detach: call.async_marker.is_some(),
         leak_record: call.leak_record.as_deref(),

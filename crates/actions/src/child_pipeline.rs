@@ -82,7 +82,7 @@ impl ChildPipelineAction {
         let PreparedChild { call, folder, is_complete, is_in_run } =
             match self.prepare_call(job.call) {
                 Ok(prepared) => prepared,
-                Err(error) => return Outcome::from_end(End::FailedToStart(error.to_string())),
+                Err(error) => return Outcome::failed_to_start(error),
             };
         // A child that has ended is not run again.
         let ended = match is_complete {
@@ -93,9 +93,7 @@ impl ChildPipelineAction {
                 self.shell.run(&[Job { call: &call, record: job.record }]).pop()
             }
         };
-        let mut outcome = ended.unwrap_or_else(|| {
-            Outcome::from_end(End::FailedToStart("the call did not run".into()))
-        });
+        let mut outcome = ended.unwrap_or_else(|| Outcome::failed_to_start("the call did not run"));
         let (output, remark) = read_output(&folder);
         outcome.remarks.extend(remark);
         outcome.answer = Some(json!({"folder": folder.display().to_string(), "output": output}));

@@ -12,12 +12,11 @@ use gambrel_model::call::Call;
 use gambrel_model::outcome::{End, Outcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read, write};
-use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::OnStart;
 use crate::error::ActionError;
-use gambrel_process::process::{RunningChild, move_above_stdio, set_nonblocking};
+use gambrel_process::process::{RunningChild, open_pipe, set_nonblocking};
 use gambrel_process::settings::{SUPERVISE_WORD, Settings};
 use gambrel_process::watchdog_client::spawn_helper;
 
@@ -77,7 +76,11 @@ pub(crate) fn send_call(
     run_in_thread: RunInThread,
 ) -> PendingStart {
     let Some(program) = &settings.supervisor else {
-        return PendingStart::new(start_thread(job.call, run_in_thread));
+        let mut call = job.call.clone();
+        call.limits.blocking = true;
+        let via = StartVia::thread(|on_start| run_in_thread(call, on_start));
+        let failed = |error| StartVia::Failed(format!("no thread for the hook: {error}"));
+        return PendingStart::new(via.unwrap_or_else(failed));
     };
     let stdin = job.call.stdin.as_ref().map(|bytes| bytes.as_slice());
     let request = SupervisorRequest {
@@ -112,10 +115,8 @@ impl PendingStart {
     ) -> io::Result<Self> {
         let sent_at = Instant::now();
 
-        let (their_input, input) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (answers, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (their_input, input) = (move_above_stdio(their_input), move_above_stdio(input));
-        let (answers, their_output) = (move_above_stdio(answers), move_above_stdio(their_output));
+        let (their_input, input) = open_pipe()?;
+        let (answers, their_output) = open_pipe()?;
 
         let mut streams = vec![Some(their_input.as_fd()), Some(their_output.as_fd()), None];
         streams.extend_from_slice(pipes);
@@ -168,19 +169,18 @@ impl PendingStart {
     }
 }
 
-fn start_thread(call: &Call, run_in_thread: RunInThread) -> StartVia {
-    let mut call = call.clone();
-    call.limits.blocking = true;
-    let (sender, answers) = channel();
-    let work = move || {
-        run_in_thread(call, &mut |start| {
-            // Only the first report counts.
-            let _ = sender.send(SupervisorAnswer::from_start(start));
-        });
-    };
-    match std::thread::Builder::new().name("detached hook".to_owned()).spawn(work) {
-        Ok(_) => StartVia::Thread(answers),
-        Err(error) => StartVia::Failed(format!("no thread for the hook: {error}")),
+impl StartVia {
+    /// Runs a hook on a thread of this process.
+    pub fn thread(work: impl FnOnce(OnStart<'_>) + Send + 'static) -> io::Result<Self> {
+        let (sender, answers) = channel();
+        let work = move || {
+            work(&mut |start| {
+                // Only the first report counts.
+                let _ = sender.send(SupervisorAnswer::from_start(start));
+            });
+        };
+        std::thread::Builder::new().name("detached hook".to_owned()).spawn(work)?;
+        Ok(Self::Thread(answers))
     }
 }
 

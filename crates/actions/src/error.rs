@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use gambrel_process::error::{AdoptError, StartError};
+use gambrel_process::error::StartError;
 
 /// What an action prepares, or why it cannot.
 pub(crate) type ActionResult<T = ()> = Result<T, ActionError>;
@@ -25,6 +25,6 @@ pub(crate) enum ActionError {
     NoTime,
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error(transparent)]
-    Adopt(#[from] AdoptError),
+    #[error("the process ended before it could be handed over")]
+    EndedBeforeHandoff,
 }

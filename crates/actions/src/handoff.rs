@@ -3,8 +3,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use gambrel_model::call::Call;
 use gambrel_model::outcome::{CutShort, End, Outcome};
@@ -12,7 +10,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::attempt::Attempt;
 use crate::batch;
-use crate::detach::{PendingStart, StartVia, SupervisorAnswer, SupervisorRequest};
+use crate::detach::{PendingStart, StartVia, SupervisorRequest};
 use crate::error::ActionError;
 use crate::outcome::{tee_file, time_limits};
 use crate::shell::NAME;
@@ -35,7 +33,11 @@ pub(crate) fn hand_off(
     let Handoff { child, pipes, stdin_rest } = handoff;
     let Some(program) = &settings.supervisor else {
         let call = Call { stdin: Some(stdin_rest.into()), ..call.clone() };
-        return run_in_thread(call, child, pipes, settings.clone());
+        let settings = settings.clone();
+        let via = StartVia::thread(move |on_start| {
+            run_adopted(&call, child, pipes, &settings, on_start);
+        })?;
+        return Ok(PendingStart::new(via));
     };
 
     let pipes = pipes.each_ref().map(|pipe| pipe.as_ref().map(AsFd::as_fd));
@@ -48,24 +50,6 @@ pub(crate) fn hand_off(
         isolate: settings.isolate,
     };
     PendingStart::start_supervisor(program, &request, &stdin_rest, &pipes)
-}
-
-/// Runs it to its end in a host without a supervisor.
-fn run_in_thread(
-    call: Call,
-    left: RunningChild,
-    pipes: [Option<OwnedFd>; PIPE_COUNT],
-    settings: Settings,
-) -> io::Result<PendingStart> {
-    let (sender, answers) = channel();
-    let work = move || {
-        run_adopted(&call, left, pipes, &settings, &mut |start| {
-            // Only the first report counts.
-            let _ = sender.send(SupervisorAnswer::from_start(start));
-        });
-    };
-    std::thread::Builder::new().name("left hook".to_owned()).spawn(work)?;
-    Ok(PendingStart::new(StartVia::Thread(answers)))
 }
 
 /// The pipes that this supervisor inherited.
@@ -89,37 +73,27 @@ pub(crate) fn run_adopted(
     let command = left.command.clone();
     let unwritten = call.stdin.as_ref().map_or(&[][..], |bytes| bytes.as_slice());
     let limits = time_limits(&call.limits);
-    let process = match Process::adopt(left, pipes, unwritten, &limits, settings) {
-        Ok(process) => {
-            process.with_leak_record(call.leak_record.as_deref()).with_tee(tee_file(call))
-        }
-        Err(reason) => {
-            let reason = ActionError::Adopt(reason);
-            on_start(Err(&reason));
-            return Outcome::from_end(End::FailedToStart(reason.to_string()));
-        }
+    let Some(process) = Process::adopt(left, pipes, unwritten, &limits, settings) else {
+        let reason = ActionError::EndedBeforeHandoff;
+        on_start(Err(&reason));
+        return Outcome::failed_to_start(reason);
     };
-
+    let process = process.with_leak_record(call.leak_record.as_deref()).with_tee(tee_file(call));
     let _running = RunningEntry::register_process(settings, &process.tag);
     on_start(Ok(&command));
 
     let attempt = Attempt::from_adopted(call, process);
     let mut outcomes = batch::drive_attempts(vec![attempt], settings, &watchdog, &mut |_| {});
-    let no_outcome =
-        || Outcome::from_end(End::FailedToStart("the process was handed over and lost".to_owned()));
+    let no_outcome = || Outcome::failed_to_start("the process was handed over and lost");
     let mut outcome = outcomes.pop().unwrap_or_else(no_outcome);
     if outcome.end == End::TimedOut {
         let reason = format!(
-            "left running in the background, and not ended after {}",
-            format_seconds(call.limits.timeout)
+            "left running in the background, and not ended after {} s",
+            call.limits.timeout.as_secs_f64()
         );
         outcome.cut_short_by.get_or_insert(CutShort::Other(reason));
     }
     outcome
-}
-
-fn format_seconds(time: Duration) -> String {
-    format!("{} s", time.as_secs_f64())
 }
 
 /// Waits until the supervisor has taken the process. If it has not, kills the process.

@@ -20,7 +20,7 @@ pub(crate) fn end_of(end: ProcessEnd) -> End {
         ProcessEnd::Signalled(number) => End::Signalled(number),
         ProcessEnd::TimedOut => End::TimedOut,
         ProcessEnd::Unobserved => End::EndedUnobserved,
-        ProcessEnd::CodeLost(why) => End::FailedToStart(why.to_string()),
+        ProcessEnd::CodeLost(why) => End::FailedToStart(why.to_owned()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use gambrel_model::action::{Action, Job};
+use gambrel_model::json_texts::map_texts;
 use gambrel_model::outcome::{End, Outcome};
 use gambrel_model::pattern::{Pattern, PatternError};
 use gambrel_model::request::{BodyError, RegexCheck, from_body};
@@ -33,7 +34,7 @@ impl RuleAction {
         let begun = Instant::now();
         let outcome = match self.check_body(body) {
             Ok(answer) => Outcome { answer: Some(answer), ..Outcome::from_end(End::Answered) },
-            Err(why) => Outcome::from_end(End::FailedToStart(why.to_string())),
+            Err(why) => Outcome::failed_to_start(why),
         };
         Outcome { elapsed: begun.elapsed(), ..outcome }
     }
@@ -56,7 +57,7 @@ impl RuleAction {
         let value = found
             .as_ref()
             .and(check.with.as_ref())
-            .map(|with| replace_matches(pattern, &check.value, with));
+            .map(|with| map_texts(&check.value, &|text| pattern.replace_all(text, with)));
         Ok(json!({"matched": found.is_some(), "found": found, "value": value}))
     }
 }
@@ -78,19 +79,5 @@ fn find_first_match(pattern: &Pattern, value: &Value) -> Option<String> {
         Value::Array(items) => items.iter().find_map(|item| find_first_match(pattern, item)),
         Value::Object(fields) => fields.values().find_map(|field| find_first_match(pattern, field)),
         _ => None,
-    }
-}
-
-fn replace_matches(pattern: &Pattern, value: &Value, with: &str) -> Value {
-    match value {
-        Value::String(text) => Value::String(pattern.replace_all(text, with)),
-        Value::Array(items) => {
-            items.iter().map(|item| replace_matches(pattern, item, with)).collect()
-        }
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, field)| (key.clone(), replace_matches(pattern, field, with)))
-            .collect(),
-        other => other.clone(),
     }
 }

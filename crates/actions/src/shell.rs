@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::Outcome;
 
 use crate::batch;
 use crate::detach::{self, PendingStart};
@@ -55,7 +55,7 @@ impl ShellAction {
             &self.watchdog,
             on_start,
         );
-        let none = || Outcome::from_end(End::FailedToStart("the call did not run".to_owned()));
+        let none = || Outcome::failed_to_start("the call did not run");
         outcomes.pop().unwrap_or_else(none)
     }
 }
@@ -84,7 +84,7 @@ impl Action for ShellAction {
         }
 
         let mut outcomes = outcomes.into_iter();
-        let none = || Outcome::from_end(End::FailedToStart("the call did not run".to_owned()));
+        let none = || Outcome::failed_to_start("the call did not run");
         sent.into_iter()
             .map(|sent| match sent {
                 Some(sent) => sent.confirm_start(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use gambrel_model::action::{Action, Job};
 use gambrel_model::call::Call;
-use gambrel_model::outcome::{End, Outcome};
+use gambrel_model::outcome::Outcome;
 
 use crate::detach::{SupervisorAnswer, SupervisorRequest};
 use crate::error::{ActionError, ActionResult};
@@ -73,12 +73,11 @@ fn run_action(call: &Call, name: &str, actions: &[&dyn Action]) -> Outcome {
     let Some(action) = actions.iter().find(|action| action.name() == name) else {
         let why = format!("no action `{name}` is built in");
         send_answer(&SupervisorAnswer::FailedToStart(why.clone()));
-        return Outcome::from_end(End::FailedToStart(why));
+        return Outcome::failed_to_start(why);
     };
 
     send_answer(&SupervisorAnswer::Started(vec![name.to_owned()]));
-    let no_outcome =
-        || Outcome::from_end(End::FailedToStart("the action returned no outcome".to_owned()));
+    let no_outcome = || Outcome::failed_to_start("the action returned no outcome");
     action.run(&[Job { call, record: None }]).pop().unwrap_or_else(no_outcome)
 }
 

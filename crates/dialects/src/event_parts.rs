@@ -43,15 +43,6 @@ pub fn event_name(native: &Value, key: &str, context: &CallerContext) -> Option<
     written.or_else(|| context.event_name.clone())
 }
 
-/// A value as text. Numbers and booleans keep their JSON form.
-pub fn value_as_text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
 /// The texts of a list.
 pub fn string_list(config: &Value, key: &str) -> Vec<String> {
     let items = config.get(key).and_then(Value::as_array).into_iter().flatten();

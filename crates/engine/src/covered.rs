@@ -65,7 +65,6 @@ fn read_contents(path: &Path) -> std::io::Result<(Vec<u8>, FileIdentity)> {
 }
 
 /// Metadata that changes with a file whose bytes are not read.
-#[cfg(unix)]
 fn describe_state(path: &Path, why: &std::io::Error) -> String {
     use std::os::unix::fs::MetadataExt;
     let of = |m: fs::Metadata| {
@@ -73,11 +72,5 @@ fn describe_state(path: &Path, why: &std::io::Error) -> String {
         let written = (m.mtime(), m.mtime_nsec());
         format!("{} {} {written:?} {changed:?}", m.len(), m.ino())
     };
-    format!("{why}: {}", fs::metadata(path).map(of).unwrap_or_default())
-}
-
-#[cfg(not(unix))]
-fn state(path: &Path, why: &std::io::Error) -> String {
-    let of = |m: fs::Metadata| format!("{} {:?} {:?}", m.len(), m.modified(), m.created());
     format!("{why}: {}", fs::metadata(path).map(of).unwrap_or_default())
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -331,13 +332,6 @@ fn read_entry(found: fs::DirEntry) -> Option<DirEntry> {
     Some(DirEntry { name, path, executable, is_file: plain, special })
 }
 
-#[cfg(unix)]
 fn is_executable(facts: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
     facts.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn executable(_: &fs::Metadata) -> bool {
-    true
 }

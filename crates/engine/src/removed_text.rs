@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use gambrel_model::json_texts::edit_texts;
 use gambrel_model::ledger::{REMOVED_MARK, RecordedFiring};
 use gambrel_model::{Event, Patch, Slot, Verdict};
 use serde_json::Value;
@@ -139,15 +140,6 @@ impl RemovedText {
         let removed = removed.filter(|word| word.len() >= MIN_WORD_BYTES && !kept.contains(word));
         self.words.extend(removed.map(str::to_owned));
         self.too_many |= self.words.len() > MAX_WORD_COUNT;
-    }
-}
-
-fn edit_texts(value: &mut Value, edit: &dyn Fn(&mut String)) {
-    match value {
-        Value::String(text) => edit(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| edit_texts(item, edit)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| edit_texts(field, edit)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

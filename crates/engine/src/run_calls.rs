@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gambrel_model::{Action, Call, End, Job, Outcome};
+use gambrel_model::{Action, Call, Job, Outcome};
 
 /// A call with its action's name and the record for a supervisor.
 pub struct BatchItem<'t> {
@@ -48,7 +48,7 @@ fn run_with_action(
 ) -> Vec<Outcome> {
     let Some(action) = actions.iter().find(|action| action.name() == word) else {
         let why = format!("no action `{word}` is built in");
-        return turns.iter().map(|_| Outcome::from_end(End::FailedToStart(why.clone()))).collect();
+        return turns.iter().map(|_| Outcome::failed_to_start(&why)).collect();
     };
     let jobs: Vec<Job<'_>> =
         turns.iter().map(|turn| Job { call: &turn.call, record: Some(&*turn.record) }).collect();
@@ -64,5 +64,5 @@ pub fn lost_outcome() -> Outcome {
 }
 
 fn panicked_outcome(why: &str) -> Outcome {
-    Outcome::from_end(End::FailedToStart(format!("an internal error of gambrel: {why}")))
+    Outcome::failed_to_start(format!("an internal error of gambrel: {why}"))
 }

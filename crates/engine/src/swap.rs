@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -102,16 +103,9 @@ fn verified_copies(root: &Path, parts: &[&HookFile]) -> Result<VerifiedCopies, V
     Ok(VerifiedCopies { root: root.to_owned(), files })
 }
 
-#[cfg(unix)]
 fn file_mode(part: &HookFile) -> u32 {
-    use std::os::unix::fs::PermissionsExt;
     let known = fs::metadata(&part.path).map(|known| known.permissions().mode());
     known.unwrap_or(0o755) & 0o777 | 0o400
-}
-
-#[cfg(not(unix))]
-fn mode(_: &HookFile) -> u32 {
-    0o755
 }
 
 /// The verdict of a hook whose files changed while it ran: only a refusal counts, and the user gets

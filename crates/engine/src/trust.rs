@@ -95,7 +95,7 @@ impl Trust {
             TrustMode::Store => {}
         }
         let Some(entry) = entries.get(&loaded.trust_key(hook)) else {
-            let changed = was_trusted_before(hook, loaded, entries);
+            let changed = !entries.is_empty() && replaced_entry(hook, loaded, entries).is_some();
             return (if changed { Self::Changed } else { Self::Untrusted }, Vec::new());
         };
         if entry.denied {
@@ -154,10 +154,6 @@ pub(crate) fn trusted_files(parts: &[HookFile]) -> TrustedFiles {
 /// Whether a hook needs trust.
 pub(crate) fn needs_trust(hook: &Hook, mode: TrustMode) -> bool {
     !hook.draft.source.scope.is_own() && mode != TrustMode::All
-}
-
-fn was_trusted_before(hook: &Hook, loaded: &Loaded, entries: &TrustEntries) -> bool {
-    !entries.is_empty() && replaced_entry(hook, loaded, entries).is_some()
 }
 
 /// An entry of the same file and event that belongs to no hook any more.

@@ -1,28 +1,28 @@
 //! The composition of the program: dialects, actions and ledger.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use gambrel_actions::{
-    ChildPipelineAction, Redact, RuleAction, Settings, ShellAction, SignalGuard, SignalPolicy,
+    ChildPipelineAction, RuleAction, Settings, ShellAction, SignalGuard, SignalPolicy,
 };
 use gambrel_dialects::DIALECTS;
-use gambrel_engine::{
-    Candidate, Engine, FireResult, Loaded, Options, load_hooks, now_ms, read_text,
-};
+use gambrel_engine::{Candidate, Engine, FireResult, Loaded, Options, load_hooks, now_ms};
 use gambrel_ledger::{MemoryLedger, Redactor};
 use gambrel_model::{
-    Action, Call, CallerContext, Complaint, Decision, Dialect, End, Job, Ledger, Outcome,
-    ReceivedEvent, SearchRoots, SourceSpan, TrustStore, to_hex,
+    Action, Call, CallerContext, Complaint, Decision, Dialect, Job, Ledger, Outcome, ReceivedEvent,
+    SearchRoots, SourceSpan, TrustStore, to_hex,
 };
 use rustix::io::retry_on_intr;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::Setup;
 use crate::lazy_action::LazyAction;
+#[cfg(feature = "http")]
+use crate::network::web_settings;
+use crate::secrets::{UserSecrets, build_redact, read_secrets};
 
 /// First argument of the program when it is started again to import the journal.
 const IMPORT_WORD: &str = "__import";
@@ -42,27 +42,15 @@ pub struct Gambrel {
     pub(crate) secrets: OnceLock<UserSecrets>,
 }
 
-/// Values of the user's secrets files, and complaints about them.
-pub(crate) struct UserSecrets {
-    values: Arc<BTreeMap<String, String>>,
-    complaints: Vec<Complaint>,
-}
-
-impl UserSecrets {
-    fn new(pairs: Vec<(String, String)>, complaints: Vec<Complaint>) -> Self {
-        Self { values: Arc::new(pairs.into_iter().collect()), complaints }
-    }
-}
-
 /// What actions are built of.
-struct ActionParts {
-    setup: Setup,
-    settings: Settings,
+pub(crate) struct ActionParts {
+    pub(crate) setup: Setup,
+    pub(crate) settings: Settings,
     #[cfg_attr(
         not(any(feature = "http", feature = "js")),
         expect(dead_code, reason = "only modules and requests use it")
     )]
-    ledger: Option<Arc<dyn Ledger>>,
+    pub(crate) ledger: Option<Arc<dyn Ledger>>,
 }
 
 /// The table `ACTIONS`: one row per way to run a call.
@@ -87,15 +75,9 @@ pub(crate) fn build_actions(
             crate::modules::build_module_action(&parts.setup, parts.ledger.as_ref())
         }),
         #[cfg(feature = "mcp")]
-        lazy("mcp_tool", |parts| {
-            let settings = parts.settings.clone();
-            crate::network::build_tool_action(&parts.setup, settings, parts.ledger.as_ref())
-        }),
+        lazy("mcp_tool", |parts| Box::new(gambrel_actions::McpAction::new(web_settings(parts)))),
         #[cfg(feature = "http")]
-        lazy("webhook", |parts| {
-            let settings = parts.settings.clone();
-            crate::network::build_webhook_action(&parts.setup, settings, parts.ledger.as_ref())
-        }),
+        lazy("webhook", |parts| Box::new(gambrel_actions::WebhookAction::new(web_settings(parts)))),
     ]
 }
 
@@ -161,7 +143,7 @@ impl Gambrel {
     ///     }
     ///
     ///     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
-    ///         let refuse = |_: &Job<'_>| Outcome::from_end(End::FailedToStart("no shell".into()));
+    ///         let refuse = |_: &Job<'_>| Outcome::failed_to_start("no shell");
     ///         jobs.iter().map(refuse).collect()
     ///     }
     /// }
@@ -205,11 +187,9 @@ impl Gambrel {
     /// Runs one call with a named action, outside any firing.
     pub fn run_call(&self, action: &str, call: &Call) -> Outcome {
         let Some(action) = self.actions.iter().find(|known| known.name() == action) else {
-            return Outcome::from_end(End::FailedToStart(format!(
-                "no action `{action}` is built in"
-            )));
+            return Outcome::failed_to_start(format!("no action `{action}` is built in"));
         };
-        let none = || Outcome::from_end(End::FailedToStart("it did not report".to_owned()));
+        let none = || Outcome::failed_to_start("it did not report");
         let mut outcome = action.run(&[Job { call, record: None }]).pop().unwrap_or_else(none);
         let spent = self.ledger.spend_answers();
         outcome.remarks.extend(spent.err().map(|error| error.to_string()));
@@ -440,52 +420,6 @@ pub(crate) fn process_settings(setup: &Setup) -> Settings {
         redact: Some(build_redact(setup.clone())),
         ..Settings::default()
     }
-}
-
-/// Redacts secrets from hook output that is written to disk. The redactor is built at its first
-/// use.
-fn build_redact(setup: Setup) -> Redact {
-    let known = OnceLock::new();
-    Redact::new(move |bytes| {
-        let redactor = known.get_or_init(|| build_redactor(&setup));
-        let mut out = Vec::with_capacity(bytes.len());
-        for part in bytes.utf8_chunks() {
-            out.extend_from_slice(redactor.redact_text(part.valid()).as_bytes());
-            out.extend_from_slice(part.invalid());
-        }
-        out
-    })
-}
-
-fn build_redactor(setup: &Setup) -> Redactor {
-    // If a name is in two files, both values are secrets.
-    Redactor::new(setup.env.iter(), read_secrets(setup).0.into_iter())
-}
-
-/// Every pair of the user's secrets files, and complaints about unreadable files. A later file
-/// takes precedence.
-fn read_secrets(setup: &Setup) -> (Vec<(String, String)>, Vec<Complaint>) {
-    let mut pairs = Vec::new();
-    let mut complaints = Vec::new();
-    for path in setup.secrets_files().into_iter().rev() {
-        match read_text(&path) {
-            Ok(text) => pairs.extend(parse_secret_pairs(&text.unwrap_or_default())),
-            Err(complaint) => complaints.push(complaint),
-        }
-    }
-    (pairs, complaints)
-}
-
-/// Parses `NAME=value` lines without quotes and comments.
-fn parse_secret_pairs(text: &str) -> Vec<(String, String)> {
-    let pair = |line: &str| {
-        let line = line.trim();
-        let line = line.strip_prefix("export ").unwrap_or(line);
-        let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        Some((name.trim().to_owned(), value.to_owned()))
-    };
-    text.lines().filter_map(pair).collect()
 }
 
 /// Takes the bytes if they are one line of text. The line has no byte order mark and no white space

@@ -9,9 +9,7 @@ impl Setup {
     /// Patterns of files that belong to every project hook: `trust_files` in the user's
     /// `config.yaml`. No file of a project is asked.
     pub fn trust_files(&self) -> Vec<String> {
-        let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
-        let text = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
-        gambrel_dialects::trust_files(&String::from_utf8_lossy(&text))
+        gambrel_dialects::trust_files(&self.read_preferences())
     }
 }
 

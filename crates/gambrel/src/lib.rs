@@ -77,6 +77,7 @@ mod project_env;
 mod quality_gate;
 mod question_facts;
 mod run;
+mod secrets;
 mod setup;
 mod team;
 #[cfg(feature = "js")]

@@ -3,38 +3,17 @@
 
 use std::sync::Arc;
 
-use gambrel_actions::{ApprovalChannel, ListenerHandle, Settings, WebSettings, WebhookAction};
-use gambrel_model::{Action, Ledger, Ticket};
+use gambrel_actions::{ApprovalChannel, ListenerHandle, WebSettings};
+use gambrel_model::{Ledger, Ticket};
 
+use crate::app::ActionParts;
 use crate::question_facts::add_question_facts;
 use crate::setup::Setup;
 
-/// The row of requests.
-pub fn build_webhook_action(
-    setup: &Setup,
-    settings: Settings,
-    ledger: Option<&Arc<dyn Ledger>>,
-) -> Box<dyn Action> {
-    Box::new(WebhookAction::new(web_settings(setup, settings, ledger)))
-}
-
-/// The row of tools.
-#[cfg(feature = "mcp")]
-pub fn build_tool_action(
-    setup: &Setup,
-    settings: Settings,
-    ledger: Option<&Arc<dyn Ledger>>,
-) -> Box<dyn Action> {
-    Box::new(gambrel_actions::McpAction::new(web_settings(setup, settings, ledger)))
-}
-
-fn web_settings(
-    setup: &Setup,
-    settings: Settings,
-    ledger: Option<&Arc<dyn Ledger>>,
-) -> WebSettings {
-    let approvals = ledger.map(|ledger| approval_channel(setup, ledger));
-    WebSettings { settings, approvals, ..WebSettings::default() }
+/// The settings of the actions that make requests.
+pub fn web_settings(parts: &ActionParts) -> WebSettings {
+    let approvals = parts.ledger.as_ref().map(|ledger| approval_channel(&parts.setup, ledger));
+    WebSettings { settings: parts.settings.clone(), approvals, ..WebSettings::default() }
 }
 
 /// Where answers come in while somebody waits for one. Nothing of it is made before somebody waits.

@@ -202,7 +202,7 @@ impl Setup {
     }
 
     /// The text of the user's `config.yaml`.
-    fn read_preferences(&self) -> String {
+    pub(crate) fn read_preferences(&self) -> String {
         let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
         let bytes = file.and_then(|file| self.read_config(file)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()

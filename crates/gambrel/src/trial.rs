@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gambrel_engine::{FireResult, Options, Trial};
 use gambrel_ledger::MemoryLedger;
@@ -38,13 +38,9 @@ impl Gambrel {
         };
         let actions = build_actions(&setup, None);
         Self {
-            setup,
-            ledger: Arc::new(MemoryLedger::new()),
             trust_store: Arc::clone(&self.trust_store),
-            is_durable: false,
             redactor: self.redactor.clone(),
-            actions,
-            secrets: OnceLock::new(),
+            ..Self::with_parts(setup, Arc::new(MemoryLedger::new()), actions)
         }
     }
 

@@ -14,6 +14,7 @@ use crate::watched::WatchedFiles;
 
 /// One run of one hook.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Call {
     /// What to start, for actions that start a process.
     pub program: Program,
@@ -24,7 +25,7 @@ pub struct Call {
     /// Variables removed from the caller's environment, such as those of a secrets file.
     pub remove_env: Vec<String>,
     /// Stdin of the process; `None` is an empty stdin.
-    #[serde(with = "shared_bytes", default)]
+    #[serde(with = "shared_bytes")]
     pub stdin: Option<Arc<Vec<u8>>>,
     /// The folder it runs in.
     pub cwd: PathBuf,
@@ -35,20 +36,15 @@ pub struct Call {
     /// Timeout, retries and blocking mode.
     pub limits: Limits,
     /// How the hook may ask to continue in the background; `None` if it cannot.
-    #[serde(default)]
     pub async_marker: Option<AsyncMarker>,
     /// The trusted files. An action that reads code itself reads no other files.
-    #[serde(default)]
     pub trusted_files: Option<TrustedFiles>,
     /// The trusted files of an action that starts a process. They are compared again after the
     /// process has ended.
-    #[serde(default)]
     pub watched: Option<WatchedFiles>,
     /// Where stdout of a process is appended as it arrives, redacted, until the file has 64 MiB.
-    #[serde(default)]
     pub tee_stdout: Option<TeeTarget>,
     /// An opaque text for the record about leftover processes that were killed.
-    #[serde(default)]
     pub leak_record: Option<String>,
 }
 
@@ -102,12 +98,12 @@ pub struct SideFile {
 
 /// Timeout, retries, kill grace and blocking mode of one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// The deadline for stdin, stdout, stderr and exit of one attempt.
     pub timeout: Duration,
     /// Maximum lifetime of background processes a successful hook left running, measured from its
     /// start. Defaults to `timeout`.
-    #[serde(default)]
     pub leftover_timeout: Option<Duration>,
     /// Time between SIGTERM and SIGKILL.
     pub kill_grace: Duration,
@@ -120,7 +116,6 @@ pub struct Limits {
     /// Upper bound for all attempts, before their own timeouts.
     pub budget: Option<Duration>,
     /// When the watchdog learns about the process.
-    #[serde(default)]
     pub watchdog: WatchdogStart,
 }
 
@@ -130,7 +125,6 @@ pub struct TeeTarget {
     /// The file.
     pub path: PathBuf,
     /// The file that is used instead if the first one exists at the first byte.
-    #[serde(default)]
     pub if_taken: Option<PathBuf>,
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 /// A configuration mistake.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {
     /// Its severity.
     pub severity: Severity,
@@ -16,13 +16,10 @@ pub struct Complaint {
     /// What is wrong.
     pub message: String,
     /// What to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// Whether `fire` reports it although it is not an error.
-    #[serde(default)]
     pub reported_by_fire: bool,
     /// Whether tool calls are refused as long as it exists, because gate hooks may be missing.
-    #[serde(default)]
     pub closes_tool_gates: bool,
 }
 
@@ -77,13 +74,14 @@ impl SourceSpan {
 /// A text from a file that knows the position of each of its bytes, so that an error inside it has
 /// its own column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SpannedText {
     /// The text without quotes and escapes.
     pub text: String,
     /// The span of the whole text.
     pub spot: SourceSpan,
     /// The offset of every byte of `text` from the start of the span; empty when unknown.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<u32>,
 }
 

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::carry::Carry;
@@ -62,7 +61,7 @@ impl fmt::Debug for UnmatchedHooks {
 }
 
 /// One hook's part in a firing.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Step {
     /// The hook's id.
     pub hook: String,
@@ -79,7 +78,6 @@ pub struct Step {
     /// How it ended; `None` when it did not run.
     pub outcome: Option<Outcome>,
     /// Whether it succeeded by the rules of its dialect; `None` when it did not run.
-    #[serde(default)]
     pub ok: Option<bool>,
     /// The ruling that its dialect read from the outcome.
     pub verdict: Ruling,
@@ -88,7 +86,6 @@ pub struct Step {
     /// True when it ran again on rewritten input.
     pub recheck: bool,
     /// The slots that it rewrote.
-    #[serde(default)]
     pub rewrote: Vec<Slot>,
 }
 
@@ -101,6 +98,13 @@ pub struct Reply {
     pub stderr: String,
     /// The exit code.
     pub exit: i32,
+}
+
+impl Reply {
+    /// A reply of one line of JSON.
+    pub fn from_json(value: &Value) -> Self {
+        Self { stdout: format!("{value}\n").into_bytes(), ..Self::default() }
+    }
 }
 
 impl Step {

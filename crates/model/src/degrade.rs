@@ -36,6 +36,12 @@ pub struct Degraded {
     pub losses: Vec<Loss>,
 }
 
+impl Degraded {
+    fn lose(&mut self, what: &str, why: impl Into<String>) {
+        self.losses.push(Loss::new(what, why));
+    }
+}
+
 impl Verdict {
     /// Keeps the part that the hook's event spec allows. A ruling outside of it becomes a message
     /// for the user, a rewrite is dropped, and both are recorded as losses.
@@ -171,21 +177,18 @@ fn degrade_ruling(ruling: Ruling, reasons: Vec<Reason>, caller: &EventSpec, out:
     }
     match ruling {
         Ruling::Silent | Ruling::Allow => {
-            out.losses.push(Loss::new(ruling.as_str(), "has no effect here"));
+            out.lose(ruling.as_str(), "has no effect here");
         }
         Ruling::Halt => keep_halt(reasons, caller, out),
         Ruling::Ask | Ruling::Defer | Ruling::Deny
             if caller.caller_powers.contains(Powers::DENY) =>
         {
-            out.losses.push(Loss::new(ruling.as_str(), format!("{} receives deny", caller.name)));
+            out.lose(ruling.as_str(), format!("{} receives deny", caller.name));
             out.now.ruling = Ruling::Deny;
             out.now.reasons = strengthen_reasons(reasons, ruling);
         }
         Ruling::Ask | Ruling::Defer | Ruling::Deny => {
-            out.losses.push(Loss::new(
-                ruling.as_str(),
-                format!("{} receives a message only", caller.name),
-            ));
+            out.lose(ruling.as_str(), format!("{} receives a message only", caller.name));
             for reason in reasons.into_iter().filter(|r| r.ruling == ruling) {
                 // At a Close a refusal concerns the next turn.
                 let (to, text) = match caller.kind() {
@@ -202,10 +205,7 @@ fn degrade_ruling(ruling: Ruling, reasons: Vec<Reason>, caller: &EventSpec, out:
 /// A halt that the caller cannot receive is stored for later events, shown to the user, and sent as
 /// Deny if the caller accepts that.
 fn keep_halt(reasons: Vec<Reason>, caller: &EventSpec, out: &mut Degraded) {
-    out.losses.push(Loss::new(
-        "halt",
-        format!("{} cannot stop the session; stored for later", caller.name),
-    ));
+    out.lose("halt", format!("{} cannot stop the session; stored for later", caller.name));
     out.later.ruling = Ruling::Halt;
     out.later.reasons = reasons.iter().filter(|r| r.ruling == Ruling::Halt).cloned().collect();
     out.now.messages.extend(halt_notices(&out.later.reasons));
@@ -231,7 +231,7 @@ fn drop_unsent_input(caller: &EventSpec, out: &mut Degraded) {
     if is_sent || out.now.patch.remove(&Slot::Input).is_none() {
         return;
     }
-    out.losses.push(Loss::new("rewrite", format!("{} takes it with allow only", caller.name)));
+    out.lose("rewrite", format!("{} takes it with allow only", caller.name));
     let text = "a hook's rewrite of the input was not applied".to_owned();
     out.now.messages.push(Message { to: Audience::User, text, hook: String::new() });
 }
@@ -260,7 +260,7 @@ fn degrade_message(message: Message, caller: &EventSpec, out: &mut Degraded) {
     match message.to {
         Audience::User => {
             if !can.contains(Powers::MESSAGE_USER) {
-                out.losses.push(Loss::new("notice", format!("{} shows nothing", caller.name)));
+                out.lose("notice", format!("{} shows nothing", caller.name));
             }
             out.now.messages.push(message);
         }
@@ -269,14 +269,11 @@ fn degrade_message(message: Message, caller: &EventSpec, out: &mut Degraded) {
             out.now.messages.push(Message { to: Audience::AgentNextTurn, ..message });
         }
         Audience::AgentNow | Audience::AgentNextTurn if caller.moment == Moment::SessionEnd => {
-            out.losses.push(Loss::new("context", "the session ends: shown to the user"));
+            out.lose("context", "the session ends: shown to the user");
             out.now.messages.push(Message { to: Audience::User, ..message });
         }
         Audience::AgentNow | Audience::AgentNextTurn => {
-            out.losses.push(Loss::new(
-                "context",
-                format!("{} accepts no messages; stored for later", caller.name),
-            ));
+            out.lose("context", format!("{} accepts no messages; stored for later", caller.name));
             out.later.messages.push(message);
         }
     }

@@ -49,20 +49,6 @@ impl Description {
         Self { title, summary, fields, kind: "", condition }
     }
 
-    /// The same under the name that the author uses for it.
-    #[must_use]
-    pub fn with_kind(mut self, kind: &'static str) -> Self {
-        self.kind = kind;
-        self
-    }
-
-    /// The same with a condition.
-    #[must_use]
-    pub fn with_condition(mut self, condition: Option<String>) -> Self {
-        self.condition = condition;
-        self
-    }
-
     /// The further fields that have a value, each with its label.
     pub fn details(&self, draft: &Draft) -> Vec<(&'static str, String)> {
         let detail = |(word, key): &(&'static str, &str)| -> Vec<(&'static str, String)> {

@@ -75,14 +75,13 @@ pub struct CallerContext {
     #[serde(skip)]
     pub secrets: Arc<BTreeMap<String, String>>,
     /// The calling process, if known.
-    #[serde(default, rename = "caller")]
+    #[serde(rename = "caller")]
     pub caller_pid: Option<u32>,
     /// The caller's bytes if they are one line of text, with a newline at the end. Hooks of the same
     /// dialect receive them unless a hook rewrote something.
     #[serde(skip)]
     pub raw_line: Option<Arc<Vec<u8>>>,
     /// The native event's name, for a payload that does not name it.
-    #[serde(default)]
     pub event_name: Option<String>,
 }
 
@@ -307,24 +306,19 @@ impl Event {
     }
 
     fn apply_slot(&mut self, slot: &Slot, value: &Value) {
-        match slot {
-            Slot::Input => {
-                if let Some(tool) = &mut self.facts.tool {
-                    tool.args = value.clone();
-                }
+        match (slot, &mut self.facts.tool) {
+            (Slot::Input, Some(tool)) => tool.args = value.clone(),
+            (Slot::Output, Some(tool)) => {
+                let before = tool.result.take().unwrap_or_default();
+                tool.result = Some(rewrite_result(before, value));
             }
-            Slot::Output => {
-                if let Some(tool) = &mut self.facts.tool {
-                    let before = tool.result.take().unwrap_or_default();
-                    tool.result = Some(rewrite_result(before, value));
-                }
-            }
-            Slot::ChatMessages => self.facts.chat_messages = Some(value.clone()),
-            Slot::Prompt => {
+            (Slot::ChatMessages, _) => self.facts.chat_messages = Some(value.clone()),
+            (Slot::Prompt, _) => {
                 let text = value.get("text").and_then(Value::as_str).map(str::to_owned);
                 self.facts.prompt = text.or(self.facts.prompt.take());
             }
-            Slot::InjectedMessage | Slot::Native(_) | Slot::List(_) => {}
+            (Slot::Input | Slot::Output, None)
+            | (Slot::InjectedMessage | Slot::Native(_) | Slot::List(_), _) => {}
         }
     }
 }

@@ -23,19 +23,17 @@ pub const ANY: &str = "*";
 
 /// A hook as written in a file, with source spans.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Draft {
     /// The native event.
     pub event: String,
     /// Its place.
     pub source: Source,
     /// The name that its author gave it.
-    #[serde(default)]
     pub name: Option<String>,
     /// Selects events of that name.
-    #[serde(default)]
     pub matcher: MatcherText,
     /// The condition (`when:`).
-    #[serde(default)]
     pub when: Option<SpannedText>,
     /// The name of its action.
     pub action: String,
@@ -44,31 +42,22 @@ pub struct Draft {
     /// Limits and failure verdicts.
     pub policy: HookPolicy,
     /// Moves it before (lower) or after its neighbours.
-    #[serde(default)]
     pub priority: i64,
     /// Why it cannot run, if it cannot.
-    #[serde(default)]
     pub disabled: Option<Disabled>,
     /// The location of the hook that replaces it, as long as that hook runs.
-    #[serde(default)]
     pub replaced_by: Option<String>,
     /// Whether a gate denies when this hook gives no answer, also without `--strict`.
-    #[serde(default)]
     pub strict: bool,
     /// Whether it runs at most once in a session.
-    #[serde(default)]
     pub once: bool,
     /// Status text for the user while it runs.
-    #[serde(default)]
     pub status: Option<String>,
     /// Of several selected hooks with the same key only the first runs.
-    #[serde(default)]
     pub dedup_key: Option<String>,
     /// A regular expression of its action, with the name of its field.
-    #[serde(default)]
     pub pattern: Option<(String, SpannedText)>,
     /// Whether this is the entry by which a host calls gambrel, and not a hook.
-    #[serde(default)]
     pub calls_gambrel: bool,
 }
 
@@ -257,10 +246,7 @@ impl Hook {
             Ok(condition) => Some(condition),
             Err(error) => {
                 let complaint = Complaint::error(quoted.span_at(error.offset), &error.message);
-                complaints.push(match &error.help {
-                    Some(help) => complaint.with_help(help),
-                    None => complaint,
-                });
+                complaints.push(Complaint { help: error.help, ..complaint });
                 draft.disabled.get_or_insert_with(|| {
                     Disabled::broken(format!("its condition: {}", error.message))
                 });

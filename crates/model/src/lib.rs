@@ -20,6 +20,7 @@ pub mod digest;
 pub mod event;
 pub mod glob;
 pub mod hook;
+pub mod json_texts;
 pub mod ledger;
 pub mod lossy_json;
 pub mod matcher;

@@ -3,47 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// The neutral name of what happened.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each variant is its neutral name; the table below spells it")]
-pub enum Moment {
-    SessionStart,
-    SessionEnd,
-    IterationStart,
-    IterationEnd,
-    StageEnd,
-    Error,
-    ToolBefore,
-    ToolAfter,
-    ToolFailed,
-    ToolPermission,
-    TaskCreated,
-    TaskCompleted,
-    TaskFailed,
-    MemberIdle,
-    SubagentStart,
-    SubagentStop,
-    CompactBefore,
-    CompactAfter,
-    Notification,
-    AgentStart,
-    TurnStart,
-    TurnEnd,
-    Context,
-    SessionSwitchBefore,
-    SessionSwitch,
-    SessionBranchBefore,
-    SessionBranch,
-    SessionTreeBefore,
-    SessionTree,
-    AutoCompaction,
-    AutoRetry,
-    Ttsr,
-    Todo,
-    /// Anything else that a caller names, in snake case.
-    Other(Cow<'static, str>),
-}
-
 /// Gate, Close or Report. Choosing the stricter neighbour is right at a Gate and wrong at a Close,
 /// where a refusal means "continue".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,42 +17,57 @@ pub enum MomentKind {
 
 use MomentKind::{Close, Gate, Report};
 
-/// The one table: moment, neutral name, kind.
-const NAMES: &[(Moment, &str, MomentKind)] = &[
-    (Moment::SessionStart, "session.start", Report),
-    (Moment::SessionEnd, "session.end", Report),
-    (Moment::IterationStart, "iteration.start", Gate),
-    (Moment::IterationEnd, "iteration.end", Close),
-    (Moment::StageEnd, "stage.end", Close),
-    (Moment::Error, "error", Report),
-    (Moment::ToolBefore, "tool.before", Gate),
-    (Moment::ToolAfter, "tool.after", Report),
-    (Moment::ToolFailed, "tool.failed", Report),
-    (Moment::ToolPermission, "tool.permission", Gate),
-    (Moment::TaskCreated, "task.created", Gate),
-    (Moment::TaskCompleted, "task.completed", Close),
-    (Moment::TaskFailed, "task.failed", Report),
-    (Moment::MemberIdle, "member.idle", Close),
-    (Moment::SubagentStart, "subagent.start", Report),
-    (Moment::SubagentStop, "subagent.stop", Close),
-    (Moment::CompactBefore, "compact.before", Gate),
-    (Moment::CompactAfter, "compact.after", Report),
-    (Moment::Notification, "notification", Report),
-    (Moment::AgentStart, "agent.start", Report),
-    (Moment::TurnStart, "turn.start", Report),
-    (Moment::TurnEnd, "turn.end", Report),
-    (Moment::Context, "context", Report),
-    (Moment::SessionSwitchBefore, "session.switch.before", Gate),
-    (Moment::SessionSwitch, "session.switch", Report),
-    (Moment::SessionBranchBefore, "session.branch.before", Gate),
-    (Moment::SessionBranch, "session.branch", Report),
-    (Moment::SessionTreeBefore, "session.tree.before", Gate),
-    (Moment::SessionTree, "session.tree", Report),
-    (Moment::AutoCompaction, "auto_compaction", Report),
-    (Moment::AutoRetry, "auto_retry", Report),
-    (Moment::Ttsr, "ttsr", Report),
-    (Moment::Todo, "todo", Report),
-];
+/// Defines the named moments and their table from one row each: moment, neutral name, kind.
+macro_rules! moments {
+    ($($moment:ident $name:literal $kind:ident)+) => {
+        /// The neutral name of what happened.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[expect(missing_docs, reason = "each variant is its neutral name; its row spells it")]
+        pub enum Moment {
+            $($moment,)+
+            /// Anything else that a caller names, in snake case.
+            Other(Cow<'static, str>),
+        }
+
+        const NAMES: &[(Moment, &str, MomentKind)] = &[$((Moment::$moment, $name, $kind)),+];
+    };
+}
+
+moments! {
+    SessionStart "session.start" Report
+    SessionEnd "session.end" Report
+    IterationStart "iteration.start" Gate
+    IterationEnd "iteration.end" Close
+    StageEnd "stage.end" Close
+    Error "error" Report
+    ToolBefore "tool.before" Gate
+    ToolAfter "tool.after" Report
+    ToolFailed "tool.failed" Report
+    ToolPermission "tool.permission" Gate
+    TaskCreated "task.created" Gate
+    TaskCompleted "task.completed" Close
+    TaskFailed "task.failed" Report
+    MemberIdle "member.idle" Close
+    SubagentStart "subagent.start" Report
+    SubagentStop "subagent.stop" Close
+    CompactBefore "compact.before" Gate
+    CompactAfter "compact.after" Report
+    Notification "notification" Report
+    AgentStart "agent.start" Report
+    TurnStart "turn.start" Report
+    TurnEnd "turn.end" Report
+    Context "context" Report
+    SessionSwitchBefore "session.switch.before" Gate
+    SessionSwitch "session.switch" Report
+    SessionBranchBefore "session.branch.before" Gate
+    SessionBranch "session.branch" Report
+    SessionTreeBefore "session.tree.before" Gate
+    SessionTree "session.tree" Report
+    AutoCompaction "auto_compaction" Report
+    AutoRetry "auto_retry" Report
+    Ttsr "ttsr" Report
+    Todo "todo" Report
+}
 
 impl Moment {
     /// Every named moment, in the table's order.

@@ -20,13 +20,12 @@ pub struct Outcome {
     /// The answer of an action without a process.
     pub answer: Option<Value>,
     /// Why an answer counts as a failure: an HTTP status, a tool's error.
-    #[serde(default, rename = "fault")]
+    #[serde(rename = "fault")]
     pub failure: Option<String>,
     /// A trusted file that changed while the hook ran.
-    #[serde(default)]
     pub changed: Option<String>,
     /// What ended the call before its own timeout, if anything did.
-    #[serde(default, rename = "cut")]
+    #[serde(rename = "cut")]
     pub cut_short_by: Option<CutShort>,
     /// How long all attempts took.
     #[serde(rename = "took")]
@@ -177,8 +176,12 @@ impl Captured {
 impl Outcome {
     /// The outcome of a call that was never attempted.
     pub fn not_attempted(why: impl ToString) -> Self {
-        let end = End::FailedToStart(why.to_string());
-        Self { attempts: 0, ..Self::from_end(end) }
+        Self { attempts: 0, ..Self::failed_to_start(why) }
+    }
+
+    /// The outcome of a call that could not be started.
+    pub fn failed_to_start(why: impl ToString) -> Self {
+        Self::from_end(End::FailedToStart(why.to_string()))
     }
 
     /// An outcome with nothing but its end.
@@ -200,8 +203,8 @@ impl Outcome {
 
     /// The outcome of a call that a signal ended before it could start.
     pub fn interrupted() -> Self {
-        let end = End::FailedToStart(INTERRUPTED_TEXT.to_owned());
-        Self { cut_short_by: Some(CutShort::Interrupted), ..Self::from_end(end) }
+        let cut_short_by = Some(CutShort::Interrupted);
+        Self { cut_short_by, ..Self::failed_to_start(INTERRUPTED_TEXT) }
     }
 
     /// Why it timed out: by its own timeout, or cut short before.

@@ -1,10 +1,10 @@
 //! Which hooks of a Close one firing runs.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// The hooks of a Close that a firing runs. A live host fires all hooks at once. A runner first
 /// fires those that can veto the end, as often as one refuses, and then all others.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pass {
     /// All hooks.
@@ -17,16 +17,6 @@ pub enum Pass {
 }
 
 impl Pass {
-    /// Parses `all`, `veto` or `notify`.
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "all" => Some(Self::All),
-            "veto" => Some(Self::Veto),
-            "notify" => Some(Self::Notify),
-            _ => None,
-        }
-    }
-
     /// Why this pass skips a hook, if it does.
     pub fn skip_reason(self, can_veto_end: bool) -> Option<&'static str> {
         match (self, can_veto_end) {

@@ -18,16 +18,6 @@ pub enum FailureAction {
 }
 
 impl FailureAction {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::Followup => "followup",
-            Self::Reopen => "reopen",
-            Self::ReopenFollowup => "reopen_followup",
-        }
-    }
-
     /// Whether it reopens the task.
     pub fn reopens_task(self) -> bool {
         matches!(self, Self::Reopen | Self::ReopenFollowup)

@@ -141,7 +141,6 @@ pub struct SpawnRequestBody {
     /// What the parent gives it.
     pub inputs: Value,
     /// The key of a firing that may be repeated: a child that was cut off continues.
-    #[serde(default)]
     pub firing_key: Option<String>,
 }
 

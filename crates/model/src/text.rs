@@ -80,6 +80,12 @@ pub fn contains_word(words: &str, word: &str) -> bool {
     words.split_ascii_whitespace().any(|known| known == word)
 }
 
+/// Whether a text can be the name of a variable.
+pub fn is_variable_name(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && text.bytes().next().is_some_and(|b| !b.is_ascii_digit())
+}
+
 /// The signs that no part of a URL needs encoded.
 pub const UNRESERVED: &[u8] = b"-._~";
 

@@ -118,9 +118,9 @@ impl Tool {
     /// The tool that a dialect calls `name`, with its arguments in neutral names.
     pub fn from_native(words: &[ToolWord], name: &str, input: &Value) -> Self {
         let word = words.iter().find(|w| w.name == name);
-        let kind = word.map_or_else(|| unknown_kind(name), |w| w.kind);
+        let unknown = if name.starts_with("mcp__") { ToolKind::Mcp } else { ToolKind::Other };
         Self {
-            kind,
+            kind: word.map_or(unknown, |w| w.kind),
             shape: word.map_or_else(String::new, |w| w.shape.to_owned()),
             name: name.to_owned(),
             args: word.map_or_else(|| input.clone(), |w| neutral_args(w, input)),
@@ -151,10 +151,6 @@ impl Tool {
             None => (self.name.clone(), self.args.clone()),
         }
     }
-}
-
-fn unknown_kind(name: &str) -> ToolKind {
-    if name.starts_with("mcp__") { ToolKind::Mcp } else { ToolKind::Other }
 }
 
 /// A flat word cannot hold a list of several elements.
@@ -188,7 +184,9 @@ fn neutral_args(word: &ToolWord, input: &Value) -> Value {
                 Some((list, field)) => put_in(&mut flat, list, field, value.clone()),
                 None => drop(out.insert((*neutral).to_owned(), value.clone())),
             }
-        } else if let Some(items) = convert_list(word, key, value, FieldDirection::ToNeutral) {
+        } else if let Some(items) =
+            convert_list(word, key, value, |(neutral, native)| (native, neutral))
+        {
             out.insert(key.clone(), items);
         } else if !taken(key) {
             out.insert(key.clone(), value.clone());
@@ -218,7 +216,7 @@ fn native_args(word: &ToolWord, args: &Value) -> Value {
             out.insert((*native).to_owned(), value.clone());
         } else if flatten_first(word, key, value, &mut out) {
             continue;
-        } else if let Some(items) = convert_list(word, key, value, FieldDirection::ToNative) {
+        } else if let Some(items) = convert_list(word, key, value, |names| names) {
             out.insert(key.clone(), items);
         } else if !taken(key) {
             out.insert(key.clone(), value.clone());
@@ -227,36 +225,28 @@ fn native_args(word: &ToolWord, args: &Value) -> Value {
     Value::Object(out)
 }
 
-#[derive(Clone, Copy)]
-enum FieldDirection {
-    ToNeutral,
-    ToNative,
-}
+/// The name of a field before and after a conversion.
+type FieldNames = (&'static str, &'static str);
 
-/// A list whose elements are renamed on both sides of the table.
-fn convert_list(word: &ToolWord, key: &str, value: &Value, way: FieldDirection) -> Option<Value> {
-    let pairs: Vec<(&str, &str)> = word
-        .fields
-        .iter()
-        .filter_map(|(neutral, native)| {
-            let ((list, neutral), (other, native)) = (list_of(neutral)?, list_of(native)?);
-            (list == key && other == key).then_some((neutral, native))
-        })
-        .collect();
-    if pairs.is_empty() {
+/// A list whose elements are renamed on both sides of the table. `orient` gives the names in the
+/// order of the conversion.
+fn convert_list(
+    word: &ToolWord,
+    key: &str,
+    value: &Value,
+    orient: fn(FieldNames) -> FieldNames,
+) -> Option<Value> {
+    let names = word.fields.iter().filter_map(|(neutral, native)| {
+        let ((list, neutral), (other, native)) = (list_of(neutral)?, list_of(native)?);
+        (list == key && other == key).then(|| orient((neutral, native)))
+    });
+    let names: Vec<FieldNames> = names.collect();
+    if names.is_empty() {
         return None;
     }
     let rename = |name: &str| {
-        let found = pairs.iter().find(|(neutral, native)| match way {
-            FieldDirection::ToNeutral => *native == name,
-            FieldDirection::ToNative => *neutral == name,
-        });
-        found
-            .map_or(name, |(neutral, native)| match way {
-                FieldDirection::ToNeutral => neutral,
-                FieldDirection::ToNative => native,
-            })
-            .to_owned()
+        let found = names.iter().find(|(before, _)| *before == name);
+        found.map_or(name, |(_, after)| after).to_owned()
     };
     let items = value.as_array()?.iter().map(|item| match item.as_object() {
         Some(fields) => fields.iter().map(|(k, v)| (rename(k), v.clone())).collect(),

@@ -13,7 +13,6 @@ pub struct WatchedFiles {
     /// Folders that lead to them. Other files in them may change.
     pub folders: Vec<WatchedFile>,
     /// For `verified_exec`: the hashed bytes and their paths.
-    #[serde(default)]
     pub copies: Option<VerifiedCopies>,
 }
 
@@ -68,7 +67,6 @@ impl FileIdentity {
     }
 }
 
-#[cfg(unix)]
 impl From<&std::fs::Metadata> for FileIdentity {
     fn from(known: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;

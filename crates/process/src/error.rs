@@ -66,14 +66,6 @@ pub enum StartError {
     NoProgram,
 }
 
-/// Why a process cannot be adopted.
-#[derive(Debug, thiserror::Error)]
-pub enum AdoptError {
-    /// It has ended.
-    #[error("the process ended before it could be handed over")]
-    Ended,
-}
-
 /// Why the watchdog does not have an order.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchdogError {

@@ -1,14 +1,16 @@
 //! A started process with its descendants, wherever they went: one session, one tag. It is killed
 //! before its leader is reaped, because the number may then belong to another process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use crate::command::StartedProcess;
+use crate::lock::lock;
 use crate::orphans;
 use crate::owner::ProcessOwner;
+use crate::posix_spawn::wait_for_exit;
 use crate::process::{LeftoverTrace, ProcessEnd};
 use crate::process_table::{self, ProcessId, ProcessSet};
 
@@ -68,7 +70,7 @@ impl ProcessGroup {
 
     /// Signals the whole group.
     pub fn signal(&self, signal: Signal) {
-        if !self.lock_state().reaped {
+        if !lock(&self.0.state).reaped {
             process_table::signal_group(self.0.pid, signal);
         }
     }
@@ -81,12 +83,12 @@ impl ProcessGroup {
 
     /// Whether all its processes were killed.
     pub fn is_swept(&self) -> bool {
-        self.lock_state().swept
+        lock(&self.0.state).swept
     }
 
     /// Kills all its processes, also those that left the group.
     pub fn kill_tree(&self) {
-        self.lock_state().swept = true;
+        lock(&self.0.state).swept = true;
         process_table::kill_until_gone(|| {
             self.signal(Signal::KILL);
             self.find_members()
@@ -105,12 +107,12 @@ impl ProcessGroup {
 
     /// Until when it may outlive its owner, if it may.
     pub fn leftover_deadline(&self) -> Option<Instant> {
-        self.lock_state().leftover_deadline
+        lock(&self.0.state).leftover_deadline
     }
 
     /// Ties it to the life of this process again.
     pub fn revoke_leftovers(&self) {
-        if self.lock_state().leftover_deadline.take().is_some() {
+        if lock(&self.0.state).leftover_deadline.take().is_some() {
             self.watch();
         }
     }
@@ -123,7 +125,7 @@ impl ProcessGroup {
     /// Whether its leader has ended.
     pub fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        self.lock_state().reaped || !matches!(waitid(WaitId::Pid(self.0.pid), options), Ok(None))
+        lock(&self.0.state).reaped || !matches!(waitid(WaitId::Pid(self.0.pid), options), Ok(None))
     }
 
     /// Waits for the end of the leader and does not reap it, so that its number is not reused.
@@ -136,7 +138,7 @@ impl ProcessGroup {
         // Without the lock: a clone may signal it meanwhile.
         self.wait_for_exit();
         let deadline = {
-            let mut state = self.lock_state();
+            let mut state = lock(&self.0.state);
             if std::mem::replace(&mut state.reaped, true) {
                 return None;
             }
@@ -162,7 +164,7 @@ impl ProcessGroup {
     /// Lets it outlive its owner until the deadline. An earlier deadline stays, unless `again`.
     /// True if it has a new one.
     pub(crate) fn allow_until(&self, deadline: Instant, again: bool) -> bool {
-        let mut state = self.lock_state();
+        let mut state = lock(&self.0.state);
         if state.reaped || (state.leftover_deadline.is_some() && !again) {
             return false;
         }
@@ -177,20 +179,14 @@ impl ProcessGroup {
 
     fn wait_with(&self, options: WaitIdOptions) -> Option<ProcessEnd> {
         let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.0.pid), options));
-        let status = status.ok().flatten()?;
-        let signalled = || status.terminating_signal().map(ProcessEnd::Signalled);
-        status.exit_status().map(ProcessEnd::Exited).or_else(signalled)
+        ProcessEnd::from_status(&status.ok().flatten()?)
     }
 
     fn find_members(&self) -> Vec<ProcessId> {
-        let session = (!self.lock_state().reaped).then(|| self.id());
+        let session = (!lock(&self.0.state).reaped).then(|| self.id());
         let (tag, since) = (self.0.tag.clone(), self.0.since);
         let set = ProcessSet { session, tag, since, ..ProcessSet::default() };
         orphans::find_members(set, self.0.owner.is_subreaper())
-    }
-
-    fn lock_state(&self) -> MutexGuard<'_, GroupState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -200,8 +196,7 @@ impl Drop for GroupMembers {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if !state.reaped {
             process_table::signal_group(self.pid, Signal::KILL);
-            let _ =
-                rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED));
+            wait_for_exit(self.pid);
             orphans::remove_leader(self.pid);
             self.owner.record_ended(&self.tag, None);
         }

@@ -7,10 +7,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::process::{WaitId, WaitIdOptions, getegid, geteuid, waitid};
+use rustix::process::{getegid, geteuid};
 
 use crate::orphans;
-use crate::posix_spawn::{SpawnRequest, spawn_process};
+use crate::posix_spawn::{SpawnRequest, spawn_process, wait_for_exit};
 use crate::private_view::{PrivateView, ViewFile};
 
 /// The user's own ids, in the kernel's format for a user namespace.
@@ -115,19 +115,16 @@ fn start_trial(isolate: bool, view: Option<(&PrivateView, &CStr)>) -> io::Result
     let request = SpawnRequest {
         path,
         argv: &words,
-        env: &[],
-        cwd: None,
         streams: &[None, None, None],
         kill_with_parent: true,
         isolate,
         view: view.map(|(view, _)| view),
+        ..SpawnRequest::default()
     };
     // Keeps other threads from taking it for an orphan and reaping it.
     let _birth = orphans::lock_spawns();
-    let pid = spawn_process(&request)?;
-    let wait = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
-    let status = rustix::io::retry_on_intr(wait);
-    Ok(matches!(status, Ok(Some(status)) if status.exit_status() == Some(0)))
+    let status = wait_for_exit(spawn_process(&request)?);
+    Ok(status.is_some_and(|status| status.exit_status() == Some(0)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod environ;
 pub mod error;
 pub mod group;
 pub mod isolation;
+mod lock;
 pub mod orphans;
 pub mod owner;
 pub mod path_lookup;

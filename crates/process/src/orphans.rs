@@ -1,12 +1,13 @@
 //! For a process that is a subreaper: a descendant that left its session and lost its parent
 //! becomes a child of this process. One system call shows whether there is any.
 
-use std::sync::{Mutex, MutexGuard, Once, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, Once, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use crate::lock::lock;
 use crate::process::{LeftoverTrace, LoopContext, hand_to_watchdog};
 use crate::process_table::{self, ProcessId, ProcessSet, ProcessTable};
 use crate::watchdog_client;
@@ -38,7 +39,7 @@ pub fn lock_spawns() -> RwLockReadGuard<'static, ()> {
 
 /// Lists a started process, under [`lock_spawns`].
 pub fn add_leader(leader: Pid, since: u64) {
-    let mut leaders = lock_leaders();
+    let mut leaders = lock(&LEADERS);
     if leaders.pids.is_empty() {
         leaders.since = since;
     }
@@ -47,7 +48,7 @@ pub fn add_leader(leader: Pid, since: u64) {
 
 /// Removes a process that its owner has reaped.
 pub fn remove_leader(leader: Pid) {
-    let leaders = &mut lock_leaders().pids;
+    let leaders = &mut lock(&LEADERS).pids;
     // One entry only: the kernel may have given the number to the next process already.
     if let Some(index) = leaders.iter().position(|entry| *entry == leader) {
         leaders.swap_remove(index);
@@ -98,12 +99,12 @@ pub fn hand_off_orphans(
 /// lost their parents. While only one started process runs they belong to it. Otherwise the end of
 /// the last one looks for them.
 pub fn find_hidden(since: u64) -> Vec<ProcessId> {
-    if lock_leaders().pids.len() > 1 { Vec::new() } else { filter_untagged(&find_orphans(), since) }
+    if lock(&LEADERS).pids.len() > 1 { Vec::new() } else { filter_untagged(&find_orphans(), since) }
 }
 
 /// Hidden processes since the time when no started process ran.
 pub(crate) fn find_hidden_since_busy() -> Vec<ProcessId> {
-    let since = lock_leaders().since;
+    let since = lock(&LEADERS).since;
     find_hidden(since)
 }
 
@@ -136,7 +137,7 @@ fn hand_off_hidden(
     context: &LoopContext<'_>,
 ) -> Option<(usize, String)> {
     let hidden = filter_untagged(orphans, context.since);
-    if hidden.is_empty() || !lock_leaders().pids.is_empty() {
+    if hidden.is_empty() || !lock(&LEADERS).pids.is_empty() {
         return None;
     }
     let tags = owners.iter().enumerate();
@@ -153,7 +154,7 @@ fn hand_off_hidden(
 /// Living children that no batch or helper started. Reaps the dead ones.
 fn find_orphans() -> Vec<ProcessId> {
     let _guard = SPAWN_LOCK.write().unwrap_or_else(PoisonError::into_inner);
-    let known = lock_leaders().pids.clone();
+    let known = lock(&LEADERS).pids.clone();
     let pids = process_table::own_children().into_iter().filter_map(Pid::from_raw);
     let unknown = pids.filter(|pid| !known.contains(pid) && !watchdog_client::is_helper(*pid));
 
@@ -164,8 +165,4 @@ fn find_orphans() -> Vec<ProcessId> {
         Some(ProcessId { pid, start: process_table::start_time(pid)? })
     };
     living.filter_map(member).collect()
-}
-
-fn lock_leaders() -> MutexGuard<'static, Leaders> {
-    LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

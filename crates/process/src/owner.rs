@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::command::ProcessCommand;
 use crate::error::StartError;
 use crate::group::{GroupMembers, ProcessGroup};
+use crate::lock::lock;
 use crate::orphans;
-use crate::process::{LeftoverTrace, move_above_stdio};
+use crate::process::{LeftoverTrace, move_above_stdio, open_pipe};
 use crate::process_table::{self, ProcessId};
 use crate::watchdog_client::WatchdogClient;
 
@@ -152,7 +152,7 @@ impl ProcessOwner {
     }
 
     fn lock_state(&self) -> MutexGuard<'_, OwnerState> {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0.state);
         state.groups.retain(|owned| owned.group.strong_count() > 0);
         state
     }
@@ -182,17 +182,15 @@ impl Drop for OwnerRecord {
 fn open_streams(streams: [StreamEnd; 3]) -> Result<(ParentEnds, ParentEnds), Errno> {
     let (mut ours, mut theirs) = ([None, None, None], [None, None, None]);
     for (number, stream) in streams.into_iter().enumerate() {
-        let (parent, child) = match stream {
+        (ours[number], theirs[number]) = match stream {
             StreamEnd::Null => (None, None),
-            StreamEnd::File(file) => (None, Some(file)),
+            StreamEnd::File(file) => (None, Some(move_above_stdio(file))),
             StreamEnd::Pipe => {
-                let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+                let (read, write) = open_pipe()?;
                 let (parent, child) = if number == 0 { (write, read) } else { (read, write) };
-                (Some(move_above_stdio(parent)), Some(child))
+                (Some(parent), Some(child))
             }
         };
-        ours[number] = parent;
-        theirs[number] = child.map(move_above_stdio);
     }
     Ok((ours, theirs))
 }

@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use libc::{c_char, c_int, c_void, sigset_t};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open};
 
 use crate::isolation::{IdMaps, KernelRefusal, KernelRefusalError};
 use crate::private_view::PrivateView;
 
 /// The program to start and its streams, at least three; `None` is `/dev/null`.
+#[derive(Default)]
 pub(crate) struct SpawnRequest<'a> {
     pub path: &'a CStr,
     pub argv: &'a [CString],
@@ -188,9 +189,9 @@ fn namespace_flags(request: &SpawnRequest<'_>, namespace: &Namespace) -> c_int {
 }
 
 /// Waits for a child that is about to end.
-pub fn wait_for_exit(pid: Pid) {
+pub fn wait_for_exit(pid: Pid) -> Option<WaitIdStatus> {
     let wait = || rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
-    let _ = rustix::io::retry_on_intr(wait);
+    rustix::io::retry_on_intr(wait).ok().flatten()
 }
 
 /// This process's id, on the main thread only.

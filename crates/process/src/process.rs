@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
 
 use crate::capture::{Capture, CapturedOutput};
 use crate::command::{ProcessCommand, StartedProcess};
@@ -73,21 +73,16 @@ pub enum ProcessEnd {
     TimedOut,
     /// By itself, as the child of a process that is gone.
     Unobserved,
-    /// Its exit code was lost.
-    CodeLost(LostExitCode),
+    /// Its exit code was lost, for this reason.
+    CodeLost(&'static str),
 }
 
-/// Who took an exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum LostExitCode {
-    /// The kernel discarded it.
-    #[error(
-        "it ran, but its exit code was lost because this program or the one that started it ignores SIGCHLD"
-    )]
-    Ignored,
-    /// Another part of this program waited for it.
-    #[error("it ran, but its exit code was lost because another part of this program took it")]
-    Taken,
+impl ProcessEnd {
+    /// The end of a process that this one waited for.
+    pub(crate) fn from_status(status: &WaitIdStatus) -> Option<Self> {
+        let by_signal = || status.terminating_signal().map(Self::Signalled);
+        status.exit_status().map(Self::Exited).or_else(by_signal)
+    }
 }
 
 /// Why a process ended before its own timeout.
@@ -357,22 +352,26 @@ fn open_pipes(bytes: Option<&[u8]>) -> Result<(ProcessPipes<'_>, [Option<OwnedFd
 
 /// A pipe that this process reads without blocking.
 fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
-    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (ours, theirs) = (move_above_stdio(ours), move_above_stdio(theirs));
+    let (ours, theirs) = open_pipe()?;
     set_nonblocking(&ours);
     Ok((ours, theirs))
 }
 
 /// A pipe that this process writes without blocking.
 fn input_pipe(bytes: &[u8]) -> Result<(StdinFeed<'_>, OwnedFd), Errno> {
-    let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (theirs, ours) = (move_above_stdio(theirs), move_above_stdio(ours));
+    let (theirs, ours) = open_pipe()?;
     set_nonblocking(&ours);
     if bytes.len() > DEFAULT_PIPE_BYTES {
         // The kernel may refuse; the bytes then pass in more turns.
         let _refused = fcntl_setpipe_size(&ours, LARGE_PIPE_BYTES);
     }
     Ok((StdinFeed { fd: ours, unwritten: bytes }, theirs))
+}
+
+/// A pipe that no started program inherits: the end to read and the end to write.
+pub fn open_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok((move_above_stdio(read), move_above_stdio(write)))
 }
 
 /// Moves a descriptor above 2. In a host that closed its own stdio, a pipe may get one of those

@@ -39,7 +39,7 @@ pub enum SignalPolicy {
 }
 
 /// How an action runs processes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Directory for output that is too large to keep in memory; `None` drops the middle of it.
     pub spill_dir: Option<PathBuf>,
@@ -51,8 +51,8 @@ pub struct Settings {
     /// Orphans of hooks become children of this process. Only for a process whose children are all
     /// hooks or helpers.
     pub subreaper: bool,
-    /// Whether shell text without shell syntax runs without a shell.
-    pub bypass_shell: bool,
+    /// Whether shell text without shell syntax runs in a shell, too.
+    pub always_uses_shell: bool,
     /// Redacts output before it is written to `spill_dir`; `None` writes it unchanged.
     pub redact: Option<Redact>,
     /// What SIGTERM, SIGINT and SIGHUP do.
@@ -70,24 +70,6 @@ pub struct Settings {
     /// Whether each hook is the first process of a PID namespace, so that the kernel kills all its
     /// processes when it ends. A hook that cannot have a namespace is not started.
     pub isolate: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            spill_dir: None,
-            supervisor: None,
-            watchdog: None,
-            subreaper: false,
-            bypass_shell: true,
-            redact: None,
-            signals: SignalPolicy::HostHandles,
-            watch_at_once: false,
-            kill_with_parent: false,
-            running_file: None,
-            isolate: false,
-        }
-    }
 }
 
 impl Settings {

@@ -4,14 +4,13 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::exit;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use rustix::pipe::{PipeFlags, pipe_with};
-
+use crate::lock::lock;
 use crate::posix_spawn;
-use crate::process::{move_above_stdio, set_nonblocking};
+use crate::process::{open_pipe, set_nonblocking};
 use crate::settings::{SIGNAL_KILL_GRACE, SWEEP_TIMEOUT};
 
 const SIGNALS: [i32; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
@@ -40,7 +39,7 @@ impl SignalGuard {
     /// Installs the handlers. `None` if there is no pipe for them: then signals end this process at
     /// once.
     pub fn install() -> Option<Self> {
-        let mut state = lock_state();
+        let mut state = lock(&SIGNAL_STATE);
         let read_end = state.read_end()?;
         if state.guard_count == 0 {
             state.caught =
@@ -73,7 +72,7 @@ impl SignalGuard {
 
     /// Removes the guard. Returns whether it was the last one, and the caught signal.
     fn release(&mut self) -> (bool, Option<i32>) {
-        let mut state = lock_state();
+        let mut state = lock(&SIGNAL_STATE);
         if !std::mem::take(&mut self.installed) {
             return (false, None);
         }
@@ -112,18 +111,13 @@ fn caught_signal() -> Option<i32> {
 impl SignalState {
     fn read_end(&mut self) -> Option<Arc<OwnedFd>> {
         if self.pipe.is_none() {
-            let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).ok()?;
-            let (ours, theirs) = (move_above_stdio(ours), move_above_stdio(theirs));
+            let (ours, theirs) = open_pipe().ok()?;
             set_nonblocking(&theirs);
             posix_spawn::set_signal_pipe(theirs.as_raw_fd());
             self.pipe = Some((Arc::new(ours), theirs));
         }
         self.pipe.as_ref().map(|(read_end, _)| Arc::clone(read_end))
     }
-}
-
-fn lock_state() -> MutexGuard<'static, SignalState> {
-    SIGNAL_STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

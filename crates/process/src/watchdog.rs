@@ -97,11 +97,9 @@ impl Watchdog {
         match words.next()? {
             "watch" => {
                 let (root, tag) = (parse_process_id(&mut words)?, words.next()?.to_owned());
-                let session = Some(root.pid);
-                let roots = vec![root];
                 let processes = ProcessSet {
-                    session,
-                    roots,
+                    session: Some(root.pid),
+                    roots: vec![root],
                     tag: tag.clone(),
                     since: root.start,
                     prefix: false,

@@ -5,14 +5,14 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use rustix::io::{Errno, write};
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::error::WatchdogError;
+use crate::lock::lock;
 use crate::orphans;
 use crate::posix_spawn::{SpawnRequest, spawn_process};
 use crate::process::{self, LeftoverTrace};
@@ -89,13 +89,9 @@ impl WatchdogClient {
         self.kill_leftovers_at(members, trace)
     }
 
-    fn lock_pipe(&self) -> MutexGuard<'_, Option<OwnedFd>> {
-        self.pipe.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn send_order(&self, line: &str) -> Result<(), WatchdogError> {
         let program = self.program.as_deref().ok_or(WatchdogError::NoProgram)?;
-        let mut pipe_slot = self.lock_pipe();
+        let mut pipe_slot = lock(&self.pipe);
         for _ in 0..MAX_ATTEMPTS {
             if pipe_slot.is_none() {
                 *pipe_slot = Some(start_watchdog(program)?);
@@ -115,38 +111,32 @@ impl WatchdogClient {
 
 impl Drop for WatchdogClient {
     fn drop(&mut self) {
-        *self.lock_pipe() = None;
+        *lock(&self.pipe) = None;
         reap_helpers();
     }
 }
 
 /// Whether a child is a watchdog, a supervisor, or a process that a supervisor owns.
 pub fn is_helper(pid: Pid) -> bool {
-    lock_helpers().contains(&pid)
+    lock(&HELPERS).contains(&pid)
 }
 
 /// Adds a child that a supervisor owns; this process only reaps it.
 pub fn add_helper(child: Pid) {
-    lock_helpers().push(child);
+    lock(&HELPERS).push(child);
 }
 
 /// Reaps helpers that have ended.
 pub fn reap_helpers() {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-    lock_helpers().retain(|helper| matches!(waitid(WaitId::Pid(*helper), options), Ok(None)));
-}
-
-fn lock_helpers() -> MutexGuard<'static, Vec<Pid>> {
-    HELPERS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&HELPERS).retain(|helper| matches!(waitid(WaitId::Pid(*helper), options), Ok(None)));
 }
 
 /// Re-executes the program as a watchdog and returns the pipe that it reads.
 pub(crate) fn start_watchdog(program: &Path) -> Result<OwnedFd, WatchdogError> {
     let start_failure =
         |source: std::io::Error| WatchdogError::Start { program: program.to_owned(), source };
-    let (theirs, ours) =
-        pipe_with(PipeFlags::CLOEXEC).map_err(|error| start_failure(error.into()))?;
-    let (theirs, ours) = (process::move_above_stdio(theirs), process::move_above_stdio(ours));
+    let (theirs, ours) = process::open_pipe().map_err(|error| start_failure(error.into()))?;
     process::set_nonblocking(&ours);
     spawn_helper(program, WATCHDOG_WORD, &[Some(theirs.as_fd()), None, None])
         .map_err(start_failure)?;
@@ -177,16 +167,8 @@ pub fn spawn_helper(
     let env = std::env::vars_os().map(entry).collect::<Result<Vec<_>, _>>()?;
     let _birth = orphans::lock_spawns();
 
-    let request = SpawnRequest {
-        path: &path,
-        argv: &argv,
-        env: &env,
-        cwd: None,
-        streams,
-        kill_with_parent: false,
-        isolate: false,
-        view: None,
-    };
-    lock_helpers().push(spawn_process(&request)?);
+    let request =
+        SpawnRequest { path: &path, argv: &argv, env: &env, streams, ..SpawnRequest::default() };
+    lock(&HELPERS).push(spawn_process(&request)?);
     Ok(())
 }

@@ -12,15 +12,14 @@ use crate::usage::{AgentUsage, UsdAmount};
 
 /// What one turn of an agent adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TurnCounts {
     /// Tool calls that the run saw.
-    #[serde(default)]
     pub tool_calls: u64,
     /// Tool calls that were refused.
-    #[serde(default)]
     pub blocked_calls: u64,
     /// What the agent reports.
-    #[serde(default, skip_serializing_if = "AgentUsage::is_empty")]
+    #[serde(skip_serializing_if = "AgentUsage::is_empty")]
     pub usage: AgentUsage,
 }
 
@@ -34,15 +33,14 @@ impl TurnCounts {
 
 /// What an iteration, a node or a run adds up to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunCounts {
     /// How often the agent was started.
-    #[serde(default)]
     pub turns: u64,
     /// The sum of the turns.
     #[serde(flatten)]
     pub sum: TurnCounts,
     /// The time that passed, without the time in which nothing ran.
-    #[serde(default)]
     pub wall_seconds: f64,
 }
 

@@ -240,15 +240,14 @@ pub enum TerminationKind {
 
 /// What a node reads of other nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct NodeInputs {
     /// The ids of earlier nodes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<String>,
     /// Which of their outputs.
-    #[serde(default)]
     pub select: InputSelect,
     /// Whether it receives the inputs of the run.
-    #[serde(default = "default_true")]
     pub from_initial: bool,
 }
 
@@ -256,10 +255,6 @@ impl Default for NodeInputs {
     fn default() -> Self {
         Self { from: Vec::new(), select: InputSelect::Latest, from_initial: true }
     }
-}
-
-fn default_true() -> bool {
-    true
 }
 
 /// Which outputs of an earlier node a node reads.

@@ -27,33 +27,27 @@ pub enum RunStatus {
 
 /// What an iteration left.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HistoryEntry {
     /// The iteration.
     pub iteration: u32,
     /// When it ended, as UTC text.
-    #[serde(default)]
     pub timestamp: String,
     /// The id of its node.
     pub stage: String,
     /// `continue`, `stop` or `error`.
     pub decision: String,
     /// Why.
-    #[serde(default)]
     pub reason: String,
     /// What was done.
-    #[serde(default)]
     pub summary: String,
     /// Files that the agent says it touched.
-    #[serde(default)]
     pub files_touched: Vec<String>,
     /// Items that the agent says it completed.
-    #[serde(default)]
     pub items_completed: Vec<String>,
     /// Further signals of the agent.
-    #[serde(default)]
     pub signals: Value,
     /// What it counted.
-    #[serde(default)]
     pub counts: RunCounts,
 }
 

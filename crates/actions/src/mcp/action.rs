@@ -161,7 +161,7 @@ fn to_outcome(
             failure: outcome.failure,
             ..Outcome::from_end(End::Answered)
         },
-        Err(why) => Outcome::from_end(End::FailedToStart(failure_message(&why))),
+        Err(why) => Outcome::failed_to_start(failure_message(&why)),
     }
 }
 

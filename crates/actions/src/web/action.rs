@@ -87,43 +87,30 @@ impl AsyncAction for WebhookPost {
             Some(question) => {
                 ask::ask_question(&self, request, &question, &call.limits, deadline).await
             }
-            None => {
-                self.deliver_request(
-                    request,
-                    "",
-                    None,
-                    &WebhookPolicy { limits: &call.limits, deadline },
-                )
-                .await
-            }
+            None => self.deliver_request(request, None, &call.limits, deadline).await,
         };
         Outcome { elapsed: started_at.elapsed(), ..outcome }
     }
 }
 
-/// The time limits of a request.
-pub(super) struct WebhookPolicy<'a> {
-    pub limits: &'a Limits,
-    pub deadline: Option<Instant>,
-}
-
 impl WebhookPost {
-    /// Sends a request with its callback link, under the message id `id` or a new one.
+    /// Sends a request. A question has a callback link and a message id.
     pub async fn deliver_request(
         &self,
         mut request: WebhookRequest,
-        link: &str,
-        id: Option<String>,
-        policy: &WebhookPolicy<'_>,
+        question: Option<(String, String)>,
+        limits: &Limits,
+        deadline: Option<Instant>,
     ) -> Outcome {
-        fill_callback(&mut request, link);
+        let (link, id) = question.unzip();
+        fill_callback(&mut request, link.as_deref().unwrap_or_default());
         let prepared = id
             .map_or_else(new_message_id, Ok)
             .and_then(|id| PreparedRequest::from_webhook(&request, &id));
 
         let exchange =
             (request.exchange_ms > 0).then(|| Duration::from_millis(request.exchange_ms));
-        let budget = RetryBudget { limits: policy.limits, exchange, deadline: policy.deadline };
+        let budget = RetryBudget { limits, exchange, deadline };
 
         match prepared {
             Ok(prepared) => retry::send_with_retries(&self.net, &prepared, &budget).await,

@@ -12,7 +12,7 @@ use gambrel_model::request::{ApprovalRequest, WebhookRequest};
 use gambrel_model::ticket::{Answer, Ticket};
 use serde_json::json;
 
-use super::action::{WebhookPolicy, WebhookPost};
+use super::action::WebhookPost;
 use super::error::AskError;
 use super::settings::{ApprovalChannel, ListenerHandle};
 use gambrel_process::deadlines::add_duration;
@@ -67,9 +67,8 @@ pub(super) async fn ask_question(
     if let Some(listener) = listener.as_ref().filter(|_| !opened.ticket.sent) {
         let link = format!("{}/callback/{}", listener.base.trim_end_matches('/'), opened.token);
         let base_url = listener.base.clone();
-        let id = Some(format!("msg_{}", opened.ticket.id));
-        let policy = WebhookPolicy { limits, deadline: Some(wait.deadline()) };
-        outcome = sender.deliver_request(request, &link, id, &policy).await;
+        let sent = Some((link, format!("msg_{}", opened.ticket.id)));
+        outcome = sender.deliver_request(request, sent, limits, Some(wait.deadline())).await;
         if !outcome.is_success() {
             wait.close_ticket().await;
             return mark_unsent(outcome);

@@ -96,8 +96,7 @@ fn run_on_runtime<T: AsyncAction>(action: &Arc<T>, calls: Vec<Call>) -> Vec<Outc
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            let end = End::FailedToStart(format!("no async runtime: {error}"));
-            return vec![Outcome::from_end(end); count];
+            return vec![Outcome::failed_to_start(format!("no async runtime: {error}")); count];
         }
     };
 
@@ -139,5 +138,5 @@ async fn execute_interruptible<T: AsyncAction>(action: Arc<T>, call: Call) -> Ou
 }
 
 fn panicked_call() -> Outcome {
-    Outcome::from_end(End::FailedToStart("a fault inside gambrel ended this call".to_owned()))
+    Outcome::failed_to_start("a fault inside gambrel ended this call")
 }

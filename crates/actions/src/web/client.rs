@@ -48,7 +48,7 @@ impl HttpClients {
         let addresses = target.check_addresses(&resolved)?;
         let tls = match target.url.scheme() {
             "https" => self.tls_config.get_or_init(|| tls_with_roots(&self.roots)).clone(),
-            _ => base_tls_config(RootCertStore::empty()),
+            _ => base_tls_config(),
         };
 
         let builder = Client::builder()
@@ -92,17 +92,17 @@ fn tls_with_roots(roots: &[Vec<u8>]) -> Result<ClientConfig, TlsError> {
     let roots = roots.iter().map(|root| CertificateDer::from(root.clone()));
     let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider))
         .map_err(TlsError::NoTrustStore)?;
-    let mut config = base_tls_config(RootCertStore::empty())?;
+    let mut config = base_tls_config()?;
     config.dangerous().set_certificate_verifier(Arc::new(verifier));
     Ok(config)
 }
 
-fn base_tls_config(roots: RootCertStore) -> Result<ClientConfig, TlsError> {
+fn base_tls_config() -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(TlsError::NoProtocol)?;
-    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    let mut config = builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
 }

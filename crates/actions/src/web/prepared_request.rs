@@ -3,6 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use gambrel_model::json_texts::edit_texts;
 use gambrel_model::request::{CALLBACK_MARKER, FetchRequest, WebhookRequest};
 use gambrel_model::text::{UNRESERVED, percent_encode};
 use reqwest::Method;
@@ -130,18 +131,5 @@ pub(crate) fn fill_callback(request: &mut WebhookRequest, link: &str) {
     for (_, value) in &mut request.headers {
         *value = value.replace(CALLBACK_MARKER, link);
     }
-    fill_callback_in(&mut request.body, link);
-}
-
-fn fill_callback_in(value: &mut Value, link: &str) {
-    match value {
-        Value::String(text) if text.contains(CALLBACK_MARKER) => {
-            *text = text.replace(CALLBACK_MARKER, link)
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| fill_callback_in(item, link)),
-        Value::Object(fields) => {
-            fields.values_mut().for_each(|field| fill_callback_in(field, link))
-        }
-        _ => {}
-    }
+    edit_texts(&mut request.body, &|text| *text = text.replace(CALLBACK_MARKER, link));
 }

@@ -128,7 +128,7 @@ fn to_outcome(result: Result<HttpResponse, ExchangeError>) -> Outcome {
             outcome
         }
         Err(ExchangeError::TimedOut(_)) => Outcome::from_end(End::TimedOut),
-        Err(why) => Outcome::from_end(End::FailedToStart(why.to_string())),
+        Err(why) => Outcome::failed_to_start(why),
     }
 }
 

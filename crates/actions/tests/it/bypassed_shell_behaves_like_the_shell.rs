@@ -85,9 +85,9 @@ fn bypassed_shell_behaves_like_the_shell() {
             ] {
                 call.env.push((name.to_owned(), value.to_owned()));
             }
-            fixture.settings.bypass_shell = true;
+            fixture.settings.always_uses_shell = false;
             let direct = fixture.run(&call);
-            fixture.settings.bypass_shell = false;
+            fixture.settings.always_uses_shell = true;
             let shelled = fixture.run(&call);
             assert!(shelled.command.get(1).is_some_and(|option| option == "-c"), "{shelled:?}");
             // A script without a `#!` line starts directly, fails, and goes to the shell.

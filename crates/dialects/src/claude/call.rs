@@ -177,10 +177,7 @@ fn build_program(config: &Value, folders: &[(&str, String)]) -> Program {
     if let Some(args) = config.get("args").and_then(Value::as_array) {
         let args = args.iter().filter_map(Value::as_str);
         let words = std::iter::once(command).chain(args);
-        let folder = |name: &str| {
-            let known = folders.iter().find(|(known, _)| *known == name);
-            known.map(|(_, path)| path.clone())
-        };
+        let folder = |name: &str| find_folder(folders, name).cloned();
         let expand = |word| expand_plain(word, Style::Dollar, &folder);
         return Program::Exec(words.map(expand).collect());
     }
@@ -195,10 +192,7 @@ fn build_program(config: &Value, folders: &[(&str, String)]) -> Program {
 /// Expands a plugin's folders before the shell reads the command, so that they also work inside
 /// single quotes. The paths are quoted, so that the shell reads them as data.
 fn shell_text(command: &str, shell: Shell, folders: &[(&str, String)]) -> String {
-    let own = |name: &str| {
-        let own = folders.iter().find(|(known, _)| *known == name && name != PROJECT_DIR);
-        own.map(|(_, path)| path.clone())
-    };
+    let own = |name: &str| find_folder(folders, name).filter(|_| name != PROJECT_DIR).cloned();
     match shell {
         // PowerShell quotes differently, so only a path that needs no quotes is expanded.
         Shell::PowerShell => expand_plain(command, Style::Dollar, &|name| {
@@ -207,4 +201,9 @@ fn shell_text(command: &str, shell: Shell, folders: &[(&str, String)]) -> String
         }),
         _ => expand_shell(command, Style::Dollar, &own).text,
     }
+}
+
+/// The folder in a variable.
+pub fn find_folder<'f>(folders: &'f [(&str, String)], name: &str) -> Option<&'f String> {
+    folders.iter().find(|(known, _)| *known == name).map(|(_, path)| path)
 }

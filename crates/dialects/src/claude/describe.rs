@@ -29,9 +29,11 @@ pub fn describe(draft: &Draft) -> Description {
         Some("agent") => "agent",
         _ => "",
     };
-    Description::new(draft, &["command", "url", "tool", "prompt"], summary, fields)
-        .with_kind(kind)
-        .with_condition(config["if"].as_str().map(str::to_owned))
+    Description {
+        kind,
+        condition: config["if"].as_str().map(str::to_owned),
+        ..Description::new(draft, &["command", "url", "tool", "prompt"], summary, fields)
+    }
 }
 
 /// A command in shell or exec form, or a prompt to a model.

@@ -255,7 +255,7 @@ pub static TABLE: &[ClaudeEvent] = &[
     event("SubagentStart", "2.1.0", Moment::SubagentStart)
         .subject(Cause("agent_type"))
         .powers(MESSAGES)
-        .foreign_fields(hook_input::subagent_fields)
+        .foreign_fields(|event| json!({"agent_id": hook_input::agent_id(event)}))
         .input(AGENT, &[]),
     event("SubagentStop", "2.1.0", Moment::SubagentStop)
         .subject(Cause("agent_type"))

@@ -1,7 +1,7 @@
 //! What only `gambrel check` looks for in settings that are valid: matchers that match nothing or
 //! everything by accident, fields without effect, and answers in the wrong place.
 
-use gambrel_document::{DocumentFields, DocumentNode};
+use gambrel_document::DocumentFields;
 use gambrel_model::complaint::nearest_word;
 use gambrel_model::{Complaint, EventSpec, MatcherText, Pattern, SpannedText, Subject};
 
@@ -119,14 +119,10 @@ fn has_empty_alternative(text: &str) -> bool {
 }
 
 /// A finding about `once`, which only hooks of skills have.
-pub fn check_once(
-    fields: &DocumentFields<'_>,
-    in_skill: bool,
-    span: impl Fn(&DocumentNode) -> gambrel_model::SourceSpan,
-) -> Option<Complaint> {
+pub fn check_once(fields: &DocumentFields<'_>, in_skill: bool) -> Option<Complaint> {
     let node = fields.node("once").filter(|_| !in_skill)?;
     let message = "`once` has no effect here: only hooks of a skill run once";
-    Some(Complaint::warning(span(node), message).with_help("leave it out"))
+    Some(Complaint::warning(fields.span_of(node), message).with_help("leave it out"))
 }
 
 /// A finding about a text that prints a decision where Claude Code does not read it.

@@ -89,7 +89,7 @@ pub fn read_handler(
     let in_skill = reader.owner.as_ref().is_some_and(|owner| owner.kind == SKILL);
     let once = fields.read_flag("once") == Some(true) && in_skill;
     if reader.roots.notes.is_some() {
-        let found = findings::check_once(&fields, in_skill, |node| reader.document.span_of(node));
+        let found = findings::check_once(&fields, in_skill);
         fields.complaints.extend(found);
     }
     reader.complaints.append(&mut fields.complaints);

@@ -113,10 +113,6 @@ pub fn subagent_stop_fields(event: &Event) -> Value {
     })
 }
 
-pub fn subagent_fields(event: &Event) -> Value {
-    json!({"agent_id": agent_id(event)})
-}
-
 pub fn instructions_fields(event: &Event) -> Value {
     json!({"custom_instructions": event.facts.instructions.clone().unwrap_or_default()})
 }
@@ -141,7 +137,7 @@ pub fn idle_fields(event: &Event) -> Value {
     })
 }
 
-fn agent_id(event: &Event) -> String {
+pub fn agent_id(event: &Event) -> String {
     let facts = &event.facts;
     facts.agent.clone().or_else(|| facts.member.clone()).unwrap_or_default()
 }

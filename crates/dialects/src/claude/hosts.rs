@@ -57,25 +57,6 @@ const FIELDS: &[(&str, &str)] = &[
     ("toolUseId", "tool_use_id"),
     ("toolCallId", "tool_use_id"),
 ];
-/// Names of tools in other agents.
-const TOOL_NAMES: &[(&str, &str)] = &[
-    ("shell", "Bash"),
-    ("bash", "Bash"),
-    ("run_terminal_cmd", "Bash"),
-    ("read", "Read"),
-    ("view", "Read"),
-    ("read_file", "Read"),
-    ("write", "Write"),
-    ("create", "Write"),
-    ("edit", "Edit"),
-    ("str_replace", "Edit"),
-    ("grep", "Grep"),
-    ("rg", "Grep"),
-    ("glob", "Glob"),
-    ("web_fetch", "WebFetch"),
-    ("fetch", "WebFetch"),
-    ("task", "Task"),
-];
 /// Names of tool arguments in other agents: tool, argument, own name.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("Read", "path", "file_path"),
@@ -162,17 +143,31 @@ fn translate_tool(fields: &mut Map<String, Value>) {
         }
     }
     let Some(written) = fields.get("tool_name").and_then(Value::as_str) else { return };
-    let lower = written.to_lowercase();
-    let Some((_, name)) = TOOL_NAMES.iter().find(|(foreign, _)| *foreign == lower) else { return };
-    fields.insert("tool_name".to_owned(), Value::from(*name));
+    let Some(name) = tool_name(&written.to_lowercase()) else { return };
+    fields.insert("tool_name".to_owned(), Value::from(name));
     let Some(input) = fields.get_mut("tool_input").and_then(Value::as_object_mut) else { return };
-    for (_, foreign, own) in ARGUMENTS.iter().filter(|(tool, _, _)| tool == name) {
+    for (_, foreign, own) in ARGUMENTS.iter().filter(|(tool, _, _)| *tool == name) {
         if !input.contains_key(*own)
             && let Some(value) = input.remove(*foreign)
         {
             input.insert((*own).to_owned(), value);
         }
     }
+}
+
+/// The name of a tool of another agent, in lower case, in Claude Code.
+fn tool_name(foreign: &str) -> Option<&'static str> {
+    Some(match foreign {
+        "shell" | "bash" | "run_terminal_cmd" => "Bash",
+        "read" | "view" | "read_file" => "Read",
+        "write" | "create" => "Write",
+        "edit" | "str_replace" => "Edit",
+        "grep" | "rg" => "Grep",
+        "glob" => "Glob",
+        "web_fetch" | "fetch" => "WebFetch",
+        "task" => "Task",
+        _ => return None,
+    })
 }
 
 /// The row of an event for a host. Cursor can only receive refusals.

@@ -1,5 +1,6 @@
 //! Parses the hook input JSON that a caller sends into neutral facts.
 
+use gambrel_model::description::value_text;
 use gambrel_model::tool::text_block;
 use gambrel_model::{
     CallerContext, Complaint, EventSpec, Facts, Moment, ParsedEvent, Subject, TaskFacts, TeamFacts,
@@ -14,7 +15,7 @@ use super::hosts::{
 };
 use super::tool_result::parse_tool_response;
 use super::tools::TOOLS;
-use crate::event_parts::{event_error, event_name, parse_object, text_field, value_as_text};
+use crate::event_parts::{event_error, event_name, parse_object, text_field};
 
 /// Parses a hook input.
 pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
@@ -28,7 +29,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
     let name = known_name(name, context);
 
     let row = CLAUDE.find_spec(&name).ok_or_else(|| event_error(format!("no event `{name}`")))?;
-    let session = native.get("session_id").map(value_as_text).unwrap_or_default();
+    let session = native.get("session_id").map(value_text).unwrap_or_default();
     let cwd = text_field(&native, "cwd");
     let facts = parse_facts(row, &native);
 
@@ -83,7 +84,7 @@ fn parse_tool(native: &Value) -> Option<Tool> {
 }
 
 fn parse_task(row: &EventSpec, native: &Value) -> Option<TaskFacts> {
-    let field = |key: &str| native.get(key).map(value_as_text).unwrap_or_default();
+    let field = |key: &str| native.get(key).map(value_text).unwrap_or_default();
     let status = match row.moment {
         Moment::TaskCompleted => "completed",
         Moment::TaskCreated => "pending",

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use gambrel_model::description::value_text;
+use gambrel_model::json_texts::map_texts;
 use gambrel_model::request::to_body;
 use gambrel_model::{Call, Event, Hook, Program, ToolRequest, WebhookRequest};
 use serde_json::Value;
 
 use super::call;
-use crate::event_parts::{string_list, text_field, value_as_text};
+use crate::event_parts::{string_list, text_field};
 
 /// Builds the request of an `http` handler, with the hook input as body.
 pub fn stage_http(hook: &Hook, input: Value, env: &BTreeMap<String, String>) -> Call {
@@ -23,7 +25,7 @@ pub fn stage_http(hook: &Hook, input: Value, env: &BTreeMap<String, String>) -> 
         url: text_field(config, "url").unwrap_or_default(),
         method: "POST".into(),
         headers: headers
-            .map(|(name, written)| (name.clone(), expand_dollars(&value_as_text(written), &value)))
+            .map(|(name, written)| (name.clone(), expand_dollars(&value_text(written), &value)))
             .collect(),
         body: input,
         allow: string_list(config, "reachable"),
@@ -40,11 +42,10 @@ pub fn stage_mcp_tool(event: &Event, hook: &Hook, input: &Value) -> Call {
     let folders = call::folder_variables(event, &server);
     let filled = |written: &str| {
         expand_defaults(written, &|name| {
-            let folder = folders.iter().find(|(known, _)| *known == name);
-            folder.map(|(_, path)| path).or_else(|| event.context.env.get(name))
+            call::find_folder(&folders, name).or_else(|| event.context.env.get(name))
         })
     };
-    let word = |value: &Value| filled(&value_as_text(value));
+    let word = |value: &Value| filled(&value_text(value));
     let pairs = |key: &str| -> Vec<(String, String)> {
         let pairs = server.get(key).and_then(Value::as_object);
         pairs.into_iter().flatten().map(|(name, value)| (name.clone(), word(value))).collect()
@@ -78,22 +79,14 @@ pub fn stage_mcp_tool(event: &Event, hook: &Hook, input: &Value) -> Call {
 /// Replaces `${a.b.0}` in every text of a tool's input by the value at that path of the hook input;
 /// a missing value is empty. One pass: replaced text is not expanded again.
 fn interpolate_value(written: &Value, input: &Value) -> Value {
-    match written {
-        Value::String(text) => Value::String(replace_braced(text, &|path| {
-            let found = path.split('.').try_fold(input, |at, key| match at {
-                Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-                other => other.get(key),
-            });
-            Some(found.map(value_as_text).unwrap_or_default())
-        })),
-        Value::Array(items) => items.iter().map(|item| interpolate_value(item, input)).collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| (key.clone(), interpolate_value(value, input)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        other => other.clone(),
-    }
+    let value_at = |path: &str| {
+        let found = path.split('.').try_fold(input, |at, key| match at {
+            Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+            other => other.get(key),
+        });
+        Some(found.map(value_text).unwrap_or_default())
+    };
+    map_texts(written, &|text| replace_braced(text, &value_at))
 }
 
 /// Expands `${NAME}` and `${NAME:-else}` of a server's definition. An unset name stays unchanged.

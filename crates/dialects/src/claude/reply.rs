@@ -254,7 +254,6 @@ impl ReplyWriter<'_> {
         if self.top.is_empty() {
             return Reply::default();
         }
-        let stdout = format!("{}\n", Value::Object(self.top)).into_bytes();
-        Reply { stdout, stderr, exit: 0 }
+        Reply { stderr, ..Reply::from_json(&Value::Object(self.top)) }
     }
 }

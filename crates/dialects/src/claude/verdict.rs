@@ -72,25 +72,23 @@ impl OutcomeReader<'_> {
             End::Exited(0) if model_handler::asks_model(self.hook) => self.model_verdict(),
             End::Exited(code) if model_handler::asks_model(self.hook) => {
                 let why = format!("the model command: {}", self.exit_code_text(*code));
-                self.missing_answer_verdict(&policy.on_failure, &why)
-                    .then(Verdict::notice_within_powers(self.row(), &why))
+                let notice = Verdict::notice_within_powers(self.row(), &why);
+                self.failure_verdict(&why).then(notice)
             }
             End::Exited(code) if self.stdout_use() == StdoutUse::WorktreePath => {
                 self.worktree_verdict(*code)
             }
             End::Exited(code) => self.exit_verdict(*code),
-            End::TimedOut => self.missing_answer_verdict(
-                &policy.on_timeout,
-                &self.outcome.timeout_reason(policy.limits.timeout),
-            ),
-            End::FailedToStart(why) => self.missing_answer_verdict(
-                &policy.on_failure,
-                &format!("could not be started: {why}"),
-            ),
-            End::Signalled(signal) => self
-                .missing_answer_verdict(&policy.on_failure, &format!("ended by signal {signal}")),
+            End::TimedOut => {
+                let why = self.outcome.timeout_reason(policy.limits.timeout);
+                policy.on_timeout.with_reason(&why).with_gate_failure(why)
+            }
+            End::FailedToStart(why) => {
+                self.failure_verdict(&format!("could not be started: {why}"))
+            }
+            End::Signalled(signal) => self.failure_verdict(&format!("ended by signal {signal}")),
             End::Answered => match &self.outcome.failure {
-                Some(fault) => self.missing_answer_verdict(&policy.on_failure, fault),
+                Some(fault) => self.failure_verdict(fault),
                 None if self.stdout_use() == StdoutUse::WorktreePath => self.answered_worktree(),
                 None => self.exit_verdict(0),
             },
@@ -147,7 +145,7 @@ impl OutcomeReader<'_> {
             // A refusal counts with every exit code.
             _ if verdict.ruling.is_refusal() => verdict
                 .then(self.hook.draft.policy.on_failure.with_reason(&self.exit_code_text(code))),
-            _ => verdict.then(self.failure_verdict(code)),
+            _ => verdict.then(self.failure_verdict(&self.exit_code_text(code))),
         }
     }
 
@@ -155,19 +153,10 @@ impl OutcomeReader<'_> {
         match code {
             0 => self.text_verdict(text),
             2 => self.blocking_verdict(),
-            126 | 127 | 130 | 255 => self.missing_answer_verdict(
-                &self.hook.draft.policy.on_failure,
-                &self.exit_code_text(code),
-            ),
-            _ => self.failure_verdict(code),
+            // Any other exit code is an error and decides nothing by itself. Strict mode counts the
+            // hook as failed (`contracts/claude/CONTRACT.md#strict-mode`).
+            _ => self.failure_verdict(&self.exit_code_text(code)),
         }
-    }
-
-    /// Any other exit code is an error and decides nothing by itself. Strict mode counts the hook
-    /// as failed (`contracts/claude/CONTRACT.md#strict-mode`).
-    fn failure_verdict(&self, code: i32) -> Verdict {
-        let why = self.exit_code_text(code);
-        self.hook.draft.policy.on_failure.with_reason(&why).with_gate_failure(why)
     }
 
     fn text_verdict(&self, text: &str) -> Verdict {
@@ -215,16 +204,13 @@ impl OutcomeReader<'_> {
     fn bad_output(&self, why: &str, code: i32) -> Verdict {
         match code {
             2 => self.blocking_verdict(),
-            _ => self.missing_answer_verdict(
-                &self.hook.draft.policy.on_failure,
-                &format!("bad_output: {why}"),
-            ),
+            _ => self.failure_verdict(&format!("bad_output: {why}")),
         }
     }
 
-    /// The verdict of a hook that gave no answer.
-    fn missing_answer_verdict(&self, verdict: &Verdict, why: &str) -> Verdict {
-        verdict.with_reason(why).with_gate_failure(why)
+    /// The verdict of a hook that gave no usable answer.
+    fn failure_verdict(&self, why: &str) -> Verdict {
+        self.hook.draft.policy.on_failure.with_reason(why).with_gate_failure(why)
     }
 
     /// The verdict of exit code 2: a refusal, or a message for the user where nothing can be

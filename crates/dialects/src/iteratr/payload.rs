@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use gambrel_model::complaint::nearest_word;
+use gambrel_model::description::value_text;
 use gambrel_model::template::{Style, expand_shell};
 use gambrel_model::{
     Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, Shell, TaskFacts,
@@ -11,7 +12,7 @@ use gambrel_model::{
 use serde_json::{Map, Value, json};
 
 use super::{EVENTS, ITERATR};
-use crate::event_parts::{event_error, event_name, parse_object, text_field, value_as_text};
+use crate::event_parts::{event_error, event_name, parse_object, text_field};
 
 /// The events at which each variable has a value; an empty list means all events.
 const VARIABLE_EVENTS: [(&str, &[&str]); 5] = [
@@ -41,9 +42,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
         return Err(unknown_hook(&name));
     };
     let vars = match native.get("vars") {
-        Some(Value::Object(vars)) => {
-            vars.iter().map(|(k, v)| (k.clone(), value_as_text(v))).collect()
-        }
+        Some(Value::Object(vars)) => vars.iter().map(|(k, v)| (k.clone(), value_text(v))).collect(),
         None | Some(Value::Null) => BTreeMap::new(),
         Some(_) => {
             return Err(event_error("`vars` should be an object"));

@@ -56,14 +56,9 @@ fn event_table() -> &'static [EventSpec] {
 pub(crate) fn moment_table(
     build_row: impl Fn(&'static str, Moment) -> EventSpec,
 ) -> Vec<EventSpec> {
-    let named = Moment::all_named().cloned().map(|moment| (leak_name(&moment), moment));
+    let named = Moment::all_named().map(|moment| (moment.name(), moment.clone()));
     let other = ("", Moment::Other("".into()));
     named.chain([other]).map(|(name, moment)| build_row(name, moment)).collect()
-}
-
-/// Leaks the name of a moment. The table is built once in the life of a process.
-fn leak_name(moment: &Moment) -> &'static str {
-    Box::leak(moment.name().to_owned().into_boxed_str())
 }
 
 fn event_row(name: &'static str, moment: Moment) -> EventSpec {
@@ -83,7 +78,6 @@ impl Caller for Neutral {
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
-        let stdout = format!("{}\n", decision.to_json()).into_bytes();
-        Reply { stdout, ..Reply::default() }
+        Reply::from_json(&decision.to_json())
     }
 }

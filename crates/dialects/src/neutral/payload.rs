@@ -1,13 +1,14 @@
 //! Parses `{"moment":"tool.before","session":"s","facts":{…}}`. Accepts some other spellings of
 //! facts.
 
+use gambrel_model::description::value_text;
 use gambrel_model::{
     CallerContext, Complaint, Dialect, Facts, Moment, ParsedEvent, TaskFacts, Tool, ToolKind,
     ToolWord,
 };
 use serde_json::{Map, Value};
 
-use crate::event_parts::{event_error, event_name, parse_object, text_field, value_as_text};
+use crate::event_parts::{event_error, event_name, parse_object, text_field};
 
 const fn tool_word(kind: ToolKind, shape: &'static str) -> ToolWord {
     ToolWord::new(kind, shape, shape, &[])
@@ -47,7 +48,7 @@ pub fn parse_event(
     let name = if known { moment.name().to_owned() } else { name };
 
     let row = dialect.find_spec(&name).ok_or_else(|| event_error(format!("no moment `{name}`")))?;
-    let session = native.get("session").map(value_as_text).unwrap_or_default();
+    let session = native.get("session").map(value_text).unwrap_or_default();
     let cwd = text_field(&native, "cwd");
     let facts =
         parse_facts(native.get("facts").and_then(Value::as_object).cloned().unwrap_or_default())?;
@@ -59,11 +60,11 @@ fn parse_facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
     let task = object.remove("task").map(task_fact);
     for key in ["prompt", "stage", "member", "agent", "error", "cause", "instructions", "summary"] {
         if let Some(value) = object.get_mut(key).filter(|value| !value.is_null()) {
-            *value = Value::String(value_as_text(value));
+            *value = Value::String(value_text(value));
         }
     }
     if let Some(vars) = object.get_mut("vars").and_then(Value::as_object_mut) {
-        vars.values_mut().for_each(|value| *value = Value::String(value_as_text(value)));
+        vars.values_mut().for_each(|value| *value = Value::String(value_text(value)));
     }
     let facts: Facts = serde_json::from_value(Value::Object(object))
         .map_err(|error| event_error(format!("`facts` cannot be read: {error}")))?;
@@ -74,25 +75,18 @@ fn parse_facts(mut object: Map<String, Value>) -> Result<Facts, Complaint> {
 /// facts.
 fn tool_fact(tool: Value, beside: &mut Map<String, Value>) -> Tool {
     let Value::Object(mut fields) = tool else {
-        let word = value_as_text(&tool);
+        let word = value_text(&tool);
         return named_tool(&word, "", Value::Object(std::mem::take(beside)));
     };
     let args = ["args", "input", "arguments"].iter().find_map(|key| fields.remove(*key));
-    let word = |key: &str| fields.get(key).map(value_as_text).unwrap_or_default();
-    let (kind, name, id) = (word("kind"), word("name"), fields.get("id").map(value_as_text));
+    let word = |key: &str| fields.get(key).map(value_text).unwrap_or_default();
+    let (kind, name, id) = (word("kind"), word("name"), fields.get("id").map(value_text));
     let result = fields.remove("result").and_then(|result| serde_json::from_value(result).ok());
     let flat = || {
-        Value::Object(fields.iter().filter(|(k, _)| !is_reserved_key(k)).map(clone_entry).collect())
+        fields.retain(|key, _| !matches!(key.as_str(), "kind" | "name" | "id" | "shape"));
+        Value::Object(fields)
     };
     Tool { id, result, ..named_tool(&kind, &name, args.unwrap_or_else(flat)) }
-}
-
-fn is_reserved_key(key: &str) -> bool {
-    matches!(key, "kind" | "name" | "id" | "shape")
-}
-
-fn clone_entry((key, value): (&String, &Value)) -> (String, Value) {
-    (key.clone(), value.clone())
 }
 
 fn named_tool(kind: &str, name: &str, args: Value) -> Tool {
@@ -121,11 +115,11 @@ fn task_fact(task: Value) -> TaskFacts {
         Value::Object(mut fields) => {
             for key in ["id", "subject", "description", "owner", "status"] {
                 if let Some(value) = fields.get_mut(key).filter(|value| !value.is_null()) {
-                    *value = Value::String(value_as_text(value));
+                    *value = Value::String(value_text(value));
                 }
             }
             serde_json::from_value(Value::Object(fields)).unwrap_or_default()
         }
-        other => TaskFacts { id: value_as_text(&other), ..TaskFacts::default() },
+        other => TaskFacts { id: value_text(&other), ..TaskFacts::default() },
     }
 }

@@ -11,7 +11,7 @@ use super::config::{REACHABLE_KEY, TOOL_CALL_TIMEOUT_KEY};
 use super::declarations::result_keys;
 use super::edition::{EDITION_FIELD, is_extensions};
 use super::events::{ResultRule, TOOLS, result_rule, same_moment};
-use super::fields::{PAYLOADS, SIGNAL_FIELD};
+use super::fields::{PAYLOADS, SIGNAL_FIELD, find_payload};
 use super::payload::is_truthy;
 use super::results::rewritten_output;
 use super::verdict::SYSTEM_PROMPT_SLOT;
@@ -121,8 +121,7 @@ fn event_object(event: &Event, row: &EventSpec, hook: &Hook, carry: &Carry) -> V
 }
 
 fn has_signal(row: &EventSpec) -> bool {
-    let own = PAYLOADS.iter().find(|(name, _)| *name == row.name);
-    own.is_some_and(|(_, fields)| fields.contains(&SIGNAL_FIELD))
+    find_payload(PAYLOADS, row.name).contains(&SIGNAL_FIELD)
 }
 
 /// Applies the rewrites of other dialects' hooks.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use gambrel_model::{EventSpec, Moment, Slot};
 
 use super::events::{EVENTS, ResultRule, TOOLS, result_rule};
-use super::fields::{EXTRA_RESULT_FIELDS, EventPayload, PAYLOADS, TOOL_FIELDS};
+use super::fields::{EXTRA_RESULT_FIELDS, PAYLOADS, TOOL_FIELDS, find_payload};
 
 /// The hand-written part.
 const HANDWRITTEN: &str = include_str!("declarations.ts");
@@ -76,13 +76,6 @@ fn tool_fields(row: &EventSpec) -> &'static [(&'static str, &'static str)] {
         Moment::ToolBefore | Moment::ToolAfter | Moment::ToolFailed => TOOL_FIELDS,
         _ => &[],
     }
-}
-
-fn find_payload(
-    table: &'static [EventPayload],
-    name: &str,
-) -> &'static [(&'static str, &'static str)] {
-    table.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields).unwrap_or_default()
 }
 
 /// The keys of a result that gambrel reads, and whether the caller receives other keys too. `None`

@@ -209,3 +209,11 @@ pub const EXTRA_RESULT_FIELDS: &[EventPayload] = &[
         ],
     ),
 ];
+
+/// The fields of an event in such a table.
+pub fn find_payload(
+    table: &'static [EventPayload],
+    name: &str,
+) -> &'static [(&'static str, &'static str)] {
+    table.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields).unwrap_or_default()
+}

@@ -49,8 +49,7 @@ pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
     if !effects.is_empty() {
         result.insert("effects".into(), Value::Object(effects));
     }
-    let stdout = format!("{}\n", Value::Object(result)).into_bytes();
-    Reply { stdout, ..Reply::default() }
+    Reply::from_json(&Value::Object(result))
 }
 
 /// The effects that modules requested, sorted by kind.

@@ -5,13 +5,12 @@ use serde_json::{Value, json};
 
 use super::OMP;
 use super::call::build_object;
-use super::fields::{PAYLOADS, SIGNAL_FIELD};
+use super::fields::{PAYLOADS, SIGNAL_FIELD, find_payload};
 
 /// A sample of an event object.
 pub fn sample_event(event: &Event, spec: &EventSpec) -> Value {
     let mut object = build_object(event, spec);
-    let own = PAYLOADS.iter().find(|(name, _)| *name == spec.name);
-    let fields = own.map(|(_, fields)| *fields).unwrap_or_default();
+    let fields = find_payload(PAYLOADS, spec.name);
     for (name, kind) in fields.iter().filter(|field| **field != SIGNAL_FIELD) {
         let is_required = !name.ends_with('?') && !name.starts_with('[');
         if is_required && object.get(name).is_none() {

@@ -8,6 +8,7 @@ use gambrel_model::{
     Caller, CallerContext, Complaint, Decision, Dialect, DialectProperties, Event, EventSpec,
     Moment, ParsedEvent, Pass, PatchRule, Powers, Reply, Slot,
 };
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::event_parts::event_error;
@@ -104,8 +105,7 @@ impl Caller for Run {
     }
 
     fn write_reply(&self, _: &Event, decision: &Decision) -> Reply {
-        let stdout = format!("{}\n", decision.to_json()).into_bytes();
-        Reply { stdout, ..Reply::default() }
+        Reply::from_json(&decision.to_json())
     }
 }
 
@@ -113,7 +113,7 @@ fn read_pass(native: &Value) -> Result<Pass, Complaint> {
     let Some(written) = native.get("pass").filter(|value| !value.is_null()) else {
         return Ok(Pass::All);
     };
-    written.as_str().and_then(Pass::parse).ok_or_else(|| {
+    Pass::deserialize(written).map_err(|_| {
         event_error(format!("`pass` is {written}")).with_help("write `all`, `veto` or `notify`")
     })
 }

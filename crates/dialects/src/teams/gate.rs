@@ -123,9 +123,10 @@ fn increment(metadata: &mut Map<String, Value>, key: &str) {
 pub fn follow_up_task(event: GateEvent<'_>, task: &Task) -> Option<Task> {
     let result = event.result;
     let failure = result.failure.as_ref().filter(|_| result.policy.action.adds_followup())?;
+    let action = json!(result.policy.action);
     let mut lines = vec![
         format!("Hook: {}", result.hook),
-        format!("Policy: {}", result.policy.action.as_str()),
+        format!("Policy: {}", action.as_str().unwrap_or_default()),
         format!("Failure: {failure}"),
     ];
     if !result.command.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gambrel_model::description::value_text;
 use gambrel_model::text::{sanitize_name, truncate_bytes};
 use gambrel_model::{
     Call, CallerContext, Complaint, Event, Facts, Hook, ParsedEvent, Program, SideFile, TaskFacts,
@@ -56,7 +57,7 @@ pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent
 fn task_fact(task: &Value) -> TaskFacts {
     let field = |key: &str| text_field(task, key).unwrap_or_default();
     TaskFacts {
-        id: task.get("id").map(crate::event_parts::value_as_text).unwrap_or_default(),
+        id: task.get("id").map(value_text).unwrap_or_default(),
         subject: field("subject"),
         description: field("description"),
         owner: text_field(task, "owner"),

@@ -29,11 +29,8 @@ pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
     if refused && !own_failed {
         result["refused"] = json!(decision.merged.ruling_reasons().join("\n"));
     }
-    Reply {
-        stdout: format!("{result}\n").into_bytes(),
-        stderr: own_notices.iter().map(|notice| format!("{notice}\n")).collect(),
-        exit: i32::from(own_failed || refused),
-    }
+    let stderr = own_notices.iter().map(|notice| format!("{notice}\n")).collect();
+    Reply { stderr, exit: i32::from(own_failed || refused), ..Reply::from_json(&result) }
 }
 
 fn own_result(step: &Step) -> Value {

@@ -4,7 +4,7 @@ use gambrel_model::text::truncate_chars;
 use gambrel_model::{
     Captured, End, Event, Hook, Outcome, QualityGateResult, SideEffect, Verdict, iso_time,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::HOOK_CONTRACT_VERSION;
 use super::payload::{event_timestamp, team_of, version_warning};
@@ -71,27 +71,25 @@ pub fn failure_summary(outcome: &Outcome) -> String {
 
 /// The `result` object of the log, which is also the reply to a teams caller.
 pub fn result_json(path: &str, outcome: &Outcome) -> Value {
-    let mut result = Map::new();
-    let mut put = |key: &str, value: Value| drop(result.insert(key.into(), value));
-    put("ran", json!(true));
-    put("hookPath", json!(path));
-    put("command", json!(display_command(&outcome.command)));
-    put(
-        "exitCode",
-        match outcome.end {
-            End::Exited(code) => json!(code),
-            _ => Value::Null,
-        },
-    );
-    put("timedOut", json!(outcome.end == End::TimedOut));
-    put("durationMs", json!(elapsed_ms(outcome)));
-    put("stdout", json!(limit_stream(&outcome.stdout)));
-    put("stderr", json!(limit_stream(&outcome.stderr)));
+    let exit_code = match outcome.end {
+        End::Exited(code) => Some(code),
+        _ => None,
+    };
+    let mut result = json!({
+        "ran": true,
+        "hookPath": path,
+        "command": display_command(&outcome.command),
+        "exitCode": exit_code,
+        "timedOut": outcome.end == End::TimedOut,
+        "durationMs": elapsed_ms(outcome),
+        "stdout": limit_stream(&outcome.stdout),
+        "stderr": limit_stream(&outcome.stderr),
+    });
     if let End::FailedToStart(why) = &outcome.end {
-        put("error", json!(why));
+        result["error"] = json!(why);
     }
-    put("contractVersion", json!(HOOK_CONTRACT_VERSION));
-    Value::Object(result)
+    result["contractVersion"] = json!(HOOK_CONTRACT_VERSION);
+    result
 }
 
 /// The command with the interpreter's name instead of its path: `node`.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gambrel_model::request::to_body;
 use gambrel_model::template::{Style, expand_json};
 use gambrel_model::{Call, Carry, Event, Hook, SpawnRequestBody};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::variables::variable_value;
 use crate::event_parts::{string_list, text_field};
@@ -81,11 +81,8 @@ fn session_folder(event: &Event) -> PathBuf {
 
 /// Turns a caller's text into one safe path component.
 fn path_component(word: &str) -> String {
-    word.chars().take(MAX_NAME_CHARS).map(sanitize_char).collect()
-}
-
-fn sanitize_char(c: char) -> char {
-    if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' }
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    word.chars().take(MAX_NAME_CHARS).map(safe).collect()
 }
 
 fn hook_chain(event: &Event, hook: &Hook) -> String {
@@ -106,9 +103,4 @@ pub fn skip_reason(event: &Event, hook: &Hook) -> Option<String> {
     }
     (outer.len() >= MAX_CHILD_DEPTH)
         .then(|| format!("children nest at most {MAX_CHILD_DEPTH} deep"))
-}
-
-/// The output of a child pipeline.
-pub fn child_output(answer: &Value) -> String {
-    text_field(answer, "output").unwrap_or_default()
 }

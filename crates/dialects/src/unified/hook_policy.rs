@@ -152,7 +152,7 @@ fn read_retries(fields: &mut DocumentFields<'_>, kind: &ActionType, policy: Opti
     }
     // Webhooks and spawns count `retries` with every `on_failure`.
     if policy != Some("retry") && kind.name == "shell" {
-        if written.is_some() && kind.name == "shell" {
+        if written.is_some() {
             let message = "`retries` counts only with `on_failure: retry`";
             fields.add_warning("retries", message, "add `on_failure: retry`, or leave it out");
         }

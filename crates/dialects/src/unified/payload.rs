@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gambrel_model::complaint::nearest_word;
+use gambrel_model::description::value_text;
 use gambrel_model::moment::to_snake_case;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
 use gambrel_model::{
@@ -13,9 +14,7 @@ use gambrel_model::{
 use serde_json::{Value, json};
 
 use super::{UNIFIED, child_pipeline, events, rule, variables, webhook};
-use crate::event_parts::{
-    event_error, event_name, parse_object, string_list, text_field, value_as_text,
-};
+use crate::event_parts::{event_error, event_name, parse_object, string_list, text_field};
 
 /// Parses `{"hook_point":"on_iteration_complete","vars":{…}}`.
 pub fn parse_event(native: &[u8], context: &CallerContext) -> Result<ParsedEvent, Complaint> {
@@ -57,7 +56,7 @@ fn unknown_point(name: &str) -> Complaint {
 fn parse_vars(native: &Value) -> Result<BTreeMap<String, String>, Complaint> {
     match native.get("vars") {
         Some(Value::Object(vars)) => {
-            Ok(vars.iter().map(|(name, value)| (name.clone(), value_as_text(value))).collect())
+            Ok(vars.iter().map(|(name, value)| (name.clone(), value_text(value))).collect())
         }
         None | Some(Value::Null) => Ok(BTreeMap::new()),
         Some(_) => {
@@ -87,7 +86,7 @@ fn parse_facts(native: &Value, vars: BTreeMap<String, String>) -> Facts {
 /// Reads `{"kind":"shell","name":"Bash","args":{…}}`. A tool of a known kind gets its neutral name,
 /// so that a matcher works for every caller. The payload keeps the tool's own name.
 fn parse_tool(tool: &Value) -> Tool {
-    let field = |key: &str| tool.get(key).map(value_as_text).unwrap_or_default();
+    let field = |key: &str| tool.get(key).map(value_text).unwrap_or_default();
     let (kind, name) = (field("kind"), field("name"));
     let args = ["args", "input"].iter().find_map(|key| tool.get(key)).cloned().unwrap_or_default();
     let word = if kind.is_empty() { name.as_str() } else { kind.as_str() };
@@ -98,13 +97,13 @@ fn parse_tool(tool: &Value) -> Tool {
         None => ToolKind::parse(&kind).unwrap_or(native.kind),
     };
     let result = tool.get("result").and_then(|result| serde_json::from_value(result.clone()).ok());
-    Tool { kind, id: tool.get("id").map(value_as_text), result, ..native }
+    Tool { kind, id: tool.get("id").map(value_text), result, ..native }
 }
 
 fn parse_task(task: &Value) -> TaskFacts {
-    let field = |key: &str| task.get(key).map(value_as_text).unwrap_or_default();
+    let field = |key: &str| task.get(key).map(value_text).unwrap_or_default();
     if !task.is_object() {
-        return TaskFacts { id: value_as_text(task), ..TaskFacts::default() };
+        return TaskFacts { id: value_text(task), ..TaskFacts::default() };
     }
     TaskFacts {
         id: field("id"),
@@ -156,7 +155,7 @@ fn stage_command(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let lookup = |name: &str| variables::variable_value(event, carry, name);
     let command = text_field(config, "command").unwrap_or_default();
     let filled = expand_shell(&command, Style::Dollar, &lookup);
-    let plain = |value: &Value| expand_plain(&value_as_text(value), Style::Dollar, &lookup);
+    let plain = |value: &Value| expand_plain(&value_text(value), Style::Dollar, &lookup);
 
     let mut env = variables::command_env(event, carry);
     let own = config.get("env").and_then(Value::as_object);

@@ -42,11 +42,7 @@ pub fn write_reply(event: &Event, decision: &Decision) -> Reply {
     if denied && !abort {
         answer["deny"] = json!(why());
     }
-    Reply {
-        stdout: format!("{answer}\n").into_bytes(),
-        stderr: String::new(),
-        exit: i32::from(abort),
-    }
+    Reply { exit: i32::from(abort), ..Reply::from_json(&answer) }
 }
 
 fn action_json(step: &Step) -> Value {

@@ -67,7 +67,7 @@ pub fn redacted_slot(row: &EventSpec) -> Option<Slot> {
     }
 }
 
-fn effect_of(config: &Value) -> Option<(&'static str, String)> {
+pub fn effect_of(config: &Value) -> Option<(&'static str, String)> {
     EFFECT_FIELDS.into_iter().find_map(|word| Some((word, text_field(config, word)?)))
 }
 

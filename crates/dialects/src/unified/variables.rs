@@ -2,12 +2,12 @@
 //! conditions.
 
 use gambrel_model::condition::Fact;
+use gambrel_model::description::value_text;
 use gambrel_model::text::truncate_bytes;
 use gambrel_model::{Carry, Event, Moment, iso_time};
 use serde_json::Value;
 
 use super::{NAME, UNIFIED};
-use crate::event_parts::value_as_text;
 
 /// The variable that is set in `on_error` only.
 pub const ERROR: &str = "ERROR";
@@ -125,7 +125,7 @@ fn gambrel_value(event: &Event, name: &str) -> Option<String> {
             tool.map(|tool| native_tool_name(event).unwrap_or_else(|| tool.name.clone()))
         }
         "TOOL_KIND" => {
-            tool.and_then(|tool| serde_json::to_value(tool.kind).ok()).as_ref().map(value_as_text)
+            tool.and_then(|tool| serde_json::to_value(tool.kind).ok()).as_ref().map(value_text)
         }
         "TOOL_COMMAND" => argument("command"),
         "TOOL_PATH" => argument("path"),

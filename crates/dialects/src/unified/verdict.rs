@@ -3,7 +3,7 @@
 use gambrel_model::{CarryUpdate, End, Event, Hook, Outcome, Verdict};
 use serde_json::Value;
 
-use super::{answer, child_pipeline, rule};
+use super::{answer, rule};
 use crate::event_parts::text_field;
 
 /// Maximum length of a quoted line of stderr.
@@ -68,7 +68,7 @@ pub fn carry_update(hook: &Hook, outcome: &Outcome) -> CarryUpdate {
         "webhook" if answer.get("action").is_some_and(Value::is_string) => {
             update.answer = Some(text_field(answer, "body").unwrap_or_default());
         }
-        "spawn" => update.output = Some(child_pipeline::child_output(answer)),
+        "spawn" => update.output = Some(text_field(answer, "output").unwrap_or_default()),
         _ => {}
     }
     update

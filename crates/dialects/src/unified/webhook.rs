@@ -2,6 +2,7 @@
 //! reads the answers.
 
 use gambrel_document::{DocumentFields, DocumentNode, NodeContent};
+use gambrel_model::description::value_text;
 use gambrel_model::request::{CALLBACK_MARKER, strip_callback_marker, to_body};
 use gambrel_model::template::{Style, expand_json, expand_plain, expand_url, variable_names};
 use gambrel_model::text::truncate_chars;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::question::{question_context, question_title};
 use super::variables::variable_value;
-use crate::event_parts::{string_list, text_field, value_as_text};
+use crate::event_parts::{string_list, text_field};
 
 /// The methods of a request, in any case.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -59,18 +60,11 @@ fn is_loopback_url(url: &str) -> bool {
 
 /// Warns of a button with a plain text. agent-pipelines documents it, but Slack refuses it.
 fn warn_plain_buttons(fields: &mut DocumentFields<'_>) {
-    let blocks =
-        fields.node("body").and_then(|body| body.get("blocks")).and_then(DocumentNode::items);
-    let elements = |block: &'_ DocumentNode| -> Vec<DocumentNode> {
-        block
-            .get("elements")
-            .and_then(DocumentNode::items)
-            .map(<[DocumentNode]>::to_vec)
-            .unwrap_or_default()
-    };
+    let blocks = fields.node("body").and_then(|body| body.get("blocks")?.items());
+    let elements = blocks.into_iter().flatten().filter_map(|block| block.get("elements")?.items());
     let is_button =
-        |node: &DocumentNode| node.get("type").and_then(DocumentNode::text) == Some("button");
-    let plain = blocks.into_iter().flatten().flat_map(elements).filter(is_button).any(|button| {
+        |node: &&DocumentNode| node.get("type").and_then(DocumentNode::text) == Some("button");
+    let plain = elements.flatten().filter(is_button).any(|button| {
         let text = button.get("text").map(|text| &text.content);
         matches!(text, Some(NodeContent::Scalar { .. }))
     });
@@ -89,7 +83,7 @@ pub fn stage_webhook(event: &Event, hook: &Hook, carry: &Carry) -> Call {
     let url = text_field(config, "url").unwrap_or_default();
     let unset = variable_names(&url, Style::Dollar).into_iter().find(|name| lookup(name).is_none());
     let headers = config.get("headers").and_then(Value::as_object).into_iter().flatten();
-    let filled = |written: &Value| expand_plain(&value_as_text(written), Style::Dollar, &lookup);
+    let filled = |written: &Value| expand_plain(&value_text(written), Style::Dollar, &lookup);
     let url = expand_url(&url, Style::Dollar, &lookup);
     let body = expand_json(&written_body(config), Style::Dollar, &lookup);
 
@@ -244,6 +238,6 @@ pub fn shorten_value(text: &str) -> String {
     truncate_chars(text, MAX_SHOWN_CHARS, "… (the rest is not shown)")
 }
 
-fn request_method(config: &Value) -> String {
+pub fn request_method(config: &Value) -> String {
     text_field(config, "method").map_or_else(|| "POST".to_owned(), |written| written.to_uppercase())
 }

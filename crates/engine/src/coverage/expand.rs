@@ -1,5 +1,6 @@
 //! Expands the words of a shell text as far as the text shows their values.
 
+use gambrel_model::text::is_variable_name;
 use rable::{Node, NodeKind};
 
 use super::parse::parse_shell;
@@ -229,7 +230,7 @@ impl ShellReader<'_, '_> {
             Some((name, _)) => (name, true),
             None => (name, false),
         };
-        if !is_name(name) {
+        if !is_variable_name(name) {
             return;
         }
         let values = match value.strip_prefix('(').and_then(|v| v.strip_suffix(')')) {
@@ -272,12 +273,6 @@ impl ShellReader<'_, '_> {
             self.add_value(name);
         }
     }
-}
-
-pub(super) fn is_name(text: &str) -> bool {
-    let mut chars = text.chars();
-    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// The variable of `${…}`, and what follows its name.

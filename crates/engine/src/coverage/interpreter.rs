@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use gambrel_model::row_setters;
+
 use super::collector::Naming;
 use super::program::base_name;
 use super::script::Language;
@@ -23,30 +25,17 @@ struct Interpreter {
     verbs: &'static [&'static str],
 }
 
-/// An interpreter without options; builder methods add them.
+/// An interpreter without options.
 const fn interpreter(names: &'static [&'static str], language: Language) -> Interpreter {
     Interpreter { names, language, valued: &[], inline: &[], loads: &[], verbs: &[] }
 }
 
 impl Interpreter {
-    const fn valued(mut self, options: &'static [&'static str]) -> Self {
-        self.valued = options;
-        self
-    }
-
-    const fn inline(mut self, options: &'static [&'static str]) -> Self {
-        self.inline = options;
-        self
-    }
-
-    const fn loads(mut self, options: &'static [&'static str]) -> Self {
-        self.loads = options;
-        self
-    }
-
-    const fn verbs(mut self, words: &'static [&'static str]) -> Self {
-        self.verbs = words;
-        self
+    row_setters! {
+        valued(options: &'static [&'static str]) { valued = options }
+        inline(options: &'static [&'static str]) { inline = options }
+        loads(options: &'static [&'static str]) { loads = options }
+        verbs(words: &'static [&'static str]) { verbs = words }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gambrel_model::text::contains_word;
+use gambrel_model::text::{contains_word, is_variable_name};
 
 use super::collector::Naming;
 use super::shell::{Command, ShellReader};
@@ -170,7 +170,7 @@ impl ShellReader<'_, '_> {
                 Some((variable, _)) => (variable.to_owned(), true),
                 None => (head.to_owned(), false),
             };
-            if !super::expand::is_name(&variable) {
+            if !is_variable_name(&variable) {
                 continue;
             }
             if has_value {

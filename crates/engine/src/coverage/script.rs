@@ -1,5 +1,6 @@
 //! Scripts: which language a file is in, and what it loads.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::collector::{MAX_SCRIPT_DEPTH, Naming};
@@ -20,33 +21,16 @@ pub(super) enum Language {
     Other,
 }
 
-const ENDINGS: [(&str, Language); 20] = [
-    ("sh", Language::Shell),
-    ("bash", Language::Shell),
-    ("zsh", Language::Shell),
-    ("ksh", Language::Shell),
-    ("py", Language::Python),
-    ("js", Language::JavaScript),
-    ("cjs", Language::JavaScript),
-    ("mjs", Language::JavaScript),
-    ("jsx", Language::JavaScript),
-    ("ts", Language::JavaScript),
-    ("cts", Language::JavaScript),
-    ("mts", Language::JavaScript),
-    ("tsx", Language::JavaScript),
-    ("awk", Language::Awk),
-    ("rb", Language::Other),
-    ("pl", Language::Other),
-    ("pm", Language::Other),
-    ("php", Language::Other),
-    ("lua", Language::Other),
-    ("fish", Language::Other),
-];
-
 /// The language that a file's ending stands for.
 pub(super) fn language_by_ending(path: &Path) -> Option<Language> {
-    let ending = path.extension()?.to_str()?;
-    ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, language)| *language)
+    Some(match path.extension()?.to_str()? {
+        "sh" | "bash" | "zsh" | "ksh" => Language::Shell,
+        "py" => Language::Python,
+        "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => Language::JavaScript,
+        "awk" => Language::Awk,
+        "rb" | "pl" | "pm" | "php" | "lua" | "fish" => Language::Other,
+        _ => return None,
+    })
 }
 
 /// The program of a first line such as `#!/usr/bin/env -S python3 -I`.
@@ -185,11 +169,5 @@ fn looks_like_code(path: &Path) -> bool {
     if language_by_ending(path).is_some() {
         return true;
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o111 > 0)
-    }
-    #[cfg(not(unix))]
-    false
+    std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o111 > 0)
 }

@@ -1,61 +1,53 @@
 //! Programs that start another program which they are given: `env`, `timeout`, `xargs`, `find`.
 
+use gambrel_model::text::{contains_word, is_variable_name};
+
 use super::collector::Naming;
 use super::shell::{Command, Input, ShellReader};
 use super::value::Text;
 
 /// A program that starts the words after its options.
 struct Wrapper {
-    name: &'static str,
+    names: &'static str,
     /// Options whose value is a word of its own.
     valued: &'static [&'static str],
     /// Words of its own before the program's name.
     operands: usize,
 }
 
-const fn wrapper(name: &'static str, valued: &'static [&'static str], operands: usize) -> Wrapper {
-    Wrapper { name, valued, operands }
+const fn wrapper(names: &'static str, valued: &'static [&'static str], operands: usize) -> Wrapper {
+    Wrapper { names, valued, operands }
 }
 
-const WRAPPERS: [Wrapper; 37] = [
+/// Programs whose options have no value of their own.
+const PLAIN_WRAPPERS: &str = "\
+    nohup command builtin setsid unshare busybox chronic catchsegv cross-env ts rlwrap";
+
+const WRAPPERS: [Wrapper; 22] = [
     wrapper("env", &["-u", "--unset", "-C", "--chdir", "-S", "--split-string"], 0),
     wrapper("sudo", &["-u", "-g", "-C", "-D", "-h", "-p", "-R", "-T", "--user", "--group"], 0),
     wrapper("doas", &["-u", "-C"], 0),
-    wrapper("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
-    wrapper("gtimeout", &["-s", "--signal", "-k", "--kill-after"], 1),
+    wrapper("timeout gtimeout", &["-s", "--signal", "-k", "--kill-after"], 1),
     wrapper("nice", &["-n", "--adjustment"], 0),
     wrapper("ionice", &["-c", "-n", "-p"], 0),
-    wrapper("nohup", &[], 0),
-    wrapper("command", &[], 0),
-    wrapper("builtin", &[], 0),
+    wrapper(PLAIN_WRAPPERS, &[], 0),
     wrapper("exec", &["-a"], 0),
     wrapper("time", &["-f", "-o", "--format", "--output"], 0),
     wrapper("stdbuf", &["-i", "-o", "-e"], 0),
-    wrapper("setsid", &[], 0),
-    wrapper("unshare", &[], 0),
     wrapper("flock", &["-w", "--timeout", "-E"], 1),
     wrapper("watch", &["-n", "--interval"], 0),
-    wrapper("busybox", &[], 0),
     wrapper("strace", &["-o", "-e", "-p"], 0),
-    wrapper("chronic", &[], 0),
     wrapper("caffeinate", &["-t", "-w"], 0),
     wrapper("direnv", &[], 2),
     wrapper("ltrace", &["-o"], 0),
-    wrapper("catchsegv", &[], 0),
-    wrapper("chroot", &[], 1),
+    wrapper("chroot pipenv rye mise bundle", &[], 1),
     wrapper("uv", &["--with", "--python", "-p", "--directory", "--project", "--extra"], 1),
     wrapper("poetry", &["-C", "--directory"], 1),
-    wrapper("pipenv", &[], 1),
     wrapper("pdm", &["-p", "--project"], 1),
-    wrapper("rye", &[], 1),
     wrapper("hatch", &["-e", "--env"], 1),
     wrapper("conda", &["-n", "--name", "-p", "--prefix"], 1),
-    wrapper("mise", &[], 1),
-    wrapper("bundle", &[], 1),
-    wrapper("cross-env", &[], 0),
-    wrapper("ts", &[], 0),
-    wrapper("rlwrap", &[], 0),
 ];
+
 /// Options of `find` after which a command stands.
 const FIND_EXECS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Options of `xargs` and `parallel` whose value is a word of its own.
@@ -68,7 +60,7 @@ pub(super) fn run(shell: &mut ShellReader<'_, '_>, name: &str, command: &Command
         "xargs" | "parallel" => follow_xargs(shell, command),
         "find" => follow_find(shell, command),
         "command" if looks_up(command) => {}
-        _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
+        _ => match WRAPPERS.iter().find(|wrapper| contains_word(wrapper.names, name)) {
             Some(wrapper) => follow_wrapper(shell, wrapper, command),
             None => return false,
         },
@@ -90,7 +82,7 @@ fn follow_wrapper(shell: &mut ShellReader<'_, '_>, wrapper: &Wrapper, command: &
         let text = word.as_known().unwrap_or_default().to_owned();
         at += 1;
         let value = || command.words.get(at).cloned().unwrap_or_default();
-        match (wrapper.name, text.as_str()) {
+        match (wrapper.names, text.as_str()) {
             // `flock file -c 'text'`
             ("env", "-S" | "--split-string") | ("flock", "-c") => {
                 shell.evaluate_text(&value(), command);
@@ -118,7 +110,7 @@ fn follow_wrapper(shell: &mut ShellReader<'_, '_>, wrapper: &Wrapper, command: &
 }
 
 fn is_assignment(word: &Text) -> bool {
-    word.literal_head().split_once('=').is_some_and(|(name, _)| super::expand::is_name(name))
+    word.literal_head().split_once('=').is_some_and(|(name, _)| is_variable_name(name))
 }
 
 fn set_variable(shell: &mut ShellReader<'_, '_>, word: &Text) {

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use gambrel_model::ledger::LedgerResult;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::file::{corrupt_error, create_folder, read_json, replace_json};
 use super::lock::TeamLock;
 
 /// A message in an inbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TeamMessage {
     /// The sender.
     pub from: String,
@@ -18,6 +19,7 @@ pub struct TeamMessage {
     /// When it was sent, as its sender wrote it.
     pub timestamp: String,
     /// Whether it was processed.
+    #[serde(rename = "read", default)]
     pub is_read: bool,
 }
 
@@ -34,9 +36,7 @@ pub(super) fn append_message(path: &Path, message: &TeamMessage) -> LedgerResult
                 == (&message.from, &message.text, &message.timestamp)
         });
         if !is_there {
-            let TeamMessage { from, text, timestamp, is_read } = message;
-            entries
-                .push(json!({"from": from, "text": text, "timestamp": timestamp, "read": is_read}));
+            entries.push(json!(message));
         }
         !is_there
     })
@@ -76,11 +76,5 @@ fn read_entries(path: &Path) -> LedgerResult<Vec<Value>> {
 }
 
 fn read_message(entry: &Value) -> Option<TeamMessage> {
-    let text = |key: &str| entry[key].as_str().map(str::to_owned);
-    Some(TeamMessage {
-        from: text("from")?,
-        text: text("text")?,
-        timestamp: text("timestamp")?,
-        is_read: entry["read"].as_bool().unwrap_or_default(),
-    })
+    TeamMessage::deserialize(entry).ok()
 }

@@ -3,6 +3,7 @@
 
 use super::ConditionError;
 use super::number::Number;
+use crate::text::is_variable_name;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ConditionToken {
@@ -111,11 +112,6 @@ pub(super) fn condition_error(
     ConditionError { offset, message, help }
 }
 
-fn is_name(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && text.bytes().next().is_some_and(|b| !b.is_ascii_digit())
-}
-
 fn read_variable(text: &str, at: usize) -> Result<(TokenKind, usize), ConditionError> {
     let (name, end) = name_in_braces(text, at)?;
     Ok((TokenKind::Variable(name), end))
@@ -125,8 +121,11 @@ fn name_in_braces(text: &str, at: usize) -> Result<(String, usize), ConditionErr
     let rest = &text[at + 1..];
     let Some(inner) = rest.strip_prefix('{') else {
         let name: String = rest.chars().take_while(|c| is_word(*c) && *c != '-').collect();
-        let help =
-            if is_name(&name) { format!("write ${{{name}}}") } else { "write ${NAME}".into() };
+        let help = if is_variable_name(&name) {
+            format!("write ${{{name}}}")
+        } else {
+            "write ${NAME}".into()
+        };
         return Err(condition_error(at, "a variable needs braces".into(), Some(help)));
     };
     let Some(length) = inner.find('}') else {
@@ -137,12 +136,12 @@ fn name_in_braces(text: &str, at: usize) -> Result<(String, usize), ConditionErr
         ));
     };
     let name = &inner[..length];
-    if is_name(name) {
+    if is_variable_name(name) {
         return Ok((name.to_owned(), at + 2 + length + 1));
     }
     let plain: String =
         name.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-    let help = is_name(&plain).then(|| format!("write ${{{plain}}}"));
+    let help = is_variable_name(&plain).then(|| format!("write ${{{plain}}}"));
     Err(condition_error(at, "only a plain name may stand in ${…}".into(), help))
 }
 
@@ -212,7 +211,7 @@ fn suggest_fix(word: &str) -> String {
     if !sign.is_empty() {
         return sign.to_owned();
     }
-    if is_name(word) && !word.contains(|c: char| c.is_ascii_lowercase()) {
+    if is_variable_name(word) && !word.contains(|c: char| c.is_ascii_lowercase()) {
         return format!("write ${{{word}}} for the variable, or quote it: '{word}'");
     }
     format!("quote it: '{word}'")

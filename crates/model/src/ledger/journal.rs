@@ -36,7 +36,6 @@ pub trait Journal {
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "StoredRecord", into = "StoredRecord")]
 pub struct JournalRecord {
     /// Id of the firing.
     pub id: String,
@@ -47,41 +46,10 @@ pub struct JournalRecord {
     /// The session that the event belongs to.
     pub session: String,
     /// The process that wrote it. A firing without an end whose process is gone was interrupted.
+    #[serde(flatten)]
     pub origin: ProcessOrigin,
     /// The step's own fields.
     pub body: Value,
-}
-
-/// The stored form of a record: the fields of its origin are beside the others.
-#[derive(Serialize, Deserialize)]
-struct StoredRecord {
-    id: String,
-    at: u64,
-    step: FiringPhase,
-    session: String,
-    pid: u32,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    node: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    start_time: Option<u64>,
-    body: Value,
-}
-
-impl From<StoredRecord> for JournalRecord {
-    fn from(stored: StoredRecord) -> Self {
-        let StoredRecord { id, at, step, session, pid, node, start_time, body } = stored;
-        let origin = ProcessOrigin { node, pid, start_time: start_time.unwrap_or_default() };
-        Self { id, at, step, session, origin, body }
-    }
-}
-
-impl From<JournalRecord> for StoredRecord {
-    fn from(record: JournalRecord) -> Self {
-        let JournalRecord { id, at, step, session, origin, body } = record;
-        let ProcessOrigin { node, pid, start_time } = origin;
-        let start_time = Some(start_time).filter(|start| *start > 0);
-        Self { id, at, step, session, pid, node, start_time, body }
-    }
 }
 
 /// The phase of a firing that a record describes.

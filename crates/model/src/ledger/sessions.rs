@@ -39,15 +39,15 @@ pub type SessionChange<'c> = dyn FnMut(&mut SessionState) + 'c;
 
 /// The stored state of one session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SessionState {
     /// Messages and halts that no caller could receive yet, oldest first.
-    #[serde(default, rename = "owed")]
+    #[serde(rename = "owed")]
     pub undelivered: Vec<Undelivered>,
     /// Named counts: prompts so far, refusals in a row.
-    #[serde(default)]
     pub counts: BTreeMap<String, u64>,
     /// Claims on work that runs once in a session, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub claims: BTreeMap<String, Claim>,
 }
 

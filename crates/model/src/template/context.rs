@@ -1,6 +1,8 @@
 //! Reads a shell command just far enough to say in which quotes each variable stands. It reads what
 //! POSIX shells and bash agree on; at anything else it says `odd`, and nobody guesses.
 
+use std::ops::Range;
+
 use super::Style;
 use super::heredoc::{self, Heredoc};
 use super::scan::{is_name_byte, variable_at};
@@ -34,6 +36,13 @@ pub(super) struct QuotedPlace<'t> {
     pub(super) context: QuoteContext,
     /// Delimiters of the here-documents around it, which no line of a value may equal.
     pub(super) documents: Vec<String>,
+}
+
+impl<'t> QuotedPlace<'t> {
+    /// A place outside of documents.
+    pub(super) fn new(name: &'t str, range: Range<usize>, context: QuoteContext) -> Self {
+        Self { name, start: range.start, end: range.end, context, documents: Vec::new() }
+    }
 }
 
 /// All variables of a command.
@@ -94,13 +103,7 @@ pub(super) fn survey_template(text: &str, style: Style) -> TemplateSurvey<'_> {
 }
 
 impl<'t> TemplateReader<'t> {
-    fn new(
-        text: &'t str,
-        range: std::ops::Range<usize>,
-        style: Style,
-        root: Frame,
-        nesting: usize,
-    ) -> Self {
+    fn new(text: &'t str, range: Range<usize>, style: Style, root: Frame, nesting: usize) -> Self {
         let survey =
             TemplateSurvey { places: Vec::new(), odd: nesting > MAX_NESTING, braces: false };
         Self {
@@ -133,14 +136,8 @@ impl<'t> TemplateReader<'t> {
     fn read_next(&mut self) {
         let Some(frame) = self.stack.last().copied() else { return self.mark_unclear() };
         if let Some((name, end)) = variable_at(&self.text[..self.end], self.at, self.style) {
-            let (start, context) = (self.at, frame.quote_context());
-            self.survey.places.push(QuotedPlace {
-                name,
-                start,
-                end,
-                context,
-                documents: Vec::new(),
-            });
+            let place = QuotedPlace::new(name, self.at..end, frame.quote_context());
+            self.survey.places.push(place);
             self.word_starts = false;
             self.at = end;
             return;
@@ -316,7 +313,7 @@ impl<'t> TemplateReader<'t> {
         }
     }
 
-    fn read_document(&mut self, body: std::ops::Range<usize>, delimiter: String) {
+    fn read_document(&mut self, body: Range<usize>, delimiter: String) {
         let nesting = self.nesting + 1;
         let mut reader = Self::new(self.text, body, self.style, Frame::Document, nesting);
         reader.has_esac = self.has_esac;
@@ -329,7 +326,7 @@ impl<'t> TemplateReader<'t> {
         }
     }
 
-    fn read_verbatim(&mut self, body: std::ops::Range<usize>, delimiter: &str) {
+    fn read_verbatim(&mut self, body: Range<usize>, delimiter: &str) {
         let mut at = body.start;
         while at < body.end {
             let Some((name, end)) = variable_at(&self.text[..body.end], at, self.style) else {
@@ -337,13 +334,7 @@ impl<'t> TemplateReader<'t> {
                 continue;
             };
             let context = QuoteContext::Verbatim(delimiter.to_owned());
-            self.survey.places.push(QuotedPlace {
-                name,
-                start: at,
-                end,
-                context,
-                documents: Vec::new(),
-            });
+            self.survey.places.push(QuotedPlace::new(name, at..end, context));
             at = end;
         }
     }

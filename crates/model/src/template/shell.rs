@@ -44,8 +44,7 @@ fn find_references(text: &str, style: Style) -> Vec<QuotedPlace<'_>> {
         let end = start + piece.text.len();
         let escaped = style == Style::Dollar && text[..start].ends_with('\\');
         if let Some(name) = piece.name.filter(|_| !escaped) {
-            let context = QuoteContext::Reference;
-            places.push(QuotedPlace { name, start, end, context, documents: Vec::new() });
+            places.push(QuotedPlace::new(name, start..end, QuoteContext::Reference));
         }
         start = end;
     }

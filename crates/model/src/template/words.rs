@@ -2,7 +2,7 @@
 //! a hundred thousand quotes asks about them at every quote.
 
 /// The words of a command up to where its current word begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandWords {
     /// Where the current word begins.
     pub(super) end: usize,
@@ -18,14 +18,7 @@ pub(super) struct CommandWords {
 impl CommandWords {
     /// Of a command that begins here.
     pub(super) fn from(start: usize) -> Self {
-        Self {
-            end: start,
-            read: start,
-            current: None,
-            last: None,
-            evaluates: false,
-            names_shell: false,
-        }
+        Self { end: start, read: start, ..Self::default() }
     }
 
     /// Whether the next word is the text of a second shell: `eval …`, `sh -c …`.

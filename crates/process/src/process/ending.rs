@@ -7,14 +7,19 @@ use rustix::io::Errno;
 use rustix::process::{Signal, WaitId, WaitIdOptions, test_kill_process_group, waitid};
 
 use super::{
-    BUSY_WAIT_WINDOW, CutReason, EndedProcess, LoopContext, LostExitCode, Process, ProcessEnd,
-    ProcessPhase,
+    BUSY_WAIT_WINDOW, CutReason, EndedProcess, LoopContext, Process, ProcessEnd, ProcessPhase,
 };
 use crate::orphans;
 use crate::posix_spawn;
 use crate::process_table::{self, ProcessId, ProcessSet};
 use crate::settings::{DRAIN_TIMEOUT, SIGNAL_KILL_GRACE, SWEEP_TIMEOUT, WATCHDOG_DELAY};
 
+/// The kernel discarded an exit code.
+const CODE_IGNORED: &str = "it ran, but its exit code was lost because this program or the one \
+    that started it ignores SIGCHLD";
+/// Another part of this program waited for a process.
+const CODE_TAKEN: &str =
+    "it ran, but its exit code was lost because another part of this program took it";
 /// Between two reads of the process table.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -278,21 +283,14 @@ impl<'a> Process<'a> {
 
     fn reap_exited(&self) -> ProcessEnd {
         let lost_exit_code = || {
-            ProcessEnd::CodeLost(match posix_spawn::exit_codes_are_lost() {
-                true => LostExitCode::Ignored,
-                false => LostExitCode::Taken,
-            })
+            let is_ignored = posix_spawn::exit_codes_are_lost();
+            ProcessEnd::CodeLost(if is_ignored { CODE_IGNORED } else { CODE_TAKEN })
         };
 
         loop {
             match waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED) {
                 Ok(Some(status)) => {
-                    let by_signal = || status.terminating_signal().map(ProcessEnd::Signalled);
-                    return status
-                        .exit_status()
-                        .map(ProcessEnd::Exited)
-                        .or_else(by_signal)
-                        .unwrap_or_else(lost_exit_code);
+                    return ProcessEnd::from_status(&status).unwrap_or_else(lost_exit_code);
                 }
                 Err(Errno::INTR) => {}
                 // Only its parent can see the exit code, and the parent is gone.

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::{LoopContext, Process, ProcessPhase, StdinFeed};
 use crate::capture::{Capture, CapturedOutput};
 use crate::deadlines::{Deadlines, TimeLimits};
-use crate::error::AdoptError;
 use crate::process_table::{self, ProcessId};
 use crate::settings::Settings;
 use crate::tee::TeeFile;
@@ -140,23 +139,22 @@ impl<'a> Process<'a> {
         CapturedOutput { total: bytes.len() as u64, bytes, ..CapturedOutput::default() }
     }
 
-    /// Takes over a running process, with the rest of its stdin.
+    /// Takes over a running process, with the rest of its stdin; `None` if it has ended.
     pub fn adopt(
         child: RunningChild,
         pipes: [Option<OwnedFd>; PIPE_COUNT],
         unwritten: &'a [u8],
         limits: &TimeLimits,
         settings: &'a Settings,
-    ) -> Result<Self, AdoptError> {
+    ) -> Option<Self> {
         let member = ProcessId { pid: child.pid, start: child.start };
-        let pid = Pid::from_raw(child.pid)
-            .filter(|_| process_table::start_time(child.pid) == Some(child.start));
-        let pid = pid.ok_or(AdoptError::Ended)?;
+        let is_same = process_table::start_time(child.pid) == Some(child.start);
+        let pid = Pid::from_raw(child.pid).filter(|_| is_same)?;
         let [stdin, stdout, stderr] = pipes;
         let [read_stdout, read_stderr] = child.read;
         let started_at = Instant::now();
 
-        Ok(Self {
+        Some(Self {
             pid,
             pidfd: pidfd_open(pid, PidfdFlags::empty()).ok(),
             stdin: stdin.and_then(|fd| StdinFeed { fd, unwritten }.write_some()),

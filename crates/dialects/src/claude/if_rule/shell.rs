@@ -1,7 +1,7 @@
 //! Finds the commands that a shell line would start, with a shell parser. Anything that cannot be
 //! determined marks the script as doubtful.
 
-use rable::{ListItem, Node, NodeKind};
+use rable::{Node, NodeKind};
 
 use super::wildcard::TextCell;
 use super::word::{ShellWord, Substitutions, evaluate_word, literal_cells, may_substitute};
@@ -98,7 +98,7 @@ impl<'n> NodeWalk<'_, 'n> {
     fn visit_compound(&mut self, kind: &'n NodeKind) {
         match kind {
             NodeKind::Pipeline { commands, .. } => self.nodes.extend(commands),
-            NodeKind::List { items } => self.nodes.extend(items.iter().map(command_of)),
+            NodeKind::List { items } => self.nodes.extend(items.iter().map(|item| &item.command)),
             NodeKind::If { condition, then_body, else_body, redirects } => {
                 self.nodes.extend([&**condition, &**then_body]);
                 self.nodes.extend(else_body.as_deref());
@@ -192,10 +192,6 @@ impl<'n> NodeWalk<'_, 'n> {
         self.texts.append(&mut inside.texts);
         word
     }
-}
-
-fn command_of(item: &ListItem) -> &Node {
-    &item.command
 }
 
 /// Adds unknown words: at the end, and in place of every word with `{}`.

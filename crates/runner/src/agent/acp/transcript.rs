@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Instant;
 
+use gambrel_model::json_texts::map_texts;
 use gambrel_process::redact::Redact;
 use gambrel_process::tee::{Tee, TeeFile};
 use serde_json::{Map, Value, json};
@@ -119,12 +120,12 @@ impl<'r> TurnFiles<'r> {
         }
     }
 
-    fn write_line(&mut self, line: Value) {
+    fn write_line(&mut self, mut line: Value) {
         let Some(file) = &mut self.transcript else { return };
-        let line = match self.redact {
-            Some(redact) => redact_value(line, redact),
-            None => line,
-        };
+        if let Some(redact) = self.redact {
+            let apply = |text: &str| String::from_utf8_lossy(&redact.apply(text.as_bytes())).into();
+            line = map_texts(&line, &apply);
+        }
         let mut bytes = line.to_string().into_bytes();
         bytes.push(b'\n');
         let is_over = self.written + bytes.len() as u64 > MAX_TRANSCRIPT_BYTES;
@@ -135,22 +136,6 @@ impl<'r> TurnFiles<'r> {
         if file.write_all(&bytes).is_err() || is_over {
             self.transcript = None;
         }
-    }
-}
-
-/// Removes secrets from all texts of a value.
-fn redact_value(value: Value, redact: &Redact) -> Value {
-    match value {
-        Value::String(text) => json!(String::from_utf8_lossy(&redact.apply(text.as_bytes()))),
-        Value::Array(items) => {
-            items.into_iter().map(|item| redact_value(item, redact)).collect::<Vec<_>>().into()
-        }
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(key, value)| (key, redact_value(value, redact)))
-            .collect::<Map<_, _>>()
-            .into(),
-        other => other,
     }
 }
 
