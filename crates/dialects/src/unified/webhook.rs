@@ -61,16 +61,10 @@ fn is_loopback_url(url: &str) -> bool {
 fn warn_plain_buttons(fields: &mut DocumentFields<'_>) {
     let blocks =
         fields.node("body").and_then(|body| body.get("blocks")).and_then(DocumentNode::items);
-    let elements = |block: &'_ DocumentNode| -> Vec<DocumentNode> {
-        block
-            .get("elements")
-            .and_then(DocumentNode::items)
-            .map(<[DocumentNode]>::to_vec)
-            .unwrap_or_default()
-    };
+    let lists = blocks.into_iter().flatten().filter_map(|block| block.get("elements")?.items());
     let is_button =
-        |node: &DocumentNode| node.get("type").and_then(DocumentNode::text) == Some("button");
-    let plain = blocks.into_iter().flatten().flat_map(elements).filter(is_button).any(|button| {
+        |node: &&DocumentNode<'_>| node.get("type").and_then(DocumentNode::text) == Some("button");
+    let plain = lists.flatten().filter(is_button).any(|button| {
         let text = button.get("text").map(|text| &text.content);
         matches!(text, Some(NodeContent::Scalar { .. }))
     });
