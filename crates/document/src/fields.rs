@@ -14,19 +14,19 @@ const SECONDS_HELP: &str = "timeout is in seconds, written as a number: 30";
 /// The fields of one map.
 pub struct DocumentFields<'d> {
     document: &'d Document<'d>,
-    node: &'d DocumentNode,
+    node: &'d DocumentNode<'d>,
     /// The complaints so far.
     pub complaints: Vec<Complaint>,
 }
 
 impl<'d> DocumentFields<'d> {
     /// The fields of a map.
-    pub fn new(document: &'d Document<'d>, node: &'d DocumentNode) -> Self {
+    pub fn new(document: &'d Document<'d>, node: &'d DocumentNode<'d>) -> Self {
         Self { document, node, complaints: Vec::new() }
     }
 
     /// The value under a key, unless it is null.
-    pub fn node(&self, key: &str) -> Option<&'d DocumentNode> {
+    pub fn node(&self, key: &str) -> Option<&'d DocumentNode<'d>> {
         self.node.get(key).filter(|node| !node.is_null())
     }
 
@@ -37,12 +37,25 @@ impl<'d> DocumentFields<'d> {
 
     /// A text with its span.
     pub fn read_spanned(&mut self, key: &str) -> Option<SpannedText> {
+        let node = self.read_text_node(key)?;
+        self.document.spanned_text(node)
+    }
+
+    /// A text.
+    pub fn read_text(&mut self, key: &str) -> Option<String> {
+        self.read_str(key).map(str::to_owned)
+    }
+
+    /// A text, as a part of the document.
+    pub fn read_str(&mut self, key: &str) -> Option<&'d str> {
+        self.read_text_node(key).and_then(DocumentNode::text)
+    }
+
+    fn read_text_node(&mut self, key: &str) -> Option<&'d DocumentNode<'d>> {
         let node = self.node(key)?;
         let typed = self.document.language == DocumentLanguage::Jsonc;
         match &node.content {
-            NodeContent::Scalar { bare, .. } if !(typed && *bare) => {
-                self.document.spanned_text(node)
-            }
+            NodeContent::Scalar { bare, .. } if !(typed && *bare) => Some(node),
             _ => {
                 let help = has_unquoted_braces(self.document, node)
                     .then(|| format!("quote it: {key}: \"{{{{…}}}}\""));
@@ -51,19 +64,15 @@ impl<'d> DocumentFields<'d> {
         }
     }
 
-    /// A text.
-    pub fn read_text(&mut self, key: &str) -> Option<String> {
-        self.read_spanned(key).map(|quoted| quoted.text)
-    }
-
     /// One of the given words.
     pub fn read_word(&mut self, key: &str, words: &[&'static str]) -> Option<&'static str> {
-        let quoted = self.read_spanned(key)?;
-        let found = words.iter().find(|word| **word == quoted.text);
+        let node = self.read_text_node(key)?;
+        let text = node.text()?;
+        let found = words.iter().find(|word| **word == text);
         if found.is_none() {
-            let message = format!("`{key}` is one of {}, not `{}`", words.join(", "), quoted.text);
-            let complaint = Complaint::error(quoted.spot, message);
-            self.complaints.push(match nearest_word(&quoted.text, words.iter().copied()) {
+            let message = format!("`{key}` is one of {}, not `{text}`", words.join(", "));
+            let complaint = Complaint::error(self.document.span_of(node), message);
+            self.complaints.push(match nearest_word(text, words.iter().copied()) {
                 Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
                 None => complaint,
             });
@@ -119,7 +128,7 @@ impl<'d> DocumentFields<'d> {
         }
     }
 
-    fn report_bad_seconds<T>(&mut self, node: &DocumentNode, key: &str) -> Option<T> {
+    fn report_bad_seconds<T>(&mut self, node: &DocumentNode<'_>, key: &str) -> Option<T> {
         let written = node.to_value();
         if let Some(number) = written.as_f64() {
             let wrong = if number < 0.0 { "negative" } else { "so long" };
@@ -149,7 +158,7 @@ impl<'d> DocumentFields<'d> {
     }
 
     /// Reads a map.
-    pub fn read_map(&mut self, key: &str, help: &str) -> Option<&'d DocumentNode> {
+    pub fn read_map(&mut self, key: &str, help: &str) -> Option<&'d DocumentNode<'d>> {
         let node = self.node(key)?;
         if node.is_map() {
             return Some(node);
@@ -160,7 +169,7 @@ impl<'d> DocumentFields<'d> {
     /// Reads the fields of a map inside this one.
     pub fn read_inner<T>(
         &mut self,
-        node: &'d DocumentNode,
+        node: &'d DocumentNode<'d>,
         read: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let mut inner = Self::new(self.document, node);
@@ -185,7 +194,7 @@ impl<'d> DocumentFields<'d> {
     }
 
     /// The source span of a value.
-    pub fn span_of(&self, node: &DocumentNode) -> gambrel_model::SourceSpan {
+    pub fn span_of(&self, node: &DocumentNode<'_>) -> gambrel_model::SourceSpan {
         self.document.span_of(node)
     }
 
@@ -206,7 +215,7 @@ impl<'d> DocumentFields<'d> {
 
     fn report_wrong_type<T>(
         &mut self,
-        node: &DocumentNode,
+        node: &DocumentNode<'_>,
         key: &str,
         wanted: &str,
         help: Option<String>,
@@ -221,7 +230,6 @@ impl<'d> DocumentFields<'d> {
     }
 }
 
-/// `command: {{session}}` without quotes is a map in YAML, which no author wants.
 /// Reads a YAML file whose root is a map. Any other file has a complaint and nothing else.
 pub fn read_yaml_map<T: Default>(
     path: &Path,
@@ -244,7 +252,8 @@ pub fn read_yaml_map<T: Default>(
     (value, complaints)
 }
 
-fn has_unquoted_braces(document: &Document<'_>, node: &DocumentNode) -> bool {
+/// `command: {{session}}` without quotes is a map in YAML, which no author wants.
+fn has_unquoted_braces(document: &Document<'_>, node: &DocumentNode<'_>) -> bool {
     document
         .text
         .get(node.start..)

@@ -1,31 +1,22 @@
 //! JSON with comments. The tokens and the texts of errors come from `jsonc-parser`, with stricter
 //! options than its default, because the products' own parsers are stricter too.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use gambrel_model::{Complaint, lossy_json};
 use jsonc_parser::common::Range;
 use jsonc_parser::tokens::Token;
-use jsonc_parser::{
-    CollectOptions, CommentCollectionStrategy, ParseOptions, Scanner, ScannerOptions, parse_to_ast,
-};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
-use crate::node::{Document, DocumentNode, NodeContent};
+use crate::jsonc_tokens::JsonTokens;
+use crate::node::{Document, DocumentNode, MapEntry, NodeContent};
 
 const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,
     allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
-
-const SCANNER_OPTIONS: ScannerOptions = ScannerOptions {
     allow_single_quoted_strings: false,
     allow_hexadecimal_numbers: false,
     allow_unary_plus_numbers: false,
@@ -44,7 +35,7 @@ const MAX_SEARCHED_KEYS: usize = 16;
 const MAX_DEPTH: usize = 512;
 
 /// Parses a JSON text. An empty text is an empty map.
-pub fn parse_jsonc(document: &mut Document<'_>) -> Result<DocumentNode, Complaint> {
+pub fn parse_jsonc<'t>(document: &mut Document<'t>) -> Result<DocumentNode<'t>, Complaint> {
     let text = document.text;
     if let Some(root) = build_tree(text, document) {
         return Ok(root);
@@ -53,7 +44,7 @@ pub fn parse_jsonc(document: &mut Document<'_>) -> Result<DocumentNode, Complain
     if let Some(repaired) = lossy_json::replace_lone_surrogates(text)
         && let Some(root) = build_tree(&repaired, document)
     {
-        return Ok(root);
+        return Ok(root.into_owned());
     }
     Err(explain_error(text, document))
 }
@@ -71,10 +62,9 @@ fn explain_error(text: &str, document: &Document<'_>) -> Complaint {
 }
 
 /// The tree of a whole text; `None` if it is not valid.
-fn build_tree(text: &str, document: &mut Document<'_>) -> Option<DocumentNode> {
-    let scanner = Scanner::new(text, &SCANNER_OPTIONS);
+fn build_tree<'t>(text: &'t str, document: &mut Document<'_>) -> Option<DocumentNode<'t>> {
     let known = document.complaints.len();
-    let mut builder = TreeBuilder { scanner, document, depth: 0 };
+    let mut builder = TreeBuilder { tokens: JsonTokens::new(text), document, depth: 0 };
     let root = builder.build_root();
     if root.is_none() {
         document.complaints.truncate(known);
@@ -84,35 +74,25 @@ fn build_tree(text: &str, document: &mut Document<'_>) -> Option<DocumentNode> {
 
 /// Builds the tree from the tokens of a text.
 struct TreeBuilder<'b, 'd, 't> {
-    scanner: Scanner<'t>,
+    tokens: JsonTokens<'t>,
     document: &'b mut Document<'d>,
     depth: usize,
 }
 
 impl<'t> TreeBuilder<'_, '_, 't> {
-    fn build_root(&mut self) -> Option<DocumentNode> {
-        let root = match self.next_token()? {
+    fn build_root(&mut self) -> Option<DocumentNode<'t>> {
+        let root = match self.tokens.next_token()? {
             Some(token) => self.build_value(token)?,
             None => return Some(DocumentNode::empty_map()),
         };
-        self.next_token()?.is_none().then_some(root)
+        self.tokens.next_token()?.is_none().then_some(root)
     }
 
-    /// The next token that is no comment. The outer `None` is an invalid token.
-    fn next_token(&mut self) -> Option<Option<Token<'t>>> {
-        loop {
-            match self.scanner.scan().ok()? {
-                Some(Token::CommentLine(_) | Token::CommentBlock(_)) => {}
-                token => return Some(token),
-            }
-        }
-    }
-
-    fn build_value(&mut self, token: Token<'t>) -> Option<DocumentNode> {
-        let start = self.scanner.token_start();
-        let bare = |text: &str| NodeContent::Scalar { text: text.to_owned(), bare: true };
+    fn build_value(&mut self, token: Token<'t>) -> Option<DocumentNode<'t>> {
+        let start = self.tokens.token_start();
+        let bare = |text: &'t str| NodeContent::Scalar { text: Cow::Borrowed(text), bare: true };
         let content = match token {
-            Token::String(text) => NodeContent::Scalar { text: text.into_owned(), bare: false },
+            Token::String(text) => NodeContent::Scalar { text, bare: false },
             Token::Number(text) => bare(text),
             Token::Boolean(flag) => bare(if flag { "true" } else { "false" }),
             Token::Null => bare("null"),
@@ -120,10 +100,13 @@ impl<'t> TreeBuilder<'_, '_, 't> {
             Token::OpenBrace => self.build_nested(Self::build_map)?,
             _ => return None,
         };
-        Some(DocumentNode { start, end: self.scanner.token_end(), content })
+        Some(DocumentNode { start, end: self.tokens.token_end(), content })
     }
 
-    fn build_nested(&mut self, build: fn(&mut Self) -> Option<NodeContent>) -> Option<NodeContent> {
+    fn build_nested(
+        &mut self,
+        build: fn(&mut Self) -> Option<NodeContent<'t>>,
+    ) -> Option<NodeContent<'t>> {
         if self.depth >= MAX_DEPTH {
             return None;
         }
@@ -133,14 +116,14 @@ impl<'t> TreeBuilder<'_, '_, 't> {
         content
     }
 
-    fn build_list(&mut self) -> Option<NodeContent> {
+    fn build_list(&mut self) -> Option<NodeContent<'t>> {
         let mut items = Vec::new();
         loop {
-            match self.next_token()?? {
+            match self.tokens.next_token()?? {
                 Token::CloseBracket => return Some(NodeContent::List(items)),
                 token => items.push(self.build_value(token)?),
             }
-            match self.next_token()?? {
+            match self.tokens.next_token()?? {
                 Token::Comma => {}
                 Token::CloseBracket => return Some(NodeContent::List(items)),
                 _ => return None,
@@ -148,26 +131,26 @@ impl<'t> TreeBuilder<'_, '_, 't> {
         }
     }
 
-    fn build_map(&mut self) -> Option<NodeContent> {
+    fn build_map(&mut self) -> Option<NodeContent<'t>> {
         let mut entries = Vec::new();
         // A table of the keys, once there are many.
         let mut places = BTreeMap::new();
         loop {
-            let name = match self.next_token()?? {
+            let name = match self.tokens.next_token()?? {
                 Token::CloseBrace => return Some(NodeContent::Map(entries)),
-                Token::String(name) => name.into_owned(),
+                Token::String(name) => name,
                 _ => return None,
             };
-            let (start, end) = (self.scanner.token_start(), self.scanner.token_end());
+            let (start, end) = (self.tokens.token_start(), self.tokens.token_end());
             let content = NodeContent::Scalar { text: name, bare: false };
             let key = DocumentNode { start, end, content };
-            if self.next_token()?? != Token::Colon {
+            if self.tokens.next_token()?? != Token::Colon {
                 return None;
             }
-            let token = self.next_token()??;
+            let token = self.tokens.next_token()??;
             let value = self.build_value(token)?;
             self.add_entry(&mut entries, &mut places, (key, value));
-            match self.next_token()?? {
+            match self.tokens.next_token()?? {
                 Token::Comma => {}
                 Token::CloseBrace => return Some(NodeContent::Map(entries)),
                 _ => return None,
@@ -178,9 +161,9 @@ impl<'t> TreeBuilder<'_, '_, 't> {
     /// Adds a key and its value. Of equal keys the last one counts, as in JSON.parse.
     fn add_entry(
         &mut self,
-        entries: &mut Vec<(DocumentNode, DocumentNode)>,
+        entries: &mut Vec<MapEntry<'t>>,
         places: &mut BTreeMap<String, usize>,
-        (key, value): (DocumentNode, DocumentNode),
+        (key, value): MapEntry<'t>,
     ) {
         let name = key.text().unwrap_or_default();
         if entries.len() == MAX_SEARCHED_KEYS {

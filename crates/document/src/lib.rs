@@ -4,9 +4,11 @@
 
 mod fields;
 mod jsonc;
+mod jsonc_tokens;
+mod line_index;
 mod node;
 pub mod schema;
 mod yaml;
 
 pub use fields::{DocumentFields, read_yaml_map};
-pub use node::{Document, DocumentLanguage, DocumentNode, NodeContent};
+pub use node::{Document, DocumentLanguage, DocumentNode, MapEntry, NodeContent};

@@ -1,10 +1,12 @@
 //! The document tree, and the mapping from a node to its source span.
 
-use std::cell::OnceCell;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use gambrel_model::{Complaint, SourceSpan, SpannedText};
 use serde_json::{Map, Number, Value};
+
+use crate::line_index::LineIndex;
 
 /// The language of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,41 +27,41 @@ pub struct Document<'t> {
     /// The language of the text.
     pub language: DocumentLanguage,
     /// The root of the tree.
-    pub root: DocumentNode,
+    pub root: DocumentNode<'t>,
     /// Mistakes that did not stop the parser: duplicate keys.
     pub complaints: Vec<Complaint>,
-    /// The byte offset of each line.
-    line_starts: Vec<usize>,
-    /// The number of characters before each block of the text.
-    block_char_counts: OnceCell<Vec<usize>>,
+    lines: LineIndex,
 }
 
 /// One value and its byte range.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DocumentNode {
+pub struct DocumentNode<'t> {
     /// The first byte.
     pub start: usize,
     /// The byte after the last one.
     pub end: usize,
     /// The value.
-    pub content: NodeContent,
+    pub content: NodeContent<'t>,
 }
 
 /// The value of a node.
 #[derive(Debug, Clone, PartialEq)]
-pub enum NodeContent {
+pub enum NodeContent<'t> {
     /// A scalar. Without quotes it may be a number or a word like `true`.
     Scalar {
-        /// The text without quotes and escapes.
-        text: String,
+        /// The text without quotes and escapes; borrowed where it stands so in the source.
+        text: Cow<'t, str>,
         /// Whether it has no quotes.
         bare: bool,
     },
     /// A list.
-    List(Vec<DocumentNode>),
+    List(Vec<DocumentNode<'t>>),
     /// Keys and values, in order, each key once.
-    Map(Vec<(DocumentNode, DocumentNode)>),
+    Map(Vec<MapEntry<'t>>),
 }
+
+/// A key of a map, and its value.
+pub type MapEntry<'t> = (DocumentNode<'t>, DocumentNode<'t>);
 
 impl<'t> Document<'t> {
     /// Parses a text. The error is one complaint with its span.
@@ -69,18 +71,13 @@ impl<'t> Document<'t> {
         language: DocumentLanguage,
     ) -> Result<Self, Complaint> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-        let root = DocumentNode::empty_map();
-        let lines = lines.collect();
-        let blocks = OnceCell::new();
         let mut document = Self {
             path: path.into(),
             text,
             language,
-            root,
+            root: DocumentNode::empty_map(),
             complaints: Vec::new(),
-            line_starts: lines,
-            block_char_counts: blocks,
+            lines: LineIndex::default(),
         };
 
         document.root = match language {
@@ -111,65 +108,29 @@ impl<'t> Document<'t> {
 
     /// The source span of a byte range.
     pub fn span_at(&self, start: usize, end: usize) -> SourceSpan {
-        let line = self.line_starts.partition_point(|at| *at <= start).max(1);
-        let line_start = self.line_starts[line - 1];
-        SourceSpan {
-            path: self.path.clone(),
-            line,
-            column: self.characters_between(line_start, start) + 1,
-            start,
-            end: end.min(self.text.len()),
-        }
-    }
-
-    /// The number of characters between two byte offsets. Blocks are counted once, so that many
-    /// spans in one long line stay cheap.
-    fn characters_between(&self, from: usize, to: usize) -> usize {
-        let bytes = self.text.as_bytes();
-        let to = to.min(bytes.len());
-        if to < from + BLOCK_BYTES {
-            return count_characters(bytes.get(from..to).unwrap_or_default());
-        }
-
-        let blocks = self.block_char_counts.get_or_init(|| {
-            let counts = bytes.chunks(BLOCK_BYTES).scan(0, |sum, block| {
-                *sum += count_characters(block);
-                Some(*sum)
-            });
-            std::iter::once(0).chain(counts).collect()
-        });
-        let before = |at: usize| {
-            let block = at / BLOCK_BYTES;
-            blocks[block] + count_characters(&bytes[block * BLOCK_BYTES..at])
-        };
-        before(to) - before(from)
+        let (line, column) = self.lines.position_of(self.text, start);
+        let end = end.min(self.text.len());
+        SourceSpan { path: self.path.clone(), line, column, start, end }
     }
 
     /// The source span of a node.
-    pub fn span_of(&self, node: &DocumentNode) -> SourceSpan {
+    pub fn span_of(&self, node: &DocumentNode<'_>) -> SourceSpan {
         self.span_at(node.start, node.end)
     }
 
     /// The text of a scalar, with the source position of each of its bytes.
-    pub fn spanned_text(&self, node: &DocumentNode) -> Option<SpannedText> {
+    pub fn spanned_text(&self, node: &DocumentNode<'_>) -> Option<SpannedText> {
         let NodeContent::Scalar { text, .. } = &node.content else { return None };
 
         let spot = self.span_of(node);
         let raw = self.text.get(node.start..node.end).unwrap_or_default();
         let skip = u32::from(raw.starts_with(['"', '\'']));
-        if raw.get(skip as usize..).is_some_and(|rest| rest.starts_with(text.as_str())) {
+        if raw.get(skip as usize..).is_some_and(|rest| rest.starts_with(&**text)) {
             return Some(SpannedText::from_source(text, spot, skip));
         }
-        Some(SpannedText { text: text.clone(), steps: source_offsets(text, raw), spot })
+        let steps = source_offsets(text, raw);
+        Some(SpannedText { text: text.to_string(), spot, skip: None, steps })
     }
-}
-
-/// The size of the blocks in which characters are counted.
-const BLOCK_BYTES: usize = 256;
-
-/// Counts the bytes that begin a character.
-fn count_characters(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
 /// Source offsets for text that was escaped or folded. Each character is searched in the raw text
@@ -188,19 +149,19 @@ fn source_offsets(text: &str, raw: &str) -> Vec<u32> {
     steps
 }
 
-impl DocumentNode {
+impl<'t> DocumentNode<'t> {
     /// A map without keys.
     pub fn empty_map() -> Self {
         Self { start: 0, end: 0, content: NodeContent::Map(Vec::new()) }
     }
 
     /// The value under a key.
-    pub fn get(&self, key: &str) -> Option<&DocumentNode> {
+    pub fn get(&self, key: &str) -> Option<&DocumentNode<'t>> {
         self.entries().iter().find(|(k, _)| k.text() == Some(key)).map(|(_, value)| value)
     }
 
     /// The keys and values of a map; empty for any other value.
-    pub fn entries(&self) -> &[(DocumentNode, DocumentNode)] {
+    pub fn entries(&self) -> &[MapEntry<'t>] {
         match &self.content {
             NodeContent::Map(entries) => entries,
             _ => &[],
@@ -208,7 +169,7 @@ impl DocumentNode {
     }
 
     /// The elements of a list.
-    pub fn items(&self) -> Option<&[DocumentNode]> {
+    pub fn items(&self) -> Option<&[DocumentNode<'t>]> {
         match &self.content {
             NodeContent::List(items) => Some(items),
             _ => None,
@@ -226,7 +187,7 @@ impl DocumentNode {
     /// Whether it is empty, `~` or `null` without quotes.
     pub fn is_null(&self) -> bool {
         matches!(&self.content, NodeContent::Scalar { text, bare: true }
-            if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
+            if matches!(&**text, "" | "~" | "null" | "Null" | "NULL"))
     }
 
     /// Whether it is a map.
@@ -249,19 +210,37 @@ impl DocumentNode {
         }
     }
 
+    /// The same tree with texts of its own.
+    pub fn into_owned(self) -> DocumentNode<'static> {
+        let Self { start, end, content } = self;
+        let content = match content {
+            NodeContent::Scalar { text, bare } => {
+                NodeContent::Scalar { text: Cow::Owned(text.into_owned()), bare }
+            }
+            NodeContent::List(items) => {
+                NodeContent::List(items.into_iter().map(DocumentNode::into_owned).collect())
+            }
+            NodeContent::Map(entries) => {
+                let entries = entries.into_iter();
+                NodeContent::Map(entries.map(|(k, v)| (k.into_owned(), v.into_owned())).collect())
+            }
+        };
+        DocumentNode { start, end, content }
+    }
+
     /// The value as JSON. Only JSON's own words have types: `yes` and `on` stay text.
     pub fn to_value(&self) -> Value {
         match &self.content {
             _ if self.is_null() => Value::Null,
-            NodeContent::Scalar { text, bare: true } => match text.as_str() {
+            NodeContent::Scalar { text, bare: true } => match &**text {
                 "true" | "True" | "TRUE" => Value::Bool(true),
                 "false" | "False" | "FALSE" => Value::Bool(false),
-                _ => parse_number(text).map_or_else(|| Value::from(text.as_str()), Value::Number),
+                _ => parse_number(text).map_or_else(|| Value::from(&**text), Value::Number),
             },
-            NodeContent::Scalar { text, .. } => Value::from(text.as_str()),
+            NodeContent::Scalar { text, .. } => Value::from(&**text),
             NodeContent::List(items) => items.iter().map(DocumentNode::to_value).collect(),
             NodeContent::Map(entries) => {
-                let pair = |(key, value): &(DocumentNode, DocumentNode)| {
+                let pair = |(key, value): &MapEntry<'_>| {
                     (key.text().unwrap_or_default().to_owned(), value.to_value())
                 };
                 Value::Object(entries.iter().map(pair).collect::<Map<_, _>>())

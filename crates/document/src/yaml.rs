@@ -1,22 +1,25 @@
 //! YAML, parsed from the events of `granit-parser`. Supports aliases and merge keys; duplicate keys
 //! are complaints. Limits on nodes, alias bytes and depth keep every file within memory and stack.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gambrel_model::Complaint;
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
-use crate::node::{Document, DocumentNode, NodeContent};
+use crate::node::{Document, DocumentNode, MapEntry, NodeContent};
 
 /// Maximum number of nodes of a document with its aliases expanded.
 const MAX_NODE_COUNT: usize = 200_000;
 /// Maximum number of bytes that the expanded aliases of a document may add.
 const MAX_ALIAS_BYTES: usize = 16 * 1024 * 1024;
+/// Up to this number of keys a search is faster than a table.
+const MAX_SEARCHED_KEYS: usize = 16;
 /// Maximum nesting depth of lists and maps.
 const MAX_DEPTH: usize = 64;
 
 /// Parses the first document of a YAML text. An empty text is an empty map.
-pub fn parse_yaml(document: &mut Document<'_>) -> Result<DocumentNode, Complaint> {
+pub fn parse_yaml<'t>(document: &mut Document<'t>) -> Result<DocumentNode<'t>, Complaint> {
     let text = document.text;
     let mut builder = TreeBuilder {
         document,
@@ -49,22 +52,22 @@ pub fn parse_yaml(document: &mut Document<'_>) -> Result<DocumentNode, Complaint
 
 struct TreeBuilder<'d, 't> {
     document: &'d mut Document<'t>,
-    open: Vec<OpenCollection>,
-    anchors: BTreeMap<usize, DocumentNode>,
+    open: Vec<OpenCollection<'t>>,
+    anchors: BTreeMap<usize, DocumentNode<'t>>,
     nodes: usize,
     alias_bytes: usize,
-    root: Option<DocumentNode>,
+    root: Option<DocumentNode<'t>>,
 }
 
 /// A list or map whose end the parser has not reached.
-struct OpenCollection {
+struct OpenCollection<'t> {
     start: usize,
     anchor: usize,
-    items: Vec<DocumentNode>,
+    items: Vec<DocumentNode<'t>>,
     is_map: bool,
 }
 
-impl TreeBuilder<'_, '_> {
+impl<'t> TreeBuilder<'_, 't> {
     fn error_at(&self, start: usize, end: usize, message: String) -> Complaint {
         let complaint = Complaint::error(self.document.span_at(start, end), message.as_str());
         if message.contains("tab") {
@@ -73,12 +76,12 @@ impl TreeBuilder<'_, '_> {
         complaint
     }
 
-    fn handle_event(&mut self, event: Event<'_>, span: Span) -> Result<(), Complaint> {
+    fn handle_event(&mut self, event: Event<'t>, span: Span) -> Result<(), Complaint> {
         let (start, end) = span.byte_range().map_or((0, 0), |range| (range.start, range.end));
         match event {
             Event::Scalar(text, style, anchor, _) => {
                 let bare = style == ScalarStyle::Plain;
-                let content = NodeContent::Scalar { text: text.into_owned(), bare };
+                let content = NodeContent::Scalar { text, bare };
                 self.add_node(DocumentNode { start, end, content }, anchor, 1)
             }
             Event::SequenceStart(_, anchor, _) => self.open_collection(start, anchor, false),
@@ -128,7 +131,7 @@ impl TreeBuilder<'_, '_> {
 
     fn add_node(
         &mut self,
-        node: DocumentNode,
+        node: DocumentNode<'t>,
         anchor: usize,
         size: usize,
     ) -> Result<(), Complaint> {
@@ -149,18 +152,16 @@ impl TreeBuilder<'_, '_> {
 
     /// Turns alternating keys and values into entries. `<<` adds the keys that are not written
     /// explicitly.
-    fn merge_entries(&mut self, items: Vec<DocumentNode>) -> Vec<(DocumentNode, DocumentNode)> {
-        let mut entries: Vec<(DocumentNode, DocumentNode)> = Vec::with_capacity(items.len() / 2);
-        let mut merged: Vec<(DocumentNode, DocumentNode)> = Vec::new();
+    fn merge_entries(&mut self, items: Vec<DocumentNode<'t>>) -> Vec<MapEntry<'t>> {
+        let mut entries: Vec<MapEntry<'t>> = Vec::with_capacity(items.len() / 2);
+        let mut merged: Vec<MapEntry<'t>> = Vec::new();
         let mut items = items.into_iter();
-        let mut seen = BTreeSet::new();
-        let mut is_new =
-            |key: &DocumentNode| key.text().is_none_or(|text| seen.insert(text.to_owned()));
+        let mut seen = SeenKeys::default();
 
         while let (Some(key), Some(value)) = (items.next(), items.next()) {
             if key.text() == Some("<<") {
                 merged.extend(merge_sources(value));
-            } else if !is_new(&key) {
+            } else if !seen.is_new(&entries, &key) {
                 let name = key.text().unwrap_or("this key");
                 let message = format!("`{name}` is written twice; the first one counts");
                 let complaint = self.error_at(key.start, key.end, message);
@@ -171,7 +172,7 @@ impl TreeBuilder<'_, '_> {
         }
 
         for (key, value) in merged {
-            if is_new(&key) {
+            if seen.is_new(&entries, &key) {
                 entries.push((key, value));
             }
         }
@@ -179,7 +180,29 @@ impl TreeBuilder<'_, '_> {
     }
 }
 
-fn merge_sources(value: DocumentNode) -> Vec<(DocumentNode, DocumentNode)> {
+/// The keys of a map so far. Few keys are compared; many are in a table.
+#[derive(Default)]
+struct SeenKeys<'t>(BTreeSet<Cow<'t, str>>);
+
+impl<'t> SeenKeys<'t> {
+    /// Whether a key is not among the entries yet. A key that is no scalar is always new.
+    fn is_new(&mut self, entries: &[MapEntry<'t>], key: &DocumentNode<'t>) -> bool {
+        let NodeContent::Scalar { text, .. } = &key.content else { return true };
+        if entries.len() < MAX_SEARCHED_KEYS {
+            return entries.iter().all(|(known, _)| known.text() != Some(&**text));
+        }
+        if self.0.is_empty() {
+            let known = entries.iter().filter_map(|(key, _)| match &key.content {
+                NodeContent::Scalar { text, .. } => Some(text.clone()),
+                _ => None,
+            });
+            self.0.extend(known);
+        }
+        self.0.insert(text.clone())
+    }
+}
+
+fn merge_sources(value: DocumentNode<'_>) -> Vec<MapEntry<'_>> {
     match value.content {
         NodeContent::Map(entries) => entries,
         NodeContent::List(items) => items.into_iter().flat_map(merge_sources).collect(),
@@ -188,7 +211,7 @@ fn merge_sources(value: DocumentNode) -> Vec<(DocumentNode, DocumentNode)> {
 }
 
 /// The number of nodes that an alias adds.
-fn count_nodes(node: &DocumentNode) -> usize {
+fn count_nodes(node: &DocumentNode<'_>) -> usize {
     match &node.content {
         NodeContent::Scalar { .. } => 1,
         NodeContent::List(items) => 1 + items.iter().map(count_nodes).sum::<usize>(),
@@ -199,7 +222,7 @@ fn count_nodes(node: &DocumentNode) -> usize {
 }
 
 /// The memory that an alias takes.
-fn memory_bytes(node: &DocumentNode) -> usize {
+fn memory_bytes(node: &DocumentNode<'_>) -> usize {
     let own = std::mem::size_of::<DocumentNode>();
     own + match &node.content {
         NodeContent::Scalar { text, .. } => text.len(),

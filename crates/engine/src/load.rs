@@ -153,15 +153,16 @@ pub fn load_hooks(
         let read = read_stable(format, &places, &roots, &mut ways);
         built.complaints.extend(read.complaints);
         let before = built.hooks.len();
-        for draft in read.drafts.into_iter().flatten() {
+        let drafts = read.drafts.unwrap_or_default();
+        built.hooks.reserve(drafts.len());
+        for draft in drafts {
             built.add_draft(dialect, draft);
         }
         // Stable: equal priorities stay as written.
-        built.hooks[before..].sort_by_key(|hook: &Hook| hook.draft.priority);
+        built.hooks[before..].sort_by_key(|hook: &Arc<Hook>| hook.draft.priority);
     }
     let HookBuilder { mut hooks, host_entries, complaints, .. } = built;
     make_ids_unique(&mut hooks);
-    let hooks: Vec<Arc<Hook>> = hooks.into_iter().map(Arc::new).collect();
     let present = |d: &&&'static Dialect| hooks.iter().any(|h| h.dialect.name == d.name);
     let dialects = dialects.iter().filter(present).copied().collect();
     Loaded {
@@ -180,7 +181,7 @@ pub fn load_hooks(
 /// Hooks built so far.
 #[derive(Default)]
 struct HookBuilder {
-    hooks: Vec<Hook>,
+    hooks: Vec<Arc<Hook>>,
     host_entries: Vec<(&'static Dialect, Draft)>,
     complaints: Vec<Complaint>,
     project_hooks: usize,
@@ -201,7 +202,7 @@ impl HookBuilder {
             }
         }
         let (hook, wrong) = Hook::from_draft(dialect, draft);
-        self.hooks.extend(hook);
+        self.hooks.extend(hook.map(Arc::new));
         self.complaints.extend(wrong);
     }
 }
@@ -276,15 +277,28 @@ fn too_many_hooks_complaint(draft: &Draft) -> Complaint {
 }
 
 /// Two hooks with the same definition in the same file get different ids.
-fn make_ids_unique(hooks: &mut [Hook]) {
-    let mut order: Vec<usize> = (0..hooks.len()).collect();
-    order.sort_by(|a, b| hooks[*a].id.cmp(&hooks[*b].id));
-    let equal = order.chunk_by(|a, b| hooks[*a].id == hooks[*b].id);
+fn make_ids_unique(hooks: &mut [Arc<Hook>]) {
+    // Ids differ at their end: comparing that as a number decides nearly always.
+    let mut order: Vec<(u128, usize)> =
+        hooks.iter().zip(0..).map(|(hook, at)| (id_end(&hook.id), at)).collect();
+    order.sort_unstable_by(|(a_end, a), (b_end, b)| {
+        a_end.cmp(b_end).then_with(|| hooks[*a].id.cmp(&hooks[*b].id)).then(a.cmp(b))
+    });
+    let equal = order.chunk_by(|(_, a), (_, b)| hooks[*a].id == hooks[*b].id);
     let repeated = equal.flat_map(|same| same.iter().zip(1..).skip(1));
-    let repeated: Vec<(usize, i32)> = repeated.map(|(at, count)| (*at, count)).collect();
+    let repeated: Vec<(usize, i32)> = repeated.map(|((_, at), count)| (*at, count)).collect();
     for (at, count) in repeated {
-        hooks[at].id = format!("{}.{count}", hooks[at].id);
+        if let Some(hook) = Arc::get_mut(&mut hooks[at]) {
+            hook.id = format!("{}.{count}", hook.id);
+        }
     }
+}
+
+/// The last bytes of an id as a number.
+fn id_end(id: &str) -> u128 {
+    let bytes = id.as_bytes();
+    let end = &bytes[bytes.len().saturating_sub(size_of::<u128>())..];
+    end.iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte))
 }
 
 /// Complaints about files that the command line names and that do not exist.

@@ -80,7 +80,12 @@ pub struct SpannedText {
     pub text: String,
     /// The span of the whole text.
     pub spot: SourceSpan,
-    /// The offset of every byte of `text` from the start of the span; empty when unknown.
+    /// The offset of the first byte of `text` from the start of the span, if all bytes follow one
+    /// another as in the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip: Option<u32>,
+    /// The offset of every byte of `text` from the start of the span, if they do not; empty when
+    /// unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<u32>,
 }
@@ -88,17 +93,12 @@ pub struct SpannedText {
 impl SpannedText {
     /// A text without escapes that begins `skip` bytes (its quote) after the start of the span.
     pub fn from_source(text: &str, spot: SourceSpan, skip: u32) -> Self {
-        let steps = (0..u32::try_from(text.len()).unwrap_or(0)).map(|n| n + skip).collect();
-        Self { text: text.to_owned(), spot, steps }
+        Self { text: text.to_owned(), spot, skip: Some(skip), steps: Vec::new() }
     }
 
     /// The span of one byte. Exact for text on one line; else the span of the whole text.
     pub fn span_at(&self, offset: usize) -> SourceSpan {
-        let Some(step) = self.steps.get(offset).or(self.steps.last()) else {
-            return self.spot.clone();
-        };
-        let past = u32::from(offset >= self.steps.len());
-        let step = (*step + past) as usize;
+        let Some(step) = self.source_offset(offset) else { return self.spot.clone() };
         let start = (self.spot.start + step).min(self.spot.end);
         SourceSpan {
             start,
@@ -106,6 +106,19 @@ impl SpannedText {
             column: self.spot.column + step,
             ..self.spot.clone()
         }
+    }
+}
+
+impl SpannedText {
+    /// The offset of a byte of the text from the start of the span. Past the end, the offset after
+    /// the last byte. `None` when it is unknown.
+    fn source_offset(&self, offset: usize) -> Option<usize> {
+        if let Some(skip) = self.skip.filter(|_| !self.text.is_empty()) {
+            return Some(skip as usize + offset.min(self.text.len()));
+        }
+        let past = usize::from(offset >= self.steps.len());
+        let step = self.steps.get(offset).or(self.steps.last())?;
+        Some(*step as usize + past)
     }
 }
 

@@ -170,7 +170,8 @@ pub trait HookFormat: Sync {
 
     /// The rows of the event table for which a hook receives events.
     fn draft_specs(&self, events: &'static [EventSpec], draft: &Draft) -> Vec<&'static EventSpec> {
-        let hears = |row: &&EventSpec| draft.event == ANY || row.name == draft.event;
+        let is_any = draft.event == ANY;
+        let hears = |row: &&EventSpec| is_any || row.name == draft.event;
         events.iter().filter(hears).collect()
     }
 

@@ -12,11 +12,11 @@ use crate::condition::Condition;
 use crate::description::Description;
 use crate::dialect::{Dialect, HookFormat};
 use crate::event::Event;
-use crate::matcher::{Matcher, MatcherText};
+use crate::failure_verdict::FailureVerdict;
+use crate::matcher::{Matcher, MatcherText, NAME_SEPARATOR};
 use crate::moment::{Moment, to_snake_case};
 use crate::pattern::Pattern;
 use crate::spec::EventSpec;
-use crate::verdict::Verdict;
 
 /// The event of a hook that receives all events of its dialect.
 pub const ANY: &str = "*";
@@ -101,21 +101,36 @@ impl Disabled {
 
 impl Draft {
     /// Hashes the definition without its location.
-    pub fn hash_into(&self, take: &mut dyn FnMut(&[u8])) {
-        let matcher = self.matcher.to_text();
-        let when = self.when.as_ref().map(|when| when.text.as_str());
-        for part in [Some(self.event.as_str()), self.name.as_deref(), matcher.as_deref(), when] {
-            // A separator, so that two parts never hash like one.
-            take(&[u8::from(part.is_some()), 0]);
-            take(part.unwrap_or_default().as_bytes());
+    pub fn hash_into(&self, take: &mut impl FnMut(&[u8])) {
+        hash_part(Some(&self.event), take);
+        hash_part(self.name.as_deref(), take);
+        match &self.matcher {
+            // The same as their text, which is not written.
+            MatcherText::Names(names) => {
+                hash_part(Some(names.first().map_or("", String::as_str)), take);
+                for name in names.iter().skip(1) {
+                    take(NAME_SEPARATOR.as_bytes());
+                    take(name.as_bytes());
+                }
+            }
+            MatcherText::Pattern(pattern) => hash_part(Some(&pattern.text), take),
+            MatcherText::Invalid(text) => hash_part(Some(text), take),
+            MatcherText::All => hash_part(None, take),
         }
+        hash_part(self.when.as_ref().map(|when| when.text.as_str()), take);
         take(self.action.as_bytes());
         take(&self.priority.to_le_bytes());
         hash_value(&self.config, take);
     }
 }
 
-fn hash_value(value: &Value, take: &mut dyn FnMut(&[u8])) {
+/// Hashes a part with a separator, so that two parts never hash like one.
+fn hash_part(part: Option<&str>, take: &mut impl FnMut(&[u8])) {
+    take(&[u8::from(part.is_some()), 0]);
+    take(part.unwrap_or_default().as_bytes());
+}
+
+fn hash_value(value: &Value, take: &mut impl FnMut(&[u8])) {
     match value {
         Value::Null => take(b"n"),
         Value::Bool(flag) => take(if *flag { b"t" } else { b"f" }),
@@ -194,12 +209,12 @@ pub struct HookPolicy {
     /// Whether its output goes to the agent.
     pub forwards_output: bool,
     /// The verdict on failure; empty texts are filled in when it happens.
-    pub on_failure: Verdict,
+    pub on_failure: FailureVerdict,
     /// The verdict on timeout.
-    pub on_timeout: Verdict,
+    pub on_timeout: FailureVerdict,
     /// The verdict when the user rejects.
     #[serde(default)]
-    pub on_reject: Verdict,
+    pub on_reject: FailureVerdict,
     /// How often in a row it may refuse the same subject.
     pub max_refusals_in_row: Option<u64>,
 }
@@ -345,8 +360,17 @@ fn hook_identity(dialect: &str, draft: &Draft) -> String {
     sum.write_bytes(dialect.as_bytes());
     sum.write_bytes(draft.source.spot.path.as_os_str().as_encoded_bytes());
     draft.hash_into(&mut |part| sum.write_bytes(part));
-    format!("{dialect}-{:012x}", sum.0 >> 16)
+    let mut id = String::with_capacity(dialect.len() + 1 + ID_DIGIT_COUNT);
+    id.push_str(dialect);
+    id.push('-');
+    // Written by hand, because formatting costs more than the hash.
+    let digits = (0..ID_DIGIT_COUNT).rev().map(|at| (sum.0 >> (16 + 4 * at)) & 0xf);
+    id.extend(digits.filter_map(|digit| char::from_digit(digit as u32, 16)));
+    id
 }
+
+/// The number of hexadecimal digits of an id.
+const ID_DIGIT_COUNT: usize = 12;
 
 /// An incremental hash.
 struct Fnv(u64);

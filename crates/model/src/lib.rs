@@ -18,6 +18,7 @@ pub mod description;
 pub mod dialect;
 pub mod digest;
 pub mod event;
+pub mod failure_verdict;
 pub mod glob;
 pub mod hook;
 pub mod json_texts;
@@ -57,6 +58,7 @@ pub use description::Description;
 pub use dialect::{Caller, Dialect, DialectProperties, HookFormat, SessionMemory};
 pub use digest::{sha256, to_hex};
 pub use event::{CallerContext, Event, Facts, ParsedEvent, ReceivedEvent, TaskFacts, TeamFacts};
+pub use failure_verdict::FailureVerdict;
 pub use hook::{Disabled, DisabledKind, Draft, Hook, HookPolicy, LoadedDrafts, Scope, Source};
 pub use ledger::{
     Claim, FiringPhase, JournalRecord, Ledger, LedgerError, LedgerErrorKind, ProcessOrigin,

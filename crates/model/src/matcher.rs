@@ -1,12 +1,15 @@
 //! Selects the events that a hook receives. The dialect decides whether the text is a list of names
 //! or a pattern. A pattern is compiled at its first use.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use crate::complaint::SpannedText;
 use crate::pattern::{Pattern, PatternError};
+
+/// Stands between the names of a matcher in its text.
+pub(crate) const NAME_SEPARATOR: &str = "|";
 
 /// A matcher as written in a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -15,7 +18,7 @@ pub enum MatcherText {
     #[default]
     All,
     /// Exactly these names.
-    Names(Vec<String>),
+    Names(Arc<[String]>),
     /// A regular expression, unanchored.
     Pattern(SpannedText),
     /// A text that is no matcher. It matches everything, and its hook is disabled.
@@ -28,7 +31,7 @@ pub enum Matcher {
     /// Everything.
     All,
     /// Exactly these names.
-    Names(Vec<String>),
+    Names(Arc<[String]>),
     /// A regular expression, unanchored.
     Pattern(LazyPattern),
 }
@@ -51,7 +54,7 @@ impl From<&MatcherText> for Matcher {
     fn from(text: &MatcherText) -> Self {
         match text {
             MatcherText::All | MatcherText::Invalid(_) => Self::All,
-            MatcherText::Names(names) => Self::Names(names.clone()),
+            MatcherText::Names(names) => Self::Names(Arc::clone(names)),
             MatcherText::Pattern(pattern) => {
                 Self::Pattern(LazyPattern { text: pattern.text.clone(), compiled: OnceLock::new() })
             }
@@ -100,7 +103,7 @@ impl MatcherText {
     pub fn to_text(&self) -> Option<String> {
         match self {
             Self::All => None,
-            Self::Names(names) => Some(names.join("|")),
+            Self::Names(names) => Some(names.join(NAME_SEPARATOR)),
             Self::Pattern(pattern) => Some(pattern.text.clone()),
             Self::Invalid(text) => Some(text.clone()),
         }

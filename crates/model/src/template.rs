@@ -24,6 +24,16 @@ pub enum Style {
     Braces,
 }
 
+impl Style {
+    /// What stands before and after a name.
+    fn delimiters(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Dollar => ("${", "}"),
+            Self::Braces => ("{{", "}}"),
+        }
+    }
+}
+
 /// Fills plain text. A name that `lookup` does not know stays as written.
 pub fn expand_plain(text: &str, style: Style, lookup: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());

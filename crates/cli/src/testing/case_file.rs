@@ -163,7 +163,7 @@ struct CaseReader<'d> {
 }
 
 impl<'d> CaseReader<'d> {
-    fn read_file(&mut self, root: &'d DocumentNode) -> CaseFile {
+    fn read_file(&mut self, root: &'d DocumentNode<'d>) -> CaseFile {
         let mut fields = DocumentFields::new(self.document, root);
         fields.warn_unknown_keys(FILE_KEYS);
         let project = fields.read_text("project");
@@ -187,7 +187,7 @@ impl<'d> CaseReader<'d> {
         CaseFile { project, cases }
     }
 
-    fn read_case(&mut self, node: &'d DocumentNode) -> HookCase {
+    fn read_case(&mut self, node: &'d DocumentNode<'d>) -> HookCase {
         let mut fields = DocumentFields::new(self.document, node);
         fields.warn_unknown_keys(&[CASE_KEYS, INTERNAL_KEYS].concat());
         if !fields.has_key("name") {
@@ -231,7 +231,7 @@ impl<'d> CaseReader<'d> {
         case
     }
 
-    fn read_stub(&mut self, node: &'d DocumentNode, skip: &mut Option<String>) -> StubScript {
+    fn read_stub(&mut self, node: &'d DocumentNode<'d>, skip: &mut Option<String>) -> StubScript {
         let mut fields = DocumentFields::new(self.document, node);
         fields.warn_unknown_keys(&[STUB_KEYS, INTERNAL_KEYS].concat());
         note_internal(node, skip);
@@ -250,7 +250,7 @@ impl<'d> CaseReader<'d> {
 
     fn read_step(
         &mut self,
-        node: &'d DocumentNode,
+        node: &'d DocumentNode<'d>,
         is_single: bool,
         skip: &mut Option<String>,
     ) -> CaseStep {
@@ -283,7 +283,7 @@ impl<'d> CaseReader<'d> {
         CaseStep { from, event, with, args, expect }
     }
 
-    fn read_expect(&mut self, node: &'d DocumentNode, skip: &mut Option<String>) -> CaseExpect {
+    fn read_expect(&mut self, node: &'d DocumentNode<'d>, skip: &mut Option<String>) -> CaseExpect {
         let mut fields = DocumentFields::new(self.document, node);
         fields.warn_unknown_keys(&[EXPECT_KEYS, INTERNAL_KEYS].concat());
         note_internal(node, skip);
@@ -312,7 +312,7 @@ impl<'d> CaseReader<'d> {
         CaseExpect { reply: reply.map(|node| self.read_reply(node)), ..expect }
     }
 
-    fn read_reply(&mut self, node: &'d DocumentNode) -> ReplyExpect {
+    fn read_reply(&mut self, node: &'d DocumentNode<'d>) -> ReplyExpect {
         let mut fields = DocumentFields::new(self.document, node);
         fields.warn_unknown_keys(REPLY_KEYS);
         let reply = ReplyExpect {

@@ -9,16 +9,16 @@ use gambrel_model::complaint::nearest_name;
 use gambrel_model::hook::invalid_matcher;
 use gambrel_model::{
     Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedDrafts, LoadedFile, MatcherText, Scope,
-    SearchRoots, SourceSpan, SpannedText,
+    SearchRoots, SourceSpan,
 };
 
 use super::CLAUDE;
 use super::ecmascript::RegexSyntaxError;
-use super::events::event_specs;
+use super::events::{event_row, event_specs};
 use super::findings;
 use super::frontmatter::extract_frontmatter;
 use super::frontmatter_owner::{self, Owner};
-use super::handler::{MatcherGroup, read_handler};
+use super::handler::{MatcherGroup, NamedEvent, read_handler};
 use super::hosts::claude_event_name;
 use super::http_allowlists::HttpAllowlists;
 use super::kill_switches::KillSwitches;
@@ -211,7 +211,7 @@ impl<'r> SettingsReader<'r> {
     }
 
     /// Reports events outside `hooks`, which Claude Code ignores silently.
-    fn report_stray_events(&mut self, root: &'r DocumentNode) {
+    fn report_stray_events(&mut self, root: &'r DocumentNode<'r>) {
         let event = |key: &str| event_specs().iter().any(|row| !key.is_empty() && row.name == key);
         for (key, _) in root.entries().iter().filter(|(key, _)| key.text().is_some_and(event)) {
             let name = key.text().unwrap_or_default();
@@ -222,7 +222,7 @@ impl<'r> SettingsReader<'r> {
     }
 
     /// Reads the events and their matcher groups.
-    pub fn read_events(&mut self, hooks: &'r DocumentNode, drafts: &mut Vec<Draft>) {
+    pub fn read_events(&mut self, hooks: &'r DocumentNode<'r>, drafts: &mut Vec<Draft>) {
         if !hooks.is_map() {
             let help = Some("write \"hooks\": {\"PreToolUse\": [ … ]}".to_owned());
             return self.add_error(hooks, format!("`hooks` is a map, not {}", hooks.kind()), help);
@@ -239,34 +239,32 @@ impl<'r> SettingsReader<'r> {
         }
     }
 
-    fn read_event(&mut self, name: &str, value: &'r DocumentNode, drafts: &mut Vec<Draft>) {
+    fn read_event(&mut self, name: &str, value: &'r DocumentNode<'r>, drafts: &mut Vec<Draft>) {
         let Some(groups) = value.items() else {
             let message = format!("`{name}` is a list of matcher groups, not {}", value.kind());
             return self.add_error(value, message, Some(LEVELS_HELP.into()));
         };
         let Some(row) = CLAUDE.find_spec(name) else { return };
+        let event = NamedEvent { name, row, table_row: event_row(row) };
         for node in groups {
-            if let Some((group, handlers)) = self.read_group(row, node) {
-                for node in handlers {
-                    let draft = read_handler(self, &group, node);
-                    drafts.extend(draft.map(|draft| Draft { event: name.to_owned(), ..draft }));
-                }
+            if let Some((group, handlers)) = self.read_group(&event, node) {
+                drafts.extend(handlers.iter().filter_map(|node| read_handler(self, &group, node)));
             }
         }
     }
 
-    fn read_group(
+    fn read_group<'n>(
         &mut self,
-        row: &'static EventSpec,
-        node: &'r DocumentNode,
-    ) -> Option<(MatcherGroup, &'r [DocumentNode])> {
+        event: &NamedEvent<'n>,
+        node: &'r DocumentNode<'r>,
+    ) -> Option<(MatcherGroup<'n>, &'r [DocumentNode<'r>])> {
         if !node.is_map() {
             let message = format!("a matcher group is a map, not {}", node.kind());
             self.add_error(node, message, Some(LEVELS_HELP.into()));
             return None;
         }
         let mut fields = DocumentFields::new(self.document, node);
-        let written = fields.read_spanned("matcher");
+        let written = fields.read_str("matcher");
         let unread =
             fields.node("matcher").filter(|_| written.is_none()).map(DocumentNode::to_value);
         let mut idle = unread.is_some().then(|| "its matcher is not a text".to_owned());
@@ -280,10 +278,9 @@ impl<'r> SettingsReader<'r> {
             (None, None) => MatcherText::All,
             (None, Some(value)) => MatcherText::Invalid(value.to_string()),
             (Some(written), _) => {
-                let text = written.text.clone();
-                self.read_matcher(row, written).unwrap_or_else(|why| {
+                self.read_matcher(event.row, node, written).unwrap_or_else(|why| {
                     idle = Some(format!("its matcher is not valid: {why}"));
-                    MatcherText::Invalid(text)
+                    MatcherText::Invalid(written.to_owned())
                 })
             }
         };
@@ -298,21 +295,24 @@ impl<'r> SettingsReader<'r> {
             self.add_error(at, message, Some(LEVELS_HELP.into()));
             return None;
         };
-        Some((MatcherGroup { row, matcher, disabled: idle }, handlers))
+        Some((MatcherGroup { event: *event, matcher, disabled: idle }, handlers))
     }
 
     fn read_matcher(
         &mut self,
         row: &EventSpec,
-        written: SpannedText,
+        group: &DocumentNode<'_>,
+        text: &str,
     ) -> Result<MatcherText, RegexSyntaxError> {
-        let parsed = parse_matcher(row, written.clone());
+        let (document, node) = (self.document, group.get("matcher"));
+        let written = || node.and_then(|node| document.spanned_text(node)).unwrap_or_default();
+        let parsed = parse_matcher(row, text, &written);
         self.complaints.extend(match &parsed {
             Ok(parsed) => warn_doubtful(row, parsed, &written),
-            Err(why) => Some(invalid_matcher(written.spot.clone(), &why.to_string())),
+            Err(why) => Some(invalid_matcher(written().spot, &why.to_string())),
         });
         if let (Ok(parsed), true) = (&parsed, self.roots.notes.is_some()) {
-            self.complaints.extend(findings::check_matcher(row, parsed, &written));
+            self.complaints.extend(findings::check_matcher(row, parsed, &written()));
         }
         parsed
     }

@@ -6,27 +6,32 @@ use gambrel_model::Complaint;
 
 /// Checks the optional fields of a handler type. Returns why the handler cannot run.
 pub fn check_optional_fields(fields: &mut DocumentFields<'_>, word: &str) -> Option<String> {
-    let odd = match word {
+    // All checks run, so that every mistake is reported.
+    match word {
         "command" => {
             check_rewake_texts(fields);
-            vec![check_texts(fields, "args"), check_shell(fields)]
+            let (args, shell) = (check_texts(fields, "args"), check_shell(fields));
+            args.or(shell)
         }
-        "http" => vec![check_text_map(fields, "headers"), check_texts(fields, "allowedEnvVars")],
-        "mcp_tool" => vec![check_input(fields)],
+        "http" => {
+            let headers = check_text_map(fields, "headers");
+            let variables = check_texts(fields, "allowedEnvVars");
+            headers.or(variables)
+        }
+        "mcp_tool" => check_input(fields),
         // The handler runs without these.
         _ => {
-            fields.read_text("model");
+            fields.read_str("model");
             fields.read_flag("continueOnBlock");
-            Vec::new()
+            None
         }
-    };
-    odd.into_iter().flatten().next()
+    }
 }
 
 /// Reports empty rewake texts. The hook still runs.
 fn check_rewake_texts(fields: &mut DocumentFields<'_>) {
     for key in ["rewakeMessage", "rewakeSummary"] {
-        if fields.read_text(key).is_some_and(|text| text.is_empty()) {
+        if fields.read_str(key).is_some_and(str::is_empty) {
             let help = "write a text, or leave it out";
             fields.add_error(key, format!("`{key}` is empty"), help);
         }
@@ -66,10 +71,10 @@ fn check_input(fields: &mut DocumentFields<'_>) -> Option<String> {
 }
 
 /// Reports the first value that is not a text. Returns whether there is one.
-fn report_non_text<'d>(
+fn report_non_text<'n, 't: 'n>(
     fields: &mut DocumentFields<'_>,
     key: &str,
-    mut values: impl Iterator<Item = &'d DocumentNode>,
+    mut values: impl Iterator<Item = &'n DocumentNode<'t>>,
 ) -> bool {
     let Some(odd) = values.find(|value| !value.to_value().is_string()) else { return false };
     let message = format!("`{key}` should hold texts, but here is {}", odd.kind());

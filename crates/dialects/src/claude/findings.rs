@@ -144,7 +144,7 @@ mod tests {
     fn findings(text: &str) -> Vec<String> {
         let row = CLAUDE.find_spec("PreToolUse").unwrap();
         let written = SpannedText { text: text.to_owned(), ..SpannedText::default() };
-        let parsed = parse_matcher(row, written.clone()).unwrap();
+        let parsed = parse_matcher(row, text, &|| written.clone()).unwrap();
         let found = check_matcher(row, &parsed, &written);
         found
             .into_iter()

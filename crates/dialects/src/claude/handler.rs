@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::PLUGIN_DIR_KEY;
 use super::config::SettingsReader;
-use super::events::event_row;
+use super::event_row::ClaudeEvent;
 use super::field_types::check_optional_fields;
 use super::findings;
 use super::frontmatter_owner::SKILL;
@@ -16,10 +16,21 @@ use super::if_rule::IfRule;
 use super::model_handler;
 use super::self_reference;
 
-/// The properties that all handlers of a matcher group share.
-pub struct MatcherGroup {
-    /// The row of the event.
+/// An event of a settings file.
+#[derive(Clone, Copy)]
+pub struct NamedEvent<'r> {
+    /// Its name, as written.
+    pub name: &'r str,
+    /// Its row.
     pub row: &'static EventSpec,
+    /// The whole row, with the columns of this dialect.
+    pub table_row: &'static ClaudeEvent,
+}
+
+/// The properties that all handlers of a matcher group share.
+pub struct MatcherGroup<'r> {
+    /// Its event.
+    pub event: NamedEvent<'r>,
     /// The matcher of the group.
     pub matcher: MatcherText,
     /// Why the handlers of the group are disabled, if they are.
@@ -44,7 +55,7 @@ const fn handler_type(
     HandlerType { name, action, required_fields, optional_fields }
 }
 
-const HANDLER_TYPES: &[HandlerType] = &[
+static HANDLER_TYPES: [HandlerType; 5] = [
     handler_type(
         "command",
         "shell",
@@ -63,8 +74,8 @@ const COMMON_FIELDS: &[&str] = &["type", "if", "timeout", "onFailure", "statusMe
 /// The draft of a handler; `None` if it is not a map.
 pub fn read_handler(
     reader: &mut SettingsReader<'_>,
-    group: &MatcherGroup,
-    node: &DocumentNode,
+    group: &MatcherGroup<'_>,
+    node: &DocumentNode<'_>,
 ) -> Option<Draft> {
     if !node.is_map() {
         let message = format!("a handler is a map, not {}", node.kind());
@@ -78,14 +89,16 @@ pub fn read_handler(
     let calls_gambrel = is_gambrel_entry(&fields, kind);
     let idle = disabled_reason(&mut fields, group, kind)
         .or_else(|| Some(Disabled::broken(check_references(reader, &mut fields, kind?)?)));
-    let terms =
-        read_policy(&mut fields, group.row, kind.map_or("", |kind| kind.name), reader.roots);
+    let terms = read_policy(
+        &mut fields,
+        group.event.table_row,
+        kind.map_or("", |kind| kind.name),
+        reader.roots,
+    );
     if let Some(kind) = kind {
-        fields.warn_unknown_keys(
-            &[COMMON_FIELDS, kind.required_fields, kind.optional_fields].concat(),
-        );
+        warn_unknown_fields(&mut fields, node, kind);
     }
-    let status = fields.read_text("statusMessage").filter(|text| !text.trim().is_empty());
+    let status = fields.read_str("statusMessage").filter(|text| !text.trim().is_empty());
     let in_skill = reader.owner.as_ref().is_some_and(|owner| owner.kind == SKILL);
     let once = fields.read_flag("once") == Some(true) && in_skill;
     if reader.roots.notes.is_some() {
@@ -96,7 +109,7 @@ pub fn read_handler(
 
     let config = build_config(reader, node, kind);
     Some(Draft {
-        event: group.row.name.to_owned(),
+        event: group.event.name.to_owned(),
         source: reader.file.source_at(reader.document.span_of(node)),
         matcher: group.matcher.clone(),
         action: kind.map_or("shell", |kind| kind.action).to_owned(),
@@ -105,10 +118,23 @@ pub fn read_handler(
         policy: terms,
         disabled: reader.disabled.clone().map(Disabled::off).or(idle),
         once,
-        status,
+        status: status.map(str::to_owned),
         calls_gambrel,
         ..Draft::default()
     })
+}
+
+/// Warns of fields that handlers of this type do not have.
+fn warn_unknown_fields(
+    fields: &mut DocumentFields<'_>,
+    node: &DocumentNode<'_>,
+    kind: &HandlerType,
+) {
+    let known = [COMMON_FIELDS, kind.required_fields, kind.optional_fields];
+    let is_known = |name: &str| known.iter().any(|part| part.contains(&name));
+    if !node.entries().iter().all(|(key, _)| is_known(key.text().unwrap_or_default())) {
+        fields.warn_unknown_keys(&known.concat());
+    }
 }
 
 fn read_type(fields: &mut DocumentFields<'_>) -> Option<&'static HandlerType> {
@@ -117,15 +143,14 @@ fn read_type(fields: &mut DocumentFields<'_>) -> Option<&'static HandlerType> {
         fields.add_error("type", "this handler has no `type`, so it never runs", help);
         return None;
     }
-    let words: Vec<&'static str> = HANDLER_TYPES.iter().map(|kind| kind.name).collect();
-    let word = fields.read_word("type", &words)?;
+    let word = fields.read_word("type", &HANDLER_TYPES.each_ref().map(|kind| kind.name))?;
     HANDLER_TYPES.iter().find(|kind| kind.name == word)
 }
 
 /// Why a handler cannot run, if it cannot. All checks run, so that every mistake is reported.
 fn disabled_reason(
     fields: &mut DocumentFields<'_>,
-    group: &MatcherGroup,
+    group: &MatcherGroup<'_>,
     kind: Option<&HandlerType>,
 ) -> Option<Disabled> {
     let Some(kind) = kind else {
@@ -133,9 +158,10 @@ fn disabled_reason(
     };
     let missing = check_required(fields, kind);
     let odd = check_optional_fields(fields, kind.name);
-    let guarded = check_if_rule(fields, group.row);
-    let unsupported = (!event_row(group.row).accepts_handler(kind.name)).then(|| {
-        let event = if group.row.name.is_empty() { "an unknown event" } else { group.row.name };
+    let guarded = check_if_rule(fields, group.event.row);
+    let unsupported = (!group.event.table_row.accepts_handler(kind.name)).then(|| {
+        let event =
+            if group.event.row.name.is_empty() { "an unknown event" } else { group.event.row.name };
         let why = format!("{event} takes no {} handlers, so it never runs", kind.name);
         fields.add_error("type", why.clone(), "use a command here");
         why
@@ -150,7 +176,7 @@ fn check_required(fields: &mut DocumentFields<'_>, kind: &HandlerType) -> Option
         if !fields.has_key(need) {
             let message = format!("`{need}` is missing: a {} handler needs it", kind.name);
             fields.add_error(need, message, &format!("add \"{need}\": \"…\""));
-        } else if let Some(text) = fields.read_text(need) {
+        } else if let Some(text) = fields.read_str(need) {
             if !text.trim().is_empty() {
                 continue;
             }
@@ -293,13 +319,16 @@ fn add_shared_settings(reader: &SettingsReader<'_>, config: &mut Value, kind: &H
     }
 }
 
+/// The usual size of a key.
+const DEDUP_KEY_BYTES: usize = 160;
+
 /// Handlers with the same key run once. Copies in different plugins, skills or agents stay apart.
 fn dedup_key(config: &Value) -> String {
     let keys =
         ["type", "command", "args", "shell", "if", "url", "server", "tool", "input", "prompt"];
     // A handler has few fields: comparing them is faster than hashing every key.
     let field = |key: &str| config.as_object()?.iter().find(|(name, _)| *name == key);
-    let mut text = String::new();
+    let mut text = String::with_capacity(DEDUP_KEY_BYTES);
     for key in keys.iter().chain(&[PLUGIN_DIR_KEY, "owner"]) {
         match field(key).map(|(_, value)| value) {
             Some(Value::String(part)) => text.push_str(part),

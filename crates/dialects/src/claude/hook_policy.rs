@@ -7,8 +7,7 @@ use gambrel_model::{
     EventSpec, HookPolicy, Limits, Moment, MomentKind, Ruling, SearchRoots, Verdict,
 };
 
-use super::event_row::{DEFAULT_TIMEOUT, ReplyForm, StdoutUse};
-use super::events::event_row;
+use super::event_row::{ClaudeEvent, DEFAULT_TIMEOUT, ReplyForm, StdoutUse};
 
 /// Maximum timeout at `SessionEnd`.
 const MAX_SESSION_END_TIMEOUT: Duration = Duration::from_secs(60);
@@ -18,10 +17,11 @@ const DEFAULT_STOP_CAP: u64 = 8;
 /// Reads the policy of one handler.
 pub fn read_policy(
     fields: &mut DocumentFields<'_>,
-    row: &EventSpec,
+    event: &ClaudeEvent,
     kind: &str,
     roots: &SearchRoots,
 ) -> HookPolicy {
+    let row = &event.spec;
     // Only commands can be detached.
     let detached = kind == "command"
         && [fields.read_flag("async"), fields.read_flag("asyncRewake")].contains(&Some(true));
@@ -30,9 +30,9 @@ pub fn read_policy(
     // The failure of a detached hook cannot refuse. Nor can a failure at a Close, where the session
     // would never end, or at a permission request, which ignores exit code 2. A failed worktree
     // hook always refuses.
-    let refusable = row.kind() != MomentKind::Close && event_row(row).reply != ReplyForm::Request;
+    let refusable = row.kind() != MomentKind::Close && event.reply != ReplyForm::Request;
     let blocks = on_failure == Some("block") && !detached && refusable;
-    let failed = match blocks || event_row(row).stdout == StdoutUse::WorktreePath {
+    let failed = match blocks || event.stdout == StdoutUse::WorktreePath {
         true => Verdict { ruling: Ruling::Deny, ..Verdict::default() },
         false => Verdict::default(),
     };
@@ -49,8 +49,8 @@ pub fn read_policy(
             leftover_timeout: written.is_none().then_some(type_timeout(kind)),
             ..Limits::default()
         },
-        on_timeout: failed.clone(),
-        on_failure: failed,
+        on_timeout: failed.clone().into(),
+        on_failure: failed.into(),
         max_refusals_in_row: refusal_cap(row, roots),
         ..HookPolicy::default()
     }

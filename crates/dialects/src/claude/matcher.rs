@@ -1,25 +1,27 @@
 //! Parses the text of a matcher: everything, a list of exact names, or a pattern.
 
+use std::sync::Arc;
+
 use gambrel_model::{Complaint, EventSpec, MatcherText, SpannedText, Subject};
 
 use super::ecmascript::{RegexSyntaxError, translate_regex};
 use super::events::event_row;
 use super::tools::ALIASES;
 
-/// Parses the matcher of an event.
+/// Parses the matcher of an event. `written` gives the text with its place, which few need.
 pub fn parse_matcher(
     row: &EventSpec,
-    written: SpannedText,
+    text: &str,
+    written: &dyn Fn() -> SpannedText,
 ) -> Result<MatcherText, RegexSyntaxError> {
-    let text = written.text.as_str();
     if text.is_empty() || text == "*" {
         return Ok(MatcherText::All);
     }
-    let narrow = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '|');
-    let wide = |c: char| narrow(c) || matches!(c, ' ' | ',' | '-');
+    let narrow = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'|');
+    let wide = |byte: u8| narrow(byte) || matches!(byte, b' ' | b',' | b'-');
     let is_list = match event_row(row).has_narrow_names {
-        true => text.chars().all(narrow),
-        false => text.chars().all(wide),
+        true => text.bytes().all(narrow),
+        false => text.bytes().all(wide),
     };
     let tools = row.subject == Subject::Tool;
     if is_list {
@@ -27,10 +29,15 @@ pub fn parse_matcher(
     }
     let spelled = translate_regex(text)?;
     let spelled = if tools { with_aliases(spelled) } else { spelled };
-    Ok(MatcherText::Pattern(SpannedText { text: spelled, ..written }))
+    Ok(MatcherText::Pattern(SpannedText { text: spelled, ..written() }))
 }
 
-fn split_names(text: &str, tools: bool) -> Vec<String> {
+fn split_names(text: &str, tools: bool) -> Arc<[String]> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    // Most matchers are one name.
+    if text.bytes().all(is_plain) && !ALIASES.iter().any(|(name, _)| tools && *name == text) {
+        return Arc::new([text.to_owned()]);
+    }
     let written = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
     let mut names: Vec<String> = written.map(str::to_owned).collect();
     for (name, alias) in ALIASES.iter().filter(|_| tools) {
@@ -39,7 +46,7 @@ fn split_names(text: &str, tools: bool) -> Vec<String> {
             names.push((*alias).to_owned());
         }
     }
-    names
+    names.into()
 }
 
 /// Extends a pattern with one of two names for the same tool, so that it matches both.
@@ -68,9 +75,9 @@ fn replace_words(text: &str, word: &str, other: &str) -> String {
 pub fn warn_doubtful(
     row: &EventSpec,
     parsed: &MatcherText,
-    written: &SpannedText,
+    written: &dyn Fn() -> SpannedText,
 ) -> Option<Complaint> {
-    let warn = |message: String| Complaint::warning(written.spot.clone(), message);
+    let warn = |message: String| Complaint::warning(written().spot, message);
     match parsed {
         MatcherText::All | MatcherText::Invalid(_) => None,
         _ if row.subject == Subject::None => {

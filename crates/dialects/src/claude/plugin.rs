@@ -90,13 +90,15 @@ pub fn referenced_files(found: &LoadedFile, roots: &SearchRoots) -> Vec<ConfigPa
 }
 
 /// The entries of a manifest's `hooks`: one value, or a list.
-fn manifest_entries(root: &DocumentNode) -> impl Iterator<Item = &DocumentNode> {
+fn manifest_entries<'n, 't>(
+    root: &'n DocumentNode<'t>,
+) -> impl Iterator<Item = &'n DocumentNode<'t>> {
     let hooks = root.get("hooks").filter(|hooks| !hooks.is_null());
     let one = hooks.filter(|hooks| hooks.items().is_none());
     one.into_iter().chain(hooks.and_then(DocumentNode::items).into_iter().flatten())
 }
 
-fn quoted_text(node: &DocumentNode) -> Option<&str> {
+fn quoted_text<'n>(node: &'n DocumentNode<'_>) -> Option<&'n str> {
     match &node.content {
         NodeContent::Scalar { text, bare: false, .. } => Some(text),
         _ => None,

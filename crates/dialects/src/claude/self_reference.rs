@@ -34,7 +34,7 @@ pub fn is_gambrel_entry(command: &str, args: Option<&[String]>) -> bool {
     let words = match args {
         Some(args) => std::iter::once(command.to_owned()).chain(args.iter().cloned()).collect(),
         // Without quotes the words stand in the text as they are.
-        None if !command.contains(PROGRAM) && !command.contains(['"', '\'', '\\']) => return false,
+        None if !may_name_gambrel(command) => return false,
         None => match split_words(without_fallback(command)) {
             Some(words) => words,
             None => return false,
@@ -50,6 +50,17 @@ pub fn is_gambrel_entry(command: &str, args: Option<&[String]>) -> bool {
     let program = program.and_then(|name| name.strip_prefix(PROGRAM));
     let named = program.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '_']));
     named && words.any(|word| word == "fire")
+}
+
+/// Whether a command contains the name of the program, or quotes that may hide it.
+fn may_name_gambrel(command: &str) -> bool {
+    let bytes = command.as_bytes();
+    let mut places = bytes.iter().enumerate();
+    places.any(|(at, byte)| match byte {
+        b'"' | b'\'' | b'\\' => true,
+        b'g' => bytes[at..].starts_with(PROGRAM.as_bytes()),
+        _ => false,
+    })
 }
 
 /// The shortest `timeout` of gambrel's own entries for an event in a settings file.

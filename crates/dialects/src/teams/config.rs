@@ -155,8 +155,8 @@ fn build_draft(
                 kill_grace: KILL_GRACE,
                 ..Limits::default()
             },
-            on_timeout: failed.clone(),
-            on_failure: failed,
+            on_timeout: failed.clone().into(),
+            on_failure: failed.into(),
             max_refusals_in_row: Some(policy.max_reopens),
             ..HookPolicy::default()
         },

@@ -1,6 +1,7 @@
 //! Reads one action of a hook point. An action that cannot run becomes a disabled draft with a
 //! reason, so that it is never silently absent.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gambrel_document::{DocumentFields, DocumentNode};
@@ -252,7 +253,7 @@ fn read_matcher(fields: &mut DocumentFields<'_>, row: &EventSpec) -> MatcherText
         return MatcherText::Pattern(written);
     }
     let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
-    let names: Vec<String> = names.map(str::to_owned).collect();
+    let names: Arc<[String]> = names.map(str::to_owned).collect();
     fields.complaints.extend(names.iter().filter_map(|name| warn_native_tool(name, &written.spot)));
     MatcherText::Names(names)
 }
@@ -269,7 +270,7 @@ fn read_tools(fields: &mut DocumentFields<'_>, row: &EventSpec, tools: Vec<Strin
     }
     let spot = fields.node("tools").map(|node| fields.span_of(node)).unwrap_or_default();
     fields.complaints.extend(tools.iter().filter_map(|name| warn_native_tool(name, &spot)));
-    MatcherText::Names(tools)
+    MatcherText::Names(tools.into())
 }
 
 /// Warns of a native tool name, which matches in only some callers.

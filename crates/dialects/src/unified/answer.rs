@@ -89,7 +89,7 @@ pub fn timeout_verdict(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict
 
     // If the hook was cut short before an answer was possible, the verdict of a failure counts too.
     if let Some(cut) = &outcome.cut_short_by {
-        let either = policy.on_timeout.clone().then(policy.on_failure.clone());
+        let either = Verdict::clone(&policy.on_timeout).then(Verdict::clone(&policy.on_failure));
         return either
             .with_reason(&unsent_text(hook, &cut.to_string()))
             .with_gate_failure(format!("late: {cut}"));

@@ -48,7 +48,7 @@ pub fn read_policy(
     }
 
     HookPolicy {
-        on_reject: rejection_verdict(fields, kind, row, policy, &failed).unwrap_or_default(),
+        on_reject: rejection_verdict(fields, kind, row, policy, &failed).unwrap_or_default().into(),
         limits: Limits {
             blocking: waits,
             timeout: read_timeout(fields, kind),
@@ -56,8 +56,8 @@ pub fn read_policy(
             retry_delay,
             ..Limits::default()
         },
-        on_timeout: timeout_verdict(fields, kind, row).unwrap_or_else(|| failed.clone()),
-        on_failure: failed,
+        on_timeout: timeout_verdict(fields, kind, row).unwrap_or_else(|| failed.clone()).into(),
+        on_failure: failed.into(),
         ..HookPolicy::default()
     }
 }

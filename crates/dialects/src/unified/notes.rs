@@ -42,11 +42,11 @@ struct NoteWriter<'l, 'r> {
     reader: &'l ConfigReader<'r>,
     secrets: &'l BTreeSet<String>,
     row: &'l EventSpec,
-    node: &'l DocumentNode,
+    node: &'l DocumentNode<'l>,
 }
 
 impl NoteWriter<'_, '_> {
-    fn scalar_texts(&self, keys: &[&str]) -> Vec<&DocumentNode> {
+    fn scalar_texts(&self, keys: &[&str]) -> Vec<&DocumentNode<'_>> {
         let mut texts = Vec::new();
         keys.iter()
             .filter_map(|key| self.node.get(key))
@@ -173,7 +173,7 @@ impl NoteWriter<'_, '_> {
 }
 
 /// Collects the texts of a value. Keys are not expanded.
-fn collect_scalars<'n>(node: &'n DocumentNode, texts: &mut Vec<&'n DocumentNode>) {
+fn collect_scalars<'n, 't>(node: &'n DocumentNode<'t>, texts: &mut Vec<&'n DocumentNode<'t>>) {
     match &node.content {
         NodeContent::Scalar { .. } => texts.push(node),
         NodeContent::List(items) => items.iter().for_each(|item| collect_scalars(item, texts)),

@@ -33,7 +33,7 @@ pub fn project_agent(path: &Path, text: &str) -> Option<String> {
 }
 
 /// The places of a stage or node that contain commands.
-fn command_nodes(map: &DocumentNode) -> Vec<(&'static str, &DocumentNode)> {
+fn command_nodes<'n, 't>(map: &'n DocumentNode<'t>) -> Vec<(&'static str, &'n DocumentNode<'t>)> {
     let in_termination = ["termination", "runs"];
     let queue = in_termination.iter().filter_map(|key| map.get(key)?.get("command"));
     let named = map.get("commands").map(DocumentNode::entries).unwrap_or_default();

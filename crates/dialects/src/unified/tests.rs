@@ -67,7 +67,7 @@ fn defaults_match_the_contract() {
     assert_eq!((terms.limits.timeout, terms.limits.retries), (Duration::from_secs(300), 0));
     let terms = at("on_error", "command: x, on_failure: retry").draft.policy;
     assert_eq!((terms.limits.retries, terms.limits.retry_delay), (3, Duration::from_secs(5)));
-    assert_eq!(terms.on_failure, Verdict::default());
+    assert_eq!(*terms.on_failure, Verdict::default());
     let (drafts, _) = load("hooks:\n  on_error:\n    - {type: spawn, pipeline: p}\n");
     assert!(drafts[0].policy.limits.blocking);
     assert_eq!(drafts[0].policy.limits.timeout, Duration::from_secs(3_600));
@@ -267,7 +267,10 @@ fn parses_matchers_as_names_or_patterns() {
         at("on_tool_before", &format!("command: x, matcher: \"{text}\"")).draft.matcher
     };
     assert_eq!(matcher("*"), MatcherText::All);
-    assert_eq!(matcher("shell | write"), MatcherText::Names(vec!["shell".into(), "write".into()]));
+    assert_eq!(
+        matcher("shell | write"),
+        MatcherText::Names(["shell".into(), "write".into()].into())
+    );
     assert!(matches!(matcher("mcp__.*"), MatcherText::Pattern(_)));
     let (_, complaints) =
         load("hooks:\n  on_tool_before: [{type: shell, command: x, matcher: Bash}]\n");

@@ -63,7 +63,7 @@ fn warn_plain_buttons(fields: &mut DocumentFields<'_>) {
     let blocks = fields.node("body").and_then(|body| body.get("blocks")?.items());
     let elements = blocks.into_iter().flatten().filter_map(|block| block.get("elements")?.items());
     let is_button =
-        |node: &&DocumentNode| node.get("type").and_then(DocumentNode::text) == Some("button");
+        |node: &&DocumentNode<'_>| node.get("type").and_then(DocumentNode::text) == Some("button");
     let plain = elements.flatten().filter(is_button).any(|button| {
         let text = button.get("text").map(|text| &text.content);
         matches!(text, Some(NodeContent::Scalar { .. }))

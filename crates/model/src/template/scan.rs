@@ -21,7 +21,10 @@ pub fn variable_names(text: &str, style: Style) -> Vec<String> {
 pub(super) fn split_template(text: &str, style: Style) -> Vec<TemplatePiece<'_>> {
     let mut pieces = Vec::new();
     let (mut from, mut at) = (0, 0);
-    while at < text.len() {
+    let first = style.delimiters().0.as_bytes()[0];
+    // Most texts have no variable: only where one may begin, the text is looked at.
+    while let Some(next) = text.as_bytes()[at..].iter().position(|byte| *byte == first) {
+        at += next;
         let Some((name, end)) = variable_at(text, at, style) else {
             at += 1;
             continue;
@@ -40,10 +43,7 @@ pub(super) fn split_template(text: &str, style: Style) -> Vec<TemplatePiece<'_>>
 
 /// The variable that begins exactly here, and where it ends.
 pub(super) fn variable_at(text: &str, at: usize, style: Style) -> Option<(&str, usize)> {
-    let (open, close) = match style {
-        Style::Dollar => ("${", "}"),
-        Style::Braces => ("{{", "}}"),
-    };
+    let (open, close) = style.delimiters();
     let bytes = text.as_bytes();
     if !bytes.get(at..)?.starts_with(open.as_bytes()) {
         return None;

@@ -132,7 +132,7 @@ fn read_defaults(fields: &mut DocumentFields<'_>) -> (Option<SpannedText>, Optio
 }
 
 /// The list under `nodes`, or under the older `stages`.
-fn node_list<'d>(fields: &mut DocumentFields<'d>) -> &'d [DocumentNode] {
+fn node_list<'d>(fields: &mut DocumentFields<'d>) -> &'d [DocumentNode<'d>] {
     let key = if fields.has_key("nodes") { "nodes" } else { "stages" };
     if let Some(old) = fields.node("stages") {
         let ignored = if key == "nodes" { " and ignored beside `nodes`" } else { "" };
@@ -149,7 +149,7 @@ fn node_list<'d>(fields: &mut DocumentFields<'d>) -> &'d [DocumentNode] {
     items
 }
 
-fn read_node<'d>(outer: &mut DocumentFields<'d>, node: &'d DocumentNode) -> NodeFile {
+fn read_node<'d>(outer: &mut DocumentFields<'d>, node: &'d DocumentNode<'d>) -> NodeFile {
     let span = outer.span_of(node);
     if let Some(name) = node.text() {
         let message = format!("the node `{name}` should be a map, but is {}", node.kind());
