@@ -22,7 +22,11 @@ pub(crate) fn find_files(
     complaints: &mut Vec<Complaint>,
 ) -> Vec<LoadedFile> {
     let mut found: Vec<LoadedFile> = Vec::new();
-    for place in places {
+    let following = places.iter().skip(1).map(Some).chain([None]);
+    for (place, next) in places.iter().zip(following) {
+        if ways.is_folder_absent(place, next) {
+            continue;
+        }
         for (base, path) in ways.candidates_for(place) {
             // A project file in the home folder is the user's own file, which was found before.
             if found.iter().any(|f| f.place.path == path) {
@@ -40,6 +44,7 @@ pub(crate) fn find_files(
             match read_place(place, &path) {
                 Ok(Some((text, mut entries))) => {
                     complaints.extend(truncate_files(&mut entries, &path));
+                    ways.add_present(place, &base);
                     let place = ConfigPath { path, ..place.clone() };
                     found.push(LoadedFile { place, base, text, entries });
                     break;
@@ -168,6 +173,26 @@ impl SearchPath {
         let present = !is_absent(&path);
         self.known.push((path, present));
         present
+    }
+
+    /// Whether the folder of an absolute path does not exist. It is looked up only if the next
+    /// path is in it, too.
+    fn is_folder_absent(&mut self, place: &ConfigPath, next: Option<&ConfigPath>) -> bool {
+        let Some(folder) = place.path.parent().filter(|_| place.path.is_absolute()) else {
+            return false;
+        };
+        if let Some(present) = self.find_known(folder) {
+            return !present;
+        }
+        let is_shared = next.and_then(|next| next.path.parent()) == Some(folder);
+        is_shared && !self.is_present(folder.to_owned())
+    }
+
+    /// Stores that the folder of an absolute path exists.
+    fn add_present(&mut self, place: &ConfigPath, folder: &Path) {
+        if place.path.is_absolute() {
+            self.known.push((folder.to_owned(), true));
+        }
     }
 
     /// Base and path of every candidate, nearest first.

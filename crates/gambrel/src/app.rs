@@ -251,7 +251,7 @@ impl Gambrel {
             cwd: self.setup.working_dir(),
             env: Arc::clone(&self.setup.env),
             secrets: Arc::clone(&self.user_secrets().values),
-            caller_pid: self.setup.caller,
+            caller_pid: Some(self.setup.caller.unwrap_or_else(std::process::id)),
             event_name: self.setup.event_name.clone(),
             raw_line: None,
         };

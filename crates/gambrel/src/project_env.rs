@@ -1,6 +1,7 @@
 //! Ignores relevant environment variables that files of the project set, and refuses a state folder
 //! inside the project. Reads no file unless a relevant variable is set.
 
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,11 +11,15 @@ use gambrel_model::{Complaint, ReceivedEvent, SourceSpan};
 
 use crate::Setup;
 use crate::account::{account_home, real_path};
+use crate::path_cache::PathCache;
 use crate::setup::find_project;
 use crate::setup::project_dir_vars;
 
 /// A longer file cannot be read by a JavaScript program.
 const MAX_SETTINGS_BYTES: u64 = 1 << 30;
+
+/// The account's home, read from the user database at its first use.
+type AccountHome = LazyCell<Option<PathBuf>>;
 
 /// Variables that gambrel sets for hooks.
 const OWN_MARKS: [&str; 3] = ["GAMBREL_FIRING", "GAMBREL_CALL", "GAMBREL_HANDLER"];
@@ -46,14 +51,13 @@ impl Setup {
         if !self.env.iter().any(|(name, value)| is_relevant(name, value)) {
             return Ok(());
         }
-        let home = account_home();
+        // Most projects have none of these files, and are not below marked folders of the user.
+        let home: AccountHome = LazyCell::new(account_home);
         let mut paths = std::mem::take(&mut *self.lock_path_cache());
         let root = paths.canonicalize(self.unresolved_root(None));
-        let project = find_project(&root, home.as_deref(), &mut paths);
+        let project = find_own_project(&root, &home, &mut paths);
         let mut folders = vec![project.clone(), root];
         folders.dedup();
-        // Files in the user's home belong to the user.
-        folders.retain(|folder| Some(folder) != home.as_ref());
         let files = |folder| PROJECT_ENV_FILES.iter().map(move |file| (folder, file));
         for (folder, file) in folders.iter().flat_map(files) {
             // The search for the project has looked for most folders of these files.
@@ -62,7 +66,12 @@ impl Setup {
                 continue;
             }
             let path = folder.join(file.name);
-            for Assignment { name, value } in self.read_assignments(&path, file) {
+            let assignments = self.read_assignments(&path, file);
+            // Files in the user's home belong to the user.
+            if assignments.is_empty() || Some(folder) == home.as_ref() {
+                continue;
+            }
+            for Assignment { name, value } in assignments {
                 self.ignore_variable(&path, &name, value.as_deref(), home.as_deref());
             }
         }
@@ -141,6 +150,17 @@ impl Setup {
         }
         Err(StateDirError::InProject { variable, folder, project: project.to_path_buf() })
     }
+}
+
+/// As [`find_project`] with the account's home, which is looked up only if a marked folder may be
+/// the home or above it.
+fn find_own_project(root: &Path, home: &AccountHome, paths: &mut PathCache) -> PathBuf {
+    let nearest = find_project(root, None, paths);
+    if nearest == root {
+        return nearest;
+    }
+    let is_between = |home: &PathBuf| home.starts_with(&nearest) && root.starts_with(home);
+    if home.as_ref().is_some_and(is_between) { root.to_owned() } else { nearest }
 }
 
 /// Whether another program can read a file that gambrel cannot.

@@ -48,7 +48,8 @@ pub struct Setup {
     pub notes: bool,
     /// Write nothing to disk.
     pub in_memory: bool,
-    /// The process whose hooks these are: the host, or the parent of this program.
+    /// The process whose hooks these are: the parent of this program. `None` is this process, a
+    /// host.
     pub caller: Option<u32>,
     /// Complaints about the environment.
     pub complaints: Vec<Complaint>,
@@ -133,9 +134,7 @@ impl Setup {
         });
         let cwd = std::env::current_dir().ok().or_else(nearest_existing_ancestor);
         let (cwd_unknown, cwd) = (cwd.is_none(), cwd.unwrap_or_else(|| PathBuf::from("/")));
-        let caller = Some(std::process::id());
-        let setup =
-            Self { env: Arc::new(env.collect()), cwd, cwd_unknown, caller, ..Self::default() };
+        let setup = Self { env: Arc::new(env.collect()), cwd, cwd_unknown, ..Self::default() };
         if !cwd_unknown {
             // As the kernel knows it.
             setup.lock_path_cache().add_real(&setup.cwd);
@@ -203,27 +202,40 @@ impl Setup {
 
     /// The text of the user's `config.yaml`.
     pub(crate) fn read_preferences(&self) -> String {
-        let file = self.config_home().map(|home| home.join("gambrel/config.yaml"));
-        let bytes = file.and_then(|file| self.read_config(file)).unwrap_or_default();
+        let folder = self.config_home().map(|home| home.join("gambrel"));
+        let bytes = folder.and_then(|folder| self.read_config(&folder)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Reads a file that dialects read, too. If it does not exist, they need not look for it.
-    fn read_config(&self, file: PathBuf) -> Option<Vec<u8>> {
+    fn read_config(&self, folder: &Path) -> Option<Vec<u8>> {
+        if self.is_known_absent(folder) {
+            return None;
+        }
+        let file = folder.join("config.yaml");
         let read = std::fs::read(&file);
         let is_absent = || read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
-        // A library host may load hooks much later.
         if self.is_own_process && is_absent() {
             self.lock_path_cache().add_absent(file);
         }
         read.ok()
     }
 
-    /// Files whose values never leave the user's scope.
+    /// Looks once for a folder of which several files are read. A library host may read them much
+    /// later, so nothing is remembered there.
+    fn is_known_absent(&self, folder: &Path) -> bool {
+        self.is_own_process && {
+            let mut paths = self.lock_path_cache();
+            !paths.exists(folder.to_owned()) && paths.is_known_absent(folder)
+        }
+    }
+
+    /// Files whose values never leave the user's scope, without those of folders that do not exist.
     pub fn secrets_files(&self) -> Vec<PathBuf> {
-        let folders = ["gambrel", "agent-pipelines"];
-        let home = self.config_home();
-        folders.iter().filter_map(|f| Some(home.as_ref()?.join(f).join("secrets.env"))).collect()
+        let Some(home) = self.config_home() else { return Vec::new() };
+        let folders = ["gambrel", "agent-pipelines"].map(|name| home.join(name));
+        let folders = folders.into_iter().filter(|folder| !self.is_known_absent(folder));
+        folders.map(|folder| folder.join("secrets.env")).collect()
     }
 
     /// Detects once how modules can ask the user, and stores it in `GAMBREL_UI`.

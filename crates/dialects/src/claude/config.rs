@@ -62,7 +62,9 @@ pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
 
     places.push(text(".claude/settings.json".into(), Scope::Project, "project"));
     places.push(text(".claude/settings.local.json".into(), Scope::Local, "local"));
-    places.push(text(".mcp.json".into(), Scope::Project, mcp_servers::SERVERS_TAG));
+    // Else only a file that names a tool of a server leads to it.
+    let checks_all = roots.notes.is_some() || !plugins.is_empty();
+    places.extend(checks_all.then(mcp_servers::project_servers));
     places.extend(
         plugins
             .iter()

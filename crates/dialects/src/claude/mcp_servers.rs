@@ -4,13 +4,26 @@
 use std::collections::BTreeMap;
 
 use gambrel_document::{Document, DocumentLanguage};
-use gambrel_model::{Complaint, LoadedFile, Scope, SearchRoots};
+use gambrel_model::{Complaint, ConfigPath, Expect, LoadedFile, Scope, SearchRoots};
 use serde_json::Value;
 
 use super::plugin::{self, PluginDataFolders};
 
 /// The tag of `.mcp.json` among the configuration paths.
 pub const SERVERS_TAG: &str = "servers";
+
+/// The project's `.mcp.json`.
+pub fn project_servers() -> ConfigPath {
+    let (path, scope) = (".mcp.json".into(), Scope::Project);
+    ConfigPath { path, scope, expect: Expect::File, tag: SERVERS_TAG }
+}
+
+/// The project's `.mcp.json`, if a file of hooks may have a handler that calls a tool of a server.
+/// An escaped character may hide the word.
+pub fn referenced_servers(found: &LoadedFile) -> Option<ConfigPath> {
+    let may_call = found.text.contains("mcp_tool") || found.text.contains("\\u");
+    (may_call && found.place.tag != SERVERS_TAG).then(project_servers)
+}
 
 /// Server definitions by name. The flag is true for servers of the user.
 #[derive(Default)]

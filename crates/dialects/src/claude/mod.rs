@@ -113,7 +113,9 @@ impl HookFormat for Claude {
     }
 
     fn referenced_files(&self, found: &LoadedFile, roots: &SearchRoots) -> Vec<ConfigPath> {
-        plugin::referenced_files(found, roots)
+        let mut files = plugin::referenced_files(found, roots);
+        files.extend(mcp_servers::referenced_servers(found));
+        files
     }
 
     fn load_hooks(&self, found: &[LoadedFile], roots: &SearchRoots) -> LoadedDrafts {

@@ -32,16 +32,13 @@ pub const REACHABLE_KEY: &str = "reachable";
 pub fn config_paths(roots: &SearchRoots) -> Vec<ConfigPath> {
     let mut places = Vec::new();
     let folder = |path, scope, tag| ConfigPath { path, scope, expect: Expect::Dir, tag };
-    for name in FOLDERS {
-        places.push(folder(Path::new(".omp/hooks").join(name), Scope::Project, folder_tag(name)));
-    }
-    if let Some(home) = &roots.home {
+    let of_project = (PathBuf::from(".omp/hooks"), Scope::Project);
+    let of_user = roots.home.as_ref().map(|home| (home.join(".omp/agent/hooks"), Scope::User));
+    for (hooks, scope) in std::iter::once(of_project).chain(of_user) {
         for name in FOLDERS {
-            places.push(folder(
-                home.join(".omp/agent/hooks").join(name),
-                Scope::User,
-                folder_tag(name),
-            ));
+            // An empty name would add a slash, and the folder would have two names.
+            let path = if name.is_empty() { hooks.clone() } else { hooks.join(name) };
+            places.push(folder(path, scope, folder_tag(name)));
         }
     }
     places.extend(preferences::config_path(roots));
