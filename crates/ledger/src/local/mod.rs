@@ -36,7 +36,7 @@ use serde_json::Value;
 use crate::pid_alive;
 use crate::redact::Redactor;
 use run_log::LogEnds;
-use session::{SessionFiles, SessionLockWait};
+use session::{SessionFileCache, SessionFiles, SessionLockWait};
 use spool::SpoolWriter;
 use state_dir::StateDir;
 
@@ -47,6 +47,7 @@ pub struct LocalLedger {
     redactor: Arc<Redactor>,
     spool: SpoolWriter,
     limits: RetentionLimits,
+    session_files: SessionFileCache,
     lock_wait: SessionLockWait,
     /// Tickets with answers that this process uses and has not spent yet.
     taken: Mutex<Vec<String>>,
@@ -98,7 +99,22 @@ impl LocalLedger {
         let (folder, spool, taken) = (StateDir::new(dir), SpoolWriter::default(), Mutex::default());
         let import_due = AtomicBool::new(false);
         let log_ends = LogEnds::default();
-        Self { folder, redactor, spool, limits, lock_wait, taken, import_due, log_ends }
+        let session_files = SessionFileCache::default();
+        Self {
+            folder,
+            redactor,
+            spool,
+            limits,
+            session_files,
+            lock_wait,
+            taken,
+            import_due,
+            log_ends,
+        }
+    }
+
+    fn files_of(&self, session: &str) -> Arc<SessionFiles> {
+        self.session_files.files_of(session, &self.redactor)
     }
 
     /// Sets the maximum wait for the lock of a session.
@@ -160,19 +176,20 @@ impl Journal for LocalLedger {
 
 impl Sessions for LocalLedger {
     fn session_state(&self, session: &str) -> LedgerResult<SessionState> {
-        SessionFiles::for_session(session, &self.redactor).read_state(&self.folder)
+        self.files_of(session).read_state(&self.folder)
     }
 
     fn update_session(&self, session: &str, change: &mut SessionChange<'_>) -> LedgerResult {
-        session::update_session(&self.folder, session, &self.redactor, &self.lock_wait, change)
+        let files = self.files_of(session);
+        session::update_session(&self.folder, &files, &self.redactor, &self.lock_wait, change)
     }
 
     fn read_halts(&self, session: &str) -> (Vec<Undelivered>, Vec<LedgerError>) {
-        SessionFiles::for_session(session, &self.redactor).known_halts(&self.folder)
+        self.files_of(session).known_halts(&self.folder)
     }
 
     fn store_aside(&self, session: &str, entry: &Undelivered) -> LedgerResult {
-        session::store_aside(&self.folder, session, &self.redactor, entry)
+        session::store_aside(&self.folder, &self.files_of(session), &self.redactor, entry)
     }
 
     fn new_claim(&self, firing: &str) -> Claim {

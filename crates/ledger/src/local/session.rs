@@ -1,11 +1,12 @@
 //! The files of a session: one for halts, one for everything else. A file exists only if it has
 //! content.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::DirEntry;
 use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use gambrel_model::ledger::{LedgerError, SESSION_FILES, SessionState, Undelivered};
@@ -20,6 +21,8 @@ use crate::redact::{Redactor, redact_state};
 const SESSIONS_DIR: &str = "sessions";
 /// Maximum length of a session's name in its file names.
 const MAX_LEGIBLE_CHARS: usize = 40;
+/// Maximum number of sessions whose file names are remembered.
+const MAX_KNOWN_COUNT: usize = 64;
 /// Maximum number of bytes to search in a damaged file.
 const MAX_SCAN_BYTES: u64 = 64 << 20;
 /// Maximum wait for a session's lock if the last wait timed out.
@@ -37,11 +40,30 @@ pub(super) struct SessionFiles {
     side: SideEntries,
 }
 
-impl SessionFiles {
-    pub(super) fn for_session(session: &str, redactor: &Redactor) -> Self {
-        Self::from_stem(&file_stem(session, redactor))
-    }
+/// The file names of the sessions that were used last. A name costs a hash and a search for secrets,
+/// and every firing needs it.
+#[derive(Debug, Default)]
+pub(super) struct SessionFileCache {
+    known: Mutex<VecDeque<(String, Arc<SessionFiles>)>>,
+}
 
+impl SessionFileCache {
+    /// The names of a session's files.
+    pub(super) fn files_of(&self, session: &str, redactor: &Redactor) -> Arc<SessionFiles> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, files)) = known.iter().find(|(name, _)| name == session) {
+            return Arc::clone(files);
+        }
+        let files = Arc::new(SessionFiles::from_stem(&file_stem(session, redactor)));
+        if known.len() == MAX_KNOWN_COUNT {
+            known.pop_front();
+        }
+        known.push_back((session.to_owned(), Arc::clone(&files)));
+        files
+    }
+}
+
+impl SessionFiles {
     fn from_stem(stem: &str) -> Self {
         let with = |ending: &str| format!("{SESSIONS_DIR}/{stem}.{ending}");
         let side = SideEntries::new(stem);
@@ -153,17 +175,16 @@ impl SessionLockWait {
 /// Changes the state of a session under its lock.
 pub(super) fn update_session(
     folder: &StateDir,
-    session: &str,
+    files: &SessionFiles,
     redactor: &Redactor,
     lock_wait: &SessionLockWait,
     change: &mut dyn FnMut(&mut SessionState),
 ) -> Result<(), LedgerError> {
-    let files = SessionFiles::for_session(session, redactor);
     let _held = lock_wait.wait_for_lock(folder, &files.lock)?;
     // Unreadable side entries stay, and every reader gets an error.
     let side = files.side.read_entries(folder);
     let state =
-        read_or_default(folder, &files.state).map_err(|error| set_aside(folder, &files, error))?;
+        read_or_default(folder, &files.state).map_err(|error| set_aside(folder, files, error))?;
     let before = join_halts(state, files.read_halts(folder)?);
     let mut state = before.clone();
     side.entries.values().for_each(|entry| state.merge_undelivered(entry));
@@ -184,11 +205,11 @@ pub(super) fn update_session(
 /// Stores an entry for a session if its files cannot be changed now.
 pub(super) fn store_aside(
     folder: &StateDir,
-    session: &str,
+    files: &SessionFiles,
     redactor: &Redactor,
     entry: &Undelivered,
 ) -> Result<(), LedgerError> {
-    SessionFiles::for_session(session, redactor).side.write_entry(folder, redactor, entry)
+    files.side.write_entry(folder, redactor, entry)
 }
 
 /// Reads a file of a session; empty if it does not exist.

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use gambrel_model::ledger::WatchTarget;
 
-use super::session::SessionFiles;
 use super::{LocalLedger, boards, run_lock, run_log, spool, tickets};
 
 /// Maximum length of one wait.
@@ -20,9 +19,7 @@ impl LocalLedger {
     pub(super) fn watched_files(&self, what: WatchTarget<'_>) -> Vec<PathBuf> {
         let names = match what {
             WatchTarget::Journal => vec![spool::LIVE_FILE.to_owned()],
-            WatchTarget::Session(session) => {
-                SessionFiles::for_session(session, &self.redactor).names()
-            }
+            WatchTarget::Session(session) => self.files_of(session).names(),
             WatchTarget::Ticket(id) => tickets::file_of(id).into_iter().collect(),
             WatchTarget::Log(log) => return vec![log.folder.join(run_log::EVENTS_FILE)],
             WatchTarget::Lock(name) => vec![run_lock::owner_file(name, &self.redactor)],
