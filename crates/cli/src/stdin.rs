@@ -15,8 +15,8 @@ use rustix::stdio::stdin;
 
 /// One byte more than an event may have, so that a larger one is noticed.
 const MAX_STDIN_BYTES: usize = 64 * 1024 * 1024 + 1;
-/// Room for most events.
-const FIRST_READ_BYTES: usize = 16 << 10;
+/// Room for most events. More is added in place.
+const FIRST_READ_BYTES: usize = 4 << 10;
 /// What a pipe holds unless it is made larger.
 const DEFAULT_PIPE_BYTES: usize = 64 << 10;
 /// What a pipe holds for a large event. A user who is not root may have pipes of this size.
