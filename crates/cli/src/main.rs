@@ -16,6 +16,8 @@ mod init;
 mod install;
 mod list;
 mod log;
+#[cfg(all(target_arch = "x86_64", any(test, target_env = "musl")))]
+mod memory_functions;
 mod open;
 mod printer;
 mod run;
