@@ -10,6 +10,7 @@ mod identifiers;
 mod readme_claims;
 mod sizes;
 mod source;
+mod statements;
 mod type_names;
 
 use anyhow::bail;
