@@ -8,12 +8,18 @@ use crate::{bench, dist, faults, machine, shell, tidy, tools};
 /// cargo.
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     let (claude, args) = take_claude_version(args)?;
-    machine::install_missing(machine::REQUIRED_PROGRAMS)?;
-    tools::prepare_packages(claude)?;
-    tools::prepare_pi_teams();
+    install_programs(claude)?;
     let mut all = vec!["test", "--workspace"];
     all.extend(args);
     shell::run("cargo", &all)
+}
+
+/// Installs what the tests use, with the requested version of Claude Code.
+pub fn install_programs(claude: Option<&str>) -> anyhow::Result<()> {
+    machine::install_missing(machine::REQUIRED_PROGRAMS)?;
+    tools::prepare_packages(claude)?;
+    tools::prepare_pi_teams();
+    Ok(())
 }
 
 fn take_claude_version(args: &[String]) -> anyhow::Result<(Option<&str>, Vec<&str>)> {

@@ -3,8 +3,7 @@
 
 use std::io::{self, Write};
 
-use gambrel::{Gambrel, Setup, TrustMode};
-use gambrel_actions::{SignalGuard, SignalPolicy};
+use gambrel::{Gambrel, Setup, SignalGuard, SignalPolicy, TrustMode};
 
 const EVENT: &[u8] = br#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
 

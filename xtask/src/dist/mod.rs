@@ -12,15 +12,17 @@ mod wheel;
 use std::fs;
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 
 pub use self::build::StaticBuild;
 use self::build::{CodeAddress, path_text};
 use self::release::Release;
-use crate::shell;
+use crate::{shell, test};
 
 /// Where packages are written.
 const OUTPUT_FOLDER: &str = "target/dist";
+/// How the names of packages end. The release workflow attaches files with these endings.
+const PACKAGE_ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".whl", ".deb"];
 const USAGE: &str = "usage: cargo xtask dist [--pie] [--no-test]";
 
 /// Options of the command line.
@@ -63,6 +65,7 @@ fn parse_options(args: &[String]) -> anyhow::Result<DistOptions> {
 
 /// Runs the contract cases and the tests of processes, agents and comparisons with this program.
 fn run_tests(program: &Path) -> anyhow::Result<()> {
+    test::install_programs(None)?;
     let variables = [("GAMBREL_TEST_PROGRAM", path_text(program))];
     shell::run_with("cargo", &["test", "--package", "gambrel-cli", "--test", "it"], &variables)
 }
@@ -76,8 +79,29 @@ fn pack(release: &Release, address: CodeAddress) -> anyhow::Result<()> {
         packages.extend([npm::pack(release)?, wheel::pack(release)?, debian::pack(release)?]);
     }
     for package in packages {
+        let name = path_text(&package);
+        let is_known = PACKAGE_ENDINGS.iter().any(|ending| name.ends_with(ending));
+        ensure!(is_known, "no release would have {name}");
         release.write_checksum(&package)?;
         eprintln!("dist: {}", package.display());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{OUTPUT_FOLDER, PACKAGE_ENDINGS};
+    use crate::shell;
+
+    #[test]
+    fn the_release_workflow_attaches_every_package() {
+        let file = shell::repository_root().join(".github/workflows/release.yml");
+        let workflow = fs::read_to_string(file).unwrap_or_default();
+        for ending in PACKAGE_ENDINGS.iter().chain(&[".sha256"]) {
+            let pattern = format!("{OUTPUT_FOLDER}/*{ending}\n");
+            assert!(workflow.contains(&pattern), "{pattern}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! it takes parsed sources and returns violations. Figures are printed at the end.
 
 mod constants;
+mod crate_metadata;
 mod dependencies;
 mod event_names;
 mod figures;
@@ -10,6 +11,7 @@ mod identifiers;
 mod readme_claims;
 mod sizes;
 mod source;
+mod statements;
 mod type_names;
 
 use anyhow::bail;
@@ -27,6 +29,7 @@ const FILE_RULES: &[FileRule] =
 pub fn run() -> anyhow::Result<()> {
     let files = source::load_sources(&shell::repository_root())?;
     let mut violations = dependencies::check()?;
+    violations.extend(crate_metadata::check()?);
     violations.extend(files.iter().flat_map(check_file));
     violations.extend(type_names::check(&files));
     violations.extend(schemas::find_stale()?);

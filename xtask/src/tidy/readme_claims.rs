@@ -1,7 +1,8 @@
 //! Checks that what the documents say is proved by tests: each sentence of `contracts/readme.yaml`
-//! is in the README and names tests, each bullet of some sections of the README has such a sentence,
-//! and each section of a page in `docs` has a comment `<!-- tests: … -->`. A test is `FILE.rs::NAME` or, for a
-//! claim of `contracts`, `FOLDER/ID`. Whether a test proves a sentence only a reader can tell.
+//! is in the README and names tests, each statement of the README has such a sentence, and each
+//! section of SECURITY.md and of a page in `docs` has a comment `<!-- tests: … -->`. A test is
+//! `FILE.rs::NAME` or, for a claim of `contracts`, `FOLDER/ID`. Whether a test proves a sentence only
+//! a reader can tell.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +10,29 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
+use super::statements::read_statements;
+
 const CLAIMS_FILE: &str = "contracts/readme.yaml";
-/// Sections of the README in which every bullet has a claim, with words of bullets that need none.
-const CLAIMED_SECTIONS: [(&str, &[&str]); 2] =
-    [("## Highlights", &[]), ("## Status", &["gambrel is young"])];
-/// Pages without claims: indexes, words, figures, and pages that a test runs as a whole.
-const PAGES_WITHOUT_CLAIMS: [&str; 5] = [
-    "docs/README.md",
-    "docs/glossary.md",
-    "docs/guide.md",
-    "docs/cookbook.md",
-    "docs/benchmarks.md",
+/// Beginnings of statements of the README that are not about what gambrel does.
+const STATEMENTS_WITHOUT_CLAIMS: [&str; 8] = [
+    "Run one set of hooks in every coding agent.",
+    "Coding agents run your scripts",
+    "Claude Code, oh-my-pi, pi-teams, iteratr and agent-pipelines each have",
+    "One binary",
+    "Write a rule to",
+    "Try it.",
+    "gambrel is young",
+    "Licensed under",
 ];
-/// Sections without claims: results of `cargo xtask faults`, and limits.
-const SECTIONS_WITHOUT_CLAIMS: [(&str, &str); 4] = [
+/// Pages without claims: indexes, words, figures, and pages that a test runs as a whole.
+const PAGES_WITHOUT_CLAIMS: [&str; 4] =
+    ["docs/README.md", "docs/glossary.md", "docs/cookbook.md", "docs/benchmarks.md"];
+/// Sections without claims: results of `cargo xtask faults`, limits, and what people should do.
+const SECTIONS_WITHOUT_CLAIMS: [(&str, &str); 8] = [
+    ("SECURITY.md", "Report a weakness"),
+    ("SECURITY.md", "What is protected"),
+    ("SECURITY.md", "Who attacks"),
+    ("SECURITY.md", "Limits"),
     ("docs/reliability.md", "What is checked"),
     ("docs/reliability.md", "A run"),
     ("docs/reliability.md", "What does not hold yet"),
@@ -35,7 +45,7 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<String>> {
     let readme = read("README.md")?;
     let claims: Value = serde_saphyr::from_str(&read(CLAIMS_FILE)?).context(CLAIMS_FILE)?;
     let mut violations = check_claims(&readme, &claims, &|test| find_test(root, test));
-    let mut pages = Vec::new();
+    let mut pages = vec![root.join("SECURITY.md")];
     list_pages(&root.join("docs"), &mut pages)?;
     pages.sort();
     for page in pages {
@@ -66,25 +76,16 @@ fn check_claims(readme: &str, claims: &Value, find_test: FindTest<'_>) -> Vec<St
         violations.extend(missing.map(|why| format!("{CLAIMS_FILE}: `{says}`: {why}")));
         sentences.push(says);
     }
-    for bullet in claimed_bullets(readme) {
-        if !sentences.iter().any(|says| bullet.contains(says)) {
-            violations.push(format!("{CLAIMS_FILE}: no claim for `{bullet}` of README.md"));
+    let needs_none = |statement: &String| {
+        STATEMENTS_WITHOUT_CLAIMS.iter().any(|start| statement.starts_with(start))
+    };
+    for statement in read_statements(readme).into_iter().filter(|it| !needs_none(it)) {
+        let is_claimed = |says: &String| statement.contains(says) || says.contains(&statement);
+        if !sentences.iter().any(is_claimed) {
+            violations.push(format!("{CLAIMS_FILE}: no claim for `{statement}` of README.md"));
         }
     }
     violations
-}
-
-/// The bullets of the README that need a claim.
-fn claimed_bullets(readme: &str) -> Vec<String> {
-    let mut bullets = Vec::new();
-    for (heading, without) in CLAIMED_SECTIONS {
-        let section = readme.split(&format!("{heading}\n")).nth(1).unwrap_or_default();
-        let section = section.split("\n## ").next().unwrap_or_default();
-        let list = section.split("\n- ").skip(1);
-        let list = list.map(|bullet| join_words(bullet.split("\n\n").next().unwrap_or_default()));
-        bullets.extend(list.filter(|bullet| !without.iter().any(|word| bullet.contains(word))));
-    }
-    bullets
 }
 
 fn check_page(name: &str, text: &str, find_test: FindTest<'_>) -> Vec<String> {
@@ -150,7 +151,7 @@ mod tests {
     use crate::shell;
 
     const README: &str = "# x\n\nIt works\nwell.\n\n## Highlights\n\n- **Fast.** It\n  flies.\n\n\
-                          ## Status\n\n- gambrel is young.\n- It sleeps.\n\nLicence.\n";
+                          ## Status\n\n- gambrel is young.\n- It sleeps.\n";
 
     fn missing(test: &str) -> Option<String> {
         (test == "gone").then(|| "no test `gone`".to_owned())

@@ -109,3 +109,18 @@ fn the_quick_start_blocks_rm_rf() {
     let reply = text(&project.run(&["fire", "--from", "claude", "--hosted"], event).stdout);
     assert!(reply.contains("\"deny\"") && reply.contains("rm -rf is not for agents"), "{reply}");
 }
+
+/// The README rounds a figure that the benchmarks have.
+#[test]
+fn the_speed_is_a_figure_of_the_benchmarks() {
+    let shown = readme();
+    let (before, _) = shown.split_once(" ms of CPU in the published").unwrap();
+    let milliseconds: f64 = before.rsplit(' ').next().unwrap().parse().unwrap();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/benchmarks.md");
+    let page = std::fs::read_to_string(file).unwrap().replace(',', "");
+    let (_, section) = page.split_once("\n## The published build\n").unwrap();
+    let figures = section.split(" µs of CPU").filter_map(|text| text.rsplit(' ').next());
+    let figures: Vec<f64> = figures.filter_map(|figure| figure.parse().ok()).collect();
+    let is_near = |figure: &f64| (figure / 1000.0 - milliseconds).abs() <= 0.05;
+    assert!(figures.iter().any(is_near), "{milliseconds} ms is none of {figures:?} µs");
+}

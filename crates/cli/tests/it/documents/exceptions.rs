@@ -12,14 +12,12 @@ const fn exception(document: &'static str, line: &'static str, because: &'static
     Exception { document, line, because }
 }
 
-const SERVES: &str = "it serves until it is interrupted; server tests start it";
 const OTHER_PROGRAM: &str = "a program of somebody else, which leads to the internet";
 const PICTURE: &str =
     "the form of a text that changes with time; tests of the live view compare it";
 
 pub const EXCEPTIONS: &[Exception] = &[
     exception("README.md", "cargo xtask test", "it runs all tests, also this one"),
-    exception("README.md", "gambrel serve", SERVES),
     exception("docs/approvals.md", "cloudflared tunnel --url http://localhost:8765", OTHER_PROGRAM),
     exception("docs/approvals.md", "tailscale funnel 8765", OTHER_PROGRAM),
     exception("docs/approvals.md", "ssh -R 80:localhost:8765 serveo.net", OTHER_PROGRAM),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::cargo_lines::{self, repository};
+use super::serve_line;
 use crate::claude_code::model::ScriptedModel;
 use crate::claude_code::versions::newest_installed;
 use crate::external_tools::run_to_end;
@@ -95,10 +96,11 @@ impl FreshRoot {
     pub fn run_line(&self, line: &str) -> Result<String, String> {
         let (code, printed) = match cargo_lines::read_line(line) {
             Some(cargo) => cargo.run(self),
+            None if serve_line::is_server(line) => serve_line::run(self, line),
             None if line.starts_with("gambrel trust") && !line.contains("--yes") => {
                 self.run_in_terminal(line)
             }
-            None => self.run_command(self.shell(&["-c", SESSION_SCRIPT], line), LINE_TIMEOUT),
+            None => self.run_command(self.session_shell(line), LINE_TIMEOUT),
         };
         match code {
             Some(0) => Ok(printed),
@@ -106,10 +108,10 @@ impl FreshRoot {
         }
     }
 
-    /// A shell with the environment of the new user. The session and the line are its arguments.
-    fn shell(&self, args: &[&str], line: &str) -> Command {
+    /// A shell that runs a line in the session and environment of the new user.
+    pub fn session_shell(&self, line: &str) -> Command {
         let mut command = Command::new("sh");
-        command.args(args).arg(self.path("session")).arg(line);
+        command.args(["-c", SESSION_SCRIPT]).arg(self.path("session")).arg(line);
         self.set_env(&mut command);
         command
     }
@@ -140,7 +142,7 @@ impl FreshRoot {
     /// Runs a line on a terminal, and types `y` when it asks.
     fn run_in_terminal(&self, line: &str) -> (Option<i32>, String) {
         let typed = format!("script -qec '{}' /dev/null", line.replace('\'', r"'\''"));
-        let mut command = self.shell(&["-c", SESSION_SCRIPT], &typed);
+        let mut command = self.session_shell(&typed);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

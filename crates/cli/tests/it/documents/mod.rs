@@ -10,6 +10,7 @@ mod exceptions;
 mod expected;
 mod fresh_root;
 mod languages;
+mod serve_line;
 mod tables;
 
 use std::collections::BTreeSet;

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use gambrel_dialects::DIALECTS;
-use gambrel_model::{Dialect, EventSpec, MomentKind, Powers, Slot};
+use gambrel_model::{Dialect, EventSpec, Moment, MomentKind, Powers, Slot};
 use serde_json::Value;
 
 use super::cargo_lines::repository;
@@ -134,11 +134,11 @@ fn rule_fields(schema: &Value) -> String {
 }
 
 fn hook_points(schema: &Value) -> String {
-    point_table(schema, |row| !matches!(row.moment, gambrel_model::Moment::Other(_)))
+    point_table(schema, |row| !matches!(row.moment, Moment::Other(_)))
 }
 
 fn other_hook_points(schema: &Value) -> String {
-    point_table(schema, |row| matches!(row.moment, gambrel_model::Moment::Other(_)))
+    point_table(schema, |row| matches!(row.moment, Moment::Other(_)))
 }
 
 /// Rows of hook points, with the events of each product at that moment.
@@ -167,9 +167,17 @@ fn point_table(schema: &Value, wanted: impl Fn(&EventSpec) -> bool) -> String {
             if names.is_empty() { "–".to_owned() } else { names.join(", ") }
         });
         let events: Vec<String> = events.collect();
-        let _ = writeln!(table, "| {names} | {} | {} |", kind_word(row), events.join(" | "));
+        let kind = kind_word(own_event(row, &products).unwrap_or(row));
+        let _ = writeln!(table, "| {names} | {kind} | {} |", events.join(" | "));
     }
     table
+}
+
+/// The event of the one product that has this moment: its agent decides whether a hook can refuse.
+fn own_event<'d>(row: &EventSpec, products: &[&'d Dialect]) -> Option<&'d EventSpec> {
+    let is_own = matches!(row.moment, Moment::Other(_));
+    let mut events = products.iter().filter(|_| is_own).flat_map(|dialect| (dialect.events)());
+    events.find(|event| event.moment == row.moment)
 }
 
 fn find_dialect(name: &str) -> &'static Dialect {

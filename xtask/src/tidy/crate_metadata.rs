@@ -1,0 +1,63 @@
+//! What every crate says about itself: description, licence and repository. Only the library may be
+//! published.
+
+use serde_json::Value;
+
+use crate::shell;
+
+/// The crate that others use.
+const LIBRARY: &str = "gambrel";
+/// Crates that are no part of the program.
+const TOOLS: [&str; 2] = ["xtask", "gambrel-bench"];
+const FIELDS: [&str; 3] = ["description", "license", "repository"];
+
+pub fn check() -> anyhow::Result<Vec<String>> {
+    let text = shell::read_output("cargo", &["metadata", "--format-version", "1", "--no-deps"])?;
+    Ok(find_violations(&serde_json::from_str(&text)?))
+}
+
+fn find_violations(metadata: &Value) -> Vec<String> {
+    let mut violations = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        let is_missing = |field: &&&str| package[**field].as_str().is_none_or(str::is_empty);
+        let fields = FIELDS.iter().filter(|_| !TOOLS.contains(&name));
+        violations
+            .extend(fields.filter(is_missing).map(|field| format!("{name} has no `{field}`")));
+        // `publish = false` is an empty list of registries.
+        let is_internal = package["publish"].as_array().is_some_and(Vec::is_empty);
+        if is_internal == (name == LIBRARY) {
+            let rule = if is_internal { "must not have" } else { "needs" };
+            violations.push(format!("{name} {rule} `publish = false`"));
+        }
+    }
+    violations
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::find_violations;
+
+    #[test]
+    fn finds_missing_fields_and_wrong_publication() {
+        let package = |name: &str, repository: &str, publish: serde_json::Value| {
+            json!({"name": name, "description": "d", "license": "MIT", "repository": repository,
+                "publish": publish})
+        };
+        let metadata = json!({"packages": [
+            package("gambrel", "r", json!(null)),
+            package("gambrel-model", "", json!([])),
+            package("gambrel-engine", "r", json!(null)),
+            package("xtask", "", json!([])),
+            package("gambrel", "r", json!([])),
+        ]});
+        let expected = [
+            "gambrel-model has no `repository`",
+            "gambrel-engine needs `publish = false`",
+            "gambrel must not have `publish = false`",
+        ];
+        assert_eq!(find_violations(&metadata), expected);
+    }
+}
