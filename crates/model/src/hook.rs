@@ -130,11 +130,31 @@ fn hash_part(part: Option<&str>, take: &mut impl FnMut(&[u8])) {
     take(part.unwrap_or_default().as_bytes());
 }
 
+/// Hashes the decimal digits of a number, without a text of them.
+fn hash_whole_number(whole: u64, take: &mut impl FnMut(&[u8])) {
+    let mut digits = [b'0'; MAX_DIGIT_COUNT];
+    let (mut rest, mut first) = (whole, MAX_DIGIT_COUNT);
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return take(&digits[first..]);
+        }
+    }
+}
+
+/// The most decimal digits of a `u64`.
+const MAX_DIGIT_COUNT: usize = 20;
+
 fn hash_value(value: &Value, take: &mut impl FnMut(&[u8])) {
     match value {
         Value::Null => take(b"n"),
         Value::Bool(flag) => take(if *flag { b"t" } else { b"f" }),
-        Value::Number(number) => take(number.to_string().as_bytes()),
+        Value::Number(number) => match number.as_u64() {
+            Some(whole) => hash_whole_number(whole, take),
+            None => take(number.to_string().as_bytes()),
+        },
         Value::String(text) => {
             take(b"\"");
             take(&text.len().to_le_bytes());
@@ -379,6 +399,20 @@ impl Fnv {
     fn write_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_hash_like_their_text() {
+        for number in [0, 7, 10, 1_234_567_890, u64::MAX] {
+            let mut hashed = Vec::new();
+            hash_value(&Value::from(number), &mut |part| hashed.extend_from_slice(part));
+            assert_eq!(String::from_utf8(hashed).unwrap(), number.to_string());
         }
     }
 }

@@ -223,6 +223,41 @@
     if (how === "true") return value || undefined;
     return how === "list" && value !== undefined && !Array.isArray(value) ? [value] : value;
   };
+  // The engine finds the layout of a new object at once while objects with its first field, its
+  // first two fields and so on exist. Those of `ctx` and of the last events are kept.
+  const { isArray } = Array;
+  const [MAX_FIELDS, MAX_LAYOUTS, LOOK_INTERVAL] = [32, 4, 64];
+  const layouts = [];
+  let [calls, newest, ctxLayout] = [0, 0, undefined];
+  const addLayout = (kept, names) => {
+    let text = "";
+    for (let at = 0; at < names.length && at < MAX_FIELDS; at++) {
+      text += `${at ? "," : ""}${stringify(names[at])}:0`;
+      kept[kept.length] = parse(`{${text}}`);
+    }
+    return kept;
+  };
+  // The names of an event's fields, and those of each object in it.
+  const namesIn = (event) => {
+    const names = keys(event);
+    const all = [names];
+    for (let at = 0; at < names.length; at++) {
+      const value = event[names[at]];
+      if (typeof value === "object" && value !== null && !isArray(value)) all[all.length] = keys(value);
+    }
+    return all;
+  };
+  // Not at the first call, because most processes have only one.
+  const keepLayouts = (event, ctx) => {
+    if (calls++ % LOOK_INTERVAL !== 1) return;
+    ctxLayout ??= addLayout([], keys(ctx));
+    const all = namesIn(event);
+    const outline = stringify(all);
+    for (let at = 0; at < layouts.length; at++) if (layouts[at].outline === outline) return;
+    const kept = [];
+    for (let at = 0; at < all.length; at++) addLayout(kept, all[at]);
+    layouts[newest++ % MAX_LAYOUTS] = { outline, kept };
+  };
   // A null signal becomes one that never aborts.
   const opened = (text) => {
     const event = parse(text);
@@ -394,6 +429,7 @@
       return begun(roundOf(eventText, rest, event, list), context(rest.ctx));
     }
     const ctx = context(rest.ctx);
+    keepLayouts(event, ctx);
     try {
       const handler = list[0];
       let said = handler(rest.fresh === "shell" ? { ...event } : event, ctx);

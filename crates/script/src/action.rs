@@ -38,7 +38,7 @@ impl ModuleAction {
         free.for_each(|(module, _)| module.end_programs());
     }
 
-    fn run_call(&self, call: &Call) -> Outcome {
+    fn run_call(&self, call: &Call, began: Instant) -> Outcome {
         let request = match ModuleRequest::parse(&call.body) {
             Ok(request) => request,
             Err(why) => return Outcome::from_end(End::FailedToStart(why.to_string())),
@@ -51,7 +51,8 @@ impl ModuleAction {
             return answer::timed_out_outcome(why.into(), Vec::new());
         };
 
-        let pending = PendingCall { call, limits: subtract_wait(&call.limits, waited) };
+        let limits = subtract_wait(&call.limits, waited);
+        let pending = PendingCall { call, limits, began: began + waited };
         let result = catch_unwind(AssertUnwindSafe(|| {
             let outcome = module.handle_call(&request, &pending, &self.settings);
             (outcome, module)
@@ -124,7 +125,7 @@ impl Action for ModuleAction {
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
         run_in_parallel(jobs, |call| {
             let began = Instant::now();
-            let outcome = self.run_call(call);
+            let outcome = self.run_call(call, began);
             let elapsed = began.elapsed();
             Outcome {
                 elapsed,

@@ -11,6 +11,7 @@ const MEANINGLESS_NAMES: &[&str] = &[
 const UNSAFE_FILES: &[&str] = &[
     "crates/cli/src/arena.rs",
     "crates/cli/src/args/entry.rs",
+    "crates/cli/src/memory_functions.rs",
     "crates/process/src/posix_spawn.rs",
     "crates/script/src/runtime/compiled.rs",
     "bench/src/counters/single_step.rs",

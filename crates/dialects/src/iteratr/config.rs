@@ -8,7 +8,7 @@ use gambrel_model::complaint::nearest_word;
 use gambrel_model::template::{Style, variable_names};
 use gambrel_model::{
     Complaint, ConfigPath, Disabled, Draft, EventSpec, Expect, Hook, HookPolicy, Limits,
-    LoadedDrafts, LoadedFile, Moment, Scope, SearchRoots, Severity, SpannedText,
+    LoadedDrafts, LoadedFile, Moment, Scope, SearchRoots, Severity,
 };
 
 use super::EVENTS;
@@ -120,12 +120,12 @@ impl ConfigReader<'_> {
 
         let mut fields = DocumentFields::new(self.document, node);
         fields.warn_unknown_keys(&["command", "timeout", "pipe_output"]);
-        let command = fields.read_spanned("command");
+        let command = fields.read_str("command");
         let timeout = fields.read_integer("timeout");
         let pipes = fields.read_flag("pipe_output").unwrap_or(false);
 
         let empty = match &command {
-            Some(command) => command.text.trim().is_empty(),
+            Some(command) => command.trim().is_empty(),
             None => !fields.has_key("command"),
         };
         let broken = fields.complaints.iter().find(|c| c.severity == Severity::Error);
@@ -137,7 +137,7 @@ impl ConfigReader<'_> {
             return None;
         }
 
-        self.warn_doubtful(row, node, command.as_ref(), (timeout, pipes));
+        self.warn_doubtful(row, node, command, (timeout, pipes));
         let forwards_output = pipes && row.moment != Moment::SessionEnd;
         let policy = HookPolicy {
             limits: Limits { timeout: timeout_or_default(timeout), ..Limits::default() },
@@ -163,7 +163,7 @@ impl ConfigReader<'_> {
         &mut self,
         row: &EventSpec,
         node: &DocumentNode,
-        command: Option<&SpannedText>,
+        command: Option<&str>,
         (timeout, pipes): (Option<i64>, bool),
     ) {
         if timeout.is_some_and(|n| n >= MAX_PLAUSIBLE_SECONDS && n % 1_000 == 0) {
@@ -180,11 +180,12 @@ impl ConfigReader<'_> {
             self.add_warning(at, message.into(), "leave it out here");
         }
         let Some(command) = command else { return };
-        for name in variable_names(&command.text, Style::Braces) {
+        for name in variable_names(command, Style::Braces) {
             if let Some((message, help)) = doubtful_variable(row, &name) {
-                let offset = command.text.find(&format!("{{{{{name}}}}}")).unwrap_or(0);
-                let complaint = Complaint::warning(command.span_at(offset), message);
-                self.complaints.push(complaint.with_help(help));
+                let offset = command.find(&format!("{{{{{name}}}}}")).unwrap_or(0);
+                let written = node.get("command").and_then(|node| self.document.spanned_text(node));
+                let spot = written.unwrap_or_default().span_at(offset);
+                self.complaints.push(Complaint::warning(spot, message).with_help(help));
             }
         }
     }
@@ -211,10 +212,11 @@ impl ConfigReader<'_> {
 /// Notes in a hook whether its output goes to the agent at once. A hook cannot say so itself.
 fn mark_immediate(draft: &mut Draft, is_immediate: bool) {
     let Some(fields) = draft.config.as_object_mut() else { return };
-    match is_immediate {
-        true => fields.insert(POST_ITERATION_KEY.to_owned(), IMMEDIATE.into()),
-        false => fields.remove(POST_ITERATION_KEY),
-    };
+    if is_immediate {
+        fields.insert(POST_ITERATION_KEY.to_owned(), IMMEDIATE.into());
+    } else if fields.keys().any(|key| key == POST_ITERATION_KEY) {
+        fields.remove(POST_ITERATION_KEY);
+    }
 }
 
 /// Whether the output of a hook goes to the agent at once.

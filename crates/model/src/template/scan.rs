@@ -13,6 +13,9 @@ pub(super) struct TemplatePiece<'t> {
 
 /// The names of the variables in a text, each once, in order of appearance.
 pub fn variable_names(text: &str, style: Style) -> Vec<String> {
+    if !text.contains(style.delimiters().0) {
+        return Vec::new();
+    }
     let mut known = BTreeSet::new();
     let names = split_template(text, style).into_iter().filter_map(|piece| piece.name);
     names.filter(|name| known.insert(*name)).map(str::to_owned).collect()

@@ -10,6 +10,9 @@ use crate::request::{KnownKeys, ModuleRequest};
 
 /// Adds a warning to the effects of an answer for every unknown key in its results.
 pub fn warn_unknown_keys(request: &ModuleRequest<'_>, answer: &mut Value) {
+    if request.known_keys().all(|keys| keys.is_none()) {
+        return;
+    }
     let mut messages = BTreeSet::new();
 
     for (at, (event, keys)) in request.events().zip(request.known_keys()).enumerate() {
@@ -22,6 +25,9 @@ pub fn warn_unknown_keys(request: &ModuleRequest<'_>, answer: &mut Value) {
         }
     }
 
+    if messages.is_empty() {
+        return;
+    }
     if let Some(effects) = answer["effects"].as_array_mut() {
         let warning = |message| json!({"type": "warning", "message": message});
         effects.extend(messages.into_iter().map(warning));

@@ -1,5 +1,7 @@
 //! Order, truthiness, stop results, chained fields, shared events, and errors of handlers.
 
+use std::collections::BTreeSet;
+
 use gambrel_model::End;
 use serde_json::{Value, json};
 
@@ -348,4 +350,32 @@ fn the_context_can_be_destructured() {
         );
         assert_eq!(answer["effects"][0]["message"], "n");
     }
+}
+
+#[test]
+fn events_of_changing_layouts_arrive_unchanged() {
+    let dir = ModuleDir::new();
+    dir.write_file(
+        "m.ts",
+        "Object.defineProperty(Object.prototype, 'other', { set() { throw new Error('set'); } });
+        export default (pi) => {
+            pi.on('tool_call', (event, ctx) => ({ reason: JSON.stringify(event), n: Object.keys(ctx).length }));
+        };",
+    );
+    let mut counts = BTreeSet::new();
+    // More calls than layouts are kept, and every call of a turn in which they are looked at.
+    for turn in 0..700_usize {
+        let mut event = json!({"type": "tool_call", "toolName": "x", "toolCallId": turn});
+        event[format!("own{}", turn / 65)] = json!({"a": turn, "other": [1], "__proto__": null});
+        if turn / 65 % 3 == 0 {
+            (0..50).for_each(|at| event[format!("field {at}\"")] = json!(at));
+            event["__proto__"] = json!({"b": 1});
+        }
+        let answer = dir.answer("m.ts", emit_body(event.clone()));
+        let result = &answer["results"][0];
+        let seen: Value = serde_json::from_str(result["reason"].as_str().unwrap()).unwrap();
+        assert_eq!(seen, event, "turn {turn}");
+        counts.insert(result["n"].to_string());
+    }
+    assert_eq!(counts.len(), 1, "{counts:?}");
 }
