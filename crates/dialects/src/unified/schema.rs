@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::action::{ACTION_TYPES, ActionType, COMMON_FIELDS};
 use super::config::TOP_LEVEL_KEYS;
 use super::hook_policy::{ANSWER_WORDS, FAILURE_WORDS, MAX_RETRY_COUNT};
-use super::product_events::find_product_event;
+use super::product_events::{find_product_event, product_events};
 use super::rule::{EFFECT_FIELDS, INPUT_FACT, RESULT_FACT, redacted_slot};
 use super::webhook::METHODS;
 use super::{UNIFIED, variables};
@@ -114,7 +114,8 @@ pub fn hook_definitions() -> Map<String, Value> {
     own.chain(kinds).collect()
 }
 
-/// The map under `hooks`: every hook point, and the neutral names of those of agent-pipelines.
+/// The map under `hooks`: every hook point, the neutral names of those of agent-pipelines, and the
+/// other events of products.
 fn points_schema() -> Value {
     let named = UNIFIED.events().iter().filter(|row| !row.name.is_empty());
     let mut points = Map::new();
@@ -124,6 +125,11 @@ fn points_schema() -> Value {
         points.insert(row.name.to_owned(), point_schema(row, &row.moment, kind));
         let alias = points.entry(row.moment.yaml_key());
         alias.or_insert_with(|| point_schema(row, &row.moment, kind));
+    }
+    for event in product_events() {
+        let point = points.entry(event.moment.yaml_key());
+        let unknown = || UNIFIED.find_spec("").unwrap_or(event);
+        point.or_insert_with(|| point_schema(unknown(), &event.moment, event.kind()));
     }
     closed_map(points)
 }
