@@ -18,10 +18,13 @@ pub fn project_servers() -> ConfigPath {
     ConfigPath { path, scope, expect: Expect::File, tag: SERVERS_TAG }
 }
 
+/// A handler's type, and how escapes begin that may hide it: those of JSON and of YAML, and an
+/// escaped end of a line.
+const CALL_MARKS: [&str; 6] = ["mcp_tool", "\\u", "\\U", "\\x", "\\\n", "\\\r"];
+
 /// The project's `.mcp.json`, if a file of hooks may have a handler that calls a tool of a server.
-/// An escaped character may hide the word.
 pub fn referenced_servers(found: &LoadedFile) -> Option<ConfigPath> {
-    let may_call = found.text.contains("mcp_tool") || found.text.contains("\\u");
+    let may_call = CALL_MARKS.iter().any(|mark| found.text.contains(mark));
     (may_call && found.place.tag != SERVERS_TAG).then(project_servers)
 }
 
@@ -90,5 +93,51 @@ impl McpServers {
     /// The names of all servers.
     pub fn server_names(&self) -> Vec<&str> {
         self.0.keys().map(|(_, name)| name.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gambrel_model::HookFormat;
+
+    use super::super::Claude;
+    use super::*;
+
+    fn leads_to_servers(text: &str, tag: &'static str) -> bool {
+        let place = ConfigPath { path: "/p/file".into(), tag, ..project_servers() };
+        let found =
+            LoadedFile { place, base: "/p".into(), text: text.to_owned(), entries: Vec::new() };
+        let files = Claude.referenced_files(&found, &SearchRoots::default());
+        files.iter().any(|file| file.tag == SERVERS_TAG)
+    }
+
+    #[test]
+    fn every_spelling_of_the_type_leads_to_the_servers() {
+        let json = [r#"{"type": "mcp_tool"}"#, r#"{"type": "mcp\u005ftool"}"#];
+        let yaml = [
+            "- type: mcp_tool",
+            r#"- type: "mcp\x5ftool""#,
+            r#"- type: "mcp\U0000005ftool""#,
+            "- type: \"mcp_\\\n    tool\"",
+            "- type: \"mcp_\\\r\n    tool\"",
+        ];
+        for text in json {
+            let document =
+                Document::parse(std::path::Path::new("a"), text, DocumentLanguage::Jsonc);
+            let word =
+                document.ok().and_then(|read| Some(read.root.get("type")?.text()?.to_owned()));
+            assert_eq!(word.as_deref(), Some("mcp_tool"), "{text}");
+            assert!(leads_to_servers(text, "project"), "{text}");
+        }
+        for text in yaml {
+            let document = Document::parse(std::path::Path::new("a"), text, DocumentLanguage::Yaml);
+            let word = document
+                .ok()
+                .and_then(|read| Some(read.root.items()?.first()?.get("type")?.text()?.to_owned()));
+            assert_eq!(word.as_deref(), Some("mcp_tool"), "{text}");
+            assert!(leads_to_servers(text, super::super::frontmatter_owner::SKILL), "{text}");
+        }
+        assert!(!leads_to_servers(r#"{"type": "command", "command": "a \"b\""}"#, "project"));
+        assert!(!leads_to_servers("mcp_tool", SERVERS_TAG), "it is that file itself");
     }
 }
