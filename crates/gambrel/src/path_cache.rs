@@ -23,9 +23,17 @@ pub struct PathCache {
     present: Vec<(PathBuf, bool)>,
     /// Paths with their links resolved.
     real: Vec<(PathBuf, PathBuf)>,
+    /// Whether a load has taken the results. A later one may come after hours.
+    is_taken: bool,
 }
 
 impl PathCache {
+    /// The results for a load. After it nothing is remembered here.
+    pub(crate) fn take_for_load(&mut self) -> Self {
+        let taken = std::mem::replace(self, Self { is_taken: true, ..Self::default() });
+        Self { is_taken: false, ..taken }
+    }
+
     /// Whether something exists at this path.
     pub(crate) fn exists(&mut self, path: PathBuf) -> bool {
         if let Some((_, known)) = find_entry(&self.present, &path) {
@@ -37,13 +45,17 @@ impl PathCache {
             Err(error) if is_absent(&error) => false,
             Err(_) => return false,
         };
-        self.present.push((path, found));
+        if !self.is_taken {
+            self.present.push((path, found));
+        }
         found
     }
 
     /// Stores that nothing exists at this path.
     pub(crate) fn add_absent(&mut self, path: PathBuf) {
-        self.present.push((path, false));
+        if !self.is_taken {
+            self.present.push((path, false));
+        }
     }
 
     /// Whether an earlier lookup found nothing at this path. Does not look.
@@ -101,6 +113,7 @@ fn is_absent(error: &std::io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::PathCache;
+    use crate::Setup;
 
     #[test]
     fn remembers_what_it_has_looked_up() {
@@ -117,5 +130,27 @@ mod tests {
         assert!(!fresh.is_known_absent(&folder));
         std::fs::remove_dir(&folder).unwrap();
         assert_eq!(cache.into_known_paths(), [(folder, false)]);
+    }
+
+    /// A run lasts for hours, and loads hooks again and again.
+    #[test]
+    fn a_later_load_looks_again() {
+        let home = std::env::temp_dir().join(format!("path-cache-home-{}", std::process::id()));
+        let folder = home.join("gambrel");
+        let env = [("XDG_CONFIG_HOME".to_owned(), home.display().to_string())];
+        let setup = Setup {
+            env: std::sync::Arc::new(env.into()),
+            is_own_process: true,
+            ..Setup::in_memory(std::env::temp_dir())
+        };
+        let absent = || {
+            // What a load and a question read of the user's folder.
+            assert_eq!((setup.read_preferences().as_str(), setup.public_url()), ("", None));
+            let _files = setup.secrets_files();
+            let known = setup.search_roots(None).known_paths;
+            known.into_iter().any(|(path, present)| path == folder && !present)
+        };
+        assert!(absent(), "the first load need not look again");
+        assert!(!absent(), "a later load looks, because the folder may exist by then");
     }
 }

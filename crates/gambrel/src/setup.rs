@@ -297,7 +297,7 @@ impl Setup {
                 canonicalize_parent(at_home.unwrap_or_else(|| self.working_dir().join(path))),
             )
         };
-        let mut paths = std::mem::take(&mut *self.lock_path_cache());
+        let mut paths = self.lock_path_cache().take_for_load();
         let root = paths.canonicalize(self.unresolved_root(event));
         let home = self.home().map(|home| paths.canonicalize(home));
         SearchRoots {
