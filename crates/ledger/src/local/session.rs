@@ -40,7 +40,7 @@ pub(super) struct SessionFiles {
     side: SideEntries,
 }
 
-/// The file names of the sessions that were used last. A name costs a hash and a search for secrets,
+/// The file names of the sessions that came last. A name costs a hash and a search for secrets,
 /// and every firing needs it.
 #[derive(Debug, Default)]
 pub(super) struct SessionFileCache {
@@ -360,4 +360,25 @@ fn is_old(path: &Path, age: Duration) -> bool {
         return true;
     };
     SystemTime::now().duration_since(touched).is_ok_and(|old| old > age)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_KNOWN_COUNT, SessionFileCache, SessionFiles, file_stem};
+    use crate::redact::Redactor;
+
+    #[test]
+    fn remembered_names_are_those_of_the_session() {
+        let (cache, redactor) = (SessionFileCache::default(), Redactor::default());
+        // More than are remembered, twice.
+        let sessions = (0..MAX_KNOWN_COUNT + 3).map(|number| format!("session {number}"));
+        let sessions: Vec<String> = sessions.collect();
+        for session in sessions.iter().chain(&sessions) {
+            let own = SessionFiles::from_stem(&file_stem(session, &redactor));
+            for _ in 0..2 {
+                assert_eq!(cache.files_of(session, &redactor).names(), own.names(), "{session}");
+            }
+        }
+        assert_eq!(cache.known.lock().unwrap().len(), MAX_KNOWN_COUNT);
+    }
 }
