@@ -360,3 +360,38 @@ fn read_entry(found: fs::DirEntry) -> Option<DirEntry> {
 fn is_executable(facts: &fs::Metadata) -> bool {
     facts.permissions().mode() & 0o111 != 0
 }
+
+#[cfg(test)]
+mod tests {
+    use gambrel_model::Scope;
+
+    use super::*;
+
+    /// Only a folder that certainly does not exist is passed over.
+    #[test]
+    fn reports_files_of_a_folder_that_cannot_be_looked_up() {
+        let base = std::env::temp_dir().join(format!("find-files-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        std::os::unix::fs::symlink("loop", base.join("loop")).unwrap();
+        let place = |folder: &str, name: &str| ConfigPath {
+            path: base.join(folder).join(name),
+            scope: Scope::User,
+            expect: Expect::File,
+            tag: "",
+        };
+        let places =
+            [place("none", "a"), place("none", "b"), place("loop", "a"), place("loop", "b")];
+        let mut complaints = Vec::new();
+        let mut ways = SearchPath::from_roots(&SearchRoots::default());
+        assert!(find_files(&places, &mut ways, &mut complaints).is_empty());
+        let files: Vec<&Path> = complaints.iter().map(|it| it.spot.path.as_path()).collect();
+        assert_eq!(files, [&*base.join("loop/a"), &*base.join("loop/b")]);
+
+        // Another attempt looks again.
+        ways.forget_lookups();
+        fs::create_dir_all(base.join("none")).unwrap();
+        fs::write(base.join("none/b"), "text").unwrap();
+        assert_eq!(find_files(&places[..2], &mut ways, &mut Vec::new()).len(), 1);
+        fs::remove_dir_all(&base).unwrap();
+    }
+}

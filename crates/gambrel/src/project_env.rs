@@ -202,7 +202,42 @@ fn only_tightens(name: &str, value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_relevant;
+    use std::path::PathBuf;
+
+    use super::{AccountHome, find_own_project, is_relevant};
+    use crate::path_cache::PathCache;
+    use crate::setup::find_project;
+
+    fn test_folder() -> PathBuf {
+        std::env::temp_dir().join(format!("own-project-{}", std::process::id()))
+    }
+
+    fn test_home() -> Option<PathBuf> {
+        Some(test_folder().join("home"))
+    }
+
+    /// Looking the home up late finds the same project as looking it up first.
+    #[test]
+    fn a_late_look_at_the_home_changes_no_project() {
+        let base = test_folder();
+        let folders = ["", "home", "home/work", "home/work/deep", "other/deep"];
+        for marked in 0..1_u32 << folders.len() {
+            for (at, folder) in folders.iter().enumerate() {
+                std::fs::create_dir_all(base.join(folder)).unwrap();
+                if marked & (1 << at) != 0 {
+                    std::fs::create_dir_all(base.join(folder).join(".git")).unwrap();
+                }
+            }
+            for folder in folders {
+                let root = base.join(folder);
+                let home = AccountHome::new(test_home);
+                let late = find_own_project(&root, &home, &mut PathCache::default());
+                let first = find_project(&root, test_home().as_deref(), &mut PathCache::default());
+                assert_eq!(late, first, "{folder}, marked {marked:b}");
+            }
+            std::fs::remove_dir_all(&base).unwrap();
+        }
+    }
 
     #[test]
     fn an_ordinary_environment_makes_nobody_look() {
