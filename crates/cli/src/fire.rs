@@ -69,7 +69,7 @@ fn fire_event(gambrel: Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
 
 /// Prints the reply and the warnings, and marks the messages of the reply as delivered.
 fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &FireResult) -> u8 {
-    let FireResult { decision, reply } = result;
+    let FireResult { decision, reply, .. } = result;
     let printed = match args.json {
         true => printer::write_reply(format!("{}\n", to_json(result)).as_bytes()),
         false => printer::write_reply(&reply.stdout),
@@ -99,7 +99,7 @@ fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &F
 }
 
 /// The decision, and the reply that the caller would receive.
-fn to_json(FireResult { decision, reply }: &FireResult) -> Value {
+fn to_json(FireResult { decision, reply, .. }: &FireResult) -> Value {
     let mut json = decision.to_json();
     let stdout = String::from_utf8_lossy(&reply.stdout);
     json["reply"] = json!({"stdout": stdout, "stderr": reply.stderr, "exit": reply.exit});

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gambrel_model::{EventSpec, Hook, Step};
+use gambrel_model::{EventSpec, Hook};
 
 use crate::covered::HookFile;
 
@@ -57,19 +57,6 @@ impl Skip {
 
     pub(crate) fn out_of_time(why: impl Into<String>) -> Self {
         Self { late: true, ..Self::fails_strict(why) }
-    }
-}
-
-/// A step of a hook that did not run.
-pub(crate) fn skipped_step(hook: &Hook, why: &str) -> Step {
-    Step {
-        hook: hook.id.clone(),
-        title: hook.title(),
-        dialect: hook.dialect.name.to_owned(),
-        action: hook.draft.action.clone(),
-        source: hook.draft.source.location(),
-        why: why.to_owned(),
-        ..Step::default()
     }
 }
 

@@ -13,7 +13,7 @@ use gambrel_model::{
 };
 
 use crate::budget::Budget;
-use crate::candidate::{Candidate, Selection, Skip, replaced_reason, skipped_step};
+use crate::candidate::{Candidate, Selection, Skip, replaced_reason};
 use crate::covered::HookFile;
 use crate::observer::FiringProgress;
 use crate::recorded::REUSED;
@@ -63,16 +63,9 @@ impl<'f, 'a> Firing<'f, 'a> {
         budget: Budget,
         troubles: Vec<String>,
     ) -> Self {
-        let complaints = engine.loaded.complaints.clone();
-        let decision = Decision {
-            id: event.id.clone(),
-            moment: event.moment.name().to_owned(),
-            session: event.session.clone(),
-            session_key: event.session_key.clone(),
-            warnings: troubles,
-            complaints,
-            ..Decision::default()
-        };
+        let mut decision = Decision::from_event(event);
+        decision.warnings = troubles;
+        decision.complaints = engine.loaded.complaints.clone();
         let (verdict, carry) = (Verdict::default(), Carry::default());
         Self {
             engine,
@@ -284,7 +277,7 @@ impl<'f, 'a> Firing<'f, 'a> {
     }
 
     fn record_skip(&mut self, event: &Event, candidate: &Candidate, skip: &Skip) {
-        let mut step = skipped_step(&candidate.hook, &skip.why);
+        let mut step = Step::from_skipped_hook(&candidate.hook, &skip.why);
         step.recheck = self.recheck;
         if skip.late && event.kind() == MomentKind::Gate {
             let verdict = gate_failure_verdict(event, candidate);
@@ -337,15 +330,12 @@ impl<'f, 'a> Firing<'f, 'a> {
         why.extend(capped);
         let previous = self.carry.previous.entry(hook.dialect.name).or_default();
         previous.update(carry);
-        let mut step = Step {
-            ok: previous.ok,
-            ran: outcome.end != End::NotApplicable,
-            verdict: verdict.ruling,
-            why: why.join("; "),
-            recheck: self.recheck,
-            outcome: Some(outcome),
-            ..skipped_step(hook, "")
-        };
+        let mut step = Step::from_skipped_hook(hook, &why.join("; "));
+        step.ok = previous.ok;
+        step.ran = outcome.end != End::NotApplicable;
+        step.verdict = verdict.ruling;
+        step.recheck = self.recheck;
+        step.outcome = Some(outcome);
         let gate_failures = verdict.gate_failures.join("; ");
         for why in &mut verdict.gate_failures {
             *why = format!("{why} ({})", step.title);

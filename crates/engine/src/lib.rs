@@ -114,6 +114,7 @@ pub struct Trial {
 pub type LeaveOut = fn(&Hook, &Event) -> Option<&'static str>;
 
 /// A decision and its native reply.
+#[non_exhaustive]
 pub struct FireResult {
     /// The decision.
     pub decision: Decision,

@@ -189,7 +189,7 @@ pub(crate) fn add_late_warning(event: &Event, decision: &mut Decision, text: Str
 
 /// A message of gambrel itself for the user.
 fn own_message(text: String) -> Message {
-    Message { to: Audience::User, text, hook: GAMBREL.to_owned() }
+    Message::new(Audience::User, text, GAMBREL)
 }
 
 /// Whether the reply to this event shows complaints and warnings.

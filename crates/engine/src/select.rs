@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
 use gambrel_model::decision::UnmatchedHooks;
-use gambrel_model::{Carry, Complaint, Event, Hook, Moment, MomentKind, Subject, TrustEntry};
+use gambrel_model::{Carry, Complaint, Event, Hook, Moment, MomentKind, Step, Subject, TrustEntry};
 
 use crate::budget::Budget;
-use crate::candidate::{Candidate, Selection, Skip, replaced_reason, skipped_step};
+use crate::candidate::{Candidate, Selection, Skip, replaced_reason};
 use crate::covered::HookFile;
 use crate::stage::{FIRING_VAR, check_condition, check_not_substituted, stage_call};
 use crate::trust::{self, Trust};
@@ -108,7 +108,7 @@ fn unmatched_hooks(
         let passed = of_moment.filter(|at| !considered.contains(at));
         let receives = |hook: &&Arc<Hook>| hook.spec_for(from, row, &moment).is_some();
         let received = passed.map(|at| &loaded.hooks[at]).filter(receives);
-        received.map(|hook| skipped_step(hook, &unmatched_reason(hook))).collect()
+        received.map(|hook| Step::from_skipped_hook(hook, &unmatched_reason(hook))).collect()
     }))
 }
 

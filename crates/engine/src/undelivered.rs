@@ -144,8 +144,11 @@ pub(crate) fn is_nothing(verdict: &Verdict) -> bool {
 
 /// Messages for the next turn are delivered now; messages for the user stay.
 fn to_agent_now(message: &Message) -> Message {
-    let audience = if message.to == Audience::User { Audience::User } else { Audience::AgentNow };
-    Message { to: audience, ..message.clone() }
+    let mut message = message.clone();
+    if message.to != Audience::User {
+        message.to = Audience::AgentNow;
+    }
+    message
 }
 
 /// Next-turn messages are delivered at turn start or session end; all others at the first event

@@ -12,8 +12,8 @@ use gambrel_dialects::DIALECTS;
 use gambrel_engine::{Candidate, Engine, FireResult, Loaded, Options, load_hooks, now_ms};
 use gambrel_ledger::{MemoryLedger, Redactor};
 use gambrel_model::{
-    Action, Call, CallerContext, Complaint, Decision, Dialect, Job, Ledger, Outcome, ReceivedEvent,
-    SearchRoots, SourceSpan, TrustStore, to_hex,
+    Action, Call, CallerContext, Complaint, Decision, Dialect, Job, Ledger, LedgerError, Outcome,
+    ReceivedEvent, SearchRoots, SourceSpan, TrustStore, to_hex,
 };
 use rustix::io::retry_on_intr;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -157,31 +157,9 @@ impl Gambrel {
         self
     }
 
-    /// Builds the program with the host's own ledger and actions.
-    #[doc(hidden)]
-    pub fn with_parts<L: Ledger + TrustStore + 'static>(
-        setup: Setup,
-        ledger: Arc<L>,
-        actions: Vec<Box<dyn Action>>,
-    ) -> Self {
-        let trust_store = Arc::clone(&ledger) as _;
-        let (is_durable, redactor, secrets) = (false, None, OnceLock::new());
-        Self { setup, ledger, trust_store, is_durable, redactor, actions, secrets }
-    }
-
     /// The context.
     pub fn setup(&self) -> &Setup {
         &self.setup
-    }
-
-    /// The settings of processes.
-    pub fn build_settings(&self) -> Settings {
-        process_settings(&self.setup)
-    }
-
-    /// The ways to run a call.
-    pub fn actions(&self) -> Vec<&dyn Action> {
-        self.actions.iter().map(AsRef::as_ref).collect()
     }
 
     /// Runs one call with a named action, outside any firing.
@@ -196,36 +174,9 @@ impl Gambrel {
         outcome
     }
 
-    /// The ledger.
-    pub fn ledger(&self) -> &dyn Ledger {
-        &*self.ledger
-    }
-
-    /// The ledger if it outlives this process.
-    pub fn durable_ledger(&self) -> Option<&Arc<dyn Ledger>> {
-        self.is_durable.then_some(&self.ledger)
-    }
-
-    /// The user's trust.
-    pub fn trust_store(&self) -> &dyn TrustStore {
-        &*self.trust_store
-    }
-
     /// A text without secrets.
     pub fn redact_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.redactor.as_ref().map_or(Cow::Borrowed(text), |redactor| redactor.redact_text(text))
-    }
-
-    /// The configuration of the approval server.
-    #[cfg(feature = "http")]
-    pub fn approval_server(&self) -> Option<gambrel_server::ServerConfig> {
-        let ledger = self.durable_ledger()?;
-        Some(crate::network::approval_server(&self.setup, ledger))
-    }
-
-    /// The dialect of a name.
-    pub fn dialect_by_name(name: &str) -> Option<&'static Dialect> {
-        DIALECTS.iter().find(|dialect| dialect.name == name).copied()
     }
 
     /// Parses a native event of a caller.
@@ -233,54 +184,9 @@ impl Gambrel {
         self.receive_buffer(from, &mut native.to_vec())
     }
 
-    /// Parses a native event. Hooks that read it unchanged share the buffer, which is then empty.
-    pub fn receive_buffer(
-        &self,
-        from: &str,
-        native: &mut Vec<u8>,
-    ) -> Result<ReceivedEvent, Complaint> {
-        let Some(dialect) = Self::dialect_by_name(from) else {
-            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
-            let message = format!("no dialect `{from}`");
-            let help = format!("one of {}", names.join(", "));
-            return Err(Complaint::error(SourceSpan::default(), message).with_help(help));
-        };
-        let mut context = CallerContext {
-            id: new_id(),
-            at: now_ms(),
-            cwd: self.setup.working_dir(),
-            env: Arc::clone(&self.setup.env),
-            secrets: Arc::clone(&self.user_secrets().values),
-            caller_pid: Some(self.setup.caller.unwrap_or_else(std::process::id)),
-            event_name: self.setup.event_name.clone(),
-            raw_line: None,
-        };
-        let parsed = dialect.caller.receive_event(native, &context)?;
-        context.raw_line = take_line(native).map(Arc::new);
-        Ok(ReceivedEvent { parsed, context })
-    }
-
     /// Loads the hooks for an event, or for the folder.
     pub fn load_hooks(&self, event: Option<&ReceivedEvent>) -> Arc<Loaded> {
         self.load_hooks_with(event, &[])
-    }
-
-    /// Loads the hooks, with further sources besides those of the command line.
-    pub fn load_hooks_with(
-        &self,
-        event: Option<&ReceivedEvent>,
-        sources: &[(String, PathBuf)],
-    ) -> Arc<Loaded> {
-        let names = || Arc::new(self.user_secrets().values.keys().cloned().collect());
-        let notes = self.setup.notes.then(names);
-        let mut roots = SearchRoots { notes, ..self.setup.search_roots(event) };
-        roots.extra_sources.extend_from_slice(sources);
-        let lost = self.setup.cwd_unknown && roots.root == self.setup.cwd;
-        let mut loaded = load_hooks(DIALECTS, roots, self.load_deadline());
-        loaded.complaints.extend(lost.then(unknown_folder_complaint));
-        loaded.complaints.extend(self.user_secrets().complaints.iter().cloned());
-        loaded.complaints.extend(self.setup.complaints.iter().cloned());
-        Arc::new(loaded)
     }
 
     /// Half of the budget; the rest is for the hooks.
@@ -337,7 +243,7 @@ impl Gambrel {
     }
 
     /// Called once a reply has reached its caller.
-    pub fn mark_delivered(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
+    pub fn mark_delivered(&self, decision: &Decision) -> Result<(), LedgerError> {
         if self.ledger.take_import_due() {
             // If the import fails, the next reader imports the spool.
             let _later = self.start_import();
@@ -345,20 +251,8 @@ impl Gambrel {
         gambrel_engine::confirm_reply(self.ledger(), decision)
     }
 
-    /// Imports the journal in the background: in a separate process, or in a thread of a library
-    /// host.
-    pub fn start_import(&self) -> std::io::Result<()> {
-        let Some(ledger) = self.durable_ledger().cloned() else { return Ok(()) };
-        if let Some(program) = self.setup.supervisor.as_ref().filter(|_| self.setup.is_own_process)
-        {
-            return gambrel_actions::start_helper(program, IMPORT_WORD);
-        }
-        let work = move || ledger.import_unattended();
-        std::thread::Builder::new().name("gambrel-import".into()).spawn(work).map(drop)
-    }
-
     /// Called instead when a reply did not reach its caller; a later firing delivers its messages.
-    pub fn release_claims(&self, decision: &Decision) -> Result<(), gambrel_model::LedgerError> {
+    pub fn release_claims(&self, decision: &Decision) -> Result<(), LedgerError> {
         gambrel_engine::release_claims(self.ledger(), decision)
     }
 
@@ -387,6 +281,115 @@ impl Gambrel {
             options,
         };
         work(&engine)
+    }
+}
+
+// Inner types of the workspace: for its command line, which is built with the same version.
+#[doc(hidden)]
+impl Gambrel {
+    /// Builds the program with the host's own ledger and actions.
+    pub fn with_parts<L: Ledger + TrustStore + 'static>(
+        setup: Setup,
+        ledger: Arc<L>,
+        actions: Vec<Box<dyn Action>>,
+    ) -> Self {
+        let trust_store = Arc::clone(&ledger) as _;
+        let (is_durable, redactor, secrets) = (false, None, OnceLock::new());
+        Self { setup, ledger, trust_store, is_durable, redactor, actions, secrets }
+    }
+
+    /// The settings of processes.
+    pub fn build_settings(&self) -> Settings {
+        process_settings(&self.setup)
+    }
+
+    /// The ways to run a call.
+    pub fn actions(&self) -> Vec<&dyn Action> {
+        self.actions.iter().map(AsRef::as_ref).collect()
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &dyn Ledger {
+        &*self.ledger
+    }
+
+    /// The ledger if it outlives this process.
+    pub fn durable_ledger(&self) -> Option<&Arc<dyn Ledger>> {
+        self.is_durable.then_some(&self.ledger)
+    }
+
+    /// The user's trust.
+    pub fn trust_store(&self) -> &dyn TrustStore {
+        &*self.trust_store
+    }
+
+    /// The configuration of the approval server.
+    #[cfg(feature = "http")]
+    pub fn approval_server(&self) -> Option<gambrel_server::ServerConfig> {
+        let ledger = self.durable_ledger()?;
+        Some(crate::network::approval_server(&self.setup, ledger))
+    }
+
+    /// The dialect of a name.
+    pub fn dialect_by_name(name: &str) -> Option<&'static Dialect> {
+        DIALECTS.iter().find(|dialect| dialect.name == name).copied()
+    }
+
+    /// Parses a native event. Hooks that read it unchanged share the buffer, which is then empty.
+    pub fn receive_buffer(
+        &self,
+        from: &str,
+        native: &mut Vec<u8>,
+    ) -> Result<ReceivedEvent, Complaint> {
+        let Some(dialect) = Self::dialect_by_name(from) else {
+            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
+            let message = format!("no dialect `{from}`");
+            let help = format!("one of {}", names.join(", "));
+            return Err(Complaint::error(SourceSpan::default(), message).with_help(help));
+        };
+        let mut context = CallerContext {
+            id: new_id(),
+            at: now_ms(),
+            cwd: self.setup.working_dir(),
+            env: Arc::clone(&self.setup.env),
+            secrets: Arc::clone(&self.user_secrets().values),
+            caller_pid: Some(self.setup.caller.unwrap_or_else(std::process::id)),
+            event_name: self.setup.event_name.clone(),
+            raw_line: None,
+        };
+        let parsed = dialect.caller.receive_event(native, &context)?;
+        context.raw_line = take_line(native).map(Arc::new);
+        Ok(ReceivedEvent { parsed, context })
+    }
+
+    /// Loads the hooks, with further sources besides those of the command line.
+    pub fn load_hooks_with(
+        &self,
+        event: Option<&ReceivedEvent>,
+        sources: &[(String, PathBuf)],
+    ) -> Arc<Loaded> {
+        let names = || Arc::new(self.user_secrets().values.keys().cloned().collect());
+        let notes = self.setup.notes.then(names);
+        let mut roots = SearchRoots { notes, ..self.setup.search_roots(event) };
+        roots.extra_sources.extend_from_slice(sources);
+        let lost = self.setup.cwd_unknown && roots.root == self.setup.cwd;
+        let mut loaded = load_hooks(DIALECTS, roots, self.load_deadline());
+        loaded.complaints.extend(lost.then(unknown_folder_complaint));
+        loaded.complaints.extend(self.user_secrets().complaints.iter().cloned());
+        loaded.complaints.extend(self.setup.complaints.iter().cloned());
+        Arc::new(loaded)
+    }
+
+    /// Imports the journal in the background: in a separate process, or in a thread of a library
+    /// host.
+    pub fn start_import(&self) -> std::io::Result<()> {
+        let Some(ledger) = self.durable_ledger().cloned() else { return Ok(()) };
+        if let Some(program) = self.setup.supervisor.as_ref().filter(|_| self.setup.is_own_process)
+        {
+            return gambrel_actions::start_helper(program, IMPORT_WORD);
+        }
+        let work = move || ledger.import_unattended();
+        std::thread::Builder::new().name("gambrel-import".into()).spawn(work).map(drop)
     }
 }
 

@@ -34,6 +34,8 @@ pub struct BoardRequest<'r> {
     pub team: Option<&'r TeamDir>,
 }
 
+// For the command line of the workspace, in inner types that may change.
+#[doc(hidden)]
 impl Gambrel {
     /// Works on a board.
     pub fn with_board<T>(
@@ -115,11 +117,9 @@ impl Gambrel {
                 }
                 Err(error) => vec![error.to_string()],
             };
-            let messages = warnings.into_iter().map(|text: String| Message {
-                to: Audience::User,
-                text,
-                hook: result.hook.clone(),
-            });
+            let messages = warnings
+                .into_iter()
+                .map(|text: String| Message::new(Audience::User, text, &*result.hook));
             decision.for_caller.messages.extend(messages);
         }
         Ok(decision)
@@ -129,8 +129,7 @@ impl Gambrel {
     fn queue_for_run(&self, dir: &Path, messages: &[InboxMessage]) -> Result<(), LedgerError> {
         let is_text = |message: &&InboxMessage| !message.text.starts_with('{');
         for message in messages.iter().filter(is_text) {
-            let text = message.text.clone();
-            let queued = Message { to: Audience::AgentNextTurn, text, hook: message.from.clone() };
+            let queued = Message::new(Audience::AgentNextTurn, &*message.text, &*message.from);
             queue_messages(self.ledger(), &run_key(dir), &message.id, &message.from, vec![queued])?;
         }
         Ok(())

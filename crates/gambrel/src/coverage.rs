@@ -13,6 +13,8 @@ impl Setup {
     }
 }
 
+// For the command line of the workspace, in inner types that may change.
+#[doc(hidden)]
 impl Gambrel {
     /// Works out what each of these hooks is made of. Reads files and starts nothing.
     pub fn find_coverage(&self, hooks: &[&Hook]) -> Vec<Coverage> {

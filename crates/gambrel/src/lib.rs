@@ -41,7 +41,8 @@
 //!
 //! Everything else is for the command line and hidden here: it may change at any time. The inner
 //! crates are not part of the interface, so a host cannot come to depend on how the engine is split.
-//! Types that a host only reads, such as [`Decision`] and [`Step`], may get more fields.
+//! Types that a host only reads, such as [`Decision`] and [`Step`], are `#[non_exhaustive]`: they may
+//! get more fields.
 //!
 //! # Features
 //!
@@ -91,8 +92,8 @@ pub use gambrel_engine::{
     Candidate, FireResult, FiringObserver, FiringProgress, Loaded, Options, Selection, TrustMode,
 };
 pub use gambrel_model::{
-    Audience, Complaint, Decision, Hook, Loss, Message, Moment, Patch, Reason, ReceivedEvent,
-    Reply, Ruling, Severity, Slot, SourceSpan, Step, Verdict,
+    Audience, Complaint, Decision, Hook, LedgerError, Loss, Message, Moment, Patch, Reason,
+    ReceivedEvent, Reply, Ruling, Severity, Slot, SourceSpan, Step, Verdict,
 };
 pub use host_event::HostEvent;
 pub use setup::Setup;
@@ -133,3 +134,15 @@ pub use trial::NOT_REPLAYED;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/library.md")]
 struct LibraryGuideExample;
+
+/// A host cannot build what it only reads, so that later versions can add fields.
+///
+/// ```compile_fail,E0639
+/// let _ = gambrel::Decision { ..Default::default() };
+/// ```
+///
+/// ```compile_fail,E0639
+/// let _ = gambrel::Step { ..Default::default() };
+/// ```
+#[cfg(doctest)]
+struct ReadOnlyTypesExample;

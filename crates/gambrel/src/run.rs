@@ -36,6 +36,8 @@ const SERVER_VARIABLES: [&str; 9] = [
     "XDG_STATE_HOME",
 ];
 
+// For the command line of the workspace, in inner types that may change.
+#[doc(hidden)]
 impl Gambrel {
     /// Runs a plan in its folder, or resumes it. `interrupted` is asked between steps.
     pub fn run_plan(

@@ -66,6 +66,8 @@ pub enum TeamError {
     Firing(Complaint),
 }
 
+// For the command line of the workspace, in inner types that may change.
+#[doc(hidden)]
 impl Gambrel {
     /// Fires the hooks of an idle member, one event after the other. Only one process at a time does
     /// this for a team. If `is_repeatable`, a report that is handled again runs no hook again.
@@ -138,7 +140,7 @@ impl Gambrel {
         }
         let loaded = self.load_hooks_with(Some(&received), &[team_source(team)]);
         let options = self.setup().options.clone();
-        let FireResult { decision, reply } = self.fire_with_options(received, &loaded, options);
+        let FireResult { decision, reply, .. } = self.fire_with_options(received, &loaded, options);
         let has_failed = reply.exit != 0;
         done.has_failed |= has_failed;
         describe_trail(&decision, done);

@@ -17,6 +17,8 @@ const REPLAY_VARIABLE: &str = "GAMBREL_REPLAY";
 /// The beginning of the reason of a hook that is left out.
 pub const NOT_REPLAYED: &str = "not replayed: ";
 
+// For the command line of the workspace, in inner types that may change.
+#[doc(hidden)]
 impl Gambrel {
     /// The same hooks with the same trust, and a state in memory that is empty at first. `state_dir`
     /// is the state folder for commands of gambrel that hooks start.

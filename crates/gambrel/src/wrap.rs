@@ -219,11 +219,7 @@ fn block_reason(answer: &Verdict) -> String {
 /// What hooks object to an output: the tool has run, so it is for the agent to read.
 fn objections(answer: &Verdict) -> impl Iterator<Item = Message> {
     let refusals = answer.reasons.iter().filter(|reason| reason.ruling.is_refusal());
-    refusals.map(|reason| Message {
-        to: Audience::AgentNow,
-        text: reason.text.clone(),
-        hook: reason.hook.clone(),
-    })
+    refusals.map(|reason| Message::new(Audience::AgentNow, &*reason.text, &*reason.hook))
 }
 
 /// The output with the rewrites of hooks.

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use crate::carry::Carry;
 use crate::complaint::Complaint;
 use crate::degrade::Loss;
+use crate::event::Event;
+use crate::hook::Hook;
 use crate::ledger::Undelivered;
 use crate::outcome::{End, Outcome};
 use crate::text::cut_at_word;
@@ -16,6 +18,7 @@ use crate::verdict::{Audience, Ruling, Slot, Verdict};
 
 /// The decision of all hooks.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Decision {
     /// Id of the firing.
     pub id: String,
@@ -62,6 +65,7 @@ impl fmt::Debug for UnmatchedHooks {
 
 /// One hook's part in a firing.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Step {
     /// The hook's id.
     pub hook: String,
@@ -108,6 +112,19 @@ impl Reply {
 }
 
 impl Step {
+    /// The step of a hook that did not run, with the reason.
+    pub fn from_skipped_hook(hook: &Hook, why: &str) -> Self {
+        Self {
+            hook: hook.id.clone(),
+            title: hook.title(),
+            dialect: hook.dialect.name.to_owned(),
+            action: hook.draft.action.clone(),
+            source: hook.draft.source.location(),
+            why: why.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// The shape of a step in `--json` and in the journal.
     pub fn to_json(&self) -> Value {
         let outcome = self.outcome.as_ref();
@@ -164,6 +181,22 @@ fn approver_json(answer: &Value) -> Option<Value> {
 }
 
 impl Decision {
+    /// The decision about an event, without any hook.
+    pub fn from_event(event: &Event) -> Self {
+        Self {
+            id: event.id.clone(),
+            moment: event.moment.name().to_owned(),
+            session: event.session.clone(),
+            session_key: event.session_key.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// A decision of which the caller receives this verdict.
+    pub fn with_caller_verdict(verdict: Verdict) -> Self {
+        Self { for_caller: verdict, ..Self::default() }
+    }
+
     /// The neutral decision: what `--json` prints whatever the caller's dialect.
     pub fn to_json(&self) -> Value {
         let reasons: Vec<Value> = self

@@ -11,6 +11,7 @@ use crate::verdict::{Audience, Message, Reason, Ruling, Slot, Verdict};
 
 /// One difference between the merged verdict and what the caller received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Loss {
     /// The affected part: a ruling's word, `rewrite`, `context`, `notice`.
     pub what: String,

@@ -64,6 +64,7 @@ impl Ruling {
 
 /// Why a ruling was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Reason {
     /// The ruling that it explains.
     pub ruling: Ruling,
@@ -73,8 +74,16 @@ pub struct Reason {
     pub hook: String,
 }
 
+impl Reason {
+    /// The reason of a hook.
+    pub fn new(ruling: Ruling, text: impl Into<String>, hook: impl Into<String>) -> Self {
+        Self { ruling, text: text.into(), hook: hook.into() }
+    }
+}
+
 /// Text from a hook for an audience.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Message {
     /// The receiver.
     #[serde(rename = "ear")]
@@ -83,6 +92,13 @@ pub struct Message {
     pub text: String,
     /// The hook that sent it.
     pub hook: String,
+}
+
+impl Message {
+    /// A message of a hook.
+    pub fn new(to: Audience, text: impl Into<String>, hook: impl Into<String>) -> Self {
+        Self { to, text: text.into(), hook: hook.into() }
+    }
 }
 
 /// Who receives a message, and when.

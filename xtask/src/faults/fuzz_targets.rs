@@ -295,9 +295,7 @@ fn receive_event(name: &str, input: &[u8]) -> bool {
     let Some(dialect) = find_dialect(name) else { return false };
     let Ok(event) = dialect.receive_event(input, CallerContext::default()) else { return false };
     let verdict = Verdict::with_ruling(Ruling::Deny, "no");
-    let _reply = dialect
-        .caller
-        .write_reply(&event, &Decision { for_caller: verdict, ..Decision::default() });
+    let _reply = dialect.caller.write_reply(&event, &Decision::with_caller_verdict(verdict));
     true
 }
 
@@ -326,10 +324,8 @@ fn read_output(input: &[u8]) -> bool {
         let outcome = Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::from_end(end) };
         let verdict = hook.format.read_outcome(&event, &hook, &outcome).verdict;
         understood |= by_output && verdict.ruling >= Ruling::Deny;
-        let _reply = hook
-            .dialect
-            .caller
-            .write_reply(&event, &Decision { for_caller: verdict, ..Decision::default() });
+        let _reply =
+            hook.dialect.caller.write_reply(&event, &Decision::with_caller_verdict(verdict));
     }
     understood
 }

@@ -64,13 +64,10 @@ impl UnparsableEvent {
         let event = self.event.as_ref().filter(|_| self.is_refused())?;
         let verdict = Verdict::with_ruling(Ruling::Deny, why).attributed_to("gambrel");
         let degraded = verdict.clone().degrade_for(event.spec);
-        let decision = Decision {
-            merged: verdict,
-            for_caller: degraded.now,
-            moment: event.moment.name().to_owned(),
-            session: event.session.clone(),
-            ..Decision::default()
-        };
+        let mut decision = Decision::with_caller_verdict(degraded.now);
+        decision.merged = verdict;
+        decision.moment = event.moment.name().to_owned();
+        decision.session = event.session.clone();
         Some(event.dialect.caller.write_reply(event, &decision))
     }
 

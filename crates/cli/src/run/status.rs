@@ -191,8 +191,7 @@ pub fn say(folder: Option<PathBuf>, args: &SayArgs) -> anyhow::Result<u8> {
         bail!("the run `{}` has no next iteration", args.session);
     }
     let id = format!("say-{}-{}", now_ms(), std::process::id());
-    let message =
-        Message { to: Audience::AgentNextTurn, text: args.text.clone(), hook: String::new() };
+    let message = Message::new(Audience::AgentNextTurn, &*args.text, "");
     queue_messages(gambrel.ledger(), &run_key(&folder), id, "gambrel say", vec![message])?;
     match args.json {
         true => printer::print_json(&json!({"session": args.session, "stored": true})),

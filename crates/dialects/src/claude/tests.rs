@@ -57,7 +57,7 @@ fn end(code: i32, stdout: &str, stderr: &str) -> Outcome {
 }
 
 fn reply_of(event: &Event, verdict: Verdict) -> (Value, i32, String) {
-    let reply = Claude.write_reply(event, &Decision { for_caller: verdict, ..Decision::default() });
+    let reply = Claude.write_reply(event, &Decision::with_caller_verdict(verdict));
     (serde_json::from_slice(&reply.stdout).unwrap_or_default(), reply.exit, reply.stderr)
 }
 

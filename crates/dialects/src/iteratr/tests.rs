@@ -255,7 +255,7 @@ fn joins_messages_unchanged_in_the_reply() {
     let verdict = Verdict::with_only_message(Audience::AgentNow, "a\n")
         .with_message(Audience::User, "look")
         .with_message(Audience::AgentNextTurn, "b\n");
-    let decision = Decision { for_caller: verdict, ..Decision::default() };
+    let decision = Decision::with_caller_verdict(verdict);
     let reply = Iteratr.write_reply(&event("pre_iteration", json!({})), &decision);
     assert_eq!(
         (reply.stdout.as_slice(), reply.stderr.as_str(), reply.exit),

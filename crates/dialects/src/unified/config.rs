@@ -4,14 +4,13 @@
 use std::path::PathBuf;
 
 use gambrel_document::{Document, DocumentFields, DocumentLanguage, DocumentNode};
-use gambrel_model::complaint::nearest_word;
 use gambrel_model::{
     Complaint, ConfigPath, Draft, EventSpec, Expect, LoadedDrafts, LoadedFile, Scope, SearchRoots,
 };
 
 use super::action::read_action;
 use super::plan_commands::read_plan_commands;
-use super::{UNIFIED, events};
+use super::{UNIFIED, events, product_events};
 use crate::preferences;
 
 /// Top-level keys of a file that contains only hooks.
@@ -158,7 +157,7 @@ impl<'r> ConfigReader<'r> {
         let document = self.document;
         let mut fields = DocumentFields::new(document, &document.root);
         let switch = fields.read_flag(DISABLE_GLOBAL_KEY);
-        let is_point = |key: &&DocumentNode| key.text().and_then(events::find_row).is_some();
+        let is_point = |key: &&DocumentNode| key.text().is_some_and(product_events::is_point);
         let keys = document.root.entries().iter().map(|(key, _)| key);
         let strays: Vec<&DocumentNode> = keys.filter(is_point).collect();
         if !is_run_file(self.file) && strays.is_empty() {
@@ -182,7 +181,7 @@ impl<'r> ConfigReader<'r> {
 
     fn read_point(&mut self, key: &DocumentNode, list: &DocumentNode) -> Vec<Draft> {
         let name = key.text().unwrap_or_default();
-        let Some(row) = events::find_row(name).or_else(|| self.report_unknown_point(key, name))
+        let Some(row) = events::find_row(name).or_else(|| self.read_unknown_point(key, name))
         else {
             return Vec::new();
         };
@@ -202,19 +201,14 @@ impl<'r> ConfigReader<'r> {
         drafts
     }
 
-    /// Reports a hook point that is not in the table. With the prefix `on_`, it loads for callers
-    /// that may send it.
-    fn report_unknown_point(
-        &mut self,
-        key: &DocumentNode,
-        name: &str,
-    ) -> Option<&'static EventSpec> {
-        let prefixed = format!("on_{name}");
-        let near = match events::find_row(&prefixed) {
-            Some(row) => Some(row.name),
-            None => nearest_word(name, events::point_names()),
-        };
-        let help = match near {
+    /// Finds the row of a hook point that is not in the table. With the prefix `on_`, it loads for
+    /// callers that may send its event; without a product that sends it, it gets a complaint.
+    fn read_unknown_point(&mut self, key: &DocumentNode, name: &str) -> Option<&'static EventSpec> {
+        if product_events::event_of_point(name).is_some() {
+            return UNIFIED.find_spec("");
+        }
+        let near = product_events::suggest_point(name);
+        let help = match &near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "moments are written as `on_` and their name, like `on_tool_before`".into(),
         };

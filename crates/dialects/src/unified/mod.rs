@@ -11,6 +11,7 @@ mod hook_policy;
 mod notes;
 mod payload;
 mod plan_commands;
+mod product_events;
 mod question;
 mod reply;
 mod rule;

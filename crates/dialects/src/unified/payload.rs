@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use gambrel_model::complaint::nearest_word;
 use gambrel_model::description::value_text;
 use gambrel_model::moment::to_snake_case;
 use gambrel_model::template::{Style, expand_plain, expand_shell};
@@ -13,6 +12,7 @@ use gambrel_model::{
 };
 use serde_json::{Value, json};
 
+use super::product_events::suggest_point;
 use super::{UNIFIED, child_pipeline, events, rule, variables, webhook};
 use crate::event_parts::{event_error, event_name, parse_object, string_list, text_field};
 
@@ -46,8 +46,7 @@ fn unknown_point(name: &str) -> Complaint {
     }
     let message = format!("`{name}` is not a hook point");
     let complaint = event_error(message);
-    let prefixed = events::find_row(&format!("on_{name}")).map(|row| row.name);
-    match prefixed.or_else(|| nearest_word(name, events::point_names())) {
+    match suggest_point(name) {
         Some(near) => complaint.with_help(format!("did you mean `{near}`?")),
         None => complaint.with_help("hook points begin with `on_`"),
     }

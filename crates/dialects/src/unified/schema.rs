@@ -8,12 +8,13 @@ use gambrel_document::schema::{
     ValueShape::{FilledText, Text, Texts, Word},
     closed_map, key_schemas,
 };
-use gambrel_model::{EventSpec, MomentKind, Subject};
+use gambrel_model::{EventSpec, Moment, MomentKind, Subject};
 use serde_json::{Map, Value, json};
 
 use super::action::{ACTION_TYPES, ActionType, COMMON_FIELDS};
 use super::config::TOP_LEVEL_KEYS;
 use super::hook_policy::{ANSWER_WORDS, FAILURE_WORDS, MAX_RETRY_COUNT};
+use super::product_events::{find_product_event, product_events};
 use super::rule::{EFFECT_FIELDS, INPUT_FACT, RESULT_FACT, redacted_slot};
 use super::webhook::METHODS;
 use super::{UNIFIED, variables};
@@ -113,32 +114,41 @@ pub fn hook_definitions() -> Map<String, Value> {
     own.chain(kinds).collect()
 }
 
-/// The map under `hooks`: every hook point, and the neutral names of those of agent-pipelines.
+/// The map under `hooks`: every hook point, the neutral names of those of agent-pipelines, and the
+/// other events of products.
 fn points_schema() -> Value {
     let named = UNIFIED.events().iter().filter(|row| !row.name.is_empty());
     let mut points = Map::new();
     for row in named {
-        points.insert(row.name.to_owned(), point_schema(row));
-        points.entry(row.moment.yaml_key()).or_insert_with(|| point_schema(row));
+        // A product decides whether a hook can refuse its own event.
+        let kind = find_product_event(&row.moment).unwrap_or(row).kind();
+        points.insert(row.name.to_owned(), point_schema(row, &row.moment, kind));
+        let alias = points.entry(row.moment.yaml_key());
+        alias.or_insert_with(|| point_schema(row, &row.moment, kind));
+    }
+    for event in product_events() {
+        let point = points.entry(event.moment.yaml_key());
+        let unknown = || UNIFIED.find_spec("").unwrap_or(event);
+        point.or_insert_with(|| point_schema(unknown(), &event.moment, event.kind()));
     }
     closed_map(points)
 }
 
 /// The list of actions at one hook point.
-fn point_schema(row: &EventSpec) -> Value {
+fn point_schema(row: &EventSpec, moment: &Moment, kind: MomentKind) -> Value {
     let action = match (row.subject == Subject::Tool, redacted_slot(row).is_some()) {
         (true, true) => "action",
         (true, false) => "action_without_redact",
         (false, _) => "action_without_tool",
     };
-    let kind = match row.kind() {
+    let kind = match kind {
         MomentKind::Gate => "It is about to happen: a hook may refuse it.",
         MomentKind::Close => "It is about to end: a refusal keeps it going.",
         MomentKind::Report => "It has happened: there is nothing to refuse.",
     };
     let actions = format!("#/definitions/{action}");
     json!({
-        "description": format!("Actions at `{}`. {kind}", row.moment.name()),
+        "description": format!("Actions at `{}`. {kind}", moment.name()),
         "type": ["array", "null"],
         "items": {"$ref": actions},
     })
@@ -242,8 +252,11 @@ fn url_schema() -> Value {
 
 #[cfg(test)]
 mod tests {
+    use gambrel_model::Powers;
+
     use super::super::events;
     use super::*;
+    use crate::claude::CLAUDE;
 
     #[test]
     fn every_field_of_the_reader_has_one_row() {
@@ -269,5 +282,22 @@ mod tests {
         for name in events::point_names() {
             assert!(points[name].is_object(), "{name}");
         }
+    }
+
+    /// What a point says about its event follows from the answer that the product accepts.
+    #[test]
+    fn points_of_one_product_have_the_kind_of_its_event() {
+        let schema = file_schema();
+        let points = &schema["definitions"]["hooks"]["properties"];
+        let mut counts = [0, 0];
+        for row in CLAUDE.events().iter().filter(|row| !row.name.is_empty()) {
+            let Moment::Other(_) = row.moment else { continue };
+            let refusable = row.hook_powers.contains(Powers::DENY);
+            let ending = if refusable { "may refuse it." } else { "nothing to refuse." };
+            let text = points[row.moment.yaml_key()]["description"].as_str().unwrap_or_default();
+            assert!(text.ends_with(ending), "{}: {text}", row.name);
+            counts[usize::from(refusable)] += 1;
+        }
+        assert_eq!(counts, [9, 7], "reports and gates");
     }
 }

@@ -444,7 +444,8 @@ fn own_tools_get_neutral_names() {
 
 fn reply(point: &str, verdict: Verdict, trail: Vec<Step>) -> (Value, i32) {
     let event = event(json!({"hook_point": point}));
-    let decision = Decision { for_caller: verdict, trail, ..Decision::default() };
+    let mut decision = Decision::with_caller_verdict(verdict);
+    decision.trail = trail;
     let reply = Unified.write_reply(&event, &decision);
     (serde_json::from_slice(&reply.stdout).expect("JSON"), reply.exit)
 }
@@ -474,14 +475,15 @@ fn replies_abort_or_deny_by_hook_point() {
 
 #[test]
 fn replies_list_own_actions_with_their_status() {
-    let step = |dialect: &str, outcome: Option<Outcome>, why: &str| Step {
-        dialect: dialect.into(),
-        action: "shell".into(),
-        ran: outcome.is_some(),
-        ok: outcome.as_ref().map(Outcome::is_success),
-        outcome,
-        why: why.into(),
-        ..Step::default()
+    let step = |dialect: &str, outcome: Option<Outcome>, why: &str| {
+        let mut step = Step::default();
+        step.dialect = dialect.into();
+        step.action = "shell".into();
+        step.ran = outcome.is_some();
+        step.ok = outcome.as_ref().map(Outcome::is_success);
+        step.outcome = outcome;
+        step.why = why.into();
+        step
     };
     let retried = Outcome { attempts: 4, ..Outcome::from_end(End::Exited(7)) };
     let trail = vec![

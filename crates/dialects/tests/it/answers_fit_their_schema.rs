@@ -141,7 +141,7 @@ fn replied(name: &str, printed: &[(Value, i32)]) -> (Verdict, String) {
         all.then(read(name, answer, *code).within_hook_powers(row).0)
     });
     let for_caller = merged.keep_supported_rewrites(event.spec).0.degrade_for(event.spec).now;
-    let decision = Decision { for_caller: for_caller.clone(), ..Decision::default() };
+    let decision = Decision::with_caller_verdict(for_caller.clone());
     let reply = claude().caller.write_reply(&event, &decision);
     (for_caller, String::from_utf8(reply.stdout).unwrap())
 }

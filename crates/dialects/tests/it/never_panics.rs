@@ -82,7 +82,7 @@ fn all_the_way(dialect: &'static Dialect, text: &str, output: &[u8]) {
                 let outcome =
                     Outcome { stdout: stdout.clone(), stderr: stdout, ..Outcome::from_end(end) };
                 let verdict = format.read_outcome(&event, &hook, &outcome).verdict;
-                let decision = Decision { for_caller: verdict, ..Decision::default() };
+                let decision = Decision::with_caller_verdict(verdict);
                 let _reply = caller.caller.write_reply(&event, &decision);
             }
         }
@@ -165,7 +165,7 @@ proptest! {
             let odd = serde_json::json!({key.clone(): text, "hook_event_name": text, "type": text, "event": "idle",
                 "hook": "pre_iteration", "hook_point": text, "moment": text, "vars": text, "tool_input": text, "team": text, "task": [text]});
             if let Ok(event) = dialect.receive_event(odd.to_string().as_bytes(), CallerContext::default()) {
-                let decision = Decision { for_caller: Verdict::with_ruling(Ruling::Deny, "no"), ..Decision::default() };
+                let decision = Decision::with_caller_verdict(Verdict::with_ruling(Ruling::Deny, "no"));
                 let _reply = dialect.caller.write_reply(&event, &decision);
             }
         }

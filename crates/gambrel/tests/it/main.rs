@@ -7,6 +7,7 @@ mod examples;
 mod harness;
 mod host_events;
 mod missing_actions;
+mod public_types;
 mod queued_messages;
 mod rewrites;
 mod signals_return_to_the_host;

@@ -8,7 +8,7 @@ use gambrel_model::{Audience, Claim, Message, Ruling, SessionState, Undelivered,
 const KEY: &str = "run:/tmp/a run";
 
 fn message(text: &str) -> Message {
-    Message { to: Audience::AgentNow, text: text.to_owned(), hook: "a hook".into() }
+    Message::new(Audience::AgentNow, text, "a hook")
 }
 
 fn pending_texts(ledger: &MemoryLedger) -> Vec<String> {

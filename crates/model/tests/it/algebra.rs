@@ -43,12 +43,12 @@ pub fn verdict() -> impl Strategy<Value = Verdict> {
         ruling,
         reasons: match ruling {
             Ruling::Silent => Vec::new(),
-            _ => vec![Reason { ruling, text, hook: "h".into() }],
+            _ => vec![Reason::new(ruling, text, "h")],
         },
         patch,
         messages: says
             .into_iter()
-            .map(|(audience, text)| Message { to: audience, text, hook: "h".into() })
+            .map(|(audience, text)| Message::new(audience, text, "h"))
             .collect(),
         ..Verdict::default()
     })

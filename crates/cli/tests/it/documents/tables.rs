@@ -134,17 +134,19 @@ fn rule_fields(schema: &Value) -> String {
 }
 
 fn hook_points(schema: &Value) -> String {
-    point_table(schema, |row| !matches!(row.moment, Moment::Other(_)))
+    point_table(schema, |moment| !matches!(moment, Moment::Other(_)))
 }
 
 fn other_hook_points(schema: &Value) -> String {
-    point_table(schema, |row| matches!(row.moment, Moment::Other(_)))
+    point_table(schema, |moment| matches!(moment, Moment::Other(_)))
 }
 
+/// The products whose events have a column in the tables of hook points.
+const PRODUCTS: [&str; 4] = ["claude", "omp", "teams", "iteratr"];
+
 /// Rows of hook points, with the events of each product at that moment.
-fn point_table(schema: &Value, wanted: impl Fn(&EventSpec) -> bool) -> String {
-    let products = ["claude", "omp", "teams", "iteratr"].map(find_dialect);
-    let unified = find_dialect("unified");
+fn point_table(schema: &Value, wanted: impl Fn(&Moment) -> bool) -> String {
+    let products = PRODUCTS.map(find_dialect);
     let heads: Vec<&str> = products.iter().map(|dialect| dialect.properties.product).collect();
     let mut table = format!(
         "| hook point | kind | {} |\n|---|---|{}\n",
@@ -152,32 +154,46 @@ fn point_table(schema: &Value, wanted: impl Fn(&EventSpec) -> bool) -> String {
         "---|".repeat(products.len())
     );
     let points = schema["definitions"]["hooks"]["properties"].as_object().unwrap();
-    let named = |row: &&EventSpec| !row.name.is_empty() && wanted(row);
-    for row in (unified.events)().iter().filter(named) {
-        assert!(points.contains_key(row.name), "{}", row.name);
+    for (name, row) in hook_point_rows().into_iter().filter(|(_, row)| wanted(&row.moment)) {
+        assert!(points.contains_key(&name), "{name}");
         let alias = row.moment.yaml_key();
-        let names = if alias == row.name {
-            format!("`{alias}`")
-        } else {
-            format!("`{}`, `{alias}`", row.name)
-        };
+        let names =
+            if alias == name { format!("`{alias}`") } else { format!("`{name}`, `{alias}`") };
         let events = products.iter().map(|dialect| {
             let here = (dialect.events)().iter().filter(|event| event.moment == row.moment);
             let names: Vec<&str> = here.map(|event| event.name).collect();
             if names.is_empty() { "–".to_owned() } else { names.join(", ") }
         });
         let events: Vec<String> = events.collect();
-        let kind = kind_word(own_event(row, &products).unwrap_or(row));
+        let kind = kind_word(own_event(row).unwrap_or(row));
         let _ = writeln!(table, "| {names} | {kind} | {} |", events.join(" | "));
     }
     table
 }
 
+/// Every hook point with a row: those of the table, then the other events of products.
+fn hook_point_rows() -> Vec<(String, &'static EventSpec)> {
+    let own = (find_dialect("unified").events)().iter();
+    let mut rows: Vec<(String, &EventSpec)> =
+        own.filter(|row| !row.name.is_empty()).map(|row| (row.name.to_owned(), row)).collect();
+    for event in own_events() {
+        let name = event.moment.yaml_key();
+        if !rows.iter().any(|(known, _)| *known == name) {
+            rows.push((name, event));
+        }
+    }
+    rows
+}
+
+/// The events of products that have no neutral moment.
+fn own_events() -> impl Iterator<Item = &'static EventSpec> {
+    let rows = PRODUCTS.into_iter().flat_map(|name| (find_dialect(name).events)());
+    rows.filter(|row| !row.name.is_empty() && matches!(row.moment, Moment::Other(_)))
+}
+
 /// The event of the one product that has this moment: its agent decides whether a hook can refuse.
-fn own_event<'d>(row: &EventSpec, products: &[&'d Dialect]) -> Option<&'d EventSpec> {
-    let is_own = matches!(row.moment, Moment::Other(_));
-    let mut events = products.iter().filter(|_| is_own).flat_map(|dialect| (dialect.events)());
-    events.find(|event| event.moment == row.moment)
+fn own_event(row: &EventSpec) -> Option<&'static EventSpec> {
+    own_events().find(|event| event.moment == row.moment)
 }
 
 fn find_dialect(name: &str) -> &'static Dialect {
