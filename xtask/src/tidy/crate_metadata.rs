@@ -3,18 +3,11 @@
 
 use serde_json::Value;
 
-use crate::shell;
-
 /// Crates that are no part of the program.
 const TOOLS: [&str; 2] = ["xtask", "gambrel-bench"];
 const FIELDS: [&str; 3] = ["description", "license", "repository"];
 
-pub fn check() -> anyhow::Result<Vec<String>> {
-    let text = shell::read_output("cargo", &["metadata", "--format-version", "1", "--no-deps"])?;
-    Ok(find_violations(&serde_json::from_str(&text)?))
-}
-
-fn find_violations(metadata: &Value) -> Vec<String> {
+pub fn check(metadata: &Value) -> Vec<String> {
     let mut violations = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or_default();
@@ -35,7 +28,7 @@ fn find_violations(metadata: &Value) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::find_violations;
+    use super::check;
 
     #[test]
     fn finds_missing_fields_and_wrong_publication() {
@@ -51,6 +44,6 @@ mod tests {
         ]});
         let expected =
             ["gambrel-model has no `repository`", "gambrel-engine needs `publish = false`"];
-        assert_eq!(find_violations(&metadata), expected);
+        assert_eq!(check(&metadata), expected);
     }
 }

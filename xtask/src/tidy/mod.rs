@@ -15,8 +15,10 @@ mod statements;
 mod type_names;
 
 use anyhow::bail;
+use serde_json::Value;
 
 use crate::{schemas, shell};
+
 use source::SourceFile;
 
 /// A rule that looks at one file.
@@ -28,8 +30,9 @@ const FILE_RULES: &[FileRule] =
 /// Checks every rule and prints the figures. Fails with the list of violations.
 pub fn run() -> anyhow::Result<()> {
     let files = source::load_sources(&shell::repository_root())?;
-    let mut violations = dependencies::check()?;
-    violations.extend(crate_metadata::check()?);
+    let metadata = read_metadata()?;
+    let mut violations = dependencies::check(&metadata);
+    violations.extend(crate_metadata::check(&metadata));
     violations.extend(files.iter().flat_map(check_file));
     violations.extend(type_names::check(&files));
     violations.extend(schemas::find_stale()?);
@@ -42,6 +45,12 @@ pub fn run() -> anyhow::Result<()> {
     }
     eprintln!("tidy: {} files, no violations", files.len());
     Ok(())
+}
+
+/// What cargo knows about the crates of the workspace.
+fn read_metadata() -> anyhow::Result<Value> {
+    let text = shell::read_output("cargo", &["metadata", "--format-version", "1", "--no-deps"])?;
+    Ok(serde_json::from_str(&text)?)
 }
 
 fn check_file(file: &SourceFile) -> Vec<String> {

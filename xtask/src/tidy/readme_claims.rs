@@ -5,11 +5,12 @@
 //! a reader can tell.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use serde_json::Value;
 
+use super::source::list_files;
 use super::statements::read_statements;
 
 const CLAIMS_FILE: &str = "contracts/readme.yaml";
@@ -46,7 +47,7 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<String>> {
     let claims: Value = serde_saphyr::from_str(&read(CLAIMS_FILE)?).context(CLAIMS_FILE)?;
     let mut violations = check_claims(&readme, &claims, &|test| find_test(root, test));
     let mut pages = vec![root.join("SECURITY.md")];
-    list_pages(&root.join("docs"), &mut pages)?;
+    list_files(&root.join("docs"), "md", &mut pages)?;
     pages.sort();
     for page in pages {
         let name = page.strip_prefix(root).unwrap_or(&page).display().to_string();
@@ -129,18 +130,6 @@ fn find_test(root: &Path, test: &str) -> Option<String> {
 
 fn join_words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn list_pages(folder: &Path, pages: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            list_pages(&path, pages)?;
-        } else if path.extension().is_some_and(|ending| ending == "md") {
-            pages.push(path);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

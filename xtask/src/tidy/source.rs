@@ -121,7 +121,7 @@ fn is_test_attribute(attribute: &syn::Attribute) -> bool {
 pub fn load_sources(root: &Path) -> anyhow::Result<Vec<SourceFile>> {
     let mut paths = Vec::new();
     for folder in ["crates", "bench", "xtask"] {
-        list_rust_files(&root.join(folder), &mut paths)?;
+        list_files(&root.join(folder), "rs", &mut paths)?;
     }
     paths.sort();
     let parse = |path: &PathBuf| {
@@ -132,12 +132,13 @@ pub fn load_sources(root: &Path) -> anyhow::Result<Vec<SourceFile>> {
     paths.iter().map(parse).collect()
 }
 
-fn list_rust_files(folder: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+/// Adds the files below a folder whose names have this ending.
+pub fn list_files(folder: &Path, ending: &str, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            list_rust_files(&path, paths)?;
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            list_files(&path, ending, paths)?;
+        } else if path.extension().is_some_and(|own| own == ending) {
             paths.push(path);
         }
     }

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::session::Session;
-use super::versions::in_each_version;
+use super::versions::{ClaudeCode, in_each_version};
 
 const BASH_ALLOWED: [&str; 4] = ["--permission-mode", "default", "--allowedTools", "Bash"];
 
@@ -45,12 +45,16 @@ fn a_deny_of_a_module_blocks_the_call() {
     });
 }
 
+/// A session whose hook removes keys from the output of tools.
+fn redacting_session(claude: &ClaudeCode) -> Session {
+    let rule = json!({"redact": "sk-[a-z]+", "with": "[key removed]"});
+    Session::with_trusted_hooks(claude, &json!({"on_tool_after": [{"rule": rule}]}))
+}
+
 #[test]
 fn a_redacted_output_does_not_reach_the_model() {
     in_each_version(|claude| {
-        let rule = json!({"redact": "sk-[a-z]+", "with": "[key removed]"});
-        let session =
-            Session::with_trusted_hooks(claude, &json!({"on_tool_after": [{"rule": rule}]}));
+        let session = redacting_session(claude);
         session.project.file("key.txt", "before sk-verysecret after\n");
         let answer = session.prompt(&["cat key.txt"], &BASH_ALLOWED);
         let result = answer.tool_result(0);
@@ -66,9 +70,7 @@ fn a_redacted_output_does_not_reach_the_model() {
 #[test]
 fn claude_code_stores_long_and_failed_output_before_hooks_redact_it() {
     in_each_version(|claude| {
-        let rule = json!({"redact": "sk-[a-z]+", "with": "[key removed]"});
-        let session =
-            Session::with_trusted_hooks(claude, &json!({"on_tool_after": [{"rule": rule}]}));
+        let session = redacting_session(claude);
         let long = format!("before sk-verysecret after\n{}", "filler words\n".repeat(20_000));
         session.project.file("long.txt", &long);
         let answer = session.prompt(&["cat long.txt"], &BASH_ALLOWED);
@@ -78,8 +80,7 @@ fn claude_code_stores_long_and_failed_output_before_hooks_redact_it() {
             |path: &std::path::PathBuf| path.to_string_lossy().contains("/tool-results/");
         assert!(!stored.is_empty() && stored.iter().all(is_result), "{stored:?}");
 
-        let session =
-            Session::with_trusted_hooks(claude, &json!({"on_tool_after": [{"rule": rule}]}));
+        let session = redacting_session(claude);
         session.project.file("key.txt", "before sk-verysecret after\n");
         let answer = session.prompt(&["cat key.txt; exit 3"], &BASH_ALLOWED);
         let stored = files_with(&session.project.base, "verysecret", "my project");
