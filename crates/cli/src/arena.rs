@@ -24,9 +24,9 @@ const MAX_SMALL_BYTES: usize = 512;
 const MAX_SEARCH_COUNT: usize = 4;
 const PAGE_BYTES: usize = 4096;
 /// How much of the region a `fire` uses if no hook runs.
-const USUAL_REGION_BYTES: usize = 84 << 10;
+const USUAL_REGION_BYTES: usize = 72 << 10;
 /// How much of the stack it uses. The kernel maps more than this at the start of a process.
-const USUAL_STACK_BYTES: usize = 44 << 10;
+const USUAL_STACK_BYTES: usize = 36 << 10;
 
 #[repr(C, align(4096))]
 struct Region(UnsafeCell<[u8; REGION_BYTES]>);

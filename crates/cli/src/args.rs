@@ -436,10 +436,18 @@ fn print_parse_error(error: &clap::Error) -> u8 {
 }
 
 fn run_command(cli: Cli) -> anyhow::Result<u8> {
-    let folder = cli.folder;
     match cli.command {
         // The arguments are not freed: the process ends after a firing.
-        CliCommand::Fire(args) => crate::fire::run(folder, &std::mem::ManuallyDrop::new(args)),
+        CliCommand::Fire(args) => crate::fire::run(cli.folder, &std::mem::ManuallyDrop::new(args)),
+        other => run_other_command(cli.folder, other),
+    }
+}
+
+/// Not a part of `run_command`: the code of all commands would be loaded for a firing.
+#[inline(never)]
+fn run_other_command(folder: Option<PathBuf>, command: CliCommand) -> anyhow::Result<u8> {
+    match command {
+        CliCommand::Fire(args) => crate::fire::run(folder, &args),
         CliCommand::Explain(args) => crate::explain::run(folder, &args),
         CliCommand::Run(args) => crate::run::run(folder, &args),
         CliCommand::Resume(args) => crate::run::resume(folder, &args),

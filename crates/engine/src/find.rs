@@ -1,10 +1,11 @@
 //! Finds and reads the files that dialects name. A file that cannot be read is a complaint and
 //! never counts as missing.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use gambrel_model::{Complaint, ConfigPath, DirEntry, Expect, LoadedFile, SearchRoots, SourceSpan};
@@ -202,16 +203,30 @@ impl SearchPath {
             let is_absent = self.find_known(&place.path) == Some(false);
             return if is_absent { Vec::new() } else { vec![(base, place.path.clone())] };
         }
-        let head: PathBuf = place.path.components().take(1).collect();
+        let head = place.path.components().next();
+        let head = head.map_or_else(<&OsStr>::default, Component::as_os_str);
         let mut ways = Vec::new();
-        for folder in self.folders.clone() {
-            if self.is_present(folder.join(&head)) {
+        for at in 0..self.folders.len() {
+            if self.is_present(join_name(&self.folders[at], head)) {
+                let folder = self.folders[at].clone();
                 let path = folder.join(&place.path);
                 ways.push((folder, path));
             }
         }
         ways
     }
+}
+
+/// A name in a folder. `Path::join` parses both and allocates twice.
+pub fn join_name(folder: &Path, name: &OsStr) -> PathBuf {
+    let folder = folder.as_os_str();
+    let mut path = OsString::with_capacity(folder.len() + 1 + name.len());
+    path.push(folder);
+    if !folder.as_encoded_bytes().ends_with(b"/") {
+        path.push("/");
+    }
+    path.push(name);
+    path.into()
 }
 
 type FileContent = (String, Vec<DirEntry>);

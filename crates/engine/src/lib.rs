@@ -35,7 +35,7 @@ pub use delivery::{
     PendingDelivery, mark_delivered, pending_delivery, queue_messages, release_delivery,
 };
 pub use detached::{DetachedHook, record_detached_outcome};
-pub use find::{MAX_FILE_BYTES, read_text};
+pub use find::{MAX_FILE_BYTES, join_name, read_text};
 pub use journal::{Unreadable, now_ms, record_unreadable};
 pub use leak::LeakRecord;
 pub use load::{Loaded, load_hooks};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gambrel_dialects::{DIALECTS, StartPreferences};
-use gambrel_engine::Options;
+use gambrel_engine::{Options, join_name};
 use gambrel_model::{Complaint, PublicUrl, ReceivedEvent, SearchRoots, Ticket};
 use gambrel_process::settings::SignalPolicy;
 use gambrel_process::watchdog_client::WatchdogClient;
@@ -341,7 +341,8 @@ pub(crate) fn find_project(root: &Path, home: Option<&Path>, paths: &mut PathCac
         let of_dialects = DIALECTS.iter().flat_map(|dialect| dialect.properties.project_markers);
         of_dialects.copied().chain([".git"])
     };
-    let mut is_marked = |folder: &&Path| markers().any(|mark| paths.exists(folder.join(mark)));
+    let mut is_marked =
+        |folder: &&Path| markers().any(|mark| paths.exists(join_name(folder, mark.as_ref())));
     let mut folders = root.ancestors().take_while(|folder| home != Some(*folder));
     folders.find(|folder| is_marked(folder)).unwrap_or(root).to_owned()
 }

@@ -97,7 +97,11 @@ impl Moment {
 
     /// Its key in `.gambrel/hooks.yaml`: `on_tool_before`.
     pub fn yaml_key(&self) -> String {
-        format!("on_{}", self.name().replace('.', "_"))
+        let name = self.name();
+        let mut key = String::with_capacity("on_".len() + name.len());
+        key.push_str("on_");
+        key.extend(name.chars().map(|c| if c == '.' { '_' } else { c }));
+        key
     }
 }
 

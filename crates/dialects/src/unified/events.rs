@@ -113,7 +113,7 @@ pub fn find_row(name: &str) -> Option<&'static EventSpec> {
     let named = || event_table().iter().filter(|row| !row.name.is_empty());
     named()
         .find(|row| row.name == name)
-        .or_else(|| named().find(|row| row.moment.yaml_key() == name))
+        .or_else(|| named().find(|row| is_pipeline_point(row) && row.moment.yaml_key() == name))
 }
 
 /// The names of all hook points.

@@ -19,6 +19,14 @@ pub struct Observed {
     pub given: BTreeMap<String, Vec<HookInput>>,
 }
 
+impl Observed {
+    /// Whether a hook could not run because the program was built without its action.
+    pub fn lacks_action(&self) -> bool {
+        let texts = [self.decision.to_string(), self.stdout.clone(), self.stderr.clone()];
+        texts.iter().any(|text| text.contains("` is built in"))
+    }
+}
+
 /// The input of a hook in one run.
 #[derive(Debug, Clone, Default)]
 pub struct HookInput {

@@ -61,6 +61,11 @@ fn every_case_holds_for_real() {
 }
 
 #[test]
+fn every_fire_holds_when_clap_reads_its_words() {
+    run_all_cases(real::run_with_clap);
+}
+
+#[test]
 fn every_claim_has_a_case_and_every_case_a_claim() {
     let wrong: Vec<String> = DIALECTS.iter().flat_map(|dialect| claims::check(dialect)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -98,7 +98,30 @@ pub fn is_script(name: &str) -> bool {
         && (name.contains('/') || name.contains('.') || name.starts_with("on_"))
 }
 
+/// Who reads the words of `gambrel fire`.
+#[derive(Clone, Copy, PartialEq)]
+enum WordReader {
+    /// The reader of usual lines. The firing has its memory from a region.
+    Usual,
+    /// clap: options stand before the command. The firing has its memory from the system.
+    Clap,
+}
+
+/// Whether the program under test was built with all features.
+const HAS_ALL_FEATURES: bool = cfg!(all(feature = "http", feature = "js", feature = "mcp"));
+
+/// Runs a case as agents start `gambrel fire`.
 pub fn run(case: &Case) -> Vec<String> {
+    run_case(case, WordReader::Usual)
+}
+
+/// Runs a case with options before `fire`, if it fires an event.
+pub fn run_with_clap(case: &Case) -> Vec<String> {
+    let fires = case.all_steps().iter().any(|step| step.fire.is_some());
+    if fires { run_case(case, WordReader::Clap) } else { Vec::new() }
+}
+
+fn run_case(case: &Case, reader: WordReader) -> Vec<String> {
     if let Some(only) = case.only.as_ref().filter(|only| only.way != "real") {
         eprintln!("{}: {}: not run for real: {}", case.file, case.name, only.because);
         return Vec::new();
@@ -111,10 +134,14 @@ pub fn run(case: &Case) -> Vec<String> {
     let mut wrong = Vec::new();
     for (n, step) in case.all_steps().iter().enumerate() {
         let observed = match (&step.fire, &step.run) {
-            (Some(event), None) => fire(&project, case, event),
+            (Some(event), None) => fire(&project, case, event, reader),
             (None, Some(command)) => run_step(&project, case, command),
             _ => panic!("a step needs either `fire` or `run`"),
         };
+        if !HAS_ALL_FEATURES && observed.lacks_action() {
+            eprintln!("{}: {}: not run: an action is not built in", case.file, case.name);
+            return Vec::new();
+        }
         let expect: super::case::Expect = step.expect.clone();
         let expect = substitute_expect(&project, expect);
         let mut found = differences(&expect, &observed, &project.root);
@@ -213,14 +240,17 @@ fn node_script(given: &Path, behaviour: &Behaviour, project: &CaseProject) -> St
 }
 
 /// Fires twice from the same session state: once for the reply, once for the decision.
-fn fire(project: &CaseProject, case: &Case, fire: &Fire) -> Observed {
+fn fire(project: &CaseProject, case: &Case, fire: &Fire, reader: WordReader) -> Observed {
     let before = read_all_inputs(project, case);
     let event = project.substitute(&fire.event.to_string());
     let run = |json: bool| {
         let mut command = Command::new(crate::test_project::program());
-        command
-            .args(["-C".as_ref(), project.root.as_os_str()])
-            .args(["fire", "--from", &fire.from]);
+        let folder = ["-C".as_ref(), project.root.as_os_str()];
+        match reader {
+            WordReader::Usual => command.arg("fire").args(folder),
+            WordReader::Clap => command.args(folder).arg("fire"),
+        };
+        command.args(["--from", &fire.from]);
         command.args(fire.args.iter().map(|a| project.substitute(a)));
         // Trust by an option, which no reply mentions, unless the case is about trust.
         let named = fire.args.iter().any(|word| word == "--trust");
