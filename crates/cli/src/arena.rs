@@ -9,6 +9,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rustix::mm::{Advice, madvise};
 
@@ -54,6 +55,9 @@ static FREE_SPACE: FreeSpace = FreeSpace {
     large: Cell::new(0),
 };
 
+/// Whether a thread has the region, or had it.
+static HAS_OWNER: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     /// Whether this thread takes blocks from the region.
     static IS_FIRE_THREAD: Cell<bool> = const { Cell::new(false) };
@@ -61,7 +65,12 @@ thread_local! {
 
 /// Takes further blocks of this thread, the main thread, from the region. Has the kernel provide the
 /// memory that nearly every `fire` uses with two calls, instead of with a page fault for each page.
+///
+/// Only the first thread that asks gets the region.
 pub fn enable() {
+    if HAS_OWNER.swap(true, Relaxed) {
+        return;
+    }
     let stack_top = 0_u8;
     provide_pages(REGION.0.get().cast(), USUAL_REGION_BYTES);
     provide_pages(
