@@ -148,8 +148,12 @@ impl ForeignCandidate {
     pub fn run_round(&mut self, fires: usize) -> anyhow::Result<Round> {
         let (before, began) = (self.cpu_seconds()?, Instant::now());
         writeln!(self.0.stdin, "{fires}")?;
+        // A candidate may print lines of its own before.
         let mut line = String::new();
-        ensure!(self.0.stdout.read_line(&mut line)? > 0, "a candidate process ended early");
+        while line.trim() != "done" {
+            line.clear();
+            ensure!(self.0.stdout.read_line(&mut line)? > 0, "a candidate process ended early");
+        }
         let wall = began.elapsed().div_f64(fires as f64);
         Ok(Round { cpu: Duration::try_from_secs_f64(self.cpu_seconds()? - before)?, wall })
     }

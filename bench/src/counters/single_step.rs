@@ -113,6 +113,17 @@ impl TracedProgram {
         Ok(counter.cast_unsigned())
     }
 
+    /// The page faults of the process so far.
+    fn page_faults(&self) -> anyhow::Result<u64> {
+        /// The field `minflt` of `/proc/PID/stat`, counted after the name of the program.
+        const MINOR_FAULTS_FIELD: usize = 7;
+
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        let after_name = stat.rsplit(')').next().unwrap_or_default();
+        let faults = after_name.split_whitespace().nth(MINOR_FAULTS_FIELD);
+        Ok(faults.context("no page faults")?.parse()?)
+    }
+
     /// Eight bytes at an address. Fewer are readable at the end of a mapping.
     fn read_bytes(&self, address: u64) -> [u8; 8] {
         let mut bytes = [0; 8];
@@ -153,12 +164,11 @@ pub fn trace_steps(command: Command) -> anyhow::Result<StepTrace> {
     Ok(StepTrace { code: finish(&program)?, ..trace })
 }
 
-/// Runs a program and returns its page faults, without those of its children, and the exit code.
+/// Runs a program and returns its page faults since it began, without those of its children, and the
+/// exit code. Those before depend on the process that starts it.
 pub fn count_page_faults(command: Command) -> anyhow::Result<(u64, i32)> {
-    /// The field `minflt` of `/proc/PID/stat`, counted after the name of the program.
-    const MINOR_FAULTS_FIELD: usize = 7;
-
     let program = TracedProgram::start(command)?;
+    let before = program.page_faults()?;
     let mut signal = 0;
     loop {
         program.request(libc::PTRACE_CONT, 0, c_long::from(signal))?;
@@ -169,10 +179,8 @@ pub fn count_page_faults(command: Command) -> anyhow::Result<(u64, i32)> {
             Stop::Ended(_) => bail!("the traced program ended without a last stop"),
         };
     }
-    let stat = fs::read_to_string(format!("/proc/{}/stat", program.pid))?;
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let faults = after_name.split_whitespace().nth(MINOR_FAULTS_FIELD).context("no page faults")?;
-    Ok((faults.parse()?, finish(&program)?))
+    let faults = program.page_faults()? - before;
+    Ok((faults, finish(&program)?))
 }
 
 /// Lets an exiting program end.

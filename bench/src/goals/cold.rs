@@ -19,7 +19,8 @@ const MAX_HOOK_RATIO: f64 = 5.0;
 const MAX_MODULE_MICROS: f64 = 2_000.0;
 const MAX_RULE_TO_BASH_RATIO: f64 = 0.5;
 const MAX_MANY_HOOKS_RATIO: f64 = 1.5;
-const MAX_PAGE_FAULTS: f64 = 60.0;
+/// The goal is 60 with those of the process that starts it and of the kernel: 25 for any program.
+const MAX_PAGE_FAULTS: f64 = 35.0;
 const MAX_SYSTEM_CALLS: f64 = 80.0;
 /// Turns of every candidate, and fires in a turn.
 const ROUND_COUNT: usize = 60;
@@ -67,7 +68,7 @@ pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
         )
         .with_limit(1.0),
     ];
-    rows.extend(compare_counts(context, &cases[0])?);
+    rows.extend(compare_counts(context)?);
     rows.extend(compare_with_others(rule, one, &names, others));
     rows.push(measure_many_hooks(context)?);
     Ok(rows)
@@ -77,16 +78,20 @@ fn compare_with_limit(what: &str, floor: &Measured, ours: &Measured, limit: f64)
     Row::compare("8", &format!("cold `fire`, {what}"), floor, ours).with_limit(limit)
 }
 
-/// The counters of a fire that meets no hook.
-fn compare_counts(context: &GoalContext<'_>, case: &ColdCase) -> anyhow::Result<Vec<Row>> {
-    let counts = counters::count_case(case, &context.options.gambrel)?;
+/// The counters of a fire that meets no hook, in a folder as deep as that of `--counters`: each
+/// folder above the project is searched.
+fn compare_counts(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
+    let folder = tempfile::tempdir()?;
+    let cases = ColdCase::build_all(folder.path(), &context.programs.hook)?;
+    let counts = counters::count_case(&cases[0], &context.options.gambrel)?;
     let row = |what: &str, limit: f64, count: u64| {
         let what = format!("cold `fire`, nothing met: {what}");
         Row::compare_counts("8", &what, "", limit, count as f64).with_limit(1.0)
     };
     let cpuids = format!("{} cpuid (goal: 0); {} instructions", counts.cpuids, counts.instructions);
     Ok(vec![
-        row("page faults / 60", MAX_PAGE_FAULTS, counts.page_faults).with_note(cpuids),
+        row("page faults since its start / 35", MAX_PAGE_FAULTS, counts.page_faults)
+            .with_note(cpuids),
         row("system calls / 80", MAX_SYSTEM_CALLS, counts.system_calls),
     ])
 }
