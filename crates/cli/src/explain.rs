@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use gambrel::{Candidate, Selection};
+use gambrel::{Candidate, Selection, Setup};
 use serde_json::{Value, json};
 
 use crate::args::{FireArgs, UsageError};
@@ -11,7 +11,8 @@ use crate::{open, printer, stdin};
 
 /// Reads the event and explains every hook. Runs no hook.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
-    let gambrel = open::open_for_fire(folder, args, None)?;
+    let setup = Setup { folder, ..Setup::from_env() };
+    let gambrel = open::open_for_fire(setup, args, None)?;
     let bytes = stdin::read_event(None)?;
     let event = match gambrel.receive(&args.from, &bytes) {
         Ok(event) => event,

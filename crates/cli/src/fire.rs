@@ -11,6 +11,7 @@ use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup, StateDirError};
 use gambrel_model::{Complaint, EventSpec, Powers, Reply, Severity};
 use serde_json::{Value, json};
 
+use self::deadline::HostTimer;
 use self::unparsable::UnparsableEvent;
 use crate::args::{FireArgs, USAGE_EXIT_CODE};
 use crate::printer::with_stdout_redirected;
@@ -19,8 +20,10 @@ use crate::{open, stdin};
 
 /// Reads the event, fires it and prints the reply.
 pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
-    let host_timeout = deadline::arm_timer(folder.as_deref(), args);
-    let gambrel = match open::open_for_fire(folder.clone(), args, host_timeout) {
+    let timer = HostTimer::start(args);
+    let setup = Setup { folder: folder.clone(), ..Setup::from_env() };
+    let host_timeout = timer.and_then(|timer| timer.set_to_entry(&setup));
+    let gambrel = match open::open_for_fire(setup, args, host_timeout) {
         Err(error) if args.hosted && error.is::<StateDirError>() => {
             return refuse_state_dir(folder, args, &error.to_string());
         }

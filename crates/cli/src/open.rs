@@ -62,15 +62,18 @@ pub fn project_folder(setup: &Setup) -> PathBuf {
 
 /// The setup from the environment and the arguments.
 pub fn build_setup(folder: Option<PathBuf>, sources: Option<&Sources>) -> anyhow::Result<Setup> {
-    let mut setup = Setup::from_env();
-    if let Some(folder) = &folder {
+    complete_setup(Setup { folder, ..Setup::from_env() }, sources)
+}
+
+/// Adds what the environment and the arguments say to a setup that has its folder.
+fn complete_setup(mut setup: Setup, sources: Option<&Sources>) -> anyhow::Result<Setup> {
+    if let Some(folder) = &setup.folder {
         let there = setup.cwd.join(folder);
         if !there.is_dir() {
             bail!(UsageError(format!("-C {}: no such folder", folder.display())));
         }
     }
 
-    setup.folder = folder;
     setup.check_environment()?;
     setup.supervisor = std::env::current_exe().ok();
     setup.is_own_process = true;
@@ -158,11 +161,11 @@ pub fn print_question() -> QuestionNotice {
 /// Opens the program for `fire` and `explain`. The budget is `--budget`, otherwise the agent's
 /// timeout if it is known.
 pub fn open_for_fire(
-    folder: Option<PathBuf>,
+    setup: Setup,
     args: &FireArgs,
     host_timeout: Option<Duration>,
 ) -> anyhow::Result<Gambrel> {
-    let mut setup = build_setup(folder, Some(&args.sources))?;
+    let mut setup = complete_setup(setup, Some(&args.sources))?;
     setup.kill_with_parent = true;
     setup.options.hosted = args.hosted;
     setup.options.inside_run = args.hosted && setup.env.contains_key("GAMBREL_RUN_DIR");

@@ -286,6 +286,17 @@ impl Setup {
             .unwrap_or_else(|| self.cwd.clone())
     }
 
+    /// The project of the working directory. The next search for configuration does not look again
+    /// where this one has looked.
+    pub fn find_working_project(&self) -> PathBuf {
+        let home = self.home();
+        let root = self.unresolved_root(None);
+        let mut paths = self.lock_path_cache();
+        let root = paths.canonicalize(root);
+        let home = home.map(|home| paths.canonicalize(home));
+        find_project(&root, home.as_deref(), &mut paths)
+    }
+
     /// The folders in which configuration is searched. Paths on the command line are relative to
     /// `-C`.
     pub fn search_roots(&self, event: Option<&ReceivedEvent>) -> SearchRoots {

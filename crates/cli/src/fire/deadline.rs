@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gambrel::Setup;
@@ -20,30 +20,38 @@ const MAX_LEAD_WINDOW: Duration = Duration::from_millis(200);
 /// Larger settings files are not read here.
 const MAX_SETTINGS_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Sets the timer if an agent calls for a known event. Returns the `timeout` of gambrel's entry,
-/// which becomes the budget of the firing.
-pub fn arm_timer(folder: Option<&Path>, args: &FireArgs) -> Option<Duration> {
-    let event = args.event.as_deref().filter(|_| args.hosted && args.from == CLAUDE.name)?;
-    let began = Instant::now();
-    gambrel_actions::end_process_after(SETTINGS_TIMEOUT);
-
-    let files = entry_files(folder);
-    let timeouts = files
-        .iter()
-        .filter_map(|file| self_reference::entry_timeout(&read_small_file(file)?, event));
-    let found = timeouts.min();
-
-    let host_timeout = found.unwrap_or(DEFAULT_TIMEOUT);
-    let lead = (host_timeout / 20).min(MAX_LEAD_WINDOW);
-    let left = (host_timeout - lead).saturating_sub(began.elapsed());
-    gambrel_actions::end_process_after(left);
-    found
+/// The timer of a firing that an agent called for a known event.
+pub struct HostTimer<'a> {
+    event: &'a str,
+    began: Instant,
 }
 
-/// Settings files that may have the entry that called gambrel.
-fn entry_files(folder: Option<&Path>) -> Vec<PathBuf> {
-    let setup = Setup { folder: folder.map(Path::to_owned), ..Setup::from_env() };
-    settings_files::entry_files(&setup.env, setup.home(), &setup.search_roots(None).project)
+impl<'a> HostTimer<'a> {
+    /// Starts the timer with the limit for reading the settings, before any file is looked for.
+    /// `None` if no such agent called.
+    pub fn start(args: &'a FireArgs) -> Option<Self> {
+        let event = args.event.as_deref().filter(|_| args.hosted && args.from == CLAUDE.name)?;
+        let began = Instant::now();
+        gambrel_actions::end_process_after(SETTINGS_TIMEOUT);
+        Some(Self { event, began })
+    }
+
+    /// Sets the timer to shortly before the agent's own timeout. Returns the `timeout` of gambrel's entry,
+    /// which becomes the budget of the firing.
+    pub fn set_to_entry(&self, setup: &Setup) -> Option<Duration> {
+        let files =
+            settings_files::entry_files(&setup.env, setup.home(), &setup.find_working_project());
+        let timeouts = files
+            .iter()
+            .filter_map(|file| self_reference::entry_timeout(&read_small_file(file)?, self.event));
+        let found = timeouts.min();
+
+        let host_timeout = found.unwrap_or(DEFAULT_TIMEOUT);
+        let lead = (host_timeout / 20).min(MAX_LEAD_WINDOW);
+        let left = (host_timeout - lead).saturating_sub(self.began.elapsed());
+        gambrel_actions::end_process_after(left);
+        found
+    }
 }
 
 /// The text of a regular file. A pipe is opened without waiting for a writer, and is not read.
