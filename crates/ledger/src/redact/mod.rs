@@ -1,10 +1,11 @@
 //! Redacts secrets in text before it is written. Finds the values of secret variables, and texts
 //! with a known format of secrets.
 
+mod byte_marks;
 mod env_heuristics;
 mod needle;
 mod pattern;
-mod serialize;
+mod write;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,8 +14,9 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
+use byte_marks::ByteMarks;
 use needle::Needles;
-pub(crate) use serialize::{RedactedRecord, redact_state};
+pub(crate) use write::{redact_state, write_record};
 
 /// Maximum number of passes over a text. A replacement next to other text may form another secret.
 const MAX_PASS_COUNT: usize = 4;
@@ -27,7 +29,13 @@ const MIN_NAMED_SECRET_BYTES: usize = 4;
 #[derive(Default)]
 pub struct Redactor {
     known: Vec<(String, String)>,
-    needles: OnceLock<Needles>,
+    search: OnceLock<SecretSearch>,
+}
+
+/// What a search for secrets needs.
+struct SecretSearch {
+    needles: Needles,
+    marks: ByteMarks,
 }
 
 impl fmt::Debug for Redactor {
@@ -48,7 +56,7 @@ impl Redactor {
             .filter(|(name, value)| env_heuristics::is_secret(name.as_ref(), value.as_ref()))
             .map(|(name, value)| (name.as_ref().to_owned(), value.as_ref().to_owned()));
         let named = secrets.filter(|(_, value)| value.len() >= MIN_NAMED_SECRET_BYTES);
-        Self { known: named.chain(from_env).collect(), needles: OnceLock::new() }
+        Self { known: named.chain(from_env).collect(), search: OnceLock::new() }
     }
 
     /// The text without its secrets; borrowed if it has none.
@@ -61,7 +69,7 @@ impl Redactor {
             }
         }
         // The replacement itself contains a secret, so the whole text is dropped.
-        if self.contains_known(&clean) { Cow::Borrowed("") } else { clean }
+        if self.contains_known(clean.as_bytes()) { Cow::Borrowed("") } else { clean }
     }
 
     /// Redacts every string, key and secret number inside `value`.
@@ -73,19 +81,15 @@ impl Redactor {
                 }
             }
             Value::Number(number) => {
-                if let Some(mark) = self.redact_number(&number.to_string()) {
-                    *value = Value::String(mark);
+                let digits = number.to_string();
+                if self.contains_known(digits.as_bytes()) {
+                    *value = Value::String(self.redact_text(&digits).into_owned());
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
             Value::Object(fields) => self.redact_fields(fields),
             Value::Null | Value::Bool(_) => {}
         }
-    }
-
-    /// The redacted text of a number that contains a known secret. Formats do not apply to numbers.
-    pub(crate) fn redact_number(&self, digits: &str) -> Option<String> {
-        self.contains_known(digits).then(|| self.redact_text(digits).into_owned())
     }
 
     fn redact_fields(&self, fields: &mut Map<String, Value>) {
@@ -98,13 +102,17 @@ impl Redactor {
         }
     }
 
-    fn contains_known(&self, text: &str) -> bool {
-        let needles = self.needles();
-        (0..text.len()).any(|at| needles.starting_at(text.as_bytes(), at).is_some())
+    /// Whether a known secret is in the text. Formats do not apply to numbers.
+    fn contains_known(&self, text: &[u8]) -> bool {
+        let needles = &self.search().needles;
+        (0..text.len()).any(|at| needles.starting_at(text, at).is_some())
     }
 
-    fn needles(&self) -> &Needles {
-        self.needles.get_or_init(|| Needles::new(&self.known))
+    fn search(&self) -> &SecretSearch {
+        self.search.get_or_init(|| {
+            let needles = Needles::new(&self.known);
+            SecretSearch { marks: ByteMarks::new(&needles), needles }
+        })
     }
 
     fn redact_once(&self, text: &str) -> Option<String> {
@@ -127,22 +135,25 @@ impl Redactor {
 
     /// Finds all secrets in a text. Overlapping ones are joined and get the name of the first.
     fn find_secrets(&self, text: &str) -> Vec<(Range<usize>, &str)> {
-        let needles = self.needles();
+        let search = self.search();
         let bytes = text.as_bytes();
         let mut found: Vec<(Range<usize>, &str)> = Vec::new();
-        for (at, byte) in bytes.iter().enumerate() {
-            if needles.may_start(*byte)
-                && let Some((end, name)) = needles.starting_at(bytes, at)
-            {
-                join_match(&mut found, at..end, name);
-            }
-            if pattern::may_start(*byte)
-                && let Some((range, name)) = pattern::starting_at(bytes, at)
-            {
+        let mut from = 0;
+        while let Some(at) = search.marks.find(bytes, from) {
+            for (range, name) in search.secrets_at(bytes, at) {
                 join_match(&mut found, range, name);
             }
+            from = at + 1;
         }
         found
+    }
+}
+
+impl SecretSearch {
+    /// The known value and the format that begin at an offset, with their names.
+    fn secrets_at(&self, text: &[u8], at: usize) -> impl Iterator<Item = (Range<usize>, &str)> {
+        let known = self.needles.starting_at(text, at).map(|(end, name)| (at..end, name));
+        known.into_iter().chain(pattern::starting_at(text, at))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finds known secret values in a text: as they are, JSON-escaped or percent-encoded.
 
-/// The known values, with the bytes that may start one of them.
+/// The known values, longest first, with the bytes that may start one of them.
 pub(super) struct Needles {
     values: Vec<(String, Vec<u8>)>,
     starts: [bool; 256],

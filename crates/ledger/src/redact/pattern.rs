@@ -55,29 +55,36 @@ const PATTERNS: [SecretPattern; 24] = [
     }),
 ];
 
-/// For each byte, one bit for each row that starts with it.
-const PATTERNS_BY_BYTE: [u32; 256] = {
-    let mut starts = [0; 256];
+/// For each byte, one bit for each row whose prefix has it at a place.
+const fn rows_by_byte(place: usize) -> [u32; 256] {
+    let mut rows = [0; 256];
     let mut row = 0;
     while row < PATTERNS.len() {
-        starts[PATTERNS[row].starts[0] as usize] |= 1 << row;
+        rows[PATTERNS[row].starts[place] as usize] |= 1 << row;
         row += 1;
     }
-    starts
-};
+    rows
+}
 
-pub(super) fn may_start(byte: u8) -> bool {
-    PATTERNS_BY_BYTE[usize::from(byte)] != 0
+/// The rows by the first byte of their prefix.
+pub(super) const ROWS_BY_FIRST: [u32; 256] = rows_by_byte(0);
+/// The rows by the second byte. Most pairs of bytes have no row in common.
+pub(super) const ROWS_BY_SECOND: [u32; 256] = rows_by_byte(1);
+
+fn rows_at(text: &[u8], at: usize) -> u32 {
+    let Some([first, second]) = text.get(at..).and_then(|rest| rest.first_chunk()) else {
+        return 0;
+    };
+    ROWS_BY_FIRST[usize::from(*first)] & ROWS_BY_SECOND[usize::from(*second)]
 }
 
 /// The secret whose prefix is at an offset, with the name of its format.
 pub(super) fn starting_at(text: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
-    let here = text.get(at..)?;
-    let mut rows = PATTERNS_BY_BYTE[usize::from(*here.first()?)];
+    let mut rows = rows_at(text, at);
     while rows != 0 {
         let shape = &PATTERNS[rows.trailing_zeros() as usize];
         rows &= rows - 1;
-        if here.starts_with(shape.starts)
+        if text.get(at..)?.starts_with(shape.starts)
             && (!shape.whole_word || begins_word(text, at))
             && let Some(range) = (shape.secret)(text, at)
         {
