@@ -3,7 +3,6 @@
 //! a build of minutes would be a nuisance: a notice says what was done instead.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use super::fresh_root::FreshRoot;
@@ -38,27 +37,15 @@ impl CargoLine<'_> {
             return (Some(0), String::new());
         };
         eprintln!("`{words}` ran as `gambrel {args}`; CI builds");
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("gambrel {args}")]);
-        root.set_env(&mut command);
-        root.run_command(command, BUILD_TIMEOUT)
+        root.run_command(root.shell_in(&repository(), &format!("gambrel {args}")), BUILD_TIMEOUT)
     }
 
     fn build(&self, root: &FreshRoot) -> (Option<i32>, String) {
-        let mut command = Command::new("sh");
-        // The only change of a line: one build of minutes serves both commands.
-        let line = self.line.replacen("cargo install ", "cargo install --debug ", 1);
-        command.args(["-c", &line]);
-        root.set_env(&mut command);
-        command.current_dir(repository()).env("CARGO_TARGET_DIR", target_dir());
+        let mut command = root.shell_in(&repository(), self.line);
+        command.env("CARGO_TARGET_DIR", target_dir());
         command.envs([("CARGO_TERM_QUIET", "true"), ("CARGO_NET_OFFLINE", "true")]);
-        command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-        for name in ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
-            command.envs(std::env::var_os(name).map(|value| (name, value)));
-        }
-        if std::env::var_os("CARGO_HOME").is_none() {
-            let home = std::env::var_os("HOME").map(PathBuf::from);
-            command.envs(home.map(|home| ("CARGO_HOME", home.join(".cargo"))));
+        if self.line.starts_with("cargo install ") {
+            root.remove_gambrel();
         }
         root.run_command(command, BUILD_TIMEOUT)
     }
@@ -68,13 +55,17 @@ fn target_dir() -> PathBuf {
     repository().join("target/documents")
 }
 
-/// In CI: runs these lines once, so that later runs find everything built.
-pub fn build_before(lines: &[&str]) {
+/// In CI: runs the lines of a document that build gambrel, so that later runs find everything built.
+/// They need more time than a test without a network has.
+pub fn build_before(document: &str) {
     if !is_ci() {
         return;
     }
     let root = FreshRoot::new();
-    for line in lines {
-        root.run_line(line).unwrap();
+    if document.contains("cargo run -- ") {
+        root.run_line("cargo run -- --version").unwrap();
+    }
+    for line in document.lines().filter(|line| line.starts_with("cargo install ")) {
+        root.run_line(line.split(" # ").next().unwrap_or(line).trim()).unwrap();
     }
 }

@@ -1,6 +1,5 @@
-//! A machine of a new user, as far as a folder can be one: an empty home with a project in it, and a
-//! PATH that has gambrel and the programs of the system. Runs lines of shell there, one after the
-//! other, in a session that keeps folder and variables.
+//! The machine of a new user: a fresh root with an empty home, a project in it, and gambrel on the
+//! PATH. Runs lines of shell there, one after the other, in a session that keeps folder and variables.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::cargo_lines::{self, repository};
+use super::container::ContainerRoot;
 use super::serve_line;
 use crate::claude_code::model::ScriptedModel;
 use crate::claude_code::versions::newest_installed;
@@ -28,37 +28,59 @@ exit $code"#;
 /// What `gambrel trust` asks with, and what the user types.
 const QUESTION: &str = "[y/N] ";
 
+/// The home of the user.
+const HOME: &str = "/home/ada";
+const PROJECT: &str = "/home/ada/project";
+const CARGO_HOME: &str = "/home/ada/.cargo";
+/// Where cargo installs programs.
+const INSTALLED: &str = "/home/ada/.cargo/bin";
+
 pub struct FreshRoot {
-    temp: tempfile::TempDir,
+    _temp: tempfile::TempDir,
+    container: ContainerRoot,
     /// Kept while Claude Code may ask it.
     model: Option<ScriptedModel>,
 }
 
 impl FreshRoot {
     pub fn new() -> Self {
-        let root = Self { temp: tempfile::tempdir().unwrap(), model: None };
-        for folder in ["home/project", "bin", "installed/bin", "session", "tmp"] {
-            std::fs::create_dir_all(root.path(folder)).unwrap();
+        let temp = tempfile::tempdir().unwrap();
+        let folder = std::fs::canonicalize(temp.path()).unwrap();
+        let mut container = ContainerRoot::new(folder, HOME);
+        for folder in [PROJECT, INSTALLED, "/session"] {
+            std::fs::create_dir_all(container.path_of(folder)).unwrap();
         }
-        std::os::unix::fs::symlink(program(), root.path("bin/gambrel")).unwrap();
-        let project = root.path("home/project");
-        std::fs::write(root.path("session/folder"), project.to_str().unwrap()).unwrap();
-        std::fs::write(root.path("session/variables"), "").unwrap();
-        root
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        std::fs::canonicalize(self.temp.path()).unwrap().join(name)
+        std::fs::write(container.path_of("/session/folder"), PROJECT).unwrap();
+        std::fs::write(container.path_of("/session/variables"), "").unwrap();
+        // The clone, which has the built program too.
+        container.share(&repository());
+        let program = std::fs::canonicalize(program()).unwrap();
+        if !program.starts_with(repository()) {
+            container.share(&program);
+        }
+        container.link_program("gambrel", &program);
+        // The crates that cargo has fetched: there is no network.
+        for name in ["registry", "config.toml"] {
+            let fetched = cargo_home().join(name);
+            if fetched.exists() {
+                container.share_at(&fetched, &Path::new(CARGO_HOME).join(name));
+            }
+        }
+        Self { _temp: temp, container, model: None }
     }
 
     pub fn project(&self) -> PathBuf {
-        self.path("home/project")
+        self.container.path_of(PROJECT)
+    }
+
+    fn home(&self) -> PathBuf {
+        self.container.path_of(HOME)
     }
 
     /// Writes a file of the project, or of the home if the path begins with `~/`.
     pub fn write_file(&self, path: &str, text: &str) -> PathBuf {
         let file = match path.strip_prefix("~/") {
-            Some(path) => self.path("home").join(path),
+            Some(path) => self.home().join(path),
             None => self.project().join(path),
         };
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -77,6 +99,9 @@ impl FreshRoot {
         let call = |command: &&str| ("Bash", json!({"command": command, "description": "d"}));
         let model = ScriptedModel::start(commands.iter().map(call).collect());
         let command = claude.command();
+        if command.get_program() == "node" {
+            self.container.share_program("node");
+        }
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let words: Vec<String> = words.map(|word| format!("'{}'", word.display())).collect();
         let script = format!(
@@ -86,10 +111,14 @@ impl FreshRoot {
             model.port,
             words.join(" ")
         );
-        let file = self.path("bin/claude");
-        write_executable(&file, &script);
+        write_executable(&self.container.program_file("claude"), &script);
         self.model = Some(model);
         true
+    }
+
+    /// From here on, gambrel is what cargo installs.
+    pub fn remove_gambrel(&self) {
+        let _absent = std::fs::remove_file(self.container.program_file("gambrel"));
     }
 
     /// Runs a line of shell. Returns what it printed, on stdout and stderr.
@@ -108,30 +137,26 @@ impl FreshRoot {
         }
     }
 
-    /// A shell that runs a line in the session and environment of the new user.
+    /// A shell that runs a line in the session of the new user.
     pub fn session_shell(&self, line: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", SESSION_SCRIPT]).arg(self.path("session")).arg(line);
-        self.set_env(&mut command);
-        command
+        self.command(&["sh", "-c", SESSION_SCRIPT, "/session", line])
     }
 
-    pub fn set_env(&self, command: &mut Command) {
-        let cargo = PathBuf::from(env!("CARGO"));
-        let folders = [
-            self.path("installed/bin"),
-            self.path("bin"),
-            cargo.parent().unwrap().to_owned(),
-            PathBuf::from("/usr/bin"),
-            PathBuf::from("/bin"),
-        ];
-        command.env_clear().current_dir(self.path("home"));
-        command.env("PATH", std::env::join_paths(folders).unwrap());
-        command.env("HOME", self.path("home")).env("TMPDIR", self.path("tmp"));
-        command.envs([("LANG", "C.UTF-8"), ("TERM", "dumb"), ("USER", "ada")]);
-        // No file of this machine's administrator.
-        command.env("GAMBREL_CLAUDE_MANAGED", self.path("managed.json"));
-        command.env("CARGO_INSTALL_ROOT", self.path("installed"));
+    /// A shell that runs a line in a folder.
+    pub fn shell_in(&self, folder: &Path, line: &str) -> Command {
+        self.command(&["sh", "-c", "cd \"$0\" && eval \"$1\"", folder.to_str().unwrap(), line])
+    }
+
+    /// `gambrel` in the project.
+    pub fn gambrel_in_project(&self, args: &str) -> Command {
+        self.shell_in(Path::new(PROJECT), &format!("gambrel {args}"))
+    }
+
+    /// A command in the environment of the new user.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.container.command(words, INSTALLED);
+        command.envs([("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb"), ("USER", "ada")]);
+        command
     }
 
     pub fn run_command(&self, mut command: Command, timeout: Duration) -> (Option<i32>, String) {
@@ -156,6 +181,12 @@ impl FreshRoot {
         let code = child.wait().unwrap().code();
         (code, String::from_utf8_lossy(&printed).replace('\r', ""))
     }
+}
+
+/// Where cargo keeps crates on this machine.
+fn cargo_home() -> PathBuf {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo");
+    std::env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
 }
 
 /// Another process writes the file: a child that another thread starts meanwhile would keep it open
