@@ -12,7 +12,7 @@ use crate::command::prepare_command;
 pub fn start_agent(
     call: &Call,
     settings: &Settings,
-) -> Result<(ProcessGroup, ParentEnds), Box<dyn std::error::Error>> {
+) -> Result<(ProcessGroup, ParentEnds), Box<dyn std::error::Error + Send + Sync>> {
     let mut command = prepare_command(call, !settings.always_uses_shell)?;
     command.isolate = settings.isolate;
     command.kill_with_parent = settings.isolate;

@@ -1,7 +1,7 @@
 //! Runs plans with the hooks of the project: the runner is a caller like any other.
 
 use std::path::{Path, PathBuf};
-
+use std::sync::Arc;
 use std::time::Duration;
 
 use gambrel_actions::start_agent;
@@ -71,9 +71,7 @@ impl Gambrel {
             state_dir: self.setup().state_dir(),
             fire: &|request| self.fire_for_run(request),
             run_call: &|call: &Call| -> Outcome { self.run_call("shell", call) },
-            start_agent: &|call: &Call| {
-                start_agent(call, &settings).map_err(|error| error.to_string())
-            },
+            start_agent: &|call: &Call| start_agent(call, &settings).map_err(Arc::from),
             task_server: self.build_task_server(),
             redact: settings.redact.as_ref(),
             is_strict: self.setup().options.strict,

@@ -1,5 +1,7 @@
 //! Changes of tasks, for every ledger.
 
+use std::fmt::Display;
+
 use gambrel_model::ledger::{
     BoardNote, LedgerError, LedgerErrorKind, LedgerResult, NoteFill, Task, TaskUpdate,
 };
@@ -25,7 +27,7 @@ pub(crate) fn change_task(
     };
     let mut task = before.clone();
     change(tasks, &mut task).map_err(|refusal| {
-        refuse(format!("changing task {} of `{board}`", task.id), &refusal.why)
+        refuse(format!("changing task {} of `{board}`", task.id), refusal.why)
     })?;
     let Task { id, created, revision, .. } = before;
     Ok(Task { id, created, revision: revision + 1, updated: now, ..task })
@@ -42,11 +44,11 @@ pub(crate) fn fill_note(
     let created = now_ms();
     let mut note = BoardNote::default();
     fill(tasks, notes, &mut note)
-        .map_err(|refusal| refuse(format!("adding a note to `{board}`"), &refusal.why))?;
+        .map_err(|refusal| refuse(format!("adding a note to `{board}`"), refusal.why))?;
     Ok(BoardNote { id, created, ..note })
 }
 
-pub(crate) fn refuse(doing: String, why: &str) -> LedgerError {
+pub(crate) fn refuse(doing: String, why: impl Display) -> LedgerError {
     LedgerError::new(LedgerErrorKind::Refused, doing, why)
 }
 

@@ -8,7 +8,7 @@ use gambrel_process::owner::ParentEnds;
 use gambrel_process::redact::Redact;
 use serde_json::Value;
 
-use crate::agent::TaskServer;
+use crate::agent::{AgentStartError, TaskServer};
 use crate::log_line::LogLine;
 use crate::plan::PlanFile;
 
@@ -45,8 +45,8 @@ pub struct RunContext<'a> {
 /// Fires one event. Several threads may fire at once.
 pub type FireHooks<'a> = dyn Fn(&FiringRequest<'_>) -> Result<Decision, Complaint> + Sync + 'a;
 
-/// Starts a process with pipes, or says why it does not start.
-pub type StartAgent<'a> = dyn Fn(&Call) -> Result<(ProcessGroup, ParentEnds), String> + 'a;
+/// Starts a process with pipes.
+pub type StartAgent<'a> = dyn Fn(&Call) -> Result<(ProcessGroup, ParentEnds), AgentStartError> + 'a;
 
 /// An event of a run, and the files of the plan whose hooks take part.
 pub struct FiringRequest<'f> {

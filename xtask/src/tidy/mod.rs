@@ -4,6 +4,7 @@
 mod constants;
 mod crate_metadata;
 mod dependencies;
+mod error_types;
 mod event_names;
 mod figures;
 mod headers;
@@ -24,8 +25,14 @@ use source::SourceFile;
 /// A rule that looks at one file.
 type FileRule = fn(&SourceFile) -> Vec<String>;
 /// The rules that look at one file.
-const FILE_RULES: &[FileRule] =
-    &[headers::check, sizes::check, identifiers::check, constants::check, event_names::check];
+const FILE_RULES: &[FileRule] = &[
+    headers::check,
+    sizes::check,
+    identifiers::check,
+    constants::check,
+    event_names::check,
+    error_types::check,
+];
 
 /// Checks every rule and prints the figures. Fails with the list of violations.
 pub fn run() -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! JSON files of a team: read whole, replaced whole.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
@@ -58,7 +59,7 @@ pub(super) fn io_error(doing: &str, path: &Path, error: &io::Error) -> LedgerErr
     LedgerError::new(kind, format!("{doing} {}", path.display()), error)
 }
 
-pub(super) fn corrupt_error(path: &Path, why: String) -> LedgerError {
+pub(super) fn corrupt_error(path: &Path, why: impl Display) -> LedgerError {
     let doing = format!("reading {}", path.display());
     LedgerError::new(LedgerErrorKind::Corrupt, doing, format!("{why}; repair or move the file"))
 }

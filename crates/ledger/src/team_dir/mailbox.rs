@@ -71,7 +71,7 @@ fn read_entries(path: &Path) -> LedgerResult<Vec<Value>> {
     match read_json(path)? {
         None => Ok(Vec::new()),
         Some(Value::Array(entries)) => Ok(entries),
-        Some(_) => Err(corrupt_error(path, "it is no list of messages".to_owned())),
+        Some(_) => Err(corrupt_error(path, "it is no list of messages")),
     }
 }
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 use file::{corrupt_error, create_folder, io_error, read_json, replace_json};
 use lock::TeamLock;
 pub use mailbox::TeamMessage;
-use task_file::{TEAM_PRIORITY, read_task, write_task};
+use task_file::{TEAM_PRIORITY, TeamTaskError, read_task, write_task};
 
 use crate::open_ticket::now_ms;
 use crate::task::refuse;
@@ -70,7 +70,7 @@ impl TeamDir {
         let path = dir.join("config.json");
         let config = read_json(&path)?.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         if !config.is_object() {
-            return Err(corrupt_error(&path, "it is no object".to_owned()));
+            return Err(corrupt_error(&path, "it is no object"));
         }
         let text = |key: &str| config[key].as_str().filter(|text| !text.is_empty());
         let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -192,7 +192,7 @@ impl TeamDir {
 
     fn store_task(&self, path: &Path, before: Option<Value>, task: &Task) -> LedgerResult {
         let value = write_task(before, task, now_ms())
-            .map_err(|why| refuse(format!("changing task {} of `{}`", task.id, self.id), &why))?;
+            .map_err(|why| refuse(format!("changing task {} of `{}`", task.id, self.id), why))?;
         replace_json(path, &value)
     }
 }
@@ -226,8 +226,8 @@ impl Boards for TeamDir {
         };
         let before = task.clone();
         let known = self.read_tasks()?.0;
-        change(&known, &mut task).map_err(|refusal| refuse(doing(&id), &refusal.why))?;
-        check_start(&before, &task, &known).map_err(|why| refuse(doing(&id), &why))?;
+        change(&known, &mut task).map_err(|refusal| refuse(doing(&id), refusal.why))?;
+        check_start(&before, &task, &known).map_err(|why| refuse(doing(&id), why))?;
         task.id.clone_from(&id);
         note_end(&before, &mut task);
         self.store_task(&path, value, &task)?;
@@ -294,17 +294,19 @@ fn note_end(before: &Task, task: &mut Task) {
 
 /// A member starts only a task that is its own or nobody's, and that waits for no task. It waits for
 /// a task that is missing.
-fn check_start(before: &Task, task: &Task, known: &[Task]) -> Result<(), String> {
+fn check_start(before: &Task, task: &Task, known: &[Task]) -> Result<(), TeamTaskError> {
     let starts = before.status == TaskStatus::Pending && task.status == TaskStatus::InProgress;
     if !starts {
         return Ok(());
     }
     if let Some(owner) = before.owner.as_ref().filter(|_| before.owner != task.owner) {
-        return Err(format!("task {} belongs to {owner}", task.id));
+        return Err(TeamTaskError::OtherOwner { id: task.id.clone(), owner: owner.clone() });
     }
     let is_known = |id: &&String| known.iter().any(|task| task.id == **id);
     match task.blocked_by.iter().find(|id| !is_known(id)) {
-        Some(id) => Err(format!("task {} waits for task {id}, which is missing", task.id)),
+        Some(blocker) => {
+            Err(TeamTaskError::NoBlocker { id: task.id.clone(), blocker: blocker.clone() })
+        }
         None => Ok(()),
     }
 }

@@ -7,11 +7,27 @@ use serde_json::{Map, Value, json};
 /// The priority of every task of a team: pi-teams has none.
 pub(super) const TEAM_PRIORITY: u8 = 2;
 
-/// Reads a task, or says why it is none.
-pub(super) fn read_task(value: &Value) -> Result<Task, String> {
-    let text = |key: &str| {
-        let text = value[key].as_str();
-        text.map(str::to_owned).ok_or_else(|| format!("`{key}` is no text"))
+/// Why a task is not one of a team.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TeamTaskError {
+    #[error("`{0}` is no text")]
+    NoText(&'static str),
+    #[error("`status` is {0}")]
+    UnknownStatus(Value),
+    #[error("a task of a team is pending, in_progress or completed")]
+    OtherStatus,
+    #[error("a task of a team has the priority {TEAM_PRIORITY}")]
+    OtherPriority,
+    #[error("task {id} belongs to {owner}")]
+    OtherOwner { id: String, owner: String },
+    #[error("task {id} waits for task {blocker}, which is missing")]
+    NoBlocker { id: String, blocker: String },
+}
+
+/// Reads a task.
+pub(super) fn read_task(value: &Value) -> Result<Task, TeamTaskError> {
+    let text = |key: &'static str| {
+        value[key].as_str().map(str::to_owned).ok_or(TeamTaskError::NoText(key))
     };
     let list = |key: &str| {
         let items = value[key].as_array().into_iter().flatten();
@@ -34,27 +50,31 @@ pub(super) fn read_task(value: &Value) -> Result<Task, String> {
     })
 }
 
-fn read_status(value: &Value) -> Result<TaskStatus, String> {
+fn read_status(value: &Value) -> Result<TaskStatus, TeamTaskError> {
     match value.as_str() {
         Some("pending") => Ok(TaskStatus::Pending),
         Some("in_progress") => Ok(TaskStatus::InProgress),
         Some("completed") => Ok(TaskStatus::Completed),
-        _ => Err(format!("`status` is {value}")),
+        _ => Err(TeamTaskError::UnknownStatus(value.clone())),
     }
 }
 
 /// Puts a task into the file that it was read from, or into a new one.
-pub(super) fn write_task(before: Option<Value>, task: &Task, now: u64) -> Result<Value, String> {
+pub(super) fn write_task(
+    before: Option<Value>,
+    task: &Task,
+    now: u64,
+) -> Result<Value, TeamTaskError> {
     let status = match task.status {
         TaskStatus::Pending => "pending",
         TaskStatus::InProgress => "in_progress",
         TaskStatus::Completed => "completed",
         TaskStatus::Blocked | TaskStatus::Cancelled => {
-            return Err("a task of a team is pending, in_progress or completed".to_owned());
+            return Err(TeamTaskError::OtherStatus);
         }
     };
     if task.priority != TEAM_PRIORITY {
-        return Err(format!("a task of a team has the priority {TEAM_PRIORITY}"));
+        return Err(TeamTaskError::OtherPriority);
     }
     let mut file = match before {
         Some(Value::Object(fields)) => fields,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use acp::{
-    AcpError, AcpInput, AcpResult, AcpSession, AcpToolCall, AgentLine, CallStatus,
+    AcpError, AcpInput, AcpResult, AcpSession, AcpToolCall, AgentLine, AgentStartError, CallStatus,
     INTERRUPT_CHECK_INTERVAL, PermissionRequest, PermissionWish, Received, StopWord, TaskServer,
     TurnFiles, is_empty_object, probe_agent,
 };

@@ -94,7 +94,7 @@ impl<T: Send + 'static> AcpConnection<T> {
         };
         let (group, ends) = (context.start_agent)(&call).map_err(AcpError::NotStarted)?;
         let [Some(stdin), Some(stdout), Some(stderr)] = ends else {
-            return Err(AcpError::NotStarted("it has no pipes".to_owned()));
+            return Err(AcpError::NoPipes);
         };
         let (outgoing, unsent) = mpsc::sync_channel(MAX_UNSENT_MESSAGES);
         let (sender, incoming) = mpsc::channel();

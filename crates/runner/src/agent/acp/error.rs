@@ -1,16 +1,25 @@
 //! Why an agent of the Agent Client Protocol cannot go on.
 
+use std::error::Error;
+use std::sync::Arc;
+
 use super::wire::{RpcError, UnreadableLine};
 
 /// What an agent gives, or why it cannot go on.
 pub type AcpResult<T = ()> = Result<T, AcpError>;
 
+/// Why an agent's process does not start.
+pub type AgentStartError = Arc<dyn Error + Send + Sync>;
+
 /// Why an agent cannot go on.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum AcpError {
     /// It did not start.
     #[error("the agent did not start: {0}")]
-    NotStarted(String),
+    NotStarted(#[source] AgentStartError),
+    /// It started without the streams for messages.
+    #[error("the agent did not start: it has no pipes")]
+    NoPipes,
     /// It has ended.
     #[error("the agent ended before its turn did: {how}{}", describe_words(words))]
     Ended {

@@ -11,7 +11,7 @@ mod wire;
 use std::time::Duration;
 
 pub use connection::{AcpInput, Received};
-pub use error::{AcpError, AcpResult};
+pub use error::{AcpError, AcpResult, AgentStartError};
 pub use session::{
     AcpSession, PermissionRequest, PermissionWish, StopWord, TaskServer, probe_agent,
 };
