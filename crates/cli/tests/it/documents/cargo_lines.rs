@@ -44,6 +44,8 @@ impl CargoLine<'_> {
         let mut command = root.shell_in(&repository(), self.line);
         command.env("CARGO_TARGET_DIR", target_dir());
         command.envs([("CARGO_TERM_QUIET", "true"), ("CARGO_NET_OFFLINE", "true")]);
+        // The line stays as written; less optimized code is compiled in half the time.
+        command.envs([("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"), ("CARGO_PROFILE_DEV_DEBUG", "0")]);
         if self.line.starts_with("cargo install ") {
             root.remove_gambrel();
         }
