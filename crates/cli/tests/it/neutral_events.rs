@@ -20,7 +20,8 @@ fn the_reply_is_the_decision() {
         "on_iteration_start": [{"rule": {"say": "production", "message": "read-only"}}],
     }});
     project.file(".gambrel/hooks.yaml", &hooks.to_string());
-    let tool = |command: &str| json!({"kind": "shell", "name": "run", "args": {"command": command}});
+    let tool =
+        |command: &str| json!({"kind": "shell", "name": "run", "args": {"command": command}});
     for (command, ruling) in [("rm -rf build", "deny"), ("ls", "silent")] {
         let facts = json!({"tool": tool(command)});
         let event = json!({"moment": "tool.before", "session": "s", "facts": facts});
