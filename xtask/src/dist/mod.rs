@@ -94,6 +94,8 @@ fn pack(release: &Release, address: CodeAddress) -> anyhow::Result<()> {
 mod tests {
     use std::fs;
     use std::path::Path;
+    use std::thread;
+    use std::time::Duration;
 
     use super::{
         CodeAddress, OUTPUT_FOLDER, PACKAGE_ENDINGS, Release, StaticBuild, archive, debian, npm,
@@ -126,7 +128,9 @@ mod tests {
         let mut release = release_in(folder.path())?;
         // Each installs its package and runs the program there.
         archive::pack(&release)?;
-        plugin::pack(&release)?;
+        let packed = fs::read(plugin::pack(&release)?)?;
+        thread::sleep(Duration::from_millis(1100));
+        assert!(packed == fs::read(plugin::pack(&release)?)?, "the time changes the plugin");
         if is_here("dpkg-deb", &["--version"]) {
             debian::pack(&release)?;
         }

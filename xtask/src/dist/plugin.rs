@@ -15,6 +15,17 @@ use crate::shell;
 /// The marketplace in the repository.
 const SOURCE_FOLDER: &str = "integrations";
 const PLUGIN_FOLDER: &str = "claude-plugin";
+/// Two machines build a release, one for each processor. They pack the same bytes, so that each
+/// checksum fits each file.
+const SAME_BYTES: &[&str] = &[
+    "--sort=name",
+    "--mtime=@0",
+    "--owner=0",
+    "--group=0",
+    "--numeric-owner",
+    "--mode=u=rwX,go=rX",
+    "--use-compress-program=gzip --no-name",
+];
 /// Runs the command of an entry as Claude Code does: on the PATH, with an event on stdin.
 const RUN_ENTRY: &str = "cd \"$1\" && export HOME=\"$1\" PATH=\"$2:$PATH\" && \
     gambrel sample claude \"$3\" | sh -c \"$4\"";
@@ -31,7 +42,7 @@ pub fn pack(release: &Release) -> anyhow::Result<PathBuf> {
 
     let package = release.folder.join(format!("{name}.tar.gz"));
     let (from, to) = (path_text(&release.folder), path_text(&package));
-    shell::run("tar", &["--owner=0", "--group=0", "-C", &from, "-czf", &to, &name])?;
+    shell::run("tar", &[SAME_BYTES, &["-C", &from, "-cf", &to, &name]].concat())?;
     check_unpacked(release, &package, &name).context("the plugin does not work")?;
     Ok(package)
 }
