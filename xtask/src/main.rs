@@ -27,8 +27,8 @@ const HELP: &str = "cargo xtask COMMAND
                  other hook runners first; --counters counts what a cold fire of the published
                  build does, and fails if a count has grown (--save commits new counts)
   dist           build the published program: static, stripped, tested, packed into target/dist as
-                 archive, npm package, wheel and Debian package; --pie for random code addresses
-                 (archive only), --no-test to leave out the tests
+                 archive, npm package, wheel, Debian package and Claude Code plugin; --pie for
+                 random code addresses (archive only), --no-test to leave out the tests
   ci             run everything that a merge needs; --skip-test leaves out `test`
 ";
 

@@ -38,3 +38,25 @@ pub fn read_output(program: &str, args: &[&str]) -> anyhow::Result<String> {
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
+
+/// Runs a program without a network, where the system allows a namespace without one.
+pub fn run_offline(program: &str, args: &[&str]) -> anyhow::Result<()> {
+    let (program, args) = without_network(program, args);
+    run(program, &args)
+}
+
+/// Runs a program without a network and returns its stdout.
+pub fn read_offline(program: &str, args: &[&str]) -> anyhow::Result<String> {
+    let (program, args) = without_network(program, args);
+    read_output(program, &args)
+}
+
+/// The command that starts a program in a network namespace of its own.
+fn without_network<'a>(program: &'a str, args: &[&'a str]) -> (&'a str, Vec<&'a str>) {
+    let namespace = ["--user", "--map-root-user", "--net", "--"];
+    if read_output("unshare", &[&namespace[..], &["true"]].concat()).is_err() {
+        eprintln!("{program} runs with the network: this system refuses a network namespace");
+        return (program, args.to_vec());
+    }
+    ("unshare", [&namespace[..], &[program], args].concat())
+}

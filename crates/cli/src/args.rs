@@ -352,6 +352,7 @@ pub struct ShowArgs {
 `gambrel init` writes such files with their schemas.")]
 pub struct SchemaArgs {
     /// Print schemas of this dialect or file.
+    #[arg(value_name = "claude|unified|pipeline|stage")]
     pub dialect: SchemaDialect,
     /// Print only schemas of this event of Claude Code.
     #[arg(value_parser = PossibleValuesParser::new(schema::event_names()))]

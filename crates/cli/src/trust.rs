@@ -169,6 +169,7 @@ pub fn ask_trust(gambrel: &Gambrel, sources: &[(String, PathBuf)]) -> anyhow::Re
 pub fn untrust(folder: Option<PathBuf>, args: &UntrustArgs) -> anyhow::Result<u8> {
     let gambrel = Gambrel::new(surroundings::build_setup(folder, None)?);
     surroundings::refuse_agents(&gambrel, "switch hooks off")?;
+    surroundings::refuse_agent_above(&gambrel, "switch hooks off")?;
 
     let loaded = gambrel.load_hooks_with(None, &plan_files(&gambrel, &args.ids));
     let none = BTreeMap::new();

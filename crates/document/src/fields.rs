@@ -166,6 +166,15 @@ impl<'d> DocumentFields<'d> {
         self.report_wrong_type(node, key, "a map", Some(help.to_owned()))
     }
 
+    /// Reads a map whose values are texts.
+    pub fn read_text_map(&mut self, key: &str, help: &str) {
+        let entries = self.read_map(key, help).map(DocumentNode::entries).unwrap_or_default();
+        for (name, value) in entries.iter().filter(|(_, value)| value.text().is_none()) {
+            let name = format!("{key}.{}", name.text().unwrap_or_default());
+            let _: Option<()> = self.report_wrong_type(value, &name, "a text", Some(help.into()));
+        }
+    }
+
     /// Reads the fields of a map inside this one.
     pub fn read_inner<T>(
         &mut self,

@@ -51,6 +51,8 @@ pub enum ValueShape {
     Texts,
     /// `read_map` with any keys.
     Map,
+    /// `read_text_map`.
+    TextMap,
     /// Something else.
     Custom(fn() -> Value),
 }
@@ -84,6 +86,9 @@ impl ValueShape {
             }
             Self::Texts => json!({"type": ["array", "null"], "items": Self::Text.to_schema()}),
             Self::Map => json!({"type": ["object", "null"]}),
+            Self::TextMap => {
+                json!({"type": ["object", "null"], "additionalProperties": Self::Text.to_schema()})
+            }
             Self::Custom(build) => build(),
         }
     }

@@ -78,8 +78,10 @@ pub struct Options {
     /// Skip hooks of the calling dialect; the agent runs those itself.
     pub hosted: bool,
     /// Whether the host works inside a run, whose runner fires the moments of the loop.
+    #[doc(hidden)]
     pub inside_run: bool,
     /// Dialects whose hooks the agent of a run executes itself.
+    #[doc(hidden)]
     pub left_to_agent: Vec<&'static str>,
     /// Only hooks of these dialects, if any are named.
     pub only: Vec<String>,
@@ -88,6 +90,7 @@ pub struct Options {
     /// Which project hooks may run.
     pub trust: TrustMode,
     /// What makes every project hook trusted, if anything does: `GAMBREL_TRUST=all`, `--trust all`.
+    #[doc(hidden)]
     pub trusts_all_by: Option<&'static str>,
     /// Execute only the hashed bytes of a trusted hook.
     pub verified_exec: bool,
@@ -98,6 +101,7 @@ pub struct Options {
     /// Told what happens while hooks run.
     pub observer: Option<FiringObserver>,
     /// Set if the firing only tries hooks.
+    #[doc(hidden)]
     pub trial: Option<Trial>,
 }
 

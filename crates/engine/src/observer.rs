@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gambrel_model::{Decision, Event, Hook};
 
 /// Something that happens in a firing.
+#[non_exhaustive]
 pub enum FiringProgress<'p> {
     /// These hooks are about to run, at once.
     HooksStarted(&'p Event, &'p [Arc<Hook>]),

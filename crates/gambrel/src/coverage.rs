@@ -5,6 +5,7 @@ use gambrel_model::Hook;
 
 use crate::{Gambrel, Setup};
 
+#[doc(hidden)]
 impl Setup {
     /// Patterns of files that belong to every project hook: `trust_files` in the user's
     /// `config.yaml`. No file of a project is asked.

@@ -144,5 +144,14 @@ struct LibraryGuideExample;
 /// ```compile_fail,E0639
 /// let _ = gambrel::Step { ..Default::default() };
 /// ```
+///
+/// ```compile_fail,E0004
+/// use gambrel::FiringProgress::{Decided, HooksEnded, HooksStarted};
+/// fn observe(progress: &gambrel::FiringProgress<'_>) {
+///     match progress {
+///         HooksStarted(..) | HooksEnded(..) | Decided(..) => {}
+///     }
+/// }
+/// ```
 #[cfg(doctest)]
 struct ReadOnlyTypesExample;

@@ -23,6 +23,7 @@ pub struct Setup {
     /// The working directory of the program.
     pub cwd: PathBuf,
     /// Whether that folder is unknown.
+    #[doc(hidden)]
     pub cwd_unknown: bool,
     /// The folder given with `-C`; it takes precedence.
     pub folder: Option<PathBuf>,
@@ -33,33 +34,43 @@ pub struct Setup {
     /// The program that is started again to supervise detached hooks.
     pub supervisor: Option<PathBuf>,
     /// Whether this process adopts orphans of hooks. Only for the gambrel binary.
+    #[doc(hidden)]
     pub is_own_process: bool,
     /// What SIGTERM, SIGINT and SIGHUP do while hooks run.
     pub signals: SignalPolicy,
     /// Whether hooks end with this process even when it is killed, as far as the kernel can do that.
     /// Only for a program of its own that runs hooks on its main thread.
+    #[doc(hidden)]
     pub kill_with_parent: bool,
     /// The one watchdog of a run: it knows every process before it starts. `None` starts a watchdog
     /// when a hook has run for a while.
+    #[doc(hidden)]
     pub watchdog: Option<Arc<WatchdogClient>>,
     /// The native event's name, for a payload that does not name it (`--event`).
+    #[doc(hidden)]
     pub event_name: Option<String>,
     /// Whether loading also collects notes.
+    #[doc(hidden)]
     pub notes: bool,
     /// Write nothing to disk.
     pub in_memory: bool,
     /// The process whose hooks these are: the parent of this program. `None` is this process, a
     /// host.
+    #[doc(hidden)]
     pub caller: Option<u32>,
     /// Complaints about the environment.
     pub complaints: Vec<Complaint>,
     /// Told about every question that waits for a person, in words.
+    #[doc(hidden)]
     pub on_question: Option<QuestionNotice>,
     /// Told when a module asks at the terminal, and when it has its answer.
+    #[doc(hidden)]
     pub on_terminal: Option<TerminalUse>,
     /// The address of callback links; without it, as the user's `config.yaml` says.
+    #[doc(hidden)]
     pub public_url: Option<PublicUrl>,
     /// How hooks are started; without it, as the user's `config.yaml` says.
+    #[doc(hidden)]
     pub start: Option<StartPreferences>,
     /// Lookups of `check_environment`, for the next call of `search_roots` only.
     #[doc(hidden)]
@@ -122,11 +133,6 @@ impl fmt::Debug for TerminalUse {
 }
 
 impl Setup {
-    /// Has one watchdog know every process before it starts. For a program that runs for long.
-    pub fn share_watchdog(&mut self) {
-        self.watchdog = Some(Arc::new(WatchdogClient::new(self.supervisor.clone())));
-    }
-
     /// The context of this process.
     pub fn from_env() -> Self {
         let env = std::env::vars_os().filter_map(|(name, value)| {
@@ -145,6 +151,15 @@ impl Setup {
     /// The context of this process for one folder, without files on disk.
     pub fn in_memory(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()), in_memory: true, ..Self::from_env() }
+    }
+}
+
+// For the command line of this workspace, which is built with the same version.
+#[doc(hidden)]
+impl Setup {
+    /// Has one watchdog know every process before it starts. For a program that runs for long.
+    pub fn share_watchdog(&mut self) {
+        self.watchdog = Some(Arc::new(WatchdogClient::new(self.supervisor.clone())));
     }
 
     pub(crate) fn lock_path_cache(&self) -> MutexGuard<'_, PathCache> {

@@ -1,11 +1,12 @@
 //! `cargo xtask dist`: builds the published program, checks and tests it, and packs it as an archive,
-//! an npm package, a Python wheel and a Debian package.
+//! an npm package, a Python wheel and a Debian package, beside the Claude Code plugin.
 
 mod archive;
 mod build;
 mod debian;
 mod elf;
 mod npm;
+mod plugin;
 mod release;
 mod wheel;
 
@@ -77,6 +78,7 @@ fn pack(release: &Release, address: CodeAddress) -> anyhow::Result<()> {
     // Package managers get one kind of build.
     if address == CodeAddress::Fixed {
         packages.extend([npm::pack(release)?, wheel::pack(release)?, debian::pack(release)?]);
+        packages.push(plugin::pack(release)?);
     }
     for package in packages {
         let name = path_text(&package);
@@ -91,9 +93,61 @@ fn pack(release: &Release, address: CodeAddress) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
+    use std::thread;
+    use std::time::Duration;
 
-    use super::{OUTPUT_FOLDER, PACKAGE_ENDINGS};
+    use super::{
+        CodeAddress, OUTPUT_FOLDER, PACKAGE_ENDINGS, Release, StaticBuild, archive, debian, npm,
+        path_text, plugin, wheel,
+    };
     use crate::shell;
+
+    /// Stands in for the program, whose build takes minutes.
+    const PROGRAM: &str = "#!/bin/sh\ncase $1 in --version) echo gambrel 0.1.0 ;; esac\n";
+
+    /// A release of a program. Another process writes the file: a child that another thread starts
+    /// meanwhile would keep it open, and the system refuses to run such a file.
+    fn release_in(folder: &Path) -> anyhow::Result<Release> {
+        let program = folder.join("program");
+        let script = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        shell::run("sh", &["-c", script, &path_text(&program), PROGRAM])?;
+        Release::new(folder, &program, &StaticBuild::new(CodeAddress::Fixed))
+    }
+
+    /// Whether a program of this machine can be used. In CI it has to be there.
+    fn is_here(program: &str, args: &[&str]) -> bool {
+        let answer = shell::read_output(program, args);
+        assert!(answer.is_ok() || std::env::var_os("CI").is_none(), "{answer:?}");
+        answer.inspect_err(|error| eprintln!("SKIP a package: {error:#}")).is_ok()
+    }
+
+    #[test]
+    fn packages_install_without_a_network() -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut release = release_in(folder.path())?;
+        // Each installs its package and runs the program there.
+        archive::pack(&release)?;
+        let packed = fs::read(plugin::pack(&release)?)?;
+        thread::sleep(Duration::from_millis(1100));
+        assert!(packed == fs::read(plugin::pack(&release)?)?, "the time changes the plugin");
+        if is_here("dpkg-deb", &["--version"]) {
+            debian::pack(&release)?;
+        }
+        let has_npm = is_here("npm", &["--version"]);
+        let has_pip = is_here("python3", &["-m", "pip", "--version"]);
+        if has_npm {
+            npm::pack(&release)?;
+        }
+        if has_pip {
+            wheel::build(&release)?;
+        }
+
+        release.version = "0.2.0".to_owned();
+        assert!(!has_npm || npm::pack(&release).is_err(), "the program has another version");
+        assert!(!has_pip || wheel::build(&release).is_err(), "the program has another version");
+        Ok(())
+    }
 
     #[test]
     fn the_release_workflow_attaches_every_package() {

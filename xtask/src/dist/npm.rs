@@ -52,6 +52,6 @@ fn check_install(release: &Release, package: &Path) -> anyhow::Result<()> {
     let project = tempfile::tempdir()?;
     let prefix = path_text(project.path());
     let install = ["install", "--offline", "--no-audit", "--no-fund", "--silent", "--prefix"];
-    shell::run("npm", &[&install[..], &[&prefix, &path_text(package)]].concat())?;
+    shell::run_offline("npm", &[&install[..], &[&prefix, &path_text(package)]].concat())?;
     release.check_installed("npx", &["--offline", "--prefix", &prefix, "gambrel"])
 }

@@ -75,7 +75,7 @@ impl Release {
 
     /// Fails if an installed program does not start or is another version.
     pub fn check_installed(&self, program: &str, args: &[&str]) -> anyhow::Result<()> {
-        let printed = shell::read_output(program, &[args, &["--version"]].concat())?;
+        let printed = shell::read_offline(program, &[args, &["--version"]].concat())?;
         let expected = format!("gambrel {}", self.version);
         ensure!(printed.trim() == expected, "{program} printed {printed:?}, expected {expected:?}");
         Ok(())

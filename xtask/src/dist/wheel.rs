@@ -19,8 +19,15 @@ const UV: &str = "uv==0.13.8";
 /// The program is static, so every C library is right.
 const PLATFORMS: [&str; 2] = ["manylinux_2_17", "musllinux_1_1"];
 
-/// Writes the wheel and installs it without a network.
+/// Writes the wheel, installs it without a network, and runs it with `uvx`.
 pub fn pack(release: &Release) -> anyhow::Result<PathBuf> {
+    let wheel = build(release)?;
+    check_uvx(release, &path_text(&wheel)).context("uvx cannot run the wheel")?;
+    Ok(wheel)
+}
+
+/// Writes the wheel and installs it without a network.
+pub fn build(release: &Release) -> anyhow::Result<PathBuf> {
     let folder = release.package_folder("wheel")?;
     let base = format!("gambrel-{}", release.version);
     let (scripts, about) = (format!("{base}.data/scripts"), format!("{base}.dist-info"));
@@ -102,9 +109,8 @@ fn check_install(release: &Release, wheel: &Path) -> anyhow::Result<()> {
     let target = tempfile::tempdir()?;
     let (wheel, into) = (path_text(wheel), path_text(target.path()));
     let install = ["-m", "pip", "install", "--quiet", "--no-index", "--target"];
-    shell::run("python3", &[&install[..], &[&into, &wheel]].concat())?;
-    release.check_installed(&path_text(&target.path().join("bin/gambrel")), &[])?;
-    check_uvx(release, &wheel)
+    shell::run_offline("python3", &[&install[..], &[&into, &wheel]].concat())?;
+    release.check_installed(&path_text(&target.path().join("bin/gambrel")), &[])
 }
 
 /// Runs the wheel with `uvx`.

@@ -25,7 +25,7 @@ omp       types, an example module and a tsconfig for .omp/hooks
 Your files are never replaced. Project hooks run after you trust them: see `gambrel trust`.")]
 pub struct InitArgs {
     /// Write files of this kind.
-    #[arg(value_name = "DIALECT")]
+    #[arg(value_name = "hooks|claude|omp|pipeline")]
     pub dialect: InitTarget,
     /// Write this starter (for `pipeline`).
     pub name: Option<PipelineStarter>,

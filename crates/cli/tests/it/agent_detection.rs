@@ -1,5 +1,5 @@
-//! gambrel detects a command-line agent above `trust` or `approve` if the account's own store is
-//! used, and refuses without a terminal.
+//! gambrel detects a command-line agent above `trust`, `untrust` or `approve` if the account's own
+//! store is used, and refuses without a terminal.
 
 use std::process::{Command, Output, Stdio};
 
@@ -56,6 +56,21 @@ fn an_agent_cannot_trust_or_approve() {
         let deny = text(&run_below(&project, agent, "deny x").unwrap().stderr);
         assert!(deny.contains("no ticket `x`"), "an agent may deny: {deny}");
     }
+}
+
+/// A guard of the project is a hook too.
+#[test]
+fn an_agent_cannot_switch_a_guard_off() {
+    let project = project_with_account(&[]);
+    project.run(&["trust", "--all", "--yes"], b"");
+    for words in ["untrust --all", "untrust 1 --deny"] {
+        let Some(output) = run_below(&project, "claude", words) else { return };
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let why = text(&output.stderr);
+        assert!(why.contains("an agent may not switch hooks off"), "{why}");
+        assert_eq!(project.json(&["trust", "--list", "--json"])[0]["trust"], "trusted");
+    }
+    assert!(project.run(&["untrust", "--all"], b"").status.success());
 }
 
 #[test]

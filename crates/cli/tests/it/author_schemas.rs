@@ -30,6 +30,7 @@ fn sample_values() -> Vec<Value> {
         json!(["a"]),
         json!([{"a": 1}]),
         json!({"a": "b"}),
+        json!({"a": {"b": "c"}}),
         json!({"type": "fixed"}),
         json!({"block": "x"}),
         json!({"block": "x", "ask": "y"}),
@@ -122,6 +123,34 @@ fn accepts_the_actions_that_the_reader_accepts() {
         }
         let before = format!("hooks:\n {point}:\n");
         compare(&project, ".gambrel/hooks.yaml", &before, &documents);
+    }
+}
+
+/// Both refuse what the comparison above would also pass if both accepted it.
+#[test]
+fn refuses_values_of_a_wrong_type() {
+    let project = TestProject::new();
+    let schema = project.json(&["schema", "unified"]);
+    for (kind, key, value) in [
+        ("shell", "env", json!({"a": {"b": "c"}})),
+        ("shell", "env", json!(["a"])),
+        ("shell", "await", json!("yes")),
+        ("shell", "timeout", json!("5m")),
+        ("shell", "name", json!(["a"])),
+        ("webhook", "headers", json!({"a": ["b"]})),
+        ("webhook", "sign", json!({"a": "b"})),
+        ("webhook", "sign", json!([{"a": "b"}])),
+        ("webhook", "method", json!("FETCH")),
+        ("spawn", "inputs", json!("text")),
+        ("rule", "message", json!({"a": "b"})),
+        ("shell", "comand", json!("ls")),
+    ] {
+        let mut action = action(kind);
+        action[key] = value;
+        let document = json!({"hooks": {"on_tool_before": [&action]}});
+        assert_ne!(schema_errors(&schema, &document, ""), Vec::<String>::new(), "{action}");
+        let line = format!("  - {action}");
+        compare(&project, ".gambrel/hooks.yaml", "hooks:\n on_tool_before:\n", &[(line, document)]);
     }
 }
 
@@ -221,12 +250,32 @@ fn accepts_the_pipelines_that_the_reader_accepts() {
     });
 }
 
+/// The schema of a file, by its place.
+fn schema_of(path: &Path) -> Option<&'static str> {
+    let has_folder = |name: &str| path.iter().any(|part| part == name);
+    match path.file_name()?.to_str()? {
+        "hooks.yaml" if has_folder(".gambrel") => Some("unified"),
+        "stage.yaml" => Some("stage"),
+        name if has_folder("pipelines") && name.ends_with(".yaml") => Some("pipeline"),
+        _ => None,
+    }
+}
+
+fn add_examples(folder: &Path, files: &mut Vec<(&'static str, PathBuf)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            add_examples(&path, files);
+        } else if let Some(schema) = schema_of(&path) {
+            files.push((schema, path));
+        }
+    }
+}
+
 /// Files of examples and starters, with the schema that they name or belong to.
 fn shipped_files() -> Vec<(&'static str, PathBuf)> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let examples = std::fs::read_dir(repository.join("examples")).unwrap();
-    let hooks = examples.map(|entry| entry.unwrap().path().join(".gambrel/hooks.yaml"));
-    let mut files: Vec<_> = hooks.filter(|path| path.exists()).map(|p| ("unified", p)).collect();
+    let mut files = Vec::new();
+    add_examples(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), &mut files);
     let starters = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/init/starters");
     for (schema, name) in [
         ("unified", "hooks.yaml"),
@@ -243,7 +292,10 @@ fn shipped_files() -> Vec<(&'static str, PathBuf)> {
 fn accepts_examples_and_starters() {
     let project = TestProject::new();
     let files = shipped_files();
-    assert!(files.len() >= 6, "{files:?}");
+    for (name, least) in [("unified", 18), ("stage", 2), ("pipeline", 3)] {
+        let count = files.iter().filter(|(schema, _)| *schema == name).count();
+        assert!(count >= least, "{name}: {files:?}");
+    }
     for (name, path) in files {
         let text = std::fs::read_to_string(&path).unwrap();
         let document: Value = serde_saphyr::from_str(&text).unwrap();

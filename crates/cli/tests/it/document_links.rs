@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::markdown::{anchor, anchors, links};
 
 /// Documents, and folders of documents. One that does not exist is skipped.
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -16,6 +16,7 @@ const DOCUMENTS: [&str; 9] = [
     "contracts",
     "examples",
     "integrations",
+    "packaging",
 ];
 
 /// Folders whose texts may cite only documents of the repository.
@@ -91,6 +92,19 @@ fn every_link_leads_to_a_file_and_a_heading() {
     assert!(documents.len() > 8, "{documents:?}");
     let wrong: Vec<String> = documents.iter().flat_map(|file| broken_links(file)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A reader who begins at the index finds every page.
+#[test]
+fn the_index_names_every_page() {
+    let docs = repository().join("docs");
+    let index = std::fs::read_to_string(docs.join("README.md")).unwrap();
+    let named: Vec<PathBuf> =
+        links(&index).into_iter().map(|(_, target)| docs.join(target)).collect();
+    let pages = list_files(&docs).into_iter().filter(|path| is_markdown(path));
+    let missing: Vec<PathBuf> =
+        pages.filter(|page| !page.ends_with("docs/README.md") && !named.contains(page)).collect();
+    assert!(missing.is_empty(), "docs/README.md does not name {missing:?}");
 }
 
 #[test]

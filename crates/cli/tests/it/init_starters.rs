@@ -50,7 +50,7 @@ fn hooks_starter_fires() {
     assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stdout));
 
     for (command, ruling) in
-        [("git push --force", "deny"), ("git push -f origin", "deny"), ("git push", "silent")]
+        [("git push --force", "deny"), ("git -C a push -uf origin", "deny"), ("git push", "silent")]
     {
         let event = tool_event("PreToolUse", "Bash", &json!({"command": command}));
         assert_eq!(fire(&project, &event)["ruling"], ruling, "{command}");

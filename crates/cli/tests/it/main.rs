@@ -91,6 +91,7 @@ mod module_output;
 mod module_process_cleanup;
 mod module_questions;
 mod module_types;
+mod neutral_events;
 mod odd_config_files;
 mod oversized_answers;
 mod project_environment;

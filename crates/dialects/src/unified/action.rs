@@ -221,7 +221,7 @@ fn check_own_fields(
         "webhook" => webhook::read_fields(fields),
         "spawn" => drop(fields.read_map("inputs", PAIRS_HELP)),
         _ => {
-            let _ = fields.read_map("env", PAIRS_HELP);
+            fields.read_text_map("env", PAIRS_HELP);
             let _ = fields.read_text("cwd");
         }
     }

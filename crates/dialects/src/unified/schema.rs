@@ -5,7 +5,7 @@
 use gambrel_document::schema::{
     KeySchema, SCHEMA_DRAFT,
     ValueShape::{self, Any, Count, Custom, Flag, Integer, Map as AnyMap, RequiredText, Seconds},
-    ValueShape::{FilledText, Text, Texts, Word},
+    ValueShape::{FilledText, Text, TextMap, Texts, Word},
     closed_map, key_schemas,
 };
 use gambrel_model::{EventSpec, Moment, MomentKind, Subject};
@@ -55,13 +55,13 @@ const ACTION_KEYS: &[KeySchema] = &[
     key("tools", Custom(tools_schema), "Tools by their neutral names."),
     key("strict", Flag, "Refuse if this action is skipped, fails to start or times out."),
     key("command", FilledText, "Shell text. Variables are quoted when they are put in."),
-    key("env", AnyMap, "Variables for the command."),
+    key("env", TextMap, "Variables for the command."),
     key("cwd", Text, "The folder in which the command runs."),
     key("pass_env", Texts, "Secrets and variables of your environment that the action receives."),
     key("trust_files", Texts, "More files that `gambrel trust` covers for this action."),
     key("url", Custom(url_schema), "Where the request goes: https://, or http:// on this machine."),
     key("method", Custom(method_schema), "The method of the request. Default: POST."),
-    key("headers", AnyMap, "Headers of the request."),
+    key("headers", TextMap, "Headers of the request."),
     key("body", Any, "The body, sent as JSON. `${CALLBACK_URL}` is the link for an answer."),
     key(
         "callback_port",
@@ -70,7 +70,11 @@ const ACTION_KEYS: &[KeySchema] = &[
     ),
     key("on_timeout", Word(&ANSWER_WORDS), "If nobody answers in time. Default: abort."),
     key("on_reject", Word(&ANSWER_WORDS), "If the answer is no. Default: abort."),
-    key("sign", Any, "A secret, or two, for signatures of Standard Webhooks."),
+    key(
+        "sign",
+        Custom(secrets_schema),
+        "A secret for a signature of Standard Webhooks, or a list of secrets.",
+    ),
     key("pipeline", FilledText, "The pipeline that a child run executes."),
     key("inputs", AnyMap, "Values for the child run."),
     key("rule", Custom(rule_map_schema), "The rule: one effect with a regular expression."),
@@ -242,6 +246,11 @@ fn method_schema() -> Value {
     let words = METHODS.map(|method| method.chars().map(any_case).collect::<String>());
     let pattern = format!("^({})$", words.join("|"));
     json!({"anyOf": [{"enum": METHODS}, {"type": "string", "pattern": pattern}, {"type": "null"}]})
+}
+
+fn secrets_schema() -> Value {
+    let text = Text.to_schema();
+    json!({"type": ["string", "number", "boolean", "array", "null"], "items": text})
 }
 
 /// An address that is sent to, or one that begins with a variable.

@@ -27,7 +27,11 @@ pub fn read_fields(fields: &mut DocumentFields<'_>) {
     if !METHODS.contains(&written.to_uppercase().as_str()) {
         let _ = fields.read_word("method", &METHODS);
     }
-    let _ = fields.read_map("headers", super::action::PAIRS_HELP);
+    fields.read_text_map("headers", super::action::PAIRS_HELP);
+    match fields.node("sign").and_then(DocumentNode::items) {
+        Some(_) => drop(fields.read_texts("sign")),
+        None => drop(fields.read_text("sign")),
+    }
     if fields.read_count("callback_port").is_some_and(|port| port == 0 || port > 65_535) {
         let help = "the default is 8765";
         fields.add_error("callback_port", "`callback_port` is between 1 and 65535", help);

@@ -28,6 +28,7 @@ fn reports_hooks_that_run_and_the_decision() {
             FiringProgress::Decided(event, decision) => {
                 format!("decided {} with {} steps", event.name, decision.trail.len())
             }
+            _ => "something new".to_owned(),
         });
     }));
     fixture.fire("at_once");

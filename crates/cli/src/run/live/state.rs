@@ -181,6 +181,7 @@ impl LiveState {
                 *firing != event.id || !hooks.iter().any(|ended| ended.id == *hook)
             }),
             FiringProgress::Decided(event, decision) => self.count_call(event, decision),
+            _ => {}
         }
     }
 

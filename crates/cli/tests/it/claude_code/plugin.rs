@@ -113,6 +113,42 @@ fn plugin_hooks_fire_in_every_version() {
     });
 }
 
+/// Runs `claude plugin …` in the project of a session. Without a network, so nothing is fetched.
+fn plugin_command(claude: &ClaudeCode, session: &Session, args: &[&str]) {
+    let mut command = claude.command();
+    command.arg("plugin").args(args).env_clear();
+    command.envs(session.project.env.clone()).current_dir(&session.project.root);
+    let (code, stdout, stderr) = run_to_end(&mut command, VALIDATE_TIMEOUT);
+    assert_eq!(code, Some(0), "{args:?}: {stdout}{stderr}");
+}
+
+#[test]
+fn the_plugin_installs_from_its_marketplace() {
+    in_each_version(|claude| {
+        let session = Session::new(claude);
+        let rule = json!({"block": "denied", "message": "the plugin says no"});
+        session.write_hooks(&json!({"on_tool_before": [{"rule": rule}]}));
+        session.gambrel(&["trust", "--all", "--yes"]);
+        let marketplace = plugin_dir().parent().unwrap().display().to_string();
+        plugin_command(claude, &session, &["marketplace", "add", &marketplace]);
+        plugin_command(claude, &session, &["install", "gambrel@gambrel"]);
+        let answer = session.prompt(&["touch denied.txt"], &["--allowedTools", "Bash"]);
+        assert!(!session.has("denied.txt"), "{answer}");
+        let result = answer.tool_result(0);
+        assert!(result.contains("the plugin says no"), "{result}\n{answer}");
+        plugin_command(claude, &session, &["uninstall", "gambrel@gambrel"]);
+        let answer = session.prompt(&["touch denied.txt"], &["--allowedTools", "Bash"]);
+        assert!(session.has("denied.txt"), "{answer}");
+    });
+}
+
+#[test]
+fn the_plugin_has_the_version_of_gambrel() {
+    let text = std::fs::read_to_string(plugin_dir().join(".claude-plugin/plugin.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+}
+
 #[test]
 fn the_plugin_closes_the_gate_while_gambrel_is_missing() {
     in_each_version_and_the_oldest(|claude| {

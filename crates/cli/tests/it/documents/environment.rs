@@ -1,4 +1,4 @@
-//! docs/environment.md names the variables that the source reads or sets, and no others.
+//! docs/environment.md names the variables that the source and its tests read or set, and no others.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,10 +6,15 @@ use std::path::Path;
 use super::cargo_lines::repository;
 use super::fresh_root::read_repository_file;
 
-/// Read by tests inside a crate only.
-const OF_TESTS: [&str; 1] = ["GAMBREL_BLESS"];
+/// The calls by which tests read a variable that a person sets. What a test sets for its own
+/// processes has a constant.
+const READERS_OF_TESTS: [&str; 2] = ["var(\"", "var_os(\""];
+/// Set by a test for itself.
+const OF_ONE_TEST: [&str; 1] = ["GAMBREL_TEST_IS_OFFLINE"];
 /// Read by the standard library or by a crate that gambrel uses.
 const OF_LIBRARIES: [&str; 3] = ["NO_COLOR", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+/// Beginnings of names that the source completes; the page has `NAME` after them.
+const PREFIXES: [&str; 1] = ["GAMBREL_V_"];
 /// The calls that read a variable by its name.
 const READERS: [&str; 7] = [
     "env_var(\"",
@@ -32,11 +37,14 @@ fn collect_source(folder: &Path, text: &mut String) {
     }
 }
 
-/// The source of all crates, without tests in folders of their own.
-fn read_source() -> String {
+/// The text of one folder of all crates.
+fn read_source(folder: &str) -> String {
     let mut text = String::new();
     for entry in std::fs::read_dir(repository().join("crates")).unwrap() {
-        collect_source(&entry.unwrap().path().join("src"), &mut text);
+        let path = entry.unwrap().path().join(folder);
+        if path.is_dir() {
+            collect_source(&path, &mut text);
+        }
     }
     text
 }
@@ -55,19 +63,24 @@ fn names_between<'t>(text: &'t str, start: &'t str, end: char) -> BTreeSet<&'t s
 
 #[test]
 fn the_page_of_variables_is_complete() {
-    let source = read_source();
-    let own = names_between(&source, "\"", '"');
-    let own = own.into_iter().filter(|name| name.starts_with("GAMBREL_"));
+    let (source, tests) = (read_source("src"), read_source("tests"));
+    let is_own = |name: &&str| name.starts_with("GAMBREL_") && !OF_ONE_TEST.contains(name);
+    let own = names_between(&source, "\"", '"').into_iter().filter(is_own);
     let read = READERS.iter().flat_map(|reader| names_between(&source, reader, '"'));
-    let needed: BTreeSet<&str> = own.chain(read).filter(|name| !OF_TESTS.contains(name)).collect();
+    let of_tests = READERS_OF_TESTS.iter().flat_map(|reader| names_between(&tests, reader, '"'));
+    let needed: BTreeSet<&str> = own.chain(read).chain(of_tests.filter(is_own)).collect();
     assert!(needed.len() > 30, "{needed:?}");
 
     let page = read_repository_file("docs/environment.md");
     let shown = names_between(&page, "`", '`');
     let missing: Vec<&&str> = needed.iter().filter(|name| !shown.contains(*name)).collect();
     assert!(missing.is_empty(), "docs/environment.md does not name {missing:?}");
-    let literals = names_between(&source, "\"", '"');
-    let is_known = |name: &&&str| literals.contains(*name) || OF_LIBRARIES.contains(*name);
+    let mut literals = names_between(&source, "\"", '"');
+    literals.extend(names_between(&tests, "\"", '"').into_iter().filter(is_own));
+    let is_prefixed = |name: &str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let is_known = |name: &&&str| {
+        literals.contains(*name) || OF_LIBRARIES.contains(*name) || is_prefixed(name)
+    };
     let unknown: Vec<&&str> = shown.iter().filter(|name| !is_known(name)).collect();
     assert!(unknown.is_empty(), "no source reads or sets {unknown:?}");
 }

@@ -296,3 +296,40 @@ fn the_reference_names_everything_in_the_schema() {
         names.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
     assert!(missing.is_empty(), "docs/hooks-yaml.md does not name {missing:?}");
 }
+
+/// The members of an interface in the types of oh-my-pi.
+fn interface_members<'t>(types: &'t str, name: &str) -> Vec<&'t str> {
+    let start = format!("  export interface {name} ");
+    let (_, rest) = types.split_once(&start).unwrap_or_else(|| panic!("no `{start}`"));
+    let body = rest.split("\n  }").next().unwrap_or_default();
+    // Members have four blanks; comments and further lines of a member do not fit.
+    let members = body.lines().filter_map(|line| line.strip_prefix("    "));
+    let names = members.map(|line| line.trim_start_matches("readonly "));
+    let is_name = |c: char| c.is_ascii_alphanumeric();
+    names
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()))
+        .filter_map(|line| line.split(|c| !is_name(c)).next())
+        .collect()
+}
+
+#[test]
+fn the_page_of_modules_names_every_member() {
+    let types = read_repository_file("types/omp/hooks.d.ts");
+    let page = read_repository_file("docs/typescript-modules.md");
+    let mut missing = Vec::new();
+    for (interface, prefix, least) in [
+        ("HookAPI", "", 8),
+        ("HookContext", "", 9),
+        ("HookUIContext", "ui.", 10),
+        ("HookCommandContext", "", 4),
+    ] {
+        let members = interface_members(&types, interface);
+        assert!(members.len() >= least, "{interface}: {members:?}");
+        let shown = |name: &str| {
+            let start = format!("`{prefix}{name}");
+            name == "ui" || ["`", "("].iter().any(|end| page.contains(&format!("{start}{end}")))
+        };
+        missing.extend(members.into_iter().filter(|name| !shown(name)));
+    }
+    assert!(missing.is_empty(), "docs/typescript-modules.md does not name {missing:?}");
+}
