@@ -187,6 +187,7 @@ document_tests! {
     #[test] fn runs_claude_code() runs "docs/agents/claude-code.md";
     #[test] fn runs_iteratr() runs "docs/agents/iteratr.md";
     #[test] fn runs_oh_my_pi() runs "docs/agents/oh-my-pi.md";
+    #[test] fn runs_other_programs() runs "docs/agents/other-programs.md";
     #[test] fn runs_pi_teams() runs "docs/agents/pi-teams.md";
     #[test] fn runs_approvals() runs "docs/approvals.md";
     #[test] fn runs_authoring() runs "docs/authoring.md";
