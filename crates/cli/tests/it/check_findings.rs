@@ -83,6 +83,7 @@ fn finds_programs_that_are_not_installed() {
     assert_found(&command_hook("jqqq -r .x"), "warning", &["`jqqq` is not on the PATH"]);
     assert_clean(&command_hook("cat > /dev/null"));
     assert_clean(&command_hook("exit 0"));
+    assert_clean(&command_hook("umask 022; exec cat"));
     let exec = json!({"type": "command", "command": "no-such-linter", "args": ["--fix"]});
     assert_found(
         &claude_hook("Stop", "", &exec),
