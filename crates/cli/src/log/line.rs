@@ -155,10 +155,28 @@ pub fn is_own_slot(slot: &str) -> bool {
 fn find_reason(recorded: &RecordedFiring<'_>) -> String {
     let reason = recorded.list("reasons").iter().find_map(|reason| reason["text"].as_str());
     let trouble = || recorded.troubles().into_iter().find_map(Value::as_str);
-    let rewrote = || {
-        let slots = recorded.list("rewrote").iter().filter_map(Value::as_str);
-        let slots: Vec<&str> = slots.filter(|slot| !is_own_slot(slot)).collect();
-        (!slots.is_empty()).then(|| format!("rewrote {}", slots.join(", ")))
+    let rewrote = || describe_rewrites(recorded);
+    let silent = || describe_missing_answer(recorded);
+    reason.or_else(trouble).map(str::to_owned).or_else(rewrote).or_else(silent).unwrap_or_default()
+}
+
+/// What hooks rewrote: `rewrote input`.
+pub fn describe_rewrites(recorded: &RecordedFiring<'_>) -> Option<String> {
+    let slots = recorded.list("rewrote").iter().filter_map(Value::as_str);
+    let slots: Vec<&str> = slots.filter(|slot| !is_own_slot(slot)).collect();
+    (!slots.is_empty()).then(|| format!("rewrote {}", slots.join(", ")))
+}
+
+/// The first hook that gave no answer: it took too long, did not start, or was killed.
+fn describe_missing_answer(recorded: &RecordedFiring<'_>) -> Option<String> {
+    let gave_none = |step: &&Value| {
+        matches!(step["outcome"].as_str(), Some("late" | "unstarted" | "signalled"))
     };
-    reason.or_else(trouble).map(str::to_owned).or_else(rewrote).unwrap_or_default()
+    let step = recorded.list("trail").iter().find(gave_none)?;
+    let part = |key: &str| step[key].as_str().unwrap_or_default();
+    Some(format!(
+        "{}: {}",
+        part("title"),
+        if part("why").is_empty() { part("outcome") } else { part("why") }
+    ))
 }

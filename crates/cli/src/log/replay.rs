@@ -12,12 +12,12 @@ use gambrel_model::ledger::{FiringQuery, FiringRecord, RecordedEvent, RecordedFi
 use gambrel_model::text::join_lines;
 use serde_json::{Value, json};
 
-use super::line::short_id;
+use super::line::{describe_rewrites, is_own_slot, short_id};
 use super::summary::summarize_event;
 use super::{find_firing, import_spool, open_journal};
 use crate::args::Sources;
-use crate::open;
 use crate::printer::{self, decision_table};
+use crate::{open, trust};
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
@@ -124,6 +124,8 @@ fn replay_session(
         printer::print(&replay.format_change());
     }
     printer::print(&format_count(&replays, changed.len(), unrecorded));
+    let waiting = trust::count_waiting(gambrel, &gambrel.load_hooks(None));
+    printer::print(&trust::waiting_line(waiting));
     Ok(())
 }
 
@@ -214,6 +216,18 @@ impl<'f> Replay<'f> {
         is_whole && *before != patch["input"]
     }
 
+    /// Why the decisions cannot be compared.
+    fn find_obstacle(&self) -> Option<String> {
+        if let Some(judge) = self.missing_judge() {
+            return Some(format!("{} is not replayed", printer::truncate_line(judge, 60)));
+        }
+        let rewrites = self.recorded.field("rewrites").as_object();
+        let mut slots = rewrites.into_iter().flat_map(|slots| slots.keys());
+        let has_other = slots.any(|slot| slot != "input" && !is_own_slot(slot));
+        let is_lost = has_other && !self.event.differences.is_empty() && !self.is_changed();
+        is_lost.then(|| "the record has no text from before the rewrite".to_owned())
+    }
+
     fn to_json(&self) -> Value {
         let entry = |(step, why): (&Step, &str)| json!({"hook": step.hook, "title": step.title, "why": why});
         json!({
@@ -223,7 +237,7 @@ impl<'f> Replay<'f> {
             "recorded": {"ruling": self.ruling_before(), "reasons": self.recorded.list("reasons")},
             "replayed": self.decision.to_json(),
             "not_replayed": self.left_out().map(entry).collect::<Vec<_>>(),
-            "comparable": self.missing_judge().is_none(),
+            "comparable": self.find_obstacle().is_none(),
             "changed": self.is_changed(),
         })
     }
@@ -259,15 +273,26 @@ impl<'f> Replay<'f> {
             (ruling, reason) if reason.is_empty() => ruling.to_owned(),
             (ruling, reason) => format!("{ruling}: {reason}"),
         };
-        text += &format!("  recorded: {before}\n");
+        text += &self.format_rewrites();
+        let rewrote = describe_rewrites(&self.recorded).map(|text| format!(", {text}"));
+        text += &format!("  recorded: {before}{}\n", rewrote.unwrap_or_default());
         text + &self.format_conclusion()
     }
 
+    /// What hooks would put in place of the input and other parts of the event.
+    fn format_rewrites(&self) -> String {
+        let patch = json!(self.decision.merged.patch);
+        let slots = patch.as_object().into_iter().flatten().filter(|(slot, _)| !is_own_slot(slot));
+        let line = |(slot, value): (&String, &Value)| {
+            let value = printer::truncate_line(&value.to_string(), 100);
+            format!("    rewrites {slot}: {value}\n")
+        };
+        slots.map(line).collect()
+    }
+
     fn format_conclusion(&self) -> String {
-        match self.missing_judge() {
-            Some(judge) => {
-                format!("  not comparable: {} is not replayed\n", printer::truncate_line(judge, 60))
-            }
+        match self.find_obstacle() {
+            Some(obstacle) => format!("  not comparable: {obstacle}\n"),
             None if self.is_changed() && self.ruling_before() == self.ruling_now() => {
                 "  changed: the input is rewritten in another way\n".to_owned()
             }

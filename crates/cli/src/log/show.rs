@@ -110,7 +110,9 @@ impl ShownFiring {
         for reason in recorded.list("reasons") {
             let text = reason["text"].as_str().unwrap_or_default();
             let hook = self.title_of(reason["hook"].as_str().unwrap_or_default());
-            self.add_row("because", &format!("{text} ({hook})"));
+            // The title of a rule may be its message.
+            let by = if hook == text { String::new() } else { format!(" ({hook})") };
+            self.add_row("because", &format!("{text}{by}"));
         }
     }
 

@@ -140,6 +140,32 @@ fn shows_who_approved_and_their_words() {
     assert!(shown.contains(&expected), "{shown}");
 }
 
+/// Nothing was decided, and the reader must see why.
+#[test]
+fn names_the_hook_that_gave_no_answer() {
+    let project = TestProject::new();
+    project.guard("sleep 30", 1);
+    fire_tool(&project, "s", "Bash", "ls");
+    let shown = text(&project.run(&["log"], b"").stdout);
+    assert!(shown.trim_end().ends_with("  sleep 30: timed out after 1 s"), "{shown}");
+}
+
+/// The title of a rule without a name is its message.
+#[test]
+fn says_a_reason_once() {
+    let project = TestProject::new();
+    let rule = "{block: secret, fact: TOOL_COMMAND, message: no secrets}";
+    project.file(".gambrel/hooks.yaml", &format!("hooks:\n  on_tool_before: [{{rule: {rule}}}]\n"));
+    fire_tool(&project, "s", "Bash", "cat secret");
+    for (args, line) in [
+        (["show", "last"], "  because  no secrets\n"),
+        (["replay", "last"], "    because no secrets\n"),
+    ] {
+        let shown = text(&project.run(&args, b"").stdout);
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
 #[test]
 fn shows_long_texts_whole() {
     let project = TestProject::new();
