@@ -105,9 +105,7 @@ impl TimelineFold<'_> {
             }
             LogKind::AgentEnd => self.end_agent(line),
             LogKind::Stop => {
-                let reasons = line.data["reasons"].as_array().into_iter().flatten();
-                let reasons: Vec<&str> = reasons.filter_map(Value::as_str).collect();
-                let text = format!("kept going by a hook: {}", reasons.join("; "));
+                let text = describe_stop(line);
                 self.add_note(line, &text, false);
             }
             LogKind::IterationComplete => {
@@ -157,6 +155,15 @@ impl TimelineFold<'_> {
         let note = TimelineNote { at: line.ms, text: text.to_owned(), is_trouble };
         self.timeline.notes.push(note);
     }
+}
+
+/// Why the agent works on, from the line of a stop that hooks refused.
+pub fn describe_stop(line: &LogLine) -> String {
+    let reasons = line.data["reasons"].as_array().into_iter().flatten();
+    let reasons: Vec<&str> = reasons.filter_map(Value::as_str).collect();
+    let reasons = reasons.join("; ");
+    let colon = if reasons.is_empty() { "" } else { ": " };
+    format!("kept going by a hook{colon}{reasons}")
 }
 
 /// The hook of a line.

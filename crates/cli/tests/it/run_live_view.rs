@@ -95,6 +95,26 @@ fn shows_a_running_hook_with_its_time() {
     assert_eq!(run.wait().code(), Some(0));
 }
 
+/// Hooks of Claude Code run at the same time. Three of them are shown, the others counted.
+#[test]
+fn counts_the_hooks_that_it_does_not_show() {
+    let project = calling_project();
+    project.file(".gambrel/hooks.yaml", "hooks: {}\n");
+    let wait = |number| {
+        let command = format!("for i in $(seq 600); do [ -e go ] || sleep 0.05; done # {number}");
+        json!({"type": "command", "command": command})
+    };
+    let hooks = [1, 2, 3, 4].map(wait);
+    let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": hooks}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    let args = ["run", "work", "--agent", "script:turns.yaml"];
+    let mut run = TerminalProgram::start(&project, &args, SIZE);
+    let line = run.wait_for("and 1 more");
+    assert_eq!(line.trim(), "and 1 more hook");
+    project.file("go", "");
+    assert_eq!(run.wait().code(), Some(0));
+}
+
 #[test]
 fn shows_blocked_calls_and_open_questions() {
     let project = calling_project();

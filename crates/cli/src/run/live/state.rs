@@ -44,8 +44,8 @@ pub struct LiveState {
 pub struct LiveStage {
     /// Its id.
     pub id: String,
-    /// Its maximum of iterations.
-    pub max: u32,
+    /// Its maximum of iterations, if it has one.
+    pub max: Option<u32>,
     /// The current or last iteration.
     pub iteration: u32,
     /// Where it is.
@@ -88,7 +88,7 @@ impl LiveState {
             let last = earlier.and_then(|run| run.history.iter().rev().find(done));
             LiveStage {
                 id: node.id.clone(),
-                max: node.termination.max,
+                max: node.termination.limit(),
                 iteration: last.map_or(0, |entry| entry.iteration),
                 status: known.map_or(StageProgress::Waiting, |stage| match stage.status {
                     RunStatus::Complete => StageProgress::Complete,
