@@ -108,6 +108,8 @@ fn follow_waits_for_the_ruling() {
     let mut follower = project.command(&["log", "-f", "--json", "--denied"]).spawn().unwrap();
     let waiting = project.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
     wait_until("the hook runs", || project.root.join("started").exists());
+    let shown = text(&project.run(&["show", "last"], b"").stdout);
+    assert!(shown.contains("  ruling   none, the firing has not finished\n"), "{shown}");
     // Longer than the follower needs to see the firing.
     std::thread::sleep(Duration::from_millis(1_000));
     project.file("go", "");
