@@ -175,6 +175,7 @@ pub fn read_hook(line: &LogLine) -> TimelineHook {
         moment: text_of(data, "moment"),
         verdict: text_of(data, "verdict"),
         rewrote: serde_json::from_value(data["rewrote"].clone()).unwrap_or_default(),
+        is_unanswered: data["unanswered"] == true,
         ms: data["ms"].as_u64().unwrap_or(0),
         why: text_of(data, "why"),
         tool: text_of(data, "tool"),

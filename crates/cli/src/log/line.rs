@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use gambrel_engine::now_ms;
+use gambrel_model::End;
 use gambrel_model::ledger::{FiringRecord, RecordedFiring};
 use serde_json::{Value, json};
 
@@ -169,9 +170,7 @@ pub fn describe_rewrites(recorded: &RecordedFiring<'_>) -> Option<String> {
 
 /// The first hook that gave no answer: it took too long, did not start, or was killed.
 fn describe_missing_answer(recorded: &RecordedFiring<'_>) -> Option<String> {
-    let gave_none = |step: &&Value| {
-        matches!(step["outcome"].as_str(), Some("late" | "unstarted" | "signalled"))
-    };
+    let gave_none = |step: &&Value| step["outcome"].as_str().is_some_and(End::is_without_answer);
     let step = recorded.list("trail").iter().find(gave_none)?;
     let part = |key: &str| step[key].as_str().unwrap_or_default();
     Some(format!(

@@ -82,7 +82,7 @@ fn describe_iteration(text: &mut String, iteration: &IterationTimeline) {
             "deny" | "halt" => style::RED,
             "ask" | "defer" => style::YELLOW,
             "allow" => style::GREEN,
-            _ if !hook.rewrote.is_empty() => style::YELLOW,
+            _ if !hook.rewrote.is_empty() || hook.is_unanswered => style::YELLOW,
             _ => style::DIM,
         };
         let words = hook.decision_words();
