@@ -168,14 +168,14 @@ pub fn describe_rewrites(recorded: &RecordedFiring<'_>) -> Option<String> {
     (!slots.is_empty()).then(|| format!("rewrote {}", slots.join(", ")))
 }
 
-/// The first hook that gave no answer: it took too long, did not start, or was killed.
+/// The first hook that gave no answer, or failed without one, and why.
 fn describe_missing_answer(recorded: &RecordedFiring<'_>) -> Option<String> {
-    let gave_none = |step: &&Value| step["outcome"].as_str().is_some_and(End::is_without_answer);
-    let step = recorded.list("trail").iter().find(gave_none)?;
-    let part = |key: &str| step[key].as_str().unwrap_or_default();
-    Some(format!(
-        "{}: {}",
-        part("title"),
-        if part("why").is_empty() { part("outcome") } else { part("why") }
-    ))
+    let part = |step: &'_ Value, key: &str| step[key].as_str().unwrap_or_default().to_owned();
+    let is_missing = |step: &&Value| {
+        let has_failed = step["code"].as_i64().is_some_and(|code| code != 0);
+        End::is_without_answer(&part(step, "outcome")) || has_failed
+    };
+    let step = recorded.list("trail").iter().find(is_missing)?;
+    let why = [part(step, "why"), part(step, "outcome")].into_iter().find(|why| !why.is_empty())?;
+    Some(format!("{}: {why}", part(step, "title")))
 }

@@ -113,6 +113,9 @@ impl ShownFiring {
         }
         for reason in recorded.list("reasons") {
             let text = reason["text"].as_str().unwrap_or_default();
+            if text.trim().is_empty() {
+                continue;
+            }
             let hook = self.title_of(reason["hook"].as_str().unwrap_or_default());
             // The title of a rule may be its message.
             let by = if hook == text { String::new() } else { format!(" ({hook})") };

@@ -189,4 +189,20 @@ fn gives_a_reason_where_an_error_has_no_message() {
     let decision = project.decide("claude", crate::test_project::BASH_LS);
     let reason = decision["reasons"][0]["text"].as_str().unwrap();
     assert!(reason.starts_with("an error without a message ("), "{reason}");
+    project.file(
+        ".omp/hooks/pre/a.ts",
+        "export default (pi) => pi.on('tool_call', () => { throw ''; });\n",
+    );
+    let decision = project.decide("claude", crate::test_project::BASH_LS);
+    let reason = decision["reasons"][0]["text"].as_str().unwrap();
+    assert_eq!(reason, "Hook failed, blocking execution: an error without a message");
+    std::fs::remove_file(project.root.join(".omp/hooks/pre/a.ts")).unwrap();
+    let rule = "{block: ls, fact: TOOL_COMMAND, message: ''}";
+    project.file(".gambrel/hooks.yaml", &format!("hooks:\n  on_tool_before: [{{rule: {rule}}}]\n"));
+    let decision = project.decide("claude", crate::test_project::BASH_LS);
+    assert_eq!(decision["reasons"][0]["text"], "`ls` is not allowed here (rule `ls`)");
+    let slow = "{type: shell, command: sleep 9, await: true, timeout: 1, on_failure: abort}";
+    project.file(".gambrel/hooks.yaml", &format!("hooks:\n  on_tool_before: [{slow}]\n"));
+    let decision = project.decide("claude", crate::test_project::BASH_LS);
+    assert_eq!(decision["reasons"][0]["text"], "`sleep 9` failed: not done after 1 second");
 }

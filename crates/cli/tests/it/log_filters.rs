@@ -150,6 +150,10 @@ fn names_the_hook_that_gave_no_answer() {
     fire_tool(&project, "s", "Bash", "ls");
     let shown = text(&project.run(&["log"], b"").stdout);
     assert!(shown.trim_end().ends_with("  sleep 30: timed out after 1 s"), "{shown}");
+    project.guard("exit 3", 5);
+    fire_tool(&project, "s", "Bash", "ls");
+    let shown = text(&project.run(&["log"], b"").stdout);
+    assert!(shown.trim_end().ends_with("  exit 3: exit code 3"), "{shown}");
 }
 
 /// The title of a rule without a name is its message.
