@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
+use crate::terminal_screen::TerminalProgram;
 use crate::test_project::{TestProject, text};
 
 /// Severity and message, with the help, of each complaint.
@@ -161,6 +162,28 @@ fn folds_equal_complaints() {
     assert_eq!(places.matches("line ").count(), 2, "{printed}");
     assert!(printed.ends_with("3 hooks, 3 errors, 0 warnings, 0 notes\n"), "{printed}");
     assert_eq!(findings(&project, &[]).1.len(), 3, "JSON lists each place");
+}
+
+/// Settings are often one long line. A mark below a wrapped line would point nowhere.
+#[test]
+fn cuts_source_lines_to_the_terminal() {
+    let project = TestProject::new();
+    let fine = json!({"type": "command", "command": format!("echo {}", "word ".repeat(30))});
+    let gone = json!({"type": "command", "command": "./gone.sh --with some --more arguments"});
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [fine, gone, fine]}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    let mut check = TerminalProgram::start(&project, &["check"], (80, 24));
+    assert_eq!(check.wait().code(), Some(1));
+    check.wait_for("1 error");
+    let lines = check.lines();
+    let source = lines.iter().position(|line| line.starts_with("1 | ")).unwrap();
+    let marks = &lines[source + 1];
+    assert!(marks.starts_with("  | ") && marks.contains("^^^"), "{lines:#?}");
+    let at = marks.find('^').unwrap();
+    assert!(
+        lines[source][at..].starts_with("{\"type\":\"command\",\"command\":\"./gone.sh"),
+        "{lines:#?}"
+    );
 }
 
 #[test]
