@@ -124,12 +124,21 @@ fn replay_session(
         printer::print(&replay.format_change());
     }
     printer::print(&format_count(&replays, changed.len(), unrecorded));
-    let waiting = trust::count_waiting(gambrel, &gambrel.load_hooks(None));
-    printer::print(&trust::waiting_line(waiting));
+    printer::print(&trust::waiting_line(count_waiting(gambrel, &replays)));
     Ok(())
 }
 
-/// The last line: how many decisions change, and what could not be replayed in full.
+/// How many hooks of the session's project wait for trust, and were left out because of that.
+fn count_waiting(gambrel: &Gambrel, replays: &[Replay<'_>]) -> usize {
+    let event = replays.last().map(|replay| &replay.event);
+    let receive = |event: &RecordedEvent| {
+        gambrel.receive(&event.from, event.native.to_string().as_bytes()).ok()
+    };
+    let loaded = event.and_then(receive).map(|event| gambrel.load_hooks(Some(&event)));
+    loaded.map_or(0, |loaded| trust::count_waiting(gambrel, &loaded))
+}
+
+/// The counts: how many decisions change, and what could not be replayed in full.
 fn format_count(replays: &[Replay<'_>], changed: usize, unrecorded: usize) -> String {
     let plural = |count: usize, one: &str, many: &str| match count {
         1 => format!("1 {one}"),

@@ -256,7 +256,13 @@ fn a_session_says_that_hooks_wait_for_trust() {
     project.file(".gambrel/hooks.yaml", RULE);
     fire(&project, "ls");
     let shown = replay(&project, &["--session", "s"]);
-    assert!(shown.ends_with("1 hook does not run until you trust it: run `gambrel trust`\n"));
+    let waiting = "1 hook does not run until you trust it: run `gambrel trust`\n";
+    assert!(shown.ends_with(waiting), "{shown}");
+    // Its hooks are those of the folder in which it was recorded.
+    let home = project.base.join("home");
+    let mut elsewhere = project.command(&["replay", "--session", "s"]);
+    let shown = text(&elsewhere.current_dir(home).output().unwrap().stdout);
+    assert!(shown.ends_with(waiting), "{shown}");
 }
 
 #[test]
