@@ -10,7 +10,7 @@ use super::local_time;
 use super::summary::summarize_event;
 use crate::printer::{self, ruling_style};
 
-/// Length of the short id, which `show` accepts.
+/// The width of a short id, which `show` accepts.
 const SHORT_ID_CHARS: usize = 6;
 /// Width of a line where stdout is no terminal.
 const DEFAULT_LINE_CHARS: usize = 160;
@@ -49,7 +49,7 @@ impl LogRow {
         let about = summarize_event(&recorded).map(|summary| summary.text).unwrap_or_default();
         let cells = [
             local_time::format_short(firing.at, now_ms()),
-            short_id(&firing.id),
+            firing.short_id(),
             ruling,
             recorded.text("event").to_owned(),
             recorded.text("tool").to_owned(),
@@ -136,16 +136,10 @@ pub fn format_json(firing: &FiringRecord) -> String {
 pub fn to_json(firing: &FiringRecord) -> Value {
     let recorded = RecordedFiring::new(firing);
     let mut value = recorded.to_json();
-    value["short_id"] = json!(short_id(&firing.id));
+    value["short_id"] = json!(firing.short_id());
     value["time"] = json!(local_time::format_full(firing.at));
     value["about"] = json!(summarize_event(&recorded).map(|summary| summary.text));
     value
-}
-
-/// The beginning of the random part of an id. The part before it is the time.
-pub fn short_id(id: &str) -> String {
-    let random = id.split_once('-').map_or(id, |(_, part)| part);
-    random.chars().take(SHORT_ID_CHARS).collect()
 }
 
 /// Whether only the caller's dialect knows this slot. It holds the same rewrite in its own words.

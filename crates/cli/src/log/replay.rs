@@ -12,7 +12,7 @@ use gambrel_model::ledger::{FiringQuery, FiringRecord, RecordedEvent, RecordedFi
 use gambrel_model::text::join_lines;
 use serde_json::{Value, json};
 
-use super::line::{describe_rewrites, is_own_slot, short_id};
+use super::line::{describe_rewrites, is_own_slot};
 use super::summary::summarize_event;
 use super::{find_firing, import_spool, open_journal};
 use crate::args::Sources;
@@ -175,7 +175,7 @@ impl<'f> Replay<'f> {
         let native = event.native.to_string();
         let received = match trial.receive(&event.from, native.as_bytes()) {
             Ok(received) => received,
-            Err(complaint) => bail!("{}: {}", short_id(&firing.id), complaint.message),
+            Err(complaint) => bail!("{}: {}", firing.short_id(), complaint.message),
         };
         let hosted = *recorded.field("hosted") == true;
         let decision = trial.fire_again(received, hosted).decision;
@@ -255,7 +255,7 @@ impl<'f> Replay<'f> {
     fn event_line(&self) -> String {
         let about = summarize_event(&self.recorded).map(|summary| summary.text);
         let parts = [
-            short_id(&self.firing.id),
+            self.firing.short_id(),
             self.event.name.clone(),
             self.recorded.text("tool").to_owned(),
             join_lines(&about.unwrap_or_default()),

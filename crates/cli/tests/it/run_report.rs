@@ -186,4 +186,6 @@ fn pushes_new_firings_to_open_pages() {
     for words in ["PreToolUse", "Claude Code", "<strong>Bash</strong>", "<code>ls</code>"] {
         assert!(html.contains(words), "{words}: {html}");
     }
+    let id = project.json(&["log", "--json", "-n", "1"])["short_id"].as_str().unwrap().to_owned();
+    assert!(html.contains(&format!("<code>gambrel show {id}</code>")), "{html}");
 }

@@ -87,7 +87,7 @@ fn firing_row(firing: &FiringRecord, activity: &Activity, now: u64) -> Markup {
             (hook_rows(&firing.id, &hooks))
             p.quiet {
                 (text("event")) ", session " (clean_line(&firing.session)) ": "
-                code { "gambrel show " (firing.id) }
+                code { "gambrel show " (clean_line(&firing.short_id())) }
             }
         }
     }
