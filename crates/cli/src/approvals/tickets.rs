@@ -90,6 +90,16 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
     Ok(0)
 }
 
+/// What a question is about, on one line: its title, and the command or file that it does not name.
+pub fn describe_question(ticket: &Ticket) -> String {
+    let context = &ticket.context;
+    let subject = if context.command.is_empty() { &context.path } else { &context.command };
+    match subject.lines().next().filter(|subject| !ticket.title.contains(subject)) {
+        Some(subject) => format!("{} ({subject})", ticket.title),
+        None => ticket.title.clone(),
+    }
+}
+
 /// What an answer is about, in lines below a question: the command or the file, why it is asked, and
 /// the project if it is another one.
 fn describe_subject(ticket: &Ticket, here: &str) -> String {

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::counts_view::{cost_text, describe_counts, tokens_text};
 use super::live::LiveView;
+use crate::approvals::tickets::describe_question;
 use crate::printer;
 
 /// The most characters of an iteration's summary.
@@ -114,7 +115,7 @@ impl<'p> ProgressPrinter<'p> {
             // The live view shows them as long as they hold.
             RunUpdate::Question(_) | RunUpdate::Waiting(_) if self.display.live.is_some() => {}
             RunUpdate::Question(ticket) => {
-                let title = printer::replace_controls(&ticket.title);
+                let title = printer::single_line(&describe_question(ticket));
                 printer::print_stderr(&format!(
                     "  question {id}: {title}\n    gambrel approve {id}, or gambrel deny {id}\n",
                     id = ticket.id

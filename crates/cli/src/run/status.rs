@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::counts_view::describe_counts;
 use super::stall::AgentStall;
 use super::{SayArgs, StatusArgs, StopArgs};
+use crate::approvals::tickets::describe_question;
 use crate::args::{JsonArgs, UsageError};
 use crate::{open, printer};
 
@@ -126,7 +127,7 @@ pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result
         text.push_str(&format!("child      {}\n", child.as_str().unwrap_or_default()));
     }
     for ticket in open_questions(&gambrel, session)? {
-        let title = printer::truncate_line(&ticket.title, MAX_TITLE_CHARS);
+        let title = printer::truncate_line(&describe_question(&ticket), MAX_TITLE_CHARS);
         let id = &ticket.id;
         text.push_str(&format!("question   {title}: gambrel approve {id}, or gambrel deny {id}\n"));
     }

@@ -30,7 +30,7 @@ fn calling_project() -> TestProject {
     let turn = json!({"say": "I clean up.", "tools": [call("rm -rf /"), call("deploy")]});
     project.file("turns.yaml", &json!({"turns": [turn]}).to_string());
     let block = json!({"rule": {"block": "rm -rf", "message": "not for\u{1b}[2J agents", "fact": "TOOL_COMMAND"}});
-    let ask = json!({"rule": {"ask": "deploy", "message": "production", "fact": "TOOL_COMMAND"}});
+    let ask = json!({"name": "Ship?", "rule": {"ask": "deploy", "message": "production", "fact": "TOOL_COMMAND"}});
     let hooks = json!({"hooks": {"on_tool_before": [block, ask]}});
     project.file(".gambrel/hooks.yaml", &hooks.to_string());
     project
@@ -124,7 +124,7 @@ fn shows_blocked_calls_and_open_questions() {
     let blocked = if blocked.contains("rm -rf /") { blocked } else { run.wait_for("rm -rf /") };
     assert!(blocked.contains("rm -rf /  not for\u{fffd}[2J agents"), "{blocked}");
     let question = run.wait_for("gambrel approve");
-    assert!(question.contains("question") && question.contains("shell deploy"), "{question}");
+    assert!(question.contains("question") && question.contains("Ship? (deploy)"), "{question}");
     run.wait_for("2 calls, 1 blocked");
     let (_, rest) = question.split_once("approve ").unwrap();
     let id = rest.split(',').next().unwrap();

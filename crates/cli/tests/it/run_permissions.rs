@@ -98,12 +98,17 @@ fn a_question_has_the_name_of_its_hook() {
         assert_eq!((&ticket["title"], &ticket["why"]), (&json!(title), &json!("it is Friday")));
         let id = id_of(&ticket);
         let status = text(&project.run(&["status", "work"], b"").stdout);
-        let line = format!("question   {title}: gambrel approve {id}, or gambrel deny {id}\n");
+        // The name alone does not say what would run.
+        let about = name.map_or(title.to_owned(), |name| format!("{name} (deploy --now)"));
+        let line = format!("question   {about}: gambrel approve {id}, or gambrel deny {id}\n");
         assert!(status.contains(&line), "{status}");
         answer(&project, &["deny", &id]);
-        let next = wait_for_question(&project, &[id]);
+        let next = wait_for_question(&project, std::slice::from_ref(&id));
         answer(&project, &["deny", &id_of(&next)]);
-        assert!(run.wait_with_output().unwrap().status.success());
+        let output = run.wait_with_output().unwrap();
+        let printed = text(&output.stderr);
+        assert!(printed.contains(&format!("  question {id}: {about}\n")), "{printed}");
+        assert!(output.status.success());
     }
 }
 
