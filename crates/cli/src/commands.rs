@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use gambrel::{Gambrel, Loaded, Trust};
+use gambrel_model::complaint::nearest_word;
 use gambrel_model::{Call, Complaint, End, Hook, Limits, Outcome, SourceSpan};
 use serde_json::{Value, json};
 
@@ -295,8 +296,11 @@ fn warn_unknown_events(hook: &Hook, answer: &Value) -> Vec<Complaint> {
     let names = names.filter_map(|event| event["name"].as_str()).filter(|name| !known(name));
     let note = |name: &str| {
         let spot = SourceSpan::of_file(&hook.draft.source.spot.path);
+        let known = hook.dialect.events().iter().map(|row| row.name);
+        let near = nearest_word(name, known).map(|near| format!("; did you mean `{near}`?"));
+        let help = "its handler runs only if a caller fires an event of that name";
         Complaint::warning(spot, format!("registers for `{name}`, an unknown event"))
-            .with_help("its handler runs only if a caller fires an event of that name")
+            .with_help(format!("{help}{}", near.unwrap_or_default()))
     };
     names.map(note).collect()
 }

@@ -72,7 +72,10 @@ fn check_hooks(gambrel: &Gambrel) -> Finding {
     let errors = loaded.complaints.iter().filter(|c| c.severity == Severity::Error).count();
     let what = match errors {
         0 => format!("{} found", loaded.hooks.len()),
-        _ => format!("{} found, {errors} errors: run `gambrel check`", loaded.hooks.len()),
+        _ => {
+            let errors = printer::format_quantity(errors, "error");
+            format!("{} found, {errors}: run `gambrel check`", loaded.hooks.len())
+        }
     };
     Finding { name: "hooks", ok: errors == 0, what }
 }
@@ -83,7 +86,8 @@ fn check_trust(gambrel: &Gambrel) -> Finding {
             let by_variable = gambrel.setup().options.trusts_all_by == Some(open::TRUST_VARIABLE);
             let all =
                 if by_variable { format!("; {}", open::TRUSTS_ALL_WARNING) } else { String::new() };
-            let what = format!("{} entries{all}", entries.len());
+            let noun = if entries.len() == 1 { "entry" } else { "entries" };
+            let what = format!("{} {noun}{all}", entries.len());
             Finding { name: "trust", ok: true, what }
         }
         Err(error) => Finding { name: "trust", ok: false, what: error.to_string() },

@@ -175,7 +175,8 @@ pub fn import_spool(ledger: &dyn Ledger) {
                 printer::warn(&format!("gambrel: {notice}"));
             }
             if imported.corrupt > 0 {
-                printer::warn(&format!("gambrel: skipped {} broken records", imported.corrupt));
+                let broken = printer::format_quantity(imported.corrupt, "broken record");
+                printer::warn(&format!("gambrel: skipped {broken}"));
             }
         }
         Err(error) => printer::warn(&format!("gambrel: {error}")),

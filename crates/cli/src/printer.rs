@@ -7,6 +7,7 @@ pub mod diagnostic;
 pub mod status_block;
 pub mod style;
 
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -146,6 +147,12 @@ pub fn fit_line(text: &str, width: usize) -> String {
         whole if whole.chars().count() <= width => whole,
         _ => truncate_line(text, width.saturating_sub(1)),
     }
+}
+
+/// A number with its noun: `1 line`, `2 lines`.
+pub fn format_quantity<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let ending = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 /// Formats rows in aligned columns. Line breaks in a cell become blanks.

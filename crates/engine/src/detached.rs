@@ -118,7 +118,7 @@ fn find_removed(ledger: &dyn Ledger, event: &Event) -> RemovedText {
 fn late_body(hook: &Hook, outcome: &Outcome, verdict: &Verdict) -> Value {
     json!({
         "hook": hook.id, "source": hook.draft.source.location(), "outcome": outcome.end.trail_word(),
-        "end": outcome.end, "ms": outcome.elapsed.as_secs_f64() * 1_000.0,
+        "end": outcome.end, "ms": (outcome.elapsed.as_secs_f64() * 10_000.0).round() / 10.0,
         "attempts": outcome.attempts, "verdict": verdict.ruling.as_str(),
         "stdout": text_excerpt(&outcome.stdout.to_text()),
         "stderr": text_excerpt(&outcome.stderr.to_text()),

@@ -71,6 +71,8 @@ pub struct Step {
     pub hook: String,
     /// The hook's title.
     pub title: String,
+    /// The name that its author gave it, if any.
+    pub name: Option<String>,
     /// Its dialect.
     pub dialect: String,
     /// The name of its action.
@@ -117,6 +119,7 @@ impl Step {
         Self {
             hook: hook.id.clone(),
             title: hook.title(),
+            name: hook.author_name().map(str::to_owned),
             dialect: hook.dialect.name.to_owned(),
             action: hook.draft.action.clone(),
             source: hook.draft.source.location(),

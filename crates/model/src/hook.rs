@@ -365,6 +365,12 @@ impl Hook {
     pub fn title(&self) -> String {
         self.draft.name.clone().unwrap_or_else(|| self.describe().title)
     }
+
+    /// The name that its author wrote. A module has that of its file instead.
+    pub fn author_name(&self) -> Option<&str> {
+        let file = self.draft.source.spot.path.file_name();
+        self.draft.name.as_deref().filter(|name| file.is_none_or(|file| file != *name))
+    }
 }
 
 /// The complaint about an invalid matcher.

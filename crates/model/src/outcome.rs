@@ -120,6 +120,12 @@ impl End {
             Self::EndedUnobserved => "ended",
         }
     }
+
+    /// Whether the hook gave no answer: it was late, did not start, or was killed. Takes the word of
+    /// a trail, which records have.
+    pub fn is_without_answer(trail_word: &str) -> bool {
+        matches!(trail_word, "late" | "unstarted" | "signalled")
+    }
 }
 
 /// Length of the excerpt of a truncated stream.

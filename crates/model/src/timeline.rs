@@ -93,6 +93,9 @@ pub struct TimelineHook {
     /// What it rewrote, such as `input` and `output`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewrote: Vec<String>,
+    /// Whether it gave no answer: it was late, did not start, or was killed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_unanswered: bool,
     /// How long it ran, in milliseconds.
     pub ms: u64,
     /// Its reasons and remarks.
@@ -115,7 +118,10 @@ impl TimelineHook {
         let rewrites =
             (!self.rewrote.is_empty()).then(|| format!("rewrote {}", self.rewrote.join(", ")));
         let words: Vec<String> = ruling.map(str::to_owned).into_iter().chain(rewrites).collect();
-        words.join(", ")
+        match self.is_unanswered && words.is_empty() {
+            true => "no answer".to_owned(),
+            false => words.join(", "),
+        }
     }
 }
 

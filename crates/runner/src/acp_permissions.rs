@@ -16,7 +16,9 @@ use crate::agent::{
 use crate::context::{RunError, RunUpdate};
 use crate::drive::Driver;
 use crate::firing::{RunDecision, RunFiring};
-use crate::permissions::{QuestionState, ToolRuling, refusal_of, tool_end_firing, tool_firing};
+use crate::permissions::{
+    QuestionState, ToolQuestion, ToolRuling, refusal_of, tool_end_firing, tool_firing,
+};
 
 /// How often an agent may ask in one turn.
 const MAX_REQUESTS: usize = 10_000;
@@ -258,7 +260,7 @@ impl<'r> Driver<'r> {
             _ if !is_open => Ok(()),
             ToolRuling::Allow => self.decide_call(turn, &id, PermissionWish::Allow),
             ToolRuling::Deny(reason) => self.deny_call(turn, &id, reason),
-            ToolRuling::Ask(reason) => self.ask_about(turn, &call, &reason),
+            ToolRuling::Ask(question) => self.ask_about(turn, &call, &question),
         }
     }
 
@@ -274,7 +276,9 @@ impl<'r> Driver<'r> {
             ToolRuling::Allow | ToolRuling::Ask(_) if self.context.is_strict => {
                 ToolRuling::Deny(format!("strict: {BLIND}"))
             }
-            ToolRuling::Allow if self.context.can_ask => ToolRuling::Ask(BLIND.to_owned()),
+            ToolRuling::Allow if self.context.can_ask => {
+                ToolRuling::Ask(ToolQuestion { name: None, reason: BLIND.to_owned() })
+            }
             ToolRuling::Allow => {
                 let text = format!("{}: {BLIND}; nobody can be asked", call.to_tool_use().name);
                 (self.on_update)(RunUpdate::Notice(&text));
@@ -285,8 +289,13 @@ impl<'r> Driver<'r> {
     }
 
     /// Asks a person about a call.
-    fn ask_about(&mut self, turn: &mut AcpTurn<'r>, call: &AcpToolCall, reason: &str) -> AcpResult {
-        let ticket = match self.open_question(&name_call(turn, call), reason) {
+    fn ask_about(
+        &mut self,
+        turn: &mut AcpTurn<'r>,
+        call: &AcpToolCall,
+        question: &ToolQuestion,
+    ) -> AcpResult {
+        let ticket = match self.open_question(&name_call(turn, call), question) {
             Ok(ticket) => ticket,
             Err(error) => return self.deny_call(turn, &call.id, error.to_string()),
         };

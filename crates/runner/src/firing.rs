@@ -147,6 +147,10 @@ impl<'r> Driver<'r> {
             if !rewrote.is_empty() {
                 line["rewrote"] = json!(rewrote);
             }
+            let end = step.outcome.as_ref().map(|outcome| outcome.end.trail_word());
+            if end.is_some_and(End::is_without_answer) {
+                line["unanswered"] = json!(true);
+            }
             if !step.why.is_empty() {
                 line["why"] = json!(truncate_chars(&step.why, MAX_WHY_CHARS, "…"));
             }

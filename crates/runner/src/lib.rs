@@ -71,5 +71,5 @@ pub use plan::{
 pub use provider::{ACP_AGENTS, AcpAgent, AgentSpec};
 pub use start::{read_log, read_plan, read_state, run_plan, write_plan, write_state};
 pub use state::{HistoryEntry, RunFailure, RunState, RunStatus, StageState};
-pub use timeline::{build_timeline, read_hook};
+pub use timeline::{build_timeline, describe_stop, read_hook};
 pub use usage::{AgentUsage, UsdAmount};

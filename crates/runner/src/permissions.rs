@@ -29,11 +29,20 @@ pub(crate) enum ToolRuling {
     /// It may run.
     Allow,
     /// A person is asked.
-    Ask(String),
+    Ask(ToolQuestion),
     /// It may not run.
     Deny(String),
     /// It may not run, and the run stops.
     Halt(String),
+}
+
+/// What a person is told about a tool call beside the call.
+#[derive(Default)]
+pub(crate) struct ToolQuestion {
+    /// The name of the hook that asks, if its author gave it one.
+    pub name: Option<String>,
+    /// Why it asks.
+    pub reason: String,
 }
 
 /// Whether a question has an answer.
@@ -84,7 +93,7 @@ impl Driver<'_> {
         let fired = self.fire(tool_firing("tool.before", tool))?;
         match self.rule_tool(fired) {
             ToolRuling::Allow => Ok(None),
-            ToolRuling::Ask(reason) => self.ask_user(tool, &reason),
+            ToolRuling::Ask(question) => self.ask_user(tool, &question),
             ToolRuling::Deny(reason) | ToolRuling::Halt(reason) => Ok(Some(reason)),
         }
     }
@@ -95,7 +104,10 @@ impl Driver<'_> {
         let reason = join_reasons(&fired.decision);
         match (fired.decision.for_caller.ruling, self.plan.permissions) {
             (Ruling::Allow, _) | (Ruling::Silent, PermissionDefault::Allow) => ToolRuling::Allow,
-            (Ruling::Ask, _) | (Ruling::Silent, PermissionDefault::Ask) => ToolRuling::Ask(reason),
+            (Ruling::Ask, _) | (Ruling::Silent, PermissionDefault::Ask) => {
+                let name = asking_hook(&fired.decision);
+                ToolRuling::Ask(ToolQuestion { name, reason })
+            }
             (Ruling::Silent, PermissionDefault::Deny) => {
                 ToolRuling::Deny("`permissions: deny` of the plan".to_owned())
             }
@@ -117,8 +129,12 @@ impl Driver<'_> {
     }
 
     /// Asks a person about a tool call. Returns the reason where it is refused.
-    fn ask_user(&mut self, tool: &ToolUse, reason: &str) -> Result<Option<String>, RunError> {
-        let ticket = self.open_question(tool, reason)?;
+    fn ask_user(
+        &mut self,
+        tool: &ToolUse,
+        question: &ToolQuestion,
+    ) -> Result<Option<String>, RunError> {
+        let ticket = self.open_question(tool, question)?;
         let answer = self.wait_for_answer(&ticket)?;
         self.close_question(&ticket)?;
         Ok(refusal_of(answer))
@@ -128,9 +144,9 @@ impl Driver<'_> {
     pub(crate) fn open_question(
         &mut self,
         tool: &ToolUse,
-        reason: &str,
+        question: &ToolQuestion,
     ) -> Result<Ticket, RunError> {
-        let ticket = self.build_ticket(tool, reason);
+        let ticket = self.build_ticket(tool, question);
         let ticket = self.context.ledger.open_ticket(&ticket)?.ticket;
         (self.on_update)(RunUpdate::Question(&ticket));
         Ok(ticket)
@@ -154,7 +170,8 @@ impl Driver<'_> {
         })
     }
 
-    fn build_ticket(&self, tool: &ToolUse, reason: &str) -> Ticket {
+    fn build_ticket(&self, tool: &ToolUse, question: &ToolQuestion) -> Ticket {
+        let ToolQuestion { name, reason } = question;
         let now = (self.context.now_ms)();
         let word = if tool.tool.is_empty() { &tool.name } else { &tool.tool };
         let args = shorten_call(&tool.args);
@@ -162,7 +179,7 @@ impl Driver<'_> {
             ("Tool".to_owned(), word.clone()),
             ("Arguments".to_owned(), tool.args.to_string()),
         ];
-        shown.extend((!reason.is_empty()).then(|| ("Why".to_owned(), reason.to_owned())));
+        shown.extend((!reason.is_empty()).then(|| ("Why".to_owned(), reason.clone())));
         let what = format!("tool/{}", tool.key);
         let cursor = &self.state.cursor;
         let key = cursor.firing_key(&self.folder.path, &self.plan.session.run_id, &what);
@@ -173,12 +190,12 @@ impl Driver<'_> {
             session: self.plan.session.name.clone(),
             project: self.context.project.display().to_string(),
             hook: asker_name(&self.folder.path),
-            title: format!("{word} {args}"),
+            title: name.clone().unwrap_or_else(|| format!("{word} {args}")),
             shown,
             context: QuestionContext {
                 command: tool.args["command"].as_str().unwrap_or_default().to_owned(),
                 path: tool.args["path"].as_str().unwrap_or_default().to_owned(),
-                why: reason.to_owned(),
+                why: reason.clone(),
                 agent: self.node().provider.spec.clone(),
                 effects: tool_effects(),
                 ..QuestionContext::default()
@@ -264,6 +281,12 @@ pub(crate) fn refusal_of(answer: Option<Answer>) -> Option<String> {
 
 fn is_approval(answer: &Answer) -> bool {
     matches!(answer.action.as_str(), "approve" | "continue" | "ok")
+}
+
+/// The name of the hook that asks.
+fn asking_hook(decision: &Decision) -> Option<String> {
+    let mut asking = decision.trail.iter().filter(|step| step.verdict == Ruling::Ask);
+    asking.find_map(|step| step.name.clone())
 }
 
 fn join_reasons(decision: &Decision) -> String {

@@ -105,9 +105,7 @@ impl TimelineFold<'_> {
             }
             LogKind::AgentEnd => self.end_agent(line),
             LogKind::Stop => {
-                let reasons = line.data["reasons"].as_array().into_iter().flatten();
-                let reasons: Vec<&str> = reasons.filter_map(Value::as_str).collect();
-                let text = format!("kept going by a hook: {}", reasons.join("; "));
+                let text = describe_stop(line);
                 self.add_note(line, &text, false);
             }
             LogKind::IterationComplete => {
@@ -159,6 +157,15 @@ impl TimelineFold<'_> {
     }
 }
 
+/// Why the agent works on, from the line of a stop that hooks refused.
+pub fn describe_stop(line: &LogLine) -> String {
+    let reasons = line.data["reasons"].as_array().into_iter().flatten();
+    let reasons: Vec<&str> = reasons.filter_map(Value::as_str).collect();
+    let reasons = reasons.join("; ");
+    let colon = if reasons.is_empty() { "" } else { ": " };
+    format!("kept going by a hook{colon}{reasons}")
+}
+
 /// The hook of a line.
 pub fn read_hook(line: &LogLine) -> TimelineHook {
     let data = &line.data;
@@ -168,6 +175,7 @@ pub fn read_hook(line: &LogLine) -> TimelineHook {
         moment: text_of(data, "moment"),
         verdict: text_of(data, "verdict"),
         rewrote: serde_json::from_value(data["rewrote"].clone()).unwrap_or_default(),
+        is_unanswered: data["unanswered"] == true,
         ms: data["ms"].as_u64().unwrap_or(0),
         why: text_of(data, "why"),
         tool: text_of(data, "tool"),

@@ -19,6 +19,9 @@ const WHERE_TO_BEGIN: &str =
   answer:   gambrel serve, on a page; gambrel approve or deny, here
   more:     docs/approvals.md
 ";
+/// Maximum width of a session and of a question, so that a line fits 100 columns.
+const MAX_SESSION_CHARS: usize = 18;
+const MAX_TITLE_CHARS: usize = 44;
 /// Maximum width of what a question is about.
 const MAX_SUBJECT_CHARS: usize = 96;
 /// Where answered questions are.
@@ -70,24 +73,44 @@ pub fn run(folder: Option<PathBuf>, args: &ApprovalsArgs) -> anyhow::Result<u8> 
     }
 
     let row = |ticket: &Ticket| {
-        let cells = [ticket.id.clone(), describe_state(ticket, now), ticket.session.clone()];
-        let rest = [&ticket.title, &ticket.project].map(|text| printer::truncate_line(text, 60));
-        cells.into_iter().chain(rest).collect()
+        vec![
+            ticket.id.clone(),
+            describe_state(ticket, now),
+            printer::fit_line(&ticket.session, MAX_SESSION_CHARS),
+            printer::fit_line(&ticket.title, MAX_TITLE_CHARS),
+        ]
     };
     let rows: Vec<Vec<String>> = tickets.iter().map(row).collect();
-    let table =
-        printer::format_table(&["TICKET", "STATE", "SESSION", "QUESTION", "PROJECT"], &rows);
-    let subjects = std::iter::once(String::new()).chain(tickets.iter().map(describe_subject));
+    let table = printer::format_table(&["TICKET", "STATE", "SESSION", "QUESTION"], &rows);
+    let here = gambrel.project_folder().display().to_string();
+    let subjects = tickets.iter().map(|ticket| describe_subject(ticket, &here));
+    let subjects = std::iter::once(String::new()).chain(subjects);
     let lines = table.lines().zip(subjects).map(|(line, subject)| format!("{line}\n{subject}"));
     printer::print(&lines.collect::<String>());
     Ok(0)
 }
 
-/// What an answer is about, in lines below a question: the command or the file, and why it is asked.
-fn describe_subject(ticket: &Ticket) -> String {
+/// What a question is about, on one line: its title, and the command or file that it does not name.
+pub fn describe_question(ticket: &Ticket) -> String {
     let context = &ticket.context;
     let subject = if context.command.is_empty() { &context.path } else { &context.command };
-    let texts = [subject, &context.why].into_iter().filter(|text| !text.is_empty());
+    match subject.lines().next().filter(|subject| !ticket.title.contains(subject)) {
+        Some(subject) => format!("{} ({subject})", ticket.title),
+        None => ticket.title.clone(),
+    }
+}
+
+/// What an answer is about, in lines below a question: the command or the file, why it is asked, and
+/// the project if it is another one.
+fn describe_subject(ticket: &Ticket, here: &str) -> String {
+    let context = &ticket.context;
+    let subject = if context.command.is_empty() { &context.path } else { &context.command };
+    let project = match ticket.project.as_str() {
+        "" => String::new(),
+        project if project == here => String::new(),
+        project => format!("in {project}"),
+    };
+    let texts = [subject, &context.why, &project].into_iter().filter(|text| !text.is_empty());
     let lines = texts.map(|text| format!("  {}\n", printer::fit_line(text, MAX_SUBJECT_CHARS)));
     lines.collect()
 }

@@ -16,11 +16,13 @@ const INTERPRETERS: [&str; 12] = [
     "sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "bun", "ruby", "perl", "pwsh",
 ];
 /// Words that a shell knows itself.
-const SHELL_BUILTINS: [&str; 42] = [
-    ".", ":", "[", "alias", "bg", "break", "builtin", "cd", "continue", "declare", "echo", "eval",
-    "exit", "export", "false", "fg", "getopts", "hash", "jobs", "kill", "let", "local", "mapfile",
-    "popd", "printf", "pushd", "pwd", "read", "readonly", "return", "set", "shift", "shopt",
-    "source", "test", "times", "trap", "true", "type", "ulimit", "unset", "wait",
+const SHELL_BUILTINS: [&str; 59] = [
+    ".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command", "compgen",
+    "complete", "continue", "declare", "dirs", "disown", "echo", "enable", "eval", "exec", "exit",
+    "export", "false", "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let",
+    "local", "logout", "mapfile", "popd", "printf", "pushd", "pwd", "read", "readonly", "return",
+    "set", "shift", "shopt", "source", "suspend", "test", "times", "trap", "true", "type",
+    "typeset", "ulimit", "umask", "unalias", "unset", "wait",
 ];
 /// Scripts are read up to this size.
 const MAX_SCRIPT_BYTES: u64 = 256 * 1024;

@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use gambrel_engine::now_ms;
+use gambrel_model::End;
 use gambrel_model::ledger::{FiringRecord, RecordedFiring};
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::local_time;
 use super::summary::summarize_event;
 use crate::printer::{self, ruling_style};
 
-/// Length of the short id, which `show` accepts.
+/// The width of a short id, which `show` accepts.
 const SHORT_ID_CHARS: usize = 6;
 /// Width of a line where stdout is no terminal.
 const DEFAULT_LINE_CHARS: usize = 160;
@@ -48,7 +49,7 @@ impl LogRow {
         let about = summarize_event(&recorded).map(|summary| summary.text).unwrap_or_default();
         let cells = [
             local_time::format_short(firing.at, now_ms()),
-            short_id(&firing.id),
+            firing.short_id(),
             ruling,
             recorded.text("event").to_owned(),
             recorded.text("tool").to_owned(),
@@ -135,16 +136,10 @@ pub fn format_json(firing: &FiringRecord) -> String {
 pub fn to_json(firing: &FiringRecord) -> Value {
     let recorded = RecordedFiring::new(firing);
     let mut value = recorded.to_json();
-    value["short_id"] = json!(short_id(&firing.id));
+    value["short_id"] = json!(firing.short_id());
     value["time"] = json!(local_time::format_full(firing.at));
     value["about"] = json!(summarize_event(&recorded).map(|summary| summary.text));
     value
-}
-
-/// The beginning of the random part of an id. The part before it is the time.
-pub fn short_id(id: &str) -> String {
-    let random = id.split_once('-').map_or(id, |(_, part)| part);
-    random.chars().take(SHORT_ID_CHARS).collect()
 }
 
 /// Whether only the caller's dialect knows this slot. It holds the same rewrite in its own words.
@@ -155,10 +150,26 @@ pub fn is_own_slot(slot: &str) -> bool {
 fn find_reason(recorded: &RecordedFiring<'_>) -> String {
     let reason = recorded.list("reasons").iter().find_map(|reason| reason["text"].as_str());
     let trouble = || recorded.troubles().into_iter().find_map(Value::as_str);
-    let rewrote = || {
-        let slots = recorded.list("rewrote").iter().filter_map(Value::as_str);
-        let slots: Vec<&str> = slots.filter(|slot| !is_own_slot(slot)).collect();
-        (!slots.is_empty()).then(|| format!("rewrote {}", slots.join(", ")))
+    let rewrote = || describe_rewrites(recorded);
+    let silent = || describe_missing_answer(recorded);
+    reason.or_else(trouble).map(str::to_owned).or_else(rewrote).or_else(silent).unwrap_or_default()
+}
+
+/// What hooks rewrote: `rewrote input`.
+pub fn describe_rewrites(recorded: &RecordedFiring<'_>) -> Option<String> {
+    let slots = recorded.list("rewrote").iter().filter_map(Value::as_str);
+    let slots: Vec<&str> = slots.filter(|slot| !is_own_slot(slot)).collect();
+    (!slots.is_empty()).then(|| format!("rewrote {}", slots.join(", ")))
+}
+
+/// The first hook that gave no answer, or failed without one, and why.
+fn describe_missing_answer(recorded: &RecordedFiring<'_>) -> Option<String> {
+    let part = |step: &'_ Value, key: &str| step[key].as_str().unwrap_or_default().to_owned();
+    let is_missing = |step: &&Value| {
+        let has_failed = step["code"].as_i64().is_some_and(|code| code != 0);
+        End::is_without_answer(&part(step, "outcome")) || has_failed
     };
-    reason.or_else(trouble).map(str::to_owned).or_else(rewrote).unwrap_or_default()
+    let step = recorded.list("trail").iter().find(is_missing)?;
+    let why = [part(step, "why"), part(step, "outcome")].into_iter().find(|why| !why.is_empty())?;
+    Some(format!("{}: {why}", part(step, "title")))
 }

@@ -12,12 +12,12 @@ use gambrel_model::ledger::{FiringQuery, FiringRecord, RecordedEvent, RecordedFi
 use gambrel_model::text::join_lines;
 use serde_json::{Value, json};
 
-use super::line::short_id;
+use super::line::{describe_rewrites, is_own_slot};
 use super::summary::summarize_event;
 use super::{find_firing, import_spool, open_journal};
 use crate::args::Sources;
-use crate::open;
 use crate::printer::{self, decision_table};
+use crate::{open, trust};
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
@@ -124,10 +124,21 @@ fn replay_session(
         printer::print(&replay.format_change());
     }
     printer::print(&format_count(&replays, changed.len(), unrecorded));
+    printer::print(&trust::waiting_line(count_waiting(gambrel, &replays)));
     Ok(())
 }
 
-/// The last line: how many decisions change, and what could not be replayed in full.
+/// How many hooks of the session's project wait for trust, and were left out because of that.
+fn count_waiting(gambrel: &Gambrel, replays: &[Replay<'_>]) -> usize {
+    let event = replays.last().map(|replay| &replay.event);
+    let receive = |event: &RecordedEvent| {
+        gambrel.receive(&event.from, event.native.to_string().as_bytes()).ok()
+    };
+    let loaded = event.and_then(receive).map(|event| gambrel.load_hooks(Some(&event)));
+    loaded.map_or(0, |loaded| trust::count_waiting(gambrel, &loaded))
+}
+
+/// The counts: how many decisions change, and what could not be replayed in full.
 fn format_count(replays: &[Replay<'_>], changed: usize, unrecorded: usize) -> String {
     let plural = |count: usize, one: &str, many: &str| match count {
         1 => format!("1 {one}"),
@@ -164,7 +175,7 @@ impl<'f> Replay<'f> {
         let native = event.native.to_string();
         let received = match trial.receive(&event.from, native.as_bytes()) {
             Ok(received) => received,
-            Err(complaint) => bail!("{}: {}", short_id(&firing.id), complaint.message),
+            Err(complaint) => bail!("{}: {}", firing.short_id(), complaint.message),
         };
         let hosted = *recorded.field("hosted") == true;
         let decision = trial.fire_again(received, hosted).decision;
@@ -214,6 +225,18 @@ impl<'f> Replay<'f> {
         is_whole && *before != patch["input"]
     }
 
+    /// Why the decisions cannot be compared.
+    fn find_obstacle(&self) -> Option<String> {
+        if let Some(judge) = self.missing_judge() {
+            return Some(format!("{} is not replayed", printer::truncate_line(judge, 60)));
+        }
+        let rewrites = self.recorded.field("rewrites").as_object();
+        let mut slots = rewrites.into_iter().flat_map(|slots| slots.keys());
+        let has_other = slots.any(|slot| slot != "input" && !is_own_slot(slot));
+        let is_lost = has_other && !self.event.differences.is_empty() && !self.is_changed();
+        is_lost.then(|| "the record has no text from before the rewrite".to_owned())
+    }
+
     fn to_json(&self) -> Value {
         let entry = |(step, why): (&Step, &str)| json!({"hook": step.hook, "title": step.title, "why": why});
         json!({
@@ -223,7 +246,7 @@ impl<'f> Replay<'f> {
             "recorded": {"ruling": self.ruling_before(), "reasons": self.recorded.list("reasons")},
             "replayed": self.decision.to_json(),
             "not_replayed": self.left_out().map(entry).collect::<Vec<_>>(),
-            "comparable": self.missing_judge().is_none(),
+            "comparable": self.find_obstacle().is_none(),
             "changed": self.is_changed(),
         })
     }
@@ -232,7 +255,7 @@ impl<'f> Replay<'f> {
     fn event_line(&self) -> String {
         let about = summarize_event(&self.recorded).map(|summary| summary.text);
         let parts = [
-            short_id(&self.firing.id),
+            self.firing.short_id(),
             self.event.name.clone(),
             self.recorded.text("tool").to_owned(),
             join_lines(&about.unwrap_or_default()),
@@ -259,15 +282,26 @@ impl<'f> Replay<'f> {
             (ruling, reason) if reason.is_empty() => ruling.to_owned(),
             (ruling, reason) => format!("{ruling}: {reason}"),
         };
-        text += &format!("  recorded: {before}\n");
+        text += &self.format_rewrites();
+        let rewrote = describe_rewrites(&self.recorded).map(|text| format!(", {text}"));
+        text += &format!("  recorded: {before}{}\n", rewrote.unwrap_or_default());
         text + &self.format_conclusion()
     }
 
+    /// What hooks would put in place of the input and other parts of the event.
+    fn format_rewrites(&self) -> String {
+        let patch = json!(self.decision.merged.patch);
+        let slots = patch.as_object().into_iter().flatten().filter(|(slot, _)| !is_own_slot(slot));
+        let line = |(slot, value): (&String, &Value)| {
+            let value = printer::truncate_line(&value.to_string(), 100);
+            format!("    rewrites {slot}: {value}\n")
+        };
+        slots.map(line).collect()
+    }
+
     fn format_conclusion(&self) -> String {
-        match self.missing_judge() {
-            Some(judge) => {
-                format!("  not comparable: {} is not replayed\n", printer::truncate_line(judge, 60))
-            }
+        match self.find_obstacle() {
+            Some(obstacle) => format!("  not comparable: {obstacle}\n"),
             None if self.is_changed() && self.ruling_before() == self.ruling_now() => {
                 "  changed: the input is rewritten in another way\n".to_owned()
             }

@@ -98,19 +98,28 @@ impl ShownFiring {
 
     fn add_ruling(&mut self, recorded: &RecordedFiring<'_>) {
         let json = recorded.to_json();
-        let ruling = printer::single_line(json["ruling"].as_str().unwrap_or("-"));
-        let reply = printer::single_line(json["said"].as_str().unwrap_or("-"));
-        let style = ruling_style(&ruling);
-        self.text +=
-            &format!("  ruling   {style}{ruling}{style:#} (reply to the caller: {reply})\n");
+        if let Some(ruling) = json["ruling"].as_str() {
+            let ruling = printer::single_line(ruling);
+            let reply = printer::single_line(json["said"].as_str().unwrap_or("-"));
+            let style = ruling_style(&ruling);
+            self.text +=
+                &format!("  ruling   {style}{ruling}{style:#} (reply to the caller: {reply})\n");
+        } else {
+            self.add_row("ruling", "none, the firing has not finished");
+        }
         if !recorded.text("trusts_all_by").is_empty() {
             let by = recorded.text("trusts_all_by");
             self.add_row("trust", &format!("every hook may run, by {by}"));
         }
         for reason in recorded.list("reasons") {
             let text = reason["text"].as_str().unwrap_or_default();
+            if text.trim().is_empty() {
+                continue;
+            }
             let hook = self.title_of(reason["hook"].as_str().unwrap_or_default());
-            self.add_row("because", &format!("{text} ({hook})"));
+            // The title of a rule may be its message.
+            let by = if hook == text { String::new() } else { format!(" ({hook})") };
+            self.add_row("because", &format!("{text}{by}"));
         }
     }
 

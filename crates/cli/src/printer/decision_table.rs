@@ -44,10 +44,11 @@ fn format_step(step: &Step) -> Vec<String> {
         ref end => end.trail_word().to_owned(),
     });
     let verdict = if step.ran { step.verdict.as_str() } else { "-" };
-    let title = if step.recheck { format!("{} (again)", step.title) } else { step.title.clone() };
+    let again = if step.recheck { " (again)" } else { "" };
+    let title = printer::truncate_line(&step.title, MAX_TITLE_CHARS - again.len());
     vec![
         format!("  {}", step.dialect),
-        printer::truncate_line(&title, MAX_TITLE_CHARS),
+        title + again,
         outcome,
         verdict.to_owned(),
         printer::truncate_line(&step.why, MAX_WHY_CHARS),
@@ -58,7 +59,8 @@ fn format_step(step: &Step) -> Vec<String> {
 fn name_hook(decision: &Decision, text: &str, hook: &str) -> String {
     let text = printer::truncate_line(text, 100);
     let step = decision.trail.iter().find(|step| step.hook == hook && !step.title.is_empty());
-    match step {
+    // The title of a rule may be its message.
+    match step.filter(|step| step.title != text) {
         Some(step) => format!("{text} ({})", printer::truncate_line(&step.title, MAX_TITLE_CHARS)),
         None => text,
     }

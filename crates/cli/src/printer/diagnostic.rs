@@ -1,10 +1,17 @@
 //! Formats a complaint: under the source text, or on one line.
 
+use std::ops::Range;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use gambrel_model::text::is_display_control;
 use gambrel_model::{Complaint, Severity};
 
 use crate::printer;
+
+/// What the renderer does not count: the bar after the line number, and the dots of a cut line.
+const MARGIN_CHARS: usize = 7;
+/// The least width of a source line.
+const MIN_SOURCE_CHARS: usize = 30;
 
 /// `path:line:column: message`.
 pub fn short_line(complaint: &Complaint) -> String {
@@ -37,8 +44,9 @@ pub fn draw_snippet(complaint: &Complaint) -> String {
     };
 
     let text = replace_controls_in_place(&text);
-    let end = spot.end.max(spot.start);
-    let range = spot.start..limit_to_first_line(&text, spot.start, end);
+    let width = source_width(spot.line);
+    let end = limit_to_first_line(&text, spot.start, spot.end.max(spot.start));
+    let range = spot.start..width.map_or(end, |width| limit_chars(&text, spot.start..end, width));
     let snippet = Snippet::source(text.as_str())
         .path(path.as_str())
         .annotation(AnnotationKind::Primary.span(range));
@@ -48,7 +56,18 @@ pub fn draw_snippet(complaint: &Complaint) -> String {
     if let Some(help) = &help {
         report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
     }
-    format!("{}\n\n", Renderer::styled().render(&report))
+    let renderer = Renderer::styled();
+    let renderer = match width {
+        Some(width) => renderer.term_width(width),
+        None => renderer,
+    };
+    format!("{}\n\n", renderer.render(&report))
+}
+
+/// The width of a source line on the terminal: the marks below a wrapped line would point nowhere.
+fn source_width(line: usize) -> Option<usize> {
+    let before = line.to_string().len() + MARGIN_CHARS;
+    Some(printer::stdout_width()?.saturating_sub(before).max(MIN_SOURCE_CHARS))
 }
 
 /// Draws a complaint about a file as a whole, or about one that cannot be shown.
@@ -88,4 +107,11 @@ fn replace_controls_in_place(text: &str) -> String {
 fn limit_to_first_line(text: &str, start: usize, end: usize) -> usize {
     let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     end.min(line_end).max(start)
+}
+
+/// The end of a range of at most two thirds of a line: the renderer cuts only what is not marked.
+fn limit_chars(text: &str, range: Range<usize>, width: usize) -> usize {
+    let marked = &text[range.clone()];
+    let end = marked.char_indices().nth(width * 2 / 3).map_or(marked.len(), |(at, _)| at);
+    range.start + end
 }

@@ -2,10 +2,12 @@
 
 use gambrel_runner::RunCounts;
 
+use crate::printer::format_quantity;
+
 /// The counts in one line: what nobody reported is left out.
 pub fn describe_counts(counts: &RunCounts) -> String {
-    let mut parts = vec![plural(counts.turns, "turn")];
-    let calls = plural(counts.sum.tool_calls, "tool call");
+    let mut parts = vec![format_quantity(counts.turns, "turn")];
+    let calls = format_quantity(counts.sum.tool_calls, "tool call");
     parts.push(match counts.sum.blocked_calls {
         0 => calls,
         blocked => format!("{calls} ({blocked} blocked)"),
@@ -24,9 +26,4 @@ pub fn tokens_text(counts: &RunCounts) -> Option<String> {
 /// The cost, if the agent reports it.
 pub fn cost_text(counts: &RunCounts) -> Option<String> {
     counts.sum.usage.cost_usd.map(|cost| format!("${:.4}", cost.to_usd()))
-}
-
-fn plural(count: u64, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
 }

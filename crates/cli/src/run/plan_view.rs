@@ -50,10 +50,13 @@ pub fn print_plan(gambrel: &Gambrel, plan: &Plan, folder: &RunFolder, json: bool
 
 fn describe_node(gambrel: &Gambrel, plan: &Plan, index: usize, node: &PlanNode) -> String {
     let termination = &node.termination;
-    let mut text = format!(
-        "stage {index} {}: {:?}, at most {} iterations\n  agent   {}\n",
-        node.id, termination.kind, termination.max, node.provider.spec
-    );
+    let kind = format!("{:?}", termination.kind).to_lowercase();
+    let limit = match termination.limit() {
+        None => "no limit of iterations".to_owned(),
+        Some(max) => format!("at most {}", printer::format_quantity(max, "iteration")),
+    };
+    let mut text =
+        format!("stage {index} {}: {kind}, {limit}\n  agent   {}\n", node.id, node.provider.spec);
     let prompt: String = node.prompt.chars().take(MAX_PROMPT_CHARS).collect();
     let place = node.prompt_path.as_ref().map(|path| path.display().to_string());
     text.push_str(&format!(

@@ -6,12 +6,13 @@ use std::io::IsTerminal;
 use std::time::Instant;
 
 use gambrel_runner::{
-    LogKind, LogLine, Plan, RunCounts, RunFolder, RunResult, RunUpdate, read_hook,
+    LogKind, LogLine, Plan, RunCounts, RunFolder, RunResult, RunUpdate, describe_stop, read_hook,
 };
 use serde_json::json;
 
 use super::counts_view::{cost_text, describe_counts, tokens_text};
 use super::live::LiveView;
+use crate::approvals::tickets::describe_question;
 use crate::printer;
 
 /// The most characters of an iteration's summary.
@@ -114,7 +115,7 @@ impl<'p> ProgressPrinter<'p> {
             // The live view shows them as long as they hold.
             RunUpdate::Question(_) | RunUpdate::Waiting(_) if self.display.live.is_some() => {}
             RunUpdate::Question(ticket) => {
-                let title = printer::replace_controls(&ticket.title);
+                let title = printer::single_line(&describe_question(ticket));
                 printer::print_stderr(&format!(
                     "  question {id}: {title}\n    gambrel approve {id}, or gambrel deny {id}\n",
                     id = ticket.id
@@ -164,17 +165,20 @@ impl<'p> ProgressPrinter<'p> {
     fn describe(&self, line: &LogLine) -> Option<String> {
         let node = self.plan.nodes.get(line.cursor.node());
         let stage = node.map(|node| node.id.as_str()).unwrap_or_default();
-        let max = node.map_or(0, |node| node.termination.max);
+        let limit = node.and_then(|node| node.termination.limit());
         let text = |key: &str| line.data[key].as_str().unwrap_or_default().to_owned();
         let iteration = line.cursor.iteration;
         Some(match line.kind {
             LogKind::SessionStart => format!("run {}: {}", line.session, text("pipeline")),
             LogKind::Resumed => format!("run {}: continued at iteration {iteration}", line.session),
             LogKind::NodeStart => format!("stage {stage}"),
-            LogKind::IterationStart => match line.cursor.attempt {
-                1 => format!("  iteration {iteration} of at most {max}"),
-                attempt => format!("  iteration {iteration} of at most {max}, attempt {attempt}"),
-            },
+            LogKind::IterationStart => {
+                let limit = limit.map(|max| format!(" of at most {max}")).unwrap_or_default();
+                match line.cursor.attempt {
+                    1 => format!("  iteration {iteration}{limit}"),
+                    attempt => format!("  iteration {iteration}{limit}, attempt {attempt}"),
+                }
+            }
             LogKind::HookComplete => {
                 let hook = read_hook(line);
                 let decision = match hook.decision_words() {
@@ -184,7 +188,7 @@ impl<'p> ProgressPrinter<'p> {
                 format!("    hook {} ({} ms): {decision}", hook.title, hook.ms)
             }
             LogKind::AgentStart => "    agent started".to_owned(),
-            LogKind::Stop => format!("    kept going by a hook: {}", line.data["reasons"]),
+            LogKind::Stop => format!("    {}", describe_stop(line)),
             LogKind::IterationComplete => {
                 let reason = text("reason");
                 let reason = if reason.is_empty() { reason } else { format!(" ({reason})") };

@@ -69,15 +69,20 @@ fn text_report(timeline: &RunTimeline) -> String {
 fn describe_iteration(text: &mut String, iteration: &IterationTimeline) {
     let seconds = iteration.ended.saturating_sub(iteration.began) as f64 / 1000.0;
     let summary = printer::truncate_line(&iteration.summary, 100);
-    let _infallible =
-        writeln!(text, "  {} {}  {seconds:.1} s  {summary}", iteration.number, iteration.decision);
+    let decision = match iteration.decision.as_str() {
+        "" if iteration.is_agent_working => "agent works",
+        "" => "not finished",
+        decision => decision,
+    };
+    let line = format!("  {} {decision}  {seconds:.1} s  {summary}", iteration.number);
+    let _infallible = writeln!(text, "{}", line.trim_end());
     let spoke = |hook: &&TimelineHook| !hook.decision_words().is_empty() || !hook.why.is_empty();
     for hook in iteration.hooks.iter().filter(spoke) {
         let color = match hook.verdict.as_str() {
             "deny" | "halt" => style::RED,
             "ask" | "defer" => style::YELLOW,
             "allow" => style::GREEN,
-            _ if !hook.rewrote.is_empty() => style::YELLOW,
+            _ if !hook.rewrote.is_empty() || hook.is_unanswered => style::YELLOW,
             _ => style::DIM,
         };
         let words = hook.decision_words();

@@ -10,7 +10,7 @@ use gambrel_engine::queue_messages;
 use gambrel_model::RunSummary;
 use gambrel_model::complaint::nearest_name;
 use gambrel_model::event::run_key;
-use gambrel_model::{Audience, Message, ProcessOrigin, iso_time};
+use gambrel_model::{Audience, Message, ProcessOrigin, Ticket, TicketState, iso_time};
 use gambrel_runner::{Plan, RunFolder, RunState, RunStatus, is_session_name, read_state};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -18,12 +18,15 @@ use serde_json::{Value, json};
 use super::counts_view::describe_counts;
 use super::stall::AgentStall;
 use super::{SayArgs, StatusArgs, StopArgs};
+use crate::approvals::tickets::describe_question;
 use crate::args::{JsonArgs, UsageError};
 use crate::{open, printer};
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The most characters of a question's title.
+const MAX_TITLE_CHARS: usize = 60;
 /// So many runs are named where one is not found.
 const MAX_NAMED_RUN_COUNT: usize = 6;
 
@@ -73,6 +76,12 @@ struct KnownRun {
 }
 
 impl KnownRun {
+    /// The id of the current or last stage; empty before the first.
+    fn stage_id(&self) -> &str {
+        let node = self.plan.nodes.get(self.state.cursor.node());
+        node.map(|node| node.id.as_str()).unwrap_or_default()
+    }
+
     fn status_word(&self) -> &'static str {
         match self.pause {
             Some(_) => "paused",
@@ -101,13 +110,12 @@ pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result
         return Ok(0);
     }
     let state = &run.state;
-    let stage = run.plan.nodes.get(state.cursor.node()).map(|node| node.id.as_str());
     let mut text = format!(
         "session    {}\npipeline   {}\nstatus     {}\nstage      {}\niteration  {}\nstarted    {}\n",
         run.session,
         run.plan.pipeline.name,
         run.status_word(),
-        stage.unwrap_or_default(),
+        run.stage_id(),
         state.cursor.iteration,
         state.started_at
     );
@@ -118,6 +126,11 @@ pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result
     if let Some((_, child)) = &run.pause {
         text.push_str(&format!("child      {}\n", child.as_str().unwrap_or_default()));
     }
+    for ticket in open_questions(&gambrel, session)? {
+        let title = printer::truncate_line(&describe_question(&ticket), MAX_TITLE_CHARS);
+        let id = &ticket.id;
+        text.push_str(&format!("question   {title}: gambrel approve {id}, or gambrel deny {id}\n"));
+    }
     if let Some(failure) = state.failure.as_ref().filter(|_| state.status == RunStatus::Failed) {
         text.push_str(&format!("error      {}\n", printer::single_line(&failure.message)));
     }
@@ -125,13 +138,23 @@ pub fn show_status(folder: Option<PathBuf>, args: &StatusArgs) -> anyhow::Result
     for entry in &state.history {
         let summary = printer::single_line(&entry.summary);
         let counts = describe_counts(&entry.counts);
-        text.push_str(&format!(
-            "  {} {}: {} {summary}\n    {counts}\n",
-            entry.stage, entry.iteration, entry.decision
-        ));
+        let line = format!("  {} {}: {} {summary}", entry.stage, entry.iteration, entry.decision);
+        text.push_str(&format!("{}\n    {counts}\n", line.trim_end()));
     }
     printer::print(&text);
     Ok(0)
+}
+
+/// The questions of a run that wait for an answer.
+fn open_questions(gambrel: &Gambrel, session: &str) -> anyhow::Result<Vec<Ticket>> {
+    let project = gambrel.project_folder().display().to_string();
+    let now = now_ms();
+    let mut tickets = gambrel.ledger().list_tickets()?;
+    tickets.retain(|ticket| {
+        let is_own = ticket.session == session && ticket.project == project;
+        is_own && ticket.state_at(now) == TicketState::Open
+    });
+    Ok(tickets)
 }
 
 /// Lists all runs of the project.
@@ -156,7 +179,7 @@ fn print_runs(gambrel: &Gambrel, json: bool) -> anyhow::Result<u8> {
             vec![
                 run.session.clone(),
                 run.status_text(),
-                run.state.stages.len().to_string(),
+                run.stage_id().to_owned(),
                 run.state.cursor.iteration.to_string(),
                 run.state.started_at.clone(),
             ]
@@ -259,8 +282,10 @@ pub fn status_word(state: &RunState, is_live: bool) -> &'static str {
 /// The names of the folders of runs, also of those that were moved away.
 pub fn session_names(gambrel: &Gambrel) -> Vec<String> {
     let entries = std::fs::read_dir(runs_folder(gambrel)).into_iter().flatten().flatten();
+    // The log of a run in the background is a file beside its folder.
+    let runs = entries.filter(|entry| entry.path().is_dir());
     let mut names: Vec<String> =
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -280,14 +305,12 @@ fn all_runs(gambrel: &Gambrel) -> Vec<KnownRun> {
 #[cfg(feature = "http")]
 pub fn summarize_run(gambrel: &Gambrel, session: &str) -> Option<RunSummary> {
     let run = read_run(gambrel, session).ok().flatten()?;
-    let cursor = &run.state.cursor;
-    let stage = run.plan.nodes.get(cursor.node()).map(|node| node.id.clone());
     Some(RunSummary {
+        stage: run.stage_id().to_owned(),
         status: run.status_word().to_owned(),
         pipeline: run.plan.pipeline.name.clone(),
         began: run.state.started_ms,
-        stage: stage.unwrap_or_default(),
-        iteration: cursor.iteration,
+        iteration: run.state.cursor.iteration,
         revision: run.state.line_count,
         session: run.session,
     })

@@ -31,8 +31,9 @@ pub(super) fn show_status(gambrel: &Gambrel, args: &TeamStatusArgs) -> anyhow::R
     }
     let watched =
         leader.map_or("nobody watches it".to_owned(), |pid| format!("process {pid} watches it"));
+    let unread = printer::format_quantity(unread, "unread message");
     let mut text = format!(
-        "team {} ({}), led by {}; {watched}; {unread} unread messages for the leader\n",
+        "team {} ({}), led by {}; {watched}; {unread} for the leader\n",
         printer::single_line(&team.id),
         team.dir.display(),
         printer::single_line(&team.lead),

@@ -217,8 +217,9 @@ fn show_trail(decision: &Value) -> Vec<String> {
     let line = |step: &Value| {
         let code = step["code"].as_i64().map(|code| format!(" {code}")).unwrap_or_default();
         let verdict = if step["ran"] == true { part(step, "verdict") } else { String::new() };
+        let again = if step["recheck"] == true { " (again)" } else { "" };
         let parts = [
-            part(step, "title"),
+            part(step, "title") + again,
             part(step, "outcome") + &code,
             verdict,
             part(step, "why"),

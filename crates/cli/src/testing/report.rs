@@ -131,7 +131,8 @@ fn format_difference(difference: &CaseDifference) -> String {
         );
     }
     if changes.len() > MAX_DIFF_LINES {
-        text += &format!("            … {} more lines\n", changes.len() - MAX_DIFF_LINES);
+        let more = printer::format_quantity(changes.len() - MAX_DIFF_LINES, "more line");
+        text += &format!("            … {more}\n");
     }
     text
 }
@@ -142,7 +143,7 @@ pub fn format_counts(results: &[CaseResult]) -> String {
     let passed = count(|end| matches!(end, CaseEnd::Passed));
     let failed = count(|end| matches!(end, CaseEnd::Failed(_)));
     let skipped = results.len() - passed - failed;
-    let cases = if results.len() == 1 { "case" } else { "cases" };
+    let cases = printer::format_quantity(results.len(), "case");
     let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
-    format!("{} {cases}: {passed} passed, {failed} failed{skipped}\n", results.len())
+    format!("{cases}: {passed} passed, {failed} failed{skipped}\n")
 }

@@ -88,7 +88,7 @@ impl<'v> HookReview<'v> {
         }
 
         if absent > MAX_ABSENT_SHOWN {
-            let more = format!("{} more missing files", absent - MAX_ABSENT_SHOWN);
+            let more = printer::format_quantity(absent - MAX_ABSENT_SHOWN, "more missing file");
             *text += &labelled_line("file", &more);
         }
         *text += &removed_files(row, earlier);
@@ -107,7 +107,8 @@ impl<'v> HookReview<'v> {
 
         let lines = now.lines().count();
         if lines > MAX_SHOWN_LINES || now.len() > MAX_SHOWN_BYTES {
-            return quote_lines(&format!("({lines} lines, {} bytes: look at the file)", now.len()));
+            let lines = printer::format_quantity(lines, "line");
+            return quote_lines(&format!("({lines}, {} bytes: look at the file)", now.len()));
         }
         quote_lines(&now)
     }
@@ -145,6 +146,6 @@ fn format_diff(before: &str, now: &str) -> String {
     let mut lines: Vec<&str> = diff.lines().collect();
     let cut = lines.len().saturating_sub(MAX_DIFF_LINES);
     lines.truncate(MAX_DIFF_LINES);
-    let more = if cut > 0 { format!("\n({cut} more lines)") } else { String::new() };
-    lines.join("\n") + &more
+    let more = printer::format_quantity(cut, "more line");
+    lines.join("\n") + &if cut > 0 { format!("\n({more})") } else { String::new() }
 }

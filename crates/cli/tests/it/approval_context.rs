@@ -49,6 +49,27 @@ fn shows_the_command_the_reasons_and_the_place() {
     assert_eq!(ticket["machine"], machine.trim());
 }
 
+/// Sessions of Claude Code have long ids.
+#[test]
+fn the_list_of_questions_fits_a_hundred_columns() {
+    let name = "May the release be published in every region before the weekend?";
+    let fixture = named_fixture(json!({"name": name}));
+    let session = "0f3c2c9e-5d0b-4b0e-9c59-6c6f3a0f7b11";
+    let event = json!({"hook_event_name": "PreToolUse", "session_id": session, "tool_name": "Bash",
+        "tool_input": {"command": "publish ".repeat(40)}, "tool_use_id": "1"});
+    let args = ["fire", "--from", "claude", "--hosted", "--budget", "1"];
+    fixture.project.run(&args, event.to_string().as_bytes());
+    let shown = text(&fixture.project.run(&["approvals"], b"").stdout);
+    assert!(shown.contains("  0f3c2c9e-5d0b-4b0…  May the release"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    assert!(!shown.contains("  in /"), "{shown}");
+    let root = fixture.project.root.to_str().unwrap();
+    let home = fixture.project.base.join("home");
+    let elsewhere = ["-C", home.to_str().unwrap(), "approvals"];
+    let shown = text(&fixture.project.run(&elsewhere, b"").stdout);
+    assert!(shown.contains(&format!("\n  in {root}\n")), "{shown}");
+}
+
 #[test]
 fn lists_the_command_and_the_reason_below_the_question() {
     let fixture = named_fixture(json!({}));

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
+use crate::terminal_screen::TerminalProgram;
 use crate::test_project::{TestProject, text};
 
 /// Severity and message, with the help, of each complaint.
@@ -83,6 +84,7 @@ fn finds_programs_that_are_not_installed() {
     assert_found(&command_hook("jqqq -r .x"), "warning", &["`jqqq` is not on the PATH"]);
     assert_clean(&command_hook("cat > /dev/null"));
     assert_clean(&command_hook("exit 0"));
+    assert_clean(&command_hook("umask 022; exec cat"));
     let exec = json!({"type": "command", "command": "no-such-linter", "args": ["--fix"]});
     assert_found(
         &claude_hook("Stop", "", &exec),
@@ -162,6 +164,28 @@ fn folds_equal_complaints() {
     assert_eq!(findings(&project, &[]).1.len(), 3, "JSON lists each place");
 }
 
+/// Settings are often one long line. A mark below a wrapped line would point nowhere.
+#[test]
+fn cuts_source_lines_to_the_terminal() {
+    let project = TestProject::new();
+    let fine = json!({"type": "command", "command": format!("echo {}", "word ".repeat(30))});
+    let gone = json!({"type": "command", "command": "./gone.sh --with some --more arguments"});
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [fine, gone, fine]}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    let mut check = TerminalProgram::start(&project, &["check"], (80, 24));
+    assert_eq!(check.wait().code(), Some(1));
+    check.wait_for("1 error");
+    let lines = check.lines();
+    let source = lines.iter().position(|line| line.starts_with("1 | ")).unwrap();
+    let marks = &lines[source + 1];
+    assert!(marks.starts_with("  | ") && marks.contains("^^^"), "{lines:#?}");
+    let at = marks.find('^').unwrap();
+    assert!(
+        lines[source][at..].starts_with("{\"type\":\"command\",\"command\":\"./gone.sh"),
+        "{lines:#?}"
+    );
+}
+
 #[test]
 fn suggests_the_nearest_event() {
     for (written, nearest) in [
@@ -188,4 +212,20 @@ fn gives_a_reason_where_an_error_has_no_message() {
     let decision = project.decide("claude", crate::test_project::BASH_LS);
     let reason = decision["reasons"][0]["text"].as_str().unwrap();
     assert!(reason.starts_with("an error without a message ("), "{reason}");
+    project.file(
+        ".omp/hooks/pre/a.ts",
+        "export default (pi) => pi.on('tool_call', () => { throw ''; });\n",
+    );
+    let decision = project.decide("claude", crate::test_project::BASH_LS);
+    let reason = decision["reasons"][0]["text"].as_str().unwrap();
+    assert_eq!(reason, "Hook failed, blocking execution: an error without a message");
+    std::fs::remove_file(project.root.join(".omp/hooks/pre/a.ts")).unwrap();
+    let rule = "{block: ls, fact: TOOL_COMMAND, message: ''}";
+    project.file(".gambrel/hooks.yaml", &format!("hooks:\n  on_tool_before: [{{rule: {rule}}}]\n"));
+    let decision = project.decide("claude", crate::test_project::BASH_LS);
+    assert_eq!(decision["reasons"][0]["text"], "`ls` is not allowed here (rule `ls`)");
+    let slow = "{type: shell, command: sleep 9, await: true, timeout: 1, on_failure: abort}";
+    project.file(".gambrel/hooks.yaml", &format!("hooks:\n  on_tool_before: [{slow}]\n"));
+    let decision = project.decide("claude", crate::test_project::BASH_LS);
+    assert_eq!(decision["reasons"][0]["text"], "`sleep 9` failed: not done after 1 second");
 }

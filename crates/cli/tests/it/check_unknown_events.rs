@@ -16,6 +16,7 @@ fn warns_about_unknown_event_names_and_runs_the_module() {
     let report = project.json(&["check", "--json"]);
     let report = report.to_string();
     assert!(report.contains("registers for `tool_cal`"), "{report}");
+    assert!(report.contains("did you mean `tool_call`?"), "{report}");
     assert!(report.contains("warning") && !report.contains("model_select"), "{report}");
     let event = br#"{"type":"tool_call","toolName":"bash","toolCallId":"1","input":{}}"#;
     let output = project.run(&["fire", "--from", "omp"], event);

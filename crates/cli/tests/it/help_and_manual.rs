@@ -130,3 +130,12 @@ fn explain_documents_its_json() {
     let help = text(&TestProject::new().run(&["explain", "--help"], b"").stdout);
     assert!(help.contains("\"hooks\"") && !help.contains("exits 0"), "{help}");
 }
+
+#[test]
+fn doctor_counts_mistakes() {
+    let project = TestProject::new();
+    project.file(".claude/settings.json", "{\"hooks\": 5}");
+    let shown = text(&project.run(&["doctor"], b"").stdout);
+    assert!(shown.contains("0 found, 1 error: run `gambrel check`"), "{shown}");
+    assert!(shown.contains("0 entries"), "{shown}");
+}

@@ -72,6 +72,26 @@ fn shows_differences_line_by_line() {
     assert_eq!(step["differences"][0]["what"], "reasons", "{step}");
 }
 
+/// After a rewrite the other gates run again on the new input.
+#[test]
+fn marks_hooks_that_ran_again() {
+    let project = project_with_cases(&command_case("denies", "git push --force", "{ruling: deny}"));
+    let answer = serde_json::json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+        "permissionDecision": "allow", "updatedInput": {"command": "git push"}}});
+    project.script(".claude/hooks/guard.sh", &format!("#!/bin/sh\ncat <<'E'\n{answer}\nE\n"));
+    let hook = |command: &str| serde_json::json!({"type": "command", "command": command});
+    let hooks = [hook("\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/guard.sh"), hook("exit 0")];
+    let settings = serde_json::json!({"hooks": {"PreToolUse": [{"hooks": hooks}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    let (_, shown) = run_tests(&project, &[]);
+    for line in [
+        "            exit 0 · exited 0 · silent\n",
+        "            exit 0 (again) · exited 0 · silent\n",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
 #[test]
 fn tests_the_hooks_of_the_project_alone() {
     let project = project_with_cases(&command_case("silent", "ls", "{ruling: silent}"));

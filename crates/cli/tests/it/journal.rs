@@ -137,3 +137,18 @@ fn follow_ends_when_its_reader_closes() {
     drop(follower.stdout.take());
     assert!(follower.wait().unwrap().success());
 }
+
+#[test]
+fn counts_broken_records() {
+    for (broken, words) in [("{\n", "skipped 1 broken record\n"), ("{\n{\n", "2 broken records\n")]
+    {
+        let project = TestProject::new();
+        project.decide("claude", BASH_LS);
+        let spool = project.base.join("state/spool.jsonl");
+        let whole = std::fs::read_to_string(&spool).unwrap();
+        std::fs::write(&spool, whole + broken).unwrap();
+        let output = project.run(&["show", "last"], b"");
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0));
+    }
+}

@@ -80,6 +80,8 @@ fn stores_nothing_removed_that_a_detached_hook_repeats() {
     let texts =
         late().iter().map(|one| format!("{}{}", one["stdout"], one["stderr"])).collect::<String>();
     assert!(texts.matches("[removed]").count() >= 2, "{texts}");
+    let took = late()[0]["ms"].as_f64().unwrap() * 10.0;
+    assert!((took - took.round()).abs() < 1e-6, "tenths of a millisecond: {took}");
     assert_not_stored(&project);
 }
 

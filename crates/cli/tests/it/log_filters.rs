@@ -108,6 +108,8 @@ fn follow_waits_for_the_ruling() {
     let mut follower = project.command(&["log", "-f", "--json", "--denied"]).spawn().unwrap();
     let waiting = project.start(&["fire", "--from", "claude"], BASH_LS.as_bytes());
     wait_until("the hook runs", || project.root.join("started").exists());
+    let shown = text(&project.run(&["show", "last"], b"").stdout);
+    assert!(shown.contains("  ruling   none, the firing has not finished\n"), "{shown}");
     // Longer than the follower needs to see the firing.
     std::thread::sleep(Duration::from_millis(1_000));
     project.file("go", "");
@@ -138,6 +140,36 @@ fn shows_who_approved_and_their_words() {
     let shown = text(&project.run(&["show", "last"], b"").stdout);
     let expected = format!("answer   approve by {by}: \"only to staging\"");
     assert!(shown.contains(&expected), "{shown}");
+}
+
+/// Nothing was decided, and the reader must see why.
+#[test]
+fn names_the_hook_that_gave_no_answer() {
+    let project = TestProject::new();
+    project.guard("sleep 30", 1);
+    fire_tool(&project, "s", "Bash", "ls");
+    let shown = text(&project.run(&["log"], b"").stdout);
+    assert!(shown.trim_end().ends_with("  sleep 30: timed out after 1 s"), "{shown}");
+    project.guard("exit 3", 5);
+    fire_tool(&project, "s", "Bash", "ls");
+    let shown = text(&project.run(&["log"], b"").stdout);
+    assert!(shown.trim_end().ends_with("  exit 3: exit code 3"), "{shown}");
+}
+
+/// The title of a rule without a name is its message.
+#[test]
+fn says_a_reason_once() {
+    let project = TestProject::new();
+    let rule = "{block: secret, fact: TOOL_COMMAND, message: no secrets}";
+    project.file(".gambrel/hooks.yaml", &format!("hooks:\n  on_tool_before: [{{rule: {rule}}}]\n"));
+    fire_tool(&project, "s", "Bash", "cat secret");
+    for (args, line) in [
+        (["show", "last"], "  because  no secrets\n"),
+        (["replay", "last"], "    because no secrets\n"),
+    ] {
+        let shown = text(&project.run(&args, b"").stdout);
+        assert!(shown.contains(line), "{shown}");
+    }
 }
 
 #[test]

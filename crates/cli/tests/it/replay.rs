@@ -219,6 +219,53 @@ fn does_not_judge_without_the_hook_that_judged() {
 }
 
 #[test]
+fn shows_rewrites() {
+    let project = TestProject::new();
+    let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+        "permissionDecision": "allow", "updatedInput": {"command": "git push"}}});
+    project.guard(&format!("echo '{answer}'"), 5);
+    let id = fire(&project, "git push --force");
+    let shown = replay(&project, &[&id]);
+    let expected = "  ruling: allow\n    rewrites input: {\"command\":\"git push\"}\n  \
+        recorded: allow, rewrote input\n  unchanged\n";
+    assert!(shown.ends_with(expected), "{shown}");
+}
+
+/// The record of a rewritten output has only the text after it.
+#[test]
+fn does_not_judge_a_rewritten_output() {
+    let project = TestProject::new();
+    let redact = "hooks:\n  on_tool_after:\n    - rule: {redact: 'key-[0-9]+'}\n";
+    project.file(".gambrel/hooks.yaml", redact);
+    let event = json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash",
+        "tool_input": {"command": "cat a"}, "tool_use_id": "1",
+        "tool_response": {"stdout": "key-7", "stderr": "", "interrupted": false}});
+    let decision = project.decide("claude", &event.to_string());
+    let id = decision["id"].as_str().unwrap();
+    let shown = replay(&project, &[id]);
+    let expected = "  recorded: silent, rewrote output\n  \
+        not comparable: the record has no text from before the rewrite\n";
+    assert!(shown.ends_with(expected), "{shown}");
+    assert_eq!(project.json(&["replay", id, "--json"])["comparable"], false);
+}
+
+/// A changed hook does not run, which may be the only reason why a decision changes.
+#[test]
+fn a_session_says_that_hooks_wait_for_trust() {
+    let project = TestProject::new().with("GAMBREL_TRUST", "store");
+    project.file(".gambrel/hooks.yaml", RULE);
+    fire(&project, "ls");
+    let shown = replay(&project, &["--session", "s"]);
+    let waiting = "1 hook does not run until you trust it: run `gambrel trust`\n";
+    assert!(shown.ends_with(waiting), "{shown}");
+    // Its hooks are those of the folder in which it was recorded.
+    let home = project.base.join("home");
+    let mut elsewhere = project.command(&["replay", "--session", "s"]);
+    let shown = text(&elsewhere.current_dir(home).output().unwrap().stdout);
+    assert!(shown.ends_with(waiting), "{shown}");
+}
+
+#[test]
 fn old_records_have_no_event() {
     let project = TestProject::new();
     let fixture =

@@ -25,6 +25,13 @@ fn returns_while_the_run_goes_on() {
     assert_eq!(started["session"], "work");
     let running = project.json(&["status", "work", "--json"]);
     assert_eq!((&running["status"], &running["live"]), (&"running".into(), &true.into()));
+    // The log beside the folder of the run is no run.
+    let listed = project.run(&["runs"], b"");
+    assert!(text(&listed.stdout).contains("work     running  work   1 "), "{listed:?}");
+    assert_eq!((text(&listed.stdout).lines().count(), text(&listed.stderr).as_str()), (2, ""));
+    wait_until("the agent works", || !trace(&project).is_empty());
+    let report = text(&project.run(&["report", "work"], b"").stdout);
+    assert!(report.contains("\n  1 agent works  "), "{report}");
     let pid = started["pid"].as_u64().unwrap();
     let session = |pid: u64| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();

@@ -30,7 +30,7 @@ fn calling_project() -> TestProject {
     let turn = json!({"say": "I clean up.", "tools": [call("rm -rf /"), call("deploy")]});
     project.file("turns.yaml", &json!({"turns": [turn]}).to_string());
     let block = json!({"rule": {"block": "rm -rf", "message": "not for\u{1b}[2J agents", "fact": "TOOL_COMMAND"}});
-    let ask = json!({"rule": {"ask": "deploy", "message": "production", "fact": "TOOL_COMMAND"}});
+    let ask = json!({"name": "Ship?", "rule": {"ask": "deploy", "message": "production", "fact": "TOOL_COMMAND"}});
     let hooks = json!({"hooks": {"on_tool_before": [block, ask]}});
     project.file(".gambrel/hooks.yaml", &hooks.to_string());
     project
@@ -95,6 +95,26 @@ fn shows_a_running_hook_with_its_time() {
     assert_eq!(run.wait().code(), Some(0));
 }
 
+/// Hooks of Claude Code run at the same time. Three of them are shown, the others counted.
+#[test]
+fn counts_the_hooks_that_it_does_not_show() {
+    let project = calling_project();
+    project.file(".gambrel/hooks.yaml", "hooks: {}\n");
+    let wait = |number| {
+        let command = format!("for i in $(seq 600); do [ -e go ] || sleep 0.05; done # {number}");
+        json!({"type": "command", "command": command})
+    };
+    let hooks = [1, 2, 3, 4].map(wait);
+    let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": hooks}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    let args = ["run", "work", "--agent", "script:turns.yaml"];
+    let mut run = TerminalProgram::start(&project, &args, SIZE);
+    let line = run.wait_for("and 1 more");
+    assert_eq!(line.trim(), "and 1 more hook");
+    project.file("go", "");
+    assert_eq!(run.wait().code(), Some(0));
+}
+
 #[test]
 fn shows_blocked_calls_and_open_questions() {
     let project = calling_project();
@@ -104,7 +124,7 @@ fn shows_blocked_calls_and_open_questions() {
     let blocked = if blocked.contains("rm -rf /") { blocked } else { run.wait_for("rm -rf /") };
     assert!(blocked.contains("rm -rf /  not for\u{fffd}[2J agents"), "{blocked}");
     let question = run.wait_for("gambrel approve");
-    assert!(question.contains("question") && question.contains("shell deploy"), "{question}");
+    assert!(question.contains("question") && question.contains("Ship? (deploy)"), "{question}");
     run.wait_for("2 calls, 1 blocked");
     let (_, rest) = question.split_once("approve ").unwrap();
     let id = rest.split(',').next().unwrap();

@@ -114,7 +114,8 @@ fn a_stop_hook_keeps_the_iteration_going() {
     let settings = json!({"hooks": {"Stop": [{"hooks": [stop]}]}});
     project.file(".claude/settings.json", &settings.to_string());
     project.file(".gambrel/hooks.yaml", TRACE_HOOKS);
-    run_to(&project, &["work"], 0);
+    let printed = text(&run_to(&project, &["work"], 0).stderr);
+    assert!(printed.contains("    kept going by a hook: run the tests first\n"), "{printed}");
     let trace = trace(&project);
     let agents = trace.iter().filter(|line| *line == "agent work 1").count();
     let ends = trace.iter().filter(|line| line.starts_with("iteration_complete")).count();
@@ -273,6 +274,7 @@ fn a_dry_run_shows_the_plan_and_runs_nothing() {
     project.file(".gambrel/hooks.yaml", TRACE_HOOKS);
     let output = run_to(&project, &["work", "--dry-run"], 0);
     let shown = text(&output.stdout);
+    assert!(shown.contains("stage 0 work: fixed, at most 1 iteration\n"), "{shown}");
     assert!(shown.contains("agent   command:./agent.sh"), "{shown}");
     assert!(shown.contains("hook    iteration.end"), "{shown}");
     assert!(trace(&project).is_empty() && !run_folder(&project, "work").exists());

@@ -82,6 +82,36 @@ fn the_log_says_which_call_a_hook_refused_and_why() {
     assert_eq!((&hook["verdict"], &hook["why"]), (&json!("deny"), &json!("not on Fridays")));
 }
 
+/// The author's words say best what is asked. Without a name the call is the title.
+#[test]
+fn a_question_has_the_name_of_its_hook() {
+    for (name, title) in [(Some("Deploy now?"), "Deploy now?"), (None, "shell deploy --now")] {
+        let project = project_with_calls("", &deploy_call());
+        let rule = json!({"name": name, "rule": {"ask": "deploy", "message": "it is Friday"}});
+        let mut hooks = json!({"hooks": {"on_tool_before": [rule]}});
+        if name.is_none() {
+            hooks["hooks"]["on_tool_before"][0].as_object_mut().unwrap().remove("name");
+        }
+        project.file(".gambrel/hooks.yaml", &hooks.to_string());
+        let run = start(&project);
+        let ticket = wait_for_question(&project, &[]);
+        assert_eq!((&ticket["title"], &ticket["why"]), (&json!(title), &json!("it is Friday")));
+        let id = id_of(&ticket);
+        let status = text(&project.run(&["status", "work"], b"").stdout);
+        // The name alone does not say what would run.
+        let about = name.map_or(title.to_owned(), |name| format!("{name} (deploy --now)"));
+        let line = format!("question   {about}: gambrel approve {id}, or gambrel deny {id}\n");
+        assert!(status.contains(&line), "{status}");
+        answer(&project, &["deny", &id]);
+        let next = wait_for_question(&project, std::slice::from_ref(&id));
+        answer(&project, &["deny", &id_of(&next)]);
+        let output = run.wait_with_output().unwrap();
+        let printed = text(&output.stderr);
+        assert!(printed.contains(&format!("  question {id}: {about}\n")), "{printed}");
+        assert!(output.status.success());
+    }
+}
+
 #[test]
 fn a_person_approves_one_call_and_refuses_the_next() {
     let project = project_with_calls("", &deploy_call());

@@ -102,6 +102,25 @@ fn shows_rewrites_and_leaves_out_idle_modules() {
     assert!(page.contains("rewrote output</span>"), "{page}");
 }
 
+/// A hook that took too long has not agreed.
+#[test]
+fn says_which_hook_gave_no_answer() {
+    let project = project_with_stage("termination: {type: fixed, iterations: 1}");
+    let call = json!({"tool": "shell", "args": {"command": "ls"}});
+    project.file("turns.yaml", &json!({"turns": [{"tools": [call]}]}).to_string());
+    project.guard("sleep 30", 1);
+    let printed = text(&project.run(&["run", "work", "--agent", "script:turns.yaml"], b"").stderr);
+    assert!(printed.contains("ms): no answer\n"), "{printed}");
+    let shown = report(&project, &[]);
+    assert!(shown.contains("no answer  sleep 30  ls  timed out after 1 s"), "{shown}");
+    let page = report(&project, &["--html"]);
+    assert!(page.contains("no answer</span>") && !page.contains("no objection"), "{page}");
+    let served = ServeProcess::start(&project, 0);
+    let cookie = cookie_of(&served);
+    let page = send_request("GET", &served.base, &[&cookie], "").body;
+    assert!(page.contains("no answer</span>"), "{page}");
+}
+
 /// The cookie of a browser that has opened the printed address.
 fn cookie_of(served: &ServeProcess) -> String {
     let welcome = send_request("GET", &served.url, &[], "");
@@ -167,4 +186,6 @@ fn pushes_new_firings_to_open_pages() {
     for words in ["PreToolUse", "Claude Code", "<strong>Bash</strong>", "<code>ls</code>"] {
         assert!(html.contains(words), "{words}: {html}");
     }
+    let id = project.json(&["log", "--json", "-n", "1"])["short_id"].as_str().unwrap().to_owned();
+    assert!(html.contains(&format!("<code>gambrel show {id}</code>")), "{html}");
 }

@@ -47,7 +47,10 @@ fn output_of(project: &TestProject, iteration: u32) -> String {
 #[test]
 fn a_spec_runs_until_the_agent_completes_the_session() {
     let project = project_with_spec();
-    run_to(&project, &RUN, 0);
+    let plan = text(&run_to(&project, &[&RUN[..], &["--dry-run"]].concat(), 0).stdout);
+    assert!(plan.contains("stage 0 feature: session, no limit of iterations\n"), "{plan}");
+    let printed = text(&run_to(&project, &RUN, 0).stderr);
+    assert!(printed.contains("  iteration 2\n") && !printed.contains("of at most"), "{printed}");
     let ended = state(&project, "feature");
     assert_eq!(
         (&ended["status"], &ended["completion_reason"]),

@@ -58,6 +58,18 @@ fn shows_short_scripts_and_the_difference_since_the_last_look() {
     assert!(shown.contains("| # more") && !shown.contains("(50 lines"), "{shown}");
 }
 
+/// A long script is not shown; the counts have their plurals.
+#[test]
+fn counts_the_lines_of_a_long_script() {
+    for (text, lines) in [("x".repeat(5_000), "(1 line, "), ("x\n".repeat(50), "(50 lines, ")] {
+        let project = project_with_store();
+        project.guard("sh guard.sh", 5);
+        project.file("guard.sh", &text);
+        let shown = trust(&project, &["--all", "--yes"]);
+        assert!(shown.contains(lines), "{shown}");
+    }
+}
+
 #[test]
 fn shows_the_earlier_text_of_a_changed_command() {
     let project = project_with_store();

@@ -103,17 +103,24 @@ fn round_verdict(context: &ResultContext<'_>, answer: &Value) -> Verdict {
 fn error_verdict(context: &ResultContext<'_>, error: &Value) -> Verdict {
     let why = error_text(context, error);
     let Some(at) = text_field(error, "at") else { return failure_verdict(context.row, &why) };
-    match result_rule(context.row) == ResultRule::Call && context.event.is_from(&OMP) {
+    match is_own_call(context) {
         true => failure_verdict(context.row, &why).with_gate_failure(format!("thrown at {at}")),
-        false if why.trim().is_empty() => {
-            failure_verdict(context.row, &format!("an error without a message ({at})"))
-        }
         false => failure_verdict(context.row, &format!("{why} ({at})")),
     }
 }
 
+/// Whether a caller of this dialect is about to call a tool. It receives oh-my-pi's texts.
+fn is_own_call(context: &ResultContext<'_>) -> bool {
+    result_rule(context.row) == ResultRule::Call && context.event.is_from(&OMP)
+}
+
 fn error_text(context: &ResultContext<'_>, error: &Value) -> String {
-    let message = text_field(error, "error").unwrap_or_default();
+    let message = match text_field(error, "error").unwrap_or_default() {
+        text if text.trim().is_empty() && !is_own_call(context) => {
+            "an error without a message".to_owned()
+        }
+        text => text,
+    };
     let blocks = result_rule(context.row) == ResultRule::Call && error["thrown"] == "value";
     match (is_extensions(context.hook), blocks) {
         (true, _) => format!("Extension {} failed: {message}", module_path(context.hook)),

@@ -1,6 +1,8 @@
 //! Reads the answer to a question that a webhook sent: approval, rejection, another text, a
 //! timeout, or a question that was not sent.
 
+use std::time::Duration;
+
 use gambrel_model::{Audience, End, Event, Hook, Moment, MomentKind, Outcome, Ruling, Verdict};
 use serde_json::Value;
 
@@ -95,10 +97,16 @@ pub fn timeout_verdict(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict
             .with_gate_failure(format!("late: {cut}"));
     }
 
-    let seconds = policy.limits.timeout.as_secs_f64();
-    let unit = if seconds == 1.0 { "second" } else { "seconds" };
-    let nobody = format!("nobody answered `{}` within {seconds} {unit}", hook.title());
+    let within = seconds_text(policy.limits.timeout);
+    let nobody = format!("nobody answered `{}` within {within}", hook.title());
     policy.on_timeout.with_reason(&nobody).with_gate_failure("late: nobody answered in time")
+}
+
+/// A time in seconds: `1 second`, `2.5 seconds`.
+pub fn seconds_text(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let unit = if seconds == 1.0 { "second" } else { "seconds" };
+    format!("{seconds} {unit}")
 }
 
 /// The message about a question that could not be sent.

@@ -110,7 +110,8 @@ pub fn read_match(event: &Event, hook: &Hook, outcome: &Outcome) -> Verdict {
     };
     let Some((word, pattern)) = effect_of(config) else { return Verdict::default() };
     let found = answer["found"].as_str().unwrap_or_default();
-    let reason = text_field(config, "message").unwrap_or_else(|| match word {
+    let message = text_field(config, "message").filter(|message| !message.trim().is_empty());
+    let reason = message.unwrap_or_else(|| match word {
         "say" => found.to_owned(),
         _ => format!("`{found}` is not allowed here (rule `{pattern}`)"),
     });

@@ -83,7 +83,7 @@ fn failure_summary(hook: &Hook, outcome: &Outcome) -> String {
             outcome.timeout_reason(hook.draft.policy.limits.timeout)
         }
         End::TimedOut => {
-            format!("not done after {} seconds", hook.draft.policy.limits.timeout.as_secs_f64())
+            format!("not done after {}", answer::seconds_text(hook.draft.policy.limits.timeout))
         }
         End::FailedToStart(why) => why.clone(),
         End::Answered => outcome.failure.clone().unwrap_or_default(),

@@ -94,6 +94,17 @@ pub struct FiringRecord {
     pub records: Vec<JournalRecord>,
 }
 
+/// Length of a short id.
+const SHORT_ID_CHARS: usize = 6;
+
+impl FiringRecord {
+    /// The beginning of the random part of the id, for people. The part before it is the time.
+    pub fn short_id(&self) -> String {
+        let random = self.id.split_once('-').map_or(self.id.as_str(), |(_, part)| part);
+        random.chars().take(SHORT_ID_CHARS).collect()
+    }
+}
+
 /// The state of a firing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FiringState {

@@ -120,6 +120,11 @@ impl WrittenTermination {
 }
 
 impl Termination {
+    /// The most iterations; `None` if there is no limit, as for a spec.
+    pub fn limit(&self) -> Option<u32> {
+        Some(self.max).filter(|max| *max < u32::MAX)
+    }
+
     /// After how many iterations a fixed stage ends.
     pub fn fixed_count(&self) -> u32 {
         self.iterations.unwrap_or(self.max)

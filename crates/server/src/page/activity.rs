@@ -2,7 +2,7 @@
 
 use gambrel_model::ledger::{FiringRecord, FiringState, RecordedFiring};
 use gambrel_model::text::{replace_controls, truncate_chars};
-use gambrel_model::{RunSummary, TimelineHook};
+use gambrel_model::{End, RunSummary, TimelineHook};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ fn firing_row(firing: &FiringRecord, activity: &Activity, now: u64) -> Markup {
             (hook_rows(&firing.id, &hooks))
             p.quiet {
                 (text("event")) ", session " (clean_line(&firing.session)) ": "
-                code { "gambrel show " (firing.id) }
+                code { "gambrel show " (clean_line(&firing.short_id())) }
             }
         }
     }
@@ -111,6 +111,7 @@ fn read_trail(recorded: &RecordedFiring<'_>, activity: &Activity) -> Vec<Timelin
             rewrote: TimelineHook::name_rewrites(
                 step["rewrote"].as_array().into_iter().flatten().filter_map(Value::as_str),
             ),
+            is_unanswered: step["outcome"].as_str().is_some_and(End::is_without_answer),
             ms: step["ms"].as_f64().map_or(0, |ms| ms.round() as u64),
             why: text("why"),
             ..TimelineHook::default()

@@ -68,7 +68,11 @@ fn has_decision(hook: &TimelineHook) -> bool {
 fn hook_row(hook: &TimelineHook) -> Markup {
     html! {
         li {
-            (verdict_chip(&hook.verdict, &hook.rewrote))
+            @if hook.is_unanswered && matches!(hook.verdict.as_str(), "" | "silent") {
+                span.state.open { "no answer" }
+            } @else {
+                (verdict_chip(&hook.verdict, &hook.rewrote))
+            }
             " " strong { (clean_line(&hook.title)) } " "
             span.quiet { (clean_line(&hook.product)) " · " (clean_line(&hook.moment)) " · " (hook.ms) " ms" }
             @if !hook.call.is_empty() {

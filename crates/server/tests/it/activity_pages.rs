@@ -136,8 +136,8 @@ fn source_of(run: &SharedTimeline) -> ActivitySource {
             other => other.to_owned(),
         },
         summarize: |firing| match firing.id.as_str() {
-            "0000000003-c" => "rm -rf build /".to_owned(),
-            "0000000002-b" => "src/checkout/total.rs".to_owned(),
+            "0000000003-d7ed1f0b92a4" => "rm -rf build /".to_owned(),
+            "0000000002-07f79571be20" => "src/checkout/total.rs".to_owned(),
             _ => "docs/guide.md".to_owned(),
         },
     }
@@ -179,7 +179,7 @@ fn list(fixture: &ServerFixture) -> String {
 fn shows_runs_and_firings_as_they_happen() {
     let Some(mut browser) = Browser::start() else { return };
     let (fixture, run) = start();
-    append_firing(&fixture, "0000000001-a", "Bash", "deny", "not for agents");
+    append_firing(&fixture, "0000000001-c44a65c4678c", "Bash", "deny", "not for agents");
     let mut tab = browser.open(&list(&fixture));
     for words in ["Recent firings", "deny", "Bash", "docs/guide.md", "Claude Code", "night"] {
         tab.wait_for_text(words);
@@ -187,8 +187,9 @@ fn shows_runs_and_firings_as_they_happen() {
     assert!(!tab.text().contains("guard.sh"), "hooks are folded");
     tab.click("#firings summary");
     tab.wait_for_text("guard.sh");
+    assert!(tab.text().contains("gambrel show c44a65"), "an id to type: {}", tab.text());
     assert_eq!(tab.text().matches("not for agents").count(), 1, "the hook says it: {}", tab.text());
-    append_firing(&fixture, "0000000002-b", "Edit", "allow", "a person approved");
+    append_firing(&fixture, "0000000002-07f79571be20", "Edit", "allow", "a person approved");
     tab.wait_for_text("a person approved");
     assert!(tab.text().contains("guard.sh"), "the open firing stays open");
     run.lock().unwrap().summary.status = "failed".into();
@@ -288,7 +289,7 @@ fn escapes_every_text_of_runs_and_firings() {
         (iteration.reason, iteration.summary) = (EVIL.into(), EVIL.into());
         iteration.hooks = vec![call(hook(EVIL, EVIL, EVIL, EVIL), EVIL, EVIL)];
     }
-    append_firing(&fixture, "0000000003-c", EVIL, EVIL, EVIL);
+    append_firing(&fixture, "0000000003-d7ed1f0b92a4", EVIL, EVIL, EVIL);
     let cookie = fixture.cookie();
     let timeline = run.lock().unwrap().clone();
     let pages =
@@ -344,10 +345,16 @@ fn says_what_an_iteration_without_a_decision_does() {
 fn draws_documentation_pictures() {
     let Some(mut browser) = Browser::start() else { return };
     let (fixture, _run) = start();
-    append_firing(&fixture, "0000000001-a", "Read", "silent", "");
-    append_firing(&fixture, "0000000002-b", "Edit", "allow", "a person approved the change");
+    append_firing(&fixture, "0000000001-c44a65c4678c", "Read", "silent", "");
+    append_firing(
+        &fixture,
+        "0000000002-07f79571be20",
+        "Edit",
+        "allow",
+        "a person approved the change",
+    );
     let why = "removing whole trees is not for agents; ask a person";
-    append_firing(&fixture, "0000000003-c", "Bash", "deny", why);
+    append_firing(&fixture, "0000000003-d7ed1f0b92a4", "Bash", "deny", why);
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
     let mut tab = browser.open(&list(&fixture));
     tab.show_as("light", (760, 600));

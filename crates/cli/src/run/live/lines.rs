@@ -31,7 +31,8 @@ pub fn format_lines(state: &LiveState, columns: usize) -> Vec<StatusLine> {
         lines.push(labelled_line("", "hook", &text).with(style::DIM, since(hook.began)));
     }
     if let Some(more) = state.hooks.len().checked_sub(MAX_HOOK_COUNT).filter(|more| *more > 0) {
-        lines.push(labelled_line(style::DIM, "", &format!("and {more} more hooks")));
+        let more = printer::format_quantity(more, "more hook");
+        lines.push(labelled_line(style::DIM, "", &format!("and {more}")));
     }
     for (call, reason) in &state.blocked {
         let call = printer::truncate_line(call, MAX_CALL_CHARS);
@@ -50,13 +51,13 @@ pub fn format_lines(state: &LiveState, columns: usize) -> Vec<StatusLine> {
 fn header_line(state: &LiveState) -> StatusLine {
     let elapsed = state.began.map(|began| began.elapsed()).unwrap_or_default();
     let (calls, blocked) = state.calls;
-    let plural = if calls == 1 { "" } else { "s" };
+    let calls = printer::format_quantity(calls, "call");
     let word = if state.is_paused { "paused  " } else { "" };
     StatusLine::default()
         .with(style::BOLD, printer::single_line(&state.session))
         .with("", format!("  {}  ", format_clock(elapsed)))
         .with(style::YELLOW, word)
-        .with(style::DIM, format!("{calls} call{plural}, {blocked} blocked"))
+        .with(style::DIM, format!("{calls}, {blocked} blocked"))
 }
 
 /// The nodes around the current one.
@@ -69,8 +70,8 @@ fn stage_lines(state: &LiveState) -> Vec<StatusLine> {
     let rest = count.saturating_sub(first + MAX_STAGE_COUNT);
     let hidden = [(first, "earlier"), (rest, "later")];
     for (count, word) in hidden.into_iter().filter(|(count, _)| *count > 0) {
-        let plural = if count == 1 { "" } else { "s" };
-        lines.push(labelled_line(style::DIM, "", &format!("{count} {word} stage{plural}")));
+        let text = printer::format_quantity(count, &format!("{word} stage"));
+        lines.push(labelled_line(style::DIM, "", &text));
     }
     lines
 }
@@ -82,10 +83,10 @@ fn stage_line(stage: &LiveStage) -> StatusLine {
         StageProgress::Complete => (style::GREEN, "✓"),
         StageProgress::Failed => (style::RED, "✗"),
     };
-    let progress = match stage.status {
-        StageProgress::Waiting => String::new(),
-        StageProgress::Running if stage.max > 0 => {
-            format!("iteration {} of at most {}", stage.iteration, stage.max)
+    let progress = match (stage.status, stage.max) {
+        (StageProgress::Waiting, _) => String::new(),
+        (StageProgress::Running, Some(max)) => {
+            format!("iteration {} of at most {max}", stage.iteration)
         }
         _ => format!("iteration {}", stage.iteration),
     };

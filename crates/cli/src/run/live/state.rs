@@ -7,6 +7,8 @@ use gambrel::FiringProgress;
 use gambrel_model::{Decision, Event, Moment, Ticket};
 use gambrel_runner::{LogKind, LogLine, Plan, RunState, RunStatus, RunUpdate};
 
+use crate::approvals::tickets::describe_question;
+
 /// How many blocked calls are kept.
 const MAX_BLOCKED_COUNT: usize = 3;
 
@@ -33,7 +35,7 @@ pub struct LiveState {
     pub hooks: Vec<RunningHook>,
     /// Blocked calls, newest last.
     pub blocked: VecDeque<(String, String)>,
-    /// Questions that wait: id and title.
+    /// Questions that wait: id and what they are about.
     pub questions: Vec<(String, String)>,
     /// How many tool calls hooks have judged, and how many of them they have blocked.
     pub calls: (usize, usize),
@@ -44,8 +46,8 @@ pub struct LiveState {
 pub struct LiveStage {
     /// Its id.
     pub id: String,
-    /// Its maximum of iterations.
-    pub max: u32,
+    /// Its maximum of iterations, if it has one.
+    pub max: Option<u32>,
     /// The current or last iteration.
     pub iteration: u32,
     /// Where it is.
@@ -88,7 +90,7 @@ impl LiveState {
             let last = earlier.and_then(|run| run.history.iter().rev().find(done));
             LiveStage {
                 id: node.id.clone(),
-                max: node.termination.max,
+                max: node.termination.limit(),
                 iteration: last.map_or(0, |entry| entry.iteration),
                 status: known.map_or(StageProgress::Waiting, |stage| match stage.status {
                     RunStatus::Complete => StageProgress::Complete,
@@ -113,7 +115,7 @@ impl LiveState {
     /// Adds a question that waits.
     pub fn add_question(&mut self, ticket: &Ticket) {
         if !self.questions.iter().any(|(id, _)| *id == ticket.id) {
-            self.questions.push((ticket.id.clone(), ticket.title.clone()));
+            self.questions.push((ticket.id.clone(), describe_question(ticket)));
         }
     }
 
