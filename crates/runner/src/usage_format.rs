@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use gambrel_model::shell_quotes::{QuoteReader, ShellChar, ShellSign};
 use serde_json::Value;
 
 use crate::provider::AgentSpec;
@@ -123,24 +124,22 @@ fn read_codex(event: &Value) -> Option<UsageReport> {
 fn split_commands(text: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut chars = text.chars();
-    while let Some(char) = chars.next() {
-        match (quote, char) {
-            (Some(open), _) if char == open => quote = None,
-            (Some('\''), _) => word.get_or_insert_default().push(char),
-            (_, '\\') => word.get_or_insert_default().extend(chars.next()),
-            (Some(_), _) => word.get_or_insert_default().push(char),
-            (None, '\'' | '"') => {
-                quote = Some(char);
-                word.get_or_insert_default();
-            }
-            (None, ';' | '|' | '&' | '\n' | '(' | ')') => {
+    for ShellChar { quote, sign, .. } in QuoteReader::new(text) {
+        match (quote, sign) {
+            (_, ShellSign::Open | ShellSign::Close) => drop(word.get_or_insert_default()),
+            // The shell joins the two lines.
+            (_, ShellSign::Escaped('\n')) => {}
+            (_, ShellSign::Backslashed(char)) => word.get_or_insert_default().extend(['\\', char]),
+            (None, ShellSign::Plain(';' | '|' | '&' | '\n' | '(' | ')')) => {
                 end_word(&mut commands, &mut word);
                 commands.push(Vec::new());
             }
-            (None, _) if char.is_whitespace() => end_word(&mut commands, &mut word),
-            (None, _) => word.get_or_insert_default().push(char),
+            (None, ShellSign::Plain(char)) if char.is_whitespace() => {
+                end_word(&mut commands, &mut word);
+            }
+            (_, ShellSign::Plain(char) | ShellSign::Escaped(char)) => {
+                word.get_or_insert_default().push(char);
+            }
         }
     }
     end_word(&mut commands, &mut word);
@@ -155,7 +154,19 @@ fn end_word(commands: &mut [Vec<String>], word: &mut Option<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::UsageFormat;
+    use super::{UsageFormat, split_commands};
+
+    #[test]
+    fn splits_commands_as_a_shell_does() {
+        for (text, words) in [
+            (r#"a "b\c\d" 'e\f' g\ h"#, vec![r"a|b\c\d|e\f|g h"]),
+            (r#"a "b\"c" d\;e"#, vec![r#"a|b"c|d;e"#]),
+            ("a \\\n b;c ''|d", vec!["a|b", "c|", "d"]),
+        ] {
+            let split: Vec<String> = split_commands(text).iter().map(|w| w.join("|")).collect();
+            assert_eq!(split, words, "{text}");
+        }
+    }
 
     #[test]
     fn recognises_a_format_by_its_arguments() {
