@@ -114,11 +114,24 @@ pub fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
+/// How the name of every tool of an MCP server begins.
+const MCP_PREFIX: &str = "mcp__";
+
+/// The name of a tool of an MCP server.
+pub fn mcp_tool_name(server: &str, tool: &str) -> String {
+    format!("{MCP_PREFIX}{server}__{tool}")
+}
+
+/// The tool that the MCP server calls so; `None` if it is no tool of this server.
+pub fn strip_mcp_server<'n>(name: &'n str, server: &str) -> Option<&'n str> {
+    name.strip_prefix(MCP_PREFIX)?.strip_prefix(server)?.strip_prefix("__")
+}
+
 impl Tool {
     /// The tool that a dialect calls `name`, with its arguments in neutral names.
     pub fn from_native(words: &[ToolWord], name: &str, input: &Value) -> Self {
         let word = words.iter().find(|w| w.name == name);
-        let unknown = if name.starts_with("mcp__") { ToolKind::Mcp } else { ToolKind::Other };
+        let unknown = if name.starts_with(MCP_PREFIX) { ToolKind::Mcp } else { ToolKind::Other };
         Self {
             kind: word.map_or(unknown, |w| w.kind),
             shape: word.map_or_else(String::new, |w| w.shape.to_owned()),

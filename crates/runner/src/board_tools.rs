@@ -8,6 +8,8 @@ use crate::board::{
     find_blocker, refuse,
 };
 
+/// The name of the MCP server of these tools.
+pub(crate) const BOARD_SERVER: &str = "gambrel";
 /// The prefix of a task's id in tools.
 const ID_PREFIX: &str = "TAS-";
 /// The prefix of a note's id in tools.

@@ -67,7 +67,10 @@ impl ServerHandler for BoardServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("gambrel", env!("CARGO_PKG_VERSION")))
+            .with_server_info(Implementation::new(
+                board_tools::BOARD_SERVER,
+                env!("CARGO_PKG_VERSION"),
+            ))
             .with_instructions(INSTRUCTIONS)
     }
 

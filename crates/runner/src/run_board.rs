@@ -3,19 +3,18 @@
 use std::time::{Duration, Instant};
 
 use gambrel_model::ledger::{BoardNote, NoteKind};
+use gambrel_model::tool::strip_mcp_server;
 use gambrel_model::{Complaint, SourceSpan};
 use serde_json::Value;
 
 use crate::board::{Board, BoardError};
 use crate::board_notify::LeftHooks;
-use crate::board_tools::{self, BoardToolResult};
+use crate::board_tools::{self, BOARD_SERVER, BoardToolResult};
 use crate::context::{FiringRequest, RunError, RunUpdate};
 use crate::cursor::Cursor;
 use crate::drive::Driver;
 use crate::spec::{SpecFacts, build_spec_prompt};
 
-/// The prefix of the board's tools in an agent.
-const TOOL_PREFIX: &str = "mcp__gambrel__";
 /// How long a resumed run waits for a process of the killed run that still runs hooks of a task.
 const LEFT_HOOKS_TIMEOUT: Duration = Duration::from_secs(20);
 const LEFT_HOOKS_INTERVAL: Duration = Duration::from_millis(50);
@@ -54,7 +53,7 @@ impl Driver<'_> {
 
     /// Calls a tool of the board for a scripted agent; `None` if it is no tool of the board.
     pub(crate) fn call_board(&self, tool: &str, args: &Value) -> Option<BoardToolResult> {
-        let name = tool.strip_prefix(TOOL_PREFIX)?;
+        let name = strip_mcp_server(tool, BOARD_SERVER)?;
         self.with_board(|board| board_tools::call_tool(board, name, args))
     }
 

@@ -10,6 +10,7 @@ use super::connection::AcpConnection;
 use super::error::{AcpError, AcpResult};
 use super::wire::{build_answer, refuse_method, refuse_params};
 use crate::acp_firing::FiredTool;
+use crate::board_tools::BOARD_SERVER;
 use crate::context::RunContext;
 
 /// The version of the protocol.
@@ -199,7 +200,7 @@ fn build_servers(context: &RunContext<'_>, env: &[(String, String)]) -> Value {
         .map(|(name, value)| json!({"name": name, "value": value}))
         .collect();
     json!([{
-        "name": "gambrel", "command": server.program, "args": server.args, "env": variables,
+        "name": BOARD_SERVER, "command": server.program, "args": server.args, "env": variables,
     }])
 }
 

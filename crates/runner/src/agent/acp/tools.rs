@@ -2,9 +2,11 @@
 //! their arguments differently.
 
 use gambrel_model::text::truncate_bytes;
+use gambrel_model::tool::mcp_tool_name;
 use serde_json::{Map, Value, json};
 
 use crate::agent::ToolUse;
+use crate::board_tools::BOARD_SERVER;
 
 /// The most bytes of a result that hooks see.
 const MAX_RESULT_BYTES: usize = 256 << 10;
@@ -184,10 +186,10 @@ impl AcpToolCall {
     /// The tool's name: as the agent says, else its kind, else its title.
     fn build_name(&self) -> String {
         if let Some(tool) = self.name.strip_prefix(BOARD_PREFIX) {
-            return format!("mcp__gambrel__{tool}");
+            return mcp_tool_name(BOARD_SERVER, tool);
         }
         if let Some((tool, server)) = parse_server_title(&self.title) {
-            return format!("mcp__{server}__{tool}");
+            return mcp_tool_name(server, tool);
         }
         let kind = Some(&self.kind).filter(|kind| !kind.is_empty() && *kind != "other");
         let words = [Some(&self.name), kind, Some(&self.title)];
