@@ -1,6 +1,7 @@
 //! Messages and halts that an earlier caller could not receive. A later firing delivers them and
 //! removes them once its reply is out.
 
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{
     Audience, Claim, Decision, Event, Ledger, LedgerError, Message, Moment, MomentKind, Powers,
     Ruling, SessionState, Undelivered, Verdict,
@@ -234,14 +235,14 @@ pub(crate) fn store_aside(
 pub fn describe_lost(stored: &Verdict) -> String {
     if stored.ruling != Ruling::Silent {
         let reasons: Vec<&str> = stored.reasons.iter().map(|reason| reason.text.as_str()).collect();
-        let reasons: String = reasons.join("; ").chars().take(MAX_LOST_CHARS).collect();
+        let reasons = truncate_chars(&reasons.join("; "), MAX_LOST_CHARS, "…");
         return format!(
             "a hook stopped this session (`{reasons}`) and this cannot be kept for later events: \
              stop the session yourself"
         );
     }
     let texts: Vec<&str> = stored.messages.iter().map(|message| message.text.as_str()).collect();
-    let texts: String = texts.join("; ").chars().take(MAX_LOST_CHARS).collect();
+    let texts = truncate_chars(&texts.join("; "), MAX_LOST_CHARS, "…");
     format!("a message of a hook for a later event is lost (`{texts}`)")
 }
 

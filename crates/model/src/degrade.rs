@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::moment::{Moment, MomentKind};
 use crate::spec::{EventSpec, Powers};
+use crate::text::{MAX_SHOWN_INPUT_CHARS, truncate_chars};
 use crate::verdict::{Audience, Message, Reason, Ruling, Slot, Verdict};
 
 /// One difference between the merged verdict and what the caller received.
@@ -142,7 +143,7 @@ impl Verdict {
             losses
                 .push(Loss::new("rewrite", format!("{} cannot take another {word}", caller.name)));
             if slot == Slot::Input && caller.kind() == MomentKind::Gate {
-                let value: String = value.to_string().chars().take(500).collect();
+                let value = truncate_chars(&value.to_string(), MAX_SHOWN_INPUT_CHARS, "…");
                 let text =
                     format!("a hook wants other input, which this caller cannot take: {value}");
                 self.ruling = self.ruling.max(Ruling::Ask);

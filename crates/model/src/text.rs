@@ -17,6 +17,9 @@ pub fn truncate_bytes(text: &str, max: usize, mark: &str) -> String {
     }
 }
 
+/// How much of an input that cannot be used is shown.
+pub const MAX_SHOWN_INPUT_CHARS: usize = 500;
+
 /// How far `cut_at_word` looks for the beginning of the word at the cut.
 const MAX_CUT_WORD_BYTES: usize = 512;
 
@@ -108,8 +111,13 @@ pub fn quote(word: &str) -> String {
 
 /// Replaces every character outside `[a-zA-Z0-9_-]` by `-`, so that a name leads to no other folder.
 pub fn sanitize_name(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
-    name.chars().map(safe).collect()
+    sanitize_name_with(name, '-')
+}
+
+/// The same with another replacement.
+pub fn sanitize_name_with(name: &str, replacement: char) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    name.chars().map(|c| if is_safe(c) { c } else { replacement }).collect()
 }
 
 #[cfg(test)]

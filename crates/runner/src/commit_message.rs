@@ -1,6 +1,6 @@
 //! The message of an iteration's commit: a subject, the rest of the summary, and the iteration.
 
-use gambrel_model::text::truncate_bytes;
+use gambrel_model::text::{remove_controls, truncate_bytes};
 
 /// The trailer that names the iteration, so that it is committed once.
 pub(crate) const TRAILER_KEY: &str = "Gambrel-Iteration";
@@ -10,8 +10,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// Builds the message. A summary without text gives the fallback as the subject.
 pub(crate) fn build_message(summary: &str, fallback: &str, iteration: &str) -> String {
-    let clean: String =
-        summary.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect();
+    let clean = remove_controls(summary);
     let (first, rest) = clean.trim().split_once('\n').unwrap_or((clean.trim(), ""));
     let first = if first.is_empty() { fallback } else { first.trim_end() };
     let (subject, overflow) = split_subject(first);
@@ -46,7 +45,7 @@ mod tests {
         assert_eq!(build("Fix the parser"), "Fix the parser");
         assert_eq!(build("  \n"), "Iteration 2 of work");
         assert_eq!(build("Fix\r\nIt was wrong.\n\nVery.\n"), "Fix\n\nIt was wrong.\n\nVery.");
-        assert_eq!(build("a\0b\u{1b}[31m"), "ab[31m");
+        assert_eq!(build("a\0b\u{1b}[31m\u{202e}"), "ab[31m");
         let words = "word ".repeat(30);
         let text = build(&words);
         let (subject, body) = text.split_once("\n\n").unwrap();

@@ -1,6 +1,7 @@
 //! The names of sessions and nodes.
 
 use gambrel_model::iso_time;
+use gambrel_model::text::{sanitize_name, truncate_chars};
 
 /// The most characters of a session's name.
 pub const MAX_SESSION_CHARS: usize = 64;
@@ -18,9 +19,6 @@ pub fn is_session_name(name: &str) -> bool {
 
 /// A name with only the characters that a folder and a session may have.
 pub fn clean_name(name: &str) -> String {
-    let clean = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }
-    };
-    let name: String = name.chars().take(MAX_SESSION_CHARS).map(clean).collect();
+    let name = sanitize_name(&truncate_chars(name, MAX_SESSION_CHARS, ""));
     if name.is_empty() { "stage".to_owned() } else { name }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gambrel_model::ledger::WatchTarget;
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{
     Answer, AnswerEffects, Decision, FileChange, Ledger, LedgerError, QuestionContext, Ruling,
     Ticket,
@@ -301,5 +302,5 @@ pub(crate) fn shorten_call(args: &Value) -> String {
         ["command", "path", "file_path", "url", "title"].iter().find_map(|key| args[*key].as_str());
     let text = command.map_or_else(|| args.to_string(), str::to_owned);
     let line = text.lines().next().unwrap_or_default();
-    line.chars().take(MAX_TITLE_ARGS).collect()
+    truncate_chars(line, MAX_TITLE_ARGS, "…")
 }

@@ -1,6 +1,7 @@
 //! The tokens and the cost that an agent reports. A value that cannot be right is a warning and
 //! counts as not reported. It must not know where a report comes from.
 
+use gambrel_model::text::truncate_chars;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -167,7 +168,7 @@ impl<'s> UsageReader<'s> {
     }
 
     fn warn(&mut self, key: &str, value: &Value, wanted: &str) {
-        let shown: String = value.to_string().chars().take(MAX_SHOWN_CHARS).collect();
+        let shown = truncate_chars(&value.to_string(), MAX_SHOWN_CHARS, "…");
         let source = self.source;
         let text = format!("{source}: `{key}` is {shown}, not {wanted}, and is not counted");
         self.warnings.push(text);

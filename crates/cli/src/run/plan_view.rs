@@ -57,12 +57,11 @@ fn describe_node(gambrel: &Gambrel, plan: &Plan, index: usize, node: &PlanNode) 
     };
     let mut text =
         format!("stage {index} {}: {kind}, {limit}\n  agent   {}\n", node.id, node.provider.spec);
-    let prompt: String = node.prompt.chars().take(MAX_PROMPT_CHARS).collect();
     let place = node.prompt_path.as_ref().map(|path| path.display().to_string());
     text.push_str(&format!(
         "  prompt  {}: {}\n",
         place.unwrap_or_else(|| "inline".to_owned()),
-        printer::single_line(&prompt)
+        printer::truncate_line(&node.prompt, MAX_PROMPT_CHARS)
     ));
     for (point, title) in run_hooks(gambrel, plan, node) {
         text.push_str(&format!("  hook    {point}: {title}\n"));

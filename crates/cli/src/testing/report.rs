@@ -1,5 +1,6 @@
 //! The results of cases, as text and as JSON.
 
+use gambrel_model::text::truncate_chars;
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
@@ -125,10 +126,7 @@ fn format_difference(difference: &CaseDifference) -> String {
         };
         let line = change.value().trim_end_matches('\n');
         let line = printer::replace_controls(line);
-        text += &format!(
-            "            {mark} {}\n",
-            line.chars().take(MAX_LINE_CHARS).collect::<String>()
-        );
+        text += &format!("            {mark} {}\n", truncate_chars(&line, MAX_LINE_CHARS, "…"));
     }
     if changes.len() > MAX_DIFF_LINES {
         let more = printer::format_quantity(changes.len() - MAX_DIFF_LINES, "more line");

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use gambrel_model::text::{sanitize_name_with, truncate_chars};
 use gambrel_model::{Audience, Captured, Event, Hook, SideEffect, Verdict};
 
 use super::stdout::trim_javascript;
@@ -26,8 +27,8 @@ pub fn spill_context(mut verdict: Verdict, event: &Event, hook: &Hook) -> Verdic
         let suffix = if nth == 0 { String::new() } else { format!("-{}", nth + 1) };
         let path = folder.join(format!(
             "hook-{}-{}{suffix}.txt",
-            sanitize_name(&event.id),
-            sanitize_name(&hook.id)
+            sanitize_name_with(&event.id, '_'),
+            sanitize_name_with(&hook.id, '_')
         ));
         let preview: String = message.text.chars().take(PREVIEW_CHARS).collect();
         let characters = message.text.chars().count();
@@ -69,11 +70,6 @@ pub fn session_name(event: &Event) -> String {
     let hash = event.session_key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    let legible: String = sanitize_name(&event.session).chars().take(40).collect();
+    let legible = sanitize_name_with(&truncate_chars(&event.session, 40, ""), '_');
     format!("{legible}-{hash:016x}")
-}
-
-/// Replaces characters that are unsafe in a file name.
-fn sanitize_name(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }

@@ -1,6 +1,7 @@
 //! Interprets the results of a module's handlers, by the rule of the event and by edition: which
 //! result counts, its ruling, and its rewrites.
 
+use gambrel_model::text::{MAX_SHOWN_INPUT_CHARS, truncate_chars};
 use gambrel_model::tool::text_block;
 use gambrel_model::{Audience, Event, EventSpec, Hook, Moment, Patch, Ruling, Slot, Tool, Verdict};
 use serde_json::{Map, Value, json};
@@ -100,7 +101,7 @@ fn call_verdict(context: &ResultContext<'_>, result: &Value) -> Verdict {
 /// deny.
 fn input_verdict(context: &ResultContext<'_>, input: &Value) -> Verdict {
     if !input.is_object() {
-        let shown = input.to_string().chars().take(500).collect::<String>();
+        let shown = truncate_chars(&input.to_string(), MAX_SHOWN_INPUT_CHARS, "…");
         return Verdict::with_ruling(
             Ruling::Deny,
             format!("a hook returned input that is not an object: {shown}"),

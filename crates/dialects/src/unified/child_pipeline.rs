@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use gambrel_model::request::to_body;
 use gambrel_model::template::{Style, expand_json};
+use gambrel_model::text::{sanitize_name_with, truncate_chars};
 use gambrel_model::{Call, Carry, Event, Hook, SpawnRequestBody};
 use serde_json::json;
 
@@ -81,8 +82,7 @@ fn session_folder(event: &Event) -> PathBuf {
 
 /// Turns a caller's text into one safe path component.
 fn path_component(word: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
-    word.chars().take(MAX_NAME_CHARS).map(safe).collect()
+    sanitize_name_with(&truncate_chars(word, MAX_NAME_CHARS, ""), '_')
 }
 
 fn hook_chain(event: &Event, hook: &Hook) -> String {

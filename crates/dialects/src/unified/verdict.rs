@@ -1,5 +1,6 @@
 //! Reads the outcome of an action. The policy of the hook has the verdict of a failure.
 
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{CarryUpdate, End, Event, Hook, Outcome, Verdict};
 use serde_json::Value;
 
@@ -91,7 +92,5 @@ fn failure_summary(hook: &Hook, outcome: &Outcome) -> String {
     };
     let stderr = outcome.stderr.to_text();
     let line = stderr.lines().map(str::trim).find(|line| !line.is_empty());
-    line.map_or(end.clone(), |line| {
-        format!("{end}: {}", line.chars().take(MAX_LINE_CHARS).collect::<String>())
-    })
+    line.map_or(end.clone(), |line| format!("{end}: {}", truncate_chars(line, MAX_LINE_CHARS, "…")))
 }

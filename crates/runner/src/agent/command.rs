@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gambrel_model::call::{TeeTarget, WatchdogStart};
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{Call, End, Limits, Outcome, Program, Shell};
 
 use super::{AgentJob, TurnEnd};
@@ -68,5 +69,5 @@ fn describe_end(outcome: &Outcome) -> TurnEnd {
 fn last_words(outcome: &Outcome) -> String {
     let text = outcome.stderr.to_text();
     let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.trim().chars().take(MAX_LAST_WORDS).collect()
+    truncate_chars(line.trim(), MAX_LAST_WORDS, "…")
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use gambrel_model::text::truncate_chars;
 use gambrel_model::{Call, Program, Shell};
 use gambrel_process::group::ProcessGroup;
 use gambrel_process::process::ProcessEnd;
@@ -248,7 +249,7 @@ impl<T: Send + 'static> AcpConnection<T> {
         let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&stderr);
         let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        line.trim().chars().take(MAX_LAST_WORDS).collect()
+        truncate_chars(line.trim(), MAX_LAST_WORDS, "…")
     }
 }
 

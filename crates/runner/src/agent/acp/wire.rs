@@ -1,5 +1,6 @@
 //! Messages of JSON-RPC, one per line. It must not know what a method is for.
 
+use gambrel_model::text::truncate_chars;
 use serde_json::{Map, Value, json};
 
 /// The error of a method that the client does not have.
@@ -60,9 +61,7 @@ pub struct UnreadableLine {
 /// Parses a line.
 pub fn parse_line(line: &[u8]) -> Result<AgentLine, UnreadableLine> {
     let line = line.trim_ascii();
-    let shown = || -> String {
-        String::from_utf8_lossy(line).chars().take(MAX_SHOWN_CHARS).collect::<String>()
-    };
+    let shown = || truncate_chars(&String::from_utf8_lossy(line), MAX_SHOWN_CHARS, "…");
     if line.first() != Some(&b'{') {
         return Ok(AgentLine::Noise(shown()));
     }
