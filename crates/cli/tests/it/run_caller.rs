@@ -61,6 +61,26 @@ fn runs_hooks_that_can_veto_the_end_before_the_others() {
 }
 
 #[test]
+fn an_iteration_begins_without_refusals_of_the_last_one() {
+    let project = TestProject::new();
+    let stop = json!({"type": "command", "command": "echo no >&2; exit 2"});
+    let settings = json!({"hooks": {"Stop": [{"hooks": [stop]}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    let run = json!({"run_dir": "/runs/1"});
+    let ruling_of_end = || fire(&project, &end_event(run.clone()))["ruling"].clone();
+    for _ in 0..3 {
+        assert_eq!(ruling_of_end(), "deny");
+    }
+
+    let mut start = json!({"moment": "iteration.start", "session": "s", "run_dir": "/runs/1"});
+    start["facts"] = json!({"iteration": 2});
+    fire(&project, &start.to_string());
+    let rulings: Vec<Value> = (0..9).map(|_| ruling_of_end()).collect();
+    assert_eq!(rulings[..8], ["deny"; 8]);
+    assert_eq!(rulings[8], "silent");
+}
+
+#[test]
 fn explain_names_the_pass_that_leaves_a_hook_out() {
     let project = project_with_end_hooks();
     let event = end_event(json!({"pass": "veto"}));
