@@ -87,7 +87,7 @@ pub fn reason_of(decision: &Decision, title: &str) -> String {
 }
 
 /// Runs nothing: the outcome is the `answer` of the call. `timeout` and `missing` are failures;
-/// `slow` takes the time that the firing has left.
+/// `slow` takes the time that the firing has left, `echo` prints the input.
 #[derive(Default)]
 struct ScriptedAction {
     batches: Mutex<Vec<Vec<Value>>>,
@@ -116,9 +116,12 @@ fn answer_call(call: &Call) -> Outcome {
         Some("timeout") => Outcome::from_end(End::TimedOut),
         Some("missing") => Outcome::from_end(End::FailedToStart("no such program".into())),
         Some("failure") => Outcome::from_end(End::Exited(1)),
-        _ => {
-            let stdout = Captured::from_text(&answer.to_string());
-            Outcome { stdout, ..Outcome::from_end(End::Exited(0)) }
-        }
+        Some("echo") => printed(&call.body["input"]),
+        _ => printed(answer),
     }
+}
+
+fn printed(answer: &Value) -> Outcome {
+    let stdout = Captured::from_text(&answer.to_string());
+    Outcome { stdout, ..Outcome::from_end(End::Exited(0)) }
 }

@@ -43,15 +43,15 @@ fn runs_no_hook_of_either_dialect_again() {
 #[test]
 fn runs_no_hook_again_on_rewritten_input() {
     let event = "at_once";
-    let rewrite = json!({"ruling": "allow", "input": {"command": "ls -l"}});
+    let rewrite = json!({"ruling": "allow", "input": {"ruling": "deny"}});
     let mut fixture = EngineFixture::new(
-        json!([hook("a", event, json!({"ruling": "ask"}))]),
+        json!([hook("a", event, json!("echo"))]),
         json!([hook("b", event, rewrite)]),
     );
     let first = fire_with_key(&mut fixture, event, "k");
     let again = fire_with_key(&mut fixture, event, "k");
     assert_eq!(fixture.batches(), [["a"], ["b"], ["a"]]);
-    assert_eq!(first.decision.merged.ruling, Ruling::Ask);
+    assert_eq!(first.decision.merged.ruling, Ruling::Deny);
     assert_eq!(again.decision.merged, first.decision.merged);
     let rechecks: Vec<bool> = again.decision.trail.iter().map(|step| step.recheck).collect();
     assert_eq!(rechecks, [false, false, true]);
