@@ -83,18 +83,8 @@ pub fn load_session(engine: &Engine<'_>, event: &mut Event) {
         adopt_unnamed_session(engine, event, &mut state, &mut troubles);
     }
     event.session_counts = std::mem::take(&mut state.counts);
-    if event.facts.iteration.is_none() {
-        let begins = begins_iteration(event);
-        if begins {
-            let counted = engine.ledger.update_session(&event.session_key, &mut |kept| {
-                *kept.counts.entry(undelivered::PROMPTS.into()).or_default() += 1;
-                undelivered::reset_turn_counts(kept);
-            });
-            troubles.extend(counted.err().map(|error| error.to_string()));
-        }
-        let prompts = count_of(event, undelivered::PROMPTS);
-        event.facts.iteration = Some(prompts + u64::from(begins));
-    }
+    let counted = count_iteration(engine, event);
+    troubles.extend(counted.err().map(|error| error.to_string()));
     if event.kind() == MomentKind::Close {
         event.facts.refusals = count_of(event, &undelivered::refusal_count_key(event));
     }
@@ -102,6 +92,25 @@ pub fn load_session(engine: &Engine<'_>, event: &mut Event) {
     troubles.extend(claimed.err().map(|error| error.to_string()));
     event.undelivered = state.undelivered;
     event.session_errors = troubles;
+}
+
+/// Counts the prompt of an iteration that has no number, and resets the counts of the last turn. A
+/// caller that numbers its iterations counts them itself.
+fn count_iteration(engine: &Engine<'_>, event: &mut Event) -> Result<(), LedgerError> {
+    let begins = begins_iteration(event);
+    let is_counted = begins && event.facts.iteration.is_none();
+    let prompts = count_of(event, undelivered::PROMPTS) + u64::from(is_counted);
+    event.facts.iteration.get_or_insert(prompts);
+    let resets = begins && undelivered::reset_turn_counts(&mut event.session_counts);
+    if !is_counted && !resets {
+        return Ok(());
+    }
+    engine.ledger.update_session(&event.session_key, &mut |kept| {
+        if is_counted {
+            *kept.counts.entry(undelivered::PROMPTS.into()).or_default() += 1;
+        }
+        undelivered::reset_turn_counts(&mut kept.counts);
+    })
 }
 
 fn count_of(event: &Event, name: &str) -> u64 {

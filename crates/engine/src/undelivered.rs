@@ -1,6 +1,8 @@
 //! Messages and halts that an earlier caller could not receive. A later firing delivers them and
 //! removes them once its reply is out.
 
+use std::collections::BTreeMap;
+
 use gambrel_model::text::truncate_chars;
 use gambrel_model::{
     Audience, Claim, Decision, Event, Ledger, LedgerError, Message, Moment, MomentKind, Powers,
@@ -286,10 +288,13 @@ pub fn refusal_count_key(event: &Event) -> String {
     }
 }
 
-/// Resets the refusal counts of the last turn at the user's next prompt.
-pub fn reset_turn_counts(state: &mut SessionState) {
+/// Removes the refusal counts of the last turn when the next one begins. Returns whether there were
+/// any.
+pub fn reset_turn_counts(counts: &mut BTreeMap<String, u64>) -> bool {
     let of_turn = |name: &str| name.starts_with("refused:") && name.ends_with(':');
-    state.counts.retain(|name, _| !of_turn(name));
+    let before = counts.len();
+    counts.retain(|name, _| !of_turn(name));
+    counts.len() < before
 }
 
 /// Counts a refusal of an end. An end that is not refused resets the count. A task's count is never

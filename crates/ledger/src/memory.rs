@@ -286,7 +286,9 @@ impl Runs for MemoryLedger {
         let named = |(hook, outcome): (&String, &Outcome)| {
             ((firing_key.to_owned(), hook.clone()), outcome.clone())
         };
-        self.change_state().outcomes.extend(outcomes.iter().map(named));
+        let mut state = self.change_state();
+        state.outcomes.retain(|(key, _), _| key != firing_key);
+        state.outcomes.extend(outcomes.iter().map(named));
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::moment::{Moment, MomentKind};
 use crate::spec::{EventSpec, Powers};
 use crate::text::{MAX_SHOWN_INPUT_CHARS, truncate_chars};
-use crate::verdict::{Audience, Message, Reason, Ruling, Slot, Verdict};
+use crate::verdict::{Audience, Message, Patch, Reason, Ruling, Slot, Verdict};
 
 /// One difference between the merged verdict and what the caller received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,8 @@ impl Degraded {
 
 impl Verdict {
     /// Keeps the part that the hook's event spec allows. A ruling outside of it becomes a message
-    /// for the user, a rewrite is dropped, and both are recorded as losses.
+    /// for the user, a rewrite is dropped, and both are recorded as losses. At a gate a dropped
+    /// rewrite of the input becomes Ask, or Deny where the hook may not ask.
     pub fn within_hook_powers(mut self, own: &EventSpec) -> (Self, Vec<Loss>) {
         let mut losses = Vec::new();
         if !own.hook_powers.contains(self.ruling.required_power()) {
@@ -56,19 +57,47 @@ impl Verdict {
             ));
             self = self.reasons_to_notices(Audience::User);
         }
-        let mut messages = Vec::new();
-        self.patch.retain(|slot, _| {
-            let kept = own.rewritable.contains(slot) || slot.is_native();
-            if !kept {
-                losses.push(Loss::new("rewrite", format!("{} has nothing to rewrite", own.name)));
+        let taken = |slot: &Slot| own.rewritable.contains(slot) || slot.is_native();
+        for (slot, value) in self.keep_slots(taken) {
+            losses.push(Loss::new("rewrite", format!("{} has nothing to rewrite", own.name)));
+            match slot {
+                Slot::Input if own.kind() == MomentKind::Gate => self.drop_hook_input(&value, own),
+                Slot::Output => self.messages.push(not_applied(&slot)),
+                _ => {}
             }
-            if !kept && *slot == Slot::Output {
-                messages.push(not_applied(slot));
-            }
-            kept
-        });
-        self.messages.extend(messages);
+        }
         (self, losses)
+    }
+
+    /// Keeps these rewrites and returns the others.
+    fn keep_slots(&mut self, taken: impl Fn(&Slot) -> bool) -> Patch {
+        let all = std::mem::take(&mut self.patch).into_iter();
+        let (kept, dropped) = all.partition(|(slot, _)| taken(slot));
+        self.patch = kept;
+        dropped
+    }
+
+    /// The input of a gate stays as it was. A hook that may neither ask nor deny gives no permission.
+    fn drop_hook_input(&mut self, value: &Value, own: &EventSpec) {
+        let mut strict = [Ruling::Ask, Ruling::Deny].into_iter();
+        match strict.find(|ruling| own.hook_powers.contains(ruling.required_power())) {
+            Some(ruling) => self.refuse_other_input(ruling, value, own.name),
+            None => {
+                if self.ruling == Ruling::Allow {
+                    self.ruling = Ruling::Silent;
+                    self.reasons.retain(|reason| reason.ruling != Ruling::Allow);
+                }
+                self.messages.push(not_applied(&Slot::Input));
+            }
+        }
+    }
+
+    /// An Allow was for other input than the tool will have.
+    fn refuse_other_input(&mut self, ruling: Ruling, value: &Value, name: &str) {
+        let value = truncate_chars(&value.to_string(), MAX_SHOWN_INPUT_CHARS, "…");
+        let text = format!("a hook wants other input, which {name} cannot take: {value}");
+        self.ruling = self.ruling.max(ruling);
+        self.reasons.push(Reason { ruling, text, hook: String::new() });
     }
 
     /// A ruling that a hook's answer may give here. Without the power for it, a refusal becomes a
@@ -135,19 +164,12 @@ impl Verdict {
     pub fn keep_supported_rewrites(mut self, caller: &EventSpec) -> (Self, Vec<Loss>) {
         let mut losses = Vec::new();
         let taken = |slot: &Slot| caller.caller_accepts.contains(slot) || slot.is_native();
-        let (kept, dropped) = self.patch.into_iter().partition(|(slot, _)| taken(slot));
-        self.patch = kept;
-        let dropped: std::collections::BTreeMap<Slot, Value> = dropped;
-        for (slot, value) in dropped {
+        for (slot, value) in self.keep_slots(taken) {
             let word = String::from(slot.clone());
             losses
                 .push(Loss::new("rewrite", format!("{} cannot take another {word}", caller.name)));
             if slot == Slot::Input && caller.kind() == MomentKind::Gate {
-                let value = truncate_chars(&value.to_string(), MAX_SHOWN_INPUT_CHARS, "…");
-                let text =
-                    format!("a hook wants other input, which this caller cannot take: {value}");
-                self.ruling = self.ruling.max(Ruling::Ask);
-                self.reasons.push(Reason { ruling: Ruling::Ask, text, hook: String::new() });
+                self.refuse_other_input(Ruling::Ask, &value, "this caller");
             } else {
                 self.messages.push(not_applied(&slot));
             }

@@ -7,7 +7,7 @@ use gambrel_engine::{
 };
 use gambrel_ledger::MemoryLedger;
 use gambrel_model::{
-    Action, CallerContext, Captured, Decision, End, Job, Outcome, ReceivedEvent, SearchRoots,
+    Action, Call, CallerContext, Captured, Decision, End, Job, Outcome, ReceivedEvent, SearchRoots,
 };
 use serde_json::{Value, json};
 
@@ -86,7 +86,8 @@ pub fn reason_of(decision: &Decision, title: &str) -> String {
     step.why.clone()
 }
 
-/// Runs nothing: the outcome is the `answer` of the call. `timeout` and `missing` are failures.
+/// Runs nothing: the outcome is the `answer` of the call. `timeout` and `missing` are failures;
+/// `slow` takes the time that the firing has left, `echo` prints the input.
 #[derive(Default)]
 struct ScriptedAction {
     batches: Mutex<Vec<Vec<Value>>>,
@@ -99,20 +100,28 @@ impl Action for ScriptedAction {
 
     fn run(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
         let bodies: Vec<Value> = jobs.iter().map(|job| job.call.body.clone()).collect();
-        let outcomes = bodies.iter().map(|body| answer_call(&body["answer"])).collect();
+        let outcomes = jobs.iter().map(|job| answer_call(job.call)).collect();
         self.batches.lock().expect("a list").push(bodies);
         outcomes
     }
 }
 
-fn answer_call(answer: &Value) -> Outcome {
+fn answer_call(call: &Call) -> Outcome {
+    let answer = &call.body["answer"];
     match answer.as_str() {
+        Some("slow") => {
+            std::thread::sleep(call.limits.budget.expect("a budget"));
+            Outcome::from_end(End::Exited(0))
+        }
         Some("timeout") => Outcome::from_end(End::TimedOut),
         Some("missing") => Outcome::from_end(End::FailedToStart("no such program".into())),
         Some("failure") => Outcome::from_end(End::Exited(1)),
-        _ => {
-            let stdout = Captured::from_text(&answer.to_string());
-            Outcome { stdout, ..Outcome::from_end(End::Exited(0)) }
-        }
+        Some("echo") => printed(&call.body["input"]),
+        _ => printed(answer),
     }
+}
+
+fn printed(answer: &Value) -> Outcome {
+    let stdout = Captured::from_text(&answer.to_string());
+    Outcome { stdout, ..Outcome::from_end(End::Exited(0)) }
 }

@@ -8,6 +8,7 @@ mod engine_fixture;
 mod group_order;
 mod observed_firings;
 mod recheck_after_rewrite;
+mod repeated_firings;
 mod skip_reasons;
 mod strict_and_budget;
 mod test_dialect;

@@ -43,3 +43,16 @@ fn the_last_configured_rewrite_counts() {
     let losses: Vec<&str> = fired.decision.losses.iter().map(|loss| loss.what.as_str()).collect();
     assert_eq!(losses, ["rewrite", "rewrite"]);
 }
+
+#[test]
+fn a_rewrite_that_the_event_does_not_take_asks_instead_of_allowing() {
+    let answer = json!({"ruling": "allow", "input": {"command": "ls -l"}});
+    let hook = json!({"name": "a", "event": "until_refused", "answer": answer});
+    let mut fixture = EngineFixture::new(json!([hook]), json!([]));
+    let decision = fixture.fire("until_refused").decision;
+    assert_eq!(decision.merged.ruling, Ruling::Ask);
+    assert!(decision.merged.patch.is_empty());
+    assert_eq!(decision.trail[0].verdict, Ruling::Ask);
+    let losses: Vec<&str> = decision.losses.iter().map(|loss| loss.what.as_str()).collect();
+    assert_eq!(losses, ["rewrite"]);
+}

@@ -75,3 +75,33 @@ fn a_replaced_hook_runs_only_where_its_replacement_does_not() {
     fixture.fire("at_once");
     assert_eq!(fixture.batches(), [["b"]]);
 }
+
+#[test]
+fn each_pass_of_an_end_runs_its_own_hooks() {
+    let hooks = |name: &str| {
+        json!([
+            hook(json!({"name": name, "event": "turn_ends"})),
+            hook(json!({"name": name, "event": "in_order"}))
+        ])
+    };
+    let cases = [
+        ("turn_ends", "all", "a b"),
+        ("turn_ends", "veto", "b"),
+        ("turn_ends", "notify", "a"),
+        ("in_order", "veto", "a b"),
+        ("in_order", "notify", "a b"),
+    ];
+    for (event, pass, ran) in cases {
+        let mut fixture = EngineFixture::new(hooks("a"), hooks("b"));
+        let fired = fixture.fire_native(&json!({"event": event, "pass": pass}));
+        assert_eq!(fixture.batches().concat().join(" "), ran, "{event} {pass}");
+        let left_out = match ran {
+            "b" => Some(("a", "runs when the iteration has ended")),
+            "a" => Some(("b", "ran before the iteration ended")),
+            _ => None,
+        };
+        if let Some((name, why)) = left_out {
+            assert_eq!(reason_of(&fired.decision, name), why);
+        }
+    }
+}

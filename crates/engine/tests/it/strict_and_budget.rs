@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gambrel_model::Ruling;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::engine_fixture::{EngineFixture, reason_of};
 
@@ -42,6 +42,24 @@ fn runs_no_hook_when_the_budget_is_over() {
     assert!(fixture.batches().concat().is_empty());
     let why = reason_of(&fired.decision, "a");
     assert_eq!(why, "budget: the host will not wait any longer");
+}
+
+#[test]
+fn a_hook_that_takes_the_whole_budget_leaves_none_for_the_next() {
+    let hook = |name: &str, answer: &str| -> Value {
+        json!({"name": name, "event": "until_refused", "answer": answer})
+    };
+    let hooks = json!([hook("a", "slow"), hook("b", "{}")]);
+    let mut fixture = EngineFixture::new(hooks, json!([hook("c", "{}")]));
+    fixture.options.budget = Some(Duration::from_secs(3));
+    let decision = fixture.fire("until_refused").decision;
+    assert_eq!(fixture.batches(), [["a"]]);
+    for name in ["b", "c"] {
+        let why = reason_of(&decision, name);
+        assert_eq!(why, "budget: the host will not wait any longer");
+        assert!(decision.merged.gate_failures.contains(&format!("{name}: {why}")));
+    }
+    assert_eq!(decision.merged.ruling, Ruling::Silent);
 }
 
 #[test]

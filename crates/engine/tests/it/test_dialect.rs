@@ -1,18 +1,19 @@
-//! Two dialects with the same events. Their hooks are JSON objects in `NAME.json`; a hook's `answer`
+//! Two dialects with the same events; only hooks of the second one can veto the end of a turn. Hooks are JSON objects in `NAME.json`; a hook's `answer`
 //! is what it prints.
 
 use gambrel_model::{
     Audience, Call, Caller, CallerContext, Carry, Complaint, ConfigPath, Decision, Dialect,
     DialectProperties, Disabled, Draft, End, Event, EventSpec, Expect, Facts, Hook, HookAnswer,
-    HookFormat, HookPolicy, LoadedFile, MatcherText, Moment, Order, Outcome, ParsedEvent,
+    HookFormat, HookPolicy, LoadedFile, MatcherText, Moment, Order, Outcome, ParsedEvent, Pass,
     PatchRule, Powers, Reply, Ruling, Scope, SearchRoots, Slot, Source, SourceSpan, SpannedText,
     Subject, Tool, Verdict,
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub static FIRST: Dialect = Dialect {
     name: "first",
-    events: || EVENTS,
+    events: || &FIRST_EVENTS,
     tools: &[],
     properties: DialectProperties::DEFAULT,
     caller: &TestCaller,
@@ -22,7 +23,7 @@ pub static FIRST: Dialect = Dialect {
 pub static SECOND: Dialect = Dialect {
     name: "second",
     hooks: Some(&TestFormat("second.json")),
-    events: || EVENTS,
+    events: || &SECOND_EVENTS,
     tools: &[],
     properties: DialectProperties::DEFAULT,
     caller: &TestCaller,
@@ -39,16 +40,24 @@ const fn row(name: &'static str, moment: Moment, order: Order, can: Powers) -> E
     EventSpec::new(name, moment).with_order(order).with_hook_powers(ALL).with_caller_powers(can)
 }
 
+const TURN_ENDS: EventSpec =
+    row("turn_ends", Moment::IterationEnd, Order::Sequential, Powers::DENY);
+
+static FIRST_EVENTS: [EventSpec; 5] = event_table(TURN_ENDS);
+static SECOND_EVENTS: [EventSpec; 5] = event_table(TURN_ENDS.with_end_veto());
+
 /// One event per order of hooks, and the events of a turn.
-static EVENTS: &[EventSpec] = &[
-    row("at_once", Moment::ToolBefore, Order::Parallel, ALL)
-        .with_subject(Subject::Tool)
-        .with_rewrites(PatchRule::Last, &[Slot::Input]),
-    row("until_refused", Moment::ToolPermission, Order::UntilRefused, ALL),
-    row("in_order", Moment::ToolAfter, Order::Sequential, ALL),
-    row("turn_begins", Moment::IterationStart, Order::Sequential, ALL),
-    row("turn_ends", Moment::IterationEnd, Order::Sequential, Powers::DENY),
-];
+const fn event_table(turn_ends: EventSpec) -> [EventSpec; 5] {
+    [
+        row("at_once", Moment::ToolBefore, Order::Parallel, ALL)
+            .with_subject(Subject::Tool)
+            .with_rewrites(PatchRule::Last, &[Slot::Input]),
+        row("until_refused", Moment::ToolPermission, Order::UntilRefused, ALL),
+        row("in_order", Moment::ToolAfter, Order::Sequential, ALL),
+        row("turn_begins", Moment::IterationStart, Order::Sequential, ALL),
+        turn_ends,
+    ]
+}
 
 struct TestCaller;
 
@@ -64,8 +73,10 @@ impl Caller for TestCaller {
         });
         let dialect = if native["from"] == "second" { &SECOND } else { &FIRST };
         let facts = Facts { tool, ..Facts::default() };
+        let pass = Pass::deserialize(&native["pass"]).unwrap_or_default();
+        let firing_key = native["firing_key"].as_str().map(str::to_owned);
         let parsed = ParsedEvent::new(dialect, spec, name, native);
-        Ok(ParsedEvent { session: "s".into(), facts, ..parsed })
+        Ok(ParsedEvent { session: "s".into(), facts, pass, firing_key, ..parsed })
     }
 
     fn sample_event(&self, _: &Event, spec: &'static EventSpec) -> Value {

@@ -15,6 +15,7 @@ static TABLE: &[&Dialect] = &[
     &gambrel_dialects::iteratr::ITERATR,
     &gambrel_dialects::unified::UNIFIED,
     &gambrel_dialects::neutral::NEUTRAL,
+    &gambrel_dialects::run::RUN,
     &TOY,
 ];
 
@@ -33,6 +34,25 @@ fn its_hooks_deny_tools_of_other_callers() {
     let reply = json(&reply.stdout);
     assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny");
     assert_eq!(reply["hookSpecificOutput"]["permissionDecisionReason"], "the toy says no");
+}
+
+#[test]
+fn its_hooks_deny_tools_of_a_run() {
+    let folder = folder_with_files(&[("toy.txt", "about-to grep -q 'rm -rf' && echo no\n")]);
+    let tool = json!({"kind": "shell", "name": "Bash", "args": {"command": "rm -rf /"}});
+    let event = json!({"moment": "tool.before", "session": "s", "facts": {"tool": tool}});
+    let (_, reply) = fire(TABLE, folder.path(), "run", &event.to_string());
+    let reply = json(&reply.stdout);
+    assert_eq!(reply["said"], "deny");
+    assert_eq!(reply["reasons"][0]["text"], "the toy says no");
+}
+
+#[test]
+fn the_table_has_every_dialect_and_the_toy() {
+    let names = |table: &[&Dialect]| -> Vec<&str> { table.iter().map(|row| row.name).collect() };
+    let mut expected = names(gambrel_dialects::DIALECTS);
+    expected.push("toy");
+    assert_eq!(names(TABLE), expected);
 }
 
 #[test]

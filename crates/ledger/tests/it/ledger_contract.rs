@@ -56,6 +56,7 @@ test_all_ledgers!(
     the_first_answer_wins,
     an_answer_is_used_once,
     the_first_outcome_counts,
+    replaced_outcomes_are_all_there_is,
     a_lock_has_one_owner,
     a_log_has_one_writer,
     tasks_have_small_ids_and_revisions,
@@ -218,6 +219,20 @@ fn the_first_outcome_counts(ledger: &dyn TestedLedger) {
     ledger.record_outcome("key 2", "hook", &of(2)).unwrap();
     let recorded = ledger.recorded_outcomes("key").unwrap();
     assert_eq!((recorded.len(), &recorded["hook"].end), (1, &End::Exited(0)));
+}
+
+fn replaced_outcomes_are_all_there_is(ledger: &dyn TestedLedger) {
+    let of = |code| Outcome::from_end(End::Exited(code));
+    let recorded = |key: &str| -> Vec<(String, End)> {
+        let outcomes = ledger.recorded_outcomes(key).unwrap();
+        outcomes.into_iter().map(|(hook, outcome)| (hook, outcome.end)).collect()
+    };
+    ledger.record_outcome("key", "a", &of(0)).unwrap();
+    ledger.record_outcome("key", "b", &of(0)).unwrap();
+    ledger.record_outcome("key 2", "a", &of(2)).unwrap();
+    ledger.replace_outcomes("key", &[("b".to_owned(), of(1))].into()).unwrap();
+    assert_eq!(recorded("key"), [("b".to_owned(), End::Exited(1))]);
+    assert_eq!(recorded("key 2"), [("a".to_owned(), End::Exited(2))]);
 }
 
 fn a_lock_has_one_owner(ledger: &dyn TestedLedger) {

@@ -21,7 +21,7 @@ pub trait Runs {
     /// of running the hook. The first outcome of a hook counts.
     fn record_outcome(&self, firing_key: &str, hook: &str, outcome: &Outcome) -> LedgerResult;
 
-    /// Replaces the recorded outcomes of a firing that has ended.
+    /// Replaces all recorded outcomes of a firing that has ended.
     fn replace_outcomes(
         &self,
         firing_key: &str,

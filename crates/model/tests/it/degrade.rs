@@ -1,7 +1,8 @@
 //! Laws of degrading a verdict for a caller.
 
-use gambrel_model::{Moment, MomentKind, Powers, Ruling, Slot, Verdict};
+use gambrel_model::{Audience, EventSpec, Moment, MomentKind, Powers, Ruling, Slot, Verdict};
 use proptest::prelude::*;
+use serde_json::json;
 
 use crate::algebra::{event_spec, verdict};
 
@@ -68,4 +69,40 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn an_input_rewrite_beyond_hook_powers_drops_its_allow(a in verdict(), own in event_spec()) {
+        let rewrote = a.patch.contains_key(&Slot::Input);
+        let (kept, losses) = a.within_hook_powers(&own);
+        let dropped = rewrote && !kept.patch.contains_key(&Slot::Input);
+        if dropped {
+            prop_assert!(losses.iter().any(|loss| loss.what == "rewrite"));
+        }
+        if dropped && own.kind() == MomentKind::Gate {
+            let can_refuse = own.hook_powers.intersects(Powers::ASK.union(Powers::DENY));
+            prop_assert_ne!(kept.ruling, Ruling::Allow);
+            prop_assert!(kept.ruling >= Ruling::Ask || !can_refuse);
+            prop_assert!(own.hook_powers.contains(kept.ruling.required_power()));
+        }
+    }
+}
+
+#[test]
+fn a_dropped_input_rewrite_asks_or_denies_as_the_hook_may() {
+    let allow = Verdict::with_ruling(Ruling::Allow, "fine")
+        .with_rewrite(Slot::Input, json!({"command": "ls"}));
+    let kept_with = |powers: Powers| {
+        let own = EventSpec::new("before", Moment::ToolBefore).with_hook_powers(powers);
+        allow.clone().within_hook_powers(&own).0
+    };
+    let all = Powers::ALLOW.union(Powers::ASK).union(Powers::DENY);
+    let wanted = "a hook wants other input, which before cannot take: {\"command\":\"ls\"}";
+    for (powers, ruling) in [(all, Ruling::Ask), (all.difference(Powers::ASK), Ruling::Deny)] {
+        let kept = kept_with(powers);
+        assert_eq!((kept.ruling, kept.ruling_reasons()), (ruling, vec![wanted]));
+    }
+    let kept = kept_with(Powers::ALLOW);
+    let notice = "a hook's rewrite of the input was not applied: the agent sees it as it was";
+    assert_eq!(kept.ruling, Ruling::Silent);
+    assert_eq!(kept.messages_for(Audience::User).collect::<Vec<_>>(), [notice]);
 }
