@@ -5,6 +5,7 @@ mod console;
 mod deadline;
 mod unparsable;
 
+use std::io;
 use std::path::PathBuf;
 
 use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup, StateDirError};
@@ -74,7 +75,7 @@ fn fire_event(gambrel: Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
 fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &FireResult) -> u8 {
     let FireResult { decision, reply, .. } = result;
     let printed = match args.json {
-        true => printer::write_reply(format!("{}\n", to_json(result)).as_bytes()),
+        true => printer::write_json_reply(&to_json(result)),
         false => printer::write_reply(&reply.stdout),
     };
 
@@ -87,8 +88,7 @@ fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &F
     if let Err(error) = printed {
         // The messages of an unwritten reply stay undelivered, and the exit code reports the
         // failure.
-        printer::warn(&format!("gambrel: the reply could not be written: {error}"));
-
+        warn_unwritten(&error);
         if let Err(error) = gambrel.release_claims(decision) {
             printer::warn(&format!("gambrel: {error}"));
         }
@@ -99,6 +99,10 @@ fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &F
         true => 0,
         false => u8::try_from(reply.exit).unwrap_or(1),
     }
+}
+
+fn warn_unwritten(error: &io::Error) {
+    printer::warn(&format!("gambrel: the reply could not be written: {error}"));
 }
 
 /// The decision, and the reply that the caller would receive.
@@ -221,10 +225,13 @@ fn print_unreadable(unparsable: &UnparsableEvent, complaint: &Complaint, why: &s
     let refused = unparsable.is_refused();
     let reason = json!({"hook": "gambrel", "text": why});
     let reasons: Vec<_> = refused.then_some(reason).into_iter().collect();
-    printer::print_json(&json!({
+    let printed = printer::write_json_reply(&json!({
         "id": null, "moment": unparsable.moment(), "ruling": if refused { "deny" } else { "silent" },
         "reasons": reasons, "context": [], "notices": [], "patch": null, "trail": [],
         "complaints": [gambrel_model::decision::complaint_json(complaint)],
     }));
-    0
+    if let Err(error) = &printed {
+        warn_unwritten(error);
+    }
+    u8::from(printed.is_err())
 }

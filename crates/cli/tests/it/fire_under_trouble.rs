@@ -148,6 +148,8 @@ fn answers_alike_without_a_stream() {
         json: Expected { code: 0, stdout: not_json, stderr: "" },
         ..NO_TROUBLE
     };
+    let silent = |code| Expected { code, stdout: "", stderr: "" };
+    let unseen = Trouble { reply: silent(64), json: silent(1), ..NO_TROUBLE };
     for trouble in [
         NO_TROUBLE,
         Trouble { line: "exec \"$@\" 2>&-", ..NO_TROUBLE },
@@ -155,6 +157,9 @@ fn answers_alike_without_a_stream() {
         Trouble { line: "exec \"$@\" >&-", ..lost },
         Trouble { line: "exec \"$@\" > /dev/full", ..lost },
         Trouble { line: "exec \"$@\" <&-", ..unread },
+        Trouble { line: "exec \"$@\" <&- >&-", json: UNWRITTEN, ..unread },
+        Trouble { line: "exec \"$@\" <&- > /dev/full", json: UNWRITTEN, ..unread },
+        Trouble { line: "exec \"$@\" <&- >&- 2>&-", ..unseen },
     ] {
         trouble.check();
     }
