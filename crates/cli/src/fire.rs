@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup, StateDirError};
-use gambrel_model::{Complaint, EventSpec, Powers, Reply, Severity};
+use gambrel_model::{Complaint, EventSpec, Hook, ParsedEvent, Powers, Reply, Severity};
 use serde_json::{Value, json};
 
 use self::deadline::HostTimer;
@@ -54,21 +54,27 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
 fn fire_event(gambrel: Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
     let spec = event.parsed.spec;
     let loaded = gambrel.load_hooks(Some(&event));
-    let actions = || loaded.hooks.iter().map(|hook| hook.draft.action.as_str());
-    let fire = || gambrel.fire_with_hooks(event, &loaded);
     // Only modules run code of others inside this process.
-    let has_module = actions().any(|action| action == "module");
-    let result = if has_module { with_stdout_redirected(fire) } else { fire() };
+    let runs_module = loaded.hooks.iter().any(|hook| is_module_for(hook, &event.parsed));
+    let fire = || gambrel.fire_with_hooks(event, &loaded);
+    let result = if runs_module { with_stdout_redirected(fire) } else { fire() };
     let code = print_result(&gambrel, args, spec, &result);
 
     // Other actions may end processes and listeners when they are dropped. These have nothing but
     // memory, and the process ends now.
-    let is_memory = actions().all(|action| matches!(action, "shell" | "rule"));
+    let is_memory =
+        loaded.hooks.iter().all(|hook| matches!(hook.draft.action.as_str(), "shell" | "rule"));
     std::mem::forget((result, loaded));
     if is_memory {
         std::mem::forget(gambrel);
     }
     code
+}
+
+/// Whether a hook is a module that receives events of this kind.
+fn is_module_for(hook: &Hook, event: &ParsedEvent) -> bool {
+    let receives = || hook.spec_for(event.dialect.name, event.spec.name, &event.moment).is_some();
+    hook.draft.action == "module" && receives()
 }
 
 /// Prints the reply and the warnings, and marks the messages of the reply as delivered.
