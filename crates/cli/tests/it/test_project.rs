@@ -117,7 +117,7 @@ impl TestProject {
     ) -> Option<Child> {
         let made = Command::new("unshare").args(options).arg("true").status();
         if !made.is_ok_and(|status| status.success()) {
-            eprintln!("SKIPPED: `unshare {}` does not work here", options.join(" "));
+            report_missing_part(&format!("`unshare {}`", options.join(" ")));
             return None;
         }
         let mut command = Command::new("unshare");
@@ -183,10 +183,15 @@ pub fn mount_namespace() -> Option<&'static [&'static str]> {
     };
     let found = [AS_ROOT, AS_USER].into_iter().find(works);
     if found.is_none() {
-        eprintln!("SKIPPED: no mount namespace");
-        assert!(std::env::var_os("CI").is_none(), "a mount namespace is required in CI");
+        report_missing_part("a mount namespace");
     }
     found
+}
+
+/// Says that this machine lacks a part and the rest of the test is skipped. Fails in CI.
+pub fn report_missing_part(part: &str) {
+    eprintln!("SKIPPED: {part} is missing or does not work here");
+    assert!(std::env::var_os("CI").is_none(), "CI leaves nothing untested: {part}");
 }
 
 pub fn text(bytes: &[u8]) -> String {
