@@ -54,6 +54,14 @@ pub fn peers_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/peers")
 }
 
+/// Whether a peer can be measured. Says so if not: its row will be missing.
+pub fn can_measure(peer: &str, is_there: bool) -> bool {
+    if !is_there {
+        println!("not measured: {peer}");
+    }
+    is_there
+}
+
 /// Whether a program runs with `--version`.
 pub fn is_installed(name: &str) -> bool {
     let mut command = Command::new(name);

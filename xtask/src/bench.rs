@@ -3,13 +3,15 @@
 use std::fs;
 
 use crate::dist::StaticBuild;
-use crate::{machine, shell};
+use crate::{machine, shell, tools};
 
 /// Programs of other ways to run hooks.
 const PEER_PROGRAMS: &[machine::RequiredProgram] = &[
     machine::RequiredProgram { program: "go", package: "golang-go", without: "iteratr's way" },
     machine::RequiredProgram { program: "jq", package: "jq", without: "guards in bash with jq" },
     machine::RequiredProgram { program: "git", package: "git", without: "git's hooks" },
+    machine::RequiredProgram { program: "node", package: "nodejs", without: "peers under node" },
+    machine::RequiredProgram { program: "python3", package: "python3", without: "Python, prek" },
     machine::RequiredProgram { program: "valgrind", package: "valgrind", without: "goal 10" },
     machine::RequiredProgram { program: "strace", package: "strace", without: "plain forks" },
 ];
@@ -33,9 +35,11 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
 }
 
 /// Installs other products, as far as registries have them. iteratr and pi-agent-teams are in none:
-/// `bench/peers/` starts hooks like they do.
+/// `bench/peers/` starts hooks like they do. The benchmark names what is still absent.
 fn install_peers() -> anyhow::Result<()> {
     machine::install_missing(PEER_PROGRAMS)?;
+    // bun, and the hook runner of oh-my-pi.
+    tools::prepare_packages(None)?;
     let folder = shell::repository_root().join("target/tools/peers");
     let (gemini, prek) = (folder.join("gemini"), folder.join("prek"));
     fs::create_dir_all(&gemini)?;

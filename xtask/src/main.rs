@@ -26,9 +26,10 @@ const HELP: &str = "cargo xtask COMMAND
   bench [ARGS…]  measure against floors of the same run; --quick for a short one; --peers installs
                  other hook runners first; --counters counts what a cold fire of the published
                  build does, and fails if a count has grown (--save commits new counts)
-  dist           build the published program: static, stripped, tested, packed into target/dist as
-                 archive, npm package, wheel, Debian package and Claude Code plugin; --pie for
-                 random code addresses (archive only), --no-test to leave out the tests
+  dist           build the published program: static, stripped, tested and attacked as in CI,
+                 packed into target/dist as archive, npm package, wheel, Debian package and Claude
+                 Code plugin; --pie for random code addresses (archive only), --no-test to leave
+                 out tests and attacks
   ci             run everything that a merge needs; --skip-test leaves out `test`
 ";
 

@@ -107,10 +107,17 @@ impl TracedProgram {
     }
 
     /// The address of the next instruction.
+    #[cfg(target_arch = "x86_64")]
     fn program_counter(&self) -> anyhow::Result<u64> {
         let offset = std::mem::offset_of!(libc::user_regs_struct, rip);
         let counter = self.request(libc::PTRACE_PEEKUSER, c_long::try_from(offset)?, 0)?;
         Ok(counter.cast_unsigned())
+    }
+
+    /// Registers and instructions of other processors are not known here.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn program_counter(&self) -> anyhow::Result<u64> {
+        bail!("a program can be executed step by step on x86_64 only")
     }
 
     /// The page faults of the process so far.

@@ -10,7 +10,7 @@ use anyhow::ensure;
 use super::GoalContext;
 use super::cold::program_candidate;
 use crate::meter::Candidate;
-use crate::programs::{is_installed, peers_folder};
+use crate::programs::{can_measure, is_installed, peers_folder};
 
 /// The guard that goal 3 compares a rule with.
 pub const BASH_CASE: &str = "`bash -c` with a `case`";
@@ -53,28 +53,29 @@ pub fn is_hook_runner(name: &str) -> bool {
     [GIT, PREK].contains(&name)
 }
 
-/// Prepares every candidate whose program is installed.
+/// Prepares every candidate whose program is installed, and names the others.
 pub fn start_all(
     context: &GoalContext<'_>,
     event: &[u8],
 ) -> anyhow::Result<Vec<(&'static str, Candidate<'static>)>> {
     let line = [event, b"\n"].concat();
     let mut candidates = Vec::new();
-    for (name, needed, args) in GUARDS.iter().filter(|(_, needed, _)| is_installed(needed)) {
+    let is_there = |(name, needed, _): &&(&str, &str, _)| can_measure(name, is_installed(needed));
+    for (name, needed, args) in GUARDS.iter().filter(is_there) {
         let program = if *needed == "jq" { None } else { Some(*needed) };
         let argv = program.iter().chain(args.iter()).copied();
         let argv: Vec<String> = argv.map(str::to_owned).collect();
         candidates.push((*name, program_candidate(&find_program(&argv)?, &[], &line, refuses)?));
     }
     let repository = context.folder.join("repository");
-    if is_installed("git") {
+    if can_measure(GIT, is_installed("git")) {
         create_repository(&repository, &context.programs.hook)?;
         let folder = repository.display().to_string();
         let argv = ["git", "-C", &folder, "hook", "run", "pre-commit"].map(str::to_owned);
         candidates.push((GIT, program_candidate(&find_program(&argv)?, &[], &line, refuses)?));
     }
     let prek = peers_folder().join("prek/bin/prek");
-    if prek.is_file() && repository.is_dir() {
+    if can_measure(PREK, prek.is_file() && repository.is_dir()) {
         candidates.push((PREK, prek_candidate(&repository, &prek)?));
     }
     Ok(candidates)

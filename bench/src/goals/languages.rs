@@ -5,7 +5,7 @@ use std::fs;
 
 use super::GoalContext;
 use super::one_hook::measure_against_bare;
-use crate::programs::is_installed;
+use crate::programs::{can_measure, is_installed};
 use crate::report::Row;
 
 /// Interpreter, file extension, and a guard that reads its event and denies.
@@ -23,10 +23,14 @@ const HOOKS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Measures every language whose interpreter is installed.
+/// Measures every language whose interpreter is installed, and names the others.
 pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
-    let there = HOOKS.iter().filter(|(interpreter, _, _)| is_installed(interpreter));
-    there
+    let is_there = |(interpreter, _, _): &&(&str, _, _)| {
+        can_measure(&format!("a guard in {interpreter}"), is_installed(interpreter))
+    };
+    HOOKS
+        .iter()
+        .filter(is_there)
         .map(|(interpreter, ending, text)| measure_language(context, interpreter, ending, text))
         .collect()
 }

@@ -16,7 +16,7 @@ use super::GoalContext;
 use crate::child;
 use crate::floor::BareProgram;
 use crate::meter::{in_process, interleave};
-use crate::programs::is_installed;
+use crate::programs::{can_measure, is_installed};
 use crate::report::Row;
 
 /// The first example of oh-my-pi's hook documentation.
@@ -71,7 +71,7 @@ pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
     let call = tool_call(&module);
     let action = ModuleAction::new(ScriptSettings::default());
     dispatch_once(&action, &call)?;
-    if is_installed("node") {
+    if can_measure("the same rule as a node hook", is_installed("node")) {
         rows.push(compare_with_node(context, &action, &call)?);
     }
     rows.extend(compare_with_runtimes(context, &module, dispatch)?);
@@ -202,7 +202,7 @@ fn compare_with_node(
     Ok(row_with_limit(what, "µs CPU", node / NODE_FACTOR, ours).with_note(note))
 }
 
-/// Measures the same rule in node and bun processes, if these are installed.
+/// Measures the same rule in node and bun processes, and names those that are not installed.
 fn compare_with_runtimes(
     context: &GoalContext<'_>,
     module: &Path,
@@ -216,16 +216,19 @@ fn compare_with_runtimes(
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/node_modules");
     let bun = [tools.join(".bin/bun"), PathBuf::from("bun")];
     let bun = bun.into_iter().find(|bun| is_installed(&bun.display().to_string()));
+    let package = Some(tools.join(PACKAGE)).filter(|package| package.is_dir());
+    let node = is_installed("node").then(|| PathBuf::from("node"));
+    let in_runner = package.map(|package| vec![module.into(), package]);
+    let ways = [
+        ("called by node", node, Some(vec![plain.clone()])),
+        ("called by bun", bun.clone(), Some(vec![plain])),
+        ("in the real HookRunner under bun", bun, in_runner),
+    ];
     let mut others = vec![];
-    if is_installed("node") {
-        others.push(("called by node", PathBuf::from("node"), vec![plain.clone()]));
-    }
-    if let Some(bun) = bun {
-        others.push(("called by bun", bun.clone(), vec![plain]));
-        let package = tools.join(PACKAGE);
-        if package.is_dir() {
-            others.push(("in the real HookRunner under bun", bun, vec![module.into(), package]));
-        }
+    for (name, program, args) in ways {
+        let found = program.zip(args);
+        can_measure(&format!("a module's handler {name}"), found.is_some());
+        others.extend(found.map(|(program, args)| (name, program, args)));
     }
 
     let one = |(name, program, args): &(&str, PathBuf, Vec<PathBuf>)| {

@@ -12,7 +12,7 @@ use super::GoalContext;
 use crate::fixture::{Fixture, fire_and_check, hook_group};
 use crate::floor::BareProgram;
 use crate::meter::{Candidate, Effort, ForeignCandidate, Measured, in_process, interleave};
-use crate::programs::{is_installed, peers_folder};
+use crate::programs::{can_measure, is_installed, peers_folder};
 use crate::report::Row;
 
 /// Fires per turn: the kernel reports the CPU time of other processes in ticks of 10 ms.
@@ -28,7 +28,7 @@ struct Peer {
     args: Vec<String>,
 }
 
-/// Measures every peer that is installed.
+/// Measures every peer that is installed, and names the others.
 pub fn measure(context: &GoalContext<'_>) -> anyhow::Result<Vec<Row>> {
     let command = context.programs.hook.display().to_string();
     let fixture = Fixture::with_hooks(context.folder, &[hook_group("Write", &command)])?;
@@ -70,22 +70,25 @@ fn find_peers(context: &GoalContext<'_>, fixture: &Fixture) -> anyhow::Result<Ve
     let hook = context.programs.hook.display().to_string();
     let usual = vec![hook, fixture.project().display().to_string()];
     let mut peers = Vec::new();
-    if let Some(program) = compile_go(context)? {
-        let name = "a Go program that starts hooks like iteratr";
+    let name = "a Go program that starts hooks like iteratr";
+    let go = compile_go(context)?;
+    can_measure(name, go.is_some());
+    if let Some(program) = go {
         peers.push(Peer { name, max_share: 1.0 / 12.0, program, args: usual.clone() });
     }
-    if is_installed("node") {
+    let has_node = is_installed("node");
+    let name = "a node program that starts hooks like pi-agent-teams";
+    if can_measure(name, has_node) {
         let script =
             write_script(context, "pi-teams.mjs", include_str!("../../peers/pi-teams.mjs"))?;
-        let name = "a node program that starts hooks like pi-agent-teams";
         let args = [&[script], usual.as_slice()].concat();
         peers.push(Peer { name, max_share: 1.0 / 12.0, program: "node".into(), args });
     }
     let package = peers_folder().join(GEMINI_PACKAGE);
-    if is_installed("node") && package.is_dir() {
+    let name = "the HookRunner of gemini-cli-core";
+    if can_measure(name, has_node && package.is_dir()) {
         let script = write_script(context, "gemini.mjs", include_str!("../../peers/gemini.mjs"))?;
         let args = [&[script], usual.as_slice(), &[package.display().to_string()]].concat();
-        let name = "the HookRunner of gemini-cli-core";
         peers.push(Peer { name, max_share: 1.0 / 30.0, program: "node".into(), args });
     }
     Ok(peers)

@@ -5,10 +5,11 @@ mod console;
 mod deadline;
 mod unparsable;
 
+use std::io;
 use std::path::PathBuf;
 
 use gambrel::{FireResult, Gambrel, ReceivedEvent, Setup, StateDirError};
-use gambrel_model::{Complaint, EventSpec, Powers, Reply, Severity};
+use gambrel_model::{Complaint, EventSpec, Hook, ParsedEvent, Powers, Reply, Severity};
 use serde_json::{Value, json};
 
 use self::deadline::HostTimer;
@@ -53,16 +54,16 @@ pub fn run(folder: Option<PathBuf>, args: &FireArgs) -> anyhow::Result<u8> {
 fn fire_event(gambrel: Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
     let spec = event.parsed.spec;
     let loaded = gambrel.load_hooks(Some(&event));
-    let actions = || loaded.hooks.iter().map(|hook| hook.draft.action.as_str());
-    let fire = || gambrel.fire_with_hooks(event, &loaded);
     // Only modules run code of others inside this process.
-    let has_module = actions().any(|action| action == "module");
-    let result = if has_module { with_stdout_redirected(fire) } else { fire() };
+    let runs_module = loaded.hooks.iter().any(|hook| is_module_for(hook, &event.parsed));
+    let fire = || gambrel.fire_with_hooks(event, &loaded);
+    let result = if runs_module { with_stdout_redirected(fire) } else { fire() };
     let code = print_result(&gambrel, args, spec, &result);
 
     // Other actions may end processes and listeners when they are dropped. These have nothing but
     // memory, and the process ends now.
-    let is_memory = actions().all(|action| matches!(action, "shell" | "rule"));
+    let is_memory =
+        loaded.hooks.iter().all(|hook| matches!(hook.draft.action.as_str(), "shell" | "rule"));
     std::mem::forget((result, loaded));
     if is_memory {
         std::mem::forget(gambrel);
@@ -70,11 +71,17 @@ fn fire_event(gambrel: Gambrel, args: &FireArgs, event: ReceivedEvent) -> u8 {
     code
 }
 
+/// Whether a hook is a module that receives events of this kind.
+fn is_module_for(hook: &Hook, event: &ParsedEvent) -> bool {
+    let receives = || hook.spec_for(event.dialect.name, event.spec.name, &event.moment).is_some();
+    hook.draft.action == "module" && receives()
+}
+
 /// Prints the reply and the warnings, and marks the messages of the reply as delivered.
 fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &FireResult) -> u8 {
     let FireResult { decision, reply, .. } = result;
     let printed = match args.json {
-        true => printer::write_reply(format!("{}\n", to_json(result)).as_bytes()),
+        true => printer::write_json_reply(&to_json(result)),
         false => printer::write_reply(&reply.stdout),
     };
 
@@ -87,8 +94,7 @@ fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &F
     if let Err(error) = printed {
         // The messages of an unwritten reply stay undelivered, and the exit code reports the
         // failure.
-        printer::warn(&format!("gambrel: the reply could not be written: {error}"));
-
+        warn_unwritten(&error);
         if let Err(error) = gambrel.release_claims(decision) {
             printer::warn(&format!("gambrel: {error}"));
         }
@@ -99,6 +105,10 @@ fn print_result(gambrel: &Gambrel, args: &FireArgs, spec: &EventSpec, result: &F
         true => 0,
         false => u8::try_from(reply.exit).unwrap_or(1),
     }
+}
+
+fn warn_unwritten(error: &io::Error) {
+    printer::warn(&format!("gambrel: the reply could not be written: {error}"));
 }
 
 /// The decision, and the reply that the caller would receive.
@@ -221,10 +231,13 @@ fn print_unreadable(unparsable: &UnparsableEvent, complaint: &Complaint, why: &s
     let refused = unparsable.is_refused();
     let reason = json!({"hook": "gambrel", "text": why});
     let reasons: Vec<_> = refused.then_some(reason).into_iter().collect();
-    printer::print_json(&json!({
+    let printed = printer::write_json_reply(&json!({
         "id": null, "moment": unparsable.moment(), "ruling": if refused { "deny" } else { "silent" },
         "reasons": reasons, "context": [], "notices": [], "patch": null, "trail": [],
         "complaints": [gambrel_model::decision::complaint_json(complaint)],
     }));
-    0
+    if let Err(error) = &printed {
+        warn_unwritten(error);
+    }
+    u8::from(printed.is_err())
 }

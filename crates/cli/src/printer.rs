@@ -97,6 +97,11 @@ pub fn write_reply(mut bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Writes one JSON value and a newline as a reply.
+pub fn write_json_reply(value: &Value) -> std::io::Result<()> {
+    write_reply(format!("{value}\n").as_bytes())
+}
+
 /// Prints one JSON value and a newline.
 pub fn print_json(value: &Value) {
     print(&format!("{value}\n"));

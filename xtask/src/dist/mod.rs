@@ -64,11 +64,16 @@ fn parse_options(args: &[String]) -> anyhow::Result<DistOptions> {
     Ok(options)
 }
 
-/// Runs the contract cases and the tests of processes, agents and comparisons with this program.
+/// Runs the contract cases and the tests of processes, agents and comparisons with this program, and
+/// attacks it. As in CI, a missing part is an error.
 fn run_tests(program: &Path) -> anyhow::Result<()> {
     test::install_programs(None)?;
-    let variables = [("GAMBREL_TEST_PROGRAM", path_text(program))];
-    shell::run_with("cargo", &["test", "--package", "gambrel-cli", "--test", "it"], &variables)
+    let program = path_text(program);
+    let in_ci = ("CI", "true".to_owned());
+    let variables = [in_ci.clone(), ("GAMBREL_TEST_PROGRAM", program.clone())];
+    shell::run_with("cargo", &["test", "--package", "gambrel-cli", "--test", "it"], &variables)?;
+    let xtask = path_text(&std::env::current_exe()?);
+    shell::run_with(&xtask, &["faults", "--binary", &program], &[in_ci])
 }
 
 /// Writes all packages. Installs each in an empty folder, without a network, and runs the program

@@ -29,7 +29,7 @@ fn run_below(project: &TestProject, agent: &str, words: &str) -> Option<Output> 
     std::fs::set_permissions(&program, mode).unwrap();
     let made = Command::new("unshare").args(["-Urm", "true"]).status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: `unshare -Urm` does not work here");
+        crate::test_project::report_missing_part("`unshare -Urm`");
         return None;
     }
     let line = format!("mount --bind ../passwd /etc/passwd && \"$0\" \"$1\" {words}");

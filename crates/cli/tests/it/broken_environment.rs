@@ -1,5 +1,5 @@
-//! A full disk, a locked ledger or an unwritable home: gambrel still decides, and reports the loss
-//! on stderr.
+//! A state folder that cannot be made, a locked spool, a missing home, odd folders: gambrel still
+//! decides, and reports the loss on stderr.
 
 use std::ffi::OsStr;
 use std::io::Write;

@@ -62,6 +62,7 @@ mod documents;
 mod example_hooks;
 mod exit_codes;
 mod extension_runner_comparison;
+mod fire_under_trouble;
 mod help_and_manual;
 mod hook_cases;
 mod hook_runner_comparison;

@@ -59,3 +59,21 @@ fn an_exception_names_file_and_line() {
     assert_eq!(decision["ruling"], "silent");
     assert!(why.contains(&format!("no policy file ({place})")), "{why}");
 }
+
+/// The hook, a child of gambrel, sees where gambrel's stdout goes meanwhile.
+#[test]
+fn stdout_is_set_apart_only_for_events_that_modules_receive() {
+    const LINKS: &str = "for n in 1 2; do readlink /proc/$PPID/fd/$n; done > links";
+    let project = TestProject::new();
+    project.file(".omp/hooks/pre/guard.ts", MODULE);
+    let hooks = serde_json::json!([{"hooks": [{"type": "command", "command": LINKS}]}]);
+    let settings = serde_json::json!({"hooks": {"PreToolUse": hooks, "Notification": hooks}});
+    project.file(".claude/settings.json", &settings.to_string());
+    let notice = r#"{"hook_event_name":"Notification","session_id":"s","message":"m"}"#;
+    for (event, is_apart) in [(BASH_LS, true), (notice, false)] {
+        project.run(&["fire", "--from", "claude"], event.as_bytes());
+        let links = std::fs::read_to_string(project.root.join("links")).unwrap();
+        let [stdout, stderr] = links.lines().collect::<Vec<_>>()[..] else { panic!("{links}") };
+        assert_eq!(stdout == stderr, is_apart, "{event}: {links}");
+    }
+}

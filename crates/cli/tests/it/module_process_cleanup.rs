@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::test_project::{TestProject, text, wait_until};
+use crate::test_project::{TestProject, report_missing_part, text, wait_until};
 
 const CALL: &str = r#"{"type":"tool_call","toolName":"bash","toolCallId":"1","sessionId":"s","input":{"command":"ls"}}"#;
 /// Needs a sidecar, records its process id, and never returns.
@@ -51,7 +51,7 @@ fn a_looping_sidecar_ends_when_fire_is_killed() {
     let full_host = |p: &Path| p.join("bun").is_file() || p.join("node").is_file();
     match cfg!(target_os = "linux") && std::env::split_paths(&paths).any(|p| full_host(&p)) {
         true => assert_ends_with_fire(STUCK),
-        false => eprintln!("SKIPPED: no bun or node here, or no /proc to see them in"),
+        false => report_missing_part("bun or node, and /proc to see them in"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, Output};
 
 use serde_json::Value;
 
-use crate::test_project::{BASH_LS, TestProject, text, wait_until};
+use crate::test_project::{BASH_LS, TestProject, report_missing_part, text, wait_until};
 
 const CONFIG: &str = "../home/.config/gambrel/config.yaml";
 const GOOD: &str = "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\nsay\n";
@@ -66,7 +66,7 @@ fn is_available(project: &TestProject) -> bool {
     let part = parts.as_array().unwrap().iter().find(|part| part["name"] == "verified_exec");
     let what = part.unwrap()["what"].as_str().unwrap().to_owned();
     if !what.contains("works") && !what.contains("would work") {
-        eprintln!("SKIPPED: {what}");
+        report_missing_part(&what);
         return false;
     }
     true

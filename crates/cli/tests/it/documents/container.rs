@@ -125,8 +125,9 @@ impl ContainerRoot {
 pub fn is_allowed() -> bool {
     let allowed = unshare_options().is_some();
     if !allowed {
-        eprintln!("SKIPPED: no mount namespace for the root of a fresh machine");
-        assert!(std::env::var_os("CI").is_none(), "a mount namespace is required in CI");
+        crate::test_project::report_missing_part(
+            "a mount namespace for the root of a fresh machine",
+        );
     }
     allowed
 }
