@@ -38,15 +38,24 @@ impl ByteMarks {
 
     /// The next byte, from an offset on, that may begin a secret or that JSON escapes.
     pub(super) fn find(&self, text: &[u8], from: usize) -> Option<usize> {
+        self.find_marked(text, from, u32::MAX)
+    }
+
+    /// The next byte, from an offset on, that may begin a secret.
+    pub(super) fn find_secret(&self, text: &[u8], from: usize) -> Option<usize> {
+        self.find_marked(text, from, !ESCAPED)
+    }
+
+    fn find_marked(&self, text: &[u8], from: usize, mask: u32) -> Option<usize> {
         let rest = text.get(from..)?;
         let mut pairs = rest.windows(2);
         let found = pairs.position(|pair| match *pair {
-            [byte, next] => self.marks(byte, next) != 0,
+            [byte, next] => self.marks(byte, next) & mask != 0,
             _ => false,
         });
         // No prefix of a pattern has only one byte.
         let at_end =
-            || rest.last().filter(|byte| self.marks(**byte, 0) != 0).map(|_| rest.len() - 1);
+            || rest.last().filter(|byte| self.marks(**byte, 0) & mask != 0).map(|_| rest.len() - 1);
         Some(from + found.or_else(at_end)?)
     }
 

@@ -139,7 +139,7 @@ impl Redactor {
         let bytes = text.as_bytes();
         let mut found: Vec<(Range<usize>, &str)> = Vec::new();
         let mut from = 0;
-        while let Some(at) = search.marks.find(bytes, from) {
+        while let Some(at) = search.marks.find_secret(bytes, from) {
             for (range, name) in search.secrets_at(bytes, at) {
                 join_match(&mut found, range, name);
             }
