@@ -61,7 +61,7 @@ pub fn load_session_counts(engine: &Engine<'_>, event: &mut Event) {
     event.session_counts = state.counts;
     let begins = u64::from(begins_iteration(event));
     event.facts.iteration.get_or_insert(prompts + begins);
-    event.facts.refusals = count_of(event, &undelivered::refusal_count_key(event));
+    event.facts.refusals = undelivered::refusals_before(event);
 }
 
 /// Adds the session state to the event: undelivered messages, prompts so far, refusals in a row.
@@ -86,7 +86,7 @@ pub fn load_session(engine: &Engine<'_>, event: &mut Event) {
     let counted = count_iteration(engine, event);
     troubles.extend(counted.err().map(|error| error.to_string()));
     if event.kind() == MomentKind::Close {
-        event.facts.refusals = count_of(event, &undelivered::refusal_count_key(event));
+        event.facts.refusals = undelivered::refusals_before(event);
     }
     let claimed = undelivered::claim_messages(engine.ledger, event, &mut state);
     troubles.extend(claimed.err().map(|error| error.to_string()));

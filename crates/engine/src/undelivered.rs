@@ -2,6 +2,7 @@
 //! removes them once its reply is out.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use gambrel_model::text::truncate_chars;
 use gambrel_model::{
@@ -278,8 +279,25 @@ pub fn release_claims(ledger: &dyn Ledger, decision: &Decision) -> Result<(), Le
     })
 }
 
+/// The refusals in a row of the event's subject, without that of an earlier firing with the same key.
+pub fn refusals_before(event: &Event) -> u64 {
+    let counts = &event.session_counts;
+    let count = counts.get(&refusal_count_key(event)).copied().unwrap_or(0);
+    let is_repeated =
+        last_refusal(event).is_some_and(|(name, key)| counts.get(&name) == Some(&key));
+    count.saturating_sub(u64::from(is_repeated))
+}
+
+/// The count that names the firing with the last refusal, and its value for this firing; `None` if
+/// the firing has no key.
+fn last_refusal(event: &Event) -> Option<(String, u64)> {
+    let mut hasher = DefaultHasher::new();
+    event.firing_key.as_ref()?.hash(&mut hasher);
+    Some((format!("last-{}", refusal_count_key(event)), hasher.finish()))
+}
+
 /// The counter of refusals of one subject: a task, a sub-agent or the session.
-pub fn refusal_count_key(event: &Event) -> String {
+fn refusal_count_key(event: &Event) -> String {
     let (name, facts) = (&event.name, &event.facts);
     match (&facts.task, facts.agent.as_ref().or(facts.member.as_ref())) {
         (Some(task), _) => format!("refused:{name}:{}", task.id),
@@ -297,16 +315,24 @@ pub fn reset_turn_counts(counts: &mut BTreeMap<String, u64>) -> bool {
     counts.len() < before
 }
 
-/// Counts a refusal of an end. An end that is not refused resets the count. A task's count is never
-/// reset: the reopen limit of pi-teams holds for a task's whole life.
+/// Counts a refusal of an end, once for a firing that is repeated. An end that is not refused resets
+/// the count. A task's count is never reset: the reopen limit of pi-teams holds for a task's whole
+/// life.
 pub fn count_refusal(ledger: &dyn Ledger, event: &Event, refused: bool) -> Result<(), LedgerError> {
     let forgets = event.facts.refusals > 0 && event.facts.task.is_none();
     if event.kind() != MomentKind::Close || !(refused || forgets) {
         return Ok(());
     }
     let name = refusal_count_key(event);
-    ledger.update_session(&event.session_key, &mut |state| match refused {
-        true => *state.counts.entry(name.clone()).or_default() += 1,
-        false => drop(state.counts.remove(&name)),
+    let last = last_refusal(event);
+    ledger.update_session(&event.session_key, &mut |state| {
+        if !refused {
+            state.counts.remove(&name);
+            return;
+        }
+        let before = last.clone().and_then(|(name, key)| state.counts.insert(name, key));
+        if before.is_none() || before != last.as_ref().map(|(_, key)| *key) {
+            *state.counts.entry(name.clone()).or_default() += 1;
+        }
     })
 }

@@ -80,6 +80,24 @@ fn an_iteration_begins_without_refusals_of_the_last_one() {
     assert_eq!(rulings[8], "silent");
 }
 
+/// A run that was killed repeats a firing under its key, and gets the same answer.
+#[test]
+fn a_repeated_firing_counts_its_refusal_once() {
+    let project = TestProject::new();
+    let stop = json!({"type": "command", "command": "echo no >&2; exit 2"});
+    let settings = json!({"hooks": {"Stop": [{"hooks": [stop]}]}});
+    project.file(".claude/settings.json", &settings.to_string());
+    let ruling = |key: &str| {
+        let more = json!({"run_dir": "/runs/1", "firing_key": key});
+        fire(&project, &end_event(more))["ruling"].clone()
+    };
+    for end in 1..=8 {
+        let key = format!("end {end}");
+        assert_eq!([ruling(&key), ruling(&key), ruling(&key)], ["deny"; 3], "{key}");
+    }
+    assert_eq!(ruling("end 9"), "silent");
+}
+
 #[test]
 fn explain_names_the_pass_that_leaves_a_hook_out() {
     let project = project_with_end_hooks();
