@@ -60,12 +60,18 @@ fn runs_hooks_that_can_veto_the_end_before_the_others() {
     assert_eq!(logged(&project), ["claude k1", "iteratr", "unified"]);
 }
 
-#[test]
-fn an_iteration_begins_without_refusals_of_the_last_one() {
+/// A project whose only hook refuses every end.
+fn project_with_refusing_hook() -> TestProject {
     let project = TestProject::new();
     let stop = json!({"type": "command", "command": "echo no >&2; exit 2"});
     let settings = json!({"hooks": {"Stop": [{"hooks": [stop]}]}});
     project.file(".claude/settings.json", &settings.to_string());
+    project
+}
+
+#[test]
+fn an_iteration_begins_without_refusals_of_the_last_one() {
+    let project = project_with_refusing_hook();
     let run = json!({"run_dir": "/runs/1"});
     let ruling_of_end = || fire(&project, &end_event(run.clone()))["ruling"].clone();
     for _ in 0..3 {
@@ -83,10 +89,7 @@ fn an_iteration_begins_without_refusals_of_the_last_one() {
 /// A run that was killed repeats a firing under its key, and gets the same answer.
 #[test]
 fn a_repeated_firing_counts_its_refusal_once() {
-    let project = TestProject::new();
-    let stop = json!({"type": "command", "command": "echo no >&2; exit 2"});
-    let settings = json!({"hooks": {"Stop": [{"hooks": [stop]}]}});
-    project.file(".claude/settings.json", &settings.to_string());
+    let project = project_with_refusing_hook();
     let ruling = |key: &str| {
         let more = json!({"run_dir": "/runs/1", "firing_key": key});
         fire(&project, &end_event(more))["ruling"].clone()
